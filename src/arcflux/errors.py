@@ -1,0 +1,129 @@
+"""Every exception a user can meet, each with what was given, what was expected, and what to try next.
+
+The class decides the exit code of the command line (docs/reference/cli.md lists them), so a script can tell a bad file
+from a full disk without reading text.
+"""
+
+from __future__ import annotations
+
+import os
+
+__all__ = [
+    "ArcfluxError",
+    "ChecksumError",
+    "FormatError",
+    "GraphError",
+    "IdError",
+    "MissingExtraError",
+    "SpaceError",
+    "SpecError",
+    "StoreError",
+    "UsageError",
+    "WeightError",
+]
+
+
+class ArcfluxError(Exception):
+    """The root of all errors that Arcflux raises on purpose.
+
+    Parameters
+    ----------
+    what
+        What was given and what is wrong with it, in one sentence.
+    expected
+        What would have been right.
+    remedy
+        What the user can type or change next.
+
+    Examples
+    --------
+    >>> print(ArcfluxError("3 columns given", expected="2", remedy="drop one"))
+    3 columns given
+      expected: 2
+      try: drop one
+    """
+
+    exit_code = 1
+
+    def __init__(self, what: str, *, expected: str = "", remedy: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.expected = expected
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        lines = [self.what]
+        if self.expected:
+            lines.append(f"  expected: {self.expected}")
+        if self.remedy:
+            lines.append(f"  try: {self.remedy}")
+        return "\n".join(lines)
+
+
+class UsageError(ArcfluxError, ValueError):
+    """An argument has a value that no call accepts."""
+
+    exit_code = 2
+
+
+class SpecError(UsageError):
+    """A generator spec such as ``kron:20,ef=8`` cannot be read."""
+
+
+class FormatError(ArcfluxError, ValueError):
+    """A file, or an object that stands for a graph, is not what its format says.
+
+    `path` and `line` (counted from 1, 0 when a line makes no sense) are attributes, and start the message.
+    """
+
+    exit_code = 3
+
+    def __init__(
+        self, what: str, *, path: str | os.PathLike[str] = "", line: int = 0, expected: str = "", remedy: str = ""
+    ) -> None:
+        place = os.fspath(path) + (f":{line}" if line else "")
+        super().__init__(f"{place}: {what}" if place else what, expected=expected, remedy=remedy)
+        self.path = os.fspath(path)
+        self.line = line
+
+
+class StoreError(FormatError):
+    """A store folder is incomplete, of a newer version, or not a store."""
+
+
+class ChecksumError(StoreError):
+    """A store's bytes are not the bytes that were written."""
+
+
+class GraphError(ArcfluxError, ValueError):
+    """Edges, columns or options do not make a graph."""
+
+    exit_code = 4
+
+
+class IdError(GraphError, KeyError):
+    """A vertex id is not in the graph, or cannot be an id."""
+
+    __str__ = ArcfluxError.__str__
+
+
+class WeightError(GraphError):
+    """An edge weight that the caller cannot take: NaN, infinite, negative or missing."""
+
+
+class SpaceError(ArcfluxError, OSError):
+    """Memory or disk is not enough, or a folder cannot be written; nothing half-written is left behind."""
+
+    exit_code = 5
+
+
+class MissingExtraError(ArcfluxError, ImportError):
+    """An optional package is needed; the remedy names the extra to install."""
+
+    exit_code = 6
+
+    def __init__(self, package: str, extra: str, purpose: str) -> None:
+        super().__init__(
+            f"{purpose} needs the package {package!r}, which is not installed",
+            remedy=f"pip install 'arcflux[{extra}]'" if extra else f"pip install {package}",
+        )

@@ -1,0 +1,343 @@
+"""The graph itself: out-edges as offsets and neighbours, in-edges built on first need, typed edge columns, ids.
+
+The arrays are read-only: offsets uint64[vertices + 1], neighbours uint32|uint64[arcs] sorted in each row, columns in the
+order of the arcs. An undirected graph stores one symmetric structure: each edge twice, a self-loop once.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arcflux.errors import GraphError
+from arcflux.graph.edges import Edges, Options, checked_columns
+from arcflux.graph.ids import Ids, RangeIds, as_ids
+from arcflux.spmd.memory import frozen
+
+__all__ = ["Adjacency", "Changes", "Graph"]
+
+Array = NDArray[Any]
+
+
+class Adjacency(NamedTuple):
+    """Arcs grouped by one of their ends: the others of vertex v are ``neighbours[offsets[v]:offsets[v + 1]]``."""
+
+    offsets: Array
+    neighbours: Array
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What building did to the edges that were given. Nothing else was dropped or added."""
+
+    edges_given: int = 0
+    self_loops_dropped: int = 0
+    parallel_edges_merged: int = 0
+    symmetrised: bool = False
+
+    def lines(self) -> list[str]:
+        """The changes as sentences; empty when there are none."""
+        said = []
+        if self.symmetrised:
+            said.append("every edge was added in the other direction too")
+        if self.self_loops_dropped:
+            said.append(f"{self.self_loops_dropped:,} self-loops were dropped")
+        if self.parallel_edges_merged:
+            said.append(f"{self.parallel_edges_merged:,} parallel edges were merged")
+        return said
+
+
+class Graph:
+    """An immutable graph. Make one with :func:`arcflux.load`, :mod:`arcflux.generate` or :meth:`from_edges`.
+
+    Examples
+    --------
+    >>> import arcflux as af
+    >>> g = af.Graph.from_edges(["ada", "bob", "ada"], ["bob", "eve", "eve"], columns={"weight": [3, 1, 2]})
+    >>> g.vertices, g.edges, g.directed
+    (3, 3, True)
+    >>> g.neighbours("ada").tolist()
+    ['bob', 'eve']
+    """
+
+    __slots__ = ("__weakref__", "_columns", "_in", "_lock", "_out", "_sealed", "assumptions", "changes", "directed",
+                 "edges", "ids", "name", "sorted")  # fmt: skip
+
+    directed: bool
+    edges: int
+    ids: Ids
+    name: str
+    sorted: bool
+    changes: Changes
+    assumptions: tuple[str, ...]
+
+    def __init__(
+        self,
+        out: Adjacency,
+        *,
+        directed: bool,
+        columns: Mapping[str, Array] | None = None,
+        ids: Ids | None = None,
+        loops: int = 0,
+        sorted: bool = True,
+        name: str = "",
+        changes: Changes | None = None,
+        assumptions: tuple[str, ...] = (),
+    ) -> None:
+        arcs = len(out.neighbours)
+        self._out = Adjacency(frozen(out.offsets), frozen(out.neighbours))
+        self._in: tuple[Adjacency, dict[str, Array]] | None = None
+        self._lock = threading.Lock()
+        self._columns = {key: frozen(column) for key, column in (columns or {}).items()}
+        self.directed = directed
+        self.edges = arcs if directed else (arcs + loops) // 2
+        self.ids = ids if ids is not None else RangeIds(len(out.offsets) - 1)
+        self.sorted = sorted
+        self.name = name
+        self.changes = changes if changes is not None else Changes(edges_given=self.edges)
+        self.assumptions = assumptions
+        self._sealed = True
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if getattr(self, "_sealed", False) and name != "_in":
+            raise AttributeError(f"a Graph does not change: {name} cannot be set")
+        object.__setattr__(self, name, value)
+
+    @classmethod
+    def from_edges(
+        cls,
+        source: Any,
+        target: Any,
+        *,
+        columns: Mapping[str, Any] | None = None,
+        vertices: Any = None,
+        directed: bool = True,
+        symmetrise: bool = False,
+        deduplicate: str | None = None,
+        drop_self_loops: bool = False,
+        sort: bool = True,
+        threads: int | None = None,
+        name: str = "",
+    ) -> Graph:
+        """A graph of the edges ``source[i] -> target[i]``.
+
+        Parameters
+        ----------
+        source, target
+            The ends of each edge: integers (any int64) or text, of any length including 0.
+        columns
+            Edge columns: a name, and a number for each edge. ``weight`` is what algorithms look for.
+        vertices
+            How many vertices (ids are then 0 .. vertices-1), or all their ids. Without it the vertices are the ids
+            that appear in an edge. This is how isolated vertices are kept.
+        directed
+            False when an edge has no direction: it is then stored both ways.
+        symmetrise
+            Make a directed list of edges undirected; the same as ``directed=False``, and recorded in `changes`.
+        deduplicate
+            None keeps parallel edges; "first" keeps the first of them, "sum", "min" and "max" reduce their columns.
+        drop_self_loops
+            Drop edges that end where they start (their vertex stays).
+        sort
+            Sort the neighbours of each vertex.
+        threads
+            Workers to use; all cores without it. The result is the same.
+
+        Examples
+        --------
+        >>> import arcflux as af
+        >>> g = af.Graph.from_edges([0, 0, 2], [1, 1, 2], directed=False, deduplicate="first", vertices=4)
+        >>> g.vertices, g.edges, g.changes.lines()
+        (4, 2, ['1 parallel edges were merged'])
+        """
+        ends = as_ids(source), as_ids(target)
+        if len(ends[0]) != len(ends[1]):
+            raise GraphError(
+                f"{len(ends[0]):,} sources and {len(ends[1]):,} targets were given", expected="as many of each"
+            )
+        edges = Edges(*ends, columns=checked_columns(columns, len(ends[0])))
+        options = Options(directed and not symmetrise, deduplicate, drop_self_loops, sort, threads)
+        return cls.assemble(edges, options, vertices=vertices, symmetrised=symmetrise and directed, name=name)
+
+    @classmethod
+    def assemble(
+        cls,
+        edges: Edges,
+        options: Options,
+        *,
+        vertices: Any = None,
+        symmetrised: bool = False,
+        name: str = "",
+        assumptions: tuple[str, ...] = (),
+    ) -> Graph:
+        """A graph from :class:`~arcflux.graph.edges.Edges`, which are used up: what readers and generators call."""
+        from arcflux.graph.build import build, drop_unnamed
+        from arcflux.graph.number import number, renumbered
+
+        given = len(edges)
+        ids, complete = number(edges, vertices, options.threads)
+        built = build(edges, len(ids), options)
+        if not complete:
+            kept = drop_unnamed(built, options)
+            if kept is not None:
+                ids = renumbered(ids, kept)
+        graph = cls(
+            Adjacency(built.offsets, built.neighbours),
+            directed=options.directed,
+            columns=built.columns,
+            ids=ids,
+            loops=built.loops,
+            sorted=options.sort,
+            name=name,
+            assumptions=assumptions,
+        )
+        changes = Changes(given, built.dropped_loops, given - built.dropped_loops - graph.edges, symmetrised)
+        object.__setattr__(graph, "changes", changes)
+        return graph
+
+    # --- size -------------------------------------------------------------------------------------------------
+
+    @property
+    def vertices(self) -> int:
+        """How many vertices."""
+        return len(self._out.offsets) - 1
+
+    @property
+    def arcs(self) -> int:
+        """Stored directions: the edges of a directed graph; of an undirected one twice the edges, less self-loops."""
+        return len(self._out.neighbours)
+
+    @property
+    def memory(self) -> int:
+        """Bytes of all arrays held now; in-edges count once they are built."""
+        held = [*self._out, *self._columns.values()]
+        if self._in is not None and self.directed:
+            held += [*self._in[0], *self._in[1].values()]
+        return sum(array.nbytes for array in held) + self.ids.nbytes
+
+    # --- structure --------------------------------------------------------------------------------------------
+
+    @property
+    def out(self) -> Adjacency:
+        """Arcs by their source (compressed sparse rows)."""
+        return self._out
+
+    @property
+    def into(self) -> Adjacency:
+        """Arcs by their target (compressed sparse columns): built on first need; `out` itself when undirected."""
+        return self._reversed()[0]
+
+    @property
+    def columns(self) -> Mapping[str, Array]:
+        """Edge columns in the order of `out`."""
+        return MappingProxyType(self._columns)
+
+    @property
+    def in_columns(self) -> Mapping[str, Array]:
+        """Edge columns in the order of `into`."""
+        return MappingProxyType(self._reversed()[1])
+
+    @property
+    def weighted(self) -> bool:
+        """Whether there is a column named weight."""
+        return "weight" in self._columns
+
+    @property
+    def out_degrees(self) -> Array:
+        """Arcs that leave each vertex, in the order of the vertex numbers."""
+        return np.diff(self._out.offsets)
+
+    @property
+    def in_degrees(self) -> Array:
+        """Arcs that reach each vertex, in the order of the vertex numbers."""
+        return np.diff(self.into.offsets)
+
+    def _reversed(self) -> tuple[Adjacency, dict[str, Array]]:
+        if not self.directed:
+            return self._out, self._columns
+        with self._lock:
+            if self._in is None:
+                from arcflux.graph.build import gather, reverse
+
+                offsets, neighbours, origin = reverse(*self._out, carry=bool(self._columns))
+                columns = {
+                    key: frozen(gather(column, origin)) for key, column in self._columns.items() if origin is not None
+                }
+                self._in = Adjacency(frozen(offsets), frozen(neighbours)), columns
+            return self._in
+
+    # --- in the user's ids ------------------------------------------------------------------------------------
+
+    def neighbours(self, vertex: Any) -> Array:
+        """The ids of the out-neighbours of a vertex, given by its id."""
+        offsets, neighbours = self._out
+        v = int(self.ids.to_numbers([vertex])[0])
+        return self.ids.to_ids(neighbours[int(offsets[v]) : int(offsets[v + 1])])
+
+    def has_edge(self, source: Any, target: Any) -> bool:
+        """Whether there is an edge between two vertices, given by their ids."""
+        return bool(np.any(self.neighbours(source) == self.ids.to_ids(self.ids.to_numbers([target]))[0]))
+
+    def edge_numbers(self) -> tuple[Array, Array, Array]:
+        """Every edge once: source numbers, target numbers, and places in `columns`. Undirected: source <= target."""
+        offsets, neighbours = self._out
+        sources = np.repeat(np.arange(self.vertices, dtype=neighbours.dtype), np.diff(offsets).astype(np.int64))
+        if self.directed:
+            return sources, neighbours, np.arange(len(neighbours))
+        places = np.flatnonzero(sources <= neighbours)
+        return sources[places], neighbours[places], places
+
+    def edge_list(self) -> tuple[Array, Array, dict[str, Array]]:
+        """Every edge once, in the user's ids: sources, targets, columns.
+
+        Examples
+        --------
+        >>> import arcflux as af
+        >>> [ends.tolist() for ends in af.Graph.from_edges([7, 7], [9, -1]).edge_list()[:2]]
+        [[7, 7], [-1, 9]]
+        """
+        sources, targets, places = self.edge_numbers()
+        return (
+            self.ids.to_ids(sources),
+            self.ids.to_ids(targets),
+            {key: column[places] for key, column in self._columns.items()},
+        )
+
+    # --- comparing, saving, showing ---------------------------------------------------------------------------
+
+    def equals(self, other: Graph) -> bool:
+        """Whether the other graph has the same vertices, ids, edges and columns, in the same order and types."""
+        if (self.directed, self.vertices, list(self._columns)) != (other.directed, other.vertices, list(other._columns)):
+            return False
+        pairs = [*zip(self._out, other._out, strict=True)]
+        pairs += [(column, other._columns[key]) for key, column in self._columns.items()]
+        same = all(a.dtype == b.dtype and np.array_equal(a, b, equal_nan=a.dtype.kind == "f") for a, b in pairs)
+        return same and self.ids == other.ids
+
+    def save(self, target: str | os.PathLike[str], **options: Any) -> None:
+        """Write the graph in the format that the target's suffix names; see :func:`arcflux.io.save`."""
+        from arcflux.io import save
+
+        save(self, target, **options)
+
+    def __repr__(self) -> str:
+        from arcflux.graph.card import line
+
+        return line(self)
+
+    def __str__(self) -> str:
+        from arcflux.graph.card import text
+
+        return text(self)
+
+    def _repr_html_(self) -> str:
+        from arcflux.graph.card import html
+
+        return html(self)

@@ -1,0 +1,182 @@
+"""Numbering: from edges between ids to edges between vertex numbers.
+
+The vertices are the ids that appear, plus those the caller lists; nothing else. Integers that span little more than
+their count are numbered by their distance from the smallest, which costs nothing, and the numbers that turn out never to
+appear are squeezed out after the build. Scattered integers go through a hash table; text through Arrow.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arcflux.errors import IdError
+from arcflux.graph.edges import Edges
+from arcflux.graph.ids import Ids, IntegerIds, RangeIds, TextIds, as_ids, is_text
+from arcflux.spmd.memory import empty, frozen
+from arcflux.spmd.pool import run
+
+__all__ = ["number", "renumbered", "vertex_type"]
+
+Array = NDArray[Any]
+
+
+def vertex_type(vertices: int) -> type[np.unsignedinteger[Any]]:
+    """The type of vertex numbers: 32 bits while they are enough.
+
+    Examples
+    --------
+    >>> vertex_type(10).__name__, vertex_type(2**33).__name__
+    ('uint32', 'uint64')
+    """
+    return np.uint32 if vertices <= 1 << 32 else np.uint64
+
+
+def number(edges: Edges, vertices: int | Array | None, threads: int | None) -> tuple[Ids, bool]:
+    """Replace the ids in `edges` by vertex numbers; returns the map, and whether every number is sure to be wanted.
+
+    When it is not sure, numbers that no edge names are to be squeezed out.
+    """
+    if vertices is not None and not isinstance(vertices, (int, np.integer)):
+        listed = as_ids(vertices)
+        if is_text(listed):
+            return _by_list(edges, TextIds.of(listed)), True
+        return _by_list(edges, _integer_ids(np.unique(listed.astype(np.int64)))), True
+    if is_text(edges.source) or is_text(edges.target):
+        return _by_text(edges, vertices), True
+    low, high = _extent(edges)
+    if vertices is not None:
+        return _by_count(edges, int(vertices), low, high), True
+    if low > high:
+        edges.source, edges.target = np.empty(0, np.uint32), np.empty(0, np.uint32)
+        return RangeIds(0), True
+    if high - max(low, 0) < 2 * len(edges) + (1 << 16):
+        # Small positive integers stay as they are; a far-off or negative start is subtracted.
+        base = 0 if 0 <= low and high < 2 * len(edges) + (1 << 16) else low
+        if high - base < 2 * len(edges) + (1 << 16):
+            _shift_down(edges, base, high - base + 1)
+            return RangeIds(high - base + 1, base), False
+    return _by_hash(edges, threads), True
+
+
+def _extent(edges: Edges) -> tuple[int, int]:
+    """The smallest and largest id of integer edges; (0, -1) without edges."""
+    low, high = [], []
+    for start, count in zip(edges.starts.tolist(), edges.counts.tolist(), strict=True):
+        for ends in (edges.source, edges.target):
+            if count:
+                part = ends[start : start + count]
+                low.append(int(part.min()))
+                high.append(int(part.max()))
+    return (min(low), max(high)) if low else (0, -1)
+
+
+def _shift_down(edges: Edges, base: int, vertices: int) -> None:
+    """Subtract `base` and narrow to the vertex type, copying only when something changes."""
+    kind = vertex_type(vertices)
+    for name in ("source", "target"):
+        ends = getattr(edges, name)
+        if ends.dtype == kind and not base:
+            continue
+        narrow = empty(len(ends), kind)
+        step = 1 << 20
+        for begin in range(0, len(ends), step):
+            part = ends[begin : begin + step]
+            if part.dtype.kind == "u" and not base:
+                narrow[begin : begin + step] = part
+            else:
+                narrow[begin : begin + step] = part.astype(np.int64) - base
+        setattr(edges, name, narrow)
+
+
+def _by_count(edges: Edges, vertices: int, low: int, high: int) -> Ids:
+    """Ids that have to be 0 .. vertices - 1."""
+    if vertices < 0 or low < 0 or high >= vertices:
+        wrong = low if low < 0 else high
+        raise IdError(
+            f"vertices={vertices} was given, and an edge names vertex {wrong}",
+            expected=f"ids from 0 to {vertices - 1}",
+            remedy="pass vertices= as the list of all ids, or leave it out",
+        )
+    _shift_down(edges, 0, vertices)
+    return RangeIds(vertices)
+
+
+def _integer_ids(values: Array) -> Ids:
+    """The cheapest map for sorted, different int64s."""
+    if not len(values):
+        return RangeIds(0)
+    low, high = int(values[0]), int(values[-1])
+    if high - low + 1 == len(values):
+        return RangeIds(len(values), low)
+    for kind in (np.uint32, np.int32):
+        if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max:
+            return IntegerIds(values.astype(kind))
+    return IntegerIds(values)
+
+
+def _by_list(edges: Edges, ids: Ids) -> Ids:
+    """Ids that have to be among those listed."""
+    kind = vertex_type(len(ids))
+    for name in ("source", "target"):
+        given = getattr(edges, name)
+        numbers = empty(len(given), kind)
+        for start, count in zip(edges.starts.tolist(), edges.counts.tolist(), strict=True):
+            part = given[start : start + count]
+            found = ids.find(part)
+            if count and found.min() < 0:
+                raise IdError(
+                    f"an edge names vertex {part[int(np.argmax(found < 0))]!r}, which is not in the list of vertices",
+                    expected=f"one of the {len(ids):,} listed ids",
+                    remedy="add it to the list, or leave the list out",
+                )
+            numbers[start : start + count] = found
+        setattr(edges, name, numbers)
+    return ids
+
+
+def _by_text(edges: Edges, vertices: Any) -> Ids:
+    if vertices is not None:
+        raise IdError(
+            f"vertices={vertices} counts integer ids, and the edges name vertices by text",
+            remedy="pass vertices= as the list of all names",
+        )
+    for name in ("source", "target"):
+        setattr(edges, name, as_ids(getattr(edges, name)))
+    if is_text(edges.source) != is_text(edges.target):
+        raise IdError("sources and targets are of two kinds", expected="text on both sides, or integers on both")
+    place = edges.places()
+    ids = TextIds.of(np.concatenate([edges.source[place], edges.target[place]]))
+    return _by_list(edges, ids)
+
+
+def _by_hash(edges: Edges, threads: int | None) -> Ids:
+    """Scattered integers: collect the different ones in a table, sort them, and look every end up."""
+    from arcflux.graph import table
+
+    ends = [frozen(e if e.dtype == np.int64 else e.astype(np.int64)) for e in (edges.source, edges.target)]
+    size = 1 << 12
+    while True:
+        keys = np.full(size, table.EMPTY, np.int64)
+        state = np.zeros(3, np.int64)
+        for end in ends:
+            run(table.insert, len(edges.starts), end, edges.starts, edges.counts, keys, state, threads=threads)
+        if not state[1]:
+            break
+        size *= 8
+    values = np.unique(np.concatenate([keys[keys != table.EMPTY], np.full(int(state[0]), table.EMPTY)]))
+    places = np.empty(size, vertex_type(len(values)))
+    # The number of the value that cannot be a key is its rank, 0: it is the smallest int64.
+    table.rank(keys, values, places)
+    for name, end in zip(("source", "target"), ends, strict=True):
+        numbers = empty(len(end), places.dtype)
+        run(table.look_up, len(edges.starts), end, edges.starts, edges.counts, keys, places, numbers, threads=threads)
+        setattr(edges, name, numbers)
+    return _integer_ids(values)
+
+
+def renumbered(ids: Ids, kept: Array) -> Ids:
+    """The map after all numbers but the sorted `kept` were squeezed out."""
+    return _integer_ids(ids.to_ids(kept))

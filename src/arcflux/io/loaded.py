@@ -1,0 +1,103 @@
+"""What a reader hands over, and how a writer writes: the contract between the formats and io/__init__.py.
+
+A format is a module with ``SUFFIXES``, ``read(path, *, threads) -> Loaded`` and, when it can be written,
+``write(graph, path)``. Adding one is one line in io/__init__.py.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from arcflux.errors import FormatError, SpaceError
+from arcflux.graph.edges import Edges
+
+__all__ = ["Loaded", "existing", "replacing"]
+
+
+@dataclass
+class Loaded:
+    """Edges as a source gave them, and what the source says or the reader assumed about them.
+
+    `edges` hold ids (integers or text), not yet vertex numbers; `vertices` is a count, a list of ids, or None, as in
+    :meth:`arcflux.Graph.from_edges`; `assumptions` are short sentences for the user.
+    """
+
+    edges: Edges
+    directed: bool = True
+    vertices: Any = None
+    assumptions: list[str] = field(default_factory=list)
+
+
+def existing(path: Path) -> Path:
+    """`path`, which has to be a file with something in it."""
+    if not path.exists():
+        raise FormatError("no such file", path=path, remedy="check the spelling; paths are relative to where you stand")
+    if path.is_dir():
+        raise FormatError("this is a folder", path=path, expected="a file")
+    if path.stat().st_size == 0:
+        raise FormatError("the file is empty", path=path, expected="at least one edge, or a vertex count")
+    return path
+
+
+@contextmanager
+def replacing(path: Path, *, folder: bool = False) -> Iterator[Path]:
+    """A temporary neighbour of `path` to write to, renamed to `path` at the end, removed when anything goes wrong.
+
+    A full disk or a folder that cannot be written becomes a :class:`~arcflux.errors.SpaceError`.
+    """
+    work = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if folder:
+            work = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+        else:
+            handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix="".join(path.suffixes), dir=path.parent)
+            os.close(handle)
+            work = Path(name)
+        work.chmod((0o777 if folder else 0o666) & ~_umask())
+        yield work
+        if folder and path.exists():
+            _swap(work, path)
+        else:
+            os.replace(work, path)
+        work = None
+    except OSError as error:
+        if isinstance(error, SpaceError) or error.errno is None:
+            raise
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        raise SpaceError(
+            f"{path} cannot be written: {error.strerror}; nothing was changed",
+            remedy="free some space, or write to another disk" if full else "write to a folder that is yours",
+        ) from error
+    finally:
+        if work is not None:
+            shutil.rmtree(work) if work.is_dir() else work.unlink(missing_ok=True)
+
+
+def _swap(work: Path, path: Path) -> None:
+    """Put a new folder in the place of an old one, which disappears only when the new one is there."""
+    old = Path(tempfile.mkdtemp(prefix=f".{path.name}.old.", dir=path.parent))
+    os.replace(path, old / "old")
+    try:
+        os.replace(work, path)
+    except OSError:
+        os.replace(old / "old", path)
+        raise
+    finally:
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+

@@ -1,0 +1,81 @@
+"""Big arrays: anonymous memory maps on huge pages, whose pages can be given back before the array dies.
+
+Huge pages are worth 10-20 % on random access from 8 MB up; explicit maps make peak memory predictable, because they
+return to the system at once, while a heap keeps what it was given.
+"""
+
+from __future__ import annotations
+
+import mmap
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from arcflux.errors import SpaceError
+
+__all__ = ["empty", "frozen", "release", "zeros"]
+
+Array = NDArray[Any]
+
+_BIG = 1 << 20
+
+
+def empty(size: int, dtype: DTypeLike) -> Array:
+    """A new one-dimensional array, its contents undefined (zero when it is big).
+
+    Examples
+    --------
+    >>> empty(3, np.uint32).shape
+    (3,)
+    """
+    kind = np.dtype(dtype)
+    count = size * kind.itemsize
+    try:
+        if count < _BIG or not hasattr(mmap, "MAP_ANONYMOUS"):
+            return np.empty(size, kind)
+        block = mmap.mmap(-1, count, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    except (OSError, MemoryError, OverflowError, ValueError) as error:
+        raise SpaceError(
+            f"{size:,} values of {kind} need {count:,} bytes of memory, which the system does not give",
+            remedy="a smaller graph, fewer columns, or a machine with more memory",
+        ) from error
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        block.madvise(mmap.MADV_HUGEPAGE)
+    return np.frombuffer(block, kind, size)
+
+
+def zeros(size: int, dtype: DTypeLike) -> Array:
+    """A new one-dimensional array of zeros."""
+    fresh = empty(size, dtype)
+    if not isinstance(fresh.base, mmap.mmap):
+        fresh.fill(0)
+    return fresh
+
+
+def release(array: Array, start: int, stop: int) -> None:
+    """Give the pages of ``array[start:stop]`` back to the system, if they are ours to give: they read as zero after.
+
+    Only whole pages strictly inside the range go. Arrays that :func:`empty` did not make are left alone.
+    """
+    block = array.base
+    if not isinstance(block, mmap.mmap) or not hasattr(mmap, "MADV_DONTNEED"):
+        return
+    page = mmap.PAGESIZE
+    first = -(-start * array.itemsize // page) * page
+    last = stop * array.itemsize // page * page
+    if last > first:
+        block.madvise(mmap.MADV_DONTNEED, first, last - first)
+
+
+def frozen(array: Array) -> Array:
+    """A read-only, contiguous view of `array`. Kernels take their inputs frozen, so that one compilation serves all.
+
+    Examples
+    --------
+    >>> frozen(np.arange(3)).flags.writeable
+    False
+    """
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view

@@ -1,0 +1,66 @@
+"""Counter-based random numbers: a value depends on the seed and on what it is for, never on who computes it or when.
+
+The function is SplitMix64's output mix (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014)
+applied to ``key + counter * golden``, where `key` is itself a mix of the seed and a stream number. So any worker can
+compute the millionth value without the ones before it, and the same seed gives the same bytes on any number of workers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from arcflux.spmd.jit import inner
+
+__all__ = ["bits", "key", "mix", "permute", "uniform"]
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+@inner
+def mix(x: Any) -> Any:
+    """A bijection of 64-bit words in which every input bit moves every output bit."""
+    x = np.uint64(x)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+@inner
+def key(seed: Any, stream: Any) -> Any:
+    """The key of an independent stream of a seed."""
+    return mix(mix(np.uint64(seed) + _GOLDEN) ^ (np.uint64(stream) * _GOLDEN))
+
+
+@inner
+def bits(stream_key: Any, counter: Any) -> Any:
+    """64 random bits: the `counter`-th value of a stream."""
+    return mix(np.uint64(stream_key) + (np.uint64(counter) + np.uint64(1)) * _GOLDEN)
+
+
+@inner
+def uniform(stream_key: Any, counter: Any) -> Any:
+    """A float in [0, 1), with 53 random bits."""
+    return np.float64(bits(stream_key, counter) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+
+
+@inner
+def permute(stream_key: Any, x: Any, width: Any) -> Any:
+    """Where `x` goes in a random permutation of 0 .. 2**width - 1, without storing the permutation.
+
+    Four rounds of steps that are each a bijection of `width`-bit words: add a key, multiply by an odd number, fold the
+    high bits onto the low ones.
+    """
+    width = np.uint64(width)
+    if width == np.uint64(0):
+        return np.uint64(0)
+    mask = (np.uint64(1) << width) - np.uint64(1)
+    half = (width + np.uint64(1)) >> np.uint64(1)
+    x = np.uint64(x)
+    for turn in range(4):
+        k = bits(stream_key, turn)
+        x = (x + k) & mask
+        x = (x * ((k >> np.uint64(17)) | np.uint64(1))) & mask
+        x = x ^ (x >> half)
+    return x
