@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import operator
 import os
-import stat
 import tempfile
 from functools import lru_cache
 from pathlib import Path
@@ -25,7 +25,7 @@ def threads(asked: int | None = None) -> int:
     if given is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     try:
-        count = int(given)
+        count = int(given) if isinstance(given, str) else operator.index(given)
     except (TypeError, ValueError):
         count = 0
     if not 1 <= count <= 4096:
@@ -37,44 +37,44 @@ def threads(asked: int | None = None) -> int:
     return count
 
 
-def cache_folder() -> Path:
-    """The folder for compiled code: ``ARCFLUX_CACHE``, else ``arcflux`` in the user's cache folder.
+def cache_folder(*names: str) -> Path:
+    """The folder for compiled code: ``ARCFLUX_CACHE``, else ``arcflux`` in the user's cache folder; or one inside it.
 
-    Compiled code is loaded back as code, so nobody else may write there: the folder is made with mode 0700, and one
-    that belongs to somebody else or is open to others is refused. Where the default folder cannot be made (no home,
-    read-only disk), a private folder for this process takes its place.
+    Compiled code is loaded back as code, so nobody else may write there: folders are made with mode 0700, and one that
+    belongs to somebody else, or that others can write to, is refused, since they may have left code in it. Where the
+    default folder cannot be used (no home, read-only disk), one that lasts as long as this process takes its place.
     """
     named = os.environ.get("ARCFLUX_CACHE")
     if named:
-        return _private(Path(named).expanduser())
+        return _private(Path(named).expanduser(), *names)
     base = os.environ.get("XDG_CACHE_HOME")
     try:
-        return _private((Path(base) if base else Path.home() / ".cache") / "arcflux")
+        return _private((Path(base) if base else Path.home() / ".cache") / "arcflux", *names)
     except (SpaceError, RuntimeError):
-        return _temporary()
+        return _private(Path(_temporary().name), *names)
 
 
-def _private(folder: Path) -> Path:
-    """`folder`, made if need be, and sure to be writable by its owner alone."""
+def _private(folder: Path, *names: str) -> Path:
+    """`folder`, or one inside it, made if need be, and sure to be writable by us alone."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = folder.stat()
         if hasattr(os, "getuid"):
             if found.st_uid != os.getuid():
                 raise PermissionError(f"it belongs to user {found.st_uid}")
-            if stat.S_IMODE(found.st_mode) & 0o077:
-                folder.chmod(0o700)
+            if found.st_mode & 0o022:
+                raise PermissionError("others can write to it")
         if not os.access(folder, os.W_OK | os.X_OK):
             raise PermissionError("it is not writable")
     except OSError as error:
         raise SpaceError(
             f"the cache folder {folder} cannot be used: {error}",
-            expected="a folder that you own and can write to",
-            remedy="set ARCFLUX_CACHE to such a folder",
+            expected="a folder that you own, and that you alone can write to",
+            remedy="set ARCFLUX_CACHE to such a folder; a new one is made with the right mode",
         ) from error
-    return folder
+    return _private(folder / names[0], *names[1:]) if names else folder
 
 
 @lru_cache(maxsize=1)
-def _temporary() -> Path:
-    return Path(tempfile.mkdtemp(prefix="arcflux-"))
+def _temporary() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="arcflux-", ignore_cleanup_errors=True)

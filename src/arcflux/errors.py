@@ -7,6 +7,7 @@ from a full disk without reading text.
 from __future__ import annotations
 
 import os
+from typing import Any
 
 __all__ = [
     "ArcfluxError",
@@ -127,3 +128,7 @@ class MissingExtraError(ArcfluxError, ImportError):
             f"{purpose} needs the package {package!r}, which is not installed",
             remedy=f"pip install 'arcflux[{extra}]'" if extra else f"pip install {package}",
         )
+        self._given = package, extra, purpose
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self._given

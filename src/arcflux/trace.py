@@ -1,17 +1,18 @@
 """One stream of events about work under way. Whoever wants to show it, listens; nothing else measures time.
 
-A piece of work opens a :func:`task`, advances it, and closes it. Listeners (the progress bar of the command line, a test)
-are called from the thread that does the work.
+A piece of work opens a :func:`task`, advances it, and closes it. Listeners (the progress bar of the command line, a
+test) are called from the thread that does the work.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-__all__ = ["Note", "Task", "listen", "note", "task"]
+__all__ = ["Event", "Note", "Task", "has_listeners", "listen", "note", "readable", "task"]
 
 
 @dataclass
@@ -56,6 +57,11 @@ def _tell(event: Event) -> None:
         hear(event)
 
 
+def has_listeners() -> bool:
+    """Whether anybody hears what is told."""
+    return bool(_listeners)
+
+
 def note(text: str) -> None:
     """Tell every listener something worth a line."""
     _tell(Note(text))
@@ -96,3 +102,17 @@ def listen(hear: Callable[[Event], None]) -> Iterator[None]:
         yield
     finally:
         _listeners.remove(hear)
+
+
+def readable(count: float) -> str:
+    """Bytes as a person says them.
+
+    Examples
+    --------
+    >>> readable(1536), readable(12)
+    ('1.5 KiB', '12 bytes')
+    """
+    if count < 1024:
+        return f"{count:.0f} bytes"
+    power = min(4, int(math.log(count, 1024)))
+    return f"{count / 1024**power:.1f} {' KMGT'[power]}iB"

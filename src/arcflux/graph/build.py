@@ -7,12 +7,14 @@ slice by slice while the output grows, so the peak stays near the larger of the 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux import trace
+from arcflux import config, trace
+from arcflux.errors import GraphError
 from arcflux.graph import sort
 from arcflux.graph.edges import Edges, Options
 from arcflux.spmd.memory import empty, frozen, release, zeros
@@ -109,7 +111,9 @@ def drop_unnamed(built: Built, options: Options) -> Array | None:
     return np.flatnonzero(seen)
 
 
-def reverse(offsets: Array, neighbours: Array, carry: bool, threads: int | None = None) -> tuple[Array, Array, Array | None]:
+def reverse(
+    offsets: Array, neighbours: Array, carry: bool, threads: int | None = None
+) -> tuple[Array, Array, Array | None]:
     """The same arcs grouped by their other end: offsets, neighbours, and with `carry` each arc's place before."""
     return _group_rows(offsets, neighbours, None, len(offsets) - 1, carry, threads)
 
@@ -132,9 +136,9 @@ def _group_pairs(
     arcs = len(edges) * (2 if both else 1)
     shift = _shift(vertices, arcs)
     slices = len(edges.starts)
-    tally = np.zeros((slices, ((vertices - 1) >> shift) + 1 if vertices else 1), np.uint64)
+    tally = _tally(slices, vertices, shift)
     loops = np.zeros(slices, np.int64)
-    looped = np.zeros(vertices if drop else 0, np.bool_)
+    looped = zeros(vertices if drop else 0, np.bool_)
     run(
         sort.count_pairs, slices, keys, others, edges.starts, edges.counts, np.uint64(shift), both, drop, tally, loops,
         looped, threads=threads,
@@ -143,7 +147,7 @@ def _group_pairs(
     low, values = empty(buckets.arcs, np.uint16), empty(buckets.arcs, edges.source.dtype)
     origin = empty(buckets.arcs, _index_type(len(keys))) if carry else None
     rounds = np.linspace(0, slices, _ROUNDS + 1).astype(np.int64)
-    for begin, end in zip(rounds[:-1], rounds[1:], strict=True):
+    for begin, end in pairwise(rounds.tolist()):
         run(
             sort.place_pairs, int(end - begin), keys, others, edges.starts[begin:end], edges.counts[begin:end],
             buckets.shift, both, drop, buckets.position[begin:end], low, values, origin, threads=threads,
@@ -173,7 +177,7 @@ def _group_rows(
     shift = _shift(vertices, arcs)
     slices = 8 * _ROUNDS
     bounds = row_bounds(offsets, slices)
-    tally = np.zeros((slices, ((vertices - 1) >> shift) + 1 if vertices else 1), np.uint64)
+    tally = _tally(slices, vertices, shift)
     rows = frozen(offsets), frozen(neighbours)
     run(sort.count_rows, slices, *rows, bounds, np.uint64(shift), tally, threads=threads)
     buckets = _Buckets.counted(shift, tally)
@@ -199,13 +203,24 @@ def _group_rows(
     return settled, values, origin
 
 
+def _tally(slices: int, vertices: int, shift: int) -> Array:
+    buckets = ((vertices - 1) >> shift) + 1 if vertices else 1
+    return zeros(slices * buckets, np.uint64).reshape(slices, buckets)
+
+
 def _settled(
     buckets: _Buckets, low: Array, values: Array, origin: Array | None, vertices: int, threads: int | None
 ) -> Array:
     offsets = zeros(vertices + 1, np.uint64)
+    workers = config.threads(threads)
+    cursors = np.empty((workers, 1 << int(buckets.shift)), np.uint64)
+    spares = empty(workers * buckets.largest, values.dtype).reshape(workers, -1)
+    spare_origins = (
+        empty(workers * buckets.largest, origin.dtype).reshape(workers, -1) if origin is not None else spares
+    )
     run(
-        sort.settle, len(buckets.base) - 1, buckets.base, buckets.largest, buckets.shift, low, values, origin, offsets,
-        threads=threads,
+        sort.settle, len(buckets.base) - 1, buckets.base, buckets.shift, low, values, origin, offsets, cursors, spares,
+        spare_origins, threads=threads,
     )  # fmt: skip
     offsets[vertices] = buckets.arcs
     return offsets
@@ -223,17 +238,35 @@ def _merge(built: Built, options: Options) -> None:
     built.merged = len(neighbours) - arcs
     if not built.merged:
         return
-    how = ("first", "sum", "min", "max").index(options.deduplicate or "first")
     for name, column in built.columns.items():
-        reduced = empty(arcs, column.dtype)
+        reduced, overflowed = empty(arcs, column.dtype), np.zeros(1, np.bool_)
         run(
-            sort.combine, slices, bounds, frozen(offsets), frozen(neighbours), frozen(column), frozen(kept), how,
-            reduced, threads=threads,
+            sort.combine, slices, bounds, frozen(offsets), frozen(neighbours), frozen(column), frozen(kept),
+            _reduction(options, column), _limits(column.dtype), reduced, overflowed, threads=threads,
         )  # fmt: skip
+        if overflowed[0]:
+            raise GraphError(
+                f"the sum over parallel edges does not fit the {column.dtype} of edge column {name!r}",
+                remedy="pass the column as int64 or float64, or deduplicate with 'first', 'min' or 'max'",
+            )
         built.columns[name] = reduced
     run(sort.squeeze, 1, frozen(offsets), frozen(kept), neighbours, threads=1)
     release(neighbours, arcs, len(neighbours))
     built.offsets, built.neighbours = kept, neighbours[:arcs]
+
+
+def _reduction(options: Options, column: Array) -> int:
+    """What the kernel does to a column; the sum of booleans is their "or", as in NumPy."""
+    if options.deduplicate == "sum":
+        return sort.MAX if column.dtype == np.bool_ else sort.SUM
+    return {"first": sort.FIRST, "min": sort.MIN, "max": sort.MAX}[options.deduplicate or "first"]
+
+
+def _limits(kind: np.dtype[Any]) -> Array:
+    """The lowest and the highest value of a column's type."""
+    if kind.kind in "iu":
+        return np.array([np.iinfo(kind).min, np.iinfo(kind).max], kind)
+    return np.array([-np.inf, np.inf], kind)
 
 
 def row_bounds(offsets: Array, slices: int) -> Array:

@@ -7,29 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from arcflux.trace import readable
+
 if TYPE_CHECKING:
     from arcflux.graph.core import Graph
 
-__all__ = ["facts", "histogram", "html", "line", "readable", "text"]
+__all__ = ["facts", "histogram", "html", "line", "text"]
 
 _WIDTH = 40
-
-
-def readable(count: float) -> str:
-    """Bytes as a person says them.
-
-    Examples
-    --------
-    >>> readable(1536), readable(12)
-    ('1.5 KiB', '12 bytes')
-    """
-    if count < 1024:
-        return f"{count:.0f} bytes"
-    for unit in ("KiB", "MiB", "GiB", "TiB"):
-        count /= 1024
-        if count < 1024:
-            break
-    return f"{count:.1f} {unit}"
 
 
 def line(graph: Graph) -> str:
@@ -37,7 +22,9 @@ def line(graph: Graph) -> str:
     kind = "directed" if graph.directed else "undirected"
     columns = f", columns {', '.join(graph.columns)}" if graph.columns else ""
     name = f" {graph.name}" if graph.name else ""
-    return f"<Graph{name}: {graph.vertices:,} vertices, {graph.edges:,} edges, {kind}{columns}, {readable(graph.memory)}>"
+    return (
+        f"<Graph{name}: {graph.vertices:,} vertices, {graph.edges:,} edges, {kind}{columns}, {readable(graph.memory)}>"
+    )
 
 
 def facts(graph: Graph) -> dict[str, object]:

@@ -1,7 +1,7 @@
 """The graph itself: out-edges as offsets and neighbours, in-edges built on first need, typed edge columns, ids.
 
-The arrays are read-only: offsets uint64[vertices + 1], neighbours uint32|uint64[arcs] sorted in each row, columns in the
-order of the arcs. An undirected graph stores one symmetric structure: each edge twice, a self-loop once.
+The arrays are read-only: offsets uint64[vertices + 1], neighbours uint32|uint64[arcs] sorted in each row, columns in
+the order of the arcs. An undirected graph stores one symmetric structure: each edge twice, a self-loop once.
 """
 
 from __future__ import annotations
@@ -110,6 +110,9 @@ class Graph:
             raise AttributeError(f"a Graph does not change: {name} cannot be set")
         object.__setattr__(self, name, value)
 
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a Graph does not change: {name} cannot be deleted")
+
     @classmethod
     def from_edges(
         cls,
@@ -143,6 +146,9 @@ class Graph:
             Make a directed list of edges undirected; the same as ``directed=False``, and recorded in `changes`.
         deduplicate
             None keeps parallel edges; "first" keeps the first of them, "sum", "min" and "max" reduce their columns.
+            Columns keep their type: an integer sum that does not fit is a :class:`~arcflux.errors.GraphError`, and the
+            sum of booleans is their "or". A NaN among the values gives NaN; of equal values (0.0 and -0.0) the first
+            stays.
         drop_self_loops
             Drop edges that end where they start (their vertex stays).
         sort
@@ -314,7 +320,11 @@ class Graph:
 
     def equals(self, other: Graph) -> bool:
         """Whether the other graph has the same vertices, ids, edges and columns, in the same order and types."""
-        if (self.directed, self.vertices, list(self._columns)) != (other.directed, other.vertices, list(other._columns)):
+        if (self.directed, self.vertices, list(self._columns)) != (
+            other.directed,
+            other.vertices,
+            list(other._columns),
+        ):
             return False
         pairs = [*zip(self._out, other._out, strict=True)]
         pairs += [(column, other._columns[key]) for key, column in self._columns.items()]

@@ -86,16 +86,19 @@ def checked_columns(columns: Mapping[str, Any] | None, size: int) -> dict[str, A
     result = {}
     for name, given in (columns or {}).items():
         values = np.asarray(given)
+        values = values.astype(values.dtype.newbyteorder("="), copy=False)
         if not isinstance(name, str) or not name.isidentifier():
             raise GraphError(f"an edge column is named {name!r}", expected="a name such as weight or capacity_2")
         if values.shape != (size,):
             raise GraphError(
                 f"edge column {name!r} has shape {values.shape}", expected=f"one value an edge: shape ({size},)"
             )
-        if values.dtype.kind not in "iufb" or values.dtype.itemsize > 8:
+        if np.ma.is_masked(given):
+            raise GraphError(f"edge column {name!r} has missing (masked) values", expected="a number for every edge")
+        if values.dtype.kind not in "iufb" or values.dtype.itemsize > 8 or values.dtype == np.float16:
             raise GraphError(
                 f"edge column {name!r} holds {values.dtype}",
-                expected="integers, floats or booleans of at most 64 bits",
+                expected="integers of at most 64 bits, floats of 32 or 64, or booleans",
                 remedy="leave the column out, or encode it as numbers",
             )
         result[name] = values

@@ -37,7 +37,9 @@ class Ids(ABC):
 
     def to_numbers(self, ids: Any) -> Array:
         """The vertex numbers of ids; an id that is not here is an :class:`~arcflux.errors.IdError`."""
-        given = np.atleast_1d(np.asarray(ids))
+        given = np.atleast_1d(_array(ids))
+        if given.ndim != 1:
+            raise IdError(f"ids have shape {given.shape}", expected="one id, or one dimension of them")
         numbers = self.find(given)
         if len(numbers) and numbers.min() < 0:
             raise self.unknown(given[int(np.argmax(numbers < 0))])
@@ -99,10 +101,8 @@ class RangeIds(Ids):
         return np.asarray(numbers).astype(np.int64) + self.base
 
     def find(self, ids: Any) -> Array:
-        wanted = _integers(ids)
-        if wanted is None:
-            return np.full(len(np.atleast_1d(np.asarray(ids))), -1, np.int64)
-        inside = (wanted >= self.base) & (wanted - self.base < self.size)
+        wanted, possible = _integers(ids)
+        inside = possible & (wanted >= self.base) & (wanted <= self.base + self.size - 1)
         return np.where(inside, wanted - self.base, -1)
 
     @property
@@ -134,11 +134,11 @@ class IntegerIds(Ids):
         return chosen.astype(np.int64, copy=False)
 
     def find(self, ids: Any) -> Array:
-        wanted = _integers(ids)
-        if wanted is None or not len(self.values):
-            return np.full(len(np.atleast_1d(np.asarray(ids))), -1, np.int64)
+        wanted, possible = _integers(ids)
+        if not len(self.values):
+            return np.full(len(wanted), -1, np.int64)
         place = np.minimum(np.searchsorted(self.values, wanted), len(self.values) - 1)
-        return np.where(self.values[place] == wanted, place, -1).astype(np.int64)
+        return np.where(possible & (self.values[place] == wanted), place, -1).astype(np.int64)
 
     @property
     def arrays(self) -> dict[str, Array]:
@@ -167,7 +167,12 @@ class TextIds(Ids):
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        values = names if isinstance(names, (pa.Array, pa.ChunkedArray)) else pa.array(list(names), pa.large_string())
+        try:
+            values = (
+                names if isinstance(names, (pa.Array, pa.ChunkedArray)) else pa.array(list(names), pa.large_string())
+            )
+        except UnicodeEncodeError as error:
+            raise IdError(f"vertex id {error.object!r} is not text that UTF-8 can hold") from error
         if values.null_count:
             raise IdError("a vertex id is missing (null)", expected="text for every id")
         unique = pc.unique(values.cast(pa.large_string()))
@@ -197,19 +202,19 @@ class TextIds(Ids):
         import pyarrow.compute as pc
 
         if not isinstance(ids, (pa.Array, pa.ChunkedArray)):
-            given = np.atleast_1d(np.asarray(ids))
-            if len(given) <= 16:
-                return np.array([self._search(name) for name in given.tolist()], np.int64)
-            ids = pa.array([name if isinstance(name, str) else None for name in given.tolist()], pa.large_string())
-        found = pc.index_in(ids.cast(pa.large_string()), value_set=self._arrow(), skip_nulls=True)
+            names = [_utf8(name) for name in np.atleast_1d(_array(ids)).tolist()]
+            if len(names) <= 16:
+                return np.array([self._search(name) for name in names], np.int64)
+            ids = pa.array(names, pa.large_binary())
+        kind = pa.large_binary()
+        found = pc.index_in(ids.cast(kind), value_set=self._arrow().cast(kind), skip_nulls=True)
         result: Array = pc.fill_null(found, -1).to_numpy().astype(np.int64)
         return result
 
-    def _search(self, name: Any) -> int:
+    def _search(self, wanted: bytes | None) -> int:
         """Binary search: the number of one name, without hashing all of them."""
-        if not isinstance(name, str):
+        if wanted is None:
             return -1
-        wanted = name.encode("utf-8", "surrogatepass")
         low, high = 0, len(self)
         while low < high:
             middle = (low + high) // 2
@@ -234,7 +239,7 @@ def is_text(values: Any) -> bool:
 
 def as_ids(values: Any) -> Array:
     """An array of ids as int64 or as text (dtype object); anything else cannot be ids."""
-    given = values if isinstance(values, np.ndarray) else np.asarray(values)
+    given = _array(values)
     if given.ndim != 1:
         raise IdError(f"ids have shape {given.shape}", expected="one dimension")
     if given.dtype.kind in "iu":
@@ -253,7 +258,7 @@ def as_ids(values: Any) -> Array:
         if wrong is None and all(isinstance(name, str) for name in names):
             return names
         raise IdError(
-            f"vertex id {wrong!r} is a {type(wrong).__name__} among text",
+            f"vertex id {wrong!r} is of type {type(wrong).__name__}, not text",
             expected="all ids text, or all integers below 2^63",
             remedy="convert the ids to one type first",
         )
@@ -264,13 +269,29 @@ def as_ids(values: Any) -> Array:
     )
 
 
-def _integers(ids: Any) -> Array | None:
-    given = np.atleast_1d(np.asarray(ids))
-    if given.dtype.kind not in "iu" and not (len(given) == 0):
+def _array(values: Any) -> Array:
+    """Ids as they were given: NumPy alone would turn a number among text into text, and cut zeros off the end of text."""
+    if np.ma.is_masked(values):
+        raise IdError("a vertex id is missing (masked)", expected="an id for every end of an edge")
+    given = np.asarray(values)
+    return given if given.dtype.kind != "U" or isinstance(values, np.ndarray) else np.asarray(values, dtype=object)
+
+
+def _integers(ids: Any) -> tuple[Array, Array]:
+    """Ids as int64, and which of them are: text, floats and integers from 2^63 on are not."""
+    given = np.atleast_1d(_array(ids))
+    if given.dtype.kind not in "iu":
+        return np.zeros(len(given), np.int64), np.zeros(len(given), np.bool_)
+    wanted = given.astype(np.int64)
+    return wanted, (wanted >= 0) | (given.dtype.kind == "i")
+
+
+def _utf8(name: Any) -> bytes | None:
+    """A name as it is kept, or None when it cannot be a name."""
+    try:
+        return name.encode() if isinstance(name, str) else None
+    except UnicodeEncodeError:
         return None
-    if given.dtype == np.uint64:
-        given = np.where(given < np.uint64(1 << 63), given, np.uint64((1 << 63) - 1))
-    return given.astype(np.int64)
 
 
 def _plain(value: Any) -> Any:

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from arcflux.spmd.jit import inner, kernel
 from arcflux.spmd.machine import claim, prefetch
-from arcflux.spmd.jit import kernel
 
 __all__ = [
     "CHUNK",
@@ -38,6 +38,14 @@ __all__ = [
 
 FIRST, SUM, MIN, MAX = 0, 1, 2, 3
 CHUNK = 1 << 16
+
+
+@inner
+def _chunk(control: Any, size: Any) -> Any:
+    """The next CHUNK of `size` items that nobody has: its first and its end, equal when none is left."""
+    items, width = np.uint64(size), np.uint64(CHUNK)
+    begin = min(np.uint64(claim(control)), items // width + np.uint64(1)) * width
+    return min(begin, items), min(begin + width, items)
 
 
 @kernel
@@ -153,16 +161,17 @@ def place_rows(
 
 @kernel
 def settle(
-    worker: Any, workers: Any, control: Any, base: Any, largest: Any, shift: Any, low: Any, values: Any, origin: Any,
-    offsets: Any,
+    worker: Any, workers: Any, control: Any, base: Any, shift: Any, low: Any, values: Any, origin: Any, offsets: Any,
+    cursors: Any, spares: Any, spare_origins: Any,
 ) -> None:  # fmt: skip
-    """Sort each bucket by vertex, in place and stably, and write its vertices' offsets."""
+    """Sort each bucket by vertex, in place and stably, and write its vertices' offsets.
+
+    Scratch, a row for each worker: cursors uint64[workers, 2**shift], spares and spare_origins[workers, largest bucket].
+    """
     one = np.uint64(1)
     size = one << shift
     vertices = np.uint64(offsets.size - 1)
-    cursor = np.empty(size, np.uint64)
-    spare = np.empty(largest, values.dtype)
-    spare_origin = np.empty(largest if origin is not None else 0, np.uint64)
+    cursor, spare, spare_origin = cursors[worker], spares[worker], spare_origins[worker]
     while True:
         bucket = np.uint64(claim(control))
         if bucket >= np.uint64(base.size - 1):
@@ -250,19 +259,22 @@ def count_loops(worker: Any, workers: Any, control: Any, offsets: Any, neighbour
 def gather(worker: Any, workers: Any, control: Any, column: Any, origin: Any, out: Any) -> None:
     """``out = column[origin]``."""
     while True:
-        begin = np.uint64(claim(control)) * np.uint64(CHUNK)
-        if begin >= np.uint64(out.size):
+        begin, end = _chunk(control, out.size)
+        if begin == end:
             break
-        for i in range(begin, min(begin + np.uint64(CHUNK), np.uint64(out.size))):
+        for i in range(begin, end):
             out[i] = column[origin[i]]
 
 
 @kernel
 def combine(
     worker: Any, workers: Any, control: Any, bounds: Any, offsets: Any, neighbours: Any, column: Any, merged: Any,
-    how: Any, out: Any,
+    how: Any, limits: Any, out: Any, overflowed: Any,
 ) -> None:  # fmt: skip
-    """Reduce a column over equal neighbours of each sorted row; ``merged`` are the offsets after merging."""
+    """Reduce a column over equal neighbours of each sorted row; ``merged`` are the offsets after merging.
+
+    ``overflowed[0]``: a sum would have left the column's limits, lowest and highest. A NaN outweighs numbers.
+    """
     one = np.uint64(1)
     while True:
         part = claim(control)
@@ -278,21 +290,25 @@ def combine(
                         write += one
                     out[write] = value
                 elif how == SUM:
+                    if out[write] > limits[1] - value if value > 0 else out[write] < limits[0] - value:
+                        overflowed[0] = True
                     out[write] += value
-                elif how == MIN:
-                    out[write] = min(out[write], value)
-                elif how == MAX:
-                    out[write] = max(out[write], value)
+                elif (
+                    (how == MIN and value < out[write])
+                    or (how == MAX and value > out[write])
+                    or (how != FIRST and value != value)
+                ):
+                    out[write] = value
 
 
 @kernel
 def mark(worker: Any, workers: Any, control: Any, neighbours: Any, seen: Any) -> None:
     """``seen[v] = True`` for every v among the neighbours; workers write the same value, so they need not agree."""
     while True:
-        begin = np.uint64(claim(control)) * np.uint64(CHUNK)
-        if begin >= np.uint64(neighbours.size):
+        begin, end = _chunk(control, neighbours.size)
+        if begin == end:
             break
-        for i in range(begin, min(begin + np.uint64(CHUNK), np.uint64(neighbours.size))):
+        for i in range(begin, end):
             if not seen[neighbours[i]]:
                 seen[neighbours[i]] = True
 
@@ -301,8 +317,8 @@ def mark(worker: Any, workers: Any, control: Any, neighbours: Any, seen: Any) ->
 def renumber(worker: Any, workers: Any, control: Any, rank: Any, neighbours: Any) -> None:
     """``neighbours = rank[neighbours]``, in place."""
     while True:
-        begin = np.uint64(claim(control)) * np.uint64(CHUNK)
-        if begin >= np.uint64(neighbours.size):
+        begin, end = _chunk(control, neighbours.size)
+        if begin == end:
             break
-        for i in range(begin, min(begin + np.uint64(CHUNK), np.uint64(neighbours.size))):
+        for i in range(begin, end):
             neighbours[i] = rank[neighbours[i]]

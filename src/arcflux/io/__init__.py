@@ -1,18 +1,19 @@
 """In and out: :func:`load` any graph, :func:`save` it in any format; the suffix decides, or the type of the object.
 
-One file per format: text.py (edge lists), matrix.py (Matrix Market), metis.py, dimacs.py, ldbc.py (Graphalytics), gap.py
-(the GAP suite's binaries), tables.py (Arrow, Parquet, data frames), objects.py (scipy, NetworkX, igraph), store.py
-(Arcflux's own folder). scan.py holds the parallel parser that the text formats share.
+One file per format: text.py (edge lists), matrix.py (Matrix Market), metis.py, dimacs.py, ldbc.py (Graphalytics),
+gap.py (the GAP suite's binaries), tables.py (Arrow, Parquet, data frames), objects.py (scipy, NetworkX, igraph),
+store.py (Arcflux's own folder). scan.py holds the parallel parser that the text formats share.
 """
 
 from __future__ import annotations
 
 import os
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arcflux import trace
+from arcflux import progress, trace
 from arcflux.errors import FormatError, UsageError
 from arcflux.graph.edges import Options
 
@@ -39,6 +40,7 @@ PACKED = (".gz", ".bz2", ".zst")
 
 def load(
     source: Any,
+    /,
     *,
     directed: bool | None = None,
     symmetrise: bool = False,
@@ -73,21 +75,42 @@ def load(
     """
     from arcflux.graph import Graph
 
+    changes = {"symmetrise": symmetrise, "deduplicate": deduplicate, "drop_self_loops": drop_self_loops}
     if isinstance(source, Graph):
+        _refuse_options("this", directed=directed, vertices=vertices, **changes, **reading)
         return source
+    with progress.watching():
+        return _load(source, directed, vertices, changes, sort, threads, reading)
+
+
+def _load(
+    source: Any,
+    directed: bool | None,
+    vertices: Any,
+    changes: dict[str, Any],
+    sort: bool,
+    threads: int | None,
+    reading: dict[str, Any],
+) -> Graph:
+    from arcflux.graph import Graph
+    from arcflux.graph.ids import RangeIds
+
     if isinstance(source, (str, os.PathLike)):
         text = os.fspath(source)
         path = Path(text)
-        if not path.exists():
+        if not os.path.exists(path):
             from arcflux import generate
 
             if generate.is_spec(text):
+                _refuse_options(text, directed=directed, vertices=vertices, **changes, **reading)
                 return generate.from_spec(text, threads=threads)
         module = _format(path)
         if hasattr(module, "open_graph"):
-            graph: Graph = module.open_graph(path, **reading)
-            _refuse_build_options(directed, symmetrise, deduplicate, drop_self_loops, vertices)
-            return graph
+            _check_options(module.open_graph, path, reading)
+            _refuse_options(str(path), directed=directed, vertices=vertices, **changes)
+            opened: Graph = module.open_graph(path, **reading)
+            return opened
+        _check_options(module.read, path, reading)
         loaded: Loaded = module.read(path, threads=threads, **reading)
         name = path.name
     else:
@@ -95,17 +118,25 @@ def load(
 
         loaded, name = read_object(source, **reading), type(source).__name__
     directed_source = loaded.directed if directed is None else directed
-    options = Options(directed_source and not symmetrise, deduplicate, drop_self_loops, sort, threads)
-    for said in loaded.assumptions:
-        trace.note(f"{name}: {said}")
-    return Graph.assemble(
+    symmetrise = changes["symmetrise"]
+    options = Options(
+        directed_source and not symmetrise, changes["deduplicate"], changes["drop_self_loops"], sort, threads
+    )
+    graph = Graph.assemble(
         loaded.edges,
         options,
         vertices=loaded.vertices if vertices is None else vertices,
         symmetrised=symmetrise and directed_source,
         name=name,
-        assumptions=tuple(loaded.assumptions),
+        assumptions=tuple(
+            text for text in loaded.assumptions if directed is None or not text.startswith(("directed", "undirected"))
+        ),
     )
+    said = list(graph.assumptions)
+    if isinstance(graph.ids, RangeIds) and graph.vertices:
+        said.append(f"ids {graph.ids.base} to {graph.ids.base + graph.vertices - 1}")
+    trace.note(f"{name}: " + "; ".join([*said, *graph.changes.lines()]))
+    return graph
 
 
 def save(graph: Graph, target: str | os.PathLike[str], **writing: Any) -> None:
@@ -115,18 +146,19 @@ def save(graph: Graph, target: str | os.PathLike[str], **writing: Any) -> None:
     """
     path = Path(target)
     module = _format(path, writing=True)
-    with trace.task(f"write {path.name}"):
+    _check_options(module.write, path, writing)
+    with progress.watching():
         module.write(graph, path, **writing)
 
 
 def _format(path: Path, writing: bool = False) -> Any:
     """The module for a path: by what is there, then by suffix."""
-    if path.is_dir() or (writing and not path.suffix):
+    if os.path.isdir(path) or (writing and not path.suffix):
         return import_module("arcflux.io.store")
     suffixes = [s.lower() for s in path.suffixes]
     suffix = next((s for s in reversed(suffixes) if s not in PACKED), "")
     if suffix not in FORMATS:
-        if not writing and not path.exists():
+        if not writing and not os.path.exists(path):
             raise FormatError(
                 "no such file, folder or generator",
                 path=path,
@@ -145,9 +177,25 @@ def _format(path: Path, writing: bool = False) -> Any:
     return module
 
 
-def _refuse_build_options(*given: Any) -> None:
-    if any(option not in (None, False) for option in given):
+def _check_options(function: Any, path: Path, given: dict[str, Any]) -> None:
+    """Refuse an option that the reader or writer of a format does not have."""
+    known = [name for name in function.__kwdefaults__ or {} if name != "threads"]
+    unknown = next((name for name in given if name not in known), None)
+    if unknown is not None:
+        close = get_close_matches(unknown, known, 1)
         raise UsageError(
-            "a store is a finished graph; directed, symmetrise, deduplicate, drop_self_loops and vertices cannot change it",
-            remedy="load the original source with these options, then save it",
+            f"{unknown}= is no option for {path}",
+            expected=", ".join(f"{name}=" for name in known) or "no options: this format has none",
+            remedy=f"did you mean {close[0]}=?" if close else "leave it out",
+        )
+
+
+def _refuse_options(what: str, **given: Any) -> None:
+    """A graph that is finished cannot be built another way."""
+    absent = {"symmetrise": False, "drop_self_loops": False}
+    named = [name for name, value in given.items() if value is not absent.get(name)]
+    if named:
+        raise UsageError(
+            f"{what} is a finished graph, which {', '.join(named)} cannot change",
+            remedy="leave that out, or load the original source with it",
         )

@@ -1,7 +1,7 @@
 """What a reader hands over, and how a writer writes: the contract between the formats and io/__init__.py.
 
-A format is a module with ``SUFFIXES``, ``read(path, *, threads) -> Loaded`` and, when it can be written,
-``write(graph, path)``. Adding one is one line in io/__init__.py.
+A format is a module with ``read(path, *, threads) -> Loaded``, or ``open_graph(path) -> Graph`` when the file holds a
+finished graph, and when it can be written, ``write(graph, path)``. Adding one is one line in io/__init__.py.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from arcflux.errors import FormatError, SpaceError
+from arcflux.errors import ArcfluxError, FormatError, SpaceError
 from arcflux.graph.edges import Edges
 
 __all__ = ["Loaded", "existing", "replacing"]
@@ -26,8 +26,9 @@ __all__ = ["Loaded", "existing", "replacing"]
 class Loaded:
     """Edges as a source gave them, and what the source says or the reader assumed about them.
 
-    `edges` hold ids (integers or text), not yet vertex numbers; `vertices` is a count, a list of ids, or None, as in
-    :meth:`arcflux.Graph.from_edges`; `assumptions` are short sentences for the user.
+    `edges` hold ids (integers or text), not yet vertex numbers; `vertices` is a count, a range, a list of ids, or None, as in
+    :meth:`arcflux.Graph.from_edges`; `assumptions` are short sentences for the user. The one about direction starts
+    with "directed" or "undirected": it is left out when the user gives the direction.
     """
 
     edges: Edges
@@ -37,11 +38,13 @@ class Loaded:
 
 
 def existing(path: Path) -> Path:
-    """`path`, which has to be a file with something in it."""
-    if not path.exists():
+    """`path`, which has to be a file that can be read, with something in it."""
+    if not os.path.exists(path):
         raise FormatError("no such file", path=path, remedy="check the spelling; paths are relative to where you stand")
     if path.is_dir():
         raise FormatError("this is a folder", path=path, expected="a file")
+    if not os.access(path, os.R_OK):
+        raise FormatError("the file may not be read", path=path, remedy=f"chmod u+r {path}, or ask its owner")
     if path.stat().st_size == 0:
         raise FormatError("the file is empty", path=path, expected="at least one edge, or a vertex count")
     return path
@@ -56,10 +59,11 @@ def replacing(path: Path, *, folder: bool = False) -> Iterator[Path]:
     work = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        prefix, suffix = f".{path.name[:50]}.", "".join(path.suffixes[-2:])
         if folder:
-            work = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+            work = Path(tempfile.mkdtemp(prefix=prefix, dir=path.parent))
         else:
-            handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix="".join(path.suffixes), dir=path.parent)
+            handle, name = tempfile.mkstemp(prefix=prefix, suffix=suffix, dir=path.parent)
             os.close(handle)
             work = Path(name)
         work.chmod((0o777 if folder else 0o666) & ~_umask())
@@ -70,11 +74,11 @@ def replacing(path: Path, *, folder: bool = False) -> Iterator[Path]:
             os.replace(work, path)
         work = None
     except OSError as error:
-        if isinstance(error, SpaceError) or error.errno is None:
+        if isinstance(error, ArcfluxError):
             raise
         full = error.errno in (errno.ENOSPC, errno.EDQUOT)
         raise SpaceError(
-            f"{path} cannot be written: {error.strerror}; nothing was changed",
+            f"{path} cannot be written: {error.strerror or error}; nothing was changed",
             remedy="free some space, or write to another disk" if full else "write to a folder that is yours",
         ) from error
     finally:
@@ -84,20 +88,17 @@ def replacing(path: Path, *, folder: bool = False) -> Iterator[Path]:
 
 def _swap(work: Path, path: Path) -> None:
     """Put a new folder in the place of an old one, which disappears only when the new one is there."""
-    old = Path(tempfile.mkdtemp(prefix=f".{path.name}.old.", dir=path.parent))
-    os.replace(path, old / "old")
+    aside = Path(tempfile.mkdtemp(prefix=f".{path.name[:50]}.old.", dir=path.parent))
     try:
+        os.replace(path, aside / "old")
         os.replace(work, path)
-    except OSError:
-        os.replace(old / "old", path)
-        raise
-    finally:
-        shutil.rmtree(old, ignore_errors=True)
+    finally:  # also after Ctrl-C: whatever happened, one of the two is in place
+        if not path.exists():
+            os.replace(aside / "old", path)
+        shutil.rmtree(aside, ignore_errors=True)
 
 
 def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
-
-

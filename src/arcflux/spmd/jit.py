@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,10 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, InTreeCach
 from arcflux import config, trace
 
 __all__ = ["inner", "kernel"]
+
+# Without Numba's reference counts, which are atomic operations in the middle of hot loops (parsing text took three times
+# as long with them). So a kernel cannot allocate: its scratch arrays are arguments.
+_OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False}
 
 
 @lru_cache(maxsize=1)
@@ -33,7 +38,7 @@ class _Locator(InTreeCacheLocator):
 
     def __init__(self, py_func: Any, py_file: str) -> None:
         super().__init__(py_func, py_file)
-        self._cache_path = str(config.cache_folder() / "kernels" / self.get_suitable_cache_subpath(py_file))
+        self._cache_path = str(config.cache_folder("kernels", self.get_suitable_cache_subpath(py_file)))
 
     def get_source_stamp(self) -> Any:
         return super().get_source_stamp() + _shared_stamp()
@@ -44,7 +49,11 @@ class _CacheImpl(CompileResultCacheImpl):
 
 
 class _Cache(FunctionCache):
-    """Numba's cache, in our folder, that says so when it has to compile."""
+    """Numba's cache, in our folder, that says so when it has to compile.
+
+    What it holds is only trusted when it fits: a write that was cut short leaves half a file, and two processes that
+    fill the cache at once can leave one's code under the other's signature.
+    """
 
     _impl_class = _CacheImpl
 
@@ -53,15 +62,27 @@ class _Cache(FunctionCache):
         self._function = function.__name__
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        found = super().load_overload(sig, target_context)
-        if found is None:
+        try:
+            found = super().load_overload(sig, target_context)
+        except Exception:  # whatever unpickling half a file raises
+            found = None
+            with suppress(OSError):
+                self.flush()
+        if found is None or tuple(found.signature.args) != tuple(sig):
             trace.note(f"compiling {self._function} (once per machine)")
+            return None
         return found
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            super().save_overload(sig, data)
+        except Exception as error:  # a full disk, or half an index: the code is compiled all the same
+            trace.note(f"the compiled {self._function} could not be kept: {error}")
 
 
 def kernel(function: Callable[..., None]) -> Any:
     """Compile ``function(worker, workers, control, ...)`` without the GIL, on first use, cached on disk."""
-    compiled = numba.njit(nogil=True, error_model="numpy")(function)
+    compiled = numba.njit(**_OPTIONS)(function)
     compiled._cache = _Cache(function)
 
     def ready(*args: Any) -> None:
@@ -74,4 +95,4 @@ def kernel(function: Callable[..., None]) -> Any:
 
 def inner(function: Callable[..., Any]) -> Any:
     """Compile a function that kernels call; it is inlined into them."""
-    return numba.njit(nogil=True, error_model="numpy")(function)
+    return numba.njit(forceinline=True, **_OPTIONS)(function)

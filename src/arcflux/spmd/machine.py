@@ -1,4 +1,4 @@
-"""Instructions that Python has no word for, as functions that kernels can call: atomics, and prefetch for writing."""
+"""Instructions that Python has no word for, as functions that kernels can call: atomics, prefetch, words and bits."""
 
 from __future__ import annotations
 
@@ -11,10 +11,21 @@ from numba.extending import intrinsic
 
 from arcflux.spmd.jit import inner
 
-__all__ = ["claim", "compare_and_swap", "fetch_add", "prefetch"]
+__all__ = [
+    "address",
+    "claim",
+    "compare_and_swap",
+    "count_ones",
+    "fetch_add",
+    "load_word",
+    "prefetch",
+    "prefetch_to_read",
+    "trailing_zeros",
+]
 
 
-def _pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
+def element(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
+    """A pointer to ``array[index]``, for the body of an intrinsic."""
     structure = context.make_array(array_type)(context, builder, array)
     return cgutils.get_item_pointer(context, builder, array_type, structure, [index], wraparound=False)
 
@@ -25,7 +36,7 @@ def fetch_add(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
     signature = array.dtype(array, types.uintp, array.dtype)
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        pointer = _pointer(context, builder, sig.args[0], args[0], args[1])
+        pointer = element(context, builder, sig.args[0], args[0], args[1])
         return builder.atomic_rmw("add", pointer, args[2], "monotonic")
 
     return signature, generate
@@ -37,11 +48,20 @@ def compare_and_swap(typingctx: Any, array: Any, index: Any, expected: Any, new:
     signature = array.dtype(array, types.uintp, array.dtype, array.dtype)
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        pointer = _pointer(context, builder, sig.args[0], args[0], args[1])
+        pointer = element(context, builder, sig.args[0], args[0], args[1])
         pair = builder.cmpxchg(pointer, args[2], args[3], "acq_rel", "acquire")
         return builder.extract_value(pair, 0)
 
     return signature, generate
+
+
+def _announce(context: Any, builder: Any, sig: Any, args: Any, writing: int) -> Any:
+    pointer = builder.bitcast(element(context, builder, sig.args[0], *args), ir.IntType(8).as_pointer())
+    number = ir.IntType(32)
+    kind = ir.FunctionType(ir.VoidType(), [pointer.type, number, number, number])
+    function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+    builder.call(function, [pointer, number(writing), number(3), number(1)])
+    return context.get_dummy_value()
 
 
 @intrinsic
@@ -51,17 +71,65 @@ def prefetch(typingctx: Any, array: Any, index: Any) -> Any:
     Stores that miss the cache queue up one after another on x86. Announcing the next line of each output stream a
     line ahead makes dealing into buckets more than twice as fast.
     """
-    signature = types.void(array, types.uintp)
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        pointer = builder.bitcast(_pointer(context, builder, sig.args[0], *args), ir.IntType(8).as_pointer())
-        number = ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [pointer.type, number, number, number])
-        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-        builder.call(function, [pointer, number(1), number(3), number(1)])
-        return context.get_dummy_value()
+        return _announce(context, builder, sig, args, 1)
+
+    return types.void(array, types.uintp), generate
+
+
+@intrinsic
+def prefetch_to_read(typingctx: Any, array: Any, index: Any) -> Any:
+    """Have the cache line of ``array[index]`` fetched, shared with the other cores; any index is safe."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return _announce(context, builder, sig, args, 0)
+
+    return types.void(array, types.uintp), generate
+
+
+@intrinsic
+def address(typingctx: Any, array: Any, index: Any) -> Any:
+    """Where ``array[index]`` is in memory, for a C function."""
+    signature = types.voidptr(array, types.uintp)
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        pointer = element(context, builder, sig.args[0], *args)
+        return builder.bitcast(pointer, ir.IntType(8).as_pointer())
 
     return signature, generate
+
+
+@intrinsic
+def load_word(typingctx: Any, array: Any, index: Any) -> Any:
+    """The eight bytes from ``array[index]`` on, of a uint8 array, as one little-endian uint64."""
+    signature = types.uint64(array, types.uintp)
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        pointer = element(context, builder, sig.args[0], *args)
+        return builder.load(builder.bitcast(pointer, ir.IntType(64).as_pointer()), align=1)
+
+    return signature, generate
+
+
+@intrinsic
+def trailing_zeros(typingctx: Any, word: Any) -> Any:
+    """How many zero bits a uint64 ends with; 64 for zero."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.cttz(args[0], ir.IntType(1)(0))
+
+    return types.uint64(types.uint64), generate
+
+
+@intrinsic
+def count_ones(typingctx: Any, word: Any) -> Any:
+    """How many bits of a uint64 are set."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.ctpop(args[0])
+
+    return types.uint64(types.uint64), generate
 
 
 @inner

@@ -21,6 +21,10 @@ Array = NDArray[Any]
 _BIG = 1 << 20
 
 
+class _Block(mmap.mmap):
+    """A memory map that is ours: pages of others, such as those of a file, are never given back."""
+
+
 def empty(size: int, dtype: DTypeLike) -> Array:
     """A new one-dimensional array, its contents undefined (zero when it is big).
 
@@ -34,7 +38,7 @@ def empty(size: int, dtype: DTypeLike) -> Array:
     try:
         if count < _BIG or not hasattr(mmap, "MAP_ANONYMOUS"):
             return np.empty(size, kind)
-        block = mmap.mmap(-1, count, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        block = _Block(-1, count, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     except (OSError, MemoryError, OverflowError, ValueError) as error:
         raise SpaceError(
             f"{size:,} values of {kind} need {count:,} bytes of memory, which the system does not give",
@@ -48,7 +52,7 @@ def empty(size: int, dtype: DTypeLike) -> Array:
 def zeros(size: int, dtype: DTypeLike) -> Array:
     """A new one-dimensional array of zeros."""
     fresh = empty(size, dtype)
-    if not isinstance(fresh.base, mmap.mmap):
+    if _block(fresh) is None:
         fresh.fill(0)
     return fresh
 
@@ -58,14 +62,22 @@ def release(array: Array, start: int, stop: int) -> None:
 
     Only whole pages strictly inside the range go. Arrays that :func:`empty` did not make are left alone.
     """
-    block = array.base
-    if not isinstance(block, mmap.mmap) or not hasattr(mmap, "MADV_DONTNEED"):
+    block = _block(array)
+    if block is None or not hasattr(mmap, "MADV_DONTNEED"):
         return
     page = mmap.PAGESIZE
     first = -(-start * array.itemsize // page) * page
     last = stop * array.itemsize // page * page
     if last > first:
         block.madvise(mmap.MADV_DONTNEED, first, last - first)
+
+
+def _block(array: Array) -> _Block | None:
+    """The memory map that a whole array of :func:`empty` stands on; None for any other array."""
+    base: Any = array.base
+    if isinstance(base, memoryview):
+        base = base.obj
+    return base if isinstance(base, _Block) and len(base) == array.nbytes else None
 
 
 def frozen(array: Array) -> Array:

@@ -1,0 +1,48 @@
+# make run   sets up .venv and does the main job        make test   sets up, lints, tests
+# make bench measures loading against other libraries   make docs   builds the documentation into site/
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+OUT    ?= build
+
+.PHONY: run test lint format bench docs clean
+
+run: $(VENV)/.installed
+	@mkdir -p $(OUT)
+	$(BIN)/arcflux generate kron:18 $(OUT)/kron-18.el
+	$(BIN)/arcflux convert $(OUT)/kron-18.el $(OUT)/kron-18.arcflux
+	$(BIN)/arcflux info $(OUT)/kron-18.arcflux
+
+test: lint
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.installed-dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.installed-bench
+	$(BIN)/python benchmarks/load.py
+
+docs: $(VENV)/.installed-dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+clean:
+	rm -rf $(VENV) $(OUT) site results
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Arcflux needs Python 3.10 or newer; try make PYTHON=python3.11")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.installed-%: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	@touch $@ $(VENV)/.installed

@@ -1,0 +1,142 @@
+"""The generators that a spec can name: one entry each, and nothing else to touch when one is added."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from arcflux.generate.bipartite import ratings
+from arcflux.generate.flat import uniform
+from arcflux.generate.recursive import kronecker, rmat
+from arcflux.generate.regular import complete, cycle, grid, path, star
+from arcflux.generate.values import NUMBER, RANGE, WHOLE, WORD, YES_OR_NO, Value
+from arcflux.generate.worlds import small_worlds, watts_strogatz
+from arcflux.graph.core import Graph
+
+__all__ = ["GENERATORS", "Generator", "Option"]
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of a spec: the argument it stands for, its kind of value, and its value when it stands alone."""
+
+    argument: str
+    value: Value
+    alone: Any = None
+
+
+@dataclass(frozen=True)
+class Generator:
+    """A generator by its name in specs: its function, a line of help, an example, and what a spec may say.
+
+    `size` names the arguments that the first part of a spec gives: ``20`` gives one, ``1024x1024`` two. A spec that
+    gives the argument `instead` by an option needs no size.
+    """
+
+    name: str
+    make: Callable[..., Graph]
+    help: str
+    example: str
+    size: tuple[str, ...]
+    options: Mapping[str, Option]
+    instead: str = ""
+
+    @property
+    def form(self) -> str:
+        """What a spec of this generator looks like.
+
+        Examples
+        --------
+        >>> GENERATORS["grid"].form
+        'grid:ROWSxCOLUMNS[,seed=N][,weights=LOW-HIGH]'
+        """
+        options = (f"[,{key}={option.value.place}]" for key, option in self.options.items())
+        return f"{self.name}:{'x'.join(map(str.upper, self.size))}" + "".join(options)
+
+
+_CHANCE = {"seed": Option("seed", WHOLE), "weights": Option("weights", RANGE, alone=(1, 255))}
+_EDGES = {
+    "ef": Option("edge_factor", WHOLE),
+    **_CHANCE,
+    "directed": Option("directed", YES_OR_NO, alone=True),
+    "simple": Option("simple", YES_OR_NO, alone=True),
+}
+_QUADRANTS = {quadrant: Option(quadrant, NUMBER) for quadrant in "abcd"}
+_RING = {"k": Option("k", WHOLE), "p": Option("p", NUMBER)}
+
+_ENTRIES = (
+    Generator(
+        name="kron",
+        make=kronecker,
+        help="Kronecker graph of the Graph500 benchmark, 2**SCALE vertices",
+        example="kron:20,ef=8,seed=3,weights=1-255",
+        size=("scale",),
+        options=_EDGES,
+    ),
+    Generator(
+        name="rmat",
+        make=rmat,
+        help="R-MAT graph, directed, 2**SCALE vertices",
+        example="rmat:18,a=.5,b=.2,c=.2",
+        size=("scale",),
+        options={**_QUADRANTS, "permute": Option("permute", YES_OR_NO, alone=True), **_EDGES},
+    ),
+    Generator(
+        name="urand",
+        make=uniform,
+        help="uniform random graph, 2**SCALE vertices; or n vertices and m edges",
+        example="urand:n=1000,m=5000",
+        size=("scale",),
+        options={"n": Option("vertices", WHOLE), "m": Option("edges", WHOLE), **_EDGES},
+        instead="vertices",
+    ),
+    Generator(
+        name="grid",
+        make=grid,
+        help="grid of four neighbours, road-like",
+        example="grid:1024x1024,weights=1-255",
+        size=("rows", "columns"),
+        options=_CHANCE,
+    ),
+    Generator(name="path", make=path, help="path", example="path:100", size=("vertices",), options=_CHANCE),
+    Generator(name="cycle", make=cycle, help="cycle", example="cycle:100", size=("vertices",), options=_CHANCE),
+    Generator(name="star", make=star, help="hub and leaves", example="star:100", size=("vertices",), options=_CHANCE),
+    Generator(
+        name="complete", make=complete, help="all pairs", example="complete:50", size=("vertices",), options=_CHANCE
+    ),
+    Generator(
+        name="ws",
+        make=watts_strogatz,
+        help="Watts-Strogatz small world: a ring of k nearest neighbours, rewired with probability p",
+        example="ws:1000,k=10,p=0.1",
+        size=("vertices",),
+        options={**_RING, **_CHANCE},
+    ),
+    Generator(
+        name="worlds",
+        make=small_worlds,
+        help="many small worlds, joined by rewiring a part of all edges (the graphs of G2)",
+        example="worlds:100x1000,k=10,rewire=0.1",
+        size=("worlds", "size"),
+        options={**_RING, "rewire": Option("rewire", NUMBER), "kind": Option("kind", WORD), **_CHANCE},
+    ),
+    Generator(
+        name="ratings",
+        make=ratings,
+        help="bipartite ratings of items by users, from a hidden model of low rank",
+        example="ratings:1000x500,per=20",
+        size=("users", "items"),
+        options={
+            "per": Option("per_user", WHOLE),
+            "ratings": Option("ratings", WHOLE),
+            "low": Option("low", NUMBER),
+            "high": Option("high", NUMBER),
+            "rank": Option("rank", WHOLE),
+            "noise": Option("noise", NUMBER),
+            "seed": Option("seed", WHOLE),
+        },
+    ),
+)
+
+GENERATORS: Mapping[str, Generator] = {entry.name: entry for entry in _ENTRIES}

@@ -1,0 +1,239 @@
+"""The general case of text: names, quotes and many columns, through Arrow's CSV reader and writer.
+
+Files that Arcflux writes begin with a comment that keeps what lines of edges cannot say, such as
+
+    # arcflux undirected ids=text delimiter=comma header=yes columns=weight:int8
+    # isolated: ["eve", "a name, with a comma"]
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arcflux.errors import FormatError
+from arcflux.io.loaded import Loaded
+
+if TYPE_CHECKING:
+    from arcflux.graph import Graph
+    from arcflux.io.text import Layout
+
+__all__ = ["Said", "leading", "line_at", "read_delimited", "write_delimited"]
+
+Array = NDArray[Any]
+
+_DELIMITERS = {"blank": "", "comma": ",", "semicolon": ";", "bar": "|", "tab": "\t"}
+# Arrow's own list has NaN in it, which is a number here.
+_MISSING = ["", "NA", "N/A", "n/a", "<NA>", "#N/A", "NULL", "null"]
+
+
+@dataclass
+class Said:
+    """What the comments at the top of a file written by Arcflux say; None or nothing where they do not."""
+
+    ours: bool = False
+    directed: bool | None = None
+    delimiter: str | None = None
+    header: bool | None = None
+    ids: str | None = None  # "integer" or "text"
+    extent: tuple[int, int] | None = None  # the first and the last of ids without gaps
+    columns: dict[str, np.dtype[Any]] = field(default_factory=dict)
+    isolated: list[Any] = field(default_factory=list)
+
+    def hear(self, text: str, path: Path, line: int) -> None:
+        """Take in one line of comment."""
+        words = text.split()
+        if words[:1] == ["arcflux"]:
+            self.ours = True
+            for word in words[1:]:
+                self._hear_word(word)
+        elif self.ours and words[:1] == ["isolated:"]:
+            try:
+                self.isolated += json.loads(text.partition(":")[2])
+                if not all(map(_is_name if self.ids == "text" else _is_int64, self.isolated)):
+                    raise TypeError
+            except (ValueError, TypeError, RecursionError) as error:
+                raise FormatError(
+                    "the list of isolated vertices is damaged", path=path, line=line, expected="a JSON list of ids"
+                ) from error
+
+    def _hear_word(self, word: str) -> None:
+        key, _, value = word.partition("=")
+        if word in ("directed", "undirected"):
+            self.directed = word == "directed"
+        elif key == "ids" and (match := re.fullmatch(r"(-?[0-9]{1,19})\.\.(-?[0-9]{1,19})", value)):
+            self.ids, self.extent = "integer", (int(match[1]), int(match[2]))
+        elif key == "ids" and value in ("integer", "text"):
+            self.ids = value
+        elif key == "delimiter" and (value in _DELIMITERS or len(value) == 1):
+            self.delimiter = _DELIMITERS.get(value, value)
+        elif key == "header" and value in ("yes", "no"):
+            self.header = value == "yes"
+        elif key == "columns" and (pairs := re.findall(r"(\w+):(bool|u?int(?:8|16|32|64)|float(?:16|32|64))", value)):
+            self.columns = {name: np.dtype(kind) for name, kind in pairs}
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_int64(value: Any) -> bool:
+    return type(value) is int and -(1 << 63) <= value < 1 << 63
+
+
+def leading(data: Array, comments: bytes, path: Path) -> tuple[Said, int, int]:
+    """Read the comments and empty lines at the top: what they say, where they end, and the next line's number."""
+    said, line = Said(), 1
+    at = 3 if data[:3].tobytes() == b"\xef\xbb\xbf" else 0
+    while at < len(data):
+        text = line_at(data, at)
+        if text.strip() and text.lstrip()[0] not in comments:
+            break
+        said.hear(text.decode("utf-8", "replace").strip().lstrip("#% "), path, line)
+        at, line = at + len(text) + 1, line + 1
+    return said, min(at, len(data)), line
+
+
+def line_at(data: Array, at: int) -> bytes:
+    """The line at a position, without its end."""
+    size = 1 << 10
+    while b"\n" not in (text := data[at : at + size].tobytes()) and at + size < len(data):
+        size *= 4
+    return text.split(b"\n", 1)[0]
+
+
+def read_delimited(
+    data: Array, path: Path, layout: Layout, weights: bool | None, comments: str, threads: int | None
+) -> Loaded:
+    """Edges from text that the parallel parser does not read."""
+    import pyarrow as pa
+
+    from arcflux.io.tables import read_table
+
+    body = _tidy(data.tobytes(), layout, comments)
+    source, target = (layout.names[k] for k in layout.ends)
+    kinds = {name: pa.from_numpy_dtype(kind) for name, kind in layout.kinds.items() if kind != np.float16}
+    kinds |= dict.fromkeys((source, target), pa.int64() if layout.integer else pa.large_string())
+    table = _table(body, path, layout, kinds, threads)
+    if weights is False:
+        table = table.select([source, target])
+    for name in table.column_names:
+        kind = table[name].type
+        number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
+        if number and table[name].null_count:
+            row = int(np.argmax(table[name].is_null().to_numpy()))
+            raise _wrong(f"there is no value in column {name!r}", path, layout.line + _line_of(body, row))
+    loaded = read_table(table, path=path, source=source, target=target)
+    columns = loaded.edges.columns
+    loaded.edges.columns = {
+        name: columns[name].astype(layout.kinds.get(name, columns[name].dtype), copy=False) for name in columns
+    }
+    return loaded
+
+
+def _table(body: bytes, path: Path, layout: Layout, kinds: dict[str, Any], threads: int | None) -> Any:
+    import pyarrow as pa
+    import pyarrow.csv as csv
+
+    try:
+        return csv.read_csv(
+            pa.BufferReader(body),
+            csv.ReadOptions(column_names=layout.names, use_threads=threads != 1),
+            csv.ParseOptions(delimiter=layout.delimiter or " "),
+            csv.ConvertOptions(column_types=kinds, strings_can_be_null=False, null_values=_MISSING),
+        )
+    except pa.ArrowException as error:
+        if threads != 1:
+            return _table(body, path, layout, kinds, 1)  # on one core Arrow knows the row
+        row = re.search(r"Row #(\d+): ", str(error))
+        what = re.sub(r"^CSV parse error: |^In CSV |Row #\d+: ", "", str(error))
+        raise _wrong(what, path, layout.line + _line_of(body, int(row[1]) - 1) if row else 0) from error
+
+
+def _tidy(body: bytes, layout: Layout, comments: str) -> bytes:
+    """The text as Arrow reads it: one delimiter between fields, comments and blank lines emptied, no line removed."""
+    marks = re.escape(comments).encode()
+    blank = rb" \r" if layout.delimiter == "\t" else rb" \t\r"
+    if comments:
+        body = re.sub(rb"(?m)^[" + blank + rb"]*[" + marks + rb"].*$", b"", body)
+        if layout.integer:
+            body = re.sub(rb"[" + blank + rb"][" + marks + rb"].*", b"", body)
+    if layout.delimiter:
+        return re.sub(rb"(?m)^[" + blank + rb"]+$", b"", body)
+    if b'"' in body:
+        body = re.sub(rb'("[^"\n]*")|[ \t\r]+', lambda found: found[1] or b" ", body)
+    else:
+        body = re.sub(rb"[ \t\r]+", b" ", body)
+    return body.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" ")
+
+
+def _line_of(body: bytes, row: int) -> int:
+    """How many lines are before a row; Arrow counts no empty lines."""
+    filled = [k for k, text in enumerate(body.split(b"\n")) if text.strip(b"\r")]
+    return filled[row] if row < len(filled) else len(filled)
+
+
+def _wrong(what: str, path: Path, line: int) -> FormatError:
+    return FormatError(
+        what,
+        path=path,
+        line=line,
+        expected="the same number of fields on every line, ids of one kind, and UTF-8",
+        remedy="mend or remove the line, or name the layout with ids, delimiter, header, comments or weights",
+    )
+
+
+def write_delimited(graph: Graph, path: Path, delimiter: str, header: bool) -> None:
+    """Write every edge once, after a comment that says what a list of edges cannot."""
+    import pyarrow as pa
+    import pyarrow.csv as csv
+
+    source, target, columns = graph.edge_list()
+    text = graph.ids.kind == "text"
+    if text:
+        _refuse_names(graph, path, delimiter)
+    table = pa.table({"source": pa.array(source), "target": pa.array(target), **columns})
+    options = csv.WriteOptions(
+        include_header=header, delimiter=delimiter, quoting_style="all_valid" if text and delimiter != " " else "needed"
+    )
+    packing = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}.get(path.suffix.lower())
+    with pa.output_stream(str(path), compression=packing) as out:
+        out.write("".join(f"# {line}\n" for line in _comments(graph, delimiter, header)).encode())
+        csv.write_csv(table, out, options)
+
+
+def _refuse_names(graph: Graph, path: Path, delimiter: str) -> None:
+    """Line breaks cannot stand in a line; between blanks, nor can blanks, quotes, a comment sign, or nothing at all."""
+    refused = r"[\s\"]|^[#%]|^$" if delimiter == " " else r"[\r\n]"
+    for name in graph.ids.to_ids().tolist():
+        if re.search(refused, name):
+            raise FormatError(
+                f"the vertex name {name!r} cannot stand in a file like this",
+                path=path,
+                remedy="write a .parquet or a store" + (", or a .csv" if delimiter == " " else ""),
+            )
+
+
+def _comments(graph: Graph, delimiter: str, header: bool) -> list[str]:
+    from arcflux.graph.ids import RangeIds
+
+    ids, alone = graph.ids.kind, []
+    if isinstance(graph.ids, RangeIds):
+        ids = f"{graph.ids.base}..{graph.ids.base + graph.vertices - 1}"
+    else:
+        touched = graph.out_degrees > 0
+        touched[graph.out.neighbours] = True
+        alone = graph.ids.to_ids(np.flatnonzero(~touched)).tolist()
+    named = {mark or " ": name for name, mark in _DELIMITERS.items()}
+    words = ["arcflux", "directed" if graph.directed else "undirected", f"ids={ids}"]
+    words += [f"delimiter={named.get(delimiter, delimiter)}", f"header={'yes' if header else 'no'}"]
+    if graph.columns:
+        words.append("columns=" + ",".join(f"{name}:{column.dtype}" for name, column in graph.columns.items()))
+    isolated = [f"isolated: {json.dumps(alone[k : k + 100])}" for k in range(0, len(alone), 100)]
+    return [" ".join(words), *isolated]

@@ -1,0 +1,295 @@
+"""Text edge lists: ``source target [weight ...]`` a line, comments, any delimiter, a header or none, plain or packed.
+
+The first lines decide: integer ids with at most one number behind them go through the parallel parser (scan.py);
+anything else, such as names, quotes or more columns, through Arrow's CSV reader (delimited.py). What was decided is
+said in the assumptions. Where integers and words mix, integers are expected, so that a slip is an error with its line.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arcflux.errors import FormatError, SpaceError, UsageError
+from arcflux.graph.edges import Edges
+from arcflux.io import scan
+from arcflux.io.delimited import Said, leading, line_at
+from arcflux.io.loaded import Loaded, replacing
+
+if TYPE_CHECKING:
+    from arcflux.graph import Graph
+
+__all__ = ["Layout", "read", "write"]
+
+Array = NDArray[Any]
+
+_SAMPLE = 1 << 16
+
+
+@dataclass
+class Layout:
+    """How the lines of a file are laid out."""
+
+    delimiter: str  # "" for blanks
+    names: list[str]  # of the columns, made up where the file has none
+    headed: bool  # the file has a line with them
+    kinds: dict[str, np.dtype[Any]]  # of the columns, as far as the file says
+    ends: tuple[int, int]  # which columns are the source and the target
+    integer: bool  # ids are integers
+    parallel: bool  # the parallel parser can read the first three columns
+    start: int  # where the first edge is
+    line: int  # and its line
+    empty: bool  # there is none
+
+
+def read(
+    path: Path,
+    *,
+    threads: int | None = None,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    weights: bool | None = None,
+    ids: str | None = None,
+    comments: str = "#%",
+) -> Loaded:
+    """Read an edge list.
+
+    Parameters
+    ----------
+    delimiter
+        What separates fields; found from the first lines when None. ``" "`` stands for any run of blanks and tabs.
+    header
+        Whether the first line names the columns; found when None.
+    weights
+        False reads the ends alone; True insists on a third column.
+    ids
+        "integer" or "text"; found when None.
+    comments
+        A line that starts with one of these is skipped.
+    """
+    if ids not in (None, "integer", "text"):
+        raise UsageError(f"ids is {ids!r}", expected="'integer' or 'text', or None to find out")
+    if not comments.isascii():
+        raise UsageError(f"comments is {comments!r}", expected="ASCII characters such as '#%'")
+    data = scan.text(path)
+    said, start, line = leading(data, comments.encode(), path)
+    mark = said.delimiter if delimiter is None else _checked(delimiter)
+    layout = _layout(data, start, line, path, said, mark, said.header if header is None else header, ids, comments)
+    if layout.empty:
+        loaded = Loaded(_no_edges(said))
+    elif layout.parallel and (len(layout.names) <= 3 or weights is False):
+        loaded = _read_numbers(data, path, layout, weights, comments, threads)
+    else:
+        from arcflux.io.delimited import read_delimited
+
+        loaded = read_delimited(data[layout.start :], path, layout, weights, comments, threads)
+        general = ("directed", "parallel", *(() if layout.headed else ("an edge goes",)))
+        loaded.assumptions = [text for text in loaded.assumptions if not text.startswith(general)]
+    if weights and not loaded.edges.columns:
+        raise FormatError("weights=True, and no number follows the ends", path=path, line=layout.line)
+    if layout.headed and header is None and said.header is None:
+        loaded.assumptions.insert(0, f"line {layout.line - 1} names the columns (header=False reads it as an edge)")
+    return _finished(loaded, said, layout, path)
+
+
+def _checked(delimiter: str) -> str:
+    """A delimiter that the caller names, "" for blanks."""
+    mark = delimiter if delimiter == "\t" else delimiter.strip(" \t")
+    if len(mark) > 1 or not mark.isascii() or mark.isalnum() or mark in tuple('"+-.#%\r\n\0'):
+        raise UsageError(
+            f"delimiter is {delimiter!r}", expected="one sign such as ',' or ';', a tab, or ' ' for blanks"
+        )
+    return mark
+
+
+def _read_numbers(
+    data: Array, path: Path, layout: Layout, weights: bool | None, comments: str, threads: int | None
+) -> Loaded:
+    weighted = len(layout.names) > 2 and weights is not False
+    edges = scan.edges(
+        data[layout.start :],
+        path=path,
+        columns=3 if weighted else 2,
+        comments=comments.encode(),
+        delimiter=layout.delimiter.encode(),
+        loose=weights is False,
+        first_line=layout.line,
+        threads=threads,
+    )
+    if layout.ends == (1, 0):
+        edges.source, edges.target = edges.target, edges.source
+    if not weighted:
+        left_out = ": further columns are left out" if len(layout.names) > 2 else ""
+        return Loaded(edges, assumptions=[f"not weighted{left_out}"])
+    name = layout.names[2]
+    edges.columns = {name: _typed(edges, layout.kinds.get(name), path)}
+    return Loaded(edges, assumptions=[f"weighted: column 3 is {name!r} ({edges.columns[name].dtype})"])
+
+
+def _typed(edges: Edges, kind: np.dtype[Any] | None, path: Path) -> Array:
+    """The weights in the type that the first line promises, if it does."""
+    values = edges.columns["weight"]
+    if kind is None:
+        return values
+    if kind.kind in "iu":
+        held, limits = values[edges.places()], np.iinfo(kind)
+        if held.dtype.kind == "f" or (len(held) and not limits.min <= held.min() <= held.max() <= limits.max):
+            raise FormatError(
+                f"the first line promises values of {kind}, and others are here", path=path, remedy="remove the promise"
+            )
+    with np.errstate(all="ignore"):  # between the edges there is anything
+        return values.astype(kind, copy=False)
+
+
+def _no_edges(said: Said) -> Edges:
+    ends = np.empty(0, object if said.ids == "text" else np.int64)
+    return Edges(ends, ends, {name: np.empty(0, kind) for name, kind in said.columns.items()})
+
+
+def _finished(loaded: Loaded, said: Said, layout: Layout, path: Path) -> Loaded:
+    """Add what the file's own comments say, and assume the rest."""
+    if said.directed is None:
+        loaded.assumptions.insert(0, "directed: a line is one direction (directed=False reads both)")
+    else:
+        loaded.directed = said.directed
+    loaded.assumptions.append("parallel edges are kept")
+    if said.extent:
+        loaded.vertices = _run_of_ids(*said.extent, path)
+    elif said.isolated:
+        place = loaded.edges.places()
+        ends = [loaded.edges.source[place], loaded.edges.target[place]]
+        kind = ends[0].dtype if ends[0].dtype == object else np.int64
+        loaded.vertices = np.unique(np.concatenate([*ends, np.array(said.isolated, kind)]).astype(kind))
+    elif not len(loaded.edges):
+        raise FormatError(
+            "the file has a header and no edges" if layout.headed else "the file has no edges",
+            path=path,
+            expected="lines of `source target`",
+            remedy="if the header is an edge, header=False; a graph without edges can be a .parquet or a store",
+        )
+    return loaded
+
+
+def _run_of_ids(first: int, last: int, path: Path) -> Any:
+    """The vertices that the first line promises, if there is memory for them."""
+    count = last - first + 1
+    if not -(1 << 63) <= first <= last + 1 <= 1 << 63:
+        raise FormatError(f"the first line promises ids from {first} to {last}", path=path, expected="64-bit ids")
+    if count > 1 << 20:
+        from arcflux.generate.space import available
+
+        if 32 * count > available():
+            raise SpaceError(f"{path}: there is no memory for the {count:,} vertices that the first line promises")
+    return np.arange(first, last + 1) if first else count
+
+
+def _layout(
+    data: Array,
+    start: int,
+    line: int,
+    path: Path,
+    said: Said,
+    mark: str | None,
+    headed: bool | None,
+    ids: str | None,
+    comments: str,
+) -> Layout:
+    """Find out how the lines are laid out."""
+    rows = _sample(data, start, comments)
+    if mark is None:
+        mark = _delimiter(rows[0], path) if rows else ""
+    fields = [_fields(row, mark, comments) for row in rows]
+    ids = ids or said.ids
+    if headed is None:
+        headed = _is_header(fields, ids)
+    given: list[str] = []
+    if headed and rows:
+        given, fields, rows = fields[0], fields[1:], rows[1:]
+        start, line = start + len(line_at(data, start)) + 1, line + 1
+    columns = max([2, len(given), *map(len, fields)])
+    kinds = said.columns if len(said.columns) == columns - 2 else {}
+    ends = _named_ends(given) or (0, 1)
+    integer = ids == "integer" or (ids is None and any(_are_integers(row, ends) for row in fields))
+    numeric = columns == 2 or any(scan.is_number(field) for row in fields for field in row[2:3])
+    plain = not any('"' in row for row in rows) and np.uint64 not in kinds.values()
+    parallel = integer and numeric and plain and max(ends) == 1
+    names = ["source", "target", *kinds] if kinds else _names(given, ends, columns)
+    return Layout(mark, names, bool(given), kinds, ends, integer, parallel, start, line, not rows)
+
+
+def _sample(data: Array, start: int, comments: str) -> list[str]:
+    """The first 200 lines or so with something in them; two at least, if there are."""
+    size = _SAMPLE
+    while True:
+        sample = data[start : start + size].tobytes()
+        whole = start + size >= len(data)
+        lines = (sample if whole else sample.rpartition(b"\n")[0]).decode("utf-8", "replace").split("\n")
+        rows = [row for row in lines if row.strip() and row.lstrip()[0] not in comments]
+        if whole or len(rows) > 1:
+            return rows[:200]
+        size *= 4
+
+
+def _delimiter(row: str, path: Path) -> str:
+    """The delimiter of a line: one that it contains, the suffix's own first; "" for blanks."""
+    wanted = {".csv": ",", ".tsv": "\t"}
+    first = [wanted[s.lower()] for s in path.suffixes if s.lower() in wanted]
+    return next((mark for mark in [*first, ",", ";", "|", "\t"] if mark in row), "")
+
+
+def _fields(row: str, mark: str, comments: str) -> list[str]:
+    """The fields of a line, without quotes, and without a comment behind integers."""
+    cut = re.split(rf"[ \t][{re.escape(comments)}]", row, maxsplit=1)[0] if comments else row
+    parts = cut.split(mark or None)
+    if cut != row and not _are_integers([part.strip() for part in parts], (0, 1)):
+        parts = row.split(mark or None)
+    if '"' in row:
+        with suppress(csv.Error):  # the reader will name the line
+            parts = next(csv.reader([row if mark else " ".join(row.split())], delimiter=mark or " "))
+    return [part.strip() for part in parts]
+
+
+def _are_integers(row: list[str], places: tuple[int, ...]) -> bool:
+    return all(k < len(row) and re.fullmatch(r"[+-]?[0-9]+", row[k]) for k in places)
+
+
+def _named_ends(names: list[str], sure: bool = False) -> tuple[int, int] | None:
+    """The columns whose names say that they are the ends; `sure` when the names could hardly be vertices."""
+    from arcflux.io.tables import _ENDS
+
+    lower = [name.lower() for name in names]
+    pairs = [pair for pair in _ENDS if pair[0] in lower and pair[1] in lower and not (sure and pair == ("u", "v"))]
+    return (lower.index(pairs[0][0]), lower.index(pairs[0][1])) if pairs else None
+
+
+def _is_header(fields: list[list[str]], ids: str | None) -> bool:
+    """Whether the first line names the columns: words over integers, or the usual words over names."""
+    if not fields or len(fields[0]) < 2 or _are_integers(fields[0], (0,)) or _are_integers(fields[0], (1,)):
+        return False
+    over_integers = ids != "text" and any(_are_integers(row, (0, 1)) for row in fields[1:])
+    return over_integers or _named_ends(fields[0], sure=True) is not None
+
+
+def _names(given: list[str], ends: tuple[int, int], columns: int) -> list[str]:
+    """A name for each column: from the header, else source, target, weight, column4, ..."""
+    usual = ["source", "target", "weight", *(f"column{k}" for k in range(4, columns + 1))][:columns]
+    good = [k < len(given) and bool(given[k]) and (k in ends or given[k].isidentifier()) for k in range(columns)]
+    names = [given[k] if good[k] else usual[k] for k in range(columns)]
+    return names if len(set(names)) == columns else usual
+
+
+def write(graph: Graph, path: Path, *, delimiter: str | None = None, header: bool | None = None) -> None:
+    """Write an edge list; .csv gets commas and a header, .tsv tabs, everything else blanks."""
+    from arcflux.io.delimited import write_delimited
+
+    suffix = next((s for s in map(str.lower, reversed(path.suffixes)) if s not in (".gz", ".bz2", ".zst")), "")
+    mark = {".csv": ",", ".tsv": "\t"}.get(suffix, "") if delimiter is None else _checked(delimiter)
+    with replacing(path) as work:
+        write_delimited(graph, work, mark or " ", header=suffix == ".csv" if header is None else header)

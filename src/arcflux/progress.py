@@ -1,0 +1,107 @@
+"""What a person sees while work goes on: notes as lines, and a bar for anything that takes over a second, on stderr.
+
+A bar needs a terminal; notes are printed anywhere, unless ARCFLUX_QUIET is set. Whoever listens to the trace already
+(the command line, a notebook, a test) is left alone.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from arcflux import trace
+from arcflux.trace import readable
+
+__all__ = ["Terminal", "watching"]
+
+_PATIENCE = 1.0
+
+
+class Terminal:
+    """A listener that writes to stderr."""
+
+    def __init__(self, *, quiet: bool = False, bars: bool | None = None) -> None:
+        self.quiet = quiet
+        self.bars = sys.stderr.isatty() if bars is None else bars
+        self._progress: Any = None
+        self._rows: dict[int, Any] = {}
+
+    def __call__(self, event: trace.Event) -> None:
+        """Hear an event of the trace."""
+        if self.quiet:
+            return
+        if isinstance(event, trace.Note):
+            if self._progress is not None:
+                self._progress.console.print(f"arcflux: {event.text}", highlight=False, markup=False)
+            else:
+                print(f"arcflux: {event.text}", file=sys.stderr, flush=True)
+        elif self.bars:
+            self._draw(event)
+
+    def _draw(self, task: trace.Task) -> None:
+        row = self._rows.get(id(task))
+        if task.finished:
+            if row is not None:
+                self._progress.remove_task(self._rows.pop(id(task)))
+            return
+        if row is None:
+            if task.seconds < _PATIENCE:
+                return
+            row = self._rows[id(task)] = self._bar().add_task(task.name, total=task.total or None, unit=task.unit)
+        self._progress.update(row, completed=task.done)
+
+    def _bar(self) -> Any:
+        if self._progress is None:
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+            self._progress = Progress(
+                TextColumn("{task.description}", markup=False), BarColumn(), _Amount(), TimeRemainingColumn(),
+                console=Console(stderr=True), transient=True,
+            )  # fmt: skip
+            self._progress.start()
+        return self._progress
+
+    def close(self) -> None:
+        """Take the bars away."""
+        if self._progress is not None:
+            self._progress.stop()
+            self._progress = None
+            self._rows.clear()
+
+
+def _Amount() -> Any:
+    """A column with the amount done and the rate, in the task's unit."""
+    from rich.progress import ProgressColumn
+    from rich.text import Text
+
+    class Amount(ProgressColumn):
+        def render(self, task: Any) -> Text:
+            unit = task.fields.get("unit", "")
+            said = readable if unit == "bytes" else "{:,.0f}".format
+            amount = said(task.completed) + (f" of {said(task.total)}" if task.total else "")
+            return Text(f"{amount}, {readable(task.speed or 0.0)}/s" if unit == "bytes" else f"{amount} {unit}")
+
+    return Amount()
+
+
+@contextmanager
+def watching() -> Iterator[None]:
+    """Show what goes on while the block runs, if nobody else does."""
+    if (
+        trace.has_listeners()
+        or os.environ.get("ARCFLUX_QUIET")
+        or threading.current_thread() is not threading.main_thread()
+    ):
+        yield
+        return
+    terminal = Terminal()
+    try:
+        with trace.listen(terminal):
+            yield
+    finally:
+        terminal.close()

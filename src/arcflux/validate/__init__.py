@@ -1,0 +1,38 @@
+"""Is this result right? Checks that name the rule a result breaks, and the vertices that break it.
+
+traversal.py: :func:`bfs` and :func:`sssp`, by the rules of Graph500 (paths.py). gap.py and recount.py: what else the
+GAP suite verifies, :func:`pagerank` and :func:`components`, :func:`betweenness` and :func:`triangles`. ldbc.py:
+:func:`ldbc`, by the match rules of LDBC Graphalytics. Each returns a :class:`Report` (report.py).
+
+Results are arrays in the order of vertex numbers; a report names vertices by the user's ids.
+
+>>> import arcflux as af
+>>> g = af.Graph.from_edges([10, 20], [20, 30], directed=False)
+>>> bool(af.validate.bfs(g, 10, level=[0, 1, 2]))
+True
+>>> af.validate.bfs(g, 10, level=[0, 1, 1]).failures[0].offences[0].vertex
+30
+"""
+
+from __future__ import annotations
+
+from arcflux.validate.gap import components, pagerank
+from arcflux.validate.ldbc import ldbc, read_ldbc_output
+from arcflux.validate.recount import betweenness, triangles
+from arcflux.validate.report import Offence, Report, Rule, ValidationError
+from arcflux.validate.traversal import bfs, sssp
+
+__all__ = [
+    "Offence",
+    "Report",
+    "Rule",
+    "ValidationError",
+    "betweenness",
+    "bfs",
+    "components",
+    "ldbc",
+    "pagerank",
+    "read_ldbc_output",
+    "sssp",
+    "triangles",
+]

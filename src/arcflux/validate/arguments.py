@@ -1,0 +1,195 @@
+"""The arguments that checks share, brought into one form: arrays by vertex number, or an error that says what to do.
+
+A vertex without a parent has NOBODY; one whose parent is not in the graph has a STRANGER. Inside, distances are float64
+and an unreached vertex is at infinity, for levels too: a breadth-first search is a shortest path with weights of 1.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arcflux.errors import UsageError, WeightError
+from arcflux.spmd.memory import frozen
+
+if TYPE_CHECKING:
+    from arcflux.graph import Graph
+
+__all__ = [
+    "NOBODY",
+    "STRANGER",
+    "arc",
+    "checked_tolerance",
+    "labels",
+    "numbers_of",
+    "parents",
+    "reals",
+    "shown",
+    "source_of",
+    "unknown_choice",
+    "weights",
+    "wholes",
+]
+
+Array = NDArray[Any]
+
+_LARGEST = np.uint64((1 << 63) - 1)
+NOBODY = -1
+STRANGER = -2
+
+
+def wholes(name: str, given: Any, size: int) -> Array:
+    """`given` as int64[size].
+
+    Examples
+    --------
+    >>> wholes("level", [0, 1], 2).dtype
+    dtype('int64')
+    """
+    values = _sized(name, given, size)
+    if values.dtype.kind not in "iu" and size:
+        bad = " with NaN" if values.dtype.kind == "f" and np.isnan(values).any() else ""
+        raise UsageError(
+            f"{name} holds {values.dtype}{bad}",
+            expected="integers",
+            remedy=f"{name}.astype('int64'), once every value is a whole number",
+        )
+    # A number beyond int64 stays the largest there is, instead of turning negative.
+    return (np.minimum(values, _LARGEST) if values.dtype == np.uint64 else values).astype(np.int64)
+
+
+def reals(name: str, given: Any, size: int) -> Array:
+    """`given` as float64[size]."""
+    values = _sized(name, given, size)
+    if values.dtype.kind not in "iuf" and size:
+        raise UsageError(f"{name} holds {values.dtype}", expected="numbers", remedy=f"{name}.astype('float64')")
+    if values.dtype.kind in "iu" and size and max(int(values.max()), -int(values.min())) > 1 << 53:
+        raise UsageError(
+            f"{name} holds integers beyond 2^53, which are not compared exactly",
+            expected="smaller integers, or floats with inf for a vertex that is not reached",
+        )
+    return values.astype(np.float64)
+
+
+def labels(name: str, given: Any, size: int) -> Array:
+    """`given` as an array of integers or text, one for each vertex."""
+    values = _sized(name, given, size)
+    if values.dtype.kind in "iuUTb" or not size:
+        return values
+    if values.dtype.kind == "O" and all(isinstance(value, str) for value in values):
+        return values.astype(str)
+    raise UsageError(f"{name} holds {values.dtype}", expected="integers or text", remedy="number the labels first")
+
+
+def _sized(name: str, given: Any, size: int) -> Array:
+    values = np.asarray(given)
+    if values.shape != (size,):
+        raise UsageError(
+            f"{name} has shape {values.shape}",
+            expected=f"({size},): one value for each vertex, in the order of graph.ids.to_ids()",
+            remedy=f"leave no vertex out of {name}",
+        )
+    return values
+
+
+def shown(graph: Graph, number: Any) -> Any:
+    """The user's id of one vertex number."""
+    return graph.ids.to_ids([int(number)])[0]
+
+
+def arc(graph: Graph, place: int) -> tuple[int, int]:
+    """The source and the target number of the arc at a place of `graph.out`."""
+    source = np.searchsorted(graph.out.offsets, np.uint64(place), side="right") - 1
+    return int(source), int(graph.out.neighbours[place])
+
+
+def source_of(graph: Graph, source: Any) -> Array:
+    """The number of one vertex, given by its id: int64[1]."""
+    if np.ndim(source) or source is None:
+        raise UsageError(f"source is {source!r}", expected="the id of one vertex")
+    return numbers_of(graph, [source])
+
+
+def numbers_of(graph: Graph, sources: Any) -> Array:
+    """The numbers of vertices, given by their ids: int64[sources]."""
+    if np.ndim(sources) != 1:
+        raise UsageError(f"sources is {sources!r}", expected="a list of vertex ids", remedy="[source] for a single one")
+    return graph.ids.to_numbers(sources).astype(np.int64) if len(sources) else np.empty(0, np.int64)
+
+
+def parents(graph: Graph, given: Any, numbers: bool) -> Array:
+    """The parents as vertex numbers, NOBODY or STRANGER: int64[vertices]."""
+    size = graph.vertices
+    if numbers:
+        found = wholes("parent", given, size)
+        return np.where((found >= NOBODY) & (found < size), found, STRANGER)
+    values = _sized("parent", given, size)
+    if graph.ids.kind == "text":
+        nobody = _nameless(values)
+    else:
+        if graph.ids.find([NOBODY])[0] >= 0:
+            raise UsageError(
+                "-1 is the id of a vertex, so it cannot mean a vertex that is not reached",
+                expected="parents as vertex numbers, -1 where there is none",
+                remedy="numbers=True, with such parents; graph.ids.to_numbers(ids) gives the numbers of ids",
+            )
+        values = wholes("parent", values, size)
+        nobody = values == NOBODY
+    found = graph.ids.find(values)
+    return np.where(nobody, NOBODY, np.where(found < 0, STRANGER, found))
+
+
+def _nameless(values: Array) -> Array:
+    """Where an array of text has None."""
+    if values.dtype.kind in "UT":
+        return np.zeros(len(values), bool)
+    nobody = np.fromiter((value is None for value in values), bool, len(values))
+    if values.dtype.kind != "O" or not all(isinstance(value, str) for value in values[~nobody]):
+        raise UsageError(
+            f"parent holds {values.dtype}, and the graph's ids are text",
+            expected="text, None for a vertex that is not reached",
+            remedy="numbers=True when parents are vertex numbers",
+        )
+    return nobody
+
+
+def weights(graph: Graph, name: str | None) -> Array | None:
+    """The edge column `name`, sure to hold finite numbers from 0 on; None when every edge counts 1."""
+    if name is None:
+        return None
+    if name not in graph.columns:
+        others = ", ".join(graph.columns) or "none"
+        raise WeightError(
+            f"the graph has no edge column {name!r}",
+            expected=f"one of its columns: {others}",
+            remedy="weight=None when every edge counts 1",
+        )
+    column = graph.columns[name]
+    if column.dtype.kind in "if":
+        wrong = ~((column >= 0) & (column < np.inf)) if column.dtype.kind == "f" else column < 0
+        if wrong.any():
+            raise _bad_weight(graph, name, int(np.argmax(wrong)))
+    return frozen(column)
+
+
+def _bad_weight(graph: Graph, name: str, place: int) -> WeightError:
+    ends = " -> ".join(str(shown(graph, end)) for end in arc(graph, place))
+    return WeightError(
+        f"the {name} of edge {ends} is {graph.columns[name][place]}",
+        expected="a finite number, 0 or more",
+        remedy=f"drop or correct such edges, or name another column than {name!r}",
+    )
+
+
+def unknown_choice(name: str, given: Any, choices: tuple[Any, ...]) -> UsageError:
+    """The error for an option that is none of its choices."""
+    return UsageError(f"{name} is {given!r}", expected="one of " + ", ".join(map(repr, choices)))
+
+
+def checked_tolerance(tolerance: float) -> float:
+    """A tolerance that is a finite number from 0 on."""
+    if not 0 <= tolerance < np.inf:
+        raise UsageError(f"tolerance is {tolerance!r}", expected="a finite number, 0 or more, such as 1e-4")
+    return float(tolerance)

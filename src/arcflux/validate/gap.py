@@ -1,0 +1,157 @@
+"""Ranks and components, checked as the GAP suite checks them: one more iteration, and an independent union-find.
+
+Beamer, Asanovic, Patterson, "The GAP Benchmark Suite", 2015: https://arxiv.org/abs/1508.03619
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arcflux.errors import UsageError
+from arcflux.spmd.memory import frozen
+from arcflux.spmd.pool import run
+from arcflux.validate import arguments
+from arcflux.validate.report import Offence, Report, Rule
+from arcflux.validate.sweep import ArcTally, sweep
+
+if TYPE_CHECKING:
+    from arcflux.graph import Graph
+
+__all__ = ["components", "pagerank"]
+
+Array = NDArray[Any]
+
+
+def pagerank(graph: Graph, rank: Any, damping: float = 0.85, tolerance: float = 1e-4, dangling: str = "drop") -> Report:
+    """Check a PageRank: one more iteration moves it by less than `tolerance` in all (the L1 norm).
+
+    Parameters
+    ----------
+    rank
+        The rank of each vertex, in the order of vertex numbers.
+    dangling
+        What became of the rank of vertices without out-edges: "redistribute" spread it evenly, and the ranks sum to 1;
+        "drop" lost it, as the GAP suite does, and they sum to at most 1.
+
+    A parallel edge counts as often as it is there, and a self-loop hands rank back to its vertex.
+
+    Examples
+    --------
+    >>> import arcflux as af
+    >>> g = af.Graph.from_edges([0, 1, 2], [1, 2, 0])
+    >>> bool(af.validate.pagerank(g, [1 / 3, 1 / 3, 1 / 3]))
+    True
+    >>> [rule.name for rule in af.validate.pagerank(g, [0.5, 0.25, 0.25]).failures]
+    ['iteration']
+    """
+    if dangling not in ("drop", "redistribute"):
+        raise arguments.unknown_choice("dangling", dangling, ("drop", "redistribute"))
+    if not 0 <= damping < 1:
+        raise UsageError(f"damping is {damping!r}", expected="a number from 0 to below 1, such as 0.85")
+    arguments.checked_tolerance(tolerance)
+    given = arguments.reals("rank", rank, graph.vertices)
+    sane = np.isfinite(given) & (given >= 0)
+    ranks = np.where(sane, given, 0.0)
+    moved = np.abs(_iterated(graph, ranks, damping, dangling) - ranks)
+    rules = (
+        Rule.checked(
+            "range",
+            "every rank is a finite number from 0 on",
+            np.flatnonzero(~sane),
+            lambda v: Offence(arguments.shown(graph, v), f"rank {given[v]}", "a finite number from 0 on"),
+        ),
+        _sum_rule(float(ranks.sum()), tolerance, dangling, graph.vertices),
+        _iteration_rule(graph, ranks, moved, tolerance),
+    )
+    return Report("pagerank", rules)
+
+
+def _iterated(graph: Graph, rank: Array, damping: float, dangling: str) -> Array:
+    """The ranks after one more iteration."""
+    from arcflux.validate import kernels
+
+    degree = graph.out_degrees.astype(np.float64)
+    hand_out = np.divide(rank, degree, out=np.zeros_like(rank), where=degree > 0)
+    gathered = np.zeros_like(rank)
+    sweep("validate ranks", kernels.pull, graph.into, frozen(hand_out), gathered)
+    stranded = float(rank[degree == 0].sum()) if dangling == "redistribute" else 0.0
+    return (1 - damping + damping * stranded) / max(1, graph.vertices) + damping * gathered
+
+
+def _sum_rule(total: float, tolerance: float, dangling: str, vertices: int) -> Rule:
+    kept = dangling == "redistribute"
+    least = 1 - tolerance if kept else 0.0
+    sentence = "the ranks sum to 1" if kept else "the ranks sum to at most 1"
+    broken = vertices > 0 and not least <= total <= 1 + tolerance
+    return Rule.overall("sum", f"{sentence}, give or take {tolerance}", found=f"{total:.9g}", broken=broken)
+
+
+def _iteration_rule(graph: Graph, rank: Array, moved: Array, tolerance: float) -> Rule:
+    """The vertices that moved more than their even share of the tolerance offend, those that moved most first."""
+    change = float(moved.sum())
+    sentence = f"one more iteration moves the ranks by at most {tolerance} in all"
+    if change <= tolerance:
+        return Rule("iteration", sentence)
+    restless = np.flatnonzero(moved > tolerance / graph.vertices)
+    restless = restless[np.argsort(-moved[restless], kind="stable")]
+
+    def tell(v: int) -> Offence:
+        return Offence(arguments.shown(graph, v), f"rank {rank[v]}", f"one that moves less than by {moved[v]:.3g}")
+
+    return Rule.checked("iteration", f"{sentence}; it moves them by {change:.3g}", restless, tell)
+
+
+def components(graph: Graph, component: Any) -> Report:
+    """Check weakly connected components: two vertices have the same label exactly when a path joins them.
+
+    `component` holds any labels (integers or text), in the order of vertex numbers. Directions are ignored.
+
+    Examples
+    --------
+    >>> import arcflux as af
+    >>> g = af.Graph.from_edges(["ada", "eve"], ["bob", "kim"])
+    >>> bool(af.validate.components(g, [7, 7, 5, 5]))
+    True
+    >>> [rule.name for rule in af.validate.components(g, [7, 7, 7, 7]).failures]
+    ['labels', 'count']
+    """
+    from arcflux.validate import kernels
+
+    given = arguments.labels("component", component, graph.vertices)
+    names, place, label = np.unique(given, return_index=True, return_inverse=True)
+    arcs = ArcTally(rules=1)
+    sweep("validate components", kernels.differ, graph.out, frozen(label), not graph.directed, arcs.tally, arcs.first)
+    root = np.arange(graph.vertices)
+    run(kernels.unite, 1, *graph.out, root)
+    parts = int((root == np.arange(graph.vertices)).sum())
+
+    def torn(place: int) -> Offence:
+        u, v = (arguments.shown(graph, end) for end in arguments.arc(graph, place))
+        mine, other = (given[end] for end in arguments.arc(graph, place))
+        return Offence(v, f"label {other}", f"{mine}, the label of {u}: edge {u} -> {v}")
+
+    def merged(v: int) -> Offence:
+        other = arguments.shown(graph, place[label[v]])
+        return Offence(
+            arguments.shown(graph, v), f"label {given[v]}, as {other}", f"another: no path joins it to {other}"
+        )
+
+    rules = (
+        arcs.rule(0, "edges", "the ends of every edge have the same label", torn),
+        Rule.checked(
+            "labels",
+            "vertices with the same label are joined by a path",
+            np.flatnonzero(root != root[place][label]),
+            merged,
+        ),
+        Rule.overall(
+            "count",
+            f"there are as many labels as components, {parts:,}",
+            found=f"{len(names):,}",
+            broken=len(names) != parts,
+        ),
+    )
+    return Report("components", rules)

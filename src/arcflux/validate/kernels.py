@@ -1,0 +1,237 @@
+"""The loops over all edges that the checks need, each the plainest that is fast enough.
+
+They share nothing with the algorithms they check. A loop over rows takes ``bounds: uint64[slices + 1]``, vertices that
+cut the rows into slices of about as many arcs, then ``offsets: uint64[vertices + 1]`` and ``neighbours:
+uint32|uint64[arcs]``. Arcs that break a rule are counted in ``tally[slice, rule]``, and the places of the first ones
+are in ``first[slice, rule, :]``, so the first of all are found without a mark on every arc, whoever was faster.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from arcflux.spmd.jit import inner, kernel
+from arcflux.spmd.machine import claim
+
+__all__ = ["FAR", "FLAT", "UNREACHED", "brandes", "differ", "pull", "relax", "tight_paths", "triangles", "unite"]
+
+FAR, UNREACHED, FLAT = 0, 1, 2
+
+
+@inner
+def _record(tally: Any, first: Any, part: Any, rule: Any, place: Any) -> None:
+    if tally[part, rule] < first.shape[2]:
+        first[part, rule, tally[part, rule]] = place
+    tally[part, rule] += 1
+
+
+@inner
+def _length(weight: Any, place: Any) -> Any:
+    if weight is None:
+        return 1.0
+    return np.float64(weight[place])
+
+
+@kernel
+def relax(
+    worker: Any, workers: Any, control: Any, bounds: Any, offsets: Any, neighbours: Any, weight: Any, distance: Any,
+    parent: Any, tolerance: Any, tight: Any, joined: Any, tally: Any, first: Any,
+) -> None:  # fmt: skip
+    """Hold every arc u -> v against the distances of its ends, and against the parent of v.
+
+    ``tight[v]``: some arc from another vertex explains the distance of v. ``joined[v]``: 0 without an arc from the
+    parent of v, 1 with one, 2 with one that explains the distance of v. Rules: FAR, v is farther than the arc allows;
+    UNREACHED, u is reached and v is not; FLAT, not an offence: a tight arc along which the distance does not grow.
+    """
+    while True:
+        part = claim(control)
+        if part >= bounds.size - 1:
+            break
+        for u in range(bounds[part], bounds[part + 1]):
+            here = distance[u]
+            for i in range(offsets[u], offsets[u + np.uint64(1)]):
+                v = neighbours[i]
+                # Only the row of the parent writes joined[v], so workers never meet there.
+                ours = parent[v] == np.int64(u)
+                if ours:
+                    joined[v] = max(joined[v], np.uint8(1))
+                if here == np.inf:
+                    continue
+                there = distance[v]
+                reach = here + _length(weight, i)
+                slack = tolerance * reach
+                if there == np.inf:
+                    _record(tally, first, part, UNREACHED, i)
+                elif there > reach + slack:
+                    _record(tally, first, part, FAR, i)
+                elif there >= reach - slack and np.uint64(v) != u:
+                    if not tight[v]:
+                        tight[v] = True
+                    if ours:
+                        joined[v] = np.uint8(2)
+                    if there <= here:
+                        tally[part, FLAT] += 1
+
+
+@kernel
+def tight_paths(
+    worker: Any, workers: Any, control: Any, offsets: Any, neighbours: Any, weight: Any, distance: Any, tolerance: Any,
+    queue: Any, size: Any, reached: Any,
+) -> None:  # fmt: skip
+    """Mark what tight arcs lead to from the first `size` vertices of the queue: one worker, one sweep.
+
+    queue: int64[vertices]. Where weights are 0, two wrong distances can explain each other; a path cannot lie.
+    """
+    if claim(control) != 0:
+        return
+    head = 0
+    while head < size:
+        u = queue[head]
+        head += 1
+        for i in range(offsets[u], offsets[u + 1]):
+            v = neighbours[i]
+            reach = distance[u] + _length(weight, i)
+            if not reached[v] and abs(distance[v] - reach) <= tolerance * reach:
+                reached[v] = True
+                queue[size] = v
+                size += 1
+
+
+@kernel
+def differ(
+    worker: Any, workers: Any, control: Any, bounds: Any, offsets: Any, neighbours: Any, label: Any, once: Any,
+    tally: Any, first: Any,
+) -> None:  # fmt: skip
+    """Count the arcs whose ends have different labels; with `once`, only those that go up, for undirected graphs."""
+    while True:
+        part = claim(control)
+        if part >= bounds.size - 1:
+            break
+        for u in range(bounds[part], bounds[part + 1]):
+            for i in range(offsets[u], offsets[u + np.uint64(1)]):
+                v = neighbours[i]
+                if label[u] != label[v] and not (once and np.uint64(v) < u):
+                    _record(tally, first, part, 0, i)
+
+
+@inner
+def _root(above: Any, v: Any) -> Any:
+    while above[v] != v:
+        above[v] = above[above[v]]
+        v = above[v]
+    return v
+
+
+@kernel
+def unite(worker: Any, workers: Any, control: Any, offsets: Any, neighbours: Any, above: Any) -> None:
+    """Union-find with path halving (Tarjan, van Leeuwen, 1984); above: int64[vertices] ends as the smallest member."""
+    if claim(control) != 0:
+        return
+    for u in range(above.size):
+        for i in range(offsets[u], offsets[u + 1]):
+            a = _root(above, u)
+            b = _root(above, np.int64(neighbours[i]))
+            above[max(a, b)] = min(a, b)
+    for v in range(above.size):
+        above[v] = _root(above, v)
+
+
+@kernel
+def pull(
+    worker: Any, workers: Any, control: Any, bounds: Any, offsets: Any, neighbours: Any, value: Any, total: Any
+) -> None:
+    """``total[v]``: the sum of the values of the vertices with an arc to v; the arcs are grouped by target."""
+    while True:
+        part = claim(control)
+        if part >= bounds.size - 1:
+            break
+        for v in range(bounds[part], bounds[part + 1]):
+            gathered = 0.0
+            for i in range(offsets[v], offsets[v + np.uint64(1)]):
+                gathered += value[neighbours[i]]
+            total[v] = gathered
+
+
+@kernel
+def triangles(
+    worker: Any, workers: Any, control: Any, bounds: Any, offsets: Any, neighbours: Any, stamp: Any, corners: Any
+) -> None:
+    """Count the triangles through each vertex, of arcs that all go up, from rows without repeats.
+
+    ``corners[worker, v]`` is summed by the caller. stamp: uint64[workers, vertices], zero at first, marks the
+    neighbours of the lowest corner in hand.
+    """
+    one = np.uint64(1)
+    mark, count = stamp[worker], corners[worker]
+    while True:
+        part = claim(control)
+        if part >= bounds.size - 1:
+            break
+        for u in range(bounds[part], bounds[part + 1]):
+            now = np.uint64(u) + one
+            for i in range(offsets[u], offsets[now]):
+                mark[neighbours[i]] = now
+            for i in range(offsets[u], offsets[now]):
+                v = np.uint64(neighbours[i])
+                found = 0
+                for j in range(offsets[v], offsets[v + one]):
+                    w = neighbours[j]
+                    if mark[w] == now:
+                        count[w] += 1
+                        found += 1
+                count[u] += found
+                count[v] += found
+
+
+@inner
+def _repeats(offsets: Any, neighbours: Any, u: Any, i: Any) -> Any:
+    return i > offsets[u] and neighbours[i] == neighbours[i - np.uint64(1)]
+
+
+@kernel
+def brandes(
+    worker: Any, workers: Any, control: Any, offsets: Any, neighbours: Any, sources: Any, whole: Any, real: Any
+) -> None:
+    """Brandes' accumulation (2001), one source after another.
+
+    Each worker has its own whole: int64[workers, 2, vertices] and real: float64[workers, 3, vertices] to work in, and
+    leaves its share of the centralities in ``real[worker, 0]``, which starts as 0. Rows are sorted, and of parallel
+    arcs only the first counts. Self-loops lie on no shortest path.
+    """
+    level, queue = whole[worker, 0], whole[worker, 1]
+    score, paths, credit = real[worker, 0], real[worker, 1], real[worker, 2]
+    while True:
+        turn = claim(control)
+        if turn >= sources.size:
+            break
+        level[:] = -1
+        paths[:] = 0.0
+        source = sources[turn]
+        level[source] = 0
+        paths[source] = 1.0
+        queue[0] = source
+        head, tail = 0, 1
+        while head < tail:
+            u = queue[head]
+            head += 1
+            for i in range(offsets[u], offsets[u + 1]):
+                v = neighbours[i]
+                if _repeats(offsets, neighbours, u, i):
+                    continue
+                if level[v] < 0:
+                    level[v] = level[u] + 1
+                    queue[tail] = v
+                    tail += 1
+                if level[v] == level[u] + 1:
+                    paths[v] += paths[u]
+        for place in range(tail - 1, -1, -1):
+            u = queue[place]
+            credit[u] = 0.0
+            for i in range(offsets[u], offsets[u + 1]):
+                v = neighbours[i]
+                if level[v] == level[u] + 1 and not _repeats(offsets, neighbours, u, i):
+                    credit[u] += paths[u] / paths[v] * (1.0 + credit[v])
+            if u != source:
+                score[u] += credit[u]

@@ -1,0 +1,57 @@
+"""Graphs of every kind for the tests of the formats, and small tools that several of them need."""
+
+import numpy as np
+from hypothesis import strategies as st
+
+import arcflux as af
+
+DTYPES = [np.dtype(code) for code in "?bBhHiIqQfd"]
+INT64 = st.integers(-(2**63), 2**63 - 1)
+# Everything UTF-8 can say, with a good share of what separates, quotes and comments.
+NAMES = st.text(st.one_of(st.sampled_from(" ,;|\t\"'#%\r\nab1."), st.characters(codec="utf-8")), max_size=6)
+PLAIN_NAMES = st.text("abcdefgé,;|'0123456789", min_size=1, max_size=4)
+
+
+@st.composite
+def columns(draw, size):
+    names = draw(st.lists(st.sampled_from(["weight", "capacity", "x2", "größe"]), unique=True, max_size=3))
+    return {name: draw(values(draw(st.sampled_from(DTYPES)), size)) for name in names}
+
+
+def values(dtype, size):
+    """Arrays of one type: its extremes, and for floats also infinities and NaN."""
+    if dtype.kind == "b":
+        one = st.booleans()
+    elif dtype.kind == "f":
+        one = st.floats(width=dtype.itemsize * 8)
+    else:
+        limits = np.iinfo(dtype)
+        one = st.integers(limits.min, limits.max) | st.sampled_from([limits.min, limits.max])
+    return st.lists(one, min_size=size, max_size=size).map(lambda listed: np.array(listed, dtype))
+
+
+@st.composite
+def ids(draw, names):
+    """Different ids: a run of integers, any int64s, or names."""
+    kind = draw(st.sampled_from(["run", "any", "names"] if names is not None else ["run", "any"]))
+    if kind == "run":
+        first, count = draw(INT64.filter(lambda i: i < 2**63 - 10) | st.just(0)), draw(st.integers(0, 9))
+        return list(range(first, first + count))
+    return draw(st.lists(INT64 if kind == "any" else names, unique=True, max_size=9))
+
+
+@st.composite
+def graphs(draw, names=NAMES, columns=columns):
+    """A graph with isolated vertices, self-loops and parallel edges; also without edges, or without vertices."""
+    vertices = draw(ids(names))
+    size = draw(st.integers(0, 12)) if vertices else 0
+    ends = st.lists(st.sampled_from(vertices), min_size=size, max_size=size) if vertices else st.just([])
+    return af.Graph.from_edges(
+        draw(ends), draw(ends), columns=draw(columns(size)), vertices=vertices, directed=draw(st.booleans())
+    )
+
+
+def edges_of(graph):
+    """Every edge as a tuple of source, target and values, sorted."""
+    source, target, held = graph.edge_list()
+    return sorted(zip(source.tolist(), target.tolist(), *(column.tolist() for column in held.values()), strict=True))
