@@ -20,6 +20,7 @@ __all__ = [
     "SpecError",
     "StoreError",
     "UsageError",
+    "ValidationError",
     "WeightError",
 ]
 
@@ -132,3 +133,10 @@ class MissingExtraError(ArcfluxError, ImportError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), self._given
+
+
+class ValidationError(ArcfluxError):
+    """A result breaks the rules it was checked against; `report` tells which, and where."""
+
+    exit_code = 7
+    report: Any = None

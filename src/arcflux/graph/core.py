@@ -337,6 +337,42 @@ class Graph:
 
         save(self, target, **options)
 
+    def to_scipy(self, column: str = "weight") -> Any:
+        """The adjacency matrix as scipy.sparse.csr_array, with `column` as values."""
+        from arcflux.io.objects import to_scipy
+
+        return to_scipy(self, column)
+
+    def to_networkx(self) -> Any:
+        """A NetworkX graph in your ids."""
+        from arcflux.io.objects import to_networkx
+
+        return to_networkx(self)
+
+    def to_igraph(self) -> Any:
+        """An igraph graph."""
+        from arcflux.io.objects import to_igraph
+
+        return to_igraph(self)
+
+    def to_arrow(self) -> Any:
+        """Every edge once, as a pyarrow table."""
+        from arcflux.io.objects import to_arrow
+
+        return to_arrow(self)
+
+    def to_pandas(self) -> Any:
+        """Every edge once, as a pandas data frame."""
+        from arcflux.io.objects import to_pandas
+
+        return to_pandas(self)
+
+    def to_polars(self) -> Any:
+        """Every edge once, as a polars data frame."""
+        from arcflux.io.objects import to_polars
+
+        return to_polars(self)
+
     def __repr__(self) -> str:
         from arcflux.graph.card import line
 

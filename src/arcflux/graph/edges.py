@@ -101,5 +101,5 @@ def checked_columns(columns: Mapping[str, Any] | None, size: int) -> dict[str, A
                 expected="integers of at most 64 bits, floats of 32 or 64, or booleans",
                 remedy="leave the column out, or encode it as numbers",
             )
-        result[name] = values
+        result[name] = values.astype(values.dtype.newbyteorder("="), copy=False)
     return result

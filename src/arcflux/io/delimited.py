@@ -55,10 +55,11 @@ class Said:
                 self._hear_word(word)
         elif self.ours and words[:1] == ["isolated:"]:
             try:
-                self.isolated += json.loads(text.partition(":")[2])
-                if not all(map(_is_name if self.ids == "text" else _is_int64, self.isolated)):
-                    raise TypeError
-            except (ValueError, TypeError, RecursionError) as error:
+                names = json.loads(text.partition(":")[2])
+                if not isinstance(names, list) or not all(map(_is_name if self.ids == "text" else _is_int64, names)):
+                    raise ValueError("not a list of ids")
+                self.isolated += names
+            except (ValueError, RecursionError) as error:
                 raise FormatError(
                     "the list of isolated vertices is damaged", path=path, line=line, expected="a JSON list of ids"
                 ) from error
@@ -75,7 +76,7 @@ class Said:
             self.delimiter = _DELIMITERS.get(value, value)
         elif key == "header" and value in ("yes", "no"):
             self.header = value == "yes"
-        elif key == "columns" and (pairs := re.findall(r"(\w+):(bool|u?int(?:8|16|32|64)|float(?:16|32|64))", value)):
+        elif key == "columns" and (pairs := re.findall(r"(\w+):(bool|u?int(?:8|16|32|64)|float(?:32|64))", value)):
             self.columns = {name: np.dtype(kind) for name, kind in pairs}
 
 
@@ -118,7 +119,7 @@ def read_delimited(
 
     body = _tidy(data.tobytes(), layout, comments)
     source, target = (layout.names[k] for k in layout.ends)
-    kinds = {name: pa.from_numpy_dtype(kind) for name, kind in layout.kinds.items() if kind != np.float16}
+    kinds = {name: pa.from_numpy_dtype(kind) for name, kind in layout.kinds.items()}
     kinds |= dict.fromkeys((source, target), pa.int64() if layout.integer else pa.large_string())
     table = _table(body, path, layout, kinds, threads)
     if weights is False:
@@ -129,12 +130,7 @@ def read_delimited(
         if number and table[name].null_count:
             row = int(np.argmax(table[name].is_null().to_numpy()))
             raise _wrong(f"there is no value in column {name!r}", path, layout.line + _line_of(body, row))
-    loaded = read_table(table, path=path, source=source, target=target)
-    columns = loaded.edges.columns
-    loaded.edges.columns = {
-        name: columns[name].astype(layout.kinds.get(name, columns[name].dtype), copy=False) for name in columns
-    }
-    return loaded
+    return read_table(table, path=path, source=source, target=target)
 
 
 def _table(body: bytes, path: Path, layout: Layout, kinds: dict[str, Any], threads: int | None) -> Any:

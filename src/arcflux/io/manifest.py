@@ -25,6 +25,7 @@ VERSION = 1
 FORMAT = "arcflux-store"
 MANIFEST = "manifest.json"
 _LARGEST = 1 << 24
+_TYPES = {np.dtype(code).str for code in "?bBhHiIqQfd"}
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
@@ -103,7 +104,7 @@ def open_array(path: Path, name: str, entry: dict[str, Any]) -> Array:
                 raise ValueError("this is not version 1 of the .npy format")
             shape, _, dtype = np.lib.format.read_array_header_1_0(opened)
             start, size = opened.tell(), os.fstat(opened.fileno()).st_size
-        if dtype.str != entry["dtype"] or shape != (length,) or dtype.kind not in "biuf" or dtype.itemsize > 8:
+        if dtype.str != entry["dtype"] or shape != (length,) or dtype.str not in _TYPES:
             raise ValueError(f"it holds {dtype.str}{shape}")
         if size != start + length * dtype.itemsize:
             raise ValueError(f"it has {size:,} bytes, not {start + length * dtype.itemsize:,}")

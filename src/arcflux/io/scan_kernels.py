@@ -231,7 +231,7 @@ def _store_whole(data: Any, at: Any, out: Any, place: Any) -> Any:
     """Read and write an integer weight: how it went, and the position behind it."""
     value, negative, behind, fine = _integer(data, at)
     after = data[behind]
-    limit = np.uint64(0x7FFFFFFF) if out.itemsize == 4 else _LIMIT - np.uint64(1)
+    limit = np.uint64(0x7FFFFFFF if out.itemsize == 4 else 0x7FFFFFFFFFFFFFFF) + np.uint64(negative)
     if not fine or value > limit or after == _POINT or after | np.uint8(32) == np.uint8(101):
         return WIDER_WEIGHT, behind
     out[place] = -np.int64(value) if negative else np.int64(value)

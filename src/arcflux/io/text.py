@@ -238,10 +238,11 @@ def _sample(data: Array, start: int, comments: str) -> list[str]:
 
 
 def _delimiter(row: str, path: Path) -> str:
-    """The delimiter of a line: one that it contains, the suffix's own first; "" for blanks."""
+    """The delimiter of a line: one that it contains, the suffix's own first; "" for blanks, and for tabs in numbers."""
     wanted = {".csv": ",", ".tsv": "\t"}
     first = [wanted[s.lower()] for s in path.suffixes if s.lower() in wanted]
-    return next((mark for mark in [*first, ",", ";", "|", "\t"] if mark in row), "")
+    tab = [] if _are_integers(row.split(), (0, 1)) else ["\t"]
+    return next((mark for mark in [*first, ",", ";", "|", *tab] if mark in row), "")
 
 
 def _fields(row: str, mark: str, comments: str) -> list[str]:

@@ -19,14 +19,13 @@ from __future__ import annotations
 from arcflux.validate.gap import components, pagerank
 from arcflux.validate.ldbc import ldbc, read_ldbc_output
 from arcflux.validate.recount import betweenness, triangles
-from arcflux.validate.report import Offence, Report, Rule, ValidationError
+from arcflux.validate.report import Offence, Report, Rule
 from arcflux.validate.traversal import bfs, sssp
 
 __all__ = [
     "Offence",
     "Report",
     "Rule",
-    "ValidationError",
     "betweenness",
     "bfs",
     "components",

@@ -10,19 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from arcflux.errors import ArcfluxError
+from arcflux.errors import ValidationError
 
 __all__ = ["SHOWN", "Offence", "Report", "Rule", "ValidationError"]
 
 # How many of the vertices that break a rule are named.
 SHOWN = 10
-
-
-class ValidationError(ArcfluxError):
-    """A result breaks the rules it was checked against; `report` tells which, and where."""
-
-    exit_code = 7
-    report: Any = None
 
 
 @dataclass(frozen=True)
@@ -158,7 +151,7 @@ class Report:
         >>> g = af.Graph.from_edges(["ada"], ["bob"])
         >>> af.validate.components(g, [1, 2]).raise_for_failure()
         Traceback (most recent call last):
-        arcflux.validate.report.ValidationError: components breaks 2 of 3 rules: edges, count; vertex bob has label 2
+        arcflux.errors.ValidationError: components breaks 2 of 3 rules: edges, count; vertex bob has label 2
           expected: 1, the label of ada: edge ada -> bob
           try: print(error.report) shows every rule, and the vertices that break it
         """

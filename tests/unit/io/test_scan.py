@@ -42,8 +42,10 @@ def weight_type(words):
     """The narrowest of int32, int64 and float64 that holds all of the numbers."""
     if not all(re.fullmatch(rb"[+-]?[0-9]+", word) for word in words):
         return np.float64
-    wide = max((abs(int(word)) for word in words), default=0)
-    return np.int32 if wide < 2**31 else np.int64 if wide < 2**63 else np.float64
+    for kind in (np.int32, np.int64):
+        if all(np.iinfo(kind).min <= int(word) <= np.iinfo(kind).max for word in words):
+            return kind
+    return np.float64
 
 
 def bits(values):
@@ -68,8 +70,9 @@ IDS = st.one_of(
 )
 SPECIAL = [
     "inf", "-inf", "+INF", "Infinity", "-iNfInItY", "nan", "-NaN", "NAN", "5e-324", "2.4703282292062328e-324", "1e309",
-    "1.7976931348623157e308", "-0.0", "1e-400", "0e999", "1e99999", "1e00000000000000000000001", "1e99999999999999999999",
-    "9007199254740993", ".5", "5.", "1.E5", "1e23", "1e22", "1e-22", "8.5e22", "4.35", "123456789012345678901234567890",
+    "1.7976931348623157e308", "-0.0", "1e-400", "0e999", "1e99999", "1e00000000000000000000001",
+    "1e99999999999999999999", "9007199254740993",
+    ".5", "5.", "1.E5", "1e23", "1e22", "1e-22", "8.5e22", "4.35", "123456789012345678901234567890",
     "0.1000000000000000055511151231257827",
 ]  # fmt: skip
 FLOATS = st.one_of(
@@ -149,7 +152,8 @@ def test_no_numbers(word, first):
 
 def test_weights_widen_only_as_far_as_needed():
     for word, kind in [
-        ("-2147483647", np.int32),
+        ("-2147483648", np.int32),
+        ("-9223372036854775808", np.int64),
         ("2147483648", np.int64),
         ("1.0", np.float64),
         ("9" * 19, np.float64),

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import arcflux as af
-from arcflux.errors import ArcfluxError
-from arcflux.validate import Offence, Report, Rule, ValidationError, bfs, pagerank
+from arcflux.errors import ArcfluxError, ValidationError
+from arcflux.validate import Offence, Report, Rule, bfs, pagerank
 
 
 # The path a -> <b> -> c, whose numbers are 1 -> 0 -> 2: "<" comes before "a".
