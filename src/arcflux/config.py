@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import operator
 import os
+import shutil
 import tempfile
 from functools import lru_cache
 from pathlib import Path
@@ -51,7 +53,7 @@ def cache_folder(*names: str) -> Path:
     try:
         return _private((Path(base) if base else Path.home() / ".cache") / "arcflux", *names)
     except (SpaceError, RuntimeError):
-        return _private(Path(_temporary().name), *names)
+        return _private(_temporary(), *names)
 
 
 def _private(folder: Path, *names: str) -> Path:
@@ -76,5 +78,12 @@ def _private(folder: Path, *names: str) -> Path:
 
 
 @lru_cache(maxsize=1)
-def _temporary() -> tempfile.TemporaryDirectory[str]:
-    return tempfile.TemporaryDirectory(prefix="arcflux-", ignore_cleanup_errors=True)
+def _temporary() -> Path:
+    folder, owner = Path(tempfile.mkdtemp(prefix="arcflux-")), os.getpid()
+
+    def tidy() -> None:
+        if os.getpid() == owner:  # not a forked child, whose parent goes on
+            shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(tidy)
+    return folder

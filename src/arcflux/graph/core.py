@@ -283,13 +283,17 @@ class Graph:
 
     def neighbours(self, vertex: Any) -> Array:
         """The ids of the out-neighbours of a vertex, given by its id."""
-        offsets, neighbours = self._out
-        v = int(self.ids.to_numbers([vertex])[0])
-        return self.ids.to_ids(neighbours[int(offsets[v]) : int(offsets[v + 1])])
+        return self.ids.to_ids(self._row(vertex))
 
     def has_edge(self, source: Any, target: Any) -> bool:
         """Whether there is an edge between two vertices, given by their ids."""
-        return bool(np.any(self.neighbours(source) == self.ids.to_ids(self.ids.to_numbers([target]))[0]))
+        return bool(np.any(self._row(source) == self.ids.to_numbers([target])))
+
+    def _row(self, vertex: Any) -> Array:
+        """The numbers of the out-neighbours of a vertex, given by its id."""
+        offsets, neighbours = self._out
+        v = int(self.ids.to_numbers([vertex])[0])
+        return neighbours[int(offsets[v]) : int(offsets[v + 1])]
 
     def edge_numbers(self) -> tuple[Array, Array, Array]:
         """Every edge once: source numbers, target numbers, and places in `columns`. Undirected: source <= target."""

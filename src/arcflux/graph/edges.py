@@ -25,9 +25,9 @@ _SLICES = 128
 class Edges:
     """Edges ``source[i] -> target[i]`` with a value of each column, in slices.
 
-    source, target: uint32|uint64[places]; columns: name -> number[places]; starts, counts: uint64[slices]. The edges are
-    at places starts[s] to starts[s] + counts[s]; places between slices mean nothing. With `ours`, the arrays belong to
-    the builder, which gives their memory back while it works.
+    source, target: uint32|uint64[places]; columns: name -> number[places]; starts, counts: uint64[slices]. The edges
+    are at places starts[s] to starts[s] + counts[s]; places between slices mean nothing. With `ours`, the arrays belong
+    to the builder, which gives their memory back while it works.
     """
 
     source: Array

@@ -270,7 +270,7 @@ def as_ids(values: Any) -> Array:
 
 
 def _array(values: Any) -> Array:
-    """Ids as they were given: NumPy alone would turn a number among text into text, and cut zeros off the end of text."""
+    """Ids as they were given: NumPy alone would turn a number among text into text, and cut zeros off its end."""
     if np.ma.is_masked(values):
         raise IdError("a vertex id is missing (masked)", expected="an id for every end of an edge")
     given = np.asarray(values)

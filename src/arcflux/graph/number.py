@@ -1,8 +1,8 @@
 """Numbering: from edges between ids to edges between vertex numbers.
 
 The vertices are the ids that appear, plus those the caller lists; nothing else. Integers that span little more than
-their count are numbered by their distance from the smallest, which costs nothing, and the numbers that turn out never to
-appear are squeezed out after the build. Scattered integers go through a hash table; text through Arrow.
+their count are numbered by their distance from the smallest, which costs nothing, and the numbers that turn out never
+to appear are squeezed out after the build. Scattered integers go through a hash table; text through Arrow.
 """
 
 from __future__ import annotations
@@ -39,17 +39,18 @@ def number(edges: Edges, vertices: int | range | Array | None, threads: int | No
 
     When it is not sure, numbers that no edge names are to be squeezed out.
     """
-    if isinstance(vertices, range) and vertices.step == 1 and not is_text(edges.source):
-        return _by_range(edges, vertices), True
+    text = is_text(edges.source) or is_text(edges.target)
+    if isinstance(vertices, range) and vertices.step == 1 and not text:
+        return _by_range(edges, vertices.start, max(vertices.start, vertices.stop)), True
     if vertices is not None and not isinstance(vertices, (int, np.integer)):
         listed = as_ids(vertices)
         if is_text(listed):
             return _by_list(edges, TextIds.of(listed)), True
         return _by_list(edges, _integer_ids(_different(listed.astype(np.int64)))), True
-    if is_text(edges.source) or is_text(edges.target):
+    if text:
         return _by_text(edges, vertices), True
     if vertices is not None:
-        return _by_range(edges, range(_count(int(vertices)))), True
+        return _by_range(edges, 0, int(vertices)), True
     low, high = _extent(edges)
     if low > high:
         edges.source, edges.target = np.empty(0, np.uint32), np.empty(0, np.uint32)
@@ -93,23 +94,23 @@ def _shift_down(edges: Edges, base: int, vertices: int) -> None:
         setattr(edges, name, narrow)
 
 
-def _count(vertices: int) -> int:
-    if not 0 <= vertices < 1 << 63:
-        raise IdError(f"vertices={vertices} was given", expected="a count from 0 to 2^63 - 1, or the list of all ids")
-    return vertices
-
-
-def _by_range(edges: Edges, ids: range) -> Ids:
+def _by_range(edges: Edges, start: int, stop: int) -> Ids:
     """Ids that have to be within a run of integers."""
-    low, high = _extent(edges)
-    if low <= high and not (low in ids and high in ids):
+    count = stop - start
+    if not (0 <= count < 1 << 63 and start >= -(1 << 63) and stop <= 1 << 63):
         raise IdError(
-            f"{len(ids)} vertices were given, and an edge names vertex {high if low in ids else low}",
-            expected=f"ids from {ids.start} to {ids.stop - 1}",
+            f"{count} vertices from id {start} on were given",
+            expected="a count from 0 to 2^63 - 1, and ids below 2^63",
+        )
+    low, high = _extent(edges)
+    if low <= high and not (start <= low and high < stop):
+        raise IdError(
+            f"{count} vertices were given, and an edge names vertex {high if start <= low else low}",
+            expected=f"ids from {start} to {stop - 1}",
             remedy="pass vertices= as the list of all ids, or leave it out",
         )
-    _shift_down(edges, ids.start, len(ids))
-    return RangeIds(len(ids), ids.start)
+    _shift_down(edges, start, count)
+    return RangeIds(count, start)
 
 
 def _integer_ids(values: Array) -> Ids:

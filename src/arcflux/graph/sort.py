@@ -120,7 +120,7 @@ def place_pairs(
 def count_rows(
     worker: Any, workers: Any, control: Any, offsets: Any, neighbours: Any, bounds: Any, shift: Any, tally: Any
 ) -> None:
-    """As :func:`count_pairs`, for arcs that are already adjacency; slice s is the rows from bounds[s] to bounds[s+1]."""
+    """As :func:`count_pairs`, for arcs that are adjacency already; slice s is the rows bounds[s] to bounds[s + 1]."""
     while True:
         part = claim(control)
         if part >= bounds.size - 1:
@@ -166,7 +166,7 @@ def settle(
 ) -> None:  # fmt: skip
     """Sort each bucket by vertex, in place and stably, and write its vertices' offsets.
 
-    Scratch, a row for each worker: cursors uint64[workers, 2**shift], spares and spare_origins[workers, largest bucket].
+    Scratch, a row for each worker: cursors uint64[workers, 2**shift]; spares, spare_origins[workers, largest bucket].
     """
     one = np.uint64(1)
     size = one << shift

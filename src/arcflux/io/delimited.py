@@ -29,6 +29,7 @@ __all__ = ["Said", "leading", "line_at", "read_delimited", "write_delimited"]
 Array = NDArray[Any]
 
 _DELIMITERS = {"blank": "", "comma": ",", "semicolon": ";", "bar": "|", "tab": "\t"}
+_MOST_COLUMNS = 1000
 # Arrow's own list has NaN in it, which is a number here.
 _MISSING = ["", "NA", "N/A", "n/a", "<NA>", "#N/A", "NULL", "null"]
 
@@ -117,6 +118,9 @@ def read_delimited(
 
     from arcflux.io.tables import read_table
 
+    if len(layout.names) > _MOST_COLUMNS:
+        what = f"a line has {len(layout.names):,} fields"
+        raise FormatError(what, path=path, expected=f"source, target and a few columns, at most {_MOST_COLUMNS:,}")
     body = _tidy(data.tobytes(), layout, comments)
     source, target = (layout.names[k] for k in layout.ends)
     kinds = {name: pa.from_numpy_dtype(kind) for name, kind in layout.kinds.items()}

@@ -68,11 +68,13 @@ def _check_manifest(path: Path, manifest: dict[str, Any]) -> None:
              "changes": dict, "assumptions": list, "arrays": dict}  # fmt: skip
     wrong = [key for key, kind in kinds.items() if not isinstance(manifest.get(key), kind)]
     if not wrong:
-        base = manifest["ids"].get("base") or 0
+        base = manifest["ids"].get("base", 0)
         right = {
             "vertices": manifest["vertices"] >= 0,
             "columns": all(isinstance(name, str) and name.isidentifier() for name in manifest["columns"]),
-            "ids": isinstance(base, int) and -(1 << 63) <= base <= (1 << 63) - manifest["vertices"],
+            "ids.kind": manifest["ids"].get("kind") in ("integer", "text"),
+            "ids.base": base is None
+            or (isinstance(base, int) and -(1 << 63) <= base <= (1 << 63) - manifest["vertices"]),
             "changes": all(isinstance(count, int) for count in manifest["changes"].values()),
             **{f"arrays.{name}": _is_entry(name, entry) for name, entry in manifest["arrays"].items()},
         }
@@ -138,15 +140,15 @@ def _check_sizes(path: Path, manifest: dict[str, Any], held: dict[str, Array]) -
 
     try:
         arcs, edges = len(held["neighbours"]), manifest["edges"]
-        fits = adjacency("") and ("in_offsets" not in held or adjacency("in_"))
+        fits = adjacency("") and ("in_offsets" not in held or (manifest["directed"] and adjacency("in_")))
         fits &= edges == arcs if manifest["directed"] else arcs <= 2 * edges <= 2 * arcs
-        if "ids.values" in held:
-            fits &= held["ids.values"].dtype.kind in "iu" and len(held["ids.values"]) == manifest["vertices"]
-        elif "ids.data" in held:
+        if manifest["ids"]["kind"] == "text":
             fits &= held["ids.offsets"].dtype == np.int64 and held["ids.data"].dtype == np.uint8
             fits &= rows("ids.offsets", "ids.data")
+        elif manifest["ids"]["base"] is None:
+            fits &= held["ids.values"].dtype.kind in "iu" and len(held["ids.values"]) == manifest["vertices"]
     except KeyError as error:
-        raise incomplete(path, f"the manifest does not name the array {error}") from error
+        raise incomplete(path, f"the manifest does not name {error}") from error
     if not fits:
         raise incomplete(path, "the arrays' types and sizes contradict each other")
 

@@ -207,8 +207,7 @@ def _to_disk(file: IO[Any]) -> None:
 
 
 def _ids(manifest: dict[str, Any], held: dict[str, Array]) -> Ids:
-    if "ids.values" in held:
-        return IntegerIds(held["ids.values"])
-    if "ids.data" in held:
+    kind, base = manifest["ids"]["kind"], manifest["ids"]["base"]
+    if kind == "text":
         return TextIds(held["ids.offsets"], held["ids.data"])
-    return RangeIds(int(manifest["vertices"]), int(manifest["ids"]["base"] or 0))
+    return IntegerIds(held["ids.values"]) if base is None else RangeIds(manifest["vertices"], base)

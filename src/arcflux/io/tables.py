@@ -8,6 +8,7 @@ they have a direction, and which vertices have no edge.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -118,7 +119,7 @@ def _ends(table: Any, path: str | Path, source: str | None, target: str | None) 
         names: list[str] = table.column_names
     except UnicodeDecodeError as error:
         raise FormatError("the name of a column is not UTF-8 text", path=path) from error
-    repeated = next((name for name in names if names.count(name) > 1), None)
+    repeated = next((name for name, count in Counter(names).items() if count > 1), None)
     if len(names) < 2 or repeated is not None:
         raise FormatError(
             f"the table has {len(names)} columns" + (f", two named {repeated!r}" if repeated is not None else ""),

@@ -20,8 +20,8 @@ from arcflux import config, trace
 
 __all__ = ["inner", "kernel"]
 
-# Without Numba's reference counts, which are atomic operations in the middle of hot loops (parsing text took three times
-# as long with them). So a kernel cannot allocate: its scratch arrays are arguments.
+# Without Numba's reference counts, which are atomic operations in the middle of hot loops (parsing text took three
+# times as long with them). So a kernel cannot allocate: its scratch arrays are arguments.
 _OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False}
 
 

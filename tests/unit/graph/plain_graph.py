@@ -134,7 +134,7 @@ def given_edges(draw):
         f"c{k}": np.array(draw(st.lists(_values(t), min_size=size, max_size=size)), t) for k, t in enumerate(types)
     }
     choices = [None, ID_POOLS[kind] + pool]
-    if kind in ("dense", "from one", "with gaps"):
+    if kind in ("dense", "from one"):
         choices.append(max(ID_POOLS[kind]) + draw(st.integers(1, 3)))
     deduplicate = draw(st.sampled_from([None, "first", "sum", "min", "max"]))
     options = {

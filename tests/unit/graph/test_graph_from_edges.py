@@ -1,5 +1,7 @@
 """Graph.from_edges against a graph made of dicts and lists."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,7 +16,7 @@ def rows_of(adjacency, columns):
     offsets = adjacency.offsets.tolist()
     values = [list(column) for column in columns.values()]
     arcs = [(int(v), tuple(column[i] for column in values)) for i, v in enumerate(adjacency.neighbours)]
-    return [arcs[begin:end] for begin, end in zip(offsets, offsets[1:], strict=False)]
+    return [arcs[begin:end] for begin, end in pairwise(offsets)]
 
 
 def exact(rows):

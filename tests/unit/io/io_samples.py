@@ -1,5 +1,8 @@
 """Graphs of every kind for the tests of the formats, and small tools that several of them need."""
 
+import hashlib
+import json
+
 import numpy as np
 from hypothesis import strategies as st
 
@@ -55,3 +58,24 @@ def edges_of(graph):
     """Every edge as a tuple of source, target and values, sorted."""
     source, target, held = graph.edge_list()
     return sorted(zip(source.tolist(), target.tolist(), *(column.tolist() for column in held.values()), strict=True))
+
+
+def store_sample(name="old", ids=("ada", "bob", "eve")):
+    """A triangle with two columns."""
+    columns = {"weight": np.array([1, 2, 3], np.int8), "cost": np.array([0.5, 1.5, 2.5])}
+    return af.Graph.from_edges(ids, [*ids[1:], ids[0]], columns=columns, name=name)
+
+
+def change_manifest(folder, entries=None, **fields):
+    """Exchange entries for arrays in a store's manifest, or whole fields of it."""
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["arrays"] |= entries or {}
+    manifest |= fields
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+
+
+def put_array(folder, name, array):
+    """Exchange an array of a store, and set the manifest right."""
+    np.save(folder / f"{name}.npy", array)
+    digest = hashlib.sha256(hashlib.sha256(array.tobytes()).digest()).hexdigest()
+    change_manifest(folder, {name: {"dtype": array.dtype.str, "length": len(array), "sha256": digest}})

@@ -95,6 +95,12 @@ def test_the_line_of_what_is_wrong(load, tmp_path, text, line, said, threads):
     assert caught.value.remedy
 
 
+def test_too_many_columns(load):
+    assert load("a,b" + ",1" * 998 + "\n").edges == 1
+    with pytest.raises(FormatError, match="a line has 1,001 fields"):
+        load("a,b" + ",1" * 999 + "\n")
+
+
 def test_insisting(load):
     with pytest.raises(FormatError, match=r"g\.csv:1: 'a' is not an integer source id"):
         load("a,b\n", ids="integer")

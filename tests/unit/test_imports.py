@@ -1,0 +1,45 @@
+"""Importing the package costs next to nothing: heavy packages are imported when first needed."""
+
+import subprocess
+import sys
+
+import pytest
+
+import arcflux
+
+HEAVY = {
+    "click", "cupy", "dask", "igraph", "llvmlite", "matplotlib", "mpi4py", "networkx", "numba", "pandas", "polars",
+    "pyarrow", "pymetis", "pyspark", "rich", "scipy", "starlette", "uvicorn",
+}  # fmt: skip
+LISTED = "import sys; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+
+
+def imported_by(program):
+    """The top-level modules that a new Python holds after a program, without those it starts with."""
+    found, always = (
+        set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
+        for code in (f"{program}\n{LISTED}", LISTED)
+    )
+    return found - always
+
+
+def test_the_package_itself_imports_nothing_but_the_standard_library():
+    found = imported_by("import arcflux; dir(arcflux)")
+    assert "arcflux" in found
+    assert not found & (HEAVY | {"numpy"})
+
+
+@pytest.mark.parametrize("module", ["errors", "config", "trace", "progress", "graph", "io", "generate", "spmd.pool"])
+def test_rooms_import_no_heavy_package(module):
+    found = imported_by(f"import arcflux.{module}")
+    assert "arcflux" in found
+    assert found & HEAVY == set()
+
+
+def test_every_public_name_is_there_and_no_other():
+    for name in arcflux.__all__:
+        assert getattr(arcflux, name) is not None
+    assert dir(arcflux) == sorted(arcflux.__all__)
+    assert arcflux.Graph.__module__ == "arcflux.graph.core"
+    with pytest.raises(AttributeError, match="no attribute 'grph'"):
+        arcflux.grph  # noqa: B018 - looking it up is the point
