@@ -86,7 +86,6 @@ def checked_columns(columns: Mapping[str, Any] | None, size: int) -> dict[str, A
     result = {}
     for name, given in (columns or {}).items():
         values = np.asarray(given)
-        values = values.astype(values.dtype.newbyteorder("="), copy=False)
         if not isinstance(name, str) or not name.isidentifier():
             raise GraphError(f"an edge column is named {name!r}", expected="a name such as weight or capacity_2")
         if values.shape != (size,):

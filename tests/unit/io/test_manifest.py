@@ -185,6 +185,35 @@ def test_manifests_that_are_none(folder, text):
     assert caught.value.path.startswith(str(folder))
 
 
+def test_a_manifest_without_end(folder):
+    file = folder / "manifest.json"
+    file.write_bytes(file.read_bytes() + b" " * (1 << 24))
+    with pytest.raises(StoreError, match="it is too large"):
+        af.load(folder)
+
+
+def test_lies_that_agree_with_each_other(folder, tmp_path):
+    """Arrays and manifest fit together, and still are no graph."""
+    np.save(folder / "column.cost.npy", np.array([1, 2, 3]))
+    with pytest.raises(StoreError, match=r"column\.cost\.npy.*holds <i8"):
+        af.load(folder)
+    for name in (5, "a b", ""):
+        store.write(store_sample(), tmp_path / "names", reverse=False)
+        put_array(tmp_path / "names", f"column.{name}", np.zeros(3))
+        change_manifest(tmp_path / "names", columns=[name])
+        with pytest.raises(StoreError, match="columns"):
+            af.load(tmp_path / "names")
+    store.write(af.Graph.from_edges([0, 1], [1, 2]), tmp_path / "more", reverse=True)
+    put_array(tmp_path / "more", "in_offsets", np.array([0, 0, 1, 3], UINT64))
+    put_array(tmp_path / "more", "in_neighbours", np.zeros(3, UINT32))
+    store.write(af.Graph.from_edges([], []), tmp_path / "less")
+    put_array(tmp_path / "less", "offsets", np.zeros(0, UINT64))
+    change_manifest(tmp_path / "less", vertices=-1)
+    for name in ("more", "less"):
+        with pytest.raises(StoreError):
+            af.load(tmp_path / name)
+
+
 def test_newer_and_missing(folder, tmp_path):
     change_manifest(folder, version=2)
     with pytest.raises(StoreError, match="format version 2") as caught:

@@ -1,0 +1,34 @@
+"""Every Python example of the README and the documentation runs."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+EXAMPLES = [
+    pytest.param(code, id=f"{page.relative_to(ROOT)}:{number}")
+    for page in PAGES
+    for number, code in enumerate(re.findall(r"^```python\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL))
+]
+
+
+@pytest.mark.parametrize("code", EXAMPLES)
+def test_example_runs(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    # A file of its own, because programs are read from their source.
+    (tmp_path / "example.py").write_text(code)
+    exec(compile(code, str(tmp_path / "example.py"), "exec"), {"__name__": "example"})
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    for page in PAGES:
+        for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
+            assert (page.parent / link).exists(), f"{page}: {link}"
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    navigation = (ROOT / "mkdocs.yml").read_text()
+    for page in PAGES[1:]:
+        assert str(page.relative_to(ROOT / "docs")) in navigation
