@@ -97,7 +97,7 @@ class RangeIds(Ids):
 
     def to_ids(self, numbers: Any = None) -> Array:
         if numbers is None:
-            return np.arange(self.base, self.base + self.size, dtype=np.int64)
+            return np.arange(self.size, dtype=np.int64) + self.base
         return np.asarray(numbers).astype(np.int64) + self.base
 
     def find(self, ids: Any) -> Array:

@@ -187,7 +187,7 @@ def _run_of_ids(first: int, last: int, path: Path) -> Any:
 
         if 32 * count > available():
             raise SpaceError(f"{path}: there is no memory for the {count:,} vertices that the first line promises")
-    return np.arange(first, last + 1) if first else count
+    return range(first, last + 1)
 
 
 def _layout(

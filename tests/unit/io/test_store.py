@@ -57,6 +57,9 @@ def test_everything_that_was_said_is_kept(tmp_path):
     assert (back.name, back.assumptions, back.changes) == (graph.name, graph.assumptions, graph.changes)
     assert back.changes.symmetrised
     assert (back.edges, back.directed) == (1, False)
+    unsorted = af.Graph.from_edges([0, 0], [2, 1], sort=False)
+    unsorted.save(tmp_path / "u")
+    assert not af.load(tmp_path / "u").sorted
     with pytest.raises(ValueError, match="read-only"):
         back.out.neighbours[0] = 1
 
