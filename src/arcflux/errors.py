@@ -106,8 +106,6 @@ class GraphError(ArcfluxError, ValueError):
 class IdError(GraphError, KeyError):
     """A vertex id is not in the graph, or cannot be an id."""
 
-    __str__ = ArcfluxError.__str__
-
 
 class WeightError(GraphError):
     """An edge weight that the caller cannot take: NaN, infinite, negative or missing."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from arcflux.spmd.jit import inner, kernel
-from arcflux.spmd.machine import claim
+from arcflux.spmd.machine import claim, take
 from arcflux.spmd.random import bits, key, permute, uniform
 
 __all__ = [
@@ -24,14 +24,6 @@ CHUNK = 1 << 14
 EDGES, LABELS, WEIGHTS, REWIRE, AIM, JOIN, LAND, TASTE, NOISE = range(9)
 
 _CHUNK, _ONE, _TWO = np.uint64(CHUNK), np.uint64(1), np.uint64(2)
-
-
-@inner
-def take(control: Any, items: Any) -> Any:
-    """The items from begin to end that nobody has yet; none are left when begin is not below end."""
-    chunk = min(np.uint64(claim(control)), items // _CHUNK + _ONE)  # a stopped launch counts from far away
-    begin = chunk * _CHUNK
-    return begin, min(begin + _CHUNK, items)
 
 
 @inner
@@ -63,7 +55,7 @@ def chain(
 ) -> None:
     """Edge i goes from vertex i * stride to vertex i + 1, and the one past the last is vertex 0."""
     while True:
-        begin, end = take(control, items)
+        begin, end = take(control, items, _CHUNK)
         if begin >= end:
             break
         for i in range(begin, end):
@@ -75,7 +67,7 @@ def chain(
 def complete(worker: Any, workers: Any, control: Any, items: Any, source: Any, target: Any) -> None:
     """All pairs u < v, by v: edge ``v * (v - 1) / 2 + u``."""
     while True:
-        begin, end = take(control, items)
+        begin, end = take(control, items, _CHUNK)
         if begin >= end:
             break
         v = np.uint64(0.5 + math.sqrt(2.0 * np.float64(begin)))  # the root is at most a rounding away
@@ -97,7 +89,7 @@ def grid(worker: Any, workers: Any, control: Any, items: Any, columns: Any, sour
     """Each vertex with the one to its right and the one below it: first all edges along rows, then all down columns."""
     across = items - items // columns
     while True:
-        begin, end = take(control, items)
+        begin, end = take(control, items, _CHUNK)
         if begin >= end:
             break
         for v in range(begin, end):
@@ -131,7 +123,7 @@ def recursive(
     turns, rest = scale // levels, scale % levels
     mask, rest_mask = (_ONE << levels) - _ONE, (_ONE << rest) - _ONE
     while True:
-        begin, end = take(control, items)
+        begin, end = take(control, items, _CHUNK)
         if begin >= end:
             break
         for i in range(begin, end):
@@ -155,7 +147,7 @@ def flat(
     """Both ends of each edge anywhere."""
     edges = key(seed, EDGES)
     while True:
-        begin, end = take(control, items)
+        begin, end = take(control, items, _CHUNK)
         if begin >= end:
             break
         for i in range(begin, end):
@@ -171,7 +163,7 @@ def ring(
     """Rings of `size` vertices: each with the `reach` after it, or with probability `p` with any other of the ring."""
     rewire, aim = key(seed, REWIRE), key(seed, AIM)
     while True:
-        begin, end = take(control, items)
+        begin, end = take(control, items, _CHUNK)
         if begin >= end:
             break
         for i in range(begin, end):
@@ -193,7 +185,7 @@ def join(
     moved, aim = key(seed, JOIN), key(seed, LAND)
     each = items // worlds
     while True:
-        begin, end = take(control, items)
+        begin, end = take(control, items, _CHUNK)
         if begin >= end:
             break
         for i in range(begin, end):
@@ -217,7 +209,7 @@ def bipartite(
     """
     edges, labels = key(seed, EDGES), key(seed, LABELS)
     while True:
-        begin, end = take(control, items)
+        begin, end = take(control, items, _CHUNK)
         if begin >= end:
             break
         for i in range(begin, end):

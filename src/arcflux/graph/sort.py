@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from arcflux.spmd.jit import inner, kernel
-from arcflux.spmd.machine import claim, prefetch
+from arcflux.spmd.jit import kernel
+from arcflux.spmd.machine import claim, prefetch, take
 
 __all__ = [
     "CHUNK",
@@ -38,14 +38,6 @@ __all__ = [
 
 FIRST, SUM, MIN, MAX = 0, 1, 2, 3
 CHUNK = 1 << 16
-
-
-@inner
-def _chunk(control: Any, size: Any) -> Any:
-    """The next CHUNK of `size` items that nobody has: its first and its end, equal when none is left."""
-    items, width = np.uint64(size), np.uint64(CHUNK)
-    begin = min(np.uint64(claim(control)), items // width + np.uint64(1)) * width
-    return min(begin, items), min(begin + width, items)
 
 
 @kernel
@@ -259,7 +251,7 @@ def count_loops(worker: Any, workers: Any, control: Any, offsets: Any, neighbour
 def gather(worker: Any, workers: Any, control: Any, column: Any, origin: Any, out: Any) -> None:
     """``out = column[origin]``."""
     while True:
-        begin, end = _chunk(control, out.size)
+        begin, end = take(control, np.uint64(out.size), np.uint64(CHUNK))
         if begin == end:
             break
         for i in range(begin, end):
@@ -305,7 +297,7 @@ def combine(
 def mark(worker: Any, workers: Any, control: Any, neighbours: Any, seen: Any) -> None:
     """``seen[v] = True`` for every v among the neighbours; workers write the same value, so they need not agree."""
     while True:
-        begin, end = _chunk(control, neighbours.size)
+        begin, end = take(control, np.uint64(neighbours.size), np.uint64(CHUNK))
         if begin == end:
             break
         for i in range(begin, end):
@@ -317,7 +309,7 @@ def mark(worker: Any, workers: Any, control: Any, neighbours: Any, seen: Any) ->
 def renumber(worker: Any, workers: Any, control: Any, rank: Any, neighbours: Any) -> None:
     """``neighbours = rank[neighbours]``, in place."""
     while True:
-        begin, end = _chunk(control, neighbours.size)
+        begin, end = take(control, np.uint64(neighbours.size), np.uint64(CHUNK))
         if begin == end:
             break
         for i in range(begin, end):

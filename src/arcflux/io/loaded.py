@@ -26,9 +26,9 @@ __all__ = ["Loaded", "existing", "replacing"]
 class Loaded:
     """Edges as a source gave them, and what the source says or the reader assumed about them.
 
-    `edges` hold ids (integers or text), not yet vertex numbers; `vertices` is a count, a range, a list of ids, or None, as in
-    :meth:`arcflux.Graph.from_edges`; `assumptions` are short sentences for the user. The one about direction starts
-    with "directed" or "undirected": it is left out when the user gives the direction.
+    `edges` hold ids (integers or text), not yet vertex numbers; `vertices` is a count, a range, a list of ids, or None,
+    as in :meth:`arcflux.Graph.from_edges`; `assumptions` are short sentences for the user. The one about direction
+    starts with "directed" or "undirected": it is left out when the user gives the direction.
     """
 
     edges: Edges

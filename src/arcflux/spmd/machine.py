@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
@@ -136,3 +137,13 @@ def count_ones(typingctx: Any, word: Any) -> Any:
 def claim(control: Any) -> Any:
     """The next chunk that nobody has: a number that counts up from 0 over all workers of a launch."""
     return fetch_add(control, 0, 1)
+
+
+@inner
+def take(control: Any, items: Any, width: Any) -> Any:
+    """The next `width` of `items` that nobody has: its begin and end, both uint64 and equal when none are left.
+
+    A launch that was stopped counts from far away, where a product with `width` would start over: hence the minimum.
+    """
+    chunk = min(np.uint64(claim(control)), items // width + np.uint64(1))
+    return min(chunk * width, items), min((chunk + np.uint64(1)) * width, items)
