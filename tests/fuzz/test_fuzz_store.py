@@ -55,7 +55,7 @@ def places(value, path=()):
         yield from places(child, (*path, key))
 
 
-@settings(deadline=2000, max_examples=250)
+@settings(deadline=60_000, max_examples=250)
 @given(data=st.data(), which=st.integers(0, 2))
 def test_manifests(samples, data, which):
     document = json.loads((samples[which] / "manifest.json").read_text())
@@ -79,7 +79,7 @@ def test_manifests(samples, data, which):
         try_to_open(folder)
 
 
-@settings(deadline=2000, max_examples=100)
+@settings(deadline=60_000, max_examples=100)
 @given(data=st.data(), which=st.integers(0, 2))
 def test_manifest_bytes(samples, data, which):
     raw = bytearray((samples[which] / "manifest.json").read_bytes())
@@ -143,7 +143,7 @@ def with_array(sample, name, remake):
         try_to_open(folder)
 
 
-@settings(deadline=2000, max_examples=250)
+@settings(deadline=60_000, max_examples=250)
 @given(HEADERS, VERSIONS, ARRAYS, st.integers(0, 2), st.sampled_from([b"", bytes(12), None]))
 def test_array_headers(samples, header, version, name, which, body):
     length = len(header).to_bytes(2 if version == b"\1\0" else 4, "little")
@@ -151,7 +151,7 @@ def test_array_headers(samples, header, version, name, which, body):
     with_array(samples[which], name, lambda raw: start + (raw[128:] if body is None else body))
 
 
-@settings(deadline=2000, max_examples=150)
+@settings(deadline=60_000, max_examples=150)
 @given(
     st.dictionaries(st.integers(0, 127), st.integers(0, 255), min_size=1, max_size=4),
     ARRAYS,

@@ -58,13 +58,13 @@ def compiled():
                 try_to_load(text.replace(b"\n", weight + b"\n") * 3, "g.txt", options)
 
 
-@settings(deadline=2000, max_examples=400)
+@settings(deadline=60_000, max_examples=400)
 @given(TEXTS, st.sampled_from(["g.txt", "g.csv", "g.tsv"]), OPTIONS)
 def test_noise(content, name, options):
     try_to_load(content, name, options)
 
 
-@settings(deadline=2000, max_examples=60)
+@settings(deadline=60_000, max_examples=60)
 @given(st.data(), st.sampled_from([(".gz", gzip.compress), (".bz2", bz2.compress), (".zst", zstandard.compress)]))
 def test_noise_in_archives(data, packer):
     suffix, compress = packer

@@ -34,6 +34,7 @@ Array = NDArray[Any]
 _BLOCK = 1 << 20
 _MOST_BLOCKS = 1 << 12
 _CHUNK = 1 << 24
+_SAMPLE = 1 << 12
 
 
 def text(path: Path) -> Array:
@@ -119,6 +120,7 @@ def edges(
     locale = _c_locale()
     id_type: type[Any] = np.uint32
     weight_type: type[Any] | None = np.int32 if columns > 2 else None
+    plain = _separator(data, delimiter) if columns == 2 and not prefix else 0
     while True:
         source, target = empty(lines, id_type), empty(lines, id_type)
         weight = empty(lines, weight_type) if weight_type else None
@@ -128,9 +130,15 @@ def edges(
         with trace.task(f"read {path.name}", len(data), "bytes") as task:
             for part, begin, count in zip(parts, starts, counts, strict=True):
                 state, trouble = np.zeros(len(count), np.int64), np.zeros(len(count), np.uint64)
+                reached = part.cuts[:-1].copy()
+                if plain:
+                    run(
+                        kernels.plain_edges, -(-len(count) // 2), frozen(part.data), part.cuts, plain, begin, source,
+                        target, count, reached, threads=threads, task=task,
+                    )  # fmt: skip
                 run(
                     kernels.edges, len(count), frozen(part.data), part.cuts, kinds, bool(delimiter),
-                    ord(prefix or b"\0"), loose, locale, begin, *outputs, count, state, trouble,
+                    ord(prefix or b"\0"), loose, locale, begin, *outputs, count, reached, state, trouble,
                     threads=threads, task=task,
                 )  # fmt: skip
                 if state.any():
@@ -251,6 +259,12 @@ def _places(counts: list[Array]) -> list[Array]:
         result.append(total + np.cumsum(count, dtype=np.uint64) - count)
         total += count.sum(dtype=np.uint64)
     return result
+
+
+def _separator(data: Array, delimiter: bytes) -> int:
+    """The byte between the first two numbers, if it can be the only one between any two; 0 when it cannot."""
+    found = re.search(rb"\d([" + (re.escape(delimiter) or rb" \t") + rb"])\d", data[:_SAMPLE].tobytes())
+    return found[1][0] if found else 0
 
 
 def _kinds(comments: bytes, delimiter: bytes) -> Array:

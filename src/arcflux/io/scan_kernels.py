@@ -32,6 +32,7 @@ __all__ = [
     "count_lines",
     "edges",
     "numbers",
+    "plain_edges",
 ]
 
 PADDING = 64
@@ -53,8 +54,8 @@ _strtod = types.ExternalFunction("strtod_l", types.float64(types.voidptr, types.
 
 
 @inner
-def _digits(data: Any, at: Any) -> Any:
-    """A run of digits from `at` on: its value modulo 2**64, and its length."""
+def _short(data: Any, at: Any) -> Any:
+    """Up to eight digits from `at` on: their value, and how many there are."""
     word = load_word(data, at) ^ np.uint64(0x3030303030303030)
     stop = ((word + np.uint64(0x7676767676767676)) | word) & np.uint64(0x8080808080808080)
     length = trailing_zeros(stop) >> np.uint64(3)
@@ -63,7 +64,13 @@ def _digits(data: Any, at: Any) -> Any:
     word <<= (np.uint64(8) - length) << np.uint64(3)
     word = ((word & np.uint64(0x0F0F0F0F0F0F0F0F)) * np.uint64(2561)) >> np.uint64(8)
     word = ((word & np.uint64(0x00FF00FF00FF00FF)) * np.uint64(6553601)) >> np.uint64(16)
-    value = ((word & np.uint64(0x0000FFFF0000FFFF)) * np.uint64(42949672960001)) >> np.uint64(32)
+    return ((word & np.uint64(0x0000FFFF0000FFFF)) * np.uint64(42949672960001)) >> np.uint64(32), length
+
+
+@inner
+def _digits(data: Any, at: Any) -> Any:
+    """A run of digits from `at` on: its value modulo 2**64, and its length."""
+    value, length = _short(data, at)
     if length == np.uint64(8):
         digit = np.uint64(data[at + length]) - np.uint64(48)
         while digit < np.uint64(10):
@@ -238,13 +245,76 @@ def _store_whole(data: Any, at: Any, out: Any, place: Any) -> Any:
     return FINE, behind
 
 
+@inner
+def _plain_line(data: Any, at: Any, separator: Any, source: Any, target: Any, place: Any) -> Any:
+    """Read the line `digits separator digits` with short numbers: where the next line is, or `at` if it is not so."""
+    one = np.uint64(1)
+    first, length = _short(data, at)
+    middle = at + length
+    second, more = _short(data, middle + one)
+    end = middle + one + more
+    if length == np.uint64(0) or more == np.uint64(0) or data[middle] != separator or data[end] != _LF:
+        return at
+    source[place] = first
+    target[place] = second
+    return end + one
+
+
+@kernel
+def plain_edges(
+    worker: Any, workers: Any, control: Any, data: Any, cuts: Any, separator: Any, starts: Any, source: Any,
+    target: Any, counts: Any, reached: Any,
+) -> None:  # fmt: skip
+    """Read plain lines from the front of each block, up to the first that is not plain: at reached[block].
+
+    Where a line ends is known only when its numbers are read, so a core would wait for one line before it can start the
+    next. Two blocks are read in turn, and the core works on both at once.
+    """
+    one = np.uint64(1)
+    blocks = np.uint64(cuts.size - 1)
+    while True:
+        pair = np.uint64(claim(control))
+        if pair >= (blocks + one) >> one:
+            break
+        left = pair << one
+        right = min(left + one, blocks - one)
+        a, a_end, i = cuts[left], cuts[left + one], starts[left]
+        b, b_end, j = cuts[right], cuts[right + one], starts[right]
+        if right == left:
+            b = b_end
+        while a < a_end and b < b_end:
+            a_next = _plain_line(data, a, separator, source, target, i)
+            b_next = _plain_line(data, b, separator, source, target, j)
+            i += np.uint64(a_next != a)
+            j += np.uint64(b_next != b)
+            stuck = a_next == a or b_next == b
+            a, b = a_next, b_next
+            if stuck:
+                break
+        for side in range(2):
+            at, end, place = (a, a_end, i) if side == 0 else (b, b_end, j)
+            following = at
+            while at < end:
+                following = _plain_line(data, at, separator, source, target, place)
+                if following == at:
+                    break
+                at = following
+                place += one
+            if side == 0:
+                reached[left], counts[left] = at, place - starts[left]
+            elif right != left:
+                reached[right], counts[right] = at, place - starts[right]
+
+
 @kernel
 def edges(
     worker: Any, workers: Any, control: Any, data: Any, cuts: Any, kinds: Any, delimited: Any, prefix: Any,
     loose: Any, locale: Any, starts: Any, source: Any, target: Any, whole: Any, decimal: Any, counts: Any,
-    state: Any, trouble: Any,
+    reached: Any, state: Any, trouble: Any,
 ) -> None:  # fmt: skip
     """Read ``source target [weight]`` lines of each block to starts[block] on; counts[block] is how many.
+
+    Of each block counts[block] lines are read already, up to reached[block].
 
     `prefix`: a byte that every line starts with, or 0. `loose`: ignore what follows on a line. Weights go to `whole`
     (int32 or int64) or `decimal` (float64); the other is None, or both are.
@@ -256,8 +326,8 @@ def edges(
             break
         if control[1] and block >= control[1]:
             break  # a block before this one has failed
-        at, end = cuts[block], cuts[block + 1]
-        place = starts[block]
+        at, end = reached[block], cuts[block + 1]
+        place = starts[block] + counts[block]
         status = FINE
         begin = at
         while at < end:

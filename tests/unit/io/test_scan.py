@@ -197,7 +197,7 @@ def test_a_block_goes_on_when_a_later_one_has_failed():
     data = np.frombuffer(text, np.uint8)
     ends = np.zeros((2, 2), np.uint32)
     scan_kernels.edges(0, 1, control, data, cuts, scan._kinds(b"#", b""), False, 0, False, scan._c_locale(), starts,
-                       ends[0], ends[1], None, None, counts, state, trouble)  # fmt: skip
+                       ends[0], ends[1], None, None, counts, cuts[:1].copy(), state, trouble)  # fmt: skip
     assert (int(counts[0]), int(state[0]), int(trouble[0])) == (1, scan_kernels.WRONG, 4)
     assert control[1] == 1
 

@@ -135,6 +135,8 @@ def test_the_sample_reaches_behind_long_lines_and_comments(load):
 def test_what_the_first_line_promises(load):
     assert load("# arcflux directed ids=-3..1\n0 1\n").ids.to_ids().tolist() == [-3, -2, -1, 0, 1]
     assert load("# arcflux undirected ids=0..-1\n").vertices == 0
+    for end in (-(2**63), 2**63 - 1):
+        assert load(f"# arcflux directed ids={end}..{end}\n").ids.to_ids().tolist() == [end]
     assert load("# arcflux directed ids=integer\n# isolated: [9, -9]\n0 1\n").ids.to_ids().tolist() == [-9, 0, 1, 9]
     assert load('# arcflux directed ids=text\n# isolated: ["a b", ""]\n').ids.to_ids().tolist() == ["", "a b"]
     assert load("# isolated: nobody wrote this\n1 2\n").vertices == 2
