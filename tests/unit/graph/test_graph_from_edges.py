@@ -45,7 +45,7 @@ def check(edges):
     assert g.sorted == edges.options["sort"]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(given_edges())
 def test_a_graph_has_the_rows_columns_ids_and_counts_of_the_plain_one(edges):
     check(edges)
