@@ -12,14 +12,27 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-__all__ = ["Graph", "__version__", "errors", "generate", "load", "save", "validate"]
+# The vocabulary of programs is imported at once: the decorator has the name of its module, and has to win.
+from arcflux.program import any, dot, f32, f64, flag, i8, i16, i32, i64, program, u8, u16, u32, u64, vertex
+
+__all__ = ["Graph", "Result", "__version__", "algorithms", "any", "dot", "errors", "f32", "f64", "flag", "generate",
+           "i8", "i16", "i32", "i64", "load", "program", "run", "save", "u8", "u16", "u32", "u64", "validate",
+           "vertex"]  # fmt: skip
 
 if TYPE_CHECKING:
-    from arcflux import errors, generate, validate
+    from arcflux import algorithms, errors, generate, validate
+    from arcflux.engine import run
     from arcflux.graph import Graph
     from arcflux.io import load, save
+    from arcflux.result import Result
 
-_HOMES = {"Graph": "arcflux.graph", "load": "arcflux.io", "save": "arcflux.io"}
+_HOMES = {
+    "Graph": "arcflux.graph",
+    "Result": "arcflux.result",
+    "load": "arcflux.io",
+    "run": "arcflux.engine",
+    "save": "arcflux.io",
+}
 
 
 def __getattr__(name: str) -> Any:
@@ -28,7 +41,7 @@ def __getattr__(name: str) -> Any:
 
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
-    if name in __all__:
+    if name in ("algorithms", "errors", "generate", "validate"):
         return import_module(f"arcflux.{name}")
     raise AttributeError(f"module 'arcflux' has no attribute {name!r}")
 

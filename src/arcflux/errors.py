@@ -16,6 +16,7 @@ __all__ = [
     "GraphError",
     "IdError",
     "MissingExtraError",
+    "ProgramError",
     "SpaceError",
     "SpecError",
     "StoreError",
@@ -138,3 +139,28 @@ class ValidationError(ArcfluxError):
 
     exit_code = 7
     report: Any = None
+
+
+class ProgramError(ArcfluxError):
+    """A vertex program that cannot be compiled: the line, the reason, and what to write instead."""
+
+    exit_code = 8
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        program: str = "",
+        path: str = "",
+        line: int = 0,
+        text: str = "",
+        expected: str = "",
+        remedy: str = "",
+    ) -> None:
+        place = f"{path}:{line}: " if path and line else ""
+        shown = f"\n    {text}" if text else ""
+        whole = f"{place}{program + ': ' if program else ''}{what}{shown}"
+        super().__init__(whole, expected=expected, remedy=remedy)
+        self.reason = what
+        self.path = path
+        self.line = line

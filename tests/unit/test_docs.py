@@ -1,6 +1,7 @@
 """Every Python example of the README and the documentation runs."""
 
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -17,9 +18,9 @@ EXAMPLES = [
 @pytest.mark.parametrize("code", EXAMPLES)
 def test_example_runs(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    # A file of its own, because programs are read from their source.
+    # A file and a module of its own, because programs are read from their source.
     (tmp_path / "example.py").write_text(code)
-    exec(compile(code, str(tmp_path / "example.py"), "exec"), {"__name__": "example"})
+    runpy.run_path(str(tmp_path / "example.py"), run_name="example")
 
 
 def test_links_between_pages_lead_somewhere() -> None:

@@ -1,4 +1,4 @@
-"""Importing the package costs next to nothing: heavy packages are imported when first needed."""
+"""Importing the package costs little: heavy packages are imported when first needed."""
 
 import subprocess
 import sys
@@ -23,10 +23,10 @@ def imported_by(program):
     return found - always
 
 
-def test_the_package_itself_imports_nothing_but_the_standard_library():
+def test_the_package_itself_imports_nothing_heavier_than_numpy():
     found = imported_by("import arcflux; dir(arcflux)")
     assert "arcflux" in found
-    assert not found & (HEAVY | {"numpy"})
+    assert not found & HEAVY
 
 
 @pytest.mark.parametrize("module", ["errors", "config", "trace", "progress", "graph", "io", "generate", "spmd.pool"])

@@ -10,18 +10,22 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arcflux import config
 from arcflux.trace import Task
 
-__all__ = ["run"]
+__all__ = ["STOP", "run"]
 
+# Where a launch's control array says that it should end early.
+STOP = 1
 # A chunk number that no kernel reaches: a counter set to it makes every worker stop at its next claim.
-_STOP = 1 << 62
+_FAR = 1 << 62
 _GLANCE = 0.1
 
 _idle: dict[tuple[int, int], list[_Pool]] = {}
@@ -71,11 +75,19 @@ class _Pool:
         return job
 
 
-def run(kernel: Any, chunks: int, *args: Any, threads: int | None = None, task: Task | None = None) -> None:
+def run(
+    kernel: Any,
+    chunks: int,
+    *args: Any,
+    threads: int | None = None,
+    task: Task | None = None,
+    glance: Callable[[NDArray[np.int64]], None] | None = None,
+) -> None:
     """Run ``kernel(worker, workers, control, *args)`` on all workers; return when `chunks` chunks are done.
 
     `control[0]` is the counter from which workers claim chunks (:func:`arcflux.spmd.machine.claim`); a kernel must
-    stop when what it claimed is not below its number of chunks. `task`, when given, moves on in proportion to it.
+    stop when what it claimed is not below its number of chunks. `control[STOP]` is set when it should end early.
+    `task`, when given, moves on in proportion to the counter; `glance` is called with `control` now and then.
     """
     workers = max(1, min(config.threads(threads), chunks))
     control = np.zeros(16, np.int64)
@@ -92,14 +104,23 @@ def run(kernel: Any, chunks: int, *args: Any, threads: int | None = None, task: 
             while not job.done.wait(_GLANCE):
                 if task:
                     task.at(begun + int((task.total - begun) * min(1.0, int(control[0]) / chunks)))
+                if glance:
+                    glance(control)
         except BaseException:
-            control[0] = _STOP
-            job.done.wait()
+            control[0], control[STOP] = _FAR, 1
+            _wait_out(job)
             raise
         finally:
             _give_back(pool, workers)
         if job.errors:
             raise job.errors[0]
+
+
+def _wait_out(job: _Job) -> None:
+    """Wait for the workers to notice, however often the user presses Ctrl-C: they still use the caller's arrays."""
+    while not job.done.is_set():
+        with suppress(KeyboardInterrupt):
+            job.done.wait()
 
 
 def _take(workers: int) -> _Pool:

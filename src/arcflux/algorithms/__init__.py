@@ -1,0 +1,8 @@
+"""The algorithms users know, one file each, written in nothing but the public API."""
+
+from arcflux.algorithms.bfs import BFS, bfs
+from arcflux.algorithms.components import Components, connected_components
+from arcflux.algorithms.pagerank import PageRank, pagerank
+from arcflux.algorithms.sssp import SSSP, sssp
+
+__all__ = ["BFS", "SSSP", "Components", "PageRank", "bfs", "connected_components", "pagerank", "sssp"]

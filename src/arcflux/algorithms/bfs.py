@@ -1,0 +1,50 @@
+"""Breadth-first search: how many edges away each vertex is, and from whom it was reached."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import arcflux as af
+from arcflux.graph import Graph
+
+__all__ = ["BFS", "bfs"]
+
+
+@af.program
+class BFS:
+    """Levels and parents from a source (Lux, section 3; direction-optimising by Beamer's rule)."""
+
+    source: af.vertex
+    sparse = True
+    level: af.i32
+    parent: af.i64
+
+    def start(v, p):
+        v.level = 0 if v.number == p.source else -1
+        v.parent = v.number if v.number == p.source else -1
+        return v.number == p.source
+
+    def wants(v):
+        return v.level < 0
+
+    def compute(v, u):
+        v.parent = af.any(u.number)
+
+    def update(v, step):
+        v.level = step + 1
+        return True
+
+
+def bfs(graph: Graph, source: Any, **options: Any) -> af.Result:
+    """The level and the parent of every vertex that `source` reaches along the edges' direction.
+
+    Unreached vertices have level and parent -1; the source is its own parent. `parent` holds vertex numbers. Of several
+    possible parents any may be taken. Weights, self-loops and parallel edges make no difference.
+
+    Examples
+    --------
+    >>> import arcflux as af
+    >>> af.algorithms.bfs(af.load("path:4"), 1)["level"].tolist()
+    [1, 0, 1, 2]
+    """
+    return af.run(BFS, graph, source=source, **options)

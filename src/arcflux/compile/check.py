@@ -1,0 +1,264 @@
+"""Read the functions of a program: resolve every name, type every expression, refuse what cannot be a kernel.
+
+The result is plain Python syntax over plain names, the same for every back end: ``v.rank`` has become ``v_rank``,
+``u.rank`` ``u_rank``, ``old.rank`` ``o_rank``, ``edge.weight`` ``e_weight``, ``p.damping`` ``p_damping``,
+``g.vertices`` ``g_vertices``, a local ``x`` ``l_x``. Reductions in compute have become calls: ``v.rank += e`` is
+``reduce_sum(v_rank, e)``. This file has the statements; expressions.py types what stands in them.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from typing import Any
+
+import numpy as np
+
+from arcflux.compile.checked import Checked, Reduction
+from arcflux.compile.expressions import READS, Expressions, at, sign
+from arcflux.compile.types import INT, Value, joined
+from arcflux.errors import ProgramError
+from arcflux.program import Program
+
+__all__ = ["check"]
+
+# Reductions in compute, by the operator that writes them.
+_REDUCING: dict[type[ast.operator], str] = {ast.Add: "sum", ast.Mult: "product", ast.BitOr: "or", ast.BitAnd: "and"}
+_NO_STATEMENTS = {
+    "while": "while loops", "functiondef": "functions within functions", "with": "with blocks", "try": "try blocks",
+    "import": "imports", "importfrom": "imports", "global": "global names", "raise": "exceptions",
+    "assert": "assertions", "delete": "del", "classdef": "classes",
+}  # fmt: skip
+# What a function returns; the others return nothing.
+_RETURNS = {"start": "flag", "update": "flag", "wants": "flag", "priority": "number", "residual": "number"}
+_READ_ONLY = {
+    "u": "u is read-only: other vertices read it in the same superstep",
+    "old": "old is read-only: it is the state before the superstep",
+    "edge": "edges never change",
+    "p": "parameters never change during a run",
+    "g": "the graph never changes",
+}
+
+
+def check(program: Program, columns: dict[str, np.dtype[Any]]) -> dict[str, Checked]:
+    """Check every function against the edge columns that the graph has."""
+    return {name: _Statements(program, function, columns).checked() for name, function in program.functions.items()}
+
+
+class _Statements(Expressions):
+    """One function on its way from what the user wrote to plain names."""
+
+    def checked(self) -> Checked:
+        self.out.body = self.statements(self.function.body)
+        self.check_returns()
+        return self.out
+
+    def statements(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        return [done for node in body for done in self.statement(node)]
+
+    def statement(self, node: ast.stmt) -> list[ast.stmt]:
+        """A statement over plain names; none for text, which only comments."""
+        if isinstance(node, ast.Assign):
+            if len(node.targets) != 1:
+                raise self.refuse(node, "two targets in one assignment", "write one assignment a line")
+            return [self.assign(node, node.targets[0], node.value)]
+        if isinstance(node, ast.AnnAssign) and node.value is not None:
+            return [self.assign(node, node.target, node.value)]
+        if isinstance(node, ast.AugAssign):
+            return [self.augmented(node)]
+        if isinstance(node, ast.If):
+            test = self.truth(node.test)
+            return [at(node, ast.If(test, self.statements(node.body), self.statements(node.orelse)))]
+        if isinstance(node, ast.For):
+            return [self.loop(node)]
+        if isinstance(node, ast.Return):
+            return [self.returned(node)]
+        if isinstance(node, ast.Pass):
+            return [node]
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            return []
+        raise self.no_statement(node)
+
+    def no_statement(self, node: ast.stmt) -> ProgramError:
+        """The error for a statement that has no place in a kernel."""
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            return self.refuse(
+                node,
+                "a call whose result is not used does nothing in a kernel",
+                "remove it; to print or stop in a debugger, run with debug=True",
+            )
+        if isinstance(node, ast.Expr):
+            return self.refuse(node, "this line computes something and drops it", "remove it")
+        kind = type(node).__name__.lower()
+        return self.refuse(
+            node,
+            f"{_NO_STATEMENTS.get(kind, kind)} cannot be compiled here",
+            "use assignments, if, for k in range(n), and return",
+        )
+
+    def assign(self, node: ast.stmt, target: ast.expr, value: ast.expr) -> ast.stmt:
+        if isinstance(target, ast.Name):
+            done, kind = self.expression(value)
+            self.declare(target, kind)
+            return at(node, ast.Assign([ast.Name(f"l_{target.id}", ast.Store())], done))
+        name, index = self.field_target(target)
+        if self.function.name == "compute":
+            return self.reducing_assign(node, target, name, index, value)
+        self.out.writes.add(name)
+        done, kind = self.expression(value)
+        self.fits(node, name, kind, indexed=index is not None)
+        return at(node, ast.Assign([self.stored(name, index)], done))
+
+    def declare(self, target: ast.Name, kind: Value) -> None:
+        """A local has one type; a float may follow an int, nothing else changes."""
+        before = self.out.locals.get(target.id)
+        if before is not None and (before.kind, before.length) != (kind.kind, kind.length):
+            if before.length != kind.length or "flag" in (before.kind, kind.kind):
+                raise self.refuse(
+                    target,
+                    f"the type of {target.id} changes from {before} to {kind}",
+                    "use another name for the second",
+                )
+            kind = joined(before, kind)
+        self.out.locals[target.id] = kind
+
+    def reducing_assign(
+        self, node: ast.stmt, target: ast.expr, name: str, index: ast.expr | None, value: ast.expr
+    ) -> ast.stmt:
+        """``v.x = min(v.x, e)``, ``max`` and ``af.any(e)``: the assignments that reduce."""
+        if isinstance(value, ast.Call) and not value.keywords:
+            called = self.called(value.func)
+            same = ast.dump(target).replace("Store()", "Load()")
+            others = [a for a in value.args if ast.dump(a) != same]
+            if called in ("min", "max") and len(value.args) == 2 and len(others) == 1:
+                return self.reduction(node, name, index, called, others[0])
+            if called == "any" and len(value.args) == 1:
+                return self.reduction(node, name, index, "any", value.args[0])
+        raise self.refuse(
+            node,
+            f"compute may only reduce into v, and this line overwrites v.{name}",
+            f"write v.{name} += ..., *=, |=, &=, v.{name} = min(v.{name}, ...), max(...), or af.any(...)",
+        )
+
+    def augmented(self, node: ast.AugAssign) -> ast.stmt:
+        """``x += e``: in compute a reduction of a field, elsewhere an assignment like any other."""
+        if isinstance(node.target, ast.Name) or self.function.name != "compute":
+            load = copy.copy(node.target)
+            load.ctx = ast.Load()
+            return self.assign(node, node.target, at(node, ast.BinOp(load, node.op, node.value)))
+        name, index = self.field_target(node.target)
+        operation = _REDUCING.get(type(node.op))
+        if operation is None:
+            raise self.refuse(
+                node,
+                f"{sign(node.op)}= is not a reduction: its result depends on the order of the edges",
+                f"write v.{name} += -(...)" if isinstance(node.op, ast.Sub) else "use +=, *=, |=, &=, min or max",
+            )
+        return self.reduction(node, name, index, operation, node.value)
+
+    def reduction(self, node: ast.stmt, name: str, index: ast.expr | None, operation: str, value: ast.expr) -> ast.stmt:
+        known = self.out.reductions.get(name)
+        if known is not None and known.operation != operation:
+            raise self.refuse(
+                node,
+                f"v.{name} is reduced by {operation} here and by {known.operation} on line {known.line}",
+                "use one reduction a field; add a second field for the other",
+            )
+        self.out.reductions[name] = Reduction(operation, node.lineno)
+        done, kind = self.expression(value)
+        if operation in ("or", "and") and kind.kind == "float":
+            raise self.refuse(node, f"{operation} of a float", "use an integer or flag field")
+        self.fits(node, name, kind, indexed=index is not None)
+        self.out.writes.add(name)
+        call = ast.Call(ast.Name(f"reduce_{operation}", ast.Load()), [self.loaded(name, index), done], [])
+        return at(node, ast.Expr(call))
+
+    def loop(self, node: ast.For) -> ast.stmt:
+        counts = isinstance(node.iter, ast.Call) and self.called(node.iter.func) == "range" and not node.orelse
+        if not counts or not isinstance(node.target, ast.Name):
+            raise self.refuse(node, "this loop cannot be compiled", "write for k in range(n)")
+        assert isinstance(node.iter, ast.Call)
+        bounds = [self.expression(a) for a in node.iter.args]
+        if any(kind.kind != "int" or kind.length is not None for _, kind in bounds):
+            raise self.refuse(node, "range takes whole numbers", "write for k in range(n) with an integer n")
+        self.declare(node.target, INT)
+        done = ast.Call(ast.Name("range", ast.Load()), [bound for bound, _ in bounds], [])
+        return at(node, ast.For(ast.Name(f"l_{node.target.id}", ast.Store()), done, self.statements(node.body), []))
+
+    def returned(self, node: ast.Return) -> ast.stmt:
+        wanted = _RETURNS.get(self.function.name)
+        if wanted is None:
+            raise self.refuse(node, f"{self.function.name} returns nothing", "assign to v's fields instead")
+        if node.value is None:
+            raise self.refuse(node, f"{self.function.name} has to return a {wanted}", "return an expression")
+        done, kind = self.expression(node.value)
+        if kind.length is not None or (wanted == "flag" and kind.kind != "flag"):
+            raise self.refuse(
+                node, f"{self.function.name} returns {kind}, not a {wanted}", "return a comparison, True or False"
+            )
+        return at(node, ast.Return(done))
+
+    def check_returns(self) -> None:
+        if self.function.name in _RETURNS and not _always_returns(self.function.body):
+            raise self.refuse(
+                self.function.body[-1],
+                f"{self.function.name} can end without a return",
+                "return True or False on every path" if self.function.name != "priority" else "return a number",
+            )
+
+    # --- fields
+
+    def field_target(self, target: ast.expr) -> tuple[str, ast.expr | None]:
+        """The field of v that an assignment writes, and the index into it if there is one."""
+        index = None
+        if isinstance(target, ast.Subscript):
+            index, kind = self.expression(target.slice)
+            if kind.kind != "int":
+                raise self.refuse(target, "an index that is no whole number", "index with an integer")
+            target = target.value
+        if not (isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name)):
+            raise self.refuse(target, "only fields of v and local names can be assigned", "write v.field = ...")
+        owner, name = target.value.id, target.attr
+        if owner != "v" or owner not in self.function.arguments:
+            reason = _READ_ONLY.get(owner, f"{owner} is not an argument of {self.function.name}")
+            raise self.refuse(
+                target, reason, "write to a field of v" + ("" if owner in READS else "; list v as argument")
+            )
+        if self.function.name in ("wants", "priority", "residual"):
+            raise self.refuse(target, f"{self.function.name} may not change v", "assign in init or update")
+        self.known_field(target, name)
+        if index is not None and self.program.fields[name].length is None:
+            raise self.refuse(target, f"v.{name} is a single value, not a vector", "leave the index out")
+        return name, index
+
+    def stored(self, name: str, index: ast.expr | None) -> ast.expr:
+        plain = ast.Name(f"v_{name}", ast.Store())
+        return plain if index is None else ast.Subscript(ast.Name(f"v_{name}", ast.Load()), index, ast.Store())
+
+    def loaded(self, name: str, index: ast.expr | None) -> ast.expr:
+        plain = ast.Name(f"v_{name}", ast.Load())
+        return plain if index is None else ast.Subscript(plain, index, ast.Load())
+
+    def fits(self, node: ast.AST, name: str, kind: Value, indexed: bool) -> None:
+        """Whether a value can be stored in a field."""
+        wanted = self.known_field(node, name)
+        length = None if indexed else wanted.length
+        if kind.length is not None and kind.length != length:
+            raise self.refuse(node, f"v.{name} is {wanted}, and this is {kind}", "assign a value of the same length")
+        if wanted.kind == "flag" and kind.kind != "flag":
+            raise self.refuse(node, f"v.{name} is a flag, and this is {kind}", "compare, for example with != 0")
+        if wanted.kind == "int" and kind.kind == "float":
+            raise self.refuse(
+                node,
+                f"v.{name} is {wanted}, and this is a float: the fraction would be lost",
+                f"write int(...), or declare {name} as af.f64",
+            )
+
+
+def _always_returns(body: list[ast.stmt]) -> bool:
+    last = body[-1] if body else None
+    if isinstance(last, ast.Return):
+        return True
+    if isinstance(last, ast.If):
+        return bool(last.orelse) and _always_returns(last.body) and _always_returns(last.orelse)
+    return False

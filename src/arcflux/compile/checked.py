@@ -1,0 +1,31 @@
+"""What checking finds out about a function: its body over plain names, and what it reads, writes and reduces."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+
+from arcflux.compile.types import Value
+
+__all__ = ["Checked", "Reduction"]
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """How compute writes a field: its operation, and the line that says so."""
+
+    operation: str
+    line: int
+
+
+@dataclass
+class Checked:
+    """A function over plain names, with the types of its locals and of what it reads."""
+
+    name: str
+    body: list[ast.stmt]
+    reads: set[str] = field(default_factory=set)
+    writes: set[str] = field(default_factory=set)
+    locals: dict[str, Value] = field(default_factory=dict)
+    types: dict[str, Value] = field(default_factory=dict)
+    reductions: dict[str, Reduction] = field(default_factory=dict)

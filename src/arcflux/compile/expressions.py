@@ -1,0 +1,283 @@
+"""Type the expressions of a program, over plain names: the half of checking that knows no statements.
+
+Every kind of expression has a method named after its node (``_binop`` for ``ast.BinOp``) that returns the expression
+over plain names and its type; a kind without one is refused. Numbers that the module defines stand as literals.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from arcflux.compile.checked import Checked
+from arcflux.compile.types import BITS, FLAG, FLOAT, INT, Value, joined, of_call, of_dtype, of_operation, of_sign
+from arcflux.errors import ProgramError
+from arcflux.program import Function, Program, vertex
+
+__all__ = ["READS", "Expressions", "at", "sign"]
+
+Node = TypeVar("Node", bound=ast.AST)
+Typed = tuple[ast.expr, Value]
+
+READS = {"v": "a vertex", "old": "the vertex before the superstep", "u": "the neighbour"}
+_PREFIX = {"v": "v", "u": "u", "old": "o", "edge": "e", "g": "g", "p": "p"}
+_ABOUT_GRAPH = ("vertices", "edges", "arcs")
+_SIMPLE = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
+_SIGNS: dict[type[ast.operator], str] = {
+    ast.Sub: "-", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**", ast.MatMult: "@",
+    ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>", ast.BitAnd: "&", ast.BitOr: "|",
+}  # fmt: skip
+_BUILT_IN = ("abs", "min", "max", "int", "float", "bool", "range")
+# Functions of math that take and give one kind of number, and that every back end has.
+_MATH = {name for name in dir(math) if not name.startswith("_")} - {
+    "factorial", "gcd", "lcm", "fsum", "prod", "dist", "perm", "comb", "isclose", "modf", "frexp", "ldexp", "sumprod",
+    "nextafter", "ulp", "isqrt", "trunc",
+}  # fmt: skip
+_NO_EXPRESSIONS = {
+    "Lambda": "a function within a function", "ListComp": "a list", "List": "a list", "Tuple": "a tuple",
+    "Dict": "a dictionary", "Set": "a set", "JoinedStr": "text", "GeneratorExp": "a generator", "NamedExpr": ":=",
+    "Await": "await", "Yield": "yield",
+}  # fmt: skip
+_MISSING = object()
+
+
+class Expressions:
+    """The expressions of one function; what they read is noted in `out`."""
+
+    def __init__(self, program: Program, function: Function, columns: dict[str, np.dtype[Any]]) -> None:
+        self.program = program
+        self.function = function
+        self.columns = columns
+        self.out = Checked(function.name, [])
+
+    def refuse(self, node: ast.AST, what: str, remedy: str) -> ProgramError:
+        """The error for something in this function."""
+        return self.program.refusal(getattr(node, "lineno", self.function.line), what, remedy)
+
+    def truth(self, node: ast.expr) -> ast.expr:
+        """An expression that stands for a single value, such as a condition."""
+        done, kind = self.expression(node)
+        if kind.length is not None:
+            raise self.refuse(node, "a vector is neither true nor false", "compare one of its elements")
+        return done
+
+    def expression(self, node: ast.expr) -> Typed:
+        """An expression over plain names, and its type."""
+        visit: Callable[[Any], Typed] | None = getattr(self, f"_{type(node).__name__.lower()}", None)
+        if visit is None:
+            what = _NO_EXPRESSIONS.get(type(node).__name__, type(node).__name__)
+            raise self.refuse(node, f"{what} cannot be compiled here", "use numbers, fields and arithmetic")
+        done, kind = visit(node)
+        return at(node, done), kind
+
+    def _constant(self, node: ast.Constant) -> Typed:
+        if isinstance(node.value, bool):
+            return node, FLAG
+        if isinstance(node.value, int):
+            return node, INT
+        if isinstance(node.value, float):
+            return node, FLOAT
+        raise self.refuse(
+            node, f"{node.value!r} is not a number", "use numbers; None and text have no place in a kernel"
+        )
+
+    def _name(self, node: ast.Name) -> Typed:
+        if node.id == "step" and "step" in self.function.arguments:
+            self.out.reads.add("step")
+            return ast.Name("step", ast.Load()), INT
+        if node.id in self.out.locals:
+            return ast.Name(f"l_{node.id}", ast.Load()), self.out.locals[node.id]
+        if node.id in self.function.arguments:
+            raise self.refuse(
+                node, f"{node.id} by itself has no value", f"name a field of it, such as {node.id}.number"
+            )
+        return self.outside(node, node.id, self.program.names.get(node.id, _MISSING))
+
+    def outside(self, node: ast.AST, name: str, value: Any) -> Typed:
+        """A name of the module around the program: a number stands for its value."""
+        if value is _MISSING:
+            raise self.refuse(
+                node, f"nothing is known by the name {name}", "assign it first, or list it as an argument"
+            )
+        if isinstance(value, (bool, np.bool_)):
+            return ast.Constant(bool(value)), FLAG
+        if isinstance(value, (int, np.integer)):
+            return ast.Constant(int(value)), INT
+        if isinstance(value, (float, np.floating)):
+            return _float(float(value)), FLOAT
+        if isinstance(value, np.ndarray):
+            raise self.refuse(
+                node, f"{name} is an array of the module, which a kernel cannot see",
+                "make it a vertex field, an edge column, or a parameter",
+            )  # fmt: skip
+        raise self.refuse(
+            node, f"{name} is a {type(value).__name__}, not a number", "only numbers of the module can be used"
+        )
+
+    def _attribute(self, node: ast.Attribute) -> Typed:
+        if not isinstance(node.value, ast.Name):
+            raise self.refuse(
+                node, f"{ast.unparse(node)} cannot be compiled here", "name fields directly, as in v.rank"
+            )
+        owner, name = node.value.id, node.attr
+        if owner in self.function.arguments:
+            return self.member(node, owner, name)
+        if owner in _PREFIX:
+            raise self.refuse(
+                node,
+                f"{owner} is not an argument of {self.function.name}",
+                f"add it: def {self.function.name}(..., {owner})",
+            )
+        home = self.program.names.get(owner)
+        if getattr(home, "__name__", "") in ("math", "numpy") and isinstance(getattr(home, name, None), float):
+            return self.outside(node, name, getattr(home, name))
+        raise self.refuse(node, f"{owner}.{name} is not a number", "use math.pi, math.inf and the like")
+
+    def member(self, node: ast.AST, owner: str, name: str) -> Typed:
+        """What an argument says by the name of one of its members, such as ``u.rank``."""
+        plain = f"{_PREFIX[owner]}_{name}"
+        kind = self.member_type(node, owner, name)
+        self.out.reads.add(plain)
+        self.out.types[plain] = kind
+        if self.function.name == "compute" and owner == "v" and name in self.program.fields:
+            raise self.refuse(
+                node,
+                f"compute reads v.{name}, which other edges are changing at the same time",
+                f"read old.{name} (list old as an argument), or reduce: v.{name} = min(v.{name}, ...)",
+            )
+        return ast.Name(plain, ast.Load()), kind
+
+    def member_type(self, node: ast.AST, owner: str, name: str) -> Value:
+        """The type of a member, which has to exist."""
+        if owner in READS:
+            return INT if name in ("number", "in_degree", "out_degree") else self.known_field(node, name)
+        if owner == "edge":
+            if name not in self.columns:
+                known = ", ".join(self.columns) or "none"
+                raise self.refuse(node, f"the graph has no edge column {name!r}", f"its columns: {known}")
+            kind = of_dtype(self.columns[name])
+            return INT if kind.kind == "int" else kind
+        if owner == "g":
+            if name not in _ABOUT_GRAPH:
+                raise self.refuse(node, f"g has no {name!r}", "g has " + ", ".join(_ABOUT_GRAPH))
+            return INT
+        parameter = self.program.parameters.get(name)
+        if parameter is None:
+            known = ", ".join(self.program.parameters) or "none"
+            raise self.refuse(node, f"there is no parameter {name!r}", f"declare `{name}: float = ...`; known: {known}")
+        return {int: INT, vertex: INT, float: FLOAT, bool: FLAG}[parameter.kind]
+
+    def _subscript(self, node: ast.Subscript) -> Typed:
+        done, kind = self.expression(node.value)
+        if kind.length is None:
+            raise self.refuse(node, "a single value cannot be indexed", "leave the index out")
+        index, of_index = self.expression(node.slice)
+        if of_index.kind != "int" or of_index.length is not None:
+            raise self.refuse(node, "an index that is no whole number", "index with an integer")
+        return ast.Subscript(done, index, ast.Load()), kind.scalar()
+
+    def _binop(self, node: ast.BinOp) -> Typed:
+        (left, a), (right, b) = self.expression(node.left), self.expression(node.right)
+        if a.length is not None and b.length is not None and a.length != b.length:
+            raise self.refuse(node, f"{a} and {b} have different lengths", "combine vectors of one length")
+        if isinstance(node.op, BITS):
+            if "float" in (a.kind, b.kind):
+                raise self.refuse(node, f"{sign(node.op)} of a float", "use whole numbers or flags")
+        elif not isinstance(node.op, _SIMPLE):
+            raise self.refuse(node, f"{sign(node.op)} cannot be compiled here", "use af.dot(a, b) for vectors")
+        return ast.BinOp(left, node.op, right), of_operation(node.op, a, b)
+
+    def _unaryop(self, node: ast.UnaryOp) -> Typed:
+        done, kind = self.expression(node.operand)
+        if isinstance(node.op, ast.Not):
+            return ast.UnaryOp(node.op, self.truth(node.operand)), FLAG
+        return ast.UnaryOp(node.op, done), of_sign(kind)
+
+    def _boolop(self, node: ast.BoolOp) -> Typed:
+        return ast.BoolOp(node.op, [self.truth(value) for value in node.values]), FLAG
+
+    def _compare(self, node: ast.Compare) -> Typed:
+        if any(isinstance(op, (ast.In, ast.NotIn, ast.Is, ast.IsNot)) for op in node.ops):
+            raise self.refuse(node, "in and is cannot be compiled here", "compare with == or !=")
+        parts = [self.truth(part) for part in (node.left, *node.comparators)]
+        return ast.Compare(parts[0], node.ops, parts[1:]), FLAG
+
+    def _ifexp(self, node: ast.IfExp) -> Typed:
+        (yes, a), (no, b) = self.expression(node.body), self.expression(node.orelse)
+        if a.length != b.length or ("flag" in (a.kind, b.kind) and a.kind != b.kind):
+            raise self.refuse(node, f"one branch is {a}, the other {b}", "give both branches the same type")
+        return ast.IfExp(self.truth(node.test), yes, no), joined(a, b)
+
+    def known_field(self, node: ast.AST, name: str) -> Value:
+        """The type of a vertex field, which has to exist."""
+        kind = self.program.fields.get(name)
+        if kind is None:
+            known = ", ".join(self.program.fields)
+            raise self.refuse(node, f"there is no vertex field {name!r}", f"declare it, or use one of: {known}")
+        return of_dtype(kind.dtype, kind.length)
+
+    # --- calls
+
+    def called(self, node: ast.expr) -> str:
+        """The name of a function that kernels know; '' for anything else."""
+        if isinstance(node, ast.Name):
+            return node.id if node.id in _BUILT_IN and node.id not in self.program.names else ""
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            home = getattr(self.program.names.get(node.value.id), "__name__", "")
+            if home == "arcflux" and node.attr in ("any", "dot"):
+                return node.attr
+            if home in ("math", "numpy") and node.attr in _MATH:
+                return f"math.{node.attr}"
+        return ""
+
+    def _call(self, node: ast.Call) -> Typed:
+        name = self.called(node.func)
+        if not name or name == "range" or node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
+            said = ast.unparse(node.func)
+            reason = "a program cannot call itself" if said == self.function.name else f"{said} cannot be called here"
+            raise self.refuse(
+                node, reason, "known: abs, min, max, int, float, bool, math.*, af.dot, and in compute af.any"
+            )
+        if name == "any":
+            raise self.refuse(node, "af.any stands for a reduction", "in compute, write v.field = af.any(...)")
+        arguments = [self.expression(a) for a in node.args]
+        return self.known_call(node, name, [a for a, _ in arguments], [k for _, k in arguments])
+
+    def known_call(self, node: ast.Call, name: str, done: list[ast.expr], kinds: list[Value]) -> Typed:
+        """A call of a function that kernels know, and the type of what it gives."""
+        if name == "dot":
+            if len(kinds) != 2 or kinds[0].length is None or kinds[0].length != kinds[1].length:
+                raise self.refuse(
+                    node, "af.dot takes two vectors of one length", "write af.dot(u.factors, old.factors)"
+                )
+        elif any(kind.length is not None for kind in kinds):
+            raise self.refuse(node, f"{name} of a vector", "use it on elements, in a for loop")
+        elif name in ("min", "max") and len(kinds) < 2:
+            raise self.refuse(node, f"{name} of one value", f"write {name}(a, b)")
+        function: ast.expr = ast.Name(name, ast.Load())
+        if name.startswith("math."):
+            function = ast.Attribute(ast.Name("math", ast.Load()), name.removeprefix("math."), ast.Load())
+        return ast.Call(function, done, []), of_call(name, kinds)
+
+
+def at(node: ast.AST, made: Node) -> Node:
+    """`made`, on the line of `node`."""
+    return ast.fix_missing_locations(ast.copy_location(made, node))
+
+
+def sign(op: ast.operator) -> str:
+    """An operator as it is written."""
+    return _SIGNS.get(type(op), type(op).__name__)
+
+
+def _float(value: float) -> ast.expr:
+    """A literal, or the name of one of the three floats that have none."""
+    if math.isfinite(value):
+        return ast.Constant(value)
+    name = "nan" if math.isnan(value) else "inf"
+    special: ast.expr = ast.Attribute(ast.Name("math", ast.Load()), name, ast.Load())
+    return ast.UnaryOp(ast.USub(), special) if value < 0 else special

@@ -1,0 +1,329 @@
+"""The kernel for programs of which only changed vertices send: a frontier, and each superstep push or pull.
+
+Push: every vertex of the frontier computes its messages once and reduces them into the accumulators of its neighbours;
+whoever was reached is listed once (a stamp tells), and updated after a barrier. Pull: every vertex that still wants
+messages looks at its in-neighbours in the frontier (a bitmap, so that the question is answered from the cache) and
+reduces in registers. The direction is chosen before each superstep from the frontier's edges, as in
+direction-optimising BFS (Beamer, Asanovic, Patterson 2012), for any program.
+
+Accumulators hold what init gives at all times between supersteps, so a superstep costs its frontier's edges, never a
+pass over all vertices.
+"""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+
+from arcflux.compile.lower import Lowered
+from arcflux.compile.source import (
+    arguments,
+    bound,
+    call,
+    claimed,
+    copies,
+    edge_call,
+    edge_reads,
+    inited,
+    inside,
+    kept,
+    measured,
+    message_reads,
+    results,
+    shared,
+    updated,
+    written,
+)
+
+__all__ = ["BLOCK", "buffered", "frontier", "restored"]
+
+# The board: a block of counters for each of three supersteps in turn, each counter on its own cache line. Behind the
+# blocks stand the size and the edges of the frontier, from one launch to the next.
+BLOCK = 48
+_CLAIM, _CLAIM_LATER, _CLAIM_BITS, _CLAIM_SET, _RECEIVED, _NEXT = (8 * k for k in range(6))
+
+
+def frontier(lowered: Lowered) -> str:
+    """The inner functions and the kernel of a program that is sparse."""
+    return "\n\n".join([_push_edge(lowered), _FLUSH, _kernel(lowered)])
+
+
+def delayed(lowered: Lowered) -> bool:
+    """Whether pull has to keep new values aside until all have read the old ones."""
+    sent = {n.id[2:] for m in lowered.messages for n in ast.walk(m.source) if isinstance(n, ast.Name)}
+    return bool(sent & {name[2:] for name in written(lowered)}) and "monotone" not in lowered.program.promises
+
+
+def buffered(lowered: Lowered) -> list[str]:
+    """The fields that have a second array: accumulators, and what pull keeps aside."""
+    names = set(lowered.reductions)
+    if delayed(lowered):
+        names |= {name[2:] for name in written(lowered)}
+    return sorted(names)
+
+
+def restored(lowered: Lowered) -> list[str]:
+    """Statements that make the accumulators what init gives for v's fields as they now stand."""
+    init = results(lowered, "init")
+    from_init = [name for name in sorted(lowered.reductions) if f"v_{name}" in init]
+    lines = []
+    if from_init:
+        lines += bound([n for n in arguments(lowered, "init") if n[:2] in ("o_", "v_")], "v") + inited(lowered)
+    lines += [f"a_{name}[v] = v_{name}" for name in from_init]
+    return lines + [f"a_{name}[v] = f_{name}[v]" for name in sorted(lowered.reductions) if name not in from_init]
+
+
+# --- the kernel
+
+# A worker lists vertices in a buffer of its own, and copies it to its place on the shared list when it is full.
+_FLUSH = """@inner
+def flush(board, head, buffer, held, array, offset):
+    place = np.uint64(fetch_add(board, head, held)) + offset
+    for k in range(held):
+        array[place + np.uint64(k)] = buffer[k]
+    return 0
+"""
+_GRAPH = "in_offsets, in_neighbours, out_offsets, out_neighbours"
+_WORK = "queues, received, stamp, bits, flags, buffers"
+
+
+def _kernel(lowered: Lowered) -> str:
+    columns = [f"{side}_{column}" for column in lowered.columns for side in ("ci", "co")]
+    given = ", ".join([*columns, *(f"a_{name}" for name in buffered(lowered)), *shared(lowered)])
+    pull = "\n".join(inside(_pull_phase(lowered), 3))
+    push = "\n".join(inside(_push_phase(lowered), 3))
+    return f"""@kernel
+def frontier(worker, workers, control, barrier, board, slots, sums, history, first, last, direction, tolerance,
+             {_GRAPH}, {_WORK}, {given}):
+    one, six, mask = np.uint64(1), np.uint64(6), np.uint64(63)
+    n = np.uint64(in_offsets.size) - one
+    words = (n + mask) >> six
+    buffer = buffers[worker]
+    size, edges = board[{3 * BLOCK}], board[{3 * BLOCK + 1}]
+    unexplored = g_arcs
+    pull = False
+    for step in range(first, last):
+        begun = ticks()
+        block = step % 3 * {BLOCK}
+        base = n if step & 1 else np.uint64(0)
+        there = n - base
+        mark = np.int32(step + 1)
+        held = 0
+        edges_out = 0
+        residual_sum = 0.0
+        if direction == 0:
+            {_choice(lowered)}
+        else:
+            pull = direction == 2
+        if pull:
+{pull}
+        else:
+{push}
+{_END}"""
+
+
+def _choice(lowered: Lowered) -> str:
+    """The rule for a superstep's direction."""
+    if "wants" in lowered.functions:
+        # Beamer's: pull when the frontier's edges are many of those still unexplored; push again when it is small.
+        return "pull = size > g_vertices // 18 if pull else edges > unexplored // 15"
+    # Pull looks at every arc, but an arc costs it about a third of what an atomic costs push.
+    return "pull = 3 * edges > g_arcs"
+
+
+# The end of a superstep: the next frontier is complete, and every worker adds up what all wrote before the barrier, so
+# all decide alike whether to go on. The slots have two halves, so that no worker writes what a slower one still reads.
+_END = f"""\
+        held = flush(board, block + {_NEXT}, buffer, held, queues, there)
+        half = (step & 1) * workers
+        slots[half + worker, 0] = edges_out
+        sums[half + worker, 0] = residual_sum
+        if worker == 0:
+            for k in range({BLOCK}):
+                board[(step + 1) % 3 * {BLOCK} + k] = 0
+            control[8 + (step & 1)] = control[1]
+        wait(barrier, workers)
+        unexplored -= edges
+        before = size
+        size, edges = board[block + {_NEXT}], 0
+        total_sum = 0.0
+        for w in range(workers):
+            edges += slots[half + w, 0]
+            total_sum += sums[half + w, 0]
+        if worker == 0:
+            history[step - first, 0] = before
+            history[step - first, 1] = total_sum
+            history[step - first, 2] = np.float64(ticks() - begun)
+            history[step - first, 3] = 2 if pull else 1
+            history[step - first, 4] = edges
+            control[2] = step + 1
+            board[{3 * BLOCK}], board[{3 * BLOCK + 1}] = size, edges
+        if size == 0 or total_sum <= tolerance or control[8 + (step & 1)]:
+            break
+"""
+
+
+# --- push
+
+
+def _push_phase(lowered: Lowered) -> list[str]:
+    """The frontier sends along its out-edges; then whoever received is updated."""
+    sender = ["u = np.uint64(queues[base + k])", *_made(lowered)]
+    sender += ["for i in range(out_offsets[u], out_offsets[u + one]):", *inside(_push_to(lowered))]
+    sending = claimed(f"board, block + {_CLAIM}", 64, "k", "np.uint64(size)", sender)
+    return sending + _apply_phase(_finish(lowered) + _next())
+
+
+def _made(lowered: Lowered) -> list[str]:
+    """Statements that compute the messages of u."""
+    lines = []
+    for message in lowered.messages:
+        names = message_reads(message)
+        lines += bound([n for n in names if n[0] == "u"], "u")
+        lines.append(f"{message.name} = source_{message.name}({', '.join(names)})")
+    if "u_number" in edge_reads(lowered):
+        lines.append("u_number = np.int64(u)")
+    return lines
+
+
+def _push_to(lowered: Lowered) -> list[str]:
+    """Statements that reduce u's messages into v at the end of an out-edge, and list v when it is the first time."""
+    lines = ["v = np.uint64(out_neighbours[i])"]
+    lines += _about(lowered, ("wants",)) + _unless_wanted(lowered)
+    lines += [f"e_{column} = co_{column}[i]" for column in lowered.columns]
+    lines += bound([n for n in edge_reads(lowered) if n.startswith("o_")], "v")
+    lines.append(f"if push_edge({', '.join(_push_reads(lowered))}):")
+    lines.append("    before = stamp[v]")
+    lines.append("    if before != mark and compare_and_swap(stamp, v, before, mark) == before:")
+    return lines + inside(_received(), 2)
+
+
+def _finish(lowered: Lowered) -> list[str]:
+    """Statements that init and update a vertex that received, from its accumulators."""
+    lines = _about(lowered, ("init", "update", "residual")) + inited(lowered)
+    lines += [f"v_{name} = a_{name}[v]" for name in sorted(lowered.reductions)]
+    return lines + updated(lowered) + kept(written(lowered)) + measured(lowered) + restored(lowered)
+
+
+def _push_reads(lowered: Lowered) -> list[str]:
+    return [*(f"a_{name}" for name in sorted(lowered.reductions)), "v", *edge_reads(lowered)]
+
+
+def _push_edge(lowered: Lowered) -> str:
+    """The edge part for push: reduces into the accumulators of v; says whether anything came of it."""
+    text = "\n".join(ast.unparse(ast.fix_missing_locations(_Shared(lowered).visit(n))) for n in copies(lowered.edge))
+    body = f"hit = False\n{text}\nreturn hit\n"
+    return f"@inner\ndef push_edge({', '.join(_push_reads(lowered))}):\n{textwrap.indent(body, '    ')}"
+
+
+class _Shared(ast.NodeTransformer):
+    """``reduce_min(v_dist, e)`` becomes ``hit = into_min(a_dist, v, np.float64(e)) or hit``."""
+
+    def __init__(self, lowered: Lowered) -> None:
+        self.lowered = lowered
+
+    def visit_Expr(self, node: ast.Expr) -> ast.stmt:
+        assert isinstance(node.value, ast.Call)
+        assert isinstance(node.value.func, ast.Name)
+        target, value = node.value.args
+        name = ast.unparse(target)[2:]
+        cast = f"np.{self.lowered.fields[name][0].name}"
+        operation = node.value.func.id.removeprefix("reduce_")
+        return ast.parse(f"hit = into_{operation}(a_{name}, v, {cast}({ast.unparse(value)})) or hit").body[0]
+
+
+# --- pull
+
+
+def _pull_phase(lowered: Lowered) -> list[str]:
+    """The frontier becomes a bitmap; then every vertex that wants messages looks for them along its in-edges."""
+    sender = ["u = np.uint64(queues[base + k])", "into_or(bits, u >> six, one << (u & mask))"]
+    lines = claimed(f"board, block + {_CLAIM_BITS}", 4096, "k", "words", ["bits[k] = 0"])
+    lines.append("wait(barrier, workers)")
+    lines += claimed(f"board, block + {_CLAIM_SET}", 4096, "k", "np.uint64(size)", sender)
+    lines.append("wait(barrier, workers)")
+    keep = _aside(lowered) if delayed(lowered) else kept(written(lowered)) + restored(lowered) + _next()
+    lines += claimed(f"board, block + {_CLAIM}", "CHUNK", "v", "n", _pull_into(lowered) + keep)
+    return lines + (_apply_phase(_taken_over(lowered)) if delayed(lowered) else [])
+
+
+def _pull_into(lowered: Lowered) -> list[str]:
+    """Statements that reduce into v, in registers, what its in-neighbours in the frontier send, and update it."""
+    lines = _about(lowered, ("wants",)) + _unless_wanted(lowered)
+    lines += _about(lowered, ("init", "update", "residual"), edge=True) + inited(lowered)
+    lines += ["got = False", "for i in range(in_offsets[v], in_offsets[v + one]):", *inside(_pull_from(lowered))]
+    lines += ["if not got:", "    continue"]
+    return lines + updated(lowered) + measured(lowered)
+
+
+def _pull_from(lowered: Lowered) -> list[str]:
+    """Statements that take the messages of u at the start of an in-edge, if it is in the frontier."""
+    lines = [
+        "u = np.uint64(in_neighbours[i])",
+        "if not (bits[u >> six] >> (u & mask)) & one:",
+        "    continue",
+        "got = True",
+        *_made(lowered),
+    ]
+    lines += [f"e_{column} = ci_{column}[i]" for column in lowered.columns]
+    return [*lines, edge_call(lowered), *(["break"] if lowered.only_any else [])]
+
+
+def _aside(lowered: Lowered) -> list[str]:
+    """Statements that keep v's new values aside, when others may still read the old ones."""
+    lines = ["if True:" if results(lowered, "update") else "if moved:"]
+    lines += [f"    a_{name[2:]}[v] = {name}" for name in written(lowered)]
+    return [*lines, "    flags[v] = moved", *inside(_received())]
+
+
+def _taken_over(lowered: Lowered) -> list[str]:
+    """Statements that make what was kept aside v's values."""
+    lines = [f"f_{name[2:]}[v] = a_{name[2:]}[v]" for name in written(lowered)]
+    return [*lines, *restored(lowered), "moved = flags[v]", *_next()]
+
+
+# --- both ways
+
+
+def _apply_phase(body: list[str]) -> list[str]:
+    """After a barrier, `body` for every vertex on the list of those that received."""
+    return [
+        f"held = flush(board, block + {_RECEIVED}, buffer, held, received, np.uint64(0))",
+        "wait(barrier, workers)",
+        f"reached = np.uint64(board[block + {_RECEIVED}])",
+        *claimed(f"board, block + {_CLAIM_LATER}", 256, "k", "reached", ["v = np.uint64(received[k])", *body]),
+    ]
+
+
+def _about(lowered: Lowered, functions: tuple[str, ...], edge: bool = False) -> list[str]:
+    """Statements that load what functions need to know of v: its fields now (v_) and before (o_), its degrees."""
+    names = {n for f in functions if f in lowered.functions for n in arguments(lowered, f)}
+    names |= {n for n in edge_reads(lowered) if edge and n.startswith("o_")}
+    names |= set(written(lowered)) if "update" in functions else set()
+    return bound(sorted(n for n in names if n[:2] in ("o_", "v_")), "v")
+
+
+def _unless_wanted(lowered: Lowered) -> list[str]:
+    """Statements that pass over a vertex that wants no messages."""
+    return [f"if not {call(lowered, 'wants')}:", "    continue"] if "wants" in lowered.functions else []
+
+
+def _received() -> list[str]:
+    return _listed("True", _RECEIVED, "received", "np.uint64(0)")
+
+
+def _next() -> list[str]:
+    """Statements that put v into the next frontier if it moved, and count its edges."""
+    count = "    edges_out += np.int64(out_offsets[v + one] - out_offsets[v])"
+    return [*_listed("moved", _NEXT, "queues", "there"), "if moved:", count]
+
+
+def _listed(condition: str, head: int, array: str, offset: str) -> list[str]:
+    """Statements that put v on a shared list, by way of the worker's own buffer."""
+    return [
+        f"if {condition}:",
+        "    buffer[held] = v",
+        "    held += 1",
+        "    if held == buffer.size:",
+        f"        held = flush(board, block + {head}, buffer, held, {array}, {offset})",
+    ]

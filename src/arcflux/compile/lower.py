@@ -1,0 +1,210 @@
+"""Split a checked program into the parts that every back end needs, so that none of them has to understand it.
+
+The split of compute is what makes programs fast: what depends on u alone (the *source part*) is evaluated once per
+vertex into a compact array and gathered, so ``v.rank += u.rank / u.out_degree`` costs one load an edge, not two and a
+division; push takes it out of its inner loop; and it is all that has to cross a network. What is left is the *edge
+part*.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from arcflux.compile.check import check
+from arcflux.compile.checked import Checked, Reduction
+from arcflux.compile.types import FLAG, FLOAT, INT, Value, joined, of_call, of_operation, of_sign
+from arcflux.program import Program
+
+__all__ = ["Lowered", "Message", "lower"]
+
+_IDEMPOTENT = ("min", "max", "or", "and", "any")
+
+
+@dataclass(frozen=True)
+class Message:
+    """A value that u sends along its edges: an expression over ``u_*`` names, and its type."""
+
+    name: str
+    source: ast.expr
+    dtype: np.dtype[Any]
+
+    @property
+    def field(self) -> str | None:
+        """The field of u that it is, when it is nothing more."""
+        name = self.source.id if isinstance(self.source, ast.Name) else ""
+        return name[2:] if name.startswith("u_") and name[2:] not in ("out_degree", "in_degree") else None
+
+
+@dataclass
+class Lowered:
+    """A program in parts.
+
+    fields: name -> (dtype, length or None); messages: the source part; edge: compute over messages; reductions: how
+    compute writes each field; functions: all of them as checked; columns: the edge columns that compute reads.
+    """
+
+    program: Program
+    fields: dict[str, tuple[np.dtype[Any], int | None]]
+    messages: list[Message]
+    edge: list[ast.stmt]
+    reductions: dict[str, Reduction]
+    functions: dict[str, Checked]
+    columns: list[str]
+
+    @property
+    def sparse(self) -> bool:
+        """Whether only vertices that changed need to send, and only those that receive can change.
+
+        Promised by the author, or plain from the program: every field that is sent survives init, every reduction takes
+        the same message twice without harm, and update writes nothing.
+        """
+        if "sparse" in self.program.promises:
+            return True
+        init, update = self.functions.get("init"), self.functions["update"]
+        keeps = init is None or not init.writes
+        steady = keeps and not update.writes and "step" not in self.reads("compute")
+        return steady and all(r.operation in _IDEMPOTENT for r in self.reductions.values())
+
+    @property
+    def only_any(self) -> bool:
+        """Whether one message is as good as all of them, so that pull may stop at the first."""
+        return all(r.operation == "any" for r in self.reductions.values())
+
+    def reads(self, function: str) -> set[str]:
+        """The plain names that a function reads."""
+        found = self.functions.get(function)
+        return found.reads if found else set()
+
+
+def lower(program: Program, columns: Mapping[str, np.dtype[Any]]) -> Lowered:
+    """Check a program and split it; `columns` are the edge columns of the graph it will run on."""
+    functions = check(program, dict(columns))
+    compute = functions["compute"]
+    if not compute.reductions:
+        raise program.refusal(
+            program.functions["compute"].line, "compute reduces nothing into v", "write for example v.rank += u.rank"
+        )
+    finder = _Sources(compute)
+    edge = [ast.fix_missing_locations(finder.visit(node)) for node in _inlined(copy.deepcopy(compute.body))]
+    _refuse_vectors(program)
+    return Lowered(
+        program=program,
+        fields={name: (kind.dtype, _length(program, kind.length)) for name, kind in program.fields.items()},
+        messages=finder.messages,
+        edge=edge,
+        reductions=compute.reductions,
+        functions=functions,
+        columns=sorted(name[2:] for name in compute.reads if name.startswith("e_")),
+    )
+
+
+def _refuse_vectors(program: Program) -> None:
+    """Vector fields are checked like all others, but no back end runs them yet."""
+    for name, kind in program.fields.items():
+        if kind.length is not None:
+            raise program.refusal(
+                program.lines[name],
+                f"{name} is {kind}: vector fields are not supported yet by this version",
+                f"use several scalar fields, such as {name}_0: af.{kind.name}",
+            )
+
+
+def _length(program: Program, length: int | str | None) -> int | None:
+    return int(program.parameters[length].value) if isinstance(length, str) else length
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+
+
+def _depends(names: set[str]) -> set[str]:
+    """Whom an expression over these names depends on: u, the edge, the vertex, locals; constants on nobody."""
+    who = {"u": "u", "e": "edge", "v": "v", "o": "v", "l": "local"}
+    return {who[name[0]] for name in names if name[1:2] == "_" and name[0] in who}
+
+
+def _inlined(body: list[ast.stmt]) -> list[ast.stmt]:
+    """Put locals that are assigned once, at the top, from u alone, where they are used."""
+    assigned = [
+        n.id for node in body for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    ]
+    known: dict[str, ast.expr] = {}
+    kept: list[ast.stmt] = []
+    for node in body:
+        node = _Substitute(known).visit(node)
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            name = node.targets[0].id
+            if assigned.count(name) == 1 and _depends(_names(node.value)) <= {"u"}:
+                known[name] = node.value
+                continue
+        kept.append(node)
+    return kept
+
+
+class _Substitute(ast.NodeTransformer):
+    """Puts known expressions in the place of names."""
+
+    def __init__(self, known: dict[str, ast.expr]) -> None:
+        self.known = known
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if isinstance(node.ctx, ast.Load) and node.id in self.known:
+            return copy.deepcopy(self.known[node.id])
+        return node
+
+
+class _Sources(ast.NodeTransformer):
+    """Replaces the largest expressions that depend on u alone by messages."""
+
+    def __init__(self, compute: Checked) -> None:
+        self.types = compute.types
+        self.messages: list[Message] = []
+
+    def visit(self, node: ast.AST) -> Any:
+        if isinstance(node, ast.expr) and self._is_source(_names(node)):
+            return self._message(node)
+        return self.generic_visit(node)
+
+    def _is_source(self, names: set[str]) -> bool:
+        """Whether an expression over these names is worth a message.
+
+        u's own number is in hand at every edge, and vectors are read where they stand.
+        """
+        sent = any(name.startswith("u_") and name != "u_number" for name in names)
+        return sent and _depends(names) == {"u"} and not any(self.types[n].length for n in names & set(self.types))
+
+    def _message(self, node: ast.expr) -> ast.expr:
+        text = ast.dump(node)
+        for known in self.messages:
+            if ast.dump(known.source) == text:
+                return ast.Name(known.name, ast.Load())
+        made = Message(f"m{len(self.messages)}", node, self._type(node).stored)
+        self.messages.append(made)
+        return ast.Name(made.name, ast.Load())
+
+    def _type(self, node: ast.expr) -> Value:
+        """The type of an expression over plain names, as check.py found it."""
+        if isinstance(node, ast.Name):
+            return self.types.get(node.id, INT)
+        if isinstance(node, ast.Attribute):  # math.inf, math.nan
+            return FLOAT
+        if isinstance(node, ast.Constant):
+            return {bool: FLAG, int: INT, float: FLOAT}[type(node.value)]
+        if isinstance(node, (ast.Compare, ast.BoolOp)):
+            return FLAG
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            return FLAG
+        if isinstance(node, ast.Call):
+            return of_call(ast.unparse(node.func), [self._type(a) for a in node.args])
+        parts = [self._type(part) for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
+        if isinstance(node, ast.BinOp):
+            return of_operation(node.op, *parts)
+        if isinstance(node, ast.UnaryOp):
+            return of_sign(*parts)
+        return joined(*parts[1:]) if isinstance(node, ast.IfExp) else parts[0].scalar()

@@ -1,0 +1,96 @@
+"""The types of a program's values: flag, int or float; of a field's width, or weak; scalar, or a vector.
+
+Literals, parameters, degrees, counts and edge columns' integers are weak: they take the type of the field they meet, so
+``u.rank / u.out_degree`` of an f32 rank is an f32, and a program's memory traffic is what its fields say. The rules for
+operators and calls stand here alone, so that what check.py promises is what lower.py stores.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+__all__ = ["BITS", "FLAG", "FLOAT", "INT", "Value", "joined", "of_call", "of_dtype", "of_operation", "of_sign"]
+
+_RANK = {"flag": 0, "int": 1, "float": 2}
+
+
+@dataclass(frozen=True)
+class Value:
+    """The type of an expression. `dtype` None is weak; `length` None is a scalar."""
+
+    kind: str
+    dtype: np.dtype[Any] | None = None
+    length: int | str | None = None
+
+    @property
+    def stored(self) -> np.dtype[Any]:
+        """The type of an array that holds such values."""
+        default = {"flag": np.bool_, "int": np.int64, "float": np.float64}
+        return self.dtype if self.dtype is not None else np.dtype(default[self.kind])
+
+    def scalar(self) -> Value:
+        """The type of one element."""
+        return Value(self.kind, self.dtype)
+
+    def __str__(self) -> str:
+        return (self.kind if self.dtype is None else str(self.dtype)) + (f"[{self.length}]" if self.length else "")
+
+
+FLAG, INT, FLOAT = Value("flag"), Value("int"), Value("float")
+
+BITS = (ast.BitAnd, ast.BitOr, ast.BitXor, ast.LShift, ast.RShift)
+_GIVES = {
+    "int": INT, "float": FLOAT, "bool": FLAG, "math.floor": INT, "math.ceil": INT,
+    "math.isnan": FLAG, "math.isinf": FLAG, "math.isfinite": FLAG,
+}  # fmt: skip
+
+
+def of_dtype(dtype: np.dtype[Any], length: int | str | None = None) -> Value:
+    """The type of a field or a column."""
+    kind = {"b": "flag", "i": "int", "u": "int", "f": "float"}[dtype.kind]
+    return Value(kind, dtype, length)
+
+
+def joined(a: Value, b: Value) -> Value:
+    """The type of an arithmetic combination of two scalars or vectors (whose lengths the caller has compared).
+
+    Examples
+    --------
+    >>> str(joined(of_dtype(np.dtype("f4")), FLOAT)), str(joined(of_dtype(np.dtype("i4")), FLOAT))
+    ('float32', 'float')
+    """
+    kind = max(a.kind, b.kind, key=_RANK.__getitem__)
+    strong = [t.dtype for t in (a, b) if t.dtype is not None and t.kind == kind]
+    dtype = None if not strong else strong[0] if len(strong) == 1 else np.result_type(*strong)
+    return Value(kind, dtype, a.length if a.length is not None else b.length)
+
+
+def of_operation(op: ast.operator, a: Value, b: Value) -> Value:
+    """The type of ``a op b``: a quotient is a float, and flags count as numbers except in bit operations."""
+    kind = joined(a, b)
+    if isinstance(op, ast.Div) and kind.kind != "float":
+        return Value("float", None, kind.length)
+    return kind if isinstance(op, BITS) else of_sign(kind)
+
+
+def of_sign(a: Value) -> Value:
+    """The type of ``-a`` and ``+a``: a flag becomes a number."""
+    return Value("int", None, a.length) if a.kind == "flag" else a
+
+
+def of_call(name: str, given: list[Value]) -> Value:
+    """The type of what a function that kernels know gives for arguments of these types."""
+    if name == "dot":
+        return joined(*given).scalar()
+    if name in ("min", "max"):
+        return reduce(joined, given)
+    if name == "abs":
+        return of_sign(given[0]) if given else INT
+    if name in _GIVES:
+        return _GIVES[name]
+    return Value("float", given[0].dtype if given and given[0].kind == "float" else None)

@@ -1,0 +1,286 @@
+"""What a user writes: a class with typed vertex fields, parameters, and a few functions; :func:`program` reads it.
+
+Nothing of the class runs as it is, unless with debug=True. Its source is parsed, checked (compile/check.py) and lowered
+(compile/lower.py); what cannot become a kernel is refused before anything runs, with the line and what to write
+instead.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+import sys
+import textwrap
+from collections import ChainMap
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from arcflux.errors import ProgramError, UsageError
+
+__all__ = ["FieldType", "Function", "Parameter", "Program", "any", "dot", "program", "vertex"]
+
+# The functions of a program, and the arguments each may ask for by name.
+FUNCTIONS = {
+    "start": ("v", "g", "p"),
+    "init": ("v", "old", "g", "p", "step"),
+    "compute": ("v", "u", "edge", "old", "g", "p", "step"),
+    "update": ("v", "old", "g", "p", "step"),
+    "wants": ("v", "g", "p", "step"),
+    "priority": ("v", "g", "p"),
+    "residual": ("v", "old", "g", "p", "step"),
+}
+REQUIRED = ("start", "compute", "update")
+PROMISES = ("sparse", "monotone")
+
+
+@dataclass(frozen=True)
+class FieldType:
+    """The type of a vertex field: a scalar, or with a length a vector.
+
+    Examples
+    --------
+    >>> import arcflux as af
+    >>> af.f32[8]
+    f32[8]
+    """
+
+    name: str
+    dtype: np.dtype[Any]
+    length: int | str | None = None
+
+    def __getitem__(self, length: int | str) -> FieldType:
+        if not (isinstance(length, str) and length.isidentifier()) and not (isinstance(length, int) and length > 0):
+            raise UsageError(
+                f"a vector of length {length!r}", expected="a positive whole number, or the name of a parameter"
+            )
+        return replace(self, length=length)
+
+    def __repr__(self) -> str:
+        return self.name if self.length is None else f"{self.name}[{self.length}]"
+
+
+TYPES = {
+    name: FieldType(name, np.dtype(kind))
+    for name, kind in {
+        "f32": np.float32, "f64": np.float64, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64,
+        "u8": np.uint8, "u16": np.uint16, "u32": np.uint32, "u64": np.uint64, "flag": np.bool_,
+    }.items()
+}  # fmt: skip
+
+
+f32, f64, flag = TYPES["f32"], TYPES["f64"], TYPES["flag"]
+i8, i16, i32, i64 = (TYPES[name] for name in ("i8", "i16", "i32", "i64"))
+u8, u16, u32, u64 = (TYPES[name] for name in ("u8", "u16", "u32", "u64"))
+
+
+class vertex:
+    """As a parameter's type: the id of a vertex, as the user knows it. In a program it stands for a ``v.number``."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter: its kind (int, float, bool or vertex) and its value unless the run says otherwise."""
+
+    kind: type
+    value: Any
+
+
+@dataclass(frozen=True)
+class Function:
+    """One function of a program: its arguments, its body, and where it is written."""
+
+    name: str
+    arguments: tuple[str, ...]
+    body: list[ast.stmt]
+    line: int
+    call: Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Program:
+    """A vertex program, ready to be lowered. Calling it gives the same program with other parameters.
+
+    Examples
+    --------
+    >>> import arcflux as af
+    >>> af.algorithms.PageRank(damping=0.9).parameters["damping"].value
+    0.9
+    """
+
+    name: str
+    doc: str
+    fields: Mapping[str, FieldType]
+    parameters: Mapping[str, Parameter]
+    functions: Mapping[str, Function]
+    promises: frozenset[str]
+    names: Mapping[str, Any] = field(repr=False)
+    path: str = ""
+    lines: Mapping[str, int] = field(default_factory=dict, repr=False)
+
+    def __call__(self, **values: Any) -> Program:
+        """The same program with other parameters."""
+        changed = dict(self.parameters)
+        for name, value in values.items():
+            if name not in changed:
+                known = ", ".join(changed) or "none"
+                raise UsageError(f"{self.name} has no parameter {name!r}", expected=f"one of its parameters: {known}")
+            changed[name] = Parameter(changed[name].kind, _parameter_value(self.name, name, changed[name].kind, value))
+        return replace(self, parameters=MappingProxyType(changed))
+
+    def refusal(self, line: int, what: str, remedy: str) -> ProgramError:
+        """The error for something on a line of this program."""
+        return ProgramError(what, program=self.name, path=self.path, line=line,
+                            text=linecache.getline(self.path, line).strip(), remedy=remedy)  # fmt: skip
+
+
+def program(cls: type) -> Program:
+    """Make a vertex program of a class; see docs/how-to/program.md for what it may say.
+
+    Examples
+    --------
+    >>> import arcflux as af
+    >>> af.algorithms.PageRank.fields
+    mappingproxy({'rank': f64})
+    """
+    path, first, tree = _source(cls)
+    read = Program(cls.__name__, inspect.getdoc(cls) or "", {}, {}, {}, frozenset(), {}, path)
+    fields: dict[str, FieldType] = {}
+    parameters: dict[str, Parameter] = {}
+    functions: dict[str, Function] = {}
+    promises: set[str] = set()
+    lines: dict[str, int] = {}
+    annotations = inspect.get_annotations(cls, eval_str=True)
+    for node in tree.body:
+        line = node.lineno + first - 1
+        if isinstance(node, ast.FunctionDef):
+            functions[node.name] = _function(read, node, first, cls)
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            name = node.target.id
+            lines[name] = line
+            _declare(read, line, name, annotations[name], cls, fields, parameters)
+        elif isinstance(node, ast.Assign) and all(isinstance(t, ast.Name) and t.id in PROMISES for t in node.targets):
+            promises |= {t.id for t in node.targets if isinstance(t, ast.Name) and getattr(cls, t.id)}
+        elif not (isinstance(node, ast.Pass) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))):
+            raise read.refusal(
+                line,
+                "only fields, parameters, promises and functions belong in a program",
+                f"a field is `name: af.f64`, a parameter `name: float = 0.5`, a promise one of {', '.join(PROMISES)}",
+            )
+    _check_parts(read, first, fields, parameters, functions)
+    return replace(
+        read,
+        fields=MappingProxyType(fields),
+        parameters=MappingProxyType(parameters),
+        functions=MappingProxyType(functions),
+        promises=frozenset(promises),
+        names=_names(),
+        lines=MappingProxyType(lines),
+    )
+
+
+def _check_parts(
+    read: Program, first: int, fields: dict[str, FieldType], parameters: dict[str, Parameter],
+    functions: dict[str, Function],
+) -> None:  # fmt: skip
+    """Whether a program has all that it needs."""
+    for name in REQUIRED:
+        if name not in functions:
+            raise read.refusal(
+                first, f"the function {name} is missing", f"add `def {name}({', '.join(FUNCTIONS[name][:2])}): ...`"
+            )
+    if not fields:
+        raise read.refusal(first, "the program has no vertex field", "declare one, such as `rank: af.f64`")
+    for name, kind in fields.items():
+        if isinstance(kind.length, str) and (kind.length not in parameters or parameters[kind.length].kind is not int):
+            raise read.refusal(
+                first,
+                f"the length of {name} is {kind.length!r}, which is no int parameter",
+                f"add `{kind.length}: int = 8`, or write the length as a number",
+            )
+
+
+def _source(cls: type) -> tuple[str, int, ast.ClassDef]:
+    """The file, first line and syntax tree of a class."""
+    try:
+        lines, first = inspect.getsourcelines(cls)
+        path = inspect.getsourcefile(cls) or ""
+    except (OSError, TypeError) as error:
+        raise ProgramError(
+            f"the source of {cls.__name__} cannot be found",
+            program=cls.__name__,
+            remedy="write the program in a file or a notebook; a plain interactive prompt keeps no source",
+        ) from error
+    tree = ast.parse(textwrap.dedent("".join(lines))).body[0]
+    assert isinstance(tree, ast.ClassDef)
+    return path, first, tree
+
+
+def _names() -> Mapping[str, Any]:
+    """What the names that a program does not define mean, where its class is written."""
+    frame = sys._getframe(2)
+    return ChainMap(frame.f_locals, frame.f_globals)
+
+
+def _function(read: Program, node: ast.FunctionDef, first: int, cls: type) -> Function:
+    line = node.lineno + first - 1
+    if node.name not in FUNCTIONS:
+        raise read.refusal(line, f"a program has no function {node.name!r}", "use one of: " + ", ".join(FUNCTIONS))
+    if node.decorator_list or node.args.vararg or node.args.kwarg or node.args.kwonlyargs or node.args.defaults:
+        raise read.refusal(line, f"{node.name} takes plain arguments only", "no decorators, defaults or stars")
+    arguments = tuple(argument.arg for argument in node.args.args)
+    for argument in arguments:
+        if argument not in FUNCTIONS[node.name]:
+            raise read.refusal(
+                line,
+                f"{node.name} cannot have an argument {argument!r}",
+                f"arguments are bound by name; {node.name} may ask for: {', '.join(FUNCTIONS[node.name])}",
+            )
+    body = node.body[1:] if ast.get_docstring(node) is not None else node.body
+    ast.increment_lineno(node, first - 1)
+    return Function(node.name, arguments, body, line, vars(cls)[node.name])
+
+
+def _declare(
+    read: Program, line: int, name: str, kind: Any, cls: type, fields: dict[str, FieldType],
+    parameters: dict[str, Parameter],
+) -> None:  # fmt: skip
+    """Add a field or a parameter."""
+    if isinstance(kind, FieldType):
+        if hasattr(cls, name):
+            raise read.refusal(line, f"the field {name} has a value", "fields get their first value in start")
+        if name in ("number", "in_degree", "out_degree"):
+            raise read.refusal(line, f"{name} is there for every vertex", "choose another name for the field")
+        fields[name] = kind
+    elif kind in (int, float, bool, vertex):
+        given = getattr(cls, name, None)
+        if given is None and kind is not vertex:
+            raise read.refusal(line, f"the parameter {name} has no default", f"write `{name}: {kind.__name__} = ...`")
+        parameters[name] = Parameter(kind, given)
+    else:
+        raise read.refusal(
+            line,
+            f"{name} is declared as {getattr(kind, '__name__', kind)!r}",
+            f"a field is one of {', '.join('af.' + t for t in TYPES)}; a parameter is int, float, bool or af.vertex",
+        )
+
+
+def _parameter_value(program: str, name: str, kind: type, value: Any) -> Any:
+    fits = {int: "iu", float: "iuf", bool: "b"}
+    if kind is vertex or (np.ndim(value) == 0 and np.asarray(value).dtype.kind in fits[kind]):
+        return value if kind is vertex else kind(value)
+    raise UsageError(f"{program}'s parameter {name} is {value!r}", expected=f"a {kind.__name__}")
+
+
+def any(value: Any) -> Any:
+    """In compute: ``v.parent = af.any(u.number)`` keeps one of the messages, whichever comes first."""
+    return value
+
+
+def dot(a: Any, b: Any) -> Any:
+    """The sum of the products of two vector fields' elements."""
+    return sum(x * y for x, y in zip(a, b, strict=True))

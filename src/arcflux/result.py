@@ -1,0 +1,181 @@
+"""What a run gives: values per field in the user's ids, how it went superstep by superstep, and ways to keep it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arcflux.errors import UsageError
+from arcflux.graph import Graph
+
+__all__ = ["Result", "Superstep"]
+
+Array = NDArray[Any]
+
+_SPARKS = "▁▂▃▄▅▆▇█"
+
+
+@dataclass(frozen=True)
+class Superstep:
+    """One superstep: its number, direction, how many vertices sent, the residual, its seconds, how many changed."""
+
+    number: int
+    direction: str
+    frontier: int
+    residual: float
+    seconds: float
+    changed: int | None = None
+
+
+@dataclass(frozen=True)
+class Result:
+    """The result of a run. ``result["rank"]`` are the values of a field, in the order of ``result.ids``.
+
+    Examples
+    --------
+    >>> import arcflux as af
+    >>> result = af.run(af.algorithms.BFS, af.load("star:4"), source=0)
+    >>> result.to_dict("level")
+    {0: 0, 1: 1, 2: 1, 3: 1}
+    """
+
+    name: str
+    graph: Graph
+    values: Mapping[str, Array]
+    history: list[Superstep]
+    converged: bool
+    seconds: float
+    compile_seconds: float = 0.0
+
+    def __getitem__(self, field: str) -> Array:
+        if field not in self.values:
+            raise UsageError(f"the result has no field {field!r}", expected="one of: " + ", ".join(self.values))
+        return self.values[field]
+
+    @property
+    def ids(self) -> Array:
+        """The user's ids, in the order of the values."""
+        return self.graph.ids.to_ids()
+
+    @property
+    def supersteps(self) -> int:
+        """How many supersteps ran."""
+        return len(self.history)
+
+    @property
+    def residual(self) -> float:
+        """The residual of the last superstep."""
+        return self.history[-1].residual if self.history else 0.0
+
+    def to_numpy(self, field: str | None = None) -> Array:
+        """The values of a field, or of the only one."""
+        return self[self._only(field)]
+
+    def to_dict(self, field: str | None = None) -> dict[Any, Any]:
+        """Id -> value of a field, or of the only one."""
+        return dict(zip(self.ids.tolist(), self[self._only(field)].tolist(), strict=True))
+
+    def to_arrow(self) -> Any:
+        """A pyarrow table: vertex, and a column for each field."""
+        import pyarrow as pa
+
+        return pa.table({"vertex": pa.array(self.ids), **{name: _column(v) for name, v in self.values.items()}})
+
+    def to_pandas(self) -> Any:
+        """A pandas data frame: vertex, and a column for each field."""
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> Any:
+        """A polars data frame: vertex, and a column for each field."""
+        from arcflux.errors import MissingExtraError
+
+        try:
+            import polars
+        except ImportError as error:
+            raise MissingExtraError("polars", "", "to_polars") from error
+        return polars.from_arrow(self.to_arrow())
+
+    def top(self, k: int = 10, field: str | None = None) -> list[tuple[Any, Any]]:
+        """The `k` largest values with their ids, largest first; equal values by id order."""
+        values = self[self._only(field)]
+        order = np.argsort(-values.astype(np.float64), kind="stable")[:k]
+        return list(zip(self.graph.ids.to_ids(order).tolist(), values[order].tolist(), strict=True))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write .csv or .parquet (vertex and every field) or .npy (the only field)."""
+        from arcflux.io.loaded import replacing
+
+        target = Path(path)
+        if target.suffix not in (".csv", ".parquet", ".npy"):
+            raise UsageError(f"the suffix {target.suffix!r} names no format of results", expected=".csv .parquet .npy")
+        with replacing(target) as work:
+            if target.suffix == ".npy":
+                with open(work, "wb") as file:
+                    np.save(file, self.to_numpy(), allow_pickle=False)
+            elif target.suffix == ".csv":
+                from pyarrow import csv
+
+                csv.write_csv(self.to_arrow(), work)
+            else:
+                from pyarrow import parquet
+
+                parquet.write_table(self.to_arrow(), work)
+
+    def _only(self, field: str | None) -> str:
+        if field is not None:
+            return field
+        if len(self.values) == 1:
+            return next(iter(self.values))
+        raise UsageError("the result has several fields", expected="one of: " + ", ".join(self.values))
+
+    def __repr__(self) -> str:
+        state = "converged" if self.converged else "not converged"
+        return f"<Result {self.name}: {self.supersteps} supersteps, {state}, {self.seconds:.3f} s>"
+
+    def __str__(self) -> str:
+        lines = [repr(self)[1:-1]]
+        if self.history:
+            lines.append(f"  frontier  {spark([step.frontier for step in self.history])}")
+        for name, values in self.values.items():
+            lines.append(f"  {name:<9} {values.dtype}, {_range(values)}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th>{escape(name)}</th><td>{values.dtype}, {_range(values)}</td></tr>"
+            for name, values in self.values.items()
+        )
+        return f"<div class='arcflux-result'><b>{escape(repr(self)[1:-1])}</b><table>{rows}</table></div>"
+
+
+def spark(values: list[int] | list[float], width: int = 60) -> str:
+    """A small plot in one line.
+
+    Examples
+    --------
+    >>> spark([1, 4, 8])
+    '▁▄█'
+    """
+    if len(values) > width:
+        values = [max(part) for part in np.array_split(np.array(values), width)]
+    most = max(values, default=0) or 1
+    return "".join(_SPARKS[min(7, int(8 * value / most - 1e-9))] for value in values)
+
+
+def _column(values: Array) -> Any:
+    import pyarrow as pa
+
+    return pa.array(list(values)) if values.ndim > 1 else pa.array(values)
+
+
+def _range(values: Array) -> str:
+    if not values.size or values.dtype == np.bool_:
+        return f"{int(values.sum())} of {values.size} true" if values.size else "no vertices"
+    return f"{values.min():.6g} to {values.max():.6g}"

@@ -1,0 +1,91 @@
+"""Every program gives the same result compiled as in plain Python: any direction, any number of threads."""
+
+import numpy as np
+import programs
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import arcflux as af
+from arcflux import algorithms
+
+PROGRAMS = [*programs.ALL, algorithms.BFS, algorithms.SSSP, algorithms.PageRank, algorithms.Components]
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> af.Graph:
+    """Small multigraphs with self-loops, isolated vertices and weights."""
+    n = draw(st.integers(1, 12))
+    ends = st.lists(st.integers(0, n - 1), min_size=0, max_size=40)
+    source = draw(ends)
+    target = draw(st.lists(st.integers(0, n - 1), min_size=len(source), max_size=len(source)))
+    weight = draw(st.lists(st.integers(0, 9), min_size=len(source), max_size=len(source)))
+    return af.Graph.from_edges(
+        np.array(source, np.int64), np.array(target, np.int64), columns={"weight": np.array(weight, np.int32)},
+        vertices=n, directed=draw(st.booleans()),
+    )  # fmt: skip
+
+
+def options(program: object, **more: object) -> dict[str, object]:
+    return {**({"source": 0} if "source" in program.parameters else {}), **more}
+
+
+def directions(program: object) -> list[str]:
+    sparse = program in (*programs.ALL[:2], programs.DeltaRank, *PROGRAMS[6:8], algorithms.Components)
+    return ["auto", "push", "pull"] if sparse else ["auto", "pull"]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_compiled_equals_plain_python(program: object, data: st.DataObject) -> None:
+    graph = data.draw(graphs())
+    if program is algorithms.Components and graph.directed:
+        return
+    plain = af.run(program, graph, debug=True, **options(program))
+    way = data.draw(st.sampled_from(directions(program)))
+    fast = af.run(program, graph, direction=way, threads=data.draw(st.sampled_from([1, 2, 3])), **options(program))
+    if program is not programs.DeltaRank:  # the order of a sum can move a change across its tolerance
+        assert fast.supersteps == plain.supersteps
+    assert fast.converged
+    assert plain.converged
+    for name, values in plain.values.items():
+        if values.dtype.kind == "f":
+            np.testing.assert_allclose(fast[name], values, rtol=1e-9, atol=1e-15)
+        elif (program.name, name) != ("BFS", "parent"):
+            np.testing.assert_array_equal(fast[name], values)
+
+
+@pytest.mark.parametrize("way", ["auto", "push", "pull"])
+def test_bfs_passes_the_graph500_rules(way: str) -> None:
+    graph = af.load("kron:12")
+    source = int(np.argmax(graph.out_degrees))
+    result = algorithms.bfs(graph, source, direction=way)
+    af.validate.bfs(graph, source, result["level"], result["parent"], numbers=True).raise_for_failure()
+    if way == "auto":
+        assert {step.direction for step in result.history} == {"push", "pull"}
+
+
+@pytest.mark.parametrize("spec", ["kron:11,weights=1-255", "grid:40x40,weights=1-255", "urand:10,weights=1-9"])
+@pytest.mark.parametrize("way", ["auto", "push", "pull"])
+def test_larger_graphs_validate(spec: str, way: str) -> None:
+    graph = af.load(spec)
+    paths = algorithms.sssp(graph, 0, direction=way)
+    af.validate.sssp(graph, 0, paths["distance"]).raise_for_failure()
+    parts = algorithms.connected_components(graph, direction=way)
+    af.validate.components(graph, parts["component"]).raise_for_failure()
+
+
+def test_pagerank_is_a_fixed_point() -> None:
+    graph = af.load("kron:11")
+    result = algorithms.pagerank(graph, tolerance=1e-12)
+    af.validate.pagerank(graph, result["rank"], tolerance=1e-6).raise_for_failure()
+    delta = af.run(programs.DeltaRank, graph, tolerance=1e-14)
+    np.testing.assert_allclose(delta["rank"], result["rank"], rtol=1e-6)
+
+
+def test_a_grid_of_many_supersteps() -> None:
+    result = algorithms.bfs(af.load("path:6000"), 0)
+    assert result.supersteps == 6000
+    assert result["level"].tolist() == list(range(6000))
+    assert [step.number for step in result.history] == list(range(6000))

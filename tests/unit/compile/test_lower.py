@@ -1,0 +1,118 @@
+"""Compute is split into what u sends and what is left for the edge; and who sends is found out."""
+
+import ast
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import arcflux as af
+from arcflux.compile.lower import Lowered, lower
+
+
+def lowered(program: object, *promises: str) -> Lowered:
+    return lower(replace(program, promises=frozenset(promises)), {"weight": np.dtype("i4")})
+
+
+def messages(found: Lowered) -> dict[str, str]:
+    return {message.name: ast.unparse(message.source) for message in found.messages}
+
+
+def edge(found: Lowered) -> str:
+    return "\n".join(ast.unparse(node) for node in found.edge)
+
+
+@af.program
+class Split:
+    x: af.f32
+    low: af.i64
+    on: af.flag
+
+    def start(v):
+        return True
+
+    def init(v):
+        v.x = 0.0
+
+    def compute(v, u, edge, old):
+        share = u.x / u.out_degree
+        far = share + edge.weight
+        if share > 1:
+            v.x += share * edge.weight + far
+        v.low = min(v.low, u.low)
+        v.low = min(v.low, old.low + u.number % 2)
+
+    def update(v):
+        return False
+
+
+def test_messages_are_found_once_and_locals_of_u_are_inlined() -> None:
+    found = lowered(Split)
+    assert messages(found) == {"m0": "u_x / u_out_degree", "m1": "u_x / u_out_degree > 1", "m2": "u_low"}
+    assert edge(found).split("\n") == [
+        "l_far = m0 + e_weight",
+        "if m1:",
+        "    reduce_sum(v_x, m0 * e_weight + l_far)",
+        "reduce_min(v_low, m2)",
+        "reduce_min(v_low, o_low + u_number % 2)",
+    ]
+    assert found.columns == ["weight"]
+
+
+def test_messages_have_the_types_of_their_fields() -> None:
+    found = lowered(Split)
+    assert [message.dtype for message in found.messages] == [np.dtype(t) for t in ("f4", "bool", "i8")]
+    assert [message.field for message in found.messages] == [None, None, "low"]
+
+
+@af.program
+class Sums:
+    n: af.i64
+    x: af.f64
+    on: af.flag
+
+    def start(v):
+        v.n = 1
+        v.on = True
+        return True
+
+    def init(v):
+        v.n = 0
+        v.x = 0.0
+
+    def compute(v, u):
+        v.n += u.on + u.on
+        v.n += -u.on
+        v.x = max(v.x, u.n if u.n > 5 else math.inf)
+
+    def update(v):
+        return False
+
+
+def test_flags_are_sent_as_the_numbers_they_become() -> None:
+    assert [message.dtype.name for message in lowered(Sums).messages] == ["int64", "int64", "float64"]
+    result = af.run(Sums, af.load("path:3"))
+    assert result["n"].tolist() == [1, 2, 1]
+    assert result["x"].tolist() == [math.inf] * 3
+
+
+@pytest.mark.parametrize(
+    ("program", "promises", "sparse"),
+    [
+        (af.algorithms.Components, (), True),  # a minimum, and update writes nothing
+        (af.algorithms.PageRank, (), False),  # a sum
+        (af.algorithms.PageRank, ("sparse",), True),
+        (af.algorithms.BFS, (), False),  # update writes
+        (af.algorithms.BFS, ("sparse",), True),
+        (af.algorithms.SSSP, (), True),
+        (Split, (), False),  # init writes
+    ],
+)
+def test_sparse_is_derived_or_promised(program: object, promises: tuple[str, ...], sparse: bool) -> None:
+    assert lowered(program, *promises).sparse is sparse
+
+
+def test_only_any() -> None:
+    assert lowered(af.algorithms.BFS).only_any
+    assert not lowered(Split).only_any

@@ -1,0 +1,223 @@
+"""What a run promises besides the right values: limits, interruption, warnings, several callers, a fork."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import warnings
+from pathlib import Path
+from textwrap import dedent
+
+import numpy as np
+import pytest
+
+import arcflux as af
+from arcflux import trace
+from arcflux.algorithms import PageRank, bfs, connected_components, pagerank, sssp
+from arcflux.errors import IdError, UsageError
+
+
+def test_results_are_in_the_users_ids() -> None:
+    graph = af.Graph.from_edges(["c", "b"], ["b", "a"])
+    result = bfs(graph, "c")
+    assert result.to_dict("level") == {"a": 2, "b": 1, "c": 0}
+    with pytest.raises(IdError, match="'z' is not in the graph"):
+        bfs(graph, "z")
+
+
+def test_too_few_supersteps_warn_and_keep_the_work() -> None:
+    graph = af.load("path:100")
+    with pytest.warns(UserWarning, match="stopped after 7 supersteps"):
+        result = bfs(graph, 0, max_supersteps=7)
+    assert not result.converged
+    assert result.supersteps == 7
+    assert result["level"].tolist() == [*range(8), *[-1] * 92]
+
+
+@pytest.mark.parametrize("spec", ["path:1", "star:2"])
+def test_tiny_graphs(spec: str) -> None:
+    graph = af.load(spec)
+    assert bfs(graph, 0)["level"][0] == 0
+    assert connected_components(graph)["component"].max() == 0
+    assert pagerank(graph)["rank"].sum() <= 1.0 + 1e-9
+
+
+def test_no_vertices_and_no_edges() -> None:
+    empty = af.Graph.from_edges([], [], directed=False)
+    assert pagerank(empty).converged
+    assert connected_components(empty)["component"].size == 0
+    alone = af.Graph.from_edges([], [], vertices=3, directed=False)
+    assert connected_components(alone)["component"].tolist() == [0, 1, 2]
+    np.testing.assert_allclose(pagerank(alone)["rank"], 0.05)
+
+
+def test_wrong_choices_are_named() -> None:
+    graph = af.load("path:3")
+    with pytest.raises(UsageError, match="direction is 'sideways'"):
+        bfs(graph, 0, direction="sideways")
+    with pytest.raises(UsageError, match="PageRank cannot push"):
+        pagerank(graph, direction="push")
+    with pytest.raises(UsageError, match="BFS needs source="):
+        af.run(af.algorithms.BFS, graph)
+    with pytest.raises(af.errors.ProgramError, match="no edge column 'weight'"):
+        sssp(graph, 0)
+
+
+@af.program
+class Total:
+    """The weights of a vertex's in-edges, in too small a field."""
+
+    total: af.f32
+    count: af.i8
+
+    def start(v):
+        return True
+
+    def compute(v, edge):
+        v.total += edge.weight
+        v.count += 100
+
+    def update(v):
+        return False
+
+
+def test_debug_reports_nan_and_overflow_with_the_vertex() -> None:
+    nan = af.Graph.from_edges([5], [7], columns={"weight": [float("nan")]})
+    with pytest.raises(af.errors.ProgramError, match="total becomes NaN at vertex 7, superstep 0"):
+        af.run(Total, nan, debug=True)
+    twice = af.Graph.from_edges([5, 5], [7, 7], columns={"weight": [1, 2]})
+    with pytest.raises(af.errors.ProgramError, match="count becomes 200 at vertex 7, superstep 0, outside int8"):
+        af.run(Total, twice, debug=True)
+
+
+def test_several_threads_may_run_at_once() -> None:
+    graph = af.load("kron:10")
+    wanted = pagerank(graph)["rank"]
+    found: list[np.ndarray] = []
+    callers = [threading.Thread(target=lambda: found.append(pagerank(graph)["rank"])) for _ in range(4)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+    assert len(found) == 4
+    assert all(np.array_equal(rank, wanted) for rank in found)
+
+
+def test_history_says_what_happened() -> None:
+    result = bfs(af.load("kron:11"), 0)
+    assert [step.number for step in result.history] == list(range(result.supersteps))
+    assert result.history[0].frontier == 1
+    assert sum(step.frontier for step in result.history) == int((result["level"] >= 0).sum())
+    assert all(step.seconds > 0 for step in result.history)
+    assert sum(step.seconds for step in result.history) <= result.seconds * 1.01
+
+
+def python(code: str, folder: Path, **more: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "ARCFLUX_CACHE": str(folder / "cache"), "ARCFLUX_QUIET": "1", **more}
+    return subprocess.run(
+        [sys.executable, "-c", dedent(code)], check=False, capture_output=True, text=True, env=environment, cwd=folder
+    )
+
+
+PROGRAM = """
+import arcflux as af
+RATE = {rate}
+
+@af.program
+class P:
+    power: float = {power}
+    x: af.{kind}
+    def start(v):
+        v.x = v.number
+        return True
+    def init(v):
+        v.x = 0
+    def compute(v, u):
+        v.x += u.x
+    def update(v, p):
+        v.x = v.x * RATE + {more}
+        return False
+"""
+RUN = """
+from arcflux import trace
+import program, arcflux as af
+notes = []
+with trace.listen(lambda event: notes.append(event.text) if isinstance(event, trace.Note) else None):
+    print(af.run(program.P, af.load("path:3"))["x"].tolist())
+print(sum("compiling dense" in note for note in notes))
+"""
+
+
+def test_a_program_compiles_once_and_again_when_anything_changes(tmp_path: Path) -> None:
+    def run(**changes: object) -> list[str]:
+        values = {"rate": 2.0, "power": 1.0, "kind": "f64", "more": 1, **changes}
+        (tmp_path / "program.py").write_text(PROGRAM.format(**values))
+        done = python(RUN, tmp_path, PYTHONDONTWRITEBYTECODE="1")
+        assert done.returncode == 0, done.stderr
+        return done.stdout.split("\n")[:2]
+
+    assert run() == ["[3.0, 5.0, 3.0]", "1"]
+    assert run() == ["[3.0, 5.0, 3.0]", "0"]
+    assert run(rate=3.0) == ["[4.0, 7.0, 4.0]", "1"]
+    assert run(more=2) == ["[4.0, 6.0, 4.0]", "1"]
+    assert run(kind="f32") == ["[3.0, 5.0, 3.0]", "1"]
+    assert run(power=5.0) == ["[3.0, 5.0, 3.0]", "0"]
+    assert (tmp_path / "cache").stat().st_mode & 0o77 == 0
+
+
+def test_after_a_fork_the_child_runs_too(tmp_path: Path) -> None:
+    done = python(
+        """
+        import os, arcflux as af
+        graph = af.load("kron:8")
+        before = af.algorithms.pagerank(graph)["rank"].tolist()
+        child = os.fork()
+        same = af.algorithms.pagerank(graph)["rank"].tolist() == before
+        if child:
+            print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), same)
+        else:
+            os._exit(0 if same else 1)
+        """,
+        tmp_path,
+    )
+    assert done.stdout.split() == ["0", "True"], done.stderr
+
+
+def test_ctrl_c_returns_the_last_whole_superstep(tmp_path: Path) -> None:
+    done = python(
+        """
+        import os, signal, threading, warnings, arcflux as af
+        from arcflux import trace
+        warnings.simplefilter("ignore")
+        graph = af.load("path:2000000")
+        timers = []
+
+        def press(event):
+            if not timers and isinstance(event, trace.Task) and event.name == "BFS":  # the supersteps begin
+                timers.append(threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)))
+                timers[0].start()
+
+        with trace.listen(press):
+            result = af.algorithms.bfs(graph, 0)
+        reached = int((result["level"] >= 0).sum())
+        print(result.converged, reached == result.supersteps + 1, 1 < reached < 2000000)
+        """,
+        tmp_path,
+    )
+    assert done.stdout.split() == ["False", "True", "True"], done.stderr
+
+
+def test_timeout_stops_at_a_superstep_s_end() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        result = bfs(af.load("path:300000"), 0, timeout=0.01)
+    assert not result.converged
+    assert int((result["level"] >= 0).sum()) == result.supersteps + 1
+
+
+def test_parameters_of_a_program_and_of_a_run_are_the_same() -> None:
+    graph = af.load("kron:8")
+    assert np.array_equal(af.run(PageRank(damping=0.5), graph)["rank"], af.run(PageRank, graph, damping=0.5)["rank"])
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert not trace.has_listeners()
