@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import errno
 import os
+import secrets
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -56,23 +56,18 @@ def replacing(path: Path, *, folder: bool = False) -> Iterator[Path]:
 
     A full disk or a folder that cannot be written becomes a :class:`~arcflux.errors.SpaceError`.
     """
-    work = None
+    work = _neighbour(path)  # named before it is made: Ctrl-C may come at any time
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        prefix, suffix = f".{path.name[:50]}.", "".join(path.suffixes[-2:])
         if folder:
-            work = Path(tempfile.mkdtemp(prefix=prefix, dir=path.parent))
+            work.mkdir()
         else:
-            handle, name = tempfile.mkstemp(prefix=prefix, suffix=suffix, dir=path.parent)
-            os.close(handle)
-            work = Path(name)
-        work.chmod((0o777 if folder else 0o666) & ~_umask())
+            work.touch(exist_ok=False)
         yield work
         if folder and path.exists():
             _swap(work, path)
         else:
             os.replace(work, path)
-        work = None
     except OSError as error:
         if isinstance(error, ArcfluxError):
             raise
@@ -82,14 +77,17 @@ def replacing(path: Path, *, folder: bool = False) -> Iterator[Path]:
             remedy="free some space, or write to another disk" if full else "write to a folder that is yours",
         ) from error
     finally:
-        if work is not None:
-            shutil.rmtree(work) if work.is_dir() else work.unlink(missing_ok=True)
+        if os.path.isdir(work):
+            shutil.rmtree(work)
+        elif os.path.exists(work):
+            work.unlink()
 
 
 def _swap(work: Path, path: Path) -> None:
     """Put a new folder in the place of an old one, which disappears only when the new one is there."""
-    aside = Path(tempfile.mkdtemp(prefix=f".{path.name[:50]}.old.", dir=path.parent))
+    aside = _neighbour(path)
     try:
+        aside.mkdir()
         os.replace(path, aside / "old")
         os.replace(work, path)
     finally:  # also after Ctrl-C: whatever happened, one of the two is in place
@@ -98,7 +96,6 @@ def _swap(work: Path, path: Path) -> None:
         shutil.rmtree(aside, ignore_errors=True)
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _neighbour(path: Path) -> Path:
+    """A hidden name next to `path` that nobody has or guesses; the suffixes stay, for they say how to pack."""
+    return path.parent / f".{path.name[:50]}.{secrets.token_hex(8)}{''.join(path.suffixes[-2:])}"

@@ -122,8 +122,8 @@ def edges(
     weight_type: type[Any] | None = np.int32 if columns > 2 else None
     plain = _separator(data, delimiter) if columns == 2 and not prefix else 0
     while True:
-        source, target = empty(lines, id_type), empty(lines, id_type)
-        weight = empty(lines, weight_type) if weight_type else None
+        source, target = (empty(lines, id_type, huge=False) for _ in range(2))
+        weight = empty(lines, weight_type, huge=False) if weight_type else None
         outputs = source, target, *((None, weight) if weight_type is np.float64 else (weight, None))
         counts = [np.zeros(len(part.lines), np.uint64) for part in parts]
         status, where = kernels.FINE, (parts[0], 0)

@@ -25,8 +25,11 @@ class _Block(mmap.mmap):
     """A memory map that is ours: pages of others, such as those of a file, are never given back."""
 
 
-def empty(size: int, dtype: DTypeLike) -> Array:
+def empty(size: int, dtype: DTypeLike, *, huge: bool = True) -> Array:
     """A new one-dimensional array, its contents undefined (zero when it is big).
+
+    `huge` asks for huge pages. An array that is written and read from front to back gains nothing by them, and on a
+    virtual machine they are the pages that the host has to find first.
 
     Examples
     --------
@@ -44,7 +47,7 @@ def empty(size: int, dtype: DTypeLike) -> Array:
             f"{size:,} values of {kind} need {count:,} bytes of memory, which the system does not give",
             remedy="a smaller graph, fewer columns, or a machine with more memory",
         ) from error
-    if hasattr(mmap, "MADV_HUGEPAGE"):
+    if huge and hasattr(mmap, "MADV_HUGEPAGE"):
         block.madvise(mmap.MADV_HUGEPAGE)
     return np.frombuffer(block, kind, size)
 

@@ -10,8 +10,9 @@ import arcflux as af
 
 DTYPES = [np.dtype(code) for code in "?bBhHiIqQfd"]
 INT64 = st.integers(-(2**63), 2**63 - 1)
-# Everything UTF-8 can say, with a good share of what separates, quotes and comments.
-NAMES = st.text(st.one_of(st.sampled_from(" ,;|\t\"'#%\r\nab1."), st.characters(codec="utf-8")), max_size=6)
+# What separates, quotes and comments; names without line breaks; and everything that UTF-8 can say.
+AWKWARD_NAMES = st.text(" ,;|\t\"'#%\0ab1.\\", max_size=6)
+NAMES = AWKWARD_NAMES | st.text(st.characters(codec="utf-8"), max_size=6) | st.text("a\r\n", min_size=1, max_size=2)
 PLAIN_NAMES = st.text("abcdefgé,;|'0123456789", min_size=1, max_size=4)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from io_samples import NAMES, PLAIN_NAMES, edges_of, graphs
+from io_samples import AWKWARD_NAMES, NAMES, PLAIN_NAMES, edges_of, graphs
 
 import arcflux as af
 from arcflux.errors import FormatError
@@ -113,7 +113,11 @@ def test_insisting(load):
 
 
 @settings(deadline=None, max_examples=120)
-@given(graphs(names=NAMES), st.sampled_from(["csv", "tsv", "csv.gz"]), st.sampled_from([None, True, False]))
+@given(
+    graphs(names=NAMES) | graphs(names=AWKWARD_NAMES),
+    st.sampled_from(["csv", "tsv", "csv.gz"]),
+    st.sampled_from([None, True, False]),
+)
 def test_names_there_and_back(graph, suffix, header):
     breaks = graph.ids.kind == "text" and any(re.search(r"[\r\n]", name) for name in graph.ids.to_ids())
     with tempfile.TemporaryDirectory() as folder:

@@ -140,13 +140,19 @@ def test_what_is_not_there(tmp_path, monkeypatch, name, said):
     assert isinstance(caught.value, StoreError) == ("store" in said)
 
 
-def test_saving_where_no_format_is(tmp_path):
+def test_saving_where_no_format_is(tmp_path, monkeypatch):
     graph = af.load("path:3")
     with pytest.raises(FormatError, match=r"the suffix \.xyz names no format"):
         graph.save(tmp_path / "g.xyz")
-    with pytest.raises(SpaceError, match="File name too long"):
-        graph.save(tmp_path / ("x" * 300 + ".el"))
+    for target in (tmp_path / ("x" * 300 + ".el"), tmp_path / ("x" * 300) / "g.el", tmp_path / ("x" * 300) / "g"):
+        with pytest.raises(SpaceError, match="File name too long"):
+            graph.save(target)
     assert not list(tmp_path.iterdir())
+    (tmp_path / "mine.txt").write_text("mine")
+    monkeypatch.chdir(tmp_path)
+    for target in (".", "", ".."):
+        with pytest.raises(StoreError, match="would be lost"):
+            graph.save(target)
 
 
 def test_a_file_that_may_not_be_read(edges, monkeypatch):
@@ -177,6 +183,22 @@ def test_writing_twice_at_once(tmp_path):
             writer.join()
         assert any(af.load(tmp_path / name).equals(graph) for graph in graphs)
     assert {file.name for file in tmp_path.iterdir()} == {"g.el", "g.csv.gz"}
+
+
+@pytest.mark.parametrize("name", ["g.el", "g.csv.gz", "g"])
+def test_interrupted_the_moment_the_neighbour_is_there(tmp_path, monkeypatch, name):
+    graph = af.load("path:3")
+    make_file, make_folder = Path.touch, Path.mkdir
+
+    def stop(made):
+        if made.name.startswith(f".{name}"):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "touch", lambda path, **given: stop(make_file(path, **given) or path))
+    monkeypatch.setattr(Path, "mkdir", lambda path, **given: stop(make_folder(path, **given) or path))
+    with pytest.raises(KeyboardInterrupt):
+        graph.save(tmp_path / name)
+    assert not list(tmp_path.iterdir())
 
 
 def test_replacing_cleans_up(tmp_path):

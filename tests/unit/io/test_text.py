@@ -4,6 +4,7 @@ import bz2
 import gzip
 import tempfile
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from io_samples import INT64, edges_of, graphs, values
 
 import arcflux as af
 from arcflux.errors import FormatError, IdError, SpaceError, UsageError
+from arcflux.io import scan
 
 DIRECTION = "directed: a line is one direction (directed=False reads both)"
 KEPT = "parallel edges are kept"
@@ -205,6 +207,16 @@ def test_foreign_files_keep_their_values(data):
     assert np.array_equal(np.sort([e[2] for e in found]), np.sort(weights), equal_nan=True)
 
 
+def test_what_lies_between_edges_is_no_value(load):
+    def full_of_noise(size, kind):
+        return np.full(size, 1e300 if kind is np.float64 else 999, kind)
+
+    with mock.patch.object(scan, "empty", full_of_noise):
+        for kind, weight in (("int8", 5), ("float32", 0.5)):
+            text = f"# arcflux directed columns=weight:{kind}\n" + f"# no edge\n1 2 {weight}\n" * 9
+            assert load(text).columns["weight"].tolist() == [weight] * 9
+
+
 def test_options_of_writing(tmp_path):
     graph = af.Graph.from_edges([1, 2], [2, 3], columns={"weight": [5, 7]})
     graph.save(tmp_path / "g.el", delimiter=";", header=True)
@@ -212,6 +224,8 @@ def test_options_of_writing(tmp_path):
     assert lines[1:] == ['"source";"target";"weight"', "1;2;5", "2;3;7"]
     assert lines[0] == "# arcflux directed ids=1..3 delimiter=semicolon header=yes columns=weight:int64"
     assert af.load(tmp_path / "g.el").equals(graph)
+    graph.save(tmp_path / "G.CSV")
+    assert (tmp_path / "G.CSV").read_text().splitlines()[1:] == ['"source","target","weight"', "1,2,5", "2,3,7"]
     with pytest.raises(UsageError, match="delimiter is 'ab'"):
         graph.save(tmp_path / "g.el", delimiter="ab")
     with pytest.raises(UsageError, match="delimitre= is no option"):
