@@ -114,8 +114,9 @@ def test_opening_reads_no_arrays(tmp_path):
 
 
 def test_many_open_at_once(folder):
+    expected = store_sample()
     with ThreadPoolExecutor(8) as pool:
-        assert all(pool.map(lambda _: af.load(folder).equals(store_sample()), range(64)))
+        assert all(pool.map(lambda _: af.load(folder).equals(expected), range(64)))
 
 
 def failing(function, times, error):
