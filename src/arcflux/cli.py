@@ -61,6 +61,7 @@ def _load_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--symmetrise", is_flag=True, help="Add every edge in the other direction too."),
         click.option("--deduplicate", type=click.Choice(["first", "sum", "min", "max"]), help="Merge parallel edges."),
         click.option("--drop-self-loops", is_flag=True, help="Drop edges that end where they start."),
+        click.option("--vertices", help="A file with all ids, one a line; keeps vertices without an edge."),
         click.option("--threads", type=int, help="Workers; default: every core."),
         click.option("--delimiter", help="What separates fields of a text file; default: found."),
         click.option("--header/--no-header", default=None, help="Whether a text file has a header; default: found."),

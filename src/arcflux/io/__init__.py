@@ -60,7 +60,8 @@ def load(
         scipy.sparse, NetworkX, igraph, pandas, polars, anything with ``__arrow_c_stream__``, an edge array of shape
         (edges, 2 or 3), or a pair of arrays.
     directed, symmetrise, deduplicate, drop_self_loops, sort, vertices, threads
-        As in :meth:`arcflux.Graph.from_edges`; `directed` is what the source says when it is None.
+        As in :meth:`arcflux.Graph.from_edges`; `directed` is what the source says when it is None, and `vertices` may
+        also be the path of a file with one id a line.
     **reading
         Options of the format, such as ``delimiter=";"`` or ``weights=False`` for text; docs/reference/formats.md.
 
@@ -117,6 +118,10 @@ def _load(
         from arcflux.io.objects import read_object
 
         loaded, name = read_object(source, **reading), type(source).__name__
+    if isinstance(vertices, (str, os.PathLike)):
+        from arcflux.io.rows import read_vertices
+
+        vertices = read_vertices(Path(vertices), threads)
     directed_source = loaded.directed if directed is None else directed
     symmetrise = changes["symmetrise"]
     options = Options(

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from arcflux.errors import FormatError
 from arcflux.io.loaded import Loaded
+from arcflux.io.rows import write_table
 
 if TYPE_CHECKING:
     from arcflux.graph import Graph
@@ -205,7 +206,7 @@ def write_delimited(graph: Graph, path: Path, delimiter: str, header: bool) -> N
     packing = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}.get(path.suffix.lower())
     with pa.output_stream(str(path), compression=packing) as out:
         out.write("".join(f"# {line}\n" for line in _comments(graph, delimiter, header)).encode())
-        csv.write_csv(table, out, options)
+        write_table(table, out, options, path.name)
 
 
 def _refuse_names(graph: Graph, path: Path, delimiter: str) -> None:

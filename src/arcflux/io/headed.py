@@ -22,6 +22,7 @@ from arcflux.graph.edges import Edges
 from arcflux.graph.ids import RangeIds
 from arcflux.io import scan
 from arcflux.io.loaded import replacing
+from arcflux.io.rows import write_table
 
 if TYPE_CHECKING:
     from arcflux.graph import Graph
@@ -167,4 +168,4 @@ def write_rows(path: Path, head: str, columns: Sequence[Any]) -> None:
     with replacing(path) as work, pa.output_stream(str(work), compression="detect") as out:
         out.write(head.encode())
         if len(table):
-            csv.write_csv(table, out, options)
+            write_table(table, out, options, path.name)

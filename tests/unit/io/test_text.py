@@ -208,7 +208,7 @@ def test_foreign_files_keep_their_values(data):
 
 
 def test_what_lies_between_edges_is_no_value(load):
-    def full_of_noise(size, kind):
+    def full_of_noise(size, kind, **how):
         return np.full(size, 1e300 if kind is np.float64 else 999, kind)
 
     with mock.patch.object(scan, "empty", full_of_noise):
