@@ -208,7 +208,7 @@ def test_nothing_half_written_remains(tmp_path, monkeypatch):
     graph = af.Graph.from_edges([1, 2], [2, 3])
     graph.save(tmp_path / "g.mtx")
     before = (tmp_path / "g.mtx").read_bytes()
-    monkeypatch.setattr("pyarrow.csv.write_csv", full)
+    monkeypatch.setattr("pyarrow.csv.CSVWriter", full)
     with pytest.raises(SpaceError):
         af.Graph.from_edges([1], [2]).save(tmp_path / "g.mtx")
     assert (tmp_path / "g.mtx").read_bytes() == before
