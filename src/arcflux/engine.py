@@ -65,7 +65,7 @@ def run(
     timeout
         Stop at the end of the superstep in which so many seconds are over.
     debug
-        Run in plain Python, where breakpoints and prints work, and check the promises.
+        Run in plain Python, where breakpoints and prints work, and NaN and overflow are errors.
 
     Examples
     --------

@@ -92,7 +92,7 @@ def lower(program: Program, columns: Mapping[str, np.dtype[Any]]) -> Lowered:
         )
     finder = _Sources(compute)
     edge = [ast.fix_missing_locations(finder.visit(node)) for node in _inlined(copy.deepcopy(compute.body))]
-    _refuse_vectors(program)
+    _refuse_what_is_to_come(program)
     return Lowered(
         program=program,
         fields={name: (kind.dtype, _length(program, kind.length)) for name, kind in program.fields.items()},
@@ -104,8 +104,8 @@ def lower(program: Program, columns: Mapping[str, np.dtype[Any]]) -> Lowered:
     )
 
 
-def _refuse_vectors(program: Program) -> None:
-    """Vector fields are checked like all others, but no back end runs them yet."""
+def _refuse_what_is_to_come(program: Program) -> None:
+    """What a program may say one day, and would be silently ignored today."""
     for name, kind in program.fields.items():
         if kind.length is not None:
             raise program.refusal(
@@ -113,6 +113,12 @@ def _refuse_vectors(program: Program) -> None:
                 f"{name} is {kind}: vector fields are not supported yet by this version",
                 f"use several scalar fields, such as {name}_0: af.{kind.name}",
             )
+    if "priority" in program.functions:
+        raise program.refusal(
+            program.functions["priority"].line,
+            "priority is not supported yet by this version: supersteps are not ordered",
+            "leave priority out; the result is the same, only later",
+        )
 
 
 def _length(program: Program, length: int | str | None) -> int | None:

@@ -2,7 +2,7 @@
 
 Slow, obvious and complete: the oracle that the other back ends are compared with, and the debugger's way in, since
 breakpoints and prints in a program work here. Values outside a field's range and NaN are reported with the vertex and
-the superstep, and promises are checked.
+the superstep.
 """
 
 from __future__ import annotations

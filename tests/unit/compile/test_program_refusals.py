@@ -173,3 +173,8 @@ def test_parameters_are_checked() -> None:
         af.algorithms.PageRank(dampin=0.9)
     with pytest.raises(af.errors.UsageError, match="is 'high'"):
         af.algorithms.PageRank(damping="high")
+
+
+def test_what_is_to_come_is_refused_rather_than_ignored(tmp_path: Path) -> None:
+    with pytest.raises(ProgramError, match="priority is not supported yet"):
+        made(tmp_path, init="def priority(v):\n    return v.x")
