@@ -150,6 +150,14 @@ def test_no_numbers(word, first):
     assert repr(word) in str(caught.value)
 
 
+def test_ids_widen_only_as_far_as_needed():
+    for word, kind in [(2**32 - 1, np.uint32), (2**32, np.int64), (2**63 - 1, np.int64), (-1, np.int64)]:
+        for ends in ((word, 7), (7, word)):
+            found = scanned(b"1 2\n" * 1000 + f"{ends[0]} {ends[1]}\n".encode(), threads=2, block=100)
+            assert found[0].dtype == found[1].dtype == kind
+            assert (int(found[0][-1]), int(found[1][-1])) == ends
+
+
 def test_weights_widen_only_as_far_as_needed():
     for word, kind in [
         ("-2147483648", np.int32),
@@ -187,6 +195,16 @@ def test_the_first_bad_line_of_a_big_file(threads):
     for block in (1 << 8, 1 << 12, 1 << 20):
         with pytest.raises(FormatError, match=r"given.txt:33343: 'x' is not an integer target id: '33332 x 1.5'"):
             scanned(text, threads, block, columns=3, first_line=11)
+
+
+def test_the_first_of_two_bad_blocks():
+    """The second block fails at once, while the first one is on its way to its last line."""
+    text = b"1 2\n" * 20_000 + b"first\n" + b"second\n" + b"1 2\n" * 20_000
+    for _ in range(20):
+        with pytest.raises(FormatError, match=r"given\.txt:20001: .*first"):
+            scanned(text, threads=2, block=80_006)
+        with mock.patch.object(scan, "_BLOCK", 80_006), pytest.raises(FormatError, match=r"given\.txt:20001: .*first"):
+            scan.numbers(np.frombuffer(text, np.uint8), path=PATH, threads=2)
 
 
 def test_a_block_goes_on_when_a_later_one_has_failed():
