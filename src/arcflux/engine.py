@@ -22,6 +22,7 @@ from arcflux.errors import UsageError
 from arcflux.graph import Graph
 from arcflux.program import Program, vertex
 from arcflux.result import Result, Superstep
+from arcflux.spmd.interrupt import held
 from arcflux.spmd.memory import empty, zeros
 from arcflux.spmd.pool import STOP
 from arcflux.spmd.pool import run as launch
@@ -201,24 +202,22 @@ class _Loop:
         """Run up to `limit` supersteps; what happened in each."""
         steps: list[Superstep] = []
         until = None if timeout is None else time.perf_counter() + timeout
-        stopped = False
-        with trace.task(self.lowered.program.name, unit="supersteps") as task:
-            while not (self.finished or stopped) and len(steps) < limit:
+        with trace.task(self.lowered.program.name, unit="supersteps") as task, held() as pressed:
+
+            def over() -> bool:
+                return pressed() or (until is not None and time.perf_counter() > until)
+
+            def glance(control: Array) -> None:
+                task.at(int(control[2]))
+                if over():
+                    control[STOP] = 1
+
+            while not self.finished and len(steps) < limit and not (steps and over()):
                 first, last = len(steps), min(limit, len(steps) + _AT_ONCE)
                 self.history[:] = 0
                 begun = time.perf_counter()
-
-                def glance(control: Array) -> None:
-                    task.at(int(control[2]))
-                    if until is not None and time.perf_counter() > until:
-                        control[STOP] = 1
-
-                try:
-                    launch(self.kernel, self.threads, *self.arguments(first, last), threads=self.threads, glance=glance)
-                except KeyboardInterrupt:
-                    stopped = True
+                launch(self.kernel, self.threads, *self.arguments(first, last), threads=self.threads, glance=glance)
                 steps += self._read(first, time.perf_counter() - begun)
-                stopped = stopped or (until is not None and time.perf_counter() > until)
         return steps
 
     def _read(self, first: int, seconds: float) -> list[Superstep]:

@@ -184,7 +184,8 @@ def test_after_a_fork_the_child_runs_too(tmp_path: Path) -> None:
     assert done.stdout.split() == ["0", "True"], done.stderr
 
 
-def test_ctrl_c_returns_the_last_whole_superstep(tmp_path: Path) -> None:
+@pytest.mark.parametrize("threads", [1, 2])
+def test_ctrl_c_returns_the_last_whole_superstep(tmp_path: Path, threads: int) -> None:
     done = python(
         """
         import os, signal, threading, warnings, arcflux as af
@@ -199,11 +200,12 @@ def test_ctrl_c_returns_the_last_whole_superstep(tmp_path: Path) -> None:
                 timers[0].start()
 
         with trace.listen(press):
-            result = af.algorithms.bfs(graph, 0)
+            result = af.algorithms.bfs(graph, 0, threads=int(os.environ['N']))
         reached = int((result["level"] >= 0).sum())
         print(result.converged, reached == result.supersteps + 1, 1 < reached < 2000000)
         """,
         tmp_path,
+        N=str(threads),
     )
     assert done.stdout.split() == ["False", "True", "True"], done.stderr
 

@@ -76,8 +76,8 @@ def read(
     """
     if ids not in (None, "integer", "text"):
         raise UsageError(f"ids is {ids!r}", expected="'integer' or 'text', or None to find out")
-    if not comments.isascii():
-        raise UsageError(f"comments is {comments!r}", expected="ASCII characters such as '#%'")
+    if not comments.isascii() or re.search("[0-9]", comments):
+        raise UsageError(f"comments is {comments!r}", expected="ASCII signs or letters such as '#%', no digits")
     data = scan.text(path)
     said, start, line = leading(data, comments.encode(), path)
     mark = said.delimiter if delimiter is None else _checked(delimiter)

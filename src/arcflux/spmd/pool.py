@@ -95,7 +95,7 @@ def run(
     if ready:
         ready(0, workers, control, *args)
     begun = task.done if task else 0
-    if workers == 1 and chunks <= 1:
+    if workers == 1 and chunks <= 1 and glance is None:
         kernel(0, 1, control, *args)
     else:
         pool = _take(workers)

@@ -2,6 +2,7 @@
 
 import re
 import struct
+from functools import partial
 from pathlib import Path
 from unittest import mock
 
@@ -133,6 +134,47 @@ def test_as_plain_python_reads_it(data, delimiter, prefix, columns, loose, threa
             assert found[2].tolist() == list(map(int, words))
 
 
+SHORT = st.integers(0, 99) | st.integers(0, 10**9)
+ODD = [
+    "",
+    " ",
+    "# c",
+    " 1_2",
+    "1_2 ",
+    "1_2 # c",
+    "1_2\r",
+    "-1_2",
+    "1_+2",
+    "123456789_1",
+    "1_123456789012",
+    "00_000000001",
+]
+BAD = ["1", "1_", "_1", "12", "1_x", "x_1", "1:2", "1_2_3", "1_2:", "1_2\0", "1__2", "1 2", "1,2", "1\t2"]
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.data(), st.sampled_from([" ", ",", "\t"]), st.integers(1, 3), st.sampled_from([1, 20, 100, 1 << 20]))
+def test_plain_lines_with_something_else_among_them(data, mark, threads, block):
+    """Plain lines are read ahead, two blocks in turn; the rest of a block from its first other line on."""
+    plain = st.tuples(SHORT, SHORT).map("{0[0]}_{0[1]}".format)
+    lines = data.draw(st.lists(plain, min_size=5, max_size=40))
+    for odd in data.draw(st.lists(st.sampled_from(ODD), max_size=3)) + data.draw(
+        st.lists(st.sampled_from(BAD), max_size=1)
+    ):
+        lines.insert(data.draw(st.integers(0, len(lines))), odd)
+    text = "\n".join(lines).replace("_", mark).encode() + data.draw(st.sampled_from([b"", b"\n"]))
+    delimiter = b"" if mark == " " else mark.encode()
+    expected = read_slowly(text, delimiter=delimiter)
+    if isinstance(expected, int):
+        with pytest.raises(FormatError, match=rf"^given.txt:{expected}: "):
+            scanned(text, threads, block, delimiter=delimiter)
+    else:
+        assert (
+            list(zip(*(ends.tolist() for ends in scanned(text, threads, block, delimiter=delimiter)), strict=True))
+            == expected
+        )
+
+
 @settings(deadline=None, max_examples=80)
 @given(st.lists(FLOATS, min_size=30, max_size=60))
 def test_floats_to_the_last_bit(words):
@@ -199,12 +241,12 @@ def test_the_first_bad_line_of_a_big_file(threads):
 
 def test_the_first_of_two_bad_blocks():
     """The second block fails at once, while the first one is on its way to its last line."""
-    text = b"1 2\n" * 20_000 + b"first\n" + b"second\n" + b"1 2\n" * 20_000
-    for _ in range(20):
-        with pytest.raises(FormatError, match=r"given\.txt:20001: .*first"):
-            scanned(text, threads=2, block=80_006)
-        with mock.patch.object(scan, "_BLOCK", 80_006), pytest.raises(FormatError, match=r"given\.txt:20001: .*first"):
-            scan.numbers(np.frombuffer(text, np.uint8), path=PATH, threads=2)
+    start = b"1 2 3\n" * 400_000 + b"first\n"
+    data = np.frombuffer(start + b"second\n" + b"1 2 3\n" * 100, np.uint8)
+    for _ in range(5):
+        for read in (partial(scan.edges, columns=3), scan.numbers):
+            with mock.patch.object(scan, "_BLOCK", len(start)), pytest.raises(FormatError, match=r":400001: .*first"):
+                read(data, path=PATH, threads=2)
 
 
 def test_a_block_goes_on_when_a_later_one_has_failed():

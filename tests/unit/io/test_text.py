@@ -87,7 +87,14 @@ def test_options_rule_over_what_looks_likely(load):
     assert edges_of(load("#1 2\n", comments="")) == [("#1", "2")]
     assert edges_of(load("u v\nv w\n")) == [("u", "v"), ("v", "w")]
     assert edges_of(load("u v\n1 2\n")) == [(1, 2)]
-    for wrong in ({"ids": "foo"}, {"delimiter": "--"}, {"delimiter": "é"}, {"delimiter": "1"}, {"comments": "é"}):
+    for wrong in (
+        {"ids": "foo"},
+        {"delimiter": "--"},
+        {"delimiter": "é"},
+        {"delimiter": "1"},
+        {"comments": "é"},
+        {"comments": "#1"},
+    ):
         with pytest.raises(UsageError):
             load("1 2\n", **wrong)
 
