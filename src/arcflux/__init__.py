@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 # The vocabulary of programs is imported at once: the decorator has the name of its module, and has to win.
-from arcflux.program import any, dot, f32, f64, flag, i8, i16, i32, i64, program, u8, u16, u32, u64, vertex
+from arcflux.program import any, dot, f32, f64, flag, i8, i16, i32, i64, program, ref, u8, u16, u32, u64, vertex
 
 __all__ = ["Graph", "Result", "__version__", "algorithms", "any", "dot", "errors", "f32", "f64", "flag", "generate",
-           "i8", "i16", "i32", "i64", "load", "program", "run", "save", "u8", "u16", "u32", "u64", "validate",
+           "i8", "i16", "i32", "i64", "load", "program", "ref", "run", "save", "u8", "u16", "u32", "u64", "validate",
            "vertex"]  # fmt: skip
 
 if TYPE_CHECKING:

@@ -118,7 +118,8 @@ def _run_cpu(program: Program, graph: Graph, direction: str, threads: int, limit
     converged = loop.finished
     if not converged:
         warnings.warn(f"{program.name} stopped after {len(history)} supersteps before it converged", stacklevel=3)
-    return Result(program.name, graph, state.fields, history, converged, time.perf_counter() - ready, ready - begun)
+    seconds = time.perf_counter() - ready
+    return Result(program.name, graph, state.fields, history, converged, seconds, ready - begun, program.references)
 
 
 def _parameters(program: Program, graph: Graph) -> list[Any]:

@@ -68,12 +68,13 @@ TYPES = {
     name: FieldType(name, np.dtype(kind))
     for name, kind in {
         "f32": np.float32, "f64": np.float64, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64,
-        "u8": np.uint8, "u16": np.uint16, "u32": np.uint32, "u64": np.uint64, "flag": np.bool_,
+        "u8": np.uint8, "u16": np.uint16, "u32": np.uint32, "u64": np.uint64, "flag": np.bool_, "ref": np.int64,
     }.items()
 }  # fmt: skip
 
 
 f32, f64, flag = TYPES["f32"], TYPES["f64"], TYPES["flag"]
+ref = TYPES["ref"]  # the number of another vertex, or -1: results show its id
 i8, i16, i32, i64 = (TYPES[name] for name in ("i8", "i16", "i32", "i64"))
 u8, u16, u32, u64 = (TYPES[name] for name in ("u8", "u16", "u32", "u64"))
 
@@ -131,6 +132,11 @@ class Program:
                 raise UsageError(f"{self.name} has no parameter {name!r}", expected=f"one of its parameters: {known}")
             changed[name] = Parameter(changed[name].kind, _parameter_value(self.name, name, changed[name].kind, value))
         return replace(self, parameters=MappingProxyType(changed))
+
+    @property
+    def references(self) -> frozenset[str]:
+        """The fields that hold the numbers of vertices."""
+        return frozenset(name for name, kind in self.fields.items() if kind.name == "ref")
 
     def refusal(self, line: int, what: str, remedy: str) -> ProgramError:
         """The error for something on a line of this program."""

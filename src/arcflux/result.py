@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ _SPARKS = "▁▂▃▄▅▆▇█"
 
 @dataclass(frozen=True)
 class Superstep:
-    """One superstep: its number, direction, how many vertices sent, the residual, its seconds, how many changed."""
+    """One superstep: which way and why, how many vertices sent along how many edges, what came of it, how long."""
 
     number: int
     direction: str
@@ -32,11 +32,16 @@ class Superstep:
     residual: float
     seconds: float
     changed: int | None = None
+    edges: int | None = None
+    reason: str = ""
 
 
 @dataclass(frozen=True)
 class Result:
     """The result of a run. ``result["rank"]`` are the values of a field, in the order of ``result.ids``.
+
+    A field that refers to vertices (`references`, such as a parent) is shown in the user's ids as well, with -1 (text
+    ids: None) where there is none; :meth:`numbers` gives it as vertex numbers.
 
     Examples
     --------
@@ -53,11 +58,39 @@ class Result:
     converged: bool
     seconds: float
     compile_seconds: float = 0.0
+    references: frozenset[str] = frozenset()
+    validator: Callable[[Result], Any] | None = field(default=None, repr=False)
 
     def __getitem__(self, field: str) -> Array:
+        values = self.numbers(field)
+        return _as_ids(self.graph, values) if field in self.references else values
+
+    def numbers(self, field: str) -> Array:
+        """The values of a field as the run left them: vertices as numbers from 0 on."""
         if field not in self.values:
             raise UsageError(f"the result has no field {field!r}", expected="one of: " + ", ".join(self.values))
         return self.values[field]
+
+    def checked_by(self, validator: Callable[[Result], Any]) -> Result:
+        """The same result, which :meth:`validate` checks with `validator`."""
+        return replace(self, validator=validator)
+
+    def validate(self) -> Any:
+        """Check the values by the rules of the algorithm that made them; a :class:`arcflux.validate.Report`.
+
+        Examples
+        --------
+        >>> import arcflux as af
+        >>> bool(af.algorithms.bfs(af.load("path:4"), 0).validate())
+        True
+        """
+        if self.validator is None:
+            raise UsageError(
+                f"there are no rules to check {self.name} by",
+                expected="the result of an algorithm with a validator, such as bfs or pagerank",
+                remedy="compare with a run of debug=True, which is plain Python",
+            )
+        return self.validator(self)
 
     @property
     def ids(self) -> Array:
@@ -86,7 +119,7 @@ class Result:
         """A pyarrow table: vertex, and a column for each field."""
         import pyarrow as pa
 
-        return pa.table({"vertex": pa.array(self.ids), **{name: _column(v) for name, v in self.values.items()}})
+        return pa.table({"vertex": pa.array(self.ids), **{name: _column(self[name]) for name in self.values}})
 
     def to_pandas(self) -> Any:
         """A pandas data frame: vertex, and a column for each field."""
@@ -167,6 +200,16 @@ def spark(values: list[int] | list[float], width: int = 60) -> str:
         values = [max(part) for part in np.array_split(np.array(values), width)]
     most = max(values, default=0) or 1
     return "".join(_SPARKS[min(7, int(8 * value / most - 1e-9))] for value in values)
+
+
+def _as_ids(graph: Graph, numbers: Array) -> Array:
+    """The ids of vertices by number; -1, or None among text, for a negative number."""
+    known = numbers >= 0
+    found = graph.ids.to_ids(numbers[known])
+    text = found.dtype == object
+    shown = np.full(numbers.size, None if text else -1, found.dtype)
+    shown[known] = found
+    return shown
 
 
 def _column(values: Array) -> Any:

@@ -22,6 +22,11 @@ def test_results_are_in_the_users_ids() -> None:
     graph = af.Graph.from_edges(["c", "b"], ["b", "a"])
     result = bfs(graph, "c")
     assert result.to_dict("level") == {"a": 2, "b": 1, "c": 0}
+    assert result.to_dict("parent") == {"a": "b", "b": "c", "c": "c"}
+    assert bfs(graph, "b").to_dict("parent") == {"a": "b", "b": "b", "c": None}
+    numbered = af.Graph.from_edges([70, 50], [50, 30])
+    assert bfs(numbered, 50).to_dict("parent") == {30: 50, 50: 50, 70: -1}
+    assert sorted(bfs(numbered, 50).numbers("parent").tolist()) == [-1, *[numbered.ids.to_numbers([50])[0]] * 2]
     with pytest.raises(IdError, match="'z' is not in the graph"):
         bfs(graph, "z")
 

@@ -38,7 +38,7 @@ def test_a_field_has_to_be_named_when_there_are_several(result: af.Result) -> No
 
 def test_saving(result: af.Result, tmp_path: Path) -> None:
     result.save(tmp_path / "levels.csv")
-    assert (tmp_path / "levels.csv").read_text().splitlines()[:2] == ['"vertex","level","parent"', '"a",1,3']
+    assert (tmp_path / "levels.csv").read_text().splitlines()[:2] == ['"vertex","level","parent"', '"a",1,"hub"']
     result.save(tmp_path / "levels.parquet")
     assert parquet.read_table(tmp_path / "levels.parquet")["level"].to_pylist() == [1, 1, 2, 0]
     pagerank(af.load("path:3")).save(tmp_path / "rank.npy")
@@ -54,3 +54,13 @@ def test_how_it_looks(result: af.Result) -> None:
     assert "<th>level</th>" in result._repr_html_()
     assert spark([0, 1, 2, 4]) == "▁▂▄█"
     assert len(spark(list(range(500)))) == 60
+
+
+def test_validate_by_the_rules_of_the_algorithm() -> None:
+    graph = af.load("kron:8")
+    result = af.algorithms.bfs(graph, 1)
+    assert result.validate()
+    result.values["level"][1] = 5
+    assert not result.validate()
+    with pytest.raises(UsageError, match="no rules to check BFS by"):
+        af.run(af.algorithms.BFS, graph, source=1).validate()

@@ -17,7 +17,7 @@ class BFS:
     source: af.vertex
     sparse = True
     level: af.i32
-    parent: af.i64
+    parent: af.ref
 
     def start(v, p):
         v.level = 0 if v.number == p.source else -1
@@ -38,8 +38,8 @@ class BFS:
 def bfs(graph: Graph, source: Any, **options: Any) -> af.Result:
     """The level and the parent of every vertex that `source` reaches along the edges' direction.
 
-    Unreached vertices have level and parent -1; the source is its own parent. `parent` holds vertex numbers. Of several
-    possible parents any may be taken. Weights, self-loops and parallel edges make no difference.
+    Unreached vertices have level and parent -1; the source is its own parent. Of several possible
+    parents any may be taken. Weights, self-loops and parallel edges make no difference.
 
     Examples
     --------
@@ -47,4 +47,6 @@ def bfs(graph: Graph, source: Any, **options: Any) -> af.Result:
     >>> af.algorithms.bfs(af.load("path:4"), 1)["level"].tolist()
     [1, 0, 1, 2]
     """
-    return af.run(BFS, graph, source=source, **options)
+    return af.run(BFS, graph, source=source, **options).checked_by(
+        lambda result: af.validate.bfs(graph, source, result["level"], result.numbers("parent"), numbers=True)
+    )
