@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from arcflux import config, trace
 from arcflux.compile import cache, cpu
-from arcflux.compile.frontier import BLOCK, buffered
+from arcflux.compile.frontier import BLOCK, buffered, explained, precomputed
 from arcflux.compile.lower import Lowered, lower
 from arcflux.errors import UsageError
 from arcflux.graph import Graph
@@ -140,6 +140,7 @@ def _started(lowered: Lowered, made: Any, graph: Graph, values: list[Any], threa
     fields = {name: zeros(n, dtype) for name, (dtype, _) in lowered.fields.items()}
     if lowered.sparse:
         extra = [zeros(n, lowered.fields[name][0]) for name in buffered(lowered)]
+        extra += [zeros(n, message.dtype) for message in precomputed(lowered)]
     else:
         extra = [zeros(2 * n, message.dtype) for message in lowered.messages]
     constants = [*fields.values(), n, graph.edges, graph.arcs, *values]
@@ -161,8 +162,9 @@ class _Loop:
         self.barrier = np.zeros(16, np.int64)
         self.slots = np.zeros((2 * threads, 8), np.int64)
         self.sums = np.zeros((2 * threads, 8))
-        self.history = np.zeros((_AT_ONCE, 5))
-        self.tolerance = -1.0
+        self.history = np.zeros((_AT_ONCE, 8))
+        self.tolerance = _tolerance(lowered)
+        self.asked = direction != "auto"
         self.last_size = int(state.active.sum())
         if lowered.sparse:
             self._sparse(state, direction)
@@ -225,14 +227,26 @@ class _Loop:
         """The history of a launch; the kernel's clock is scaled to the seconds that passed."""
         done = int(np.count_nonzero(self.history[:, 2]))
         rows = self.history[:done]
-        tick = seconds / rows[:, 2].sum() if done else 0.0
-        made = []
-        for k, (size, residual, ticks, way, _) in enumerate(rows.tolist()):
-            if self.lowered.sparse:
-                pull = way == 2
-                made.append(Superstep(first + k, "pull" if pull else "push", int(size), residual, ticks * tick))
-                self.finished = k == done - 1 and int(self.board[3 * BLOCK]) == 0
-            else:
-                made.append(Superstep(first + k, "pull", self.graph.vertices, residual, ticks * tick, int(size)))
-                self.finished = k == done - 1 and size == 0
-        return made
+        rows[:, 2] *= seconds / rows[:, 2].sum() if done else 0.0
+        steps = [self._superstep(first + k, *row) for k, row in enumerate(rows.tolist())]
+        if steps:
+            self.finished = steps[-1].changed == 0 or steps[-1].residual < self.tolerance
+        return steps
+
+    def _superstep(self, k: int, size: float, residual: float, seconds: float, way: float, *more: float) -> Superstep:
+        arcs = self.graph.arcs
+        if not self.lowered.sparse:
+            reason = "every vertex sends: pull needs no atomics"
+            return Superstep(k, "pull", self.graph.vertices, residual, seconds, int(size), arcs, reason)
+        edges, about, changed, _ = more
+        pull = way == 2
+        reason = "asked for" if self.asked else explained(self.lowered, pull, int(edges), arcs, about)
+        return Superstep(
+            k, "pull" if pull else "push", int(size), residual, seconds, int(changed), int(edges), reason
+        )
+
+
+def _tolerance(lowered: Lowered) -> float:
+    """Below which residual a run has converged: the program's parameter `tolerance`, if it has a residual at all."""
+    parameter = lowered.program.parameters.get("tolerance")
+    return float(parameter.value) if parameter is not None and "residual" in lowered.functions else -1.0

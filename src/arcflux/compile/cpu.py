@@ -8,7 +8,7 @@ between, so a graph with thousands of levels costs microseconds a level.
 
 from __future__ import annotations
 
-from arcflux.compile.frontier import buffered, frontier, restored
+from arcflux.compile.frontier import extra, frontier, restored
 from arcflux.compile.lower import Lowered
 from arcflux.compile.source import (
     arguments,
@@ -67,8 +67,8 @@ def _started(lowered: Lowered) -> str:
     lines.append(f"{', '.join(['active[v]', *first])} = {call(lowered, 'start')}")
     lines += kept(first)
     lines += restored(lowered) if lowered.sparse else _sent(lowered, "base")
-    extra = [f"a_{name}" for name in buffered(lowered)] if lowered.sparse else _messages(lowered)
-    given = ", ".join(["in_offsets", "out_offsets", "active", *extra, *shared(lowered)])
+    more = extra(lowered) if lowered.sparse else _messages(lowered)
+    given = ", ".join(["in_offsets", "out_offsets", "active", *more, *shared(lowered)])
     body = "\n".join(inside(lines, 3))
     return f"""@kernel
 def started(worker, workers, control, {given}):
@@ -171,6 +171,6 @@ _DENSE_END = """\
             history[step - first, 1] = total_sum
             history[step - first, 2] = np.float64(ticks() - begun)
             control[2] = step + 1
-        if total == 0 or total_sum <= tolerance or control[8 + (step & 1)]:
+        if total == 0 or total_sum < tolerance or control[8 + (step & 1)]:
             break
 """

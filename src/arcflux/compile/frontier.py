@@ -15,7 +15,7 @@ from __future__ import annotations
 import ast
 import textwrap
 
-from arcflux.compile.lower import Lowered
+from arcflux.compile.lower import Lowered, Message
 from arcflux.compile.source import (
     arguments,
     bound,
@@ -35,7 +35,7 @@ from arcflux.compile.source import (
     written,
 )
 
-__all__ = ["BLOCK", "buffered", "frontier", "restored"]
+__all__ = ["BLOCK", "buffered", "explained", "extra", "frontier", "precomputed", "restored"]
 
 # The board: a block of counters for each of three supersteps in turn, each counter on its own cache line. Behind the
 # blocks stand the size and the edges of the frontier, from one launch to the next.
@@ -60,6 +60,16 @@ def buffered(lowered: Lowered) -> list[str]:
     if delayed(lowered):
         names |= {name[2:] for name in written(lowered)}
     return sorted(names)
+
+
+def precomputed(lowered: Lowered) -> list[Message]:
+    """The messages that pull computes once for each vertex of the frontier; a field is read where it stands."""
+    return [message for message in lowered.messages if message.field is None]
+
+
+def extra(lowered: Lowered) -> list[str]:
+    """The names of the arrays that the kernel has besides the fields."""
+    return [*(f"a_{name}" for name in buffered(lowered)), *(f"s_{m.name}" for m in precomputed(lowered))]
 
 
 def restored(lowered: Lowered) -> list[str]:
@@ -89,7 +99,7 @@ _WORK = "queues, received, stamp, bits, flags, buffers"
 
 def _kernel(lowered: Lowered) -> str:
     columns = [f"{side}_{column}" for column in lowered.columns for side in ("ci", "co")]
-    given = ", ".join([*columns, *(f"a_{name}" for name in buffered(lowered)), *shared(lowered)])
+    given = ", ".join([*columns, *extra(lowered), *shared(lowered)])
     pull = "\n".join(inside(_pull_phase(lowered), 3))
     push = "\n".join(inside(_push_phase(lowered), 3))
     return f"""@kernel
@@ -101,6 +111,8 @@ def frontier(worker, workers, control, barrier, board, slots, sums, history, fir
     buffer = buffers[worker]
     size, edges = board[{3 * BLOCK}], board[{3 * BLOCK + 1}]
     unexplored = g_arcs
+    push_rate, pull_rate = {_PRIOR}, 1.0
+    pushed, pulled = False, False
     pull = False
     for step in range(first, last):
         begun = ticks()
@@ -111,8 +123,10 @@ def frontier(worker, workers, control, barrier, board, slots, sums, history, fir
         held = 0
         edges_out = 0
         residual_sum = 0.0
+        sent, before = edges, size
+        about = {_ABOUT_CHOICE[_beamer(lowered)]}
         if direction == 0:
-            {_choice(lowered)}
+            {_CHOICE[_beamer(lowered)]}
         else:
             pull = direction == 2
         if pull:
@@ -122,13 +136,32 @@ def frontier(worker, workers, control, barrier, board, slots, sums, history, fir
 {_END}"""
 
 
-def _choice(lowered: Lowered) -> str:
-    """The rule for a superstep's direction."""
-    if "wants" in lowered.functions:
-        # Beamer's: pull when the frontier's edges are many of those still unexplored; push again when it is small.
-        return "pull = size > g_vertices // 18 if pull else edges > unexplored // 15"
-    # Pull looks at every arc, but an arc costs it about a third of what an atomic costs push.
-    return "pull = 3 * edges > g_arcs"
+# The rule for a superstep's direction, without and with `wants`, and the number that explains the choice.
+# Without: push costs the frontier's edges, pull all arcs, each at the rate measured so far in this run; before there is
+# a measurement, an arc costs pull (a bit in the cache) a third of what an atomic costs push.
+# With: Beamer's, because pull stops early. Pull when the frontier's edges are many of those still unexplored; push
+# again when it is small.
+_PRIOR = 3.0
+_CHOICE = {
+    False: "pull = push_rate * edges > pull_rate * g_arcs",
+    True: "pull = size > g_vertices // 18 if pull else edges > unexplored // 15",
+}
+_ABOUT_CHOICE = {False: "push_rate / pull_rate", True: "np.float64(unexplored)"}
+# Fewer edges than this tell more about the barrier than about an edge.
+_MEASURED = 20_000
+
+
+def _beamer(lowered: Lowered) -> bool:
+    return "wants" in lowered.functions
+
+
+def explained(lowered: Lowered, pull: bool, edges: int, arcs: int, about: float) -> str:
+    """Why a superstep went the way it did, from the number that the kernel kept about its choice."""
+    if not _beamer(lowered):
+        return f"{edges:,} edges to push or {arcs:,} to pull, an edge being {about:.1f}x as dear to push"
+    if pull:
+        return f"the frontier is large: {edges:,} edges, {max(0, int(about)):,} unexplored"
+    return f"the frontier is small: {edges:,} edges, {max(0, int(about)):,} unexplored"
 
 
 # The end of a superstep: the next frontier is complete, and every worker adds up what all wrote before the barrier, so
@@ -137,6 +170,7 @@ _END = f"""\
         held = flush(board, block + {_NEXT}, buffer, held, queues, there)
         half = (step & 1) * workers
         slots[half + worker, 0] = edges_out
+        slots[half + worker, 1] = np.int64(ticks() - begun)
         sums[half + worker, 0] = residual_sum
         if worker == 0:
             for k in range({BLOCK}):
@@ -144,21 +178,34 @@ _END = f"""\
             control[8 + (step & 1)] = control[1]
         wait(barrier, workers)
         unexplored -= edges
-        before = size
         size, edges = board[block + {_NEXT}], 0
         total_sum = 0.0
+        slowest = 0
         for w in range(workers):
             edges += slots[half + w, 0]
+            slowest = max(slowest, slots[half + w, 1])
             total_sum += sums[half + w, 0]
+        if pull:
+            pull_rate = slowest / max(1, g_arcs)
+            pulled = True
+            if not pushed:
+                push_rate = {_PRIOR} * pull_rate
+        elif sent > {_MEASURED}:
+            push_rate = slowest / sent
+            pushed = True
+            if not pulled:
+                pull_rate = push_rate / {_PRIOR}
         if worker == 0:
             history[step - first, 0] = before
             history[step - first, 1] = total_sum
             history[step - first, 2] = np.float64(ticks() - begun)
             history[step - first, 3] = 2 if pull else 1
-            history[step - first, 4] = edges
+            history[step - first, 4] = sent
+            history[step - first, 5] = about
+            history[step - first, 6] = size
             control[2] = step + 1
             board[{3 * BLOCK}], board[{3 * BLOCK + 1}] = size, edges
-        if size == 0 or total_sum <= tolerance or control[8 + (step & 1)]:
+        if size == 0 or total_sum < tolerance or control[8 + (step & 1)]:
             break
 """
 
@@ -168,22 +215,24 @@ _END = f"""\
 
 def _push_phase(lowered: Lowered) -> list[str]:
     """The frontier sends along its out-edges; then whoever received is updated."""
-    sender = ["u = np.uint64(queues[base + k])", *_made(lowered)]
+    sender = ["u = np.uint64(queues[base + k])", *_made(lowered.messages), *_numbered(lowered)]
     sender += ["for i in range(out_offsets[u], out_offsets[u + one]):", *inside(_push_to(lowered))]
     sending = claimed(f"board, block + {_CLAIM}", 64, "k", "np.uint64(size)", sender)
     return sending + _apply_phase(_finish(lowered) + _next())
 
 
-def _made(lowered: Lowered) -> list[str]:
-    """Statements that compute the messages of u."""
+def _made(messages: list[Message]) -> list[str]:
+    """Statements that compute messages of u."""
     lines = []
-    for message in lowered.messages:
+    for message in messages:
         names = message_reads(message)
         lines += bound([n for n in names if n[0] == "u"], "u")
         lines.append(f"{message.name} = source_{message.name}({', '.join(names)})")
-    if "u_number" in edge_reads(lowered):
-        lines.append("u_number = np.int64(u)")
     return lines
+
+
+def _numbered(lowered: Lowered) -> list[str]:
+    return ["u_number = np.int64(u)"] if "u_number" in edge_reads(lowered) else []
 
 
 def _push_to(lowered: Lowered) -> list[str]:
@@ -238,6 +287,8 @@ class _Shared(ast.NodeTransformer):
 def _pull_phase(lowered: Lowered) -> list[str]:
     """The frontier becomes a bitmap; then every vertex that wants messages looks for them along its in-edges."""
     sender = ["u = np.uint64(queues[base + k])", "into_or(bits, u >> six, one << (u & mask))"]
+    for message in precomputed(lowered):
+        sender += [*_made([message]), f"s_{message.name}[u] = {message.name}"]
     lines = claimed(f"board, block + {_CLAIM_BITS}", 4096, "k", "words", ["bits[k] = 0"])
     lines.append("wait(barrier, workers)")
     lines += claimed(f"board, block + {_CLAIM_SET}", 4096, "k", "np.uint64(size)", sender)
@@ -263,7 +314,9 @@ def _pull_from(lowered: Lowered) -> list[str]:
         "if not (bits[u >> six] >> (u & mask)) & one:",
         "    continue",
         "got = True",
-        *_made(lowered),
+        *(f"{message.name} = s_{message.name}[u]" for message in precomputed(lowered)),
+        *_made([message for message in lowered.messages if message.field is not None]),
+        *_numbered(lowered),
     ]
     lines += [f"e_{column} = ci_{column}[i]" for column in lowered.columns]
     return [*lines, edge_call(lowered), *(["break"] if lowered.only_any else [])]
