@@ -18,9 +18,11 @@ from arcflux import config, trace
 from arcflux.compile import cache, cpu
 from arcflux.compile.frontier import BLOCK, buffered, explained, precomputed
 from arcflux.compile.lower import Lowered, lower
+from arcflux.compile.python import run_python
 from arcflux.errors import UsageError
 from arcflux.graph import Graph
 from arcflux.program import Program, vertex
+from arcflux.progress import watching
 from arcflux.result import Result, Superstep
 from arcflux.spmd.interrupt import held
 from arcflux.spmd.memory import empty, zeros
@@ -46,7 +48,9 @@ def run(
     threads: int | None = None,
     max_supersteps: int | None = None,
     timeout: float | None = None,
+    deterministic: bool = False,
     debug: bool = False,
+    progress: bool | None = None,
     **parameters: Any,
 ) -> Result:
     """Run a vertex program until no vertex changes.
@@ -65,8 +69,14 @@ def run(
         Stop after so many; the result is then marked as not converged, with a warning.
     timeout
         Stop at the end of the superstep in which so many seconds are over.
+    deterministic
+        Give the same bits on any number of threads and in any direction, and the smallest of several `af.any`. Programs
+        that add floats or use `af.any` are then pulled only, which costs most where frontiers are small (a
+        breadth-first search several times its time, PageRank nothing).
     debug
         Run in plain Python, where breakpoints and prints work, and NaN and overflow are errors.
+    progress
+        Whether to show progress on stderr; without it, when a run is long and stderr is a terminal.
 
     Examples
     --------
@@ -79,11 +89,11 @@ def run(
         raise UsageError(f"direction is {direction!r}", expected=" or ".join(map(repr, _DIRECTIONS)))
     chosen = program(**parameters) if parameters else program
     limit = _MOST_SUPERSTEPS if max_supersteps is None else max_supersteps
-    if debug:
-        from arcflux.compile.python import run_python
-
-        return run_python(chosen, graph, limit)
-    return _run_cpu(chosen, graph, direction, config.threads(threads), limit, timeout)
+    lowered = lower(chosen, {name: column.dtype for name, column in graph.columns.items()}, deterministic)
+    with watching(progress):
+        if debug:
+            return run_python(lowered, graph, limit)
+        return _run_cpu(lowered, graph, direction, config.threads(threads), limit, timeout)
 
 
 @dataclass
@@ -99,9 +109,9 @@ class _State:
     constants: list[Any]
 
 
-def _run_cpu(program: Program, graph: Graph, direction: str, threads: int, limit: int, timeout: float | None) -> Result:
+def _run_cpu(lowered: Lowered, graph: Graph, direction: str, threads: int, limit: int, timeout: float | None) -> Result:
     begun = time.perf_counter()
-    lowered = lower(program, {name: column.dtype for name, column in graph.columns.items()})
+    program = lowered.program
     if direction == "push" and not lowered.sparse:
         raise UsageError(
             f"{program.name} cannot push: every vertex sends in every superstep",
@@ -164,7 +174,7 @@ class _Loop:
         self.sums = np.zeros((2 * threads, 8))
         self.history = np.zeros((_AT_ONCE, 8))
         self.tolerance = _tolerance(lowered)
-        self.asked = direction != "auto"
+        self.asked = "deterministic" if lowered.pull_only else "asked for" if direction != "auto" else ""
         self.last_size = int(state.active.sum())
         if lowered.sparse:
             self._sparse(state, direction)
@@ -191,7 +201,7 @@ class _Loop:
         work = [queues, empty(n, kind), zeros(n, np.int32), zeros((n + 63) // 64, np.uint64), zeros(n, np.bool_)]
         buffers = np.empty((self.threads, _BUFFER), kind)
         self.rest = [*graph.into, *graph.out, *work, buffers, *columns, *state.extra, *state.constants]
-        self.choice = [_DIRECTIONS.index(direction), self.tolerance]
+        self.choice = [_DIRECTIONS.index("pull" if self.lowered.pull_only else direction), self.tolerance]
 
     def arguments(self, first: int, last: int) -> list[Any]:
         shared = [self.barrier, self.board, self.slots, self.sums, self.history]
@@ -240,10 +250,8 @@ class _Loop:
             return Superstep(k, "pull", self.graph.vertices, residual, seconds, int(size), arcs, reason)
         edges, about, changed, _ = more
         pull = way == 2
-        reason = "asked for" if self.asked else explained(self.lowered, pull, int(edges), arcs, about)
-        return Superstep(
-            k, "pull" if pull else "push", int(size), residual, seconds, int(changed), int(edges), reason
-        )
+        reason = self.asked or explained(self.lowered, pull, int(edges), arcs, about)
+        return Superstep(k, "pull" if pull else "push", int(size), residual, seconds, int(changed), int(edges), reason)
 
 
 def _tolerance(lowered: Lowered) -> float:

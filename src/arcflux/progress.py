@@ -90,16 +90,16 @@ def _Amount() -> Any:
 
 
 @contextmanager
-def watching() -> Iterator[None]:
-    """Show what goes on while the block runs, if nobody else does."""
-    if (
-        trace.has_listeners()
-        or os.environ.get("ARCFLUX_QUIET")
-        or threading.current_thread() is not threading.main_thread()
-    ):
+def watching(show: bool | None = None) -> Iterator[None]:
+    """Show what goes on while the block runs, if nobody else does.
+
+    `show` True draws bars even where stderr is no terminal, False shows nothing, None decides.
+    """
+    silent = os.environ.get("ARCFLUX_QUIET") or threading.current_thread() is not threading.main_thread()
+    if trace.has_listeners() or show is False or (show is None and silent):
         yield
         return
-    terminal = Terminal()
+    terminal = Terminal(bars=show)
     try:
         with trace.listen(terminal):
             yield

@@ -51,7 +51,8 @@ def frontier(lowered: Lowered) -> str:
 def delayed(lowered: Lowered) -> bool:
     """Whether pull has to keep new values aside until all have read the old ones."""
     sent = {n.id[2:] for m in lowered.messages for n in ast.walk(m.source) if isinstance(n, ast.Name)}
-    return bool(sent & {name[2:] for name in written(lowered)}) and "monotone" not in lowered.program.promises
+    fresh = "monotone" in lowered.program.promises and not lowered.deterministic
+    return bool(sent & {name[2:] for name in written(lowered)}) and not fresh
 
 
 def buffered(lowered: Lowered) -> list[str]:

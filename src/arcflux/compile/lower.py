@@ -24,6 +24,8 @@ from arcflux.program import Program
 __all__ = ["Lowered", "Message", "lower"]
 
 _IDEMPOTENT = ("min", "max", "or", "and", "any")
+# Reductions that give the same bits in any order, of floats too.
+_EXACT = ("min", "max")
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,7 @@ class Lowered:
     reductions: dict[str, Reduction]
     functions: dict[str, Checked]
     columns: list[str]
+    deterministic: bool = False
 
     @property
     def sparse(self) -> bool:
@@ -74,7 +77,14 @@ class Lowered:
     @property
     def only_any(self) -> bool:
         """Whether one message is as good as all of them, so that pull may stop at the first."""
-        return all(r.operation == "any" for r in self.reductions.values())
+        return not self.deterministic and all(r.operation == "any" for r in self.reductions.values())
+
+    @property
+    def pull_only(self) -> bool:
+        """Whether a deterministic run has to take messages in the order of the edges, as only pull does."""
+        exact = all(r.operation in _EXACT or self.fields[name][0].kind != "f" for name, r in self.reductions.items())
+        smallest = any(r.operation == "any" for r in self.reductions.values())
+        return self.deterministic and (smallest or not exact or "residual" in self.functions)
 
     def reads(self, function: str) -> set[str]:
         """The plain names that a function reads."""
@@ -82,7 +92,7 @@ class Lowered:
         return found.reads if found else set()
 
 
-def lower(program: Program, columns: Mapping[str, np.dtype[Any]]) -> Lowered:
+def lower(program: Program, columns: Mapping[str, np.dtype[Any]], deterministic: bool = False) -> Lowered:
     """Check a program and split it; `columns` are the edge columns of the graph it will run on."""
     functions = check(program, dict(columns))
     compute = functions["compute"]
@@ -101,6 +111,7 @@ def lower(program: Program, columns: Mapping[str, np.dtype[Any]]) -> Lowered:
         reductions=compute.reductions,
         functions=functions,
         columns=sorted(name[2:] for name in compute.reads if name.startswith("e_")),
+        deterministic=deterministic,
     )
 
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from arcflux.compile.lower import Lowered, lower
+from arcflux.compile.lower import Lowered
 from arcflux.errors import ProgramError
 from arcflux.graph import Graph
-from arcflux.program import Function, Program, vertex
+from arcflux.program import Function, vertex
 from arcflux.result import Result, Superstep
 
 __all__ = ["run_python"]
@@ -45,10 +45,10 @@ class _Named:
         self.__dict__.update(values)
 
 
-def run_python(program: Program, graph: Graph, limit: int) -> Result:
+def run_python(lowered: Lowered, graph: Graph, limit: int) -> Result:
     """Run a program as it is written."""
     begun = time.perf_counter()
-    lowered = lower(program, {name: column.dtype for name, column in graph.columns.items()})
+    program = lowered.program
     run = _Run(lowered, graph)
     history = run.supersteps(limit)
     converged = not run.active
