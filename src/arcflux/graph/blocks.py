@@ -4,7 +4,7 @@ A pull in the order of targets reads its sources' values from all over memory; w
 arc waits for one. Within a block, sources and targets are both near: values come from the second-level cache, and an
 arc takes four bytes, two for each end, as many as before. Blocks of the same targets stand together, sources rising,
 and within a block arcs keep their order, so every target meets its arcs in the same order as in the adjacency and sums
-come out the same to the last bit. (Zhang et al., "Making caches work for graph analytics", 2017, segment sources alone.)
+come out the same to the last bit. (Zhang et al., "Making caches work for graph analytics", 2017, segment sources.)
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def scattered(graph: Graph) -> bool:
 
 
 def blocks(graph: Graph, *, build: bool = True, threads: int | None = None) -> Blocks | None:
-    """The blocks of a graph: built once and kept as long as the graph; None when there are none and `build` is False."""
+    """The blocks of a graph: built once and kept as long as it is; None when there are none and `build` is False."""
     with _lock:
         found = _known.get(graph)
         if found is None and build:
@@ -101,7 +101,7 @@ def _deal_rows(
     worker: Any, workers: Any, control: Any, offsets: Any, neighbours: Any, starts: Any, filling: Any, heads: Any,
     across: Any, values: Any, dealt: Any,
 ) -> None:  # fmt: skip
-    """Deal the arcs into each 65,536 targets by their sources' blocks: count, find where blocks begin, deal in order."""
+    """Deal the arcs into each 65,536 targets by their sources' blocks: count, say where blocks begin, deal in order."""
     one, bits, low = np.uint64(1), np.uint64(16), np.uint64(0xFFFF)
     n, wide = np.uint64(offsets.size) - one, np.uint64(across)
     head = heads[worker]
