@@ -100,27 +100,21 @@ def run(
 class _State:
     """The arrays of one run: fields, the first frontier, what else the kernel keeps per vertex, and its constants.
 
-    `extra` are the messages of a dense program (2n each: now and next), or the accumulators of a sparse one.
+    `extra` are the messages of a dense program that pulls (2n each: now and next), or the accumulators of a sparse one.
     """
 
     fields: dict[str, Array]
     active: Array
-    extra: list[Array]
+    extra: list[Any]
     constants: list[Any]
 
 
 def _run_cpu(lowered: Lowered, graph: Graph, direction: str, threads: int, limit: int, timeout: float | None) -> Result:
     begun = time.perf_counter()
     program = lowered.program
-    if direction == "push" and not lowered.sparse:
-        raise UsageError(
-            f"{program.name} cannot push: every vertex sends in every superstep",
-            expected="direction='auto' or 'pull'",
-            remedy="promise sparse = True if only changed vertices need to send",
-        )
     made = cache.module(cpu.source(lowered))
     values = _parameters(program, graph)
-    state = _started(lowered, made, graph, values, threads)
+    state = _started(lowered, made, graph, values, threads, push=direction == "push")
     loop = _Loop(lowered, made, graph, state, direction, threads)
     loop.compile()
     ready = time.perf_counter()
@@ -145,19 +139,25 @@ def _parameters(program: Program, graph: Graph) -> list[Any]:
     return values
 
 
-def _started(lowered: Lowered, made: Any, graph: Graph, values: list[Any], threads: int) -> _State:
+def _started(lowered: Lowered, made: Any, graph: Graph, values: list[Any], threads: int, *, push: bool) -> _State:
     n = graph.vertices
-    fields = {name: zeros(n, dtype) for name, (dtype, _) in lowered.fields.items()}
+    fields = {name: _values(n, *kind) for name, kind in lowered.fields.items()}
+    extra: list[Any]
     if lowered.sparse:
-        extra = [zeros(n, lowered.fields[name][0]) for name in buffered(lowered)]
-        extra += [zeros(n, message.dtype) for message in precomputed(lowered)]
+        extra = [_values(n, *lowered.fields[name]) for name in buffered(lowered)]
+        extra += [_values(n, message.dtype, message.length) for message in precomputed(lowered)]
     else:
-        extra = [zeros(2 * n, message.dtype) for message in lowered.messages]
+        extra = [None if push else _values(2 * n, message.dtype, message.length) for message in lowered.messages]
     constants = [*fields.values(), n, graph.edges, graph.arcs, *values]
     active = np.zeros(n, np.bool_)
     chunks = -(-n // cpu.CHUNK)
     launch(made.started, chunks, graph.into.offsets, graph.out.offsets, active, *extra, *constants, threads=threads)
     return _State(fields, active, extra, constants)
+
+
+def _values(size: int, dtype: Any, length: int | None) -> Array:
+    """Zeros for so many vertices: numbers, or rows for vectors."""
+    return zeros(size, dtype) if length is None else zeros(size * length, dtype).reshape(size, length)
 
 
 class _Loop:
@@ -179,14 +179,19 @@ class _Loop:
         if lowered.sparse:
             self._sparse(state, direction)
         else:
-            self._dense(state)
+            self._dense(state, made, push=direction == "push")
 
-    def _dense(self, state: _State) -> None:
-        graph = self.graph
-        self.board = np.zeros(24, np.int64)
-        columns = [graph.in_columns[name] for name in self.lowered.columns]
-        self.rest = [*graph.into, graph.out.offsets, *columns, *state.extra, *state.constants]
+    def _dense(self, state: _State, made: Any, *, push: bool) -> None:
+        graph, lowered = self.graph, self.lowered
+        self.board = np.zeros(72, np.int64)
         self.choice: list[Any] = [self.tolerance]
+        columns = [(graph.columns if push else graph.in_columns)[name] for name in lowered.columns]
+        if push:
+            self.kernel = made.dense_push
+            accumulators = [_values(graph.vertices, *lowered.fields[name]) for name in sorted(lowered.reductions)]
+            self.rest = [graph.into.offsets, *graph.out, *columns, *accumulators, *state.constants]
+        else:
+            self.rest = [*graph.into, graph.out.offsets, *columns, *state.extra, *state.constants]
 
     def _sparse(self, state: _State, direction: str) -> None:
         graph, n = self.graph, self.graph.vertices
@@ -244,14 +249,13 @@ class _Loop:
         return steps
 
     def _superstep(self, k: int, size: float, residual: float, seconds: float, way: float, *more: float) -> Superstep:
-        arcs = self.graph.arcs
+        arcs, name = self.graph.arcs, "pull" if way == 2 else "push"
         if not self.lowered.sparse:
-            reason = "every vertex sends: pull needs no atomics"
-            return Superstep(k, "pull", self.graph.vertices, residual, seconds, int(size), arcs, reason)
+            reason = self.asked or "every vertex sends: pull needs no atomics"
+            return Superstep(k, name, self.graph.vertices, residual, seconds, int(size), arcs, reason)
         edges, about, changed, _ = more
-        pull = way == 2
-        reason = self.asked or explained(self.lowered, pull, int(edges), arcs, about)
-        return Superstep(k, "pull" if pull else "push", int(size), residual, seconds, int(changed), int(edges), reason)
+        reason = self.asked or explained(self.lowered, way == 2, int(edges), arcs, about)
+        return Superstep(k, name, int(size), residual, seconds, int(changed), int(edges), reason)
 
 
 def _tolerance(lowered: Lowered) -> float:

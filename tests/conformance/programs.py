@@ -152,4 +152,141 @@ class Differences:
         return step + 1 < p.rounds
 
 
-ALL = [Reach, Widest, Counts, DeltaRank, Bits, Differences]
+@af.program
+class Vectors:
+    """Whole vectors and elements: sums, locals, dot products, a parameter as length, scalars that meet vectors."""
+
+    k: int = 5
+    rate: float = 0.125
+    rounds: int = 3
+    x: af.f32["k"]
+    grad: af.f32["k"]
+    square: af.f64
+    part: af.f64[3]
+
+    def start(v, p):
+        for k in range(p.k):
+            v.x[k] = (v.number + k) % 7 * 0.25
+        v.part = 0.5
+        v.part[v.number % 3] = 2.0
+        return True
+
+    def init(v):
+        v.grad = 0.0
+        v.part = 0.0
+        v.square = 0.0
+
+    def compute(v, u, edge, old, p):
+        apart = u.x - old.x
+        error = edge.weight * p.rate - af.dot(u.x, old.x) * 0.01
+        v.grad += error * u.x
+        if edge.weight > 3:
+            v.grad += apart / (1 + abs(apart))
+        v.square += af.dot(apart, apart)
+        for k in range(3):
+            v.part[k] += u.part[(k + u.number) % 3] * 0.25 + k
+
+    def update(v, old, p, step):
+        step_size = p.rate * v.grad
+        v.grad = -v.grad
+        v.x = (old.x + step_size) / (1 + v.in_degree) if v.in_degree > 2 else old.x
+        v.x[0] = v.x[p.k - 1] - v.part[2] * 0.001
+        v.part = min(max(v.part, old.part[0]), 9.5)
+        return step + 1 < p.rounds
+
+    def residual(v):
+        return v.square
+
+
+@af.program
+class Extremes:
+    """Minima, maxima and bits of vectors; sparse without being told."""
+
+    low: af.i32[4]
+    high: af.f64[3]
+    seen: af.u8[2]
+    on: af.flag[3]
+
+    def start(v):
+        for k in range(4):
+            v.low[k] = (v.number * 5 + k) % 11
+        v.high[v.number % 3] = v.number * 0.5
+        v.seen[v.number % 2] = 1 << (v.number % 8)
+        v.on[v.number % 3] = v.number % 4 == 0
+        return True
+
+    def compute(v, u):
+        v.low = min(v.low, u.low)
+        v.high = max(v.high, u.high - 0.25)
+        v.seen |= u.seen
+        v.on |= u.on
+
+    def update(v, old):
+        changed = False
+        for k in range(2):
+            changed = changed or v.seen[k] != old.seen[k] or v.on[k] != old.on[k]
+        for k in range(3):
+            changed = changed or v.high[k] > old.high[k]
+        return changed or v.on[2] != old.on[2] or af.dot(v.low, v.low) != af.dot(old.low, old.low)
+
+
+@af.program
+class Sketch:
+    """A sparse program by promise whose update writes a vector, and a histogram whose index is sent."""
+
+    sparse = True
+    source: af.vertex
+    level: af.i32
+    kinds: af.i64[4]
+    sums: af.f32[2]
+
+    def start(v, p):
+        v.level = 0 if v.number == p.source else -1
+        return v.number == p.source
+
+    def init(v):
+        v.kinds = 0
+
+    def wants(v):
+        return v.level < 0
+
+    def compute(v, u):
+        v.kinds[u.number % 4] += 1
+
+    def update(v, step):
+        v.level = step + 1
+        v.sums = v.kinds[0] * 0.5 + v.sums
+        v.sums[1] += v.kinds[3]
+        return True
+
+
+@af.program
+class Wanting:
+    """Every vertex sends, some no longer receive; init writes a field that nothing reduces."""
+
+    rounds: int = 4
+    x: af.f64
+    seen: af.i64
+    mark: af.i64[2]
+
+    def start(v):
+        v.x = v.number % 5
+        return True
+
+    def init(v, step):
+        v.x = 0.0
+        v.mark = v.mark + step
+
+    def wants(v):
+        return v.x < 6.0
+
+    def compute(v, u):
+        v.x += u.x * 0.5
+
+    def update(v, old, step, p):
+        v.seen += v.mark[1]
+        v.x = v.x + old.x
+        return step + 1 < p.rounds
+
+
+ALL = [Reach, Widest, Counts, DeltaRank, Bits, Differences, Vectors, Extremes, Sketch, Wanting]

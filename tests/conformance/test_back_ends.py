@@ -30,11 +30,6 @@ def options(program: object, **more: object) -> dict[str, object]:
     return {**({"source": 0} if "source" in program.parameters else {}), **more}
 
 
-def directions(program: object) -> list[str]:
-    sparse = program in (*programs.ALL[:2], programs.DeltaRank, *PROGRAMS[6:8], algorithms.Components)
-    return ["auto", "push", "pull"] if sparse else ["auto", "pull"]
-
-
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
 @settings(max_examples=25, deadline=None)
 @given(data=st.data())
@@ -43,7 +38,7 @@ def test_compiled_equals_plain_python(program: object, data: st.DataObject) -> N
     if program is algorithms.Components and graph.directed:
         return
     plain = af.run(program, graph, debug=True, **options(program))
-    way = data.draw(st.sampled_from(directions(program)))
+    way = data.draw(st.sampled_from(["auto", "push", "pull"]))
     fast = af.run(program, graph, direction=way, threads=data.draw(st.sampled_from([1, 2, 3])), **options(program))
     if program is not programs.DeltaRank:  # the order of a sum can move a change across its tolerance
         assert fast.supersteps == plain.supersteps
@@ -51,7 +46,9 @@ def test_compiled_equals_plain_python(program: object, data: st.DataObject) -> N
     assert plain.converged
     for name, values in plain.values.items():
         if values.dtype.kind == "f":
-            np.testing.assert_allclose(fast[name], values, rtol=1e-9, atol=1e-15)
+            narrow = any(v.dtype == np.float32 for v in plain.values.values())
+            close = {"rtol": 1e-4, "atol": 1e-6} if narrow else {"rtol": 1e-9, "atol": 1e-15}
+            np.testing.assert_allclose(fast[name], values, **close)
         elif (program.name, name) != ("BFS", "parent"):
             np.testing.assert_array_equal(fast[name], values)
 

@@ -61,8 +61,6 @@ def test_wrong_choices_are_named() -> None:
     graph = af.load("path:3")
     with pytest.raises(UsageError, match="direction is 'sideways'"):
         bfs(graph, 0, direction="sideways")
-    with pytest.raises(UsageError, match="PageRank cannot push"):
-        pagerank(graph, direction="push")
     with pytest.raises(UsageError, match="BFS needs source="):
         af.run(af.algorithms.BFS, graph)
     with pytest.raises(af.errors.ProgramError, match="no edge column 'weight'"):

@@ -16,6 +16,7 @@ import numpy as np
 
 from arcflux.compile.checked import Checked, Reduction
 from arcflux.compile.expressions import READS, Expressions, at, sign
+from arcflux.compile.indices import counted, hull, span
 from arcflux.compile.types import INT, Value, joined
 from arcflux.errors import ProgramError
 from arcflux.program import Program
@@ -100,6 +101,8 @@ class _Statements(Expressions):
         if isinstance(target, ast.Name):
             done, kind = self.expression(value)
             self.declare(target, kind)
+            if self.assigned(target.id) == 1:
+                self.spans[f"l_{target.id}"] = span(done, self.spans, self.program)
             return at(node, ast.Assign([ast.Name(f"l_{target.id}", ast.Store())], done))
         name, index = self.field_target(target)
         if self.function.name == "compute":
@@ -108,6 +111,13 @@ class _Statements(Expressions):
         done, kind = self.expression(value)
         self.fits(node, name, kind, indexed=index is not None)
         return at(node, ast.Assign([self.stored(name, index)], done))
+
+    def assigned(self, name: str, *, loops: bool = True) -> int:
+        """How often a local is assigned in the function, by loops too or only otherwise."""
+        nodes = [n for statement in self.function.body for n in ast.walk(statement)]
+        stores = sum(isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and n.id == name for n in nodes)
+        counts = sum(isinstance(n, ast.For) and isinstance(n.target, ast.Name) and n.target.id == name for n in nodes)
+        return stores if loops else stores - counts
 
     def declare(self, target: ast.Name, kind: Value) -> None:
         """A local has one type; a float may follow an int, nothing else changes."""
@@ -166,6 +176,11 @@ class _Statements(Expressions):
             )
         self.out.reductions[name] = Reduction(operation, node.lineno)
         done, kind = self.expression(value)
+        if operation == "any" and self.program.fields[name].length is not None:
+            raise self.refuse(
+                node, f"any of several vectors for v.{name} could mix their elements",
+                "reduce with +=, min or max, or take any of a scalar",
+            )  # fmt: skip
         if operation in ("or", "and") and kind.kind == "float":
             raise self.refuse(node, f"{operation} of a float", "use an integer or flag field")
         self.fits(node, name, kind, indexed=index is not None)
@@ -182,8 +197,15 @@ class _Statements(Expressions):
         if any(kind.kind != "int" or kind.length is not None for _, kind in bounds):
             raise self.refuse(node, "range takes whole numbers", "write for k in range(n) with an integer n")
         self.declare(node.target, INT)
+        plain = f"l_{node.target.id}"
+        before, through = self.spans.get(plain), counted([span(b, self.spans, self.program) for b, _ in bounds])
+        if self.assigned(node.target.id, loops=False) == 0:
+            self.spans[plain] = through
         done = ast.Call(ast.Name("range", ast.Load()), [bound for bound, _ in bounds], [])
-        return at(node, ast.For(ast.Name(f"l_{node.target.id}", ast.Store()), done, self.statements(node.body), []))
+        body = self.statements(node.body)
+        if before is not None and plain in self.spans:  # what stands after this loop, in another of the same name
+            self.spans[plain] = hull(before, self.spans[plain])
+        return at(node, ast.For(ast.Name(plain, ast.Store()), done, body, []))
 
     def returned(self, node: ast.Return) -> ast.stmt:
         wanted = _RETURNS.get(self.function.name)
@@ -210,12 +232,8 @@ class _Statements(Expressions):
 
     def field_target(self, target: ast.expr) -> tuple[str, ast.expr | None]:
         """The field of v that an assignment writes, and the index into it if there is one."""
-        index = None
-        if isinstance(target, ast.Subscript):
-            index, kind = self.expression(target.slice)
-            if kind.kind != "int":
-                raise self.refuse(target, "an index that is no whole number", "index with an integer")
-            target = target.value
+        indexed = target if isinstance(target, ast.Subscript) else None
+        target = indexed.value if indexed else target
         if not (isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name)):
             raise self.refuse(target, "only fields of v and local names can be assigned", "write v.field = ...")
         owner, name = target.value.id, target.attr
@@ -226,10 +244,10 @@ class _Statements(Expressions):
             )
         if self.function.name in ("wants", "priority", "residual"):
             raise self.refuse(target, f"{self.function.name} may not change v", "assign in init or update")
-        self.known_field(target, name)
-        if index is not None and self.program.fields[name].length is None:
+        kind = self.known_field(target, name)
+        if indexed and kind.length is None:
             raise self.refuse(target, f"v.{name} is a single value, not a vector", "leave the index out")
-        return name, index
+        return name, self.index(indexed, kind) if indexed else None
 
     def stored(self, name: str, index: ast.expr | None) -> ast.expr:
         plain = ast.Name(f"v_{name}", ast.Store())

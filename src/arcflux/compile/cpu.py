@@ -1,22 +1,23 @@
 """Kernels for the CPU: a lowered program as the source of one Python module, which Numba compiles.
 
-The user's functions become inner functions over scalars, which LLVM inlines; around them stand the two kernels every
-program gets. ``dense``: every vertex pulls from all its neighbours, superstep after superstep. ``frontier``: only
-vertices that changed send; each superstep goes push or pull. Both run many supersteps in one launch, with a barrier in
-between, so a graph with thousands of levels costs microseconds a level.
+The user's functions become inner functions over values, which LLVM inlines; around them stand the kernels. A program
+of which only changed vertices send gets ``frontier`` (frontier.py): each superstep goes push or pull. One of which
+every vertex sends gets ``dense``, in which every vertex pulls from all its neighbours, and ``dense_push`` (push.py).
+All run many supersteps in one launch, with a barrier in between, so a graph with thousands of levels costs microseconds
+a level.
 """
 
 from __future__ import annotations
 
+from arcflux.compile.edges import edge, edge_call
 from arcflux.compile.frontier import extra, frontier, restored
 from arcflux.compile.lower import Lowered
+from arcflux.compile.push import dense_end, dense_push, if_wanted, loaded
 from arcflux.compile.source import (
     arguments,
     bound,
     call,
     claimed,
-    edge,
-    edge_call,
     edge_reads,
     function,
     inited,
@@ -24,7 +25,9 @@ from arcflux.compile.source import (
     kept,
     measured,
     message_reads,
+    received,
     results,
+    sent,
     shared,
     sources,
     updated,
@@ -42,6 +45,8 @@ import numpy as np
 
 from arcflux.spmd.barrier import ticks, wait
 from arcflux.spmd.jit import inner, kernel
+from arcflux.spmd.lanes import as_boolean, as_float32, as_float64, as_int64, as_uint64
+from arcflux.spmd.lanes import keep, larger, load, magnitude, put, smaller, total
 from arcflux.spmd.machine import compare_and_swap, fetch_add
 from arcflux.spmd.reduce import into_and, into_any, into_max, into_min, into_or, into_product, into_sum
 
@@ -55,7 +60,7 @@ def source(lowered: Lowered) -> str:
     parts = [_HEAD.format(name=lowered.program.name, chunk=CHUNK)]
     parts += [function(lowered, name) for name in lowered.functions if name != "compute"]
     parts += [sources(lowered), edge(lowered), _started(lowered)]
-    parts.append(frontier(lowered) if lowered.sparse else _dense(lowered))
+    parts.append(frontier(lowered) if lowered.sparse else f"{_dense(lowered)}\n\n{dense_push(lowered)}")
     return "\n\n".join(parts)
 
 
@@ -63,10 +68,13 @@ def _started(lowered: Lowered) -> str:
     """The kernel of the first state: start on every vertex, then what it sends (dense) or accumulates (frontier)."""
     first = results(lowered, "start")
     constant = [n for n in arguments(lowered, "start") if n.startswith("v_") and n not in first]
-    lines = bound([*constant, *first], "v")
+    lines = bound(lowered, [*constant, *first], "v")
     lines.append(f"{', '.join(['active[v]', *first])} = {call(lowered, 'start')}")
-    lines += kept(first)
-    lines += restored(lowered) if lowered.sparse else _sent(lowered, "base")
+    lines += kept(lowered, first)
+    if lowered.sparse:
+        lines += restored(lowered)
+    elif lowered.messages:  # without their arrays when every vertex pushes: it computes them as it sends
+        lines += [f"if {_messages(lowered)[0]} is not None:", *inside(_sent(lowered, "base"))]
     more = extra(lowered) if lowered.sparse else _messages(lowered)
     given = ", ".join(["in_offsets", "out_offsets", "active", *more, *shared(lowered)])
     body = "\n".join(inside(lines, 3))
@@ -105,32 +113,21 @@ def dense(worker, workers, control, barrier, counters, slots, sums, history, fir
         changed = 0
         residual_sum = 0.0
 {vertices}
-{_DENSE_END}"""
+{dense_end("pull")}"""
 
 
 def _dense_vertex(lowered: Lowered) -> list[str]:
     """Statements that take v through a superstep: load, init, pull, update, store, and say what it sends next."""
-    lines = _loaded(lowered) + inited(lowered)
+    lines = loaded(lowered, ("init", "update", "residual"), edge=True) + inited(lowered)
     lines += ["for i in range(in_offsets[v], in_offsets[v + one]):", *inside(_dense_edge(lowered))]
-    lines += updated(lowered) + kept(written(lowered))
-    lines.append("changed += np.int64(moved)")
-    return lines + measured(lowered) + _sent(lowered, "other")
-
-
-def _loaded(lowered: Lowered) -> list[str]:
-    """Statements that load what init, update, residual and the edge part know of v; first what never changes."""
-    names = {n for f in ("init", "update", "residual") if f in lowered.functions for n in arguments(lowered, f)}
-    names |= {n for n in edge_reads(lowered) if n.startswith("o_")}
-    olds = sorted(n for n in names if n.startswith("o_"))
-    about = sorted(n for n in names if n in ("v_number", "v_in_degree", "v_out_degree"))
-    fields = sorted({*written(lowered), *(n for n in names if n.startswith("v_") and n[2:] in lowered.fields)})
-    return bound([*olds, *about, *fields], "v")
+    lines += updated(lowered) + kept(lowered, written(lowered))
+    return [*if_wanted(lowered, [*lines, "changed += np.int64(moved)", *measured(lowered)]), *_sent(lowered, "other")]
 
 
 def _dense_edge(lowered: Lowered) -> list[str]:
     """Statements that take one message."""
     lines = ["u = np.uint64(neighbours[i])"]
-    lines += [f"{m.name} = s_{m.name}[base + u]" for m in lowered.messages]
+    lines += [received(message, "base + u") for message in lowered.messages]
     lines += [f"e_{column} = c_{column}[i]" for column in lowered.columns]
     if "u_number" in edge_reads(lowered):
         lines.append("u_number = np.int64(u)")
@@ -145,32 +142,6 @@ def _sent(lowered: Lowered, half: str) -> list[str]:
     """Statements that compute what v sends from its fields as they stand, into a half of the messages' arrays."""
     lines = []
     for message in lowered.messages:
-        reads = message_reads(message)
-        lines += bound([n for n in reads if n[0] == "u"], "v")
-        lines.append(f"s_{message.name}[{half} + v] = source_{message.name}({', '.join(reads)})")
+        lines += bound(lowered, [n for n in message_reads(message) if n[0] == "u"], "v")
+        lines.append(sent(message, f"{half} + v"))
     return lines
-
-
-# Every worker adds up what all of them wrote before the barrier, so all decide alike whether to go on. The slots have
-# two halves and the counters three turns, so that no worker writes what a slower one still reads.
-_DENSE_END = """\
-        half = (step & 1) * workers
-        slots[half + worker, 0] = changed
-        sums[half + worker, 0] = residual_sum
-        if worker == 0:
-            counters[(step + 1) % 3 * 8] = 0
-            control[8 + (step & 1)] = control[1]
-        wait(barrier, workers)
-        total = 0
-        total_sum = 0.0
-        for w in range(workers):
-            total += slots[half + w, 0]
-            total_sum += sums[half + w, 0]
-        if worker == 0:
-            history[step - first, 0] = total
-            history[step - first, 1] = total_sum
-            history[step - first, 2] = np.float64(ticks() - begun)
-            control[2] = step + 1
-        if total == 0 or total_sum < tolerance or control[8 + (step & 1)]:
-            break
-"""

@@ -14,11 +14,12 @@ from typing import Any, TypeVar
 import numpy as np
 
 from arcflux.compile.checked import Checked
+from arcflux.compile.indices import Span, span
 from arcflux.compile.types import BITS, FLAG, FLOAT, INT, Value, joined, of_call, of_dtype, of_operation, of_sign
-from arcflux.errors import ProgramError
-from arcflux.program import Function, Program, vertex
+from arcflux.errors import ProgramError, UsageError
+from arcflux.program import FieldType, Function, Program, vertex
 
-__all__ = ["READS", "Expressions", "at", "sign"]
+__all__ = ["READS", "Expressions", "at", "length_of", "sign"]
 
 Node = TypeVar("Node", bound=ast.AST)
 Typed = tuple[ast.expr, Value]
@@ -43,6 +44,8 @@ _NO_EXPRESSIONS = {
     "Await": "await", "Yield": "yield",
 }  # fmt: skip
 _MISSING = object()
+# Longer vectors would not fit the registers, and take LLVM minutes.
+_LONGEST = 256
 
 
 class Expressions:
@@ -53,6 +56,7 @@ class Expressions:
         self.function = function
         self.columns = columns
         self.out = Checked(function.name, [])
+        self.spans: dict[str, Span] = {}  # of locals that count
 
     def refuse(self, node: ast.AST, what: str, remedy: str) -> ProgramError:
         """The error for something in this function."""
@@ -175,10 +179,22 @@ class Expressions:
         done, kind = self.expression(node.value)
         if kind.length is None:
             raise self.refuse(node, "a single value cannot be indexed", "leave the index out")
-        index, of_index = self.expression(node.slice)
+        return ast.Subscript(done, self.index(node, kind), ast.Load()), kind.scalar()
+
+    def index(self, node: ast.Subscript, kind: Value) -> ast.expr:
+        """An index into a vector, which has to be inside it whatever happens: kernels do not check."""
+        done, of_index = self.expression(node.slice)
         if of_index.kind != "int" or of_index.length is not None:
             raise self.refuse(node, "an index that is no whole number", "index with an integer")
-        return ast.Subscript(done, index, ast.Load()), kind.scalar()
+        assert isinstance(kind.length, int)
+        low, high = span(done, self.spans, self.program)
+        if low < 0 or high >= kind.length:
+            raise self.refuse(
+                node,
+                f"the index {ast.unparse(node.slice)} can be outside of 0 to {kind.length - 1}",
+                f"index with a number, with k of for k in range({kind.length}), or with ... % {kind.length}",
+            )
+        return done
 
     def _binop(self, node: ast.BinOp) -> Typed:
         (left, a), (right, b) = self.expression(node.left), self.expression(node.right)
@@ -193,6 +209,8 @@ class Expressions:
 
     def _unaryop(self, node: ast.UnaryOp) -> Typed:
         done, kind = self.expression(node.operand)
+        if isinstance(node.op, ast.Invert) and kind.length is not None:
+            raise self.refuse(node, "~ of a vector", "use ^ with the bits to turn")
         if isinstance(node.op, ast.Not):
             return ast.UnaryOp(node.op, self.truth(node.operand)), FLAG
         return ast.UnaryOp(node.op, done), of_sign(kind)
@@ -218,7 +236,7 @@ class Expressions:
         if kind is None:
             known = ", ".join(self.program.fields)
             raise self.refuse(node, f"there is no vertex field {name!r}", f"declare it, or use one of: {known}")
-        return of_dtype(kind.dtype, kind.length)
+        return of_dtype(kind.dtype, length_of(self.program, kind))
 
     # --- calls
 
@@ -254,14 +272,24 @@ class Expressions:
                 raise self.refuse(
                     node, "af.dot takes two vectors of one length", "write af.dot(u.factors, old.factors)"
                 )
-        elif any(kind.length is not None for kind in kinds):
+        elif any(kind.length is not None for kind in kinds) and name not in ("min", "max", "abs"):
             raise self.refuse(node, f"{name} of a vector", "use it on elements, in a for loop")
+        elif len({kind.length for kind in kinds if kind.length is not None}) > 1:
+            raise self.refuse(node, f"{name} of vectors of different lengths", "combine vectors of one length")
         elif name in ("min", "max") and len(kinds) < 2:
             raise self.refuse(node, f"{name} of one value", f"write {name}(a, b)")
         function: ast.expr = ast.Name(name, ast.Load())
         if name.startswith("math."):
             function = ast.Attribute(ast.Name("math", ast.Load()), name.removeprefix("math."), ast.Load())
         return ast.Call(function, done, []), of_call(name, kinds)
+
+
+def length_of(program: Program, kind: FieldType) -> int | None:
+    """The length of a field, with the parameters that the program has; None for a single value."""
+    length = int(program.parameters[kind.length].value) if isinstance(kind.length, str) else kind.length
+    if length is not None and not 0 < length <= _LONGEST:
+        raise UsageError(f"{program.name} has a vector of length {length}", expected=f"1 to {_LONGEST} elements")
+    return length
 
 
 def at(node: ast.AST, made: Node) -> Node:

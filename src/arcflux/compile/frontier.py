@@ -13,23 +13,27 @@ pass over all vertices.
 from __future__ import annotations
 
 import ast
-import textwrap
 
+from arcflux.compile.edges import edge_call, push_edge, push_reads
 from arcflux.compile.lower import Lowered, Message
 from arcflux.compile.source import (
+    accumulated,
     arguments,
     bound,
     call,
     claimed,
-    copies,
-    edge_call,
     edge_reads,
     inited,
     inside,
+    keep,
     kept,
+    load,
+    made,
     measured,
     message_reads,
+    received,
     results,
+    sent,
     shared,
     updated,
     written,
@@ -45,14 +49,14 @@ _CLAIM, _CLAIM_LATER, _CLAIM_BITS, _CLAIM_SET, _RECEIVED, _NEXT = (8 * k for k i
 
 def frontier(lowered: Lowered) -> str:
     """The inner functions and the kernel of a program that is sparse."""
-    return "\n\n".join([_push_edge(lowered), _FLUSH, _kernel(lowered)])
+    return "\n\n".join([push_edge(lowered), _FLUSH, _kernel(lowered)])
 
 
 def delayed(lowered: Lowered) -> bool:
     """Whether pull has to keep new values aside until all have read the old ones."""
-    sent = {n.id[2:] for m in lowered.messages for n in ast.walk(m.source) if isinstance(n, ast.Name)}
+    read = {n.id[2:] for m in lowered.messages for n in ast.walk(m.source) if isinstance(n, ast.Name)}
     fresh = "monotone" in lowered.program.promises and not lowered.deterministic
-    return bool(sent & {name[2:] for name in written(lowered)}) and not fresh
+    return bool(read & {name[2:] for name in written(lowered)}) and not fresh
 
 
 def buffered(lowered: Lowered) -> list[str]:
@@ -79,9 +83,11 @@ def restored(lowered: Lowered) -> list[str]:
     from_init = [name for name in sorted(lowered.reductions) if f"v_{name}" in init]
     lines = []
     if from_init:
-        lines += bound([n for n in arguments(lowered, "init") if n[:2] in ("o_", "v_")], "v") + inited(lowered)
-    lines += [f"a_{name}[v] = v_{name}" for name in from_init]
-    return lines + [f"a_{name}[v] = f_{name}[v]" for name in sorted(lowered.reductions) if name not in from_init]
+        lines += bound(lowered, [n for n in arguments(lowered, "init") if n[:2] in ("o_", "v_")], "v") + inited(lowered)
+    for name in sorted(lowered.reductions):
+        value = f"v_{name}" if name in from_init else load(lowered, name, f"f_{name}", "v")
+        lines.append(keep(lowered, name, f"a_{name}", "v", value))
+    return lines
 
 
 # --- the kernel
@@ -124,7 +130,7 @@ def frontier(worker, workers, control, barrier, board, slots, sums, history, fir
         held = 0
         edges_out = 0
         residual_sum = 0.0
-        sent, before = edges, size
+        leaving, senders = edges, size
         about = {_ABOUT_CHOICE[_beamer(lowered)]}
         if direction == 0:
             {_CHOICE[_beamer(lowered)]}
@@ -191,17 +197,17 @@ _END = f"""\
             pulled = True
             if not pushed:
                 push_rate = {_PRIOR} * pull_rate
-        elif sent > {_MEASURED}:
-            push_rate = slowest / sent
+        elif leaving > {_MEASURED}:
+            push_rate = slowest / leaving
             pushed = True
             if not pulled:
                 pull_rate = push_rate / {_PRIOR}
         if worker == 0:
-            history[step - first, 0] = before
+            history[step - first, 0] = senders
             history[step - first, 1] = total_sum
             history[step - first, 2] = np.float64(ticks() - begun)
             history[step - first, 3] = 2 if pull else 1
-            history[step - first, 4] = sent
+            history[step - first, 4] = leaving
             history[step - first, 5] = about
             history[step - first, 6] = size
             control[2] = step + 1
@@ -216,24 +222,10 @@ _END = f"""\
 
 def _push_phase(lowered: Lowered) -> list[str]:
     """The frontier sends along its out-edges; then whoever received is updated."""
-    sender = ["u = np.uint64(queues[base + k])", *_made(lowered.messages), *_numbered(lowered)]
+    sender = ["u = np.uint64(queues[base + k])", *made(lowered, lowered.messages)]
     sender += ["for i in range(out_offsets[u], out_offsets[u + one]):", *inside(_push_to(lowered))]
     sending = claimed(f"board, block + {_CLAIM}", 64, "k", "np.uint64(size)", sender)
     return sending + _apply_phase(_finish(lowered) + _next())
-
-
-def _made(messages: list[Message]) -> list[str]:
-    """Statements that compute messages of u."""
-    lines = []
-    for message in messages:
-        names = message_reads(message)
-        lines += bound([n for n in names if n[0] == "u"], "u")
-        lines.append(f"{message.name} = source_{message.name}({', '.join(names)})")
-    return lines
-
-
-def _numbered(lowered: Lowered) -> list[str]:
-    return ["u_number = np.int64(u)"] if "u_number" in edge_reads(lowered) else []
 
 
 def _push_to(lowered: Lowered) -> list[str]:
@@ -241,8 +233,8 @@ def _push_to(lowered: Lowered) -> list[str]:
     lines = ["v = np.uint64(out_neighbours[i])"]
     lines += _about(lowered, ("wants",)) + _unless_wanted(lowered)
     lines += [f"e_{column} = co_{column}[i]" for column in lowered.columns]
-    lines += bound([n for n in edge_reads(lowered) if n.startswith("o_")], "v")
-    lines.append(f"if push_edge({', '.join(_push_reads(lowered))}):")
+    lines += bound(lowered, [n for n in edge_reads(lowered) if n.startswith("o_")], "v")
+    lines.append(f"if push_edge({', '.join(push_reads(lowered))}):")
     lines.append("    before = stamp[v]")
     lines.append("    if before != mark and compare_and_swap(stamp, v, before, mark) == before:")
     return lines + inside(_received(), 2)
@@ -251,35 +243,8 @@ def _push_to(lowered: Lowered) -> list[str]:
 def _finish(lowered: Lowered) -> list[str]:
     """Statements that init and update a vertex that received, from its accumulators."""
     lines = _about(lowered, ("init", "update", "residual")) + inited(lowered)
-    lines += [f"v_{name} = a_{name}[v]" for name in sorted(lowered.reductions)]
-    return lines + updated(lowered) + kept(written(lowered)) + measured(lowered) + restored(lowered)
-
-
-def _push_reads(lowered: Lowered) -> list[str]:
-    return [*(f"a_{name}" for name in sorted(lowered.reductions)), "v", *edge_reads(lowered)]
-
-
-def _push_edge(lowered: Lowered) -> str:
-    """The edge part for push: reduces into the accumulators of v; says whether anything came of it."""
-    text = "\n".join(ast.unparse(ast.fix_missing_locations(_Shared(lowered).visit(n))) for n in copies(lowered.edge))
-    body = f"hit = False\n{text}\nreturn hit\n"
-    return f"@inner\ndef push_edge({', '.join(_push_reads(lowered))}):\n{textwrap.indent(body, '    ')}"
-
-
-class _Shared(ast.NodeTransformer):
-    """``reduce_min(v_dist, e)`` becomes ``hit = into_min(a_dist, v, np.float64(e)) or hit``."""
-
-    def __init__(self, lowered: Lowered) -> None:
-        self.lowered = lowered
-
-    def visit_Expr(self, node: ast.Expr) -> ast.stmt:
-        assert isinstance(node.value, ast.Call)
-        assert isinstance(node.value.func, ast.Name)
-        target, value = node.value.args
-        name = ast.unparse(target)[2:]
-        cast = f"np.{self.lowered.fields[name][0].name}"
-        operation = node.value.func.id.removeprefix("reduce_")
-        return ast.parse(f"hit = into_{operation}(a_{name}, v, {cast}({ast.unparse(value)})) or hit").body[0]
+    lines += accumulated(lowered)
+    return lines + updated(lowered) + kept(lowered, written(lowered)) + measured(lowered) + restored(lowered)
 
 
 # --- pull
@@ -289,13 +254,13 @@ def _pull_phase(lowered: Lowered) -> list[str]:
     """The frontier becomes a bitmap; then every vertex that wants messages looks for them along its in-edges."""
     sender = ["u = np.uint64(queues[base + k])", "into_or(bits, u >> six, one << (u & mask))"]
     for message in precomputed(lowered):
-        sender += [*_made([message]), f"s_{message.name}[u] = {message.name}"]
+        sender += [*bound(lowered, [n for n in message_reads(message) if n[0] == "u"], "u"), sent(message, "u")]
     lines = claimed(f"board, block + {_CLAIM_BITS}", 4096, "k", "words", ["bits[k] = 0"])
     lines.append("wait(barrier, workers)")
     lines += claimed(f"board, block + {_CLAIM_SET}", 4096, "k", "np.uint64(size)", sender)
     lines.append("wait(barrier, workers)")
-    keep = _aside(lowered) if delayed(lowered) else kept(written(lowered)) + restored(lowered) + _next()
-    lines += claimed(f"board, block + {_CLAIM}", "CHUNK", "v", "n", _pull_into(lowered) + keep)
+    done = _aside(lowered) if delayed(lowered) else kept(lowered, written(lowered)) + restored(lowered) + _next()
+    lines += claimed(f"board, block + {_CLAIM}", "CHUNK", "v", "n", _pull_into(lowered) + done)
     return lines + (_apply_phase(_taken_over(lowered)) if delayed(lowered) else [])
 
 
@@ -315,9 +280,8 @@ def _pull_from(lowered: Lowered) -> list[str]:
         "if not (bits[u >> six] >> (u & mask)) & one:",
         "    continue",
         "got = True",
-        *(f"{message.name} = s_{message.name}[u]" for message in precomputed(lowered)),
-        *_made([message for message in lowered.messages if message.field is not None]),
-        *_numbered(lowered),
+        *(received(message, "u") for message in precomputed(lowered)),
+        *made(lowered, [message for message in lowered.messages if message.field is not None]),
     ]
     lines += [f"e_{column} = ci_{column}[i]" for column in lowered.columns]
     return [*lines, edge_call(lowered), *(["break"] if lowered.only_any else [])]
@@ -326,13 +290,16 @@ def _pull_from(lowered: Lowered) -> list[str]:
 def _aside(lowered: Lowered) -> list[str]:
     """Statements that keep v's new values aside, when others may still read the old ones."""
     lines = ["if True:" if results(lowered, "update") else "if moved:"]
-    lines += [f"    a_{name[2:]}[v] = {name}" for name in written(lowered)]
+    lines += inside([keep(lowered, name[2:], f"a_{name[2:]}", "v", name) for name in written(lowered)])
     return [*lines, "    flags[v] = moved", *inside(_received())]
 
 
 def _taken_over(lowered: Lowered) -> list[str]:
     """Statements that make what was kept aside v's values."""
-    lines = [f"f_{name[2:]}[v] = a_{name[2:]}[v]" for name in written(lowered)]
+    lines = [
+        keep(lowered, name[2:], f"f_{name[2:]}", "v", load(lowered, name[2:], f"a_{name[2:]}", "v"))
+        for name in written(lowered)
+    ]
     return [*lines, *restored(lowered), "moved = flags[v]", *_next()]
 
 
@@ -354,7 +321,7 @@ def _about(lowered: Lowered, functions: tuple[str, ...], edge: bool = False) -> 
     names = {n for f in functions if f in lowered.functions for n in arguments(lowered, f)}
     names |= {n for n in edge_reads(lowered) if edge and n.startswith("o_")}
     names |= set(written(lowered)) if "update" in functions else set()
-    return bound(sorted(n for n in names if n[:2] in ("o_", "v_")), "v")
+    return bound(lowered, sorted(n for n in names if n[:2] in ("o_", "v_")), "v")
 
 
 def _unless_wanted(lowered: Lowered) -> list[str]:

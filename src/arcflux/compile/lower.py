@@ -18,7 +18,8 @@ import numpy as np
 
 from arcflux.compile.check import check
 from arcflux.compile.checked import Checked, Reduction
-from arcflux.compile.types import FLAG, FLOAT, INT, Value, joined, of_call, of_operation, of_sign
+from arcflux.compile.expressions import length_of
+from arcflux.compile.types import typed
 from arcflux.program import Program
 
 __all__ = ["Lowered", "Message", "lower"]
@@ -30,11 +31,12 @@ _EXACT = ("min", "max")
 
 @dataclass(frozen=True)
 class Message:
-    """A value that u sends along its edges: an expression over ``u_*`` names, and its type."""
+    """A value that u sends along its edges: an expression over ``u_*`` names, its type, and its length as a vector."""
 
     name: str
     source: ast.expr
     dtype: np.dtype[Any]
+    length: int | None = None
 
     @property
     def field(self) -> str | None:
@@ -105,7 +107,7 @@ def lower(program: Program, columns: Mapping[str, np.dtype[Any]], deterministic:
     _refuse_what_is_to_come(program)
     return Lowered(
         program=program,
-        fields={name: (kind.dtype, _length(program, kind.length)) for name, kind in program.fields.items()},
+        fields={name: (kind.dtype, length_of(program, kind)) for name, kind in program.fields.items()},
         messages=finder.messages,
         edge=edge,
         reductions=compute.reductions,
@@ -117,23 +119,12 @@ def lower(program: Program, columns: Mapping[str, np.dtype[Any]], deterministic:
 
 def _refuse_what_is_to_come(program: Program) -> None:
     """What a program may say one day, and would be silently ignored today."""
-    for name, kind in program.fields.items():
-        if kind.length is not None:
-            raise program.refusal(
-                program.lines[name],
-                f"{name} is {kind}: vector fields are not supported yet by this version",
-                f"use several scalar fields, such as {name}_0: af.{kind.name}",
-            )
     if "priority" in program.functions:
         raise program.refusal(
             program.functions["priority"].line,
             "priority is not supported yet by this version: supersteps are not ordered",
             "leave priority out; the result is the same, only later",
         )
-
-
-def _length(program: Program, length: int | str | None) -> int | None:
-    return int(program.parameters[length].value) if isinstance(length, str) else length
 
 
 def _names(node: ast.AST) -> set[str]:
@@ -189,39 +180,15 @@ class _Sources(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def _is_source(self, names: set[str]) -> bool:
-        """Whether an expression over these names is worth a message.
-
-        u's own number is in hand at every edge, and vectors are read where they stand.
-        """
-        sent = any(name.startswith("u_") and name != "u_number" for name in names)
-        return sent and _depends(names) == {"u"} and not any(self.types[n].length for n in names & set(self.types))
+        """Whether an expression over these names is worth a message. u's own number is in hand at every edge."""
+        return _depends(names) == {"u"} and any(name.startswith("u_") and name != "u_number" for name in names)
 
     def _message(self, node: ast.expr) -> ast.expr:
         text = ast.dump(node)
         for known in self.messages:
             if ast.dump(known.source) == text:
                 return ast.Name(known.name, ast.Load())
-        made = Message(f"m{len(self.messages)}", node, self._type(node).stored)
+        kind = typed(node, self.types)
+        made = Message(f"m{len(self.messages)}", node, kind.stored, kind.length)
         self.messages.append(made)
         return ast.Name(made.name, ast.Load())
-
-    def _type(self, node: ast.expr) -> Value:
-        """The type of an expression over plain names, as check.py found it."""
-        if isinstance(node, ast.Name):
-            return self.types.get(node.id, INT)
-        if isinstance(node, ast.Attribute):  # math.inf, math.nan
-            return FLOAT
-        if isinstance(node, ast.Constant):
-            return {bool: FLAG, int: INT, float: FLOAT}[type(node.value)]
-        if isinstance(node, (ast.Compare, ast.BoolOp)):
-            return FLAG
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            return FLAG
-        if isinstance(node, ast.Call):
-            return of_call(ast.unparse(node.func), [self._type(a) for a in node.args])
-        parts = [self._type(part) for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
-        if isinstance(node, ast.BinOp):
-            return of_operation(node.op, *parts)
-        if isinstance(node, ast.UnaryOp):
-            return of_sign(*parts)
-        return joined(*parts[1:]) if isinstance(node, ast.IfExp) else parts[0].scalar()

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from arcflux.compile.lower import Lowered
+from arcflux.compile.python_vectors import Vector, elementwise
 from arcflux.errors import ProgramError
 from arcflux.graph import Graph
 from arcflux.program import Function, vertex
@@ -30,6 +31,7 @@ class _Vertex:
     number: int
 
     def __init__(self, run: _Run, number: int, values: dict[str, Any]) -> None:
+        values = {name: run.own(name, value, number) for name, value in values.items()}
         self.__dict__.update(values)
         self.__dict__.update(_run=run, _fields=values, number=number)
         self.__dict__.update(in_degree=run.in_degrees[number], out_degree=run.out_degrees[number])
@@ -55,8 +57,10 @@ def run_python(lowered: Lowered, graph: Graph, limit: int) -> Result:
     if not converged:
         warnings.warn(f"{program.name} stopped after {len(history)} supersteps before it converged", stacklevel=4)
     fields = {
-        name: np.array([state[name] for state in run.states], dtype).reshape(graph.vertices)
-        for name, (dtype, _) in lowered.fields.items()
+        name: np.array([state[name] if length is None else list(state[name]) for state in run.states], dtype).reshape(
+            graph.vertices if length is None else (graph.vertices, length)
+        )
+        for name, (dtype, length) in lowered.fields.items()
     }
     return Result(program.name, graph, fields, history, converged, time.perf_counter() - begun)
 
@@ -85,19 +89,40 @@ class _Run:
             ]
             for v in range(graph.vertices)
         ]
+        self.functions = {
+            name: elementwise(function.call, lowered.program.names)
+            for name, function in lowered.program.functions.items()
+        }
         zero = {name: dtype.type(0).item() for name, (dtype, _) in lowered.fields.items()}
-        self.states: list[dict[str, Any]] = [dict(zero) for _ in range(graph.vertices)]
-        self.active = {v for v in range(graph.vertices) if self.call("start", v=_Vertex(self, v, self.states[v]))}
+        firsts = [_Vertex(self, v, zero) for v in range(graph.vertices)]
+        self.active = {v.number for v in firsts if self.call("start", v=v)}
+        self.states: list[dict[str, Any]] = [v._fields for v in firsts]
         if not lowered.sparse and graph.vertices:
             self.active = set(range(graph.vertices))
 
     def call(self, name: str, **given: Any) -> Any:
         function: Function = self.lowered.program.functions[name]
         bound = {**given, "g": self.g, "p": self.p, "step": self.step}
-        return function.call(*(bound[argument] for argument in function.arguments))
+        return self.functions[name](*(bound[argument] for argument in function.arguments))
+
+    def own(self, name: str, value: Any, number: int) -> Any:
+        """A field's value for one who may change it: a vector of its own, or the number as it is."""
+        length = self.lowered.fields[name][1]
+        if length is None:
+            return value
+        elements = list(value) if isinstance(value, Vector) else [value] * length
+        return Vector(elements, lambda element: self.stored_number(name, element, number))
 
     def stored(self, name: str, value: Any, number: int) -> Any:
-        """A value as the field keeps it; what the field cannot keep is an error here."""
+        """A value as the field keeps it."""
+        if self.lowered.fields[name][1] is None:
+            return self.stored_number(name, value, number)
+        vector = self.own(name, value, number)
+        vector.elements = [self.stored_number(name, element, number) for element in vector]
+        return vector
+
+    def stored_number(self, name: str, value: Any, number: int) -> Any:
+        """A number as the field keeps it; what the field cannot keep is an error here."""
         dtype = self.lowered.fields[name][0]
         said = f"vertex {self.graph.ids.to_ids([number])[0]}, superstep {self.step}"
         if dtype.kind == "f" and value != value:
@@ -121,10 +146,10 @@ class _Run:
         """Compute every vertex from the states before; then all change at once."""
         functions, after, changed, residual = self.lowered.functions, {}, set(), 0.0
         for v in range(self.graph.vertices):
-            old = _Vertex(self, v, dict(self.states[v]))
+            old = _Vertex(self, v, self.states[v])
             if "wants" in functions and not self.call("wants", v=old):
                 continue
-            new = _Vertex(self, v, dict(self.states[v]))
+            new = _Vertex(self, v, self.states[v])
             if "init" in functions:
                 self.call("init", v=new, old=old)
             received = self.gather(v, new, old)
@@ -147,7 +172,7 @@ class _Run:
             if u not in self.active:
                 continue
             before = {name: new._fields[name] for name in one_of}
-            self.call("compute", v=new, u=_Vertex(self, u, dict(self.states[u])), edge=edge, old=old)
+            self.call("compute", v=new, u=_Vertex(self, u, self.states[u]), edge=edge, old=old)
             for name in one_of:
                 if received and new._fields[name] != before[name]:
                     setattr(new, name, min(before[name], new._fields[name]))

@@ -1,7 +1,8 @@
 """Pieces of source that every generated kernel is made of: the user's functions, messages, and how names get values.
 
-A user's function becomes one over scalars: all that it reads comes in by name, all that it writes goes out as a tuple.
-So a kernel has nothing to know about it but its names: it loads them, calls, and stores what comes back.
+A user's function becomes one over values: all that it reads comes in by name, all that it writes goes out as a tuple.
+So a kernel has nothing to know about it but its names: it loads them, calls, and stores what comes back. A vector is a
+value like a number (vectors.py), loaded from and kept in a row of its array.
 """
 
 from __future__ import annotations
@@ -9,11 +10,15 @@ from __future__ import annotations
 import ast
 import textwrap
 
+from arcflux.compile.checked import Checked
 from arcflux.compile.lower import Lowered, Message
+from arcflux.compile.types import Value, of_dtype
+from arcflux.compile.vectors import in_lanes
 
 __all__ = [
-    "arguments", "bound", "call", "claimed", "copies", "edge", "edge_call", "edge_reads", "function", "inited",
-    "inside", "kept", "measured", "message_reads", "results", "shared", "sources", "updated", "written",
+    "accumulated", "arguments", "bound", "call", "claimed", "edge_reads", "function", "in_function", "inited", "inside",
+    "keep", "kept", "load", "made", "measured", "message_reads", "received", "reduced", "results", "sent", "shared",
+    "sources", "tupled", "updated", "written",
 ]  # fmt: skip
 
 # --- the user's functions
@@ -39,7 +44,7 @@ def call(lowered: Lowered, name: str) -> str:
 def inited(lowered: Lowered) -> list[str]:
     """The statement that gives fields what init gives; none without such fields."""
     given = results(lowered, "init")
-    return [f"{_tuple(given)} = {call(lowered, 'init')}"] if given else []
+    return [f"{tupled(given)} = {call(lowered, 'init')}"] if given else []
 
 
 def updated(lowered: Lowered) -> list[str]:
@@ -56,10 +61,10 @@ def function(lowered: Lowered, name: str) -> str:
     """A user's function, as the kernels call it."""
     found = lowered.functions[name]
     returned = results(lowered, name)
-    body = [_Returning(returned).visit(node) for node in found.body]
+    body = [_Returning(returned).visit(node) for node in in_function(lowered, found, found.body)]
     text = "\n".join(ast.unparse(ast.fix_missing_locations(node)) for node in body) or "pass"
     if name == "init":
-        text += f"\nreturn {_tuple(returned)}"
+        text += f"\nreturn {tupled(returned)}"
     return f"@inner\ndef {name}({', '.join(arguments(lowered, name))}):\n{textwrap.indent(text, '    ')}\n"
 
 
@@ -75,7 +80,30 @@ class _Returning(ast.NodeTransformer):
         return ast.Return(ast.Tuple(values, ast.Load()) if self.results else node.value)
 
 
-def _tuple(names: list[str]) -> str:
+def in_function(lowered: Lowered, found: Checked, body: list[ast.stmt]) -> list[ast.stmt]:
+    """Copies of statements of a function, in which vectors are values."""
+    return in_lanes(body, _types(lowered, found), _lengths(lowered))
+
+
+def _types(lowered: Lowered, found: Checked) -> dict[str, Value]:
+    """The types of all plain names that a function can have."""
+    fields = {
+        f"{owner}_{name}": of_dtype(dtype, length)
+        for name, (dtype, length) in lowered.fields.items()
+        for owner in "vou"
+    }
+    sent = {message.name: of_dtype(message.dtype, message.length) for message in lowered.messages}
+    return {**found.types, **fields, **sent, **{f"l_{name}": kind for name, kind in found.locals.items()}}
+
+
+def _lengths(lowered: Lowered) -> dict[str, int]:
+    """The parameters that are lengths of vectors: their values are part of the program."""
+    kinds = lowered.program.fields.values()
+    return {f"p_{k.length}": lowered.program.parameters[k.length].value for k in kinds if isinstance(k.length, str)}
+
+
+def tupled(names: list[str]) -> str:
+    """Names as a tuple, to assign to or to return."""
     return f"({', '.join(names)},)" if names else "()"
 
 
@@ -87,9 +115,8 @@ def sources(lowered: Lowered) -> str:
     made = []
     for message in lowered.messages:
         names = message_reads(message)
-        made.append(
-            f"@inner\ndef source_{message.name}({', '.join(names)}):\n    return {ast.unparse(message.source)}\n"
-        )
+        (value,) = in_function(lowered, lowered.functions["compute"], [ast.Return(message.source)])
+        made.append(f"@inner\ndef source_{message.name}({', '.join(names)}):\n    {ast.unparse(value)}\n")
     return "\n\n".join(made)
 
 
@@ -99,7 +126,7 @@ def message_reads(message: Message) -> list[str]:
     return sorted(n for n in names if n[1:2] == "_" or n == "step")
 
 
-# --- the edge part
+# --- what stands around them
 
 
 def reduced(lowered: Lowered) -> list[str]:
@@ -115,48 +142,6 @@ def edge_reads(lowered: Lowered) -> list[str]:
     )
 
 
-def edge_call(lowered: Lowered) -> str:
-    """The statement that reduces along an edge, in registers."""
-    targets = reduced(lowered)
-    return f"{_tuple(targets)} = edge({', '.join([*targets, *edge_reads(lowered)])})"
-
-
-def edge(lowered: Lowered) -> str:
-    """The edge part for pull: reduces into locals."""
-    targets = reduced(lowered)
-    text = "\n".join(ast.unparse(ast.fix_missing_locations(_Registers().visit(node))) for node in copies(lowered.edge))
-    names = [*targets, *edge_reads(lowered)]
-    return f"@inner\ndef edge({', '.join(names)}):\n{textwrap.indent(text, '    ')}\n    return {_tuple(targets)}\n"
-
-
-def copies(body: list[ast.stmt]) -> list[ast.stmt]:
-    """Statements that a transformer may change without harm."""
-    return ast.parse("\n".join(ast.unparse(node) for node in body)).body
-
-
-class _Registers(ast.NodeTransformer):
-    """``reduce_sum(v_rank, e)`` becomes ``v_rank = v_rank + e``."""
-
-    def visit_Expr(self, node: ast.Expr) -> ast.stmt:
-        assert isinstance(node.value, ast.Call)
-        assert isinstance(node.value.func, ast.Name)
-        target, value = node.value.args
-        name, text = ast.unparse(target), ast.unparse(value)
-        forms = {
-            "reduce_sum": f"{name} = {name} + ({text})",
-            "reduce_product": f"{name} = {name} * ({text})",
-            "reduce_or": f"{name} = {name} | ({text})",
-            "reduce_and": f"{name} = {name} & ({text})",
-            "reduce_min": f"{name} = min({name}, {text})",
-            "reduce_max": f"{name} = max({name}, {text})",
-            "reduce_any": f"{name} = {text}",
-        }
-        return ast.parse(forms[node.value.func.id]).body[0]
-
-
-# --- what stands around them
-
-
 def shared(lowered: Lowered) -> list[str]:
     """Arguments of every kernel: arrays of fields, degrees, and constants of the run."""
     fields = [f"f_{name}" for name in lowered.fields]
@@ -164,7 +149,36 @@ def shared(lowered: Lowered) -> list[str]:
     return [*fields, "g_vertices", "g_edges", "g_arcs", *parameters]
 
 
-def bound(names: list[str], place: str) -> list[str]:
+def load(lowered: Lowered, field: str, array: str, place: str) -> str:
+    """The expression for what an array of a field's type has at a place."""
+    return _load(array, place, lowered.fields[field][1])
+
+
+def keep(lowered: Lowered, field: str, array: str, place: str, value: str) -> str:
+    """The statement that stores a field's value in an array."""
+    return _keep(array, place, lowered.fields[field][1], value)
+
+
+def received(message: Message, place: str) -> str:
+    """The statement that takes a message from its array."""
+    return f"{message.name} = {_load(f's_{message.name}', place, message.length)}"
+
+
+def sent(message: Message, place: str) -> str:
+    """The statement that puts a message into its array."""
+    made = f"source_{message.name}({', '.join(message_reads(message))})"
+    return _keep(f"s_{message.name}", place, message.length, made)
+
+
+def _load(array: str, place: str, length: int | None) -> str:
+    return f"{array}[{place}]" if length is None else f"load({array}, {place}, {length})"
+
+
+def _keep(array: str, place: str, length: int | None, value: str) -> str:
+    return f"{array}[{place}] = {value}" if length is None else f"keep({array}, {place}, {value})"
+
+
+def bound(lowered: Lowered, names: list[str], place: str) -> list[str]:
     """Statements that give the plain names of a vertex's fields and degrees their values."""
     made = []
     for name in names:
@@ -175,8 +189,25 @@ def bound(names: list[str], place: str) -> list[str]:
             side = "in_offsets" if rest == "in_degree" else "out_offsets"
             made.append(f"{name} = np.int64({side}[{place} + one] - {side}[{place}])")
         else:
-            made.append(f"{name} = f_{rest}[{place}]")
+            made.append(f"{name} = {load(lowered, rest, f'f_{rest}', place)}")
     return made
+
+
+def made(lowered: Lowered, messages: list[Message]) -> list[str]:
+    """Statements that compute messages of u, and say its number where the edge part asks for it."""
+    lines = []
+    for message in messages:
+        names = message_reads(message)
+        lines += bound(lowered, [n for n in names if n[0] == "u"], "u")
+        lines.append(f"{message.name} = source_{message.name}({', '.join(names)})")
+    if "u_number" in edge_reads(lowered):
+        lines.append("u_number = np.int64(u)")
+    return lines
+
+
+def accumulated(lowered: Lowered) -> list[str]:
+    """Statements that give v's fields what was reduced into their accumulators."""
+    return [f"v_{name} = {load(lowered, name, f'a_{name}', 'v')}" for name in sorted(lowered.reductions)]
 
 
 def written(lowered: Lowered) -> list[str]:
@@ -184,9 +215,9 @@ def written(lowered: Lowered) -> list[str]:
     return sorted({*results(lowered, "init"), *results(lowered, "update"), *reduced(lowered)})
 
 
-def kept(names: list[str]) -> list[str]:
+def kept(lowered: Lowered, names: list[str]) -> list[str]:
     """Statements that store v's new values."""
-    return [f"f_{name[2:]}[v] = {name}" for name in names]
+    return [keep(lowered, name[2:], f"f_{name[2:]}", "v", name) for name in names]
 
 
 def claimed(counter: str, chunk: int | str, name: str, end: str, body: list[str]) -> list[str]:

@@ -8,13 +8,14 @@ operators and calls stand here alone, so that what check.py promises is what low
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
 import numpy as np
 
-__all__ = ["BITS", "FLAG", "FLOAT", "INT", "Value", "joined", "of_call", "of_dtype", "of_operation", "of_sign"]
+__all__ = ["BITS", "FLAG", "FLOAT", "INT", "Value", "joined", "of_call", "of_dtype", "of_operation", "of_sign", "typed"]
 
 _RANK = {"flag": 0, "int": 1, "float": 2}
 
@@ -25,7 +26,7 @@ class Value:
 
     kind: str
     dtype: np.dtype[Any] | None = None
-    length: int | str | None = None
+    length: int | None = None
 
     @property
     def stored(self) -> np.dtype[Any]:
@@ -50,7 +51,7 @@ _GIVES = {
 }  # fmt: skip
 
 
-def of_dtype(dtype: np.dtype[Any], length: int | str | None = None) -> Value:
+def of_dtype(dtype: np.dtype[Any], length: int | None = None) -> Value:
     """The type of a field or a column."""
     kind = {"b": "flag", "i": "int", "u": "int", "f": "float"}[dtype.kind]
     return Value(kind, dtype, length)
@@ -86,7 +87,7 @@ def of_sign(a: Value) -> Value:
 def of_call(name: str, given: list[Value]) -> Value:
     """The type of what a function that kernels know gives for arguments of these types."""
     if name == "dot":
-        return joined(*given).scalar()
+        return of_sign(joined(*given)).scalar()
     if name in ("min", "max"):
         return reduce(joined, given)
     if name == "abs":
@@ -94,3 +95,25 @@ def of_call(name: str, given: list[Value]) -> Value:
     if name in _GIVES:
         return _GIVES[name]
     return Value("float", given[0].dtype if given and given[0].kind == "float" else None)
+
+
+def typed(node: ast.expr, names: Mapping[str, Value]) -> Value:
+    """The type of an expression over plain names, as check.py found it; names that are not given are counts."""
+    if isinstance(node, ast.Name):
+        return names.get(node.id, INT)
+    if isinstance(node, ast.Attribute):  # math.inf, math.nan
+        return FLOAT
+    if isinstance(node, ast.Constant):
+        return {bool: FLAG, int: INT, float: FLOAT}[type(node.value)]
+    if isinstance(node, (ast.Compare, ast.BoolOp)):
+        return FLAG
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        return FLAG
+    if isinstance(node, ast.Call):
+        return of_call(ast.unparse(node.func), [typed(a, names) for a in node.args])
+    parts = [typed(part, names) for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
+    if isinstance(node, ast.BinOp):
+        return of_operation(node.op, *parts)
+    if isinstance(node, ast.UnaryOp):
+        return of_sign(*parts)
+    return joined(*parts[1:]) if isinstance(node, ast.IfExp) else parts[0].scalar()

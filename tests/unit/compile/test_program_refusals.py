@@ -119,22 +119,67 @@ def test_refused_with_the_line_the_reason_and_a_remedy(what: str, tmp_path: Path
 
 
 VECTORS = {
-    "v.f > 0": "neither true nor false",
-    "v.f[0.5] > 0": "an index that is no whole number",
-    "abs(v.f) > 0": "abs of a vector",
-    "af.dot(v.f, v.h) > 0": "two vectors of one length",
-    "af.dot(v.f, v.f) > 0": "f is f64[4]: vector fields are not supported yet by this version",
-    "v.x > 0": "vector fields are not supported yet",
+    "return v.f > 0": "neither true nor false",
+    "return v.f[0.5] > 0": "an index that is no whole number",
+    "return v.f[4] > 0": "the index 4 can be outside of 0 to 3",
+    "return v.f[-1] > 0": "the index -1 can be outside",
+    "return v.f[v.number] > 0": "the index v.number can be outside",
+    "return v.f[v.number % 5] > 0": "can be outside",
+    "return v.h[k] > 0": "nothing is known by the name k",
+    "return math.sqrt(v.f) > 0": "math.sqrt of a vector",
+    "return min(v.f, v.h) > 0": "min of vectors of different lengths",
+    "return (v.f + v.h)[0] > 0": "have different lengths",
+    "return af.dot(v.f, v.h) > 0": "two vectors of one length",
+    "return af.dot(v.f, v.x) > 0": "two vectors of one length",
+    "v.x = v.f": "v.x is float64, and this is float64[4]",
+    "v.f = v.h": "v.f is float64[4], and this is float64[2]",
+    "v.x[0] = 1.0": "v.x is a single value",
+    "v.f[4] = 1.0": "can be outside of 0 to 3",
+    "y = v.f\ny = v.h": "the type of y changes",
+    "for k in range(5):\n    v.f[k] = 1.0": "the index k can be outside",
+    "for k in range(p.k + 2):\n    v.f[k] = 1.0": "the index k can be outside",
+    "for k in range(2):\n    v.f[k] = 1.0\n    k = 9": "the index k can be outside",
+    "for k in range(-1, 2):\n    v.f[k] = 1.0": "the index k can be outside",
+    "j = v.number\nv.f[j] = 1.0": "the index j can be outside",
+    "v.f = ~v.f": "~ of a vector",
 }
 
 
-@pytest.mark.parametrize("condition", VECTORS)
-def test_vector_fields_are_checked_and_then_refused(condition: str, tmp_path: Path) -> None:
-    with pytest.raises(ProgramError, match=re.escape(VECTORS[condition])) as caught:
-        made(tmp_path, fields="x: af.f64\nf: af.f64[4]\nh: af.f64[2]", update=f"def update(v):\n    return {condition}")
-    if "not supported" in str(caught.value):
-        assert "\n    f: af.f64[4]\n" in str(caught.value)
-        assert "several scalar fields" in caught.value.remedy
+def with_vectors(folder: Path, statements: str, **parts: str) -> object:
+    body = indent(statements if "return" in statements else f"{statements}\nreturn True", "    ")
+    fields = "x: af.f64\nf: af.f64[4]\nh: af.f64[2]"
+    return made(folder, fields=fields, update=f"def update(v, p):\n{body}", **parts)
+
+
+@pytest.mark.parametrize("statements", VECTORS)
+def test_vectors_that_cannot_compile(statements: str, tmp_path: Path) -> None:
+    with pytest.raises(ProgramError, match=re.escape(VECTORS[statements])) as caught:
+        with_vectors(tmp_path, statements)
+    assert caught.value.line > 0
+    assert caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        "v.f[v.number % 4] = v.f[3]",
+        "for k in range(p.k):\n    for j in range(k + 1):\n        v.f[(k + j) // 2] = v.f[3 - k]",
+        "for k in range(8):\n    v.x += k\nfor k in range(2):\n    v.h[k] = 1.0",
+        "for k in range(3, -1, -1):\n    v.f[k] = 1.0",
+        "j = v.number & 3\nv.f[j] = v.f[min(v.number, 3)]",
+        "v.f = max(v.f, 0.0) + abs(v.f)",
+    ],
+)
+def test_indices_that_are_inside_are_taken(statements: str, tmp_path: Path) -> None:
+    assert with_vectors(tmp_path, statements)
+
+
+def test_any_of_vectors_and_lengths_that_no_kernel_has_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ProgramError, match="any of several vectors"):
+        with_vectors(tmp_path, "return True", compute="def compute(v, u):\n    v.f = af.any(u.f)")
+    for length in (0, 257):
+        with pytest.raises(af.errors.UsageError, match=f"a vector of length {length}"):
+            made(tmp_path, fields="x: af.f64\nf: af.f64['k']", parameters=f"k: int = {length}\nq: float = 0.5")
 
 
 def test_a_changed_line_keeps_its_number(tmp_path: Path) -> None:

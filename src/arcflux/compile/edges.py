@@ -1,0 +1,97 @@
+"""The edge part of compute, in its two forms: for pull it reduces into values, for push into shared accumulators."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+
+from arcflux.compile.lower import Lowered
+from arcflux.compile.source import edge_reads, in_function, reduced, tupled
+
+__all__ = ["edge", "edge_call", "push_edge", "push_reads"]
+
+
+def edge_call(lowered: Lowered) -> str:
+    """The statement that reduces along an edge, in registers."""
+    targets = reduced(lowered)
+    return f"{tupled(targets)} = edge({', '.join([*targets, *edge_reads(lowered)])})"
+
+
+def edge(lowered: Lowered) -> str:
+    """The edge part for pull: reduces into values."""
+    targets = reduced(lowered)
+    text = _edge_part(lowered, _Registers(lowered))
+    names = [*targets, *edge_reads(lowered)]
+    return f"@inner\ndef edge({', '.join(names)}):\n{textwrap.indent(text, '    ')}\n    return {tupled(targets)}\n"
+
+
+def push_edge(lowered: Lowered) -> str:
+    """The edge part for push: reduces into the accumulators of v; says whether anything came of it."""
+    body = f"hit = False\n{_edge_part(lowered, _Shared(lowered))}\nreturn hit\n"
+    return f"@inner\ndef push_edge({', '.join(push_reads(lowered))}):\n{textwrap.indent(body, '    ')}"
+
+
+def push_reads(lowered: Lowered) -> list[str]:
+    """What the edge part takes for push: the accumulators, v, and what it reads."""
+    return [*(f"a_{name}" for name in sorted(lowered.reductions)), "v", *edge_reads(lowered)]
+
+
+def _edge_part(lowered: Lowered, reduce: ast.NodeTransformer) -> str:
+    body = in_function(lowered, lowered.functions["compute"], lowered.edge)
+    return ast.unparse(ast.fix_missing_locations(reduce.visit(ast.Module(body, []))))
+
+
+class _Reduces(ast.NodeTransformer):
+    """What becomes of ``reduce_sum(v_rank, e)``."""
+
+    def __init__(self, lowered: Lowered) -> None:
+        self.lowered = lowered
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | list[ast.stmt]:
+        assert isinstance(node.value, ast.Call)
+        assert isinstance(node.value.func, ast.Name)
+        target, value = node.value.args
+        index = target.slice if isinstance(target, ast.Subscript) else None
+        name = target.value if isinstance(target, ast.Subscript) else target
+        assert isinstance(name, ast.Name)
+        operation = node.value.func.id.removeprefix("reduce_")
+        return ast.parse(
+            self.reduced(operation, name.id[2:], ast.unparse(index) if index else None, ast.unparse(value))
+        ).body
+
+    def reduced(self, operation: str, field: str, index: str | None, value: str) -> str:
+        """The statements that reduce a value into a field of v, or into an element of it."""
+        raise NotImplementedError
+
+
+class _Registers(_Reduces):
+    """``reduce_sum(v_rank, e)`` becomes ``v_rank = v_rank + e``."""
+
+    def reduced(self, operation: str, field: str, index: str | None, value: str) -> str:
+        name = f"v_{field}"
+        before = name if index is None else f"{name}[{index}]"
+        whole = index is None and self.lowered.fields[field][1] is not None
+        after = {
+            "sum": f"{before} + ({value})",
+            "product": f"{before} * ({value})",
+            "or": f"{before} | ({value})",
+            "and": f"{before} & ({value})",
+            "min": f"{'smaller' if whole else 'min'}({before}, {value})",
+            "max": f"{'larger' if whole else 'max'}({before}, {value})",
+            "any": value,
+        }[operation]
+        return f"{name} = {after}" if index is None else f"{name} = put({name}, {index}, {after})"
+
+
+class _Shared(_Reduces):
+    """``reduce_min(v_dist, e)`` becomes ``hit = into_min(a_dist, v, np.float64(e)) or hit``; a vector, by element."""
+
+    def reduced(self, operation: str, field: str, index: str | None, value: str) -> str:
+        dtype, length = self.lowered.fields[field]
+        form = f"hit = into_{operation}(%s, %s, np.{dtype.name}(%s)) or hit"
+        if length is None:
+            return form % (f"a_{field}", "v", value)
+        if index is not None:
+            return form % (f"a_{field}[v]", f"np.uint64({index})", value)
+        one = form % (f"a_{field}[v]", "np.uint64(k)", f"t_{field}[k]")
+        return f"t_{field} = {value}\nfor k in range({length}):\n    {one}"

@@ -1,0 +1,85 @@
+"""Which values a whole-number expression can have, so that an index into a vector is known to be inside it.
+
+A kernel does not check indices, and an index outside would be read from, or written to, something else. So check.py
+takes only those that are inside whatever the vertex and the superstep: numbers, parameters, loop variables,
+remainders, and arithmetic on them.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from arcflux.program import Program
+
+__all__ = ["ANY", "Span", "counted", "hull", "span"]
+
+Span = tuple[float, float]
+ANY: Span = (-math.inf, math.inf)
+
+
+def span(node: ast.expr, names: Mapping[str, Span], program: Program) -> Span:
+    """The smallest and the largest value of an expression over plain names; `names` has those of locals."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, int):
+        return int(node.value), int(node.value)
+    if isinstance(node, ast.Name):
+        return names.get(node.id) or _of_name(node.id, program)
+    parts = [span(part, names, program) for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return -parts[0][1], -parts[0][0]
+    if isinstance(node, ast.BinOp):
+        return _of_operation(node.op, *parts)
+    if isinstance(node, ast.IfExp):
+        return hull(*parts[1:])
+    if isinstance(node, ast.Call) and ast.unparse(node.func) in ("min", "max"):
+        choose = min if ast.unparse(node.func) == "min" else max
+        return choose(low for low, _ in parts[1:]), choose(high for _, high in parts[1:])
+    return ANY
+
+
+def counted(bounds: list[Span]) -> Span:
+    """What ``range`` of such bounds counts through."""
+    begin = (0, 0) if len(bounds) == 1 else bounds[0]
+    end = bounds[min(1, len(bounds) - 1)]
+    if len(bounds) == 3 and bounds[2][0] <= 0:
+        return (end[0] + 1, begin[1]) if bounds[2][1] < 0 else ANY
+    return begin[0], end[1] - 1
+
+
+def _of_name(name: str, program: Program) -> Span:
+    owner, _, rest = name.partition("_")
+    if owner == "p":
+        value = program.parameters[rest].value
+        return (value, value) if program.parameters[rest].kind is int else ANY
+    if owner in ("g", "step") or rest in ("number", "in_degree", "out_degree"):
+        return 0, math.inf
+    kind = program.fields.get(rest) if owner in "vou" else None
+    if kind is not None and kind.dtype.kind in "iu":
+        return int(np.iinfo(kind.dtype).min), int(np.iinfo(kind.dtype).max)
+    return ANY
+
+
+def _of_operation(op: ast.operator, a: Span, b: Span) -> Span:
+    if isinstance(op, ast.Add):
+        return a[0] + b[0], a[1] + b[1]
+    if isinstance(op, ast.Sub):
+        return a[0] - b[1], a[1] - b[0]
+    if isinstance(op, ast.Mult) and all(map(math.isfinite, (*a, *b))):
+        corners = [x * y for x in a for y in b]
+        return min(corners), max(corners)
+    if isinstance(op, ast.Mod) and b[0] > 0:
+        return 0, min(a[1], b[1] - 1) if a[0] >= 0 else b[1] - 1
+    if isinstance(op, ast.FloorDiv) and b[0] > 0 and all(map(math.isfinite, (*a, *b))):
+        corners = [x // y for x in a for y in b]
+        return min(corners), max(corners)
+    if isinstance(op, ast.BitAnd) and max(a[0], b[0]) >= 0:
+        return 0, min(side[1] for side in (a, b) if side[0] >= 0)
+    return ANY
+
+
+def hull(*spans: Span) -> Span:
+    """The span that holds all of these."""
+    return min(low for low, _ in spans), max(high for _, high in spans)

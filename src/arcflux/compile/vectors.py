@@ -1,0 +1,135 @@
+"""Statements on vector fields, as the CPU's kernels compute them: whole vectors are values (spmd/lanes.py).
+
+``v_grad = old_grad + p_rate * m0`` stays as it is but for conversions: where a scalar or a vector of another type meets
+a vector, ``as_float32(p_rate, 16)`` makes both lanes of the type that types.py says. ``v_grad[k] = e`` becomes
+``v_grad = put(v_grad, k, e)``, ``dot(a, b)`` ``total(a * b)``, and a parameter that is a length its value, so that LLVM
+unrolls ``for k in range(p.k)`` and knows which element every index means.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Mapping
+from functools import reduce
+
+from arcflux.compile.types import Value, joined, of_sign, typed
+
+__all__ = ["in_lanes"]
+
+_PAIRS = {"min": "smaller", "max": "larger"}
+
+
+def in_lanes(body: list[ast.stmt], names: Mapping[str, Value], numbers: Mapping[str, int]) -> list[ast.stmt]:
+    """Copies of statements, in which vectors are values.
+
+    `names` are the types of all plain names, `numbers` the names that stand for a number.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from arcflux.compile.types import FLOAT, of_dtype
+    >>> vector = of_dtype(np.dtype("f4"), 8)
+    >>> body = ast.parse("v_x = o_x + p_rate * m0").body
+    >>> ast.unparse(in_lanes(body, {"v_x": vector, "o_x": vector, "m0": vector, "p_rate": FLOAT}, {})[0])
+    'v_x = o_x + as_float32(p_rate, 8) * m0'
+    """
+    rewrite = _InLanes(names, numbers)
+    return [ast.fix_missing_locations(rewrite.visit(node)) for node in copy.deepcopy(body)]
+
+
+def _lanes(kind: Value) -> str:
+    """The name of the type that elements of a vector have in a kernel."""
+    if kind.kind == "float":
+        return str(kind.stored)
+    if kind.kind == "flag":
+        return "boolean"
+    return "uint64" if str(kind.stored) == "uint64" else "int64"
+
+
+class _InLanes(ast.NodeTransformer):
+    """Rewrites statements."""
+
+    def __init__(self, names: Mapping[str, Value], numbers: Mapping[str, int]) -> None:
+        self.names = names
+        self.numbers = numbers
+
+    def whole(self, node: ast.expr, wanted: Value) -> ast.expr:
+        """An expression as lanes of the wanted type and length."""
+        kind = typed(node, self.names)
+        done: ast.expr = self.visit(node)
+        if kind.length is not None and _lanes(kind) == _lanes(wanted):
+            return done
+        return _called(f"as_{_lanes(wanted)}", done, ast.Constant(wanted.length))
+
+    # --- statements
+
+    def visit_Assign(self, node: ast.Assign) -> ast.stmt:
+        target = node.targets[0]
+        if isinstance(target, ast.Subscript):
+            return ast.Assign([_stored(target.value)], self._with(target, self.visit(node.value)))
+        kind = typed(target, self.names)
+        value = self.visit(node.value) if kind.length is None else self.whole(node.value, kind)
+        return ast.Assign([target], value)
+
+    def visit_Expr(self, node: ast.Expr) -> ast.stmt:
+        """A reduction into v: of a whole vector, or of what is one value."""
+        assert isinstance(node.value, ast.Call)
+        target, value = node.value.args
+        kind = typed(target, self.names)
+        done = self.visit(value) if kind.length is None else self.whole(value, kind)
+        return ast.Expr(ast.Call(node.value.func, [self.visit(target), done], []))
+
+    def _with(self, target: ast.Subscript, value: ast.expr) -> ast.expr:
+        return _called("put", target.value, self.visit(target.slice), value)
+
+    # --- expressions
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return ast.Constant(self.numbers[node.id]) if node.id in self.numbers else node
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        kind = typed(node, self.names)
+        if kind.length is None:
+            return ast.BinOp(self.visit(node.left), node.op, self.visit(node.right))
+        left = self.whole(node.left, kind)
+        if isinstance(node.op, ast.Pow) and isinstance(node.right, ast.Constant) and node.right.value == 2:
+            return ast.BinOp(left, ast.Mult(), left)
+        return ast.BinOp(left, node.op, self.whole(node.right, kind))
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        kind = typed(node, self.names)
+        if kind.length is None:
+            return ast.UnaryOp(node.op, self.visit(node.operand))
+        done = self.whole(node.operand, kind)
+        return ast.UnaryOp(node.op, done) if isinstance(node.op, ast.USub) else done
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
+        kind = typed(node, self.names)
+        sides = (node.body, node.orelse)
+        yes, no = (self.visit(side) if kind.length is None else self.whole(side, kind) for side in sides)
+        return ast.IfExp(self.visit(node.test), yes, no)
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        name = ast.unparse(node.func)
+        if name == "dot":
+            kind = of_sign(reduce(joined, (typed(a, self.names) for a in node.args)))
+            return _called(
+                "total", ast.BinOp(self.whole(node.args[0], kind), ast.Mult(), self.whole(node.args[1], kind))
+            )
+        kind = typed(node, self.names)
+        if kind.length is None:
+            return ast.Call(node.func, [self.visit(a) for a in node.args], [])
+        given = [self.whole(a, kind) for a in node.args]
+        if name == "abs":
+            return _called("magnitude", *given)
+        return reduce(lambda a, b: _called(_PAIRS[name], a, b), given)
+
+
+def _called(name: str, *given: ast.expr) -> ast.expr:
+    return ast.Call(ast.Name(name, ast.Load()), list(given), [])
+
+
+def _stored(node: ast.expr) -> ast.expr:
+    assert isinstance(node, ast.Name)
+    return ast.Name(node.id, ast.Store())
