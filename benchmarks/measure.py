@@ -64,7 +64,7 @@ def machine() -> dict[str, Any]:
     from arcflux.doctor import examine
 
     found = examine()
-    peers = ("pandas", "polars", "networkit", "igraph", "scipy", "pyarrow", "numba", "numpy")
+    peers = ("pandas", "polars", "networkit", "igraph", "scipy", "python-graphblas", "pyarrow", "numba", "numpy")
     return {
         "cpu": found["devices"]["cpu"],
         "memory_bytes": found["memory_bytes"]["total"],
@@ -82,9 +82,9 @@ def _version(name: str) -> str | None:
         return None
 
 
-def save(name: str, results: dict[str, Any]) -> None:
-    """Write results/NAME.json."""
-    path = Path("results") / f"{name}.json"
-    path.parent.mkdir(exist_ok=True)
+def save(where: str | Path, results: dict[str, Any]) -> None:
+    """Write results to a file; to results/NAME.json when only a name is given."""
+    path = where if isinstance(where, Path) else Path("results") / f"{where}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({"machine": machine(), **results}, indent=1))
     print(f"\nwritten: {path}")
