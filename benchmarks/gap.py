@@ -119,14 +119,14 @@ def main() -> None:
         reached = np.flatnonzero(graph.out_degrees > 0)
         sources = np.random.default_rng(27).choice(reached, given.trials).tolist()
         who = rivals(graph, place, given)
-        names = [rival.name for rival in who]
+        names += [rival.name for rival in who if rival.name not in names]
         try:
             for kernel in given.kernels:
-                rows.append(Row(kernel, spec, {name: Entry() for name in names}))
-                contest(rows[-1], who, sources, given.patience)
-                print(
-                    f"{kernel} {spec}: " + "  ".join(f"{n} {e.text()}" for n, e in rows[-1].entries.items()), flush=True
-                )
+                row = Row(kernel, spec, {rival.name: Entry() for rival in who})
+                contest(row, who, sources, given.patience)
+                rows.append(row)
+                times = "  ".join(f"{name} {entry.text()}" for name, entry in row.entries.items())
+                print(f"{kernel} {spec}: {times}", flush=True)
         finally:
             for rival in who:
                 rival.close()
