@@ -10,6 +10,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol
 
@@ -161,8 +162,12 @@ class Peer:
             self._start()
         assert self.process is not None
         assert self.process.stdin is not None
-        self.process.stdin.write(json.dumps({"kernel": kernel, "source": int(source)}) + "\n")
-        self.process.stdin.flush()
+        try:
+            self.process.stdin.write(json.dumps({"kernel": kernel, "source": int(source)}) + "\n")
+            self.process.stdin.flush()
+        except BrokenPipeError as error:
+            self.close()
+            raise Failed("its process has ended") from error
         said = self._answer(limit)
         return Answer(said["seconds"], said["check"])
 
@@ -170,5 +175,6 @@ class Peer:
         """End its process."""
         if self.process is not None:
             self.process.kill()
-            self.process.communicate()
+            with suppress(BrokenPipeError):  # a question that it never read
+                self.process.communicate()
             self.process = None
