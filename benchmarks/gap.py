@@ -105,6 +105,7 @@ def contest(row: Row, who: list[Rival], sources: list[int], patience: float) -> 
             entry.once = turn == 0 and answer.seconds > patience and isinstance(rival, Peer)
             if turn or entry.once:
                 entry.seconds.append(answer.seconds)
+                entry.calls += [answer.call] if answer.call is not None else []
         row.compare(answers)
 
 

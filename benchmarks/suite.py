@@ -1,7 +1,8 @@
 """The binaries of the GAP Benchmark Suite (Beamer, Asanovic, Patterson, 2015; https://github.com/sbeamer/gapbs).
 
 Build them as the suite says (make), and give their folder to gap.py. What the suite leaves open is settled in its
-favour before anything counts: the delta of SSSP, and which of its two PageRanks.
+favour before anything counts: the delta of SSSP, which of its two PageRanks, and whether it gets huge pages, as we ask
+for them.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ _SAID = {
     "cc": r"There are (\d+) components",
     "tc": r"(\d+) triangles",
 }
+_HUGE = "glibc.malloc.hugetlb=1"
 _FROM_SOURCE = ("bfs", "sssp", "bc")
 
 
@@ -50,12 +52,19 @@ class Suite:
     def run(self, kernel: str, source: int, limit: float) -> Answer:
         """One round."""
         if kernel not in self.settled:
-            tried = {tuple(way): self._round(kernel, way, source, 2, limit).seconds for way in self._ways(kernel)}
-            self.settled[kernel] = list(min(tried, key=lambda way: tried[way]))
-            if min(tried.values()) > self.patience:
-                self.slow.add(kernel)
+            self._settle(kernel, source, limit)
         trials = 1 if kernel in self.slow else self.trials
         return self._round(kernel, self.settled[kernel], source, trials, limit)
+
+    def _settle(self, kernel: str, source: int, limit: float) -> None:
+        """Find the best way to run a kernel."""
+        tried = {tuple(way): self._round(kernel, way, source, 2, limit).seconds for way in self._ways(kernel)}
+        best = min(tried, key=lambda way: tried[way])
+        huge = (*best, _HUGE)
+        tried[huge] = self._round(kernel, list(huge), source, 2, limit).seconds
+        self.settled[kernel] = list(min(best, huge, key=lambda way: tried[way]))
+        if tried[best] > self.patience:
+            self.slow.add(kernel)
 
     def _ways(self, kernel: str) -> list[list[str]]:
         if kernel == "sssp":
@@ -66,10 +75,13 @@ class Suite:
 
     def _round(self, kernel: str, way: list[str], source: int, trials: int, limit: float) -> Answer:
         file = f"{self.graph}.{'wsg' if kernel == 'sssp' else 'sg'}"
-        command = [str(self.binaries / way[0]), "-f", file, "-n", str(trials), *way[1:], "-a"]
+        said_to = [word for word in way[1:] if word != _HUGE]
+        command = [str(self.binaries / way[0]), "-f", file, "-n", str(trials), *said_to, "-a"]
         if kernel in _FROM_SOURCE:
             command += ["-r", str(source)]
         environment = {**os.environ, "OMP_NUM_THREADS": str(self.threads)}
+        if _HUGE in way:
+            environment["GLIBC_TUNABLES"] = _HUGE
         try:
             done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=limit * trials)
         except subprocess.TimeoutExpired as error:
