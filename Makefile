@@ -1,11 +1,14 @@
 # make run   sets up .venv and does the main job        make test   sets up, lints, tests
-# make bench measures loading against other libraries   make docs   builds the documentation into site/
+# make bench measures against other libraries           make docs   builds the documentation into site/
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 OUT    ?= build
 
-.PHONY: run test lint format bench docs clean
+# The folder with the binaries of the GAP Benchmark Suite, if make bench-gap should run them too.
+GAP    ?=
+
+.PHONY: run test lint format bench bench-load bench-gap bench-abstraction docs clean
 
 run: $(VENV)/.installed
 	@mkdir -p $(OUT)
@@ -26,8 +29,20 @@ format: $(VENV)/.installed-dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.installed-bench
-	$(BIN)/python benchmarks/load.py
+# One after another, even with make -j: each wants the machine for itself.
+bench:
+	$(MAKE) bench-load
+	$(MAKE) bench-gap
+	$(MAKE) bench-abstraction
+
+bench-load: $(VENV)/.installed-bench
+	$(BIN)/python benchmarks/load.py --folder $(OUT)
+
+bench-gap: $(VENV)/.installed-bench
+	$(BIN)/python benchmarks/gap.py --folder $(OUT)/gap $(if $(GAP),--gap $(GAP))
+
+bench-abstraction: $(VENV)/.installed-bench
+	$(BIN)/python benchmarks/abstraction.py
 
 docs: $(VENV)/.installed-dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

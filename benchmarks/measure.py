@@ -34,27 +34,40 @@ def interleaved(candidates: dict[str, Callable[[], Any]], repeats: int, slow: fl
     return seconds
 
 
+def rounds(candidates: dict[str, Callable[[], float]], repeats: int) -> dict[str, list[float]]:
+    """As :func:`interleaved`, for candidates that take their own time and return the seconds."""
+    seconds: dict[str, list[float]] = {name: [] for name in candidates}
+    for turn in range(repeats + 1):
+        for name, run in candidates.items():
+            taken = run()
+            if turn:
+                seconds[name].append(taken)
+    return seconds
+
+
 def report(
-    title: str, seconds: dict[str, list[float]], ours: str, extra: dict[str, str] | None = None
+    title: str, seconds: dict[str, list[float]], ours: str, extra: dict[str, str] | None = None, unit: str = "s"
 ) -> dict[str, Any]:
     """Print a table of medians and of how many times slower each is than `ours`; return it for the JSON."""
     base = statistics.median(seconds[ours])
+    scale = {"s": 1, "ms": 1000}[unit]
     print(f"\n{title}")
     rows = {}
     for name, taken in seconds.items():
         middle = statistics.median(taken)
         rows[name] = {"median": middle, "all": taken, "times_ours": middle / base}
         more = (extra or {}).get(name, "")
-        spread = f"{min(taken):.3f}-{max(taken):.3f}"
-        print(f"  {name:<28} {middle:9.3f} s  x {middle / base:6.2f}   ({spread}, {len(taken)} runs) {more}")
+        spread = f"{min(taken) * scale:.3f}-{max(taken) * scale:.3f}"
+        runs = f"({spread}, {len(taken)} runs)"
+        print(f"  {name:<28} {middle * scale:9.3f} {unit:<2} x {middle / base:6.2f}   {runs} {more}")
     return rows
 
 
-def child(code: str, *arguments: str) -> Any:
-    """Run Python code in a process of its own; its last line of output is JSON."""
+def child(code: str, *arguments: str, **environment: str) -> Any:
+    """Run Python code in a process of its own, with more in its environment; its last line of output is JSON."""
     done = subprocess.run(
         [sys.executable, "-c", code, *arguments], check=True, capture_output=True, text=True,
-        env={**os.environ, "ARCFLUX_QUIET": "1"},
+        env={**os.environ, "ARCFLUX_QUIET": "1", **environment},
     )  # fmt: skip
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -64,7 +77,7 @@ def machine() -> dict[str, Any]:
     from arcflux.doctor import examine
 
     found = examine()
-    peers = ("pandas", "polars", "networkit", "igraph", "scipy", "pyarrow", "numba", "numpy")
+    peers = ("pandas", "polars", "networkit", "igraph", "scipy", "python-graphblas", "pyarrow", "numba", "numpy")
     return {
         "cpu": found["devices"]["cpu"],
         "memory_bytes": found["memory_bytes"]["total"],
@@ -82,9 +95,9 @@ def _version(name: str) -> str | None:
         return None
 
 
-def save(name: str, results: dict[str, Any]) -> None:
-    """Write results/NAME.json."""
-    path = Path("results") / f"{name}.json"
-    path.parent.mkdir(exist_ok=True)
+def save(where: str | Path, results: dict[str, Any]) -> None:
+    """Write results to a file; to results/NAME.json when only a name is given."""
+    path = where if isinstance(where, Path) else Path("results") / f"{where}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({"machine": machine(), **results}, indent=1))
     print(f"\nwritten: {path}")
