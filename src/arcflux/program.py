@@ -133,6 +133,20 @@ class Program:
             changed[name] = Parameter(changed[name].kind, _parameter_value(self.name, name, changed[name].kind, value))
         return replace(self, parameters=MappingProxyType(changed))
 
+    def retyped(self, **types: FieldType) -> Program:
+        """The same program with other types of fields, such as f32 where it says f64.
+
+        Examples
+        --------
+        >>> import arcflux as af
+        >>> af.algorithms.PageRank.retyped(rank=af.f32).fields["rank"]
+        f32
+        """
+        for name in types:
+            if name not in self.fields:
+                raise UsageError(f"{self.name} has no field {name!r}", expected="one of: " + ", ".join(self.fields))
+        return replace(self, fields=MappingProxyType({**self.fields, **types}))
+
     @property
     def references(self) -> frozenset[str]:
         """The fields that hold the numbers of vertices."""

@@ -254,6 +254,8 @@ class Sketch:
         v.kinds[u.number % 4] += 1
 
     def update(v, step):
+        if v.kinds[0] + v.kinds[1] + v.kinds[2] + v.kinds[3] == 0:
+            return False
         v.level = step + 1
         v.sums = v.kinds[0] * 0.5 + v.sums
         v.sums[1] += v.kinds[3]

@@ -31,6 +31,8 @@ class BFS:
         v.parent = af.any(u.number)
 
     def update(v, step):
+        if v.parent < 0:
+            return False
         v.level = step + 1
         return True
 

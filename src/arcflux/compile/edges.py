@@ -8,18 +8,29 @@ import textwrap
 from arcflux.compile.lower import Lowered
 from arcflux.compile.source import edge_reads, in_function, reduced, tupled
 
-__all__ = ["edge", "edge_call", "push_edge", "push_reads"]
+__all__ = ["edge", "edge_call", "fresh", "push_edge", "push_reads"]
+
+
+def fresh(lowered: Lowered) -> list[str]:
+    """Statements before the first edge: of several `any` the smallest is looked for, and none has come yet."""
+    return [f"{name} = False" for name in _taken(lowered)]
+
+
+def _taken(lowered: Lowered) -> list[str]:
+    """The names that say whether an `any` has come, when the smallest is looked for."""
+    found = sorted(name for name, how in lowered.reductions.items() if how.operation == "any")
+    return [f"taken_{name}" for name in found] if lowered.deterministic else []
 
 
 def edge_call(lowered: Lowered) -> str:
     """The statement that reduces along an edge, in registers."""
-    targets = reduced(lowered)
+    targets = [*reduced(lowered), *_taken(lowered)]
     return f"{tupled(targets)} = edge({', '.join([*targets, *edge_reads(lowered)])})"
 
 
 def edge(lowered: Lowered) -> str:
     """The edge part for pull: reduces into values."""
-    targets = reduced(lowered)
+    targets = [*reduced(lowered), *_taken(lowered)]
     text = _edge_part(lowered, _Registers(lowered))
     names = [*targets, *edge_reads(lowered)]
     return f"@inner\ndef edge({', '.join(names)}):\n{textwrap.indent(text, '    ')}\n    return {tupled(targets)}\n"
@@ -69,6 +80,8 @@ class _Registers(_Reduces):
 
     def reduced(self, operation: str, field: str, index: str | None, value: str) -> str:
         name = f"v_{field}"
+        if operation == "any" and self.lowered.deterministic and self.lowered.fields[field][1] is None:
+            return f"if not taken_{field} or ({value}) < {name}:\n    {name} = {value}\ntaken_{field} = True"
         before = name if index is None else f"{name}[{index}]"
         whole = index is None and self.lowered.fields[field][1] is not None
         after = {

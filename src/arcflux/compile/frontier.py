@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import ast
 
-from arcflux.compile.edges import edge_call, push_edge, push_reads
+from arcflux.compile.dense import piece, summed
+from arcflux.compile.edges import edge_call, fresh, push_edge, push_reads
 from arcflux.compile.lower import Lowered, Message
 from arcflux.compile.source import (
     accumulated,
@@ -55,8 +56,8 @@ def frontier(lowered: Lowered) -> str:
 def delayed(lowered: Lowered) -> bool:
     """Whether pull has to keep new values aside until all have read the old ones."""
     read = {n.id[2:] for m in lowered.messages for n in ast.walk(m.source) if isinstance(n, ast.Name)}
-    fresh = "monotone" in lowered.program.promises and not lowered.deterministic
-    return bool(read & {name[2:] for name in written(lowered)}) and not fresh
+    in_place = "monotone" in lowered.program.promises and not lowered.deterministic
+    return bool(read & {name[2:] for name in written(lowered)}) and not in_place
 
 
 def buffered(lowered: Lowered) -> list[str]:
@@ -115,6 +116,7 @@ def frontier(worker, workers, control, barrier, board, slots, sums, history, fir
     one, six, mask = np.uint64(1), np.uint64(6), np.uint64(63)
     n = np.uint64(in_offsets.size) - one
     words = (n + mask) >> six
+    pieces = np.uint64(sums.size // 2)
     buffer = buffers[worker]
     size, edges = board[{3 * BLOCK}], board[{3 * BLOCK + 1}]
     unexplored = g_arcs
@@ -140,7 +142,18 @@ def frontier(worker, workers, control, barrier, board, slots, sums, history, fir
 {pull}
         else:
 {push}
-{_END}"""
+{_end(lowered)}"""
+
+
+def _end(lowered: Lowered) -> str:
+    """The end of a superstep, with the residuals added up by worker, by piece, or not at all."""
+    keeping, adding = "pass", ["total_sum = math.inf"]
+    if _piece(lowered):
+        adding = summed()
+    elif "residual" in lowered.functions:
+        keeping = "sums[half + worker] = residual_sum"
+        adding = ["total_sum = 0.0", "for w in range(workers):", "    total_sum += sums[half + w]"]
+    return _END.replace("KEEPING", keeping).replace("ADDING", "\n".join(inside(adding, 2)).lstrip())
 
 
 # The rule for a superstep's direction, without and with `wants`, and the number that explains the choice.
@@ -178,7 +191,7 @@ _END = f"""\
         half = (step & 1) * workers
         slots[half + worker, 0] = edges_out
         slots[half + worker, 1] = np.int64(ticks() - begun)
-        sums[half + worker, 0] = residual_sum
+        KEEPING
         if worker == 0:
             for k in range({BLOCK}):
                 board[(step + 1) % 3 * {BLOCK} + k] = 0
@@ -186,12 +199,11 @@ _END = f"""\
         wait(barrier, workers)
         unexplored -= edges
         size, edges = board[block + {_NEXT}], 0
-        total_sum = 0.0
         slowest = 0
         for w in range(workers):
             edges += slots[half + w, 0]
             slowest = max(slowest, slots[half + w, 1])
-            total_sum += sums[half + w, 0]
+        ADDING
         if pull:
             pull_rate = slowest / max(1, g_arcs)
             pulled = True
@@ -264,11 +276,21 @@ def _pull_phase(lowered: Lowered) -> list[str]:
     return lines + (_apply_phase(_taken_over(lowered)) if delayed(lowered) else [])
 
 
+def _piece(lowered: Lowered) -> str:
+    """Where pull keeps the residual of a chunk, when adding them up must have one order."""
+    return piece(lowered) if lowered.deterministic else ""
+
+
 def _pull_into(lowered: Lowered) -> list[str]:
     """Statements that reduce into v, in registers, what its in-neighbours in the frontier send, and update it."""
     lines = _about(lowered, ("wants",)) + _unless_wanted(lowered)
     lines += _about(lowered, ("init", "update", "residual"), edge=True) + inited(lowered)
-    lines += ["got = False", "for i in range(in_offsets[v], in_offsets[v + one]):", *inside(_pull_from(lowered))]
+    lines += [
+        "got = False",
+        *fresh(lowered),
+        "for i in range(in_offsets[v], in_offsets[v + one]):",
+        *inside(_pull_from(lowered)),
+    ]
     lines += ["if not got:", "    continue"]
     return lines + updated(lowered) + measured(lowered)
 

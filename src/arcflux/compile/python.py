@@ -7,8 +7,9 @@ the superstep.
 
 from __future__ import annotations
 
+import math
 import time
-import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -28,16 +29,18 @@ class _Vertex:
 
     _run: _Run
     _fields: dict[str, Any]
+    _assigned: set[str]
     number: int
 
     def __init__(self, run: _Run, number: int, values: dict[str, Any]) -> None:
         values = {name: run.own(name, value, number) for name, value in values.items()}
         self.__dict__.update(values)
-        self.__dict__.update(_run=run, _fields=values, number=number)
+        self.__dict__.update(_run=run, _fields=values, _assigned=set(), number=number)
         self.__dict__.update(in_degree=run.in_degrees[number], out_degree=run.out_degrees[number])
 
     def __setattr__(self, name: str, value: Any) -> None:
         self.__dict__[name] = self._fields[name] = self._run.stored(name, value, self.number)
+        self._assigned.add(name)
 
 
 class _Named:
@@ -47,28 +50,46 @@ class _Named:
         self.__dict__.update(values)
 
 
-def run_python(lowered: Lowered, graph: Graph, limit: int) -> Result:
-    """Run a program as it is written."""
+def run_python(
+    lowered: Lowered, graph: Graph, limit: int, given: Mapping[str, Any], timeout: float | None = None
+) -> Result:
+    """Run a program as it is written, and check what it promises."""
     begun = time.perf_counter()
     program = lowered.program
-    run = _Run(lowered, graph)
-    history = run.supersteps(limit)
+    run = _Run(lowered, graph, given)
+    history = run.supersteps(limit, math.inf if timeout is None else begun + timeout)
     converged = not run.active
-    if not converged:
-        warnings.warn(f"{program.name} stopped after {len(history)} supersteps before it converged", stacklevel=4)
+    if converged and "monotone" in program.promises:
+        fresh = _Run(lowered, graph, given, fresh=True)
+        fresh.supersteps(limit + graph.vertices, math.inf)
+        _same(run, fresh)
     fields = {
         name: np.array([state[name] if length is None else list(state[name]) for state in run.states], dtype).reshape(
             graph.vertices if length is None else (graph.vertices, length)
         )
         for name, (dtype, length) in lowered.fields.items()
     }
-    return Result(program.name, graph, fields, history, converged, time.perf_counter() - begun)
+    seconds = time.perf_counter() - begun
+    return Result(program.name, graph, fields, history, converged, seconds, references=program.references)
+
+
+def _same(run: _Run, fresh: _Run) -> None:
+    """Whether a run that saw fresher values came to the same end."""
+    for v, (a, b) in enumerate(zip(run.states, fresh.states, strict=True)):
+        for name, (dtype, _) in run.lowered.fields.items():
+            if not np.allclose(a[name], b[name], rtol=1e-6 if dtype.kind == "f" else 0, atol=0, equal_nan=True):
+                said = f"with fresher values of u, {name} of vertex {run.said(v)} becomes {b[name]}, not {a[name]}"
+                raise run.broken("monotone", said, "leave monotone out, or reduce by min, max, |= or &= alone")
 
 
 class _Run:
-    """One run: the state of every vertex as a dictionary, and who is active."""
+    """One run: the state of every vertex as a dictionary, and who is active.
 
-    def __init__(self, lowered: Lowered, graph: Graph) -> None:
+    A `fresh` one lets vertices see what others became in the same superstep, as a monotone program has to bear.
+    """
+
+    def __init__(self, lowered: Lowered, graph: Graph, given: Mapping[str, Any], fresh: bool = False) -> None:
+        self.fresh = fresh
         self.lowered = lowered
         self.graph = graph
         self.step = -1
@@ -95,6 +116,9 @@ class _Run:
         }
         zero = {name: dtype.type(0).item() for name, (dtype, _) in lowered.fields.items()}
         firsts = [_Vertex(self, v, zero) for v in range(graph.vertices)]
+        for name, values in given.items():
+            for first, value in zip(firsts, values.tolist(), strict=True):
+                setattr(first, name, value)
         self.active = {v.number for v in firsts if self.call("start", v=v)}
         self.states: list[dict[str, Any]] = [v._fields for v in firsts]
         if not lowered.sparse and graph.vertices:
@@ -110,7 +134,7 @@ class _Run:
         length = self.lowered.fields[name][1]
         if length is None:
             return value
-        elements = list(value) if isinstance(value, Vector) else [value] * length
+        elements = list(value) if isinstance(value, (Vector, list)) else [value] * length
         return Vector(elements, lambda element: self.stored_number(name, element, number))
 
     def stored(self, name: str, value: Any, number: int) -> Any:
@@ -131,21 +155,32 @@ class _Run:
             raise ProgramError(f"{name} becomes {value} at {said}, outside {dtype}", program=self.lowered.program.name)
         return dtype.type(value).item()
 
-    def supersteps(self, limit: int) -> list[Superstep]:
+    def said(self, v: int) -> Any:
+        """A vertex as the user knows it."""
+        return self.graph.ids.to_ids([v])[0]
+
+    def broken(self, promise: str, what: str, remedy: str) -> ProgramError:
+        """The error for a promise that does not hold."""
+        return ProgramError(f"{promise} is promised, but {what}", program=self.lowered.program.name, remedy=remedy)
+
+    def supersteps(self, limit: int, until: float) -> list[Superstep]:
         history: list[Superstep] = []
-        while self.active and len(history) < limit:
+        tolerance = self.p.__dict__.get("tolerance", -1.0) if "residual" in self.lowered.functions else -1.0
+        while self.active and len(history) < limit and time.perf_counter() < until:
             self.step = len(history)
             begun = time.perf_counter()
             senders = len(self.active)
             changed, residual = self.superstep()
             self.active = changed if self.lowered.sparse else (set(range(self.graph.vertices)) if changed else set())
+            if residual < tolerance:
+                self.active = set()
             history.append(Superstep(self.step, "python", senders, residual, time.perf_counter() - begun, len(changed)))
         return history
 
     def superstep(self) -> tuple[set[int], float]:
         """Compute every vertex from the states before; then all change at once."""
         functions, after, changed, residual = self.lowered.functions, {}, set(), 0.0
-        for v in range(self.graph.vertices):
+        for v in reversed(range(self.graph.vertices)) if self.fresh else range(self.graph.vertices):
             old = _Vertex(self, v, self.states[v])
             if "wants" in functions and not self.call("wants", v=old):
                 continue
@@ -153,28 +188,51 @@ class _Run:
             if "init" in functions:
                 self.call("init", v=new, old=old)
             received = self.gather(v, new, old)
+            moved = self.call("update", v=new, old=old)
             if self.lowered.sparse and not received:
+                self.check_sparse(v, new, old, moved)
                 continue
-            if self.call("update", v=new, old=old):
+            if moved:
                 changed.add(v)
             if "residual" in functions:
-                residual += self.call("residual", v=new, old=old)
+                residual += self.measured(v, new, old)
             after[v] = new._fields
-        for v, state in after.items():
-            self.states[v] = state
+            if self.fresh:
+                self.states[v] = new._fields
+        self.states = [after.get(v, state) for v, state in enumerate(self.states)]
         return changed, residual
+
+    def measured(self, v: int, new: _Vertex, old: _Vertex) -> float:
+        """The residual of a vertex, which has to be a number from 0 on."""
+        found = self.call("residual", v=new, old=old)
+        if not found >= 0:
+            what = f"it is {found} at vertex {self.said(v)}, superstep {self.step}"
+            raise self.broken("residual", what, "return how far v moved, such as abs(v.rank - old.rank)")
+        return float(found)
+
+    def check_sparse(self, v: int, new: _Vertex, old: _Vertex, moved: bool) -> None:
+        """A vertex without messages must not change, but for what init sets anew before every superstep."""
+        init = self.lowered.functions.get("init")
+        fields = set(self.lowered.fields) - (init.writes if init else set())
+        wrong = sorted(name for name in fields if new._fields[name] != old._fields[name])
+        if moved or wrong:
+            what = f"vertex {self.said(v)} changes{f' {wrong[0]}' if wrong else ''} without a message"
+            remedy = "let update see whether a message came, and return False when none did; or leave sparse out"
+            raise self.broken("sparse", f"{what}, in superstep {self.step}", remedy)
 
     def gather(self, v: int, new: _Vertex, old: _Vertex) -> bool:
         """Compute along every in-edge from an active vertex; of several `any` the smallest stays."""
         one_of = [name for name, how in self.lowered.reductions.items() if how.operation == "any"]
-        received = False
+        received, taken = False, set()
         for u, edge in zip(self.into[v], self.edges[v], strict=True):
             if u not in self.active:
                 continue
             before = {name: new._fields[name] for name in one_of}
+            new._assigned.clear()
             self.call("compute", v=new, u=_Vertex(self, u, self.states[u]), edge=edge, old=old)
-            for name in one_of:
-                if received and new._fields[name] != before[name]:
+            for name in new._assigned & before.keys():
+                if name in taken:
                     setattr(new, name, min(before[name], new._fields[name]))
+                taken.add(name)
             received = True
         return received

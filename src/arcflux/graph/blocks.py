@@ -40,13 +40,15 @@ class Blocks:
     """The in-arcs of a graph by blocks.
 
     arcs: uint32[arcs], target and source within their block, 16 bits each; starts: uint64[rows * across + 1], where
-    each block begins, those of the same targets together; across: blocks of sources.
+    each block begins, those of the same targets together; across: blocks of sources; order: the rows of blocks, those
+    with most arcs first, so that the last to be taken are short.
     """
 
     into: Adjacency
     arcs: Array
     starts: Array
     across: int
+    order: Array
     columns: dict[str, Array] = field(default_factory=dict)
 
     def column(self, name: str, values: Array, threads: int | None = None) -> Array:
@@ -83,7 +85,8 @@ def _built(graph: Graph, threads: int | None) -> Blocks:
     arcs = empty(graph.arcs, np.uint32, huge=False)
     with trace.task("arrange arcs by blocks", total=graph.arcs, unit="arcs") as task:
         _deal(graph.into, starts, across, None, arcs, threads, task)
-    return Blocks(graph.into, frozen(arcs), frozen(starts), across)
+    order = np.argsort(-np.diff(starts[::across].astype(np.int64)) if across else [], kind="stable")
+    return Blocks(graph.into, frozen(arcs), frozen(starts), across, frozen(order.astype(np.uint32)))
 
 
 def _deal(

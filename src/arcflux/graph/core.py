@@ -250,6 +250,22 @@ class Graph:
         """Edge columns in the order of `into`."""
         return MappingProxyType(self._reversed()[1])
 
+    def with_columns(self, columns: Mapping[str, Any]) -> Graph:
+        """The same graph with these edge columns, in the order of `out`, instead of its own; structure is shared.
+
+        Examples
+        --------
+        >>> import arcflux as af
+        >>> g = af.Graph.from_edges([0, 1], [1, 2], columns={"length": [3, 4]})
+        >>> g.with_columns({"weight": g.columns["length"]}).columns["weight"].tolist()
+        [3, 4]
+        """
+        return Graph(
+            self._out, directed=self.directed, columns=checked_columns(columns, self.arcs), ids=self.ids,
+            loops=0 if self.directed else 2 * self.edges - self.arcs, sorted=self.sorted, name=self.name,
+            changes=self.changes, assumptions=self.assumptions,
+        )  # fmt: skip
+
     @property
     def weighted(self) -> bool:
         """Whether there is a column named weight."""

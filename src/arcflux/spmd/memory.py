@@ -7,6 +7,7 @@ return to the system at once, while a heap keeps what it was given.
 from __future__ import annotations
 
 import mmap
+import threading
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,17 @@ from numpy.typing import DTypeLike, NDArray
 
 from arcflux.errors import SpaceError
 
-__all__ = ["empty", "frozen", "release", "zeros"]
+__all__ = ["borrow", "empty", "frozen", "give_back", "release", "zeros"]
 
 Array = NDArray[Any]
 
 _BIG = 1 << 20
+
+
+# Big arrays that were given back, the longest unused first, and how many bytes of them are kept at most.
+_spare: list[Array] = []
+_spare_lock = threading.Lock()
+_MOST_SPARE = 1 << 30
 
 
 class _Block(mmap.mmap):
@@ -60,6 +67,32 @@ def zeros(size: int, dtype: DTypeLike) -> Array:
     return fresh
 
 
+def borrow(size: int, dtype: DTypeLike) -> Array:
+    """Like :func:`empty`, with contents undefined at any size: memory that was given back, if there is some that fits.
+
+    The system hands out new memory page by page, which costs a short run as much as its work.
+    """
+    kind = np.dtype(dtype)
+    count = size * kind.itemsize
+    if count >= _BIG:
+        with _spare_lock:
+            for k in reversed(range(len(_spare))):
+                if count <= _spare[k].nbytes <= 2 * count:
+                    return _spare.pop(k)[:count].view(kind)
+    return empty(size, kind)
+
+
+def give_back(arrays: list[Array]) -> None:
+    """Lend these arrays, which :func:`borrow` gave and nobody uses any more, to whoever borrows next."""
+    with _spare_lock:
+        for array in arrays:
+            block = _block_below(array)
+            if block is not None:
+                _spare.append(np.frombuffer(block, np.uint8))
+        while _spare and sum(array.nbytes for array in _spare) > _MOST_SPARE:
+            _spare.pop(0)
+
+
 def release(array: Array, start: int, stop: int) -> None:
     """Give the pages of ``array[start:stop]`` back to the system, if they are ours to give: they read as zero after.
 
@@ -77,10 +110,18 @@ def release(array: Array, start: int, stop: int) -> None:
 
 def _block(array: Array) -> _Block | None:
     """The memory map that a whole array of :func:`empty` stands on; None for any other array."""
-    base: Any = array.base
+    block = _block_below(array)
+    return block if block is not None and len(block) == array.nbytes else None
+
+
+def _block_below(array: Array) -> _Block | None:
+    """The memory map that an array of ours, or a view of one, stands on."""
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        base = base.base
     if isinstance(base, memoryview):
         base = base.obj
-    return base if isinstance(base, _Block) and len(base) == array.nbytes else None
+    return base if isinstance(base, _Block) else None
 
 
 def frozen(array: Array) -> Array:

@@ -1,0 +1,72 @@
+"""The dense pull of a large graph, by blocks of arcs that fit the cache (graph/blocks.py).
+
+A worker takes 65,536 targets at a time: their accumulators get what init gives, all blocks of arcs into them are
+reduced into the accumulators, and the targets are updated. Every target meets its messages in the order of its
+in-edges, as in the plain pull, so the two give the same bits; they differ in where the caches find the messages.
+"""
+
+from __future__ import annotations
+
+from arcflux.compile.dense import accumulators, dense_end, emptied, finished, if_wanted, messages, sends
+from arcflux.compile.edges import edge_call
+from arcflux.compile.lower import Lowered
+from arcflux.compile.source import (
+    accumulated,
+    bound,
+    edge_reads,
+    inside,
+    keep,
+    received,
+    shared,
+)
+
+__all__ = ["blocked"]
+
+
+def blocked(lowered: Lowered) -> str:
+    """The kernel."""
+    columns = [f"c_{column}" for column in lowered.columns]
+    arrays = [*columns, *messages(lowered), *accumulators(lowered), *shared(lowered)]
+    given = ", ".join(["arcs", "starts", "order", "in_offsets", "out_offsets", *arrays])
+    first = "\n".join(inside(if_wanted(lowered, emptied(lowered)), 4))
+    arc = "\n".join(inside(_arc(lowered), 5))
+    last = "\n".join(inside([*if_wanted(lowered, finished(lowered)), *sends(lowered, "other")], 4))
+    return f"""@kernel
+def blocked(worker, workers, control, barrier, counters, slots, sums, history, first, last, tolerance, {given}):
+    one, bits, low = np.uint64(1), np.uint64(16), np.uint32(0xFFFF)
+    n, wide = np.uint64(in_offsets.size) - one, np.uint64(order.size)
+    pieces = wide
+    for step in range(first, last):
+        begun = ticks()
+        base = n if step & 1 else np.uint64(0)
+        other = n - base
+        turn = step % 3
+        changed = 0
+        while True:
+            item = np.uint64(fetch_add(counters, turn * 8, 1))
+            if item >= wide:
+                break
+            row = np.uint64(order[item])
+            begin, end = row << bits, min((row + one) << bits, n)
+            residual_sum = 0.0
+            for v in range(begin, end):
+{first}
+            for s in range(wide):
+                near = s << bits
+                for i in range(starts[row * wide + s], starts[row * wide + s + one]):
+{arc}
+            for v in range(begin, end):
+{last}
+            sums[(np.uint64(step) & one) * pieces + row] = residual_sum
+{dense_end(lowered, "pull")}"""
+
+
+def _arc(lowered: Lowered) -> list[str]:
+    """Statements that reduce one message into the accumulators of v."""
+    lines = ["arc = arcs[i]", "v = begin + np.uint64(arc >> np.uint32(16))", "u = near + np.uint64(arc & low)"]
+    lines += [received(message, "base + u") for message in lowered.messages]
+    lines += [f"e_{column} = c_{column}[i]" for column in lowered.columns]
+    lines += ["u_number = np.int64(u)"] if "u_number" in edge_reads(lowered) else []
+    lines += bound(lowered, [n for n in edge_reads(lowered) if n.startswith("o_")], "v")
+    lines += [*accumulated(lowered), edge_call(lowered)]
+    return lines + [keep(lowered, name, f"a_{name}", "v", f"v_{name}") for name in sorted(lowered.reductions)]

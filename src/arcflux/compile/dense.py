@@ -1,0 +1,176 @@
+"""Kernels for programs of which every vertex sends: here the plain pull, and what it shares with the other two.
+
+push.py sends along out-edges instead; blocked.py pulls by blocks that fit the cache. All run many supersteps in one
+launch. Messages of a pull are double-buffered (2n values, the halves in turn), so that every vertex reads what u was
+when the superstep began.
+"""
+
+from __future__ import annotations
+
+from arcflux.compile.edges import edge_call, fresh
+from arcflux.compile.lower import Lowered
+from arcflux.compile.source import (
+    accumulated,
+    arguments,
+    bound,
+    call,
+    claimed,
+    edge_reads,
+    inited,
+    inside,
+    keep,
+    kept,
+    measured,
+    message_reads,
+    received,
+    results,
+    sent,
+    shared,
+    updated,
+    written,
+)
+
+__all__ = ["CHUNK", "accumulators", "dense", "dense_end", "emptied", "finished", "if_wanted", "loaded", "messages",
+           "piece", "sends", "summed"]  # fmt: skip
+
+CHUNK = 1024
+# Where the residual of a chunk of vertices is kept; the sums have two halves, like all that is read after a barrier.
+_PIECE = f"(np.uint64(step) & one) * pieces + begin // np.uint64({CHUNK})"
+
+
+def dense(lowered: Lowered) -> str:
+    """Every vertex pulls from all its in-neighbours. Messages are double-buffered: 2n values, the halves in turn."""
+    columns = [f"c_{column}" for column in lowered.columns]
+    given = ", ".join(["in_offsets", "neighbours", "out_offsets", *columns, *messages(lowered), *shared(lowered)])
+    vertices = "\n".join(inside(claimed("counters, turn * 8", CHUNK, "v", "n", _vertex(lowered), piece(lowered)), 2))
+    return f"""@kernel
+def dense(worker, workers, control, barrier, counters, slots, sums, history, first, last, tolerance, {given}):
+    one = np.uint64(1)
+    n = np.uint64(in_offsets.size) - one
+    pieces = np.uint64(sums.size // 2)
+    for step in range(first, last):
+        begun = ticks()
+        base = n if step & 1 else np.uint64(0)
+        other = n - base
+        turn = step % 3
+        changed = 0
+{vertices}
+{dense_end(lowered, "pull")}"""
+
+
+def _vertex(lowered: Lowered) -> list[str]:
+    """Statements that take v through a superstep: load, init, pull, update, store, and say what it sends next."""
+    lines = loaded(lowered, ("init", "update", "residual"), edge=True) + inited(lowered)
+    lines += [*fresh(lowered), "for i in range(in_offsets[v], in_offsets[v + one]):", *inside(_edge(lowered))]
+    lines += updated(lowered) + kept(lowered, written(lowered))
+    return [*if_wanted(lowered, [*lines, "changed += np.int64(moved)", *measured(lowered)]), *sends(lowered, "other")]
+
+
+def _edge(lowered: Lowered) -> list[str]:
+    """Statements that take one message."""
+    lines = ["u = np.uint64(neighbours[i])"]
+    lines += [received(message, "base + u") for message in lowered.messages]
+    lines += [f"e_{column} = c_{column}[i]" for column in lowered.columns]
+    if "u_number" in edge_reads(lowered):
+        lines.append("u_number = np.int64(u)")
+    return [*lines, edge_call(lowered)]
+
+
+def messages(lowered: Lowered) -> list[str]:
+    """The names of the messages' arrays."""
+    return [f"s_{message.name}" for message in lowered.messages]
+
+
+def sends(lowered: Lowered, half: str) -> list[str]:
+    """Statements that compute what v sends from its fields as they stand, into a half of the messages' arrays."""
+    lines = []
+    for message in lowered.messages:
+        lines += bound(lowered, [n for n in message_reads(message) if n[0] == "u"], "v")
+        lines.append(sent(message, f"{half} + v"))
+    return lines
+
+
+# --- what all of them have
+
+
+def accumulators(lowered: Lowered) -> list[str]:
+    """The names of the accumulators' arrays."""
+    return [f"a_{name}" for name in sorted(lowered.reductions)]
+
+
+def emptied(lowered: Lowered) -> list[str]:
+    """Statements that give v's accumulators what init gives."""
+    lines = loaded(lowered, ("init",), reduced=True) + inited(lowered)
+    return lines + [keep(lowered, name, f"a_{name}", "v", f"v_{name}") for name in sorted(lowered.reductions)]
+
+
+def finished(lowered: Lowered) -> list[str]:
+    """Statements that update v from its accumulators; init says again what it gave the other fields."""
+    others = set(results(lowered, "init")) - {f"v_{name}" for name in lowered.reductions}
+    functions = ("init", "update", "residual") if others else ("update", "residual")
+    lines = loaded(lowered, functions, reduced=True)
+    lines += (inited(lowered) if others else []) + accumulated(lowered)
+    lines += updated(lowered) + kept(lowered, written(lowered))
+    return [*lines, "changed += np.int64(moved)", *measured(lowered)]
+
+
+def loaded(lowered: Lowered, functions: tuple[str, ...], *, edge: bool = False, reduced: bool = False) -> list[str]:
+    """Statements that load what functions, and the edge part, know of v: before the superstep (o_) and now (v_)."""
+    names = {n for f in functions if f in lowered.functions for n in arguments(lowered, f)}
+    names |= {n for n in edge_reads(lowered) if edge and n.startswith("o_")}
+    names |= set(written(lowered)) if edge or reduced else set()
+    return bound(lowered, sorted(n for n in names if n[:2] in ("o_", "v_")), "v")
+
+
+def if_wanted(lowered: Lowered, body: list[str]) -> list[str]:
+    """Statements for a vertex that takes messages."""
+    if "wants" not in lowered.functions:
+        return body
+    return [*loaded(lowered, ("wants",)), f"if {call(lowered, 'wants')}:", *inside(body)]
+
+
+def piece(lowered: Lowered) -> str:
+    """Where the residual of a chunk of vertices is kept; nowhere without residual."""
+    return _PIECE if "residual" in lowered.functions else ""
+
+
+def dense_end(lowered: Lowered, way: str) -> str:
+    """The end of a superstep.
+
+    Every worker adds up what all of them wrote before the barrier, so all decide alike whether to go on. The slots have
+    two halves and the counters three turns, so that no worker writes what a slower one still reads.
+    """
+    adding = summed() if "residual" in lowered.functions else ["total_sum = math.inf"]
+    return _END.replace("WAY", {"push": "1", "pull": "2"}[way]).replace("ADDING", "\n".join(inside(adding, 2)).lstrip())
+
+
+def summed() -> list[str]:
+    """Statements that add up the residuals of all pieces, always in the same order."""
+    return [
+        "total_sum = 0.0",
+        "for k in range(pieces):",
+        "    total_sum += sums[(np.uint64(step) & one) * pieces + k]",
+    ]
+
+
+_END = """\
+        half = (step & 1) * workers
+        slots[half + worker, 0] = changed
+        if worker == 0:
+            for k in range(3):
+                counters[(step + 1) % 3 * 8 + 24 * k] = 0
+            control[8 + (step & 1)] = control[1]
+        wait(barrier, workers)
+        total_changed = 0
+        for w in range(workers):
+            total_changed += slots[half + w, 0]
+        ADDING
+        if worker == 0:
+            history[step - first, 0] = total_changed
+            history[step - first, 1] = total_sum
+            history[step - first, 2] = np.float64(ticks() - begun)
+            history[step - first, 3] = WAY
+            control[2] = step + 1
+        if total_changed == 0 or total_sum < tolerance or control[8 + (step & 1)]:
+            break
+"""

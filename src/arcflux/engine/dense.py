@@ -1,0 +1,93 @@
+"""Loops of programs of which every vertex sends: pull, pull by blocks on large graphs, or push when asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from arcflux.compile.dense import CHUNK
+from arcflux.engine.loop import Loop
+from arcflux.engine.state import State, rows
+from arcflux.graph.blocks import Blocks, blocks, scattered
+from arcflux.result import Superstep
+
+__all__ = ["Dense"]
+
+# Blocks pay when messages do not fit the second-level cache, when blocks have several arcs for each cache line of their
+# messages, and when building them (about as long as one and a half supersteps) serves more than a few supersteps.
+_CACHE = 2 << 20
+_ARCS = 16_384
+_SUPERSTEPS = 4
+
+
+class Dense(Loop):
+    """A program of which every vertex sends in every superstep."""
+
+    blocks: Blocks | None = None
+
+    @property
+    def push(self) -> bool:
+        """Whether to send along out-edges."""
+        return self.options.direction == "push" and not self.lowered.pull_only
+
+    def prepare(self) -> None:
+        """Have in-edges, and arcs by blocks if they pay."""
+        graph = self.graph
+        graph.into  # noqa: B018 - built on first use
+        if not self.push and self._large():
+            again = self.options.limit >= _SUPERSTEPS and scattered(graph)
+            self.blocks = blocks(graph, build=again, threads=self.threads)
+            if self.blocks is not None:
+                for name in self.lowered.columns:
+                    self.blocks.column(name, graph.in_columns[name], self.threads)
+
+    def _large(self) -> bool:
+        """Whether messages overflow the cache, and arcs are enough to fill blocks."""
+        messages = self.lowered.messages
+        across = -(-self.graph.vertices >> 16)
+        size = self.graph.vertices * sum(message.dtype.itemsize for message in messages)
+        plain = all(message.length is None for message in messages)
+        return plain and size > _CACHE and self.graph.arcs > _ARCS * across**2 and across >= 4 * self.threads
+
+    def extra(self) -> list[Any]:
+        """Messages, now and next; push computes them as it sends."""
+        n = self.graph.vertices
+        self.messages: list[Any] = [
+            None if self.push else rows(self.borrowed, 2 * n, message.dtype, message.length)
+            for message in self.lowered.messages
+        ]
+        return self.messages
+
+    def begin(self, state: State) -> None:
+        """Choose the kernel."""
+        graph, names = self.graph, self.lowered.columns
+        self.board = np.zeros(72, np.int64)
+        self.choice = [self.tolerance]
+        pieces = -(-graph.vertices // CHUNK) if self.blocks is None else self.blocks.across
+        self.sums = np.zeros(2 * pieces)
+        if self.push:
+            self.kernel = self.made.dense_push
+            columns = [graph.columns[name] for name in names]
+            self.rest = [graph.into.offsets, *graph.out, *columns, *self._accumulators(), *state.constants]
+        elif self.blocks is not None:
+            self.kernel = self.made.blocked
+            found = self.blocks
+            arcs = [found.arcs, found.starts, found.order, graph.into.offsets, graph.out.offsets]
+            columns = [found.columns[name] for name in names]
+            self.rest = [*arcs, *columns, *self.messages, *self._accumulators(), *state.constants]
+        else:
+            self.kernel = self.made.dense
+            columns = [graph.in_columns[name] for name in names]
+            self.rest = [*graph.into, graph.out.offsets, *columns, *self.messages, *state.constants]
+
+    def _accumulators(self) -> list[Any]:
+        fields = [self.lowered.fields[name] for name in sorted(self.lowered.reductions)]
+        return [rows(self.borrowed, self.graph.vertices, *kind) for kind in fields]
+
+    def superstep(self, k: int, row: list[float]) -> Superstep:
+        """All vertices sent along all arcs."""
+        changed, residual, seconds, way = row[:4]
+        reason = self.asked or "every vertex sends: pull needs no atomics"
+        name = "pull" if way == 2 else "push"
+        return Superstep(k, name, self.graph.vertices, residual, seconds, int(changed), self.graph.arcs, reason)

@@ -1,0 +1,114 @@
+"""The public call: check the options, compile the program, start it, loop, and hand back the result."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+from arcflux import config
+from arcflux.compile import cache, cpu
+from arcflux.compile.lower import Lowered, lower
+from arcflux.compile.python import run_python
+from arcflux.engine import dense, frontier
+from arcflux.engine.loop import Loop, Options
+from arcflux.engine.state import State, given_values
+from arcflux.errors import UsageError
+from arcflux.graph import Graph
+from arcflux.program import Program
+from arcflux.progress import watching
+from arcflux.result import Result
+
+__all__ = ["run"]
+
+_DIRECTIONS = ("auto", "push", "pull")
+_MOST_SUPERSTEPS = 1_000_000
+
+
+def run(
+    program: Program,
+    graph: Graph,
+    *,
+    direction: str = "auto",
+    threads: int | None = None,
+    max_supersteps: int | None = None,
+    timeout: float | None = None,
+    deterministic: bool = False,
+    debug: bool = False,
+    progress: bool | None = None,
+    given: Mapping[str, Any] | None = None,
+    **parameters: Any,
+) -> Result:
+    """Run a vertex program until no vertex changes.
+
+    Parameters
+    ----------
+    program
+        A class decorated with :func:`arcflux.program`; keyword arguments that it knows are its parameters.
+    graph
+        What to run on.
+    direction
+        "pull", "push", or "auto": chosen for each superstep. The result is the same.
+    threads
+        Workers; every core without it.
+    max_supersteps
+        Stop after so many; the result is then marked as not converged, with a warning.
+    timeout
+        Stop at the end of the superstep in which so many seconds are over.
+    deterministic
+        Give the same bits on any number of threads and in any direction, and the smallest of several `af.any`. Programs
+        that add floats or use `af.any` are then pulled only, which costs most where frontiers are small (a
+        breadth-first search several times its time, PageRank nothing).
+    debug
+        Run in plain Python, where breakpoints and prints work, promises are checked, and NaN and overflow are errors.
+    progress
+        Whether to show progress on stderr; without it, when a run is long and stderr is a terminal.
+    given
+        Values that fields have before `start`: by field an array in the order of vertex numbers, or a mapping from ids.
+        All others are 0.
+
+    Examples
+    --------
+    >>> import arcflux as af
+    >>> result = af.run(af.algorithms.BFS, af.load("path:4"), source=0)
+    >>> result["level"].tolist()
+    [0, 1, 2, 3]
+    """
+    if direction not in _DIRECTIONS:
+        raise UsageError(f"direction is {direction!r}", expected=" or ".join(map(repr, _DIRECTIONS)))
+    chosen = program(**parameters) if parameters else program
+    limit = _MOST_SUPERSTEPS if max_supersteps is None else max_supersteps
+    lowered = lower(chosen, {name: column.dtype for name, column in graph.columns.items()}, deterministic)
+    values = given_values(lowered, graph, given or {})
+    options = Options(direction, config.threads(threads), limit, timeout)
+    with watching(progress):
+        if debug:
+            result = run_python(lowered, graph, limit, values, timeout)
+        else:
+            result = _run_cpu(lowered, graph, values, options)
+    if not result.converged:
+        said = f"{chosen.name} stopped after {result.supersteps} supersteps before it converged"
+        warnings.warn(said, stacklevel=2)
+    return result
+
+
+def _run_cpu(lowered: Lowered, graph: Graph, values: Mapping[str, Any], options: Options) -> Result:
+    begun = time.perf_counter()
+    made = cache.module(cpu.source(lowered))
+    loop = _loop(lowered, graph, made, options)
+    loop.prepare()
+    once = time.perf_counter() - begun
+    state = State(lowered, graph, values, options.threads)
+    once += state.start(made, loop.extra())
+    once += loop.compile(state)
+    history = loop.run()
+    loop.give_back()
+    seconds = time.perf_counter() - begun - once
+    name, references = lowered.program.name, lowered.program.references
+    return Result(name, graph, state.fields, history, loop.finished, seconds, once, references)
+
+
+def _loop(lowered: Lowered, graph: Graph, made: Any, options: Options) -> Loop:
+    kind = frontier.Frontier if lowered.sparse else dense.Dense
+    return kind(lowered, graph, made, options)

@@ -1,0 +1,61 @@
+"""The loop of programs of which only changed vertices send."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from arcflux.compile.dense import CHUNK
+from arcflux.compile.frontier import BLOCK, buffered, explained, precomputed
+from arcflux.engine.loop import Loop
+from arcflux.engine.state import State, rows
+from arcflux.result import Superstep
+
+__all__ = ["Frontier"]
+
+_BUFFER = 1024
+_CODES = {"auto": 0, "push": 1, "pull": 2}
+
+
+class Frontier(Loop):
+    """A program with a frontier; each superstep goes push or pull."""
+
+    def prepare(self) -> None:
+        """Have in-edges."""
+        self.graph.into  # noqa: B018 - built on first use
+
+    def extra(self) -> list[Any]:
+        """Accumulators, and the messages that pull computes once a vertex."""
+        kinds = [self.lowered.fields[name] for name in buffered(self.lowered)]
+        kinds += [(message.dtype, message.length) for message in precomputed(self.lowered)]
+        self.arrays = [rows(self.borrowed, self.graph.vertices, *kind) for kind in kinds]
+        return self.arrays
+
+    def begin(self, state: State) -> None:
+        """Queue the first frontier."""
+        graph, n = self.graph, self.graph.vertices
+        kind = graph.out.neighbours.dtype
+        first = np.flatnonzero(state.active)
+        self.finished = not len(first)
+        queues, stamp = self.borrowed(2 * n, kind), self.borrowed(n, np.int32)
+        queues[: len(first)] = first
+        stamp[:] = 0
+        self.kernel = self.made.frontier
+        self.board = np.zeros(3 * BLOCK + 8, np.int64)
+        self.board[3 * BLOCK] = len(first)
+        self.board[3 * BLOCK + 1] = int(graph.out_degrees[first].sum())
+        self.sums = np.zeros(2 * max(self.threads, -(-n // CHUNK) if self.lowered.deterministic else 0))
+        columns = [side[name] for name in self.lowered.columns for side in (graph.in_columns, graph.columns)]
+        bits, flags = self.borrowed((n + 63) // 64, np.uint64), self.borrowed(n, np.bool_)
+        buffers = np.empty((self.threads, _BUFFER), kind)
+        work = [queues, self.borrowed(n, kind), stamp, bits, flags, buffers]
+        self.rest = [*graph.into, *graph.out, *work, *columns, *self.arrays, *state.constants]
+        self.choice = [_CODES["pull" if self.lowered.pull_only else self.options.direction], self.tolerance]
+
+    def superstep(self, k: int, row: list[float]) -> Superstep:
+        """Who sent, along how many edges, and how many changed."""
+        size, residual, seconds, way, edges, about, changed = row[:7]
+        reason = self.asked or explained(self.lowered, way == 2, int(edges), self.graph.arcs, about)
+        name = "pull" if way == 2 else "push"
+        return Superstep(k, name, int(size), residual, seconds, int(changed), int(edges), reason)

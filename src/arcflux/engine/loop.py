@@ -1,0 +1,149 @@
+"""A kernel of many supersteps with its arguments, launched as often as needed and watched while it runs."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arcflux import trace
+from arcflux.compile.lower import Lowered
+from arcflux.engine.state import State
+from arcflux.graph import Graph
+from arcflux.result import Superstep
+from arcflux.spmd.interrupt import held
+from arcflux.spmd.memory import borrow, give_back
+from arcflux.spmd.pool import STOP
+from arcflux.spmd.pool import run as launch
+
+__all__ = ["Loop", "Options"]
+
+Array = NDArray[Any]
+
+# Supersteps of one launch: enough that a launch costs nothing, few enough that their history is small.
+_AT_ONCE = 4096
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to run: "auto", "push" or "pull"; workers; the most supersteps; the most seconds."""
+
+    direction: str
+    threads: int
+    limit: int
+    timeout: float | None
+
+
+class Loop:
+    """One run of a kernel. Each kind of kernel has a subclass, which knows its arguments and its history.
+
+    `board` are the kernel's counters, `sums` its partial residuals; `choice` and `rest` are its other arguments.
+    """
+
+    kernel: Any
+    board: Array
+    sums: Array
+    choice: list[Any]
+    rest: list[Any]
+
+    def __init__(self, lowered: Lowered, graph: Graph, made: Any, options: Options) -> None:
+        self.lowered = lowered
+        self.graph = graph
+        self.made = made
+        self.options = options
+        self.threads = options.threads
+        self.finished = graph.vertices == 0
+        self.barrier = np.zeros(16, np.int64)
+        self.slots = np.zeros((2 * self.threads, 8), np.int64)
+        self.history = np.zeros((_AT_ONCE, 8))
+        self.tolerance = _tolerance(lowered)
+        self.asked = "deterministic" if lowered.pull_only else "asked for" if options.direction != "auto" else ""
+        self._borrowed: list[Array] = []
+
+    # --- what each kind says
+
+    def prepare(self) -> None:
+        """Have the graph in the form that the kernel needs; done once for each graph."""
+
+    def extra(self) -> list[Any]:
+        """The arrays besides the fields that `started` fills."""
+        raise NotImplementedError
+
+    def begin(self, state: State) -> None:
+        """Set the kernel and its arguments, now that the first state is known."""
+        raise NotImplementedError
+
+    def superstep(self, k: int, row: list[float]) -> Superstep:
+        """What a row of the kernel's history says, with the seconds in the third place."""
+        raise NotImplementedError
+
+    def done(self, last: Superstep) -> bool:
+        """Whether the run has converged with this superstep."""
+        return last.changed == 0 or last.residual < self.tolerance
+
+    # --- what all do
+
+    def borrowed(self, size: int, dtype: Any) -> Array:
+        """Memory for the time of the run, contents undefined."""
+        self._borrowed.append(borrow(size, dtype))
+        return self._borrowed[-1]
+
+    def give_back(self) -> None:
+        """The run is over: what was borrowed serves the next one."""
+        give_back(self._borrowed)
+        self.rest = self.choice = []
+
+    def compile(self, state: State) -> float:
+        """Compile the kernel, so that a run is only a run; the seconds it took."""
+        self.begin(state)
+        begun = time.perf_counter()
+        self.kernel.ready(0, self.threads, np.zeros(16, np.int64), *self.arguments(0, 1))
+        return time.perf_counter() - begun
+
+    def arguments(self, first: int, last: int) -> list[Any]:
+        """The kernel's arguments for supersteps from `first` to before `last`."""
+        shared = [self.barrier, self.board, self.slots, self.sums, self.history]
+        return [*shared, first, last, *self.choice, *self.rest]
+
+    def run(self) -> list[Superstep]:
+        """Run; what happened in each superstep."""
+        steps: list[Superstep] = []
+        limit, timeout = self.options.limit, self.options.timeout
+        until = None if timeout is None else time.perf_counter() + timeout
+        with trace.task(self.lowered.program.name, unit="supersteps") as task, held() as pressed:
+
+            def over() -> bool:
+                return pressed() or (until is not None and time.perf_counter() > until)
+
+            def glance(control: Array) -> None:
+                task.at(int(control[2]))
+                if over():
+                    control[STOP] = 1
+
+            while not self.finished and len(steps) < limit and not (steps and over()):
+                first, last = len(steps), min(limit, len(steps) + _AT_ONCE)
+                self.history[:] = 0
+                begun = time.perf_counter()
+                launch(self.kernel, self.threads, *self.arguments(first, last), threads=self.threads, glance=glance)
+                steps += self._read(first, time.perf_counter() - begun)
+        return steps
+
+    def _read(self, first: int, seconds: float) -> list[Superstep]:
+        """The history of a launch; the kernel's clock is scaled to the seconds that passed."""
+        done = int(np.count_nonzero(self.history[:, 2]))
+        rows = self.history[:done]
+        rows[:, 2] *= seconds / rows[:, 2].sum() if done else 0.0
+        if "residual" not in self.lowered.functions:
+            rows[:, 1] = 0.0
+        steps = [self.superstep(first + k, row) for k, row in enumerate(rows.tolist())]
+        self.finished = bool(steps) and self.done(steps[-1])
+        return steps
+
+
+def _tolerance(lowered: Lowered) -> float:
+    """Below which residual a run has converged: the program's parameter `tolerance`, if it has a residual at all."""
+    parameter = lowered.program.parameters.get("tolerance")
+    return float(parameter.value) if parameter is not None and "residual" in lowered.functions else -1.0

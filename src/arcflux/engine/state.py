@@ -1,0 +1,85 @@
+"""The arrays of a run: the fields of all vertices, who is active at first, and the constants that kernels are given."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arcflux.compile.dense import CHUNK
+from arcflux.compile.lower import Lowered
+from arcflux.errors import UsageError
+from arcflux.graph import Graph
+from arcflux.program import Program, vertex
+from arcflux.spmd.memory import zeros
+from arcflux.spmd.pool import run as launch
+
+__all__ = ["State", "given_values", "parameter_values", "rows"]
+
+Array = NDArray[Any]
+
+
+class State:
+    """The state of a run. `fields` outlive it: they are the result."""
+
+    def __init__(self, lowered: Lowered, graph: Graph, given: Mapping[str, Array], threads: int) -> None:
+        self.graph = graph
+        self.threads = threads
+        self.fields = {name: rows(zeros, graph.vertices, *kind) for name, kind in lowered.fields.items()}
+        for name, values in given.items():
+            self.fields[name][:] = values
+        self.active = np.zeros(graph.vertices, np.bool_)
+        counts = [graph.vertices, graph.edges, graph.arcs]
+        self.constants = [*self.fields.values(), *counts, *parameter_values(lowered.program, graph)]
+
+    def start(self, made: Any, extra: list[Any]) -> float:
+        """Run `start` on every vertex; the seconds of that which went into compiling."""
+        graph, begun = self.graph, time.perf_counter()
+        arguments = [graph.into.offsets, graph.out.offsets, self.active, *extra, *self.constants]
+        made.started.ready(0, self.threads, np.zeros(16, np.int64), *arguments)
+        compiled = time.perf_counter() - begun
+        launch(made.started, -(-graph.vertices // CHUNK), *arguments, threads=self.threads)
+        return compiled
+
+
+def rows(allocate: Any, size: int, dtype: Any, length: int | None) -> Array:
+    """An array for so many vertices: of numbers, or of rows for vectors."""
+    made: Array = allocate(size * (length or 1), dtype)
+    return made if length is None else made.reshape(size, length)
+
+
+def parameter_values(program: Program, graph: Graph) -> list[Any]:
+    """The values of the parameters, vertices as numbers."""
+    values = []
+    for name, parameter in program.parameters.items():
+        if parameter.kind is vertex:
+            if parameter.value is None:
+                raise UsageError(f"{program.name} needs {name}=", expected="the id of a vertex")
+            values.append(int(graph.ids.to_numbers([parameter.value])[0]))
+        else:
+            values.append(parameter.value)
+    return values
+
+
+def given_values(lowered: Lowered, graph: Graph, given: Mapping[str, Any]) -> dict[str, Array]:
+    """What fields are given before start, as arrays of their types and in the order of vertex numbers."""
+    checked = {}
+    for name, values in given.items():
+        if name not in lowered.fields:
+            raise UsageError(f"{name!r} is given and no field", expected="one of: " + ", ".join(lowered.fields))
+        dtype, length = lowered.fields[name]
+        shape = (graph.vertices,) if length is None else (graph.vertices, length)
+        if isinstance(values, Mapping):
+            array = np.zeros(shape, dtype)
+            array[graph.ids.to_numbers(list(values))] = list(values.values())
+        else:
+            array = np.asarray(values)
+        if array.shape != shape or not np.can_cast(array.dtype, dtype, "same_kind"):
+            raise UsageError(
+                f"{name} is given as {array.dtype} of shape {array.shape}", expected=f"{dtype} of shape {shape}"
+            )
+        checked[name] = array
+    return checked
