@@ -15,12 +15,16 @@ __version__ = "0.1.0"
 # The vocabulary of programs is imported at once: the decorator has the name of its module, and has to win.
 from arcflux.program import any, dot, f32, f64, flag, i8, i16, i32, i64, program, ref, u8, u16, u32, u64, vertex
 
-__all__ = ["Graph", "Result", "__version__", "algorithms", "any", "dot", "errors", "f32", "f64", "flag", "generate",
-           "i8", "i16", "i32", "i64", "load", "program", "ref", "run", "save", "u8", "u16", "u32", "u64", "validate",
-           "vertex"]  # fmt: skip
+__all__ = ["Graph", "Result", "__version__", "algorithms", "any", "bfs", "connected_components", "dot", "errors", "f32",
+           "f64", "flag", "generate", "i8", "i16", "i32", "i64", "load", "pagerank", "program", "ref", "run", "save",
+           "sssp", "u8", "u16", "u32", "u64", "validate", "vertex"]  # fmt: skip
 
 if TYPE_CHECKING:
     from arcflux import algorithms, errors, generate, validate
+    from arcflux.algorithms.bfs import bfs
+    from arcflux.algorithms.components import connected_components
+    from arcflux.algorithms.pagerank import pagerank
+    from arcflux.algorithms.sssp import sssp
     from arcflux.engine import run
     from arcflux.graph import Graph
     from arcflux.io import load, save
@@ -32,6 +36,7 @@ _HOMES = {
     "load": "arcflux.io",
     "run": "arcflux.engine",
     "save": "arcflux.io",
+    **dict.fromkeys(("bfs", "connected_components", "pagerank", "sssp"), "arcflux.algorithms"),
 }
 
 

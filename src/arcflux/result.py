@@ -12,14 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arcflux.drawing import extent, spark, svg
 from arcflux.errors import UsageError
 from arcflux.graph import Graph
 
-__all__ = ["Result", "Superstep"]
+__all__ = ["Result", "Superstep", "checked_suffix"]
 
 Array = NDArray[Any]
 
-_SPARKS = "▁▂▃▄▅▆▇█"
+_SUFFIXES = (".csv", ".parquet", ".npy")
 
 
 @dataclass(frozen=True)
@@ -136,30 +137,51 @@ class Result:
         return polars.from_arrow(self.to_arrow())
 
     def top(self, k: int = 10, field: str | None = None) -> list[tuple[Any, Any]]:
-        """The `k` largest values with their ids, largest first; equal values by id order."""
-        values = self[self._only(field)]
-        order = np.argsort(-values.astype(np.float64), kind="stable")[:k]
+        """The `k` largest values with their ids, largest first; equal values by id order. NaN and inf are left out."""
+        field = self._only(field)
+        values = self.numbers(field)
+        if values.ndim > 1 or field in self.references:
+            raise UsageError(f"the values of {field} have no order", expected="a field of numbers")
+        finite = np.flatnonzero(np.isfinite(values))
+        order = finite[np.argsort(-values[finite].astype(np.float64), kind="stable")[:k]]
         return list(zip(self.graph.ids.to_ids(order).tolist(), values[order].tolist(), strict=True))
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write .csv or .parquet (vertex and every field) or .npy (the only field)."""
+    def curve(self) -> tuple[str, list[float]]:
+        """What is worth a plot, superstep by superstep: the frontier; the residual, or how many changed, if all send.
+
+        Examples
+        --------
+        >>> import arcflux as af
+        >>> af.algorithms.bfs(af.load("star:4"), 0).curve()
+        ('frontier', [1.0, 3.0])
+        """
+        if len({step.frontier for step in self.history}) < 2:
+            if any(step.residual for step in self.history):
+                return "residual", [step.residual for step in self.history]
+            if any(step.changed for step in self.history):
+                return "changed", [float(step.changed or 0) for step in self.history]
+        return "frontier", [float(step.frontier) for step in self.history]
+
+    def save(self, path: str | os.PathLike[str], field: str | None = None) -> None:
+        """Write .csv or .parquet (vertex and every field, or one) or .npy (a field, or the only one)."""
         from arcflux.io.loaded import replacing
 
-        target = Path(path)
-        if target.suffix not in (".csv", ".parquet", ".npy"):
-            raise UsageError(f"the suffix {target.suffix!r} names no format of results", expected=".csv .parquet .npy")
+        target = checked_suffix(path)
         with replacing(target) as work:
             if target.suffix == ".npy":
                 with open(work, "wb") as file:
-                    np.save(file, self.to_numpy(), allow_pickle=False)
+                    np.save(file, self.to_numpy(field), allow_pickle=False)
             elif target.suffix == ".csv":
                 from pyarrow import csv
 
-                csv.write_csv(self.to_arrow(), work)
+                csv.write_csv(self._table(field), work)
             else:
                 from pyarrow import parquet
 
-                parquet.write_table(self.to_arrow(), work)
+                parquet.write_table(self._table(field), work)
+
+    def _table(self, field: str | None) -> Any:
+        return self.to_arrow() if field is None else self.to_arrow().select(["vertex", self._only(field)])
 
     def _only(self, field: str | None) -> str:
         if field is not None:
@@ -175,31 +197,35 @@ class Result:
     def __str__(self) -> str:
         lines = [repr(self)[1:-1]]
         if self.history:
-            lines.append(f"  frontier  {spark([step.frontier for step in self.history])}")
-        for name, values in self.values.items():
-            lines.append(f"  {name:<9} {values.dtype}, {_range(values)}")
+            label, values = self.curve()
+            lines.append(f"  {label:<9} {spark(values)}")
+        for name, found in self.values.items():
+            lines.append(f"  {name:<9} {found.dtype}, {extent(found)}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><th>{escape(name)}</th><td>{values.dtype}, {_range(values)}</td></tr>"
-            for name, values in self.values.items()
-        )
-        return f"<div class='arcflux-result'><b>{escape(repr(self)[1:-1])}</b><table>{rows}</table></div>"
+        rows = [(name, escape(f"{found.dtype}, {extent(found)}")) for name, found in self.values.items()]
+        if self.history:
+            label, values = self.curve()
+            rows.append((label, svg(f"{label}, superstep by superstep", values)))
+        table = "".join(f"<tr><th>{escape(name)}</th><td>{said}</td></tr>" for name, said in rows)
+        return f"<div class='arcflux-result'><b>{escape(repr(self)[1:-1])}</b><table>{table}</table></div>"
 
 
-def spark(values: list[int] | list[float], width: int = 60) -> str:
-    """A small plot in one line.
+def checked_suffix(path: str | os.PathLike[str]) -> Path:
+    """`path`, whose suffix has to name a format of results.
 
     Examples
     --------
-    >>> spark([1, 4, 8])
-    '▁▄█'
+    >>> checked_suffix("ranks.csv").name
+    'ranks.csv'
     """
-    if len(values) > width:
-        values = [max(part) for part in np.array_split(np.array(values), width)]
-    most = max(values, default=0) or 1
-    return "".join(_SPARKS[min(7, int(8 * value / most - 1e-9))] for value in values)
+    target = Path(path)
+    if target.suffix not in _SUFFIXES:
+        raise UsageError(
+            f"{target}: the suffix {target.suffix!r} names no format of results", expected=" ".join(_SUFFIXES)
+        )
+    return target
 
 
 def _as_ids(graph: Graph, numbers: Array) -> Array:
@@ -216,9 +242,3 @@ def _column(values: Array) -> Any:
     import pyarrow as pa
 
     return pa.array(list(values)) if values.ndim > 1 else pa.array(values)
-
-
-def _range(values: Array) -> str:
-    if not values.size or values.dtype == np.bool_:
-        return f"{int(values.sum())} of {values.size} true" if values.size else "no vertices"
-    return f"{values.min():.6g} to {values.max():.6g}"

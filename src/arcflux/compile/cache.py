@@ -13,13 +13,17 @@ import os
 import shutil
 import sys
 import tempfile
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from arcflux import __version__, config
 
-__all__ = ["clear", "module"]
+__all__ = ["clear", "contents", "module"]
+
+_INSIDE = ("programs", "kernels")
 
 
 @lru_cache(maxsize=256)
@@ -47,11 +51,34 @@ def _write(path: Path, source: str) -> None:
     os.replace(work, path)
 
 
+def contents() -> dict[str, Any]:
+    """Where compiled code is kept, how many programs and compiled kernels of any version, and their bytes."""
+    folder = config.cache_folder()
+    files = _files(folder)
+    return {
+        "folder": str(folder),
+        "programs": sum(path.suffix == ".py" for path in files),
+        "kernels": sum(path.suffix == ".nbc" for path in files),
+        "bytes": sum(files.values()),
+    }
+
+
 def clear() -> int:
     """Remove everything that was compiled; returns the bytes that were freed."""
     folder = config.cache_folder()
-    freed = sum(f.stat().st_size for f in folder.rglob("*") if f.is_file())
-    for inside in ("programs", "kernels"):
+    freed = sum(_files(folder).values())
+    for inside in _INSIDE:
         shutil.rmtree(folder / inside, ignore_errors=True)
     module.cache_clear()
     return freed
+
+
+def _files(folder: Path) -> dict[Path, int]:
+    """The files of compiled code with their bytes; other processes may add and remove some meanwhile."""
+    found = {}
+    for inside in _INSIDE:
+        for path in (folder / inside).rglob("*"):
+            with suppress(OSError):
+                if path.is_file():
+                    found[path] = path.stat().st_size
+    return found

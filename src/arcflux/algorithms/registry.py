@@ -1,0 +1,137 @@
+"""The algorithms that the command line can name: one line each, and nothing else to touch there when one is added."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin
+
+from arcflux import Result, vertex
+from arcflux.algorithms.bfs import bfs
+from arcflux.algorithms.components import connected_components
+from arcflux.algorithms.pagerank import pagerank
+from arcflux.algorithms.sssp import sssp
+from arcflux.errors import UsageError
+
+__all__ = ["ALGORITHMS", "Algorithm", "Argument", "find", "run_options"]
+
+_LISTS: tuple[Any, ...] = (list, tuple, Sequence, Iterable)
+
+
+@dataclass(frozen=True)
+class Argument:
+    """A parameter as a command line sees it: bool, int, float, str, or the id of a vertex; `many`: a list of them."""
+
+    name: str
+    kind: type
+    many: bool = False
+    required: bool = False
+    default: Any = None
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """An algorithm by name: its function, the fields of its result, other names, and how its speed is counted.
+
+    `counts`: "supersteps" (every arc in each of them), "reached" (the edges of what was reached, as Graph500 does), or
+    "once" (every edge). `groups`: the first field is a label, so that the largest groups are its top.
+    """
+
+    call: Callable[..., Result]
+    fields: tuple[str, ...]
+    also: tuple[str, ...] = ()
+    counts: str = "once"
+    groups: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name of the function."""
+        return self.call.__name__
+
+    @property
+    def summary(self) -> str:
+        """The first sentence of the function's documentation.
+
+        Examples
+        --------
+        >>> find("pagerank").summary
+        'The rank of every vertex, by equation 1 of the Lux paper: what vertices without out-edges hold is lost.'
+        """
+        first = (inspect.getdoc(self.call) or "").partition("\n\n")[0].replace("\n", " ")
+        return first.partition(". ")[0].rstrip(".") + "."
+
+    @property
+    def arguments(self) -> Mapping[str, Argument]:
+        """Its own parameters, without the graph and the options that every run has.
+
+        Examples
+        --------
+        >>> [argument.name for argument in find("pagerank").arguments.values()]
+        ['damping', 'tolerance']
+        """
+        _, *own = self._signature()
+        return {
+            one.name: _argument(one) for one in own if one.kind is not one.VAR_KEYWORD and one.name not in run_options()
+        }
+
+    @property
+    def options(self) -> frozenset[str]:
+        """Which of the options of :func:`arcflux.run` it takes."""
+        own = self._signature()
+        all_of_them = any(one.kind is one.VAR_KEYWORD for one in own)
+        return run_options() if all_of_them else run_options() & {one.name for one in own}
+
+    def _signature(self) -> list[inspect.Parameter]:
+        return list(inspect.signature(self.call, eval_str=True).parameters.values())
+
+
+def run_options() -> frozenset[str]:
+    """The options of every run."""
+    from arcflux import run
+
+    return frozenset(one.name for one in inspect.signature(run).parameters.values() if one.kind is one.KEYWORD_ONLY)
+
+
+def _argument(parameter: inspect.Parameter) -> Argument:
+    """A parameter by its annotation; what is neither a number nor text (Any, as a rule) is an id."""
+    kind, many = parameter.annotation, False
+    if get_origin(kind) in (Union, UnionType):
+        kind = next(one for one in get_args(kind) if one is not NoneType)
+    if kind in _LISTS or get_origin(kind) in _LISTS:
+        kind, many = next(iter(get_args(kind)), Any), True
+    if kind not in (bool, int, float, str):
+        kind, many = vertex, many or parameter.name.endswith("s")
+    required = parameter.default is parameter.empty
+    return Argument(parameter.name, kind, many, required, None if required else parameter.default)
+
+
+_ENTRIES = (
+    Algorithm(bfs, ("level", "parent"), counts="reached"),
+    Algorithm(sssp, ("distance",), counts="reached"),
+    Algorithm(pagerank, ("rank",), counts="supersteps"),
+    Algorithm(connected_components, ("component",), also=("components", "cc", "wcc"), groups=True),
+)
+
+ALGORITHMS: Mapping[str, Algorithm] = {entry.name: entry for entry in _ENTRIES}
+
+
+def find(name: str) -> Algorithm:
+    """The algorithm of a name, or of one of its other names.
+
+    Examples
+    --------
+    >>> find("cc").name
+    'connected_components'
+    """
+    named = {known: entry for entry in _ENTRIES for known in (entry.name, *entry.also)}
+    if name in named:
+        return named[name]
+    near = get_close_matches(name.lower(), named, n=1)
+    raise UsageError(
+        f"{name!r} names no algorithm",
+        expected="one of: " + ", ".join(ALGORITHMS),
+        remedy=near[0] if near else "for a program of your own write its file and class, my_program.py:MyProgram",
+    )

@@ -1,0 +1,19 @@
+"""The command line: ``arcflux info | convert | generate | verify | run | algorithms | cache | doctor``.
+
+Results go to stdout, as text or with ``--json`` as JSON; everything else, notes, progress and errors, goes to stderr.
+The exit code tells what went wrong (docs/reference/cli.md). One file for each group of commands; base.py has what they
+share, entry.py turns errors into exit codes.
+"""
+
+from arcflux.cli.base import commands
+from arcflux.cli.catalogue import algorithms
+from arcflux.cli.entry import main
+from arcflux.cli.graphs import convert, generate, info, verify
+from arcflux.cli.machine import cache, doctor
+from arcflux.cli.run import run
+
+__all__ = ["commands", "main"]
+
+# In the order in which one needs them.
+for _command in (info, convert, generate, verify, run, algorithms, cache, doctor):
+    commands.add_command(_command)

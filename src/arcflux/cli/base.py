@@ -1,0 +1,90 @@
+"""What the commands share: the group they are in, the options of loading, and how they print."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from arcflux import __version__, trace
+from arcflux.progress import Terminal
+
+__all__ = ["commands", "examples", "json_option", "load_options", "loaded", "print_json"]
+
+
+class _Group(click.Group):
+    """Commands in the order in which they were added."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="arcflux")
+@click.option("-q", "--quiet", is_flag=True, help="No notes and no progress on stderr.")
+@click.pass_context
+def commands(ctx: click.Context, quiet: bool) -> None:
+    """Arcflux: graph programs in plain Python, at the speed of hand-written native code.
+
+    GRAPH is a file (text edge list, .mtx, .graph, .gr, .e/.v, .sg, .parquet, ...), a store folder, or a generator spec
+    such as kron:20 or grid:1024x1024.
+    """
+    terminal = Terminal(quiet=quiet or bool(os.environ.get("ARCFLUX_QUIET")))
+    ctx.with_resource(trace.listen(terminal))
+    ctx.call_on_close(terminal.close)
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
+
+
+def examples(*lines: str) -> str:
+    """The end of a command's help; the sign keeps click from joining the lines."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+def load_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of every command that loads a graph."""
+    for option in reversed([
+        click.option("--directed/--undirected", default=None, help="Read edges one way or both; default: as it says."),
+        click.option("--symmetrise", is_flag=True, help="Add every edge in the other direction too."),
+        click.option("--deduplicate", type=click.Choice(["first", "sum", "min", "max"]), help="Merge parallel edges."),
+        click.option("--drop-self-loops", is_flag=True, help="Drop edges that end where they start."),
+        click.option("--vertices", help="A file with all ids, one a line; keeps vertices without an edge."),
+        click.option("--threads", type=int, help="Workers; default: every core."),
+        click.option("--delimiter", help="What separates fields of a text file; default: found."),
+        click.option("--header/--no-header", default=None, help="Whether a text file has a header; default: found."),
+        click.option("--no-weights", is_flag=True, help="Read the ends of a text file's edges alone."),
+        click.option("--ids", type=click.Choice(["integer", "text"]), help="What a text file's ids are."),
+    ]):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def loaded(graph: str, **given: Any) -> tuple[Any, float]:
+    """Load a graph with the options of the command line; also the seconds it took."""
+    from arcflux.io import load
+
+    options = {key: value for key, value in given.items() if value is not None}
+    if options.pop("no_weights"):
+        options["weights"] = False
+    begun = time.perf_counter()
+    found = load(graph, **options)
+    return found, time.perf_counter() - begun
+
+
+def print_json(value: Any) -> None:
+    """Print one JSON document; numbers that JSON does not know (NaN and the infinities) become null."""
+    click.echo(json.dumps(_finite(value), indent=2, allow_nan=False))
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(inside) for key, inside in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(inside) for inside in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,45 @@
+"""The command that lists the algorithms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from arcflux.cli.base import examples, json_option, print_json
+
+__all__ = ["algorithms"]
+
+
+@click.command(epilog=examples("arcflux algorithms", "arcflux algorithms --json"))
+@json_option
+def algorithms(as_json: bool) -> None:
+    """List the algorithms that `arcflux run` knows by name."""
+    from arcflux.algorithms.registry import ALGORITHMS
+
+    if as_json:
+        print_json([_facts(entry) for entry in ALGORITHMS.values()])
+        return
+    wide = max(map(len, ALGORITHMS))
+    for name, entry in ALGORITHMS.items():
+        also = f" (also {', '.join(entry.also)})" if entry.also else ""
+        click.echo(f"{name:<{wide}}  {entry.summary}{also}")
+
+
+def _facts(entry: Any) -> dict[str, Any]:
+    from arcflux.program import vertex
+
+    return {
+        "name": entry.name,
+        "also": list(entry.also),
+        "summary": entry.summary,
+        "fields": list(entry.fields),
+        "parameters": {
+            name: {
+                "type": ("id" if one.kind is vertex else one.kind.__name__) + ("s" if one.many else ""),
+                "required": one.required,
+                "default": one.default,
+            }
+            for name, one in entry.arguments.items()
+        },
+    }

@@ -1,0 +1,61 @@
+"""The way in: runs a command, and leaves with the exit code of the error's class."""
+
+from __future__ import annotations
+
+import io
+import sys
+from typing import Any, NoReturn
+
+import click
+
+from arcflux.cli.base import commands, print_json
+from arcflux.errors import ArcfluxError, FormatError, SpaceError
+
+__all__ = ["INTERRUPTED", "described", "main", "said"]
+
+INTERRUPTED = 130
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line; exits with the code of the error's class."""
+    given = sys.argv[1:] if arguments is None else arguments
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that has no blocks shows question marks
+    try:
+        code = commands.main(given, standalone_mode=False)
+        sys.exit(code if isinstance(code, int) else 0)
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        _fail("Interrupted", "interrupted; nothing half-written is left", INTERRUPTED, given)
+    except click.ClickException as error:
+        error.show()
+        _fail("UsageError", error.format_message(), error.exit_code, given, shown=True)
+    except ArcfluxError as error:
+        _fail(type(error).__name__, str(error), error.exit_code, given, error)
+    except MemoryError:
+        _fail("SpaceError", "not enough memory for this graph", SpaceError.exit_code, given)
+    except OSError as error:
+        _fail("SpaceError", str(error), SpaceError.exit_code, given)
+
+
+def described(kind: str, text: str, code: int, error: ArcfluxError | None = None) -> dict[str, Any]:
+    """What went wrong, ready for JSON."""
+    parts = [error.what, error.expected, error.remedy] if error else [text, "", ""]
+    place = {"path": error.path, "line": error.line} if isinstance(error, FormatError) else {}
+    return {"class": kind, **dict(zip(("what", "expected", "remedy"), parts, strict=True)), **place, "exit_code": code}
+
+
+def said(text: str, kind: str = "error") -> None:
+    """Print an error or a warning where a person looks for it."""
+    print(f"arcflux: {kind}: {text}", file=sys.stderr)
+
+
+def _fail(
+    kind: str, text: str, code: int, given: list[str], error: ArcfluxError | None = None, shown: bool = False
+) -> NoReturn:
+    """Say what went wrong, on stderr and, when JSON is asked for, also on stdout; and leave with the exit code."""
+    if "--json" in given:
+        print_json({"error": described(kind, text, code, error)})
+    if not shown:
+        said(text)
+    sys.exit(code)

@@ -1,0 +1,58 @@
+"""Commands about this machine: what is installed, and what is kept of compiled code."""
+
+from __future__ import annotations
+
+import click
+
+from arcflux.cli.base import examples, json_option, print_json
+from arcflux.trace import readable
+
+__all__ = ["cache", "doctor"]
+
+
+@click.command(epilog=examples("arcflux doctor", "arcflux doctor --json"))
+@json_option
+def doctor(as_json: bool) -> None:
+    """Say what is installed, which devices, threads and memory there are, and what would make Arcflux faster."""
+    from arcflux import doctor as examination
+
+    found = examination.examine()
+    if as_json:
+        print_json(found)
+    else:
+        click.echo(examination.text(found))
+
+
+@click.group(epilog=examples("arcflux cache info", "arcflux cache clear"))
+def cache() -> None:
+    """Say what is kept of compiled code (`info`), or remove it (`clear`). ARCFLUX_CACHE names the folder."""
+
+
+@cache.command(epilog=examples("arcflux cache info --json"))
+@json_option
+def info(as_json: bool) -> None:
+    """Say where compiled code is kept, and how much there is, also of other versions."""
+    from arcflux.compile.cache import contents
+
+    found = contents()
+    if as_json:
+        print_json(found)
+    else:
+        click.echo(
+            f"{found['folder']}: {found['programs']:,} programs, {found['kernels']:,} compiled kernels, "
+            f"{readable(found['bytes'])}"
+        )
+
+
+@cache.command(epilog=examples("arcflux cache clear"))
+@json_option
+def clear(as_json: bool) -> None:
+    """Remove all compiled code, also of other versions; it is compiled again when it is needed."""
+    from arcflux.compile.cache import clear as clear_cache
+    from arcflux.compile.cache import contents
+
+    folder, freed = contents()["folder"], clear_cache()
+    if as_json:
+        print_json({"folder": folder, "freed_bytes": freed})
+    else:
+        click.echo(f"{folder}: {readable(freed)} freed")

@@ -1,0 +1,178 @@
+"""The command that runs an algorithm, or a vertex program of the user's, on a graph."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from arcflux.cli.base import examples, json_option, load_options, loaded, print_json
+from arcflux.cli.entry import INTERRUPTED, described, said
+from arcflux.errors import SpaceError, UsageError, ValidationError
+
+if TYPE_CHECKING:
+    from arcflux import Result
+    from arcflux.cli.target import Target
+
+__all__ = ["run"]
+
+_RUN_OPTIONS = (
+    click.option("--direction", type=click.Choice(["auto", "pull", "push"]), help="Default: auto, chosen each step."),
+    click.option("--max-supersteps", type=click.IntRange(min=0), help="Stop after so many; warns if not converged."),
+    click.option("--timeout", type=click.FloatRange(min=0), help="Stop after so many seconds; warns likewise."),
+    click.option("--deterministic", is_flag=True, default=None, help="The same bits on any number of threads."),
+    click.option("--debug", is_flag=True, default=None, help="Run in plain Python, where breakpoints work."),
+)
+
+
+def _run_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in reversed(_RUN_OPTIONS):
+        command = option(command)
+    return command
+
+
+@click.command(
+    epilog=examples(
+        "arcflux run pagerank kron:18 --top 10 --validate",
+        "arcflux run bfs roads.csv --undirected --source alice --out levels.csv",
+        "arcflux run my_program.py:MyProgram kron:16 --set damping=0.9 --json",
+    )
+)
+@click.argument("algorithm")
+@click.argument("graph")
+@click.option("--source", help="The id of the vertex to start from.")
+@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter; lists as sources=1,5,9.")
+@_run_options
+@click.option("--repeat", type=click.IntRange(min=1), default=1, help="Run so often; the time is the median.")
+@click.option("--out", type=click.Path(), help="Write the result: .csv, .parquet, or one field as .npy.")
+@click.option("--top", type=click.IntRange(min=1), help="Print the vertices with the largest values.")
+@click.option("--field", help="The field of --top and .npy; default: the first.")
+@click.option("--validate", is_flag=True, help="Check the result; exit code 7 if it is wrong.")
+@load_options
+@json_option
+def run(
+    algorithm: str, graph: str, source: str | None, settings: tuple[str, ...], repeat: int, out: str | None,
+    top: int | None, field: str | None, validate: bool, as_json: bool, **options: Any,
+) -> int:  # fmt: skip
+    """Run ALGORITHM (see `arcflux algorithms`), or a vertex program FILE.py:CLASS, on GRAPH."""
+    from arcflux.cli.summary import Outcome, facts, text
+    from arcflux.cli.target import chosen, parted, with_ids
+
+    # Whatever can be wrong is told before the graph is loaded, which may take long.
+    given = {name: options.pop(name) for name in ("direction", "max_supersteps", "timeout", "deterministic", "debug")}
+    target = chosen(algorithm)
+    values, ids = parted(target, settings, source)
+    wanted = _accepted(target, {**given, "threads": options["threads"]})
+    field = _field(target, field)
+    _check_out(out)
+    if validate and target.algorithm is None:
+        raise UsageError(f"there are no rules to check {target.name} by", remedy="leave --validate out")
+    found, load_seconds = loaded(graph, **options)
+    values |= with_ids(target, found, ids)
+    with _warnings() as warned, _presses() as pressed:
+        results: list[Result] = []
+        while len(results) < repeat and not pressed():
+            results.append(target.call(found, **values, **wanted))
+        interrupted = pressed()
+    outcome = Outcome(target, results, values, load_seconds, warned, interrupted, options["threads"])
+    if out is not None:
+        outcome.result.save(out, field if Path(out).suffix == ".npy" else None)
+    if validate and not interrupted:
+        outcome.report = outcome.result.validate()
+    code, error = _verdict(outcome)
+    if as_json:
+        print_json({**facts(outcome, top, field, out), **({"error": error} if error else {})})
+    else:
+        click.echo(text(outcome, top, field, out))
+    if error:
+        said(error["what"])
+    return code
+
+
+def _accepted(target: Target, given: dict[str, Any]) -> dict[str, Any]:
+    """The options of the run that were given; one that the algorithm does not take is an error."""
+    wanted = {name: value for name, value in given.items() if value is not None}
+    for name in wanted:
+        if name not in target.options and name != "threads":  # which loading takes, too
+            raise UsageError(f"{target.name} does not take --{name.replace('_', '-')}", remedy="leave it out")
+    return {name: value for name, value in wanted.items() if name in target.options}
+
+
+def _field(target: Target, field: str | None) -> str:
+    if field is None:
+        return target.fields[0]
+    if field not in target.fields:
+        raise UsageError(f"{target.name} has no field {field!r}", expected="one of: " + ", ".join(target.fields))
+    return field
+
+
+def _check_out(out: str | None) -> None:
+    """Whether a file can be written there, as far as one can tell beforehand."""
+    from arcflux.result import checked_suffix
+
+    if out is None:
+        return
+    path = checked_suffix(out)
+    above = next(folder for folder in path.absolute().parents if folder.exists())
+    if path.is_dir() or not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
+        reason = "it is a folder" if path.is_dir() else f"{above} is no folder that you can write to"
+        raise SpaceError(f"{path} cannot be written: {reason}", remedy="write to a folder that is yours")
+
+
+def _verdict(outcome: Any) -> tuple[int, dict[str, Any] | None]:
+    """The exit code, and the error that goes with it."""
+    if outcome.interrupted:
+        what = "interrupted; this is the last whole superstep"
+        return INTERRUPTED, described("Interrupted", what, INTERRUPTED)
+    try:
+        if outcome.report is not None:
+            outcome.report.raise_for_failure()
+    except ValidationError as error:
+        return error.exit_code, described("ValidationError", str(error), error.exit_code, error)
+    return 0, None
+
+
+@contextmanager
+def _warnings() -> Iterator[list[str]]:
+    """Warnings as lines on stderr, each once; and as a list."""
+    heard: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            yield heard
+        finally:
+            heard += dict.fromkeys(str(warning.message) for warning in caught)
+            for line in heard:
+                said(line, "warning")
+
+
+@contextmanager
+def _presses() -> Iterator[Callable[[], bool]]:
+    """Whether Ctrl-C was pressed while the block runs, also when the engine holds it back to end a superstep."""
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    ear, mouth = os.pipe()
+    heard = bytearray()
+    for end in (ear, mouth):
+        os.set_blocking(end, False)
+    before = signal.set_wakeup_fd(mouth, warn_on_full_buffer=False)
+
+    def pressed() -> bool:
+        with suppress(BlockingIOError):
+            heard.extend(os.read(ear, 4096))
+        return signal.SIGINT in heard
+
+    try:
+        yield pressed
+    finally:
+        signal.set_wakeup_fd(before)
+        os.close(ear)
+        os.close(mouth)

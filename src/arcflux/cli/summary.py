@@ -1,0 +1,143 @@
+"""What `arcflux run` tells about a run: as JSON, and as a few lines for a person."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from arcflux import Result, config
+from arcflux.cli.target import Target
+from arcflux.drawing import extent, spark
+from arcflux.trace import readable
+
+__all__ = ["Outcome", "counted", "facts", "text"]
+
+
+@dataclass
+class Outcome:
+    """What was run, how often and with what, and what came of it."""
+
+    target: Target
+    results: list[Result]
+    values: dict[str, Any]
+    load_seconds: float
+    warnings: list[str]
+    interrupted: bool
+    threads: int | None
+    report: Any = None
+
+    @property
+    def result(self) -> Result:
+        """The last result."""
+        return self.results[-1]
+
+    @property
+    def seconds(self) -> float:
+        """The median of the runs alone."""
+        return median(result.seconds for result in self.results)
+
+
+def counted(outcome: Outcome) -> int:
+    """The edges that stand for the work of one run, whatever the run really touched (docs/reference/cli.md)."""
+    result, graph = outcome.result, outcome.result.graph
+    algorithm = outcome.target.algorithm
+    if algorithm is None:  # a user's program: what every superstep says it sent along
+        return sum(graph.arcs if step.edges is None else step.edges for step in result.history)
+    if algorithm.counts == "supersteps":
+        return graph.arcs * result.supersteps
+    if algorithm.counts == "reached" and graph.arcs:
+        found = result.numbers(algorithm.fields[0])
+        reached = np.isfinite(found) & (found >= 0)
+        return round(graph.edges * int(graph.out_degrees[reached].sum()) / graph.arcs)
+    return graph.edges
+
+
+def facts(outcome: Outcome, top: int | None, field: str, out: str | None) -> dict[str, Any]:
+    """Everything about a run, ready for JSON."""
+    result, graph = outcome.result, outcome.result.graph
+    found: dict[str, Any] = {
+        "algorithm": outcome.target.name,
+        "parameters": outcome.values,
+        "graph": {"name": graph.name, "vertices": graph.vertices, "edges": graph.edges, "arcs": graph.arcs,
+                  "directed": graph.directed},
+        "threads": config.threads(outcome.threads),
+        "seconds": outcome.seconds,
+        "load_seconds": outcome.load_seconds,
+        "compile_seconds": outcome.results[0].compile_seconds,
+        "supersteps": result.supersteps,
+        "converged": result.converged,
+        "interrupted": outcome.interrupted,
+        "edges_counted": counted(outcome),
+        "edges_per_second": counted(outcome) / outcome.seconds if outcome.seconds else 0.0,
+        "fields": {name: str(values.dtype) for name, values in result.values.items()},
+        "history": [asdict(step) for step in result.history],
+        "warnings": outcome.warnings,
+    }  # fmt: skip
+    if len(outcome.results) > 1:
+        found["all_seconds"] = [one.seconds for one in outcome.results]
+    if top is not None:
+        label, rows = _top(outcome, top, field)
+        found["top"] = [{"vertex" if label != "group" else label: key, field if label != "group" else "vertices": value}
+                        for key, value in rows]  # fmt: skip
+    if outcome.report is not None:
+        found["validation"] = outcome.report.to_dict()
+    if out is not None:
+        found["out"] = {"path": out, "bytes": Path(out).stat().st_size}
+    return found
+
+
+def text(outcome: Outcome, top: int | None, field: str, out: str | None) -> str:
+    """A few lines for a person: the graph, the time, a plot, the values, the largest, and the verdict."""
+    result, graph = outcome.result, outcome.result.graph
+    label, curve = result.curve()
+    times = [one.seconds for one in outcome.results]
+    runs = f" (median of {len(times)}: {min(times):.4f} to {max(times):.4f})" if len(times) > 1 else ""
+    state = "interrupted" if outcome.interrupted else "converged" if result.converged else "not converged"
+    compiled = outcome.results[0].compile_seconds
+    rows = [
+        ("graph", f"{graph.vertices:,} vertices, {graph.edges:,} {'' if graph.directed else 'un'}directed edges"),
+        ("ready in", f"{outcome.load_seconds:.3f} s to load, {compiled:.3f} s to compile"),
+        ("ran in", f"{outcome.seconds:.4f} s{runs} on {_several(config.threads(outcome.threads), 'thread')}"),
+        ("steps", f"{_several(result.supersteps, 'superstep')}, {state}"),
+    ]
+    if outcome.seconds:
+        rows.append(("speed", f"{counted(outcome) / outcome.seconds / 1e6:,.1f} million edges a second"))
+    rows += [(label, spark(curve))] if curve else []
+    rows += [(name, extent(values)) for name, values in result.values.items() if name not in result.references]
+    if out is not None:
+        rows.append(("written", f"{out}, {readable(Path(out).stat().st_size)}"))
+    wide = max(len(name) for name, _ in rows)
+    given = ", ".join(f"{name} {value}" for name, value in outcome.values.items())
+    lines = [f"{outcome.target.name} on {graph.name or 'a graph'}" + (f", {given}" if given else "")]
+    lines += [f"  {name:<{wide}}  {shown}" for name, shown in rows]
+    if top is not None:
+        lines += ["", *_table(*_top(outcome, top, field), field)]
+    if outcome.report is not None:
+        lines += ["", *(f"  {line}" for line in str(outcome.report).splitlines())]
+    return "\n".join(lines)
+
+
+def _top(outcome: Outcome, top: int, field: str) -> tuple[str, list[tuple[Any, Any]]]:
+    """The largest values by vertex; of labels, the largest groups."""
+    algorithm = outcome.target.algorithm
+    if algorithm is None or not algorithm.groups or field != algorithm.fields[0]:
+        return "vertex", outcome.result.top(top, field)
+    labels, sizes = np.unique(outcome.result[field], return_counts=True)
+    order = np.argsort(-sizes, kind="stable")[:top]
+    return "group", list(zip(labels[order].tolist(), sizes[order].tolist(), strict=True))
+
+
+def _table(label: str, rows: list[tuple[Any, Any]], field: str) -> list[str]:
+    """The largest values, as a table."""
+    head = (field, "vertices") if label == "group" else ("vertex", field)
+    shown = [head, *((str(key), f"{value:.6g}" if isinstance(value, float) else f"{value:,}") for key, value in rows)]
+    left, right = (max(len(row[k]) for row in shown) for k in (0, 1))
+    return [f"  {key:>{left}}  {value:>{right}}" for key, value in shown]
+
+
+def _several(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"

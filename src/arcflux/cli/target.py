@@ -1,0 +1,166 @@
+"""What `arcflux run` runs: an algorithm by its name, or a vertex program in a user's file; and its settings."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from arcflux import Result, run
+from arcflux.algorithms.registry import Algorithm, Argument, find, run_options
+from arcflux.errors import ArcfluxError, FormatError, ProgramError, UsageError
+from arcflux.graph import Graph
+from arcflux.program import Program, vertex
+
+__all__ = ["Target", "chosen", "parted", "with_ids"]
+
+_WORDS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+
+
+@dataclass(frozen=True)
+class Target:
+    """Something to run: what to call with a graph, what it can be told, and the fields of its result."""
+
+    name: str
+    call: Callable[..., Result]
+    arguments: Mapping[str, Argument]
+    options: frozenset[str]
+    fields: tuple[str, ...]
+    algorithm: Algorithm | None = None
+
+
+def chosen(named: str) -> Target:
+    """The target of a name such as ``pagerank`` or ``my_program.py:MyProgram``."""
+    file, _, cls = named.rpartition(":") if re.search(r"\.py:\w*$", named) else (named, "", "")
+    if file.endswith(".py"):
+        return _of_program(_program(Path(file), cls))
+    entry = find(named)
+    return Target(entry.name, entry.call, entry.arguments, entry.options, entry.fields, entry)
+
+
+def _of_program(program: Program) -> Target:
+    def call(graph: Graph, **given: Any) -> Result:
+        return run(program, graph, **given)
+
+    arguments = {
+        name: Argument(name, one.kind, required=one.kind is vertex and one.value is None, default=one.value)
+        for name, one in program.parameters.items()
+    }
+    return Target(program.name, call, arguments, run_options(), tuple(program.fields))
+
+
+def _program(path: Path, cls: str) -> Program:
+    module = _imported(path)
+    programs = {name: value for name, value in vars(module).items() if isinstance(value, Program)}
+    own = {name: value for name, value in programs.items() if Path(value.path) == path.resolve()} or programs
+    known = ", ".join(own) or "none: a program is a class with @af.program above it"
+    if not cls and len(own) == 1:
+        return next(iter(own.values()))
+    if not cls:
+        several = f"{path} has {len(own)} programs" if own else f"{path} has no program"
+        raise UsageError(several, expected=f"FILE:PROGRAM with one of: {known}")
+    if cls in programs:
+        return programs[cls]
+    if hasattr(module, cls):
+        raise UsageError(f"{cls} in {path} is not a program", expected=f"one of: {known}",
+                         remedy="put @af.program above the class")  # fmt: skip
+    near = get_close_matches(cls, own, n=1)
+    raise UsageError(f"{path} has no program {cls!r}", expected=f"one of: {known}",
+                     remedy=f"{path}:{near[0]}" if near else "")  # fmt: skip
+
+
+def _imported(path: Path) -> ModuleType:
+    """The module of a file, which can import its neighbours as a script can; what it raises is told with its line."""
+    if not path.is_file():
+        raise FormatError("no such file", path=path, expected="a Python file with a vertex program")
+    whole = path.resolve()
+    name = f"arcflux_run_{whole.stem}"
+    spec = importlib.util.spec_from_file_location(name, whole)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    sys.path.insert(0, str(whole.parent))
+    try:
+        spec.loader.exec_module(module)
+    except ArcfluxError:
+        raise
+    except (Exception, SystemExit) as error:
+        line = _line(error, str(whole))
+        raise ProgramError(f"{type(error).__name__}: {error}", path=str(path), line=line) from error
+    finally:
+        sys.path.remove(str(whole.parent))
+    return module
+
+
+def _line(error: BaseException, path: str) -> int:
+    """The line of a file where something was raised, the last one there."""
+    if isinstance(error, SyntaxError) and error.filename == path:
+        return error.lineno or 0
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
+    return (lines[-1] if lines else 0) or 0
+
+
+def parted(target: Target, settings: tuple[str, ...], source: str | None) -> tuple[dict[str, Any], dict[str, str]]:
+    """What ``--set name=value`` and ``--source`` say: values ready to use, and texts that stand for ids of a graph."""
+    texts: dict[str, str] = {}
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        if not equals or not name:
+            raise UsageError(f"--set {setting!r} has no value", expected="NAME=VALUE, such as damping=0.9")
+        texts[name] = text
+    if source is not None:
+        texts["sources" if "sources" in target.arguments and "source" not in target.arguments else "source"] = source
+    for name in texts:
+        if name not in target.arguments:
+            known = ", ".join(target.arguments) or "none"
+            near = get_close_matches(name, target.arguments, n=1)
+            raise UsageError(f"{target.name} has no parameter {name!r}", expected=f"one of its parameters: {known}",
+                             remedy=near[0] if near else "")  # fmt: skip
+    for name, argument in target.arguments.items():
+        if argument.required and name not in texts:
+            told = f"--{name} ID" if name == "source" else f"--set {name}={'ID,ID,...' if argument.many else 'VALUE'}"
+            raise UsageError(f"{target.name} needs {name}", expected=told)
+    ids = {name: text for name, text in texts.items() if target.arguments[name].kind is vertex}
+    return {name: _read(target.arguments[name], text) for name, text in texts.items() if name not in ids}, ids
+
+
+def _read(argument: Argument, text: str) -> Any:
+    if argument.many:
+        return [_one(argument, part) for part in text.split(",")]
+    return _one(argument, text)
+
+
+def _one(argument: Argument, text: str) -> Any:
+    try:
+        return _WORDS[text.lower()] if argument.kind is bool else argument.kind(text)
+    except (KeyError, ValueError) as error:
+        expected = {bool: "true or false", int: "a whole number", float: "a number"}[argument.kind]
+        raise UsageError(f"{argument.name} is {text!r}", expected=expected) from error
+
+
+def with_ids(target: Target, graph: Graph, ids: Mapping[str, str]) -> dict[str, Any]:
+    """The ids that were given as text, as the graph's ids are: integers or text."""
+    found: dict[str, Any] = {}
+    for name, text in ids.items():
+        parts = text.split(",") if target.arguments[name].many else [text]
+        values = [_id(graph, part) for part in parts]
+        graph.ids.to_numbers(values)  # an id that is not there is told before anything runs
+        found[name] = values if target.arguments[name].many else values[0]
+    return found
+
+
+def _id(graph: Graph, text: str) -> Any:
+    if graph.ids.kind == "text":
+        return text
+    try:
+        return int(text)
+    except ValueError:
+        raise graph.ids.unknown(text) from None
