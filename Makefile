@@ -12,9 +12,11 @@ GAP    ?=
 
 run: $(VENV)/.installed
 	@mkdir -p $(OUT)
-	$(BIN)/arcflux generate kron:18 $(OUT)/kron-18.el
-	$(BIN)/arcflux convert $(OUT)/kron-18.el $(OUT)/kron-18.arcflux
-	$(BIN)/arcflux info $(OUT)/kron-18.arcflux
+	$(BIN)/arcflux generate kron:18 $(OUT)/kron-18.arcflux
+	@echo
+	$(BIN)/arcflux run pagerank $(OUT)/kron-18.arcflux --validate --top 10 --out $(OUT)/ranks.csv
+	@echo
+	$(BIN)/arcflux run bfs $(OUT)/kron-18.arcflux --source 101327 --validate --out $(OUT)/levels.csv
 
 test: lint
 	$(BIN)/python -m pytest

@@ -57,10 +57,10 @@ class Terminal:
     def _bar(self) -> Any:
         if self._progress is None:
             from rich.console import Console
-            from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+            from rich.progress import BarColumn, Progress, TextColumn
 
             self._progress = Progress(
-                TextColumn("{task.description}", markup=False), BarColumn(), _Amount(), TimeRemainingColumn(),
+                TextColumn("{task.description}", markup=False), BarColumn(), _Amount(), _Clock(),
                 console=Console(stderr=True), transient=True,
             )  # fmt: skip
             self._progress.start()
@@ -87,6 +87,20 @@ def _Amount() -> Any:
             return Text(f"{amount}, {readable(task.speed or 0.0)}/s" if unit == "bytes" else f"{amount} {unit}")
 
     return Amount()
+
+
+def _Clock() -> Any:
+    """A column with the time that is left; with the time that went by when nobody knows the end, as in a run."""
+    from rich.progress import ProgressColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.text import Text
+
+    class Clock(ProgressColumn):
+        left, gone = TimeRemainingColumn(), TimeElapsedColumn()
+
+        def render(self, task: Any) -> Text:
+            return (self.gone if task.total is None else self.left).render(task)
+
+    return Clock()
 
 
 @contextmanager

@@ -73,6 +73,7 @@ def test_bytes_are_shown_with_their_rate_and_an_unknown_total_is_not_made_up(scr
     show(screen, later, seconds=4, total=0, during=lambda terminal: terminal._progress.refresh())
     assert "5 edges" in screen.plain()
     assert "of 0" not in screen.plain()
+    assert "0:00:00" in screen.plain().rpartition("5 edges")[2], "the time that went by, since the end is not known"
 
 
 def test_without_a_terminal_there_are_no_bars(later):

@@ -50,10 +50,14 @@ def counted(outcome: Outcome) -> int:
     if algorithm.counts == "supersteps":
         return graph.arcs * result.supersteps
     if algorithm.counts == "reached" and graph.arcs:
-        found = result.numbers(algorithm.fields[0])
-        reached = np.isfinite(found) & (found >= 0)
-        return round(graph.edges * int(graph.out_degrees[reached].sum()) / graph.arcs)
+        return round(graph.edges * int(graph.out_degrees[_reached(outcome)].sum()) / graph.arcs)
     return graph.edges
+
+
+def _reached(outcome: Outcome) -> Any:
+    """Which vertices have a level or a distance."""
+    values = outcome.result.numbers(outcome.target.fields[0])
+    return np.isfinite(values) & (values >= 0)
 
 
 def facts(outcome: Outcome, top: int | None, field: str, out: str | None) -> dict[str, Any]:
@@ -80,9 +84,8 @@ def facts(outcome: Outcome, top: int | None, field: str, out: str | None) -> dic
     if len(outcome.results) > 1:
         found["all_seconds"] = [one.seconds for one in outcome.results]
     if top is not None:
-        label, rows = _top(outcome, top, field)
-        found["top"] = [{"vertex" if label != "group" else label: key, field if label != "group" else "vertices": value}
-                        for key, value in rows]  # fmt: skip
+        head, largest = _top(outcome, top, field)
+        found["top"] = [dict(zip(head, row, strict=True)) for row in largest]
     if outcome.report is not None:
         found["validation"] = outcome.report.to_dict()
     if out is not None:
@@ -92,52 +95,64 @@ def facts(outcome: Outcome, top: int | None, field: str, out: str | None) -> dic
 
 def text(outcome: Outcome, top: int | None, field: str, out: str | None) -> str:
     """A few lines for a person: the graph, the time, a plot, the values, the largest, and the verdict."""
-    result, graph = outcome.result, outcome.result.graph
-    label, curve = result.curve()
-    times = [one.seconds for one in outcome.results]
-    runs = f" (median of {len(times)}: {min(times):.4f} to {max(times):.4f})" if len(times) > 1 else ""
-    state = "interrupted" if outcome.interrupted else "converged" if result.converged else "not converged"
-    compiled = outcome.results[0].compile_seconds
-    rows = [
-        ("graph", f"{graph.vertices:,} vertices, {graph.edges:,} {'' if graph.directed else 'un'}directed edges"),
-        ("ready in", f"{outcome.load_seconds:.3f} s to load, {compiled:.3f} s to compile"),
-        ("ran in", f"{outcome.seconds:.4f} s{runs} on {_several(config.threads(outcome.threads), 'thread')}"),
-        ("steps", f"{_several(result.supersteps, 'superstep')}, {state}"),
-    ]
-    if outcome.seconds:
-        rows.append(("speed", f"{counted(outcome) / outcome.seconds / 1e6:,.1f} million edges a second"))
-    rows += [(label, spark(curve))] if curve else []
-    rows += [(name, extent(values)) for name, values in result.values.items() if name not in result.references]
+    rows = [*_times(outcome), *_values(outcome)]
     if out is not None:
         rows.append(("written", f"{out}, {readable(Path(out).stat().st_size)}"))
     wide = max(len(name) for name, _ in rows)
-    given = ", ".join(f"{name} {value}" for name, value in outcome.values.items())
-    lines = [f"{outcome.target.name} on {graph.name or 'a graph'}" + (f", {given}" if given else "")]
+    given = "".join(f", {name} {value}" for name, value in outcome.values.items())
+    lines = [f"{outcome.target.name} on {outcome.result.graph.name or 'a graph'}{given}"]
     lines += [f"  {name:<{wide}}  {shown}" for name, shown in rows]
     if top is not None:
-        lines += ["", *_table(*_top(outcome, top, field), field)]
+        lines += ["", *_table(*_top(outcome, top, field))]
     if outcome.report is not None:
         lines += ["", *(f"  {line}" for line in str(outcome.report).splitlines())]
     return "\n".join(lines)
 
 
-def _top(outcome: Outcome, top: int, field: str) -> tuple[str, list[tuple[Any, Any]]]:
-    """The largest values by vertex; of labels, the largest groups."""
+def _times(outcome: Outcome) -> list[tuple[str, str]]:
+    result, graph = outcome.result, outcome.result.graph
+    times = [one.seconds for one in outcome.results]
+    runs = f" (median of {len(times)}: {min(times):.4f} to {max(times):.4f})" if len(times) > 1 else ""
+    state = "interrupted" if outcome.interrupted else "converged" if result.converged else "not converged"
+    kind = "directed edge" if graph.directed else "undirected edge"
+    compiled = outcome.results[0].compile_seconds
+    rows = [
+        ("graph", f"{_several(graph.vertices, 'vertex')}, {_several(graph.edges, kind)}"),
+        ("ready in", f"{outcome.load_seconds:.3f} s to load the graph, {compiled:.3f} s to prepare the kernels"),
+        ("ran in", f"{outcome.seconds:.4f} s{runs} on {_several(config.threads(outcome.threads), 'thread')}"),
+        ("steps", f"{_several(result.supersteps, 'superstep')}, {state}"),
+    ]
+    if outcome.seconds:
+        rows.append(("speed", f"{counted(outcome) / outcome.seconds / 1e6:,.1f} million edges a second"))
+    return rows
+
+
+def _values(outcome: Outcome) -> list[tuple[str, str]]:
+    result, algorithm = outcome.result, outcome.target.algorithm
+    label, curve = result.curve()
+    rows = [(label, spark(curve))] if curve else []
+    rows += [(name, extent(values)) for name, values in result.values.items() if name not in result.references]
+    if algorithm is not None and algorithm.counts == "reached":
+        rows.append(("reached", f"{int(_reached(outcome).sum()):,} of {_several(result.graph.vertices, 'vertex')}"))
+    return rows
+
+
+def _top(outcome: Outcome, top: int, field: str) -> tuple[tuple[str, str], list[tuple[Any, Any]]]:
+    """The largest values by vertex, or of labels the largest groups: the names of the columns, and the rows."""
     algorithm = outcome.target.algorithm
     if algorithm is None or not algorithm.groups or field != algorithm.fields[0]:
-        return "vertex", outcome.result.top(top, field)
+        return ("vertex", field), outcome.result.top(top, field)
     labels, sizes = np.unique(outcome.result[field], return_counts=True)
     order = np.argsort(-sizes, kind="stable")[:top]
-    return "group", list(zip(labels[order].tolist(), sizes[order].tolist(), strict=True))
+    return (field, "vertices"), list(zip(labels[order].tolist(), sizes[order].tolist(), strict=True))
 
 
-def _table(label: str, rows: list[tuple[Any, Any]], field: str) -> list[str]:
-    """The largest values, as a table."""
-    head = (field, "vertices") if label == "group" else ("vertex", field)
+def _table(head: tuple[str, str], rows: list[tuple[Any, Any]]) -> list[str]:
     shown = [head, *((str(key), f"{value:.6g}" if isinstance(value, float) else f"{value:,}") for key, value in rows)]
     left, right = (max(len(row[k]) for row in shown) for k in (0, 1))
     return [f"  {key:>{left}}  {value:>{right}}" for key, value in shown]
 
 
 def _several(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
+    many = "vertices" if what == "vertex" else f"{what}s"
+    return f"{count:,} {what if count == 1 else many}"

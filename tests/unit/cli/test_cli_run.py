@@ -116,14 +116,14 @@ def test_text_for_a_person(run):
     code, out, _ = run("run", "bfs", "friends.csv", "--source", "bob", "--threads", 1)
     assert "\nbfs on friends.csv, source bob\n" in "\n" + out
     assert "\n  steps     2 supersteps, converged\n" in out
-    assert "\n  frontier  ██\n" in out
+    assert "\n  frontier  ██\n  level     -1 to 1\n  reached   2 of 5 vertices\n" in out
     assert " on 1 thread\n" in out
 
 
 def test_top_is_the_largest_values_or_the_largest_groups(run):
     put("g.txt", "0 1 2.5\n1 2 4\n8 9 1\n7 8 1\n6 7 1\n")
     groups = document(run, "run", "cc", "g.txt", "--undirected", "--top", 1)["top"]
-    assert groups == [{"group": groups[0]["group"], "vertices": 4}]
+    assert groups == [{"component": groups[0]["component"], "vertices": 4}]
     assert "component  vertices\n" in run("run", "cc", "g.txt", "--undirected", "--top", 1)[1]
     far = document(run, "run", "sssp", "g.txt", "--source", 0, "--top", 9)["top"]
     assert far == [{"vertex": 2, "distance": 6.5}, {"vertex": 1, "distance": 2.5}, {"vertex": 0, "distance": 0.0}]
