@@ -14,9 +14,9 @@ run: $(VENV)/.installed
 	@mkdir -p $(OUT)
 	$(BIN)/arcflux generate kron:18 $(OUT)/kron-18.arcflux
 	@echo
-	$(BIN)/arcflux run pagerank $(OUT)/kron-18.arcflux --validate --top 10 --out $(OUT)/ranks.csv
+	$(BIN)/arcflux run pagerank $(OUT)/kron-18.arcflux --repeat 3 --validate --top 10 --out $(OUT)/ranks.csv
 	@echo
-	$(BIN)/arcflux run bfs $(OUT)/kron-18.arcflux --source 101327 --validate --out $(OUT)/levels.csv
+	$(BIN)/arcflux run bfs $(OUT)/kron-18.arcflux --source 101327 --repeat 3 --validate --out $(OUT)/levels.csv
 
 test: lint
 	$(BIN)/python -m pytest

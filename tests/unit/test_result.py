@@ -1,6 +1,9 @@
 """A result: values by field, in the user's ids, in the form that is asked for."""
 
+import math
+import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pyarrow.parquet as parquet
@@ -8,8 +11,9 @@ import pytest
 
 import arcflux as af
 from arcflux.algorithms import bfs, pagerank
+from arcflux.drawing import extent, spark, svg
 from arcflux.errors import UsageError
-from arcflux.result import spark
+from arcflux.result import Superstep
 
 
 @pytest.fixture
@@ -43,9 +47,14 @@ def test_saving(result: af.Result, tmp_path: Path) -> None:
     assert parquet.read_table(tmp_path / "levels.parquet")["level"].to_pylist() == [1, 1, 2, 0]
     pagerank(af.load("path:3")).save(tmp_path / "rank.npy")
     assert np.load(tmp_path / "rank.npy").shape == (3,)
-    with pytest.raises(UsageError, match="names no format"):
+    result.save(tmp_path / "level.npy", "level")
+    assert np.load(tmp_path / "level.npy").tolist() == [1, 1, 2, 0]
+    result.save(tmp_path / "one.csv", "level")
+    assert (tmp_path / "one.csv").read_text().splitlines()[:2] == ['"vertex","level"', '"a",1']
+    with pytest.raises(UsageError, match=r"levels.doc: the suffix '.doc' names no format"):
         result.save(tmp_path / "levels.doc")
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["levels.csv", "levels.parquet", "rank.npy"]
+    names = ["level.npy", "levels.csv", "levels.parquet", "one.csv", "rank.npy"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == names
 
 
 def test_how_it_looks(result: af.Result) -> None:
@@ -54,6 +63,51 @@ def test_how_it_looks(result: af.Result) -> None:
     assert "<th>level</th>" in result._repr_html_()
     assert spark([0, 1, 2, 4]) == "▁▂▄█"
     assert len(spark(list(range(500)))) == 60
+
+
+def made(values: list[float], *steps: Superstep, field: str = "x") -> af.Result:
+    graph = af.Graph.from_edges([], [], vertices=len(values))
+    return af.Result("Made", graph, {field: np.array(values)}, list(steps), True, 0.5)
+
+
+def test_the_largest_are_finite_and_in_order() -> None:
+    assert made([2.0, np.inf, 7.0, np.nan, 7.0, -np.inf]).top(9) == [
+        (2, 7.0),
+        (4, 7.0),
+        (0, 2.0),
+    ]
+    assert made([2.0, 7.0, 3.0]).top(2) == [(1, 7.0), (2, 3.0)]
+    with pytest.raises(UsageError, match="values of parent have no order"):
+        bfs(af.load("path:3"), 0).top(1, "parent")
+
+
+def test_the_curve_is_what_moves() -> None:
+    def step(frontier: int, residual: float, changed: int | None) -> Superstep:
+        return Superstep(0, "pull", frontier, residual, 0.1, changed)
+
+    assert made([0.0], step(1, 3.0, 4), step(2, 2.0, 1)).curve() == ("frontier", [1, 2])
+    assert made([0.0], step(2, 3.0, 4), step(2, 2.0, 1)).curve() == ("residual", [3, 2])
+    assert made([0.0], step(2, 0.0, 4), step(2, 0.0, 1)).curve() == ("changed", [4, 1])
+    assert made([0.0], step(2, 0.0, None)).curve() == ("frontier", [2])
+    assert made([0.0]).curve() == ("frontier", [])
+
+
+def test_html_has_a_plot_and_escapes_names() -> None:
+    drawn = made([1.0], Superstep(0, "pull", 4, 0.0, 0.1), Superstep(1, "pull", 1, 0.0, 0.1), field="<b>")._repr_html_()
+    assert "&lt;b&gt;" in drawn
+    assert "<th><b>" not in drawn
+    heights = re.findall(r"<rect [^>]*height='([0-9.]+)'", drawn)
+    assert heights == ["36.0", "9.0"]
+    assert "<svg" not in made([1.0])._repr_html_()
+    ElementTree.fromstring(svg("a & b", [1.0, math.nan, math.inf, -1.0]))
+
+
+def test_extent() -> None:
+    assert extent(np.array([3.0, 1.0, np.inf, np.nan])) == "1 to 3, not finite for 2"
+    assert extent(np.array([np.inf])) == "no number, not finite for 1"
+    assert extent(np.array([True, False, True])) == "2 of 3 true"
+    assert extent(np.array([], np.int32)) == "no vertices"
+    assert extent(np.array([[1, 2], [3, 4]])) == "1 to 4"
 
 
 def test_validate_by_the_rules_of_the_algorithm() -> None:

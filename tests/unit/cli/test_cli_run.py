@@ -73,6 +73,7 @@ def test_every_listed_algorithm_runs(run, name):
     assert tuple(found["fields"]) == entry.fields
     assert list(rows("out.csv")[0]) == ["vertex", *entry.fields]
     assert getattr(af, entry.name) is entry.call
+    assert entry.name in af.__all__
 
 
 def test_json_tells_all(run):
