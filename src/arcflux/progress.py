@@ -47,11 +47,14 @@ class Terminal:
         if task.finished:
             if row is not None:
                 self._progress.remove_task(self._rows.pop(id(task)))
+                if not self._rows:
+                    self.close()
             return
         if row is None:
             if task.seconds < _PATIENCE:
                 return
-            row = self._rows[id(task)] = self._bar().add_task(task.name, total=task.total or None, unit=task.unit)
+            row = self._bar().add_task(task.name, total=task.total or None, unit=task.unit, work=task)
+            self._rows[id(task)] = row
         self._progress.update(row, completed=task.done)
 
     def _bar(self) -> Any:
@@ -61,7 +64,7 @@ class Terminal:
 
             self._progress = Progress(
                 TextColumn("{task.description}", markup=False), BarColumn(), _Amount(), _Clock(),
-                console=Console(stderr=True), transient=True,
+                console=Console(stderr=True), transient=True, redirect_stdout=False,  # results stay on stdout
             )  # fmt: skip
             self._progress.start()
         return self._progress
@@ -91,14 +94,14 @@ def _Amount() -> Any:
 
 def _Clock() -> Any:
     """A column with the time that is left; with the time that went by when nobody knows the end, as in a run."""
-    from rich.progress import ProgressColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import ProgressColumn, TimeRemainingColumn
     from rich.text import Text
 
     class Clock(ProgressColumn):
-        left, gone = TimeRemainingColumn(), TimeElapsedColumn()
+        left = TimeRemainingColumn()
 
         def render(self, task: Any) -> Text:
-            return (self.gone if task.total is None else self.left).render(task)
+            return self.left.render(task) if task.total else Text(f"{task.fields['work'].seconds:.0f} s")
 
     return Clock()
 

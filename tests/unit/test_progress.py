@@ -73,7 +73,28 @@ def test_bytes_are_shown_with_their_rate_and_an_unknown_total_is_not_made_up(scr
     show(screen, later, seconds=4, total=0, during=lambda terminal: terminal._progress.refresh())
     assert "5 edges" in screen.plain()
     assert "of 0" not in screen.plain()
-    assert "0:00:00" in screen.plain().rpartition("5 edges")[2], "the time that went by, since the end is not known"
+    assert "5 edges 4 s" in screen.plain(), "the time that went by, since nobody knows the end"
+
+
+def test_results_stay_on_stdout_while_a_bar_is_drawn(screen, later, capsys):
+    show(screen, later, seconds=2, during=lambda terminal: print("result"))
+    assert "reading" in screen.plain()
+    assert capsys.readouterr().out == "result\n"
+
+
+def test_bars_are_gone_when_the_last_task_ends(screen, later):
+    with redirect_stderr(screen):
+        terminal = Terminal()
+        with trace.listen(terminal):
+            with trace.task("one", total=3) as task:
+                later(2)
+                task.at(1)
+                assert terminal._progress is not None
+            assert terminal._progress is None
+            with trace.task("two", total=3) as task:
+                later(9)
+                task.at(1)
+            assert "two" in screen.plain()
 
 
 def test_without_a_terminal_there_are_no_bars(later):

@@ -215,8 +215,8 @@ def test_ctrl_c_keeps_the_last_whole_superstep(tmp_path, form):
     graph = af.load("kron:13")
     graph.save(tmp_path / "g")
     put(tmp_path / "watched.py", WATCHED)
-    endless = ["run", "pagerank", "g", "--set", "tolerance=-1", "--validate", "--repeat", "9", "--out", "rank.npy"]
-    command = [sys.executable, "watched.py", *endless, *form]
+    endless = ["run", "pagerank", "g", "--set", "tolerance=-1", "--validate", "--repeat", "3", "--out", "rank.npy"]
+    command = [sys.executable, "watched.py", *endless, "--timeout", "20", *form]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as work:
         while (line := work.stderr.readline()) and line != "running\n":
             pass
