@@ -155,7 +155,7 @@ class Result:
         >>> af.algorithms.bfs(af.load("star:4"), 0).curve()
         ('frontier', [1.0, 3.0])
         """
-        if len({step.frontier for step in self.history}) < 2:
+        if all(step.frontier == self.graph.vertices for step in self.history):
             if any(step.residual for step in self.history):
                 return "residual", [step.residual for step in self.history]
             if any(step.changed for step in self.history):

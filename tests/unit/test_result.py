@@ -85,11 +85,13 @@ def test_the_curve_is_what_moves() -> None:
     def step(frontier: int, residual: float, changed: int | None) -> Superstep:
         return Superstep(0, "pull", frontier, residual, 0.1, changed)
 
-    assert made([0.0], step(1, 3.0, 4), step(2, 2.0, 1)).curve() == ("frontier", [1, 2])
-    assert made([0.0], step(2, 3.0, 4), step(2, 2.0, 1)).curve() == ("residual", [3, 2])
-    assert made([0.0], step(2, 0.0, 4), step(2, 0.0, 1)).curve() == ("changed", [4, 1])
-    assert made([0.0], step(2, 0.0, None)).curve() == ("frontier", [2])
-    assert made([0.0]).curve() == ("frontier", [])
+    two = [0.0, 0.0]
+    assert made(two, step(1, 3.0, 4), step(2, 2.0, 1)).curve() == ("frontier", [1, 2])
+    assert made(two, step(1, 3.0, 4), step(1, 2.0, 1)).curve() == ("frontier", [1, 1])
+    assert made(two, step(2, 3.0, 4), step(2, 2.0, 1)).curve() == ("residual", [3, 2])
+    assert made(two, step(2, 0.0, 4), step(2, 0.0, 1)).curve() == ("changed", [4, 1])
+    assert made(two, step(2, 0.0, None)).curve() == ("frontier", [2])
+    assert made(two).curve() == ("frontier", [])
 
 
 def test_html_has_a_plot_and_escapes_names() -> None:

@@ -1,6 +1,7 @@
 """`arcflux run`: what it prints, what it writes, and how it ends."""
 
 import csv
+import functools
 import json
 import signal
 import statistics
@@ -14,6 +15,7 @@ import pytest
 from command_line import put
 
 import arcflux as af
+from arcflux import engine
 from arcflux.algorithms.registry import ALGORITHMS, find
 from arcflux.program import vertex
 
@@ -166,6 +168,21 @@ def test_options_of_a_run_are_handed_on(run):
     assert {step["direction"] for step in steps} == {"push"}
     steps = document(run, "run", "bfs", "path:5", "--source", "1", "--debug")["history"]
     assert {step["direction"] for step in steps} == {"python"}
+
+
+def test_only_options_that_are_given_are_handed_on(run, monkeypatch):
+    handed = []
+
+    @functools.wraps(engine.run)
+    def recording(program, graph, **given):
+        handed.append(given)
+        return original(program, graph, **given)
+
+    original = engine.run
+    monkeypatch.setattr(engine, "run", recording)
+    document(run, "run", "bfs", "path:5", "--source", "1")
+    document(run, "run", "bfs", "path:5", "--source", "1", "--deterministic", "--timeout", 9, "--threads", 1)
+    assert handed == [{"source": 1}, {"source": 1, "deterministic": True, "timeout": 9.0, "threads": 1}]
 
 
 def test_a_run_that_stops_early_warns(run):
