@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from arcflux.cli.base import examples, json_option, load_options, loaded, print_json
 from arcflux.cli.entry import INTERRUPTED, described, said
@@ -38,6 +39,14 @@ def _run_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+def _names(ctx: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """What a shell offers for ALGORITHM: the names; for anything else, files."""
+    from arcflux.algorithms.registry import ALGORITHMS
+
+    fitting = [CompletionItem(name, help=entry.summary) for name, entry in ALGORITHMS.items() if name.startswith(begun)]
+    return fitting or [CompletionItem(begun, type="file")]
+
+
 @click.command(
     epilog=examples(
         "arcflux run pagerank kron:18 --top 10 --validate",
@@ -45,8 +54,8 @@ def _run_options(command: Callable[..., Any]) -> Callable[..., Any]:
         "arcflux run my_program.py:MyProgram kron:16 --set damping=0.9 --json",
     )
 )
-@click.argument("algorithm")
-@click.argument("graph")
+@click.argument("algorithm", shell_complete=_names)
+@click.argument("graph", type=click.Path())
 @click.option("--source", help="The id of the vertex to start from.")
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter; lists as sources=1,5,9.")
 @_run_options

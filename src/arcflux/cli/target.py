@@ -115,9 +115,14 @@ def parted(target: Target, settings: tuple[str, ...], source: str | None) -> tup
         name, equals, text = setting.partition("=")
         if not equals or not name:
             raise UsageError(f"--set {setting!r} has no value", expected="NAME=VALUE, such as damping=0.9")
+        if name in texts:
+            raise UsageError(f"{name} is given twice", expected=f"one --set {name}=")
         texts[name] = text
     if source is not None:
-        texts["sources" if "sources" in target.arguments and "source" not in target.arguments else "source"] = source
+        name = "sources" if "sources" in target.arguments and "source" not in target.arguments else "source"
+        if name in texts:
+            raise UsageError(f"{name} is given twice", expected=f"--source, or --set {name}=")
+        texts[name] = source
     for name in texts:
         if name not in target.arguments:
             known = ", ".join(target.arguments) or "none"

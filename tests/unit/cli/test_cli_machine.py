@@ -3,8 +3,10 @@
 import json
 
 import pytest
+from click.shell_completion import ShellComplete
 
 from arcflux.algorithms.registry import ALGORITHMS
+from arcflux.cli import commands
 
 
 def test_algorithms_are_listed(run):
@@ -18,6 +20,20 @@ def test_algorithms_are_listed(run):
     assert found["pagerank"]["parameters"]["damping"] == {"type": "float", "required": False, "default": 0.85}
     assert found["connected_components"]["also"] == ["components", "cc", "wcc"]
     assert found["bfs"]["fields"] == ["level", "parent"]
+
+
+def offered(words, begun):
+    return [
+        (item.value, item.type) for item in ShellComplete(commands, {}, "arcflux", "").get_completions(words, begun)
+    ]
+
+
+def test_a_shell_completes_names_and_files():
+    assert offered([], "ru") == [("run", "plain")]
+    assert offered(["run"], "pa") == [("pagerank", "plain")]
+    assert [name for name, _ in offered(["run"], "")] == list(ALGORITHMS)
+    assert offered(["run"], "./my_pro") == [("./my_pro", "file")]
+    assert offered(["run", "bfs"], "gra") == [("gra", "file")]
 
 
 @pytest.fixture

@@ -57,6 +57,8 @@ BEFORE = [
     (["pagerank", "g.txt", "--set", "threads=1"], 2, "pagerank has no parameter 'threads'", ""),
     (["pagerank", "g.txt", "--set", "damping"], 2, "--set 'damping' has no value", ""),
     (["pagerank", "g.txt", "--set", "=3"], 2, "--set '=3' has no value", ""),
+    (["pagerank", "g.txt", "--set", "damping=1", "--set", "damping=0"], 2, "damping is given twice", ""),
+    (["bfs", "g.txt", "--set", "source=1", "--source", "1"], 2, "source is given twice", ""),
     (["pagerank", "g.txt", "--set", "damping=high"], 2, "damping is 'high'", ""),
     (["good.py", "g.txt", "--source", "1", "--set", "limit=1.5"], 2, "limit is '1.5'", ""),
     (["good.py", "g.txt", "--source", "1", "--validate"], 2, "no rules to check Hops by", "leave --validate out"),
