@@ -163,7 +163,10 @@ class Result:
         return "frontier", [float(step.frontier) for step in self.history]
 
     def save(self, path: str | os.PathLike[str], field: str | None = None) -> None:
-        """Write .csv or .parquet (vertex and every field, or one) or .npy (a field, or the only one)."""
+        """Write .csv or .parquet (vertex and every field, or one) or .npy (a field, or the only one).
+
+        A vector field is several columns of a .csv: name_0, name_1, ...
+        """
         from arcflux.io.loaded import replacing
 
         target = checked_suffix(path)
@@ -174,7 +177,7 @@ class Result:
             elif target.suffix == ".csv":
                 from pyarrow import csv
 
-                csv.write_csv(self._table(field), work)
+                csv.write_csv(_flat(self._table(field)), work)
             else:
                 from pyarrow import parquet
 
@@ -236,6 +239,20 @@ def _as_ids(graph: Graph, numbers: Array) -> Array:
     shown = np.full(numbers.size, None if text else -1, found.dtype)
     shown[known] = found
     return shown
+
+
+def _flat(table: Any) -> Any:
+    """A table whose columns of lists are columns of their elements."""
+    import pyarrow as pa
+
+    columns: dict[str, Any] = {}
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if pa.types.is_list(column.type):
+            parts = np.array(column.to_pylist()).reshape(len(column), -1)
+            columns |= {f"{name}_{k}": pa.array(part) for k, part in enumerate(parts.T)}
+        else:
+            columns[name] = column
+    return pa.table(columns)
 
 
 def _column(values: Array) -> Any:

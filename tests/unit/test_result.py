@@ -3,6 +3,7 @@
 import math
 import re
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -65,9 +66,19 @@ def test_how_it_looks(result: af.Result) -> None:
     assert len(spark(list(range(500)))) == 60
 
 
-def made(values: list[float], *steps: Superstep, field: str = "x") -> af.Result:
+def made(values: list[Any], *steps: Superstep, field: str = "x") -> af.Result:
     graph = af.Graph.from_edges([], [], vertices=len(values))
     return af.Result("Made", graph, {field: np.array(values)}, list(steps), True, 0.5)
+
+
+def test_vectors_are_several_columns_of_text(tmp_path: Path) -> None:
+    result = made([[1.5, 2.0], [3.0, 4.0]], field="factors")
+    result.save(tmp_path / "factors.csv")
+    assert (tmp_path / "factors.csv").read_text().split() == ['"vertex","factors_0","factors_1"', "0,1.5,2", "1,3,4"]
+    result.save(tmp_path / "factors.npy")
+    assert np.load(tmp_path / "factors.npy").tolist() == [[1.5, 2.0], [3.0, 4.0]]
+    with pytest.raises(UsageError, match="no order"):
+        result.top(1)
 
 
 def test_the_largest_are_finite_and_in_order() -> None:

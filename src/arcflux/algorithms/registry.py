@@ -23,12 +23,16 @@ _LISTS: tuple[Any, ...] = (list, tuple, Sequence, Iterable)
 
 @dataclass(frozen=True)
 class Argument:
-    """A parameter as a command line sees it: bool, int, float, str, or the id of a vertex; `many`: a list of them."""
+    """A parameter as a command line sees it: bool, int, float, str, or the id of a vertex.
+
+    `many`: a list of them; `optional`: it may also be None.
+    """
 
     name: str
     kind: type
     many: bool = False
     required: bool = False
+    optional: bool = False
     default: Any = None
 
 
@@ -97,15 +101,16 @@ def run_options() -> frozenset[str]:
 
 def _argument(parameter: inspect.Parameter) -> Argument:
     """A parameter by its annotation; what is neither a number nor text (Any, as a rule) is an id."""
-    kind, many = parameter.annotation, False
+    kind, many, optional = parameter.annotation, False, False
     if get_origin(kind) in (Union, UnionType):
+        optional = NoneType in get_args(kind)
         kind = next(one for one in get_args(kind) if one is not NoneType)
     if kind in _LISTS or get_origin(kind) in _LISTS:
         kind, many = next(iter(get_args(kind)), Any), True
     if kind not in (bool, int, float, str):
         kind, many = vertex, many or parameter.name.endswith("s")
     required = parameter.default is parameter.empty
-    return Argument(parameter.name, kind, many, required, None if required else parameter.default)
+    return Argument(parameter.name, kind, many, required, optional, None if required else parameter.default)
 
 
 _ENTRIES = (

@@ -120,8 +120,9 @@ def _times(outcome: Outcome) -> list[tuple[str, str]]:
         ("graph", f"{_several(graph.vertices, 'vertex')}, {_several(graph.edges, kind)}"),
         ("ready in", f"{outcome.load_seconds:.3f} s to load the graph, {compiled:.3f} s to prepare the kernels"),
         ("ran in", f"{outcome.seconds:.4f} s{runs} on {_several(config.threads(outcome.threads), 'thread')}"),
-        ("steps", f"{_several(result.supersteps, 'superstep')}, {state}"),
     ]
+    if result.history or state != "converged":  # an algorithm with kernels of its own has no supersteps
+        rows.append(("steps", f"{_several(result.supersteps, 'superstep')}, {state}"))
     if outcome.seconds:
         rows.append(("speed", f"{counted(outcome) / outcome.seconds / 1e6:,.1f} million edges a second"))
     return rows
@@ -131,7 +132,12 @@ def _values(outcome: Outcome) -> list[tuple[str, str]]:
     result, algorithm = outcome.result, outcome.target.algorithm
     label, curve = result.curve()
     rows = [(label, spark(curve))] if curve else []
-    rows += [(name, extent(values)) for name, values in result.values.items() if name not in result.references]
+    for name, values in result.values.items():
+        if algorithm is not None and algorithm.groups and name == algorithm.fields[0]:
+            sizes = np.unique(values, return_counts=True)[1]
+            rows.append((name, f"{sizes.size:,} different, the largest of {_several(sizes.max(initial=0), 'vertex')}"))
+        elif name not in result.references:
+            rows.append((name, extent(values)))
     if algorithm is not None and algorithm.counts == "reached":
         rows.append(("reached", f"{int(_reached(outcome).sum()):,} of {_several(result.graph.vertices, 'vertex')}"))
     return rows

@@ -138,6 +138,8 @@ def parted(target: Target, settings: tuple[str, ...], source: str | None) -> tup
 
 
 def _read(argument: Argument, text: str) -> Any:
+    if argument.optional and text.lower() == "none":
+        return None
     if argument.many:
         return [_one(argument, part) for part in text.split(",")]
     return _one(argument, text)

@@ -3,6 +3,7 @@
 import csv
 import functools
 import json
+import re
 import signal
 import statistics
 import subprocess
@@ -71,9 +72,11 @@ def test_every_listed_algorithm_runs(run, name):
     graph = {"collaborative_filtering": "ratings:6x4,per=2"}.get(entry.name, "grid:3x3,weights=1-9")
     found = document(run, "run", name, graph, *settings, "--out", "out.csv")
     assert found["algorithm"] == entry.name
-    assert (found["converged"], found["graph"]["vertices"]) == (True, 10 if "ratings" in graph else 9)
+    assert found["graph"]["vertices"] == (10 if "ratings" in graph else 9)
+    assert found["converged"] or found["warnings"]
     assert tuple(found["fields"]) == entry.fields
-    assert list(rows("out.csv")[0]) == ["vertex", *entry.fields]
+    columns = [re.sub(r"_\d+$", "", name) for name in rows("out.csv")[0]]
+    assert list(dict.fromkeys(columns)) == ["vertex", *entry.fields]
     assert getattr(af, entry.name) is entry.call
     assert entry.name in af.__all__
 
@@ -127,6 +130,7 @@ def test_top_is_the_largest_values_or_the_largest_groups(run):
     put("g.txt", "0 1 2.5\n1 2 4\n8 9 1\n7 8 1\n6 7 1\n")
     groups = document(run, "run", "cc", "g.txt", "--undirected", "--top", 1)["top"]
     assert groups == [{"component": groups[0]["component"], "vertices": 4}]
+    assert "\n  component  2 different, the largest of 4 vertices\n" in run("run", "cc", "g.txt", "--undirected")[1]
     assert "component  vertices\n" in run("run", "cc", "g.txt", "--undirected", "--top", 1)[1]
     far = document(run, "run", "sssp", "g.txt", "--source", 0, "--top", 9)["top"]
     assert far == [{"vertex": 2, "distance": 6.5}, {"vertex": 1, "distance": 2.5}, {"vertex": 0, "distance": 0.0}]
