@@ -64,7 +64,7 @@ class Algorithm:
         >>> find("pagerank").summary
         'The rank of every vertex, by equation 1 of the Lux paper: what vertices without out-edges hold is lost.'
         """
-        first = (inspect.getdoc(self.call) or "").partition("\n\n")[0].replace("\n", " ")
+        first = (inspect.getdoc(self.call) or "").partition("\n\n")[0].replace("\n", " ").replace("``", "`")
         return first.partition(". ")[0].rstrip(".") + "."
 
     @property

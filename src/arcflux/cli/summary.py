@@ -124,7 +124,7 @@ def _times(outcome: Outcome) -> list[tuple[str, str]]:
     if result.history or state != "converged":  # an algorithm with kernels of its own has no supersteps
         rows.append(("steps", f"{_several(result.supersteps, 'superstep')}, {state}"))
     if outcome.seconds:
-        rows.append(("speed", f"{counted(outcome) / outcome.seconds / 1e6:,.1f} million edges a second"))
+        rows.append(("speed", f"{_large(counted(outcome) / outcome.seconds)} edges a second"))
     return rows
 
 
@@ -157,6 +157,10 @@ def _table(head: tuple[str, str], rows: list[tuple[Any, Any]]) -> list[str]:
     shown = [head, *((str(key), f"{value:.6g}" if isinstance(value, float) else f"{value:,}") for key, value in rows)]
     left, right = (max(len(row[k]) for row in shown) for k in (0, 1))
     return [f"  {key:>{left}}  {value:>{right}}" for key, value in shown]
+
+
+def _large(count: float) -> str:
+    return f"{count / 1e6:,.1f} million" if count >= 1e5 else f"{count:,.0f}"
 
 
 def _several(count: int, what: str) -> str:
