@@ -174,6 +174,7 @@ def program(cls: type) -> Program:
     functions: dict[str, Function] = {}
     promises: set[str] = set()
     lines: dict[str, int] = {}
+    lengths: dict[str, str] = {}
     annotations = inspect.get_annotations(cls, eval_str=True)
     for node in tree.body:
         line = node.lineno + first - 1
@@ -183,6 +184,8 @@ def program(cls: type) -> Program:
             name = node.target.id
             lines[name] = line
             _declare(read, line, name, annotations[name], cls, fields, parameters)
+            if isinstance(node.annotation, ast.Subscript) and isinstance(node.annotation.slice, ast.Name):
+                lengths[name] = node.annotation.slice.id
         elif isinstance(node, ast.Assign) and all(isinstance(t, ast.Name) and t.id in PROMISES for t in node.targets):
             promises |= {t.id for t in node.targets if isinstance(t, ast.Name) and getattr(cls, t.id)}
         elif not (isinstance(node, ast.Pass) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))):
@@ -191,6 +194,10 @@ def program(cls: type) -> Program:
                 "only fields, parameters, promises and functions belong in a program",
                 f"a field is `name: af.f64`, a parameter `name: float = 0.5`, a promise one of {', '.join(PROMISES)}",
             )
+    # af.f32[k] means the parameter k, as af.f32["k"] does, and not the value that k has in the class.
+    for name, length in lengths.items():
+        if name in fields and length in parameters:
+            fields[name] = replace(fields[name], length=length)
     _check_parts(read, first, fields, parameters, functions)
     return replace(
         read,

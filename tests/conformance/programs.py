@@ -160,7 +160,7 @@ class Vectors:
     rate: float = 0.125
     rounds: int = 3
     x: af.f32["k"]
-    grad: af.f32["k"]
+    grad: af.f32[k]
     square: af.f64
     part: af.f64[3]
 
