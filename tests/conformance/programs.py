@@ -277,7 +277,7 @@ class Wanting:
 
     def init(v, step):
         v.x = 0.0
-        v.mark = v.mark + step
+        v.mark[0] += step + 1
 
     def wants(v):
         return v.x < 6.0
@@ -286,7 +286,8 @@ class Wanting:
         v.x += u.x * 0.5
 
     def update(v, old, step, p):
-        v.seen += v.mark[1]
+        v.mark[1] += old.mark[0]
+        v.seen += v.mark[0] - 2 * old.mark[0]
         v.x = v.x + old.x
         return step + 1 < p.rounds
 
