@@ -1,17 +1,24 @@
 """The algorithms users know, one file each, written in nothing but the public API."""
 
+from arcflux.algorithms.betweenness import betweenness_centrality
 from arcflux.algorithms.bfs import BFS, bfs
-from arcflux.algorithms.collaborative_filtering import (
-    CollaborativeFiltering,
-    collaborative_filtering,
-    predict,
-    recommend,
-)
+from arcflux.algorithms.collaborative_filtering import CollaborativeFiltering, collaborative_filtering, predict, recommend
 from arcflux.algorithms.components import Components, connected_components
 from arcflux.algorithms.pagerank import PageRank, pagerank
 from arcflux.algorithms.sssp import SSSP, sssp
 
 __all__ = [
-    "BFS", "SSSP", "CollaborativeFiltering", "Components", "PageRank", "bfs", "collaborative_filtering",
-    "connected_components", "pagerank", "predict", "recommend", "sssp",
-]  # fmt: skip
+    "BFS",
+    "CollaborativeFiltering",
+    "Components",
+    "PageRank",
+    "SSSP",
+    "betweenness_centrality",
+    "bfs",
+    "collaborative_filtering",
+    "connected_components",
+    "pagerank",
+    "predict",
+    "recommend",
+    "sssp",
+]

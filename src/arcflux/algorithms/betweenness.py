@@ -1,0 +1,258 @@
+"""Betweenness centrality: how many of all shortest paths lead through a vertex."""
+
+from __future__ import annotations
+
+import math
+import operator
+import random
+import time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import arcflux as af
+from arcflux import config, trace
+from arcflux.errors import UsageError
+from arcflux.graph import Graph
+from arcflux.spmd.memory import empty, frozen, zeros
+from arcflux.spmd.pool import run
+
+__all__ = ["Dependencies", "ShortestPaths", "betweenness_centrality", "dependencies"]
+
+Array = NDArray[Any]
+
+# From so many sources on, and up to so many vertices, workers take sources of their own. Neither asks how many workers
+# there are: the sums are the same for any number.
+_MANY_SOURCES = 16
+_FEW_VERTICES = 1 << 18
+_LANES = 64
+
+
+@af.program
+class ShortestPaths:
+    """Forward (Lux, section 3.4): the level of every vertex, and how many shortest paths lead there."""
+
+    source: af.vertex
+    sparse = True
+    level: af.i32
+    paths: af.f64
+
+    def start(v, p):
+        v.level = 0 if v.number == p.source else -1
+        v.paths = 1.0 if v.number == p.source else 0.0
+        return v.number == p.source
+
+    def wants(v):
+        return v.level < 0
+
+    def compute(v, u):
+        v.paths += u.paths
+
+    def update(v, step):
+        v.level = step + 1
+        return True
+
+
+@af.program
+class Dependencies:
+    """Backward: a vertex gets its share of what its successors have, and 1 for each of them that is an end itself.
+
+    Runs on the edges of shortest paths alone, turned round, with ``share = paths[v] / paths[u]`` of each.
+    """
+
+    dependency: af.f64
+
+    def start(v):
+        v.dependency = 0.0
+        return True
+
+    def init(v):
+        v.dependency = 0.0
+
+    def compute(v, u, edge):
+        v.dependency += edge.share * (1.0 + u.dependency)
+
+    def update(v, old):
+        return v.dependency != old.dependency
+
+
+def dependencies(graph: Graph, source: Any, **options: Any) -> af.Result:
+    """What the shortest paths from one source give to each vertex, by two vertex programs, one after the other.
+
+    The plain way, to read and to compare with: :func:`betweenness_centrality` with ``sources=[source]`` gives the same
+    many times faster. The source itself has as many as it reaches, which centrality does not count. Unreached vertices
+    have 0. Parallel edges count as often as they appear (make the graph with ``deduplicate="first"``); self-loops make
+    no difference.
+
+    Examples
+    --------
+    >>> import arcflux as af
+    >>> af.algorithms.betweenness.dependencies(af.load("path:4"), 0)["dependency"].tolist()
+    [3.0, 2.0, 1.0, 0.0]
+    """
+    forward = af.run(ShortestPaths, graph, source=source, **options)
+    level, paths = forward["level"], forward["paths"]
+    rows = np.repeat(np.arange(graph.vertices), graph.out_degrees.astype(np.int64))
+    tight = (level[rows] >= 0) & (level[graph.out.neighbours] == level[rows] + 1)
+    near, far = rows[tight], graph.out.neighbours[tight]
+    back = af.Graph.from_edges(far, near, columns={"share": paths[near] / paths[far]}, vertices=graph.vertices)
+    found = af.run(Dependencies, back, **options)
+    return af.Result(
+        "Dependencies",
+        graph,
+        found.values,
+        forward.history + found.history,
+        found.converged,
+        forward.seconds + found.seconds,
+        forward.compile_seconds + found.compile_seconds,
+    )
+
+
+def betweenness_centrality(
+    graph: Graph,
+    k: int | None = None,
+    normalized: bool = True,
+    weight: str | None = None,
+    endpoints: bool = False,
+    seed: int | None = None,
+    *,
+    sources: Any = None,
+    threads: int | None = None,
+) -> af.Result:
+    """The share of shortest paths between all pairs of other vertices that lead through each vertex: `centrality`.
+
+    Arguments and values are those of NetworkX. Brandes' algorithm (2001): tied shortest paths share equally, a pair
+    without a path counts for nothing. Edges are followed in their direction. Parallel edges count once, as in a simple
+    graph; self-loops and edge columns make no difference. Values do not depend on the number of threads.
+
+    Parameters
+    ----------
+    k
+        Estimate from `k` sampled sources, scaled up to all; of one source alone its own value is unknown, NaN. The
+        sample is the one that NetworkX takes of the vertices in the order of their ids.
+    normalized
+        Divide by the number of pairs. Without it, a pair of an undirected graph counts once, not from each end.
+    weight
+        Only None: paths are measured in edges.
+    endpoints
+        Count the two ends of a path as well.
+    seed
+        Of the sample; without it, every call takes another.
+    sources
+        Ids instead of a sample: only paths that start there count, and nothing is scaled up. A repeated one counts
+        again.
+    threads
+        Workers; every core without it.
+
+    Examples
+    --------
+    >>> import arcflux as af
+    >>> af.algorithms.betweenness_centrality(af.load("path:5"), normalized=False)["centrality"].tolist()
+    [0.0, 3.0, 4.0, 3.0, 0.0]
+    """
+    begun = time.perf_counter()
+    if weight is not None:
+        raise UsageError(
+            f"weight is {weight!r}", expected="None: paths are measured in edges", remedy="leave weight= away"
+        )
+    chosen, sampled = _sources(graph, k, seed, sources)
+    kernel, arguments, workers, scores = _prepare(graph, chosen, endpoints, threads)
+    made = arguments(False)
+    kernel.ready(0, workers, np.zeros(16, np.int64), *made)
+    ready = time.perf_counter()
+    with trace.task("betweenness", total=len(chosen), unit="sources") as task:
+        overflow = _launch(kernel, made, workers, task)
+        if overflow:
+            scores.fill(0.0)
+            _launch(kernel, arguments(True), workers, task)
+    scale = _scale(graph, chosen, sampled, normalized, endpoints)
+    centrality = scores.sum(axis=0) * scale
+    result = af.Result(
+        "betweenness", graph, {"centrality": centrality}, [], True, time.perf_counter() - ready, ready - begun
+    )
+    if endpoints:
+        return result  # the validator knows paths, not their ends
+    return result.checked_by(
+        lambda result: af.validate.betweenness(
+            graph, graph.ids.to_ids(chosen), np.nan_to_num(result["centrality"] / scale, nan=0.0)
+        )
+    )
+
+
+def _sources(graph: Graph, k: Any, seed: int | None, sources: Any) -> tuple[Array, bool]:
+    """The numbers of the sources, and whether they are a sample."""
+    n = graph.vertices
+    if sources is not None:
+        if k is not None:
+            raise UsageError("both k and sources are given", expected="one of them")
+        if np.ndim(sources) != 1:
+            raise UsageError(f"sources is {sources!r}", expected="a list of ids")
+        return graph.ids.to_numbers(sources) if len(sources) else np.empty(0, np.int64), False
+    if k is None:
+        return np.arange(n), False
+    try:
+        count = operator.index(k)
+    except TypeError:
+        count = 0
+    if not 1 <= count <= n:
+        raise UsageError(f"k is {k!r}", expected=f"a whole number from 1 to the graph's {n:,} vertices")
+    return (np.arange(n), False) if count == n else (np.array(random.Random(seed).sample(range(n), count)), True)
+
+
+def _prepare(graph: Graph, sources: Array, endpoints: bool, threads: int | None) -> Any:
+    """The kernel, what makes its arguments (with powers or without), its workers, and where it adds up."""
+    from arcflux.kernels import betweenness as kernels
+    from arcflux.kernels.rows import sorted_rows
+    from arcflux.spmd.barrier import WORDS
+
+    n, kind = graph.vertices, graph.out.neighbours.dtype
+    out, into = sorted_rows(graph, threads)
+    apart = len(sources) >= _MANY_SOURCES and n <= _FEW_VERTICES
+    lanes = min(_LANES, len(sources)) if apart else 1
+    workers = min(config.threads(threads), lanes) if apart else config.threads(threads)
+    teams = workers if apart else 1
+    scores = zeros(lanes * n, np.float64).reshape(lanes, n)
+
+    def arguments(powers: bool) -> list[Any]:
+        return [
+            *out,
+            *into,
+            frozen(sources.astype(np.int64)),
+            apart,
+            float(endpoints),
+            empty(teams * n, kind).reshape(teams, n),
+            empty(teams * (n + 2), np.int64, huge=False).reshape(teams, n + 2),
+            empty(teams * n, np.float64).reshape(teams, n),
+            zeros(teams * 2 * n, np.float64).reshape(teams, 2, n),
+            zeros(teams * (n // 64 + 1), np.uint64).reshape(teams, -1),
+            zeros(teams * n, np.int32).reshape(teams, n) if powers else None,
+            np.zeros((teams, WORDS), np.int64),
+            np.zeros((teams, kernels.BOARD), np.int64),
+            np.empty((workers, kernels.BUFFER), kind),
+            np.zeros(1, np.int64),
+            scores,
+        ]
+
+    return kernels.accumulate, arguments, workers, scores
+
+
+def _launch(kernel: Any, arguments: list[Any], workers: int, task: trace.Task) -> bool:
+    """Run the kernel; returns whether there were too many paths to count without powers."""
+    run(kernel, workers, *arguments, threads=workers, glance=lambda control: task.at(int(control[2])))
+    overflow = arguments[-2]
+    return bool(overflow[0])
+
+
+def _scale(graph: Graph, sources: Array, sampled: bool, normalized: bool, endpoints: bool) -> Any:
+    """What the plain sums are multiplied by, as NetworkX has it: a number, or one for each vertex."""
+    ends = graph.vertices if endpoints else graph.vertices - 1
+    if ends < 2:
+        return 1.0
+    whole = 1.0 / (ends - 1) if normalized else ends / (1 if graph.directed else 2)
+    if not sampled or endpoints:
+        return whole / (len(sources) if sampled else ends)
+    # A source is never inside its own paths, so it was sampled once less than the others.
+    scale = np.full(graph.vertices, whole / len(sources))
+    scale[sources] = whole / (len(sources) - 1) if len(sources) > 1 else math.nan
+    return scale

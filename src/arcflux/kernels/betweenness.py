@@ -1,0 +1,215 @@
+"""Brandes' accumulation (2001), a level at a time, without atomics on floats: every vertex sums what it needs itself.
+
+The trick: `front[k & 1]` is zero except at the vertices of level k. So the paths to a vertex of level k + 1 are the sum
+of front over *all* its in-neighbours, without asking for anybody's level. Backward, front holds (1 + credit) / paths
+of the level behind. Each worker sums whole rows in their order, so values do not depend on the number of workers.
+
+Sources are dealt to lanes. Together, all workers share one lane and meet at a barrier after every level; apart, each
+worker takes lanes of its own and works in arrays of its own.
+
+Grids have more shortest paths than a float can count. Where that happens, the launch is made again with `powers`: a
+count is then ``value * STEP ** power``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from arcflux.spmd.barrier import wait
+from arcflux.spmd.jit import inner, kernel
+from arcflux.spmd.machine import claim, fetch_add
+from arcflux.spmd.pool import STOP
+from arcflux.spmd.reduce import into_or
+
+__all__ = ["BOARD", "BUFFER", "accumulate"]
+
+# Counters of a phase, each on a cache line of its own; three blocks take turns, so that the reset meets nobody.
+_WORK, _CLEAR, _NEXT, _STOP = 0, 8, 16, 24
+_BLOCK = 32
+BOARD = 3 * _BLOCK
+BUFFER = 1024
+_CHUNK = 64
+_STEP = 2.0**512
+# A count above this is too near to overflow, and its inverse to nothing.
+_MANY = 2.0**1000
+
+
+@inner
+def _scale(power: Any) -> Any:
+    """``STEP ** power`` of a power that is at most 0; what is two steps smaller than the rest adds nothing."""
+    return 1.0 if power == 0 else 1.0 / _STEP if power == -1 else 0.0
+
+
+@inner
+def _sum(offsets: Any, neighbours: Any, v: Any, values: Any, powers: Any, sign: Any) -> Any:
+    """The sum of the values of v's neighbours, each once, and its power; the powers count as sign * powers."""
+    total, power = 0.0, 0
+    previous = v
+    for i in range(offsets[v], offsets[v + np.uint64(1)]):
+        u = np.uint64(neighbours[i])
+        if u == previous:
+            continue
+        previous = u
+        if powers is None:
+            total += values[u]
+        elif values[u] > 0.0:
+            here = sign * np.int64(powers[u])
+            if total == 0.0:
+                power = here
+            if here > power:
+                total = total * _scale(power - here) + values[u]
+                power = here
+            else:
+                total += values[u] * _scale(here - power)
+    return total, power
+
+
+@inner
+def _share(board: Any, place: Any, begin: Any, end: Any) -> Any:
+    """The next vertices of a level that nobody has: from, to; equal when none are left."""
+    low = min(begin + np.uint64(fetch_add(board, place, _CHUNK)), end)
+    return low, min(low + np.uint64(_CHUNK), end)
+
+
+@inner
+def _clear(board: Any, place: Any, queue: Any, begin: Any, end: Any, values: Any) -> None:
+    """Make the values of a level 0."""
+    while True:
+        low, high = _share(board, place, np.uint64(begin), np.uint64(end))
+        if low == high:
+            break
+        for k in range(low, high):
+            values[queue[k]] = 0.0
+
+
+@inner
+def _flush(board: Any, place: Any, buffer: Any, held: Any, queue: Any, end: Any) -> Any:
+    """Append a worker's buffer to the next level; the buffer then holds 0."""
+    at = end + np.uint64(fetch_add(board, place, held))
+    for k in range(held):
+        queue[at + np.uint64(k)] = buffer[k]
+    return 0
+
+
+@inner
+def _meet(control: Any, barrier: Any, board: Any, step: Any, rank: Any, size: Any) -> Any:
+    """The end of a phase: returns whether all stop here."""
+    if rank == 0:
+        for k in range(_BLOCK):
+            board[(step + 1) % 3 * _BLOCK + k] = 0
+        board[step % 3 * _BLOCK + _STOP] = control[STOP]
+    wait(barrier, size)
+    return board[step % 3 * _BLOCK + _STOP] != 0
+
+
+@kernel
+def accumulate(
+    worker: Any, workers: Any, control: Any, out_offsets: Any, out_neighbours: Any, in_offsets: Any,
+    in_neighbours: Any, sources: Any, apart: Any, endpoints: Any, queues: Any, starts: Any, paths: Any, fronts: Any,
+    visits: Any, powers: Any, barriers: Any, boards: Any, buffers: Any, overflow: Any, scores: Any,
+) -> None:  # fmt: skip
+    """Add to ``scores[lane]`` what the shortest paths from the sources of each lane give to each vertex.
+
+    Of each team: queues: uint[teams, n], starts: int64[teams, n + 2] (where levels begin in the queue), paths:
+    float64[teams, n] in the order of the queue, fronts: float64[teams, 2, n] and visits: uint64[teams, n / 64], both
+    zero, powers: None or int32[teams, n]. ``overflow[0]`` is set when powers are needed; scores are then unfinished.
+    """
+    one, six, mask = np.uint64(1), np.uint64(6), np.uint64(63)
+    team, rank, size = (worker, 0, 1) if apart else (0, worker, workers)
+    barrier, board, buffer = barriers[team], boards[team], buffers[worker]
+    queue, start, path, front, visited = queues[team], starts[team], paths[team], fronts[team], visits[team]
+    power = None if powers is None else powers[team]
+    lanes = scores.shape[0]
+    lane = claim(control) if apart else 0
+    step = 0
+    while lane < lanes:
+        score = scores[lane]
+        for turn in range(lane, sources.size, lanes):
+            source = np.uint64(sources[turn])
+            if rank == 0:
+                queue[0] = source
+                visited[source >> six] = one << (source & mask)
+                start[0], start[1] = 0, 1
+            if _meet(control, barrier, board, step, rank, size):
+                return
+            step += 1
+            # Forward: count the paths to a level, and find the next one.
+            begin, end = np.uint64(0), one
+            level = 0
+            while begin < end:
+                block = step % 3 * _BLOCK
+                old, new = front[(level + 1) & 1], front[level & 1]
+                held = 0
+                while True:
+                    low, high = _share(board, block + _WORK, begin, end)
+                    if low == high:
+                        break
+                    for k in range(low, high):
+                        v = np.uint64(queue[k])
+                        for i in range(out_offsets[v], out_offsets[v + one]):
+                            w = np.uint64(out_neighbours[i])
+                            if (visited[w >> six] >> (w & mask)) & one == 0 and into_or(
+                                visited, w >> six, one << (w & mask)
+                            ):
+                                buffer[held] = w
+                                held += 1
+                                if held == BUFFER:
+                                    held = _flush(board, block + _NEXT, buffer, held, queue, end)
+                        count, scale = _sum(in_offsets, in_neighbours, v, old, power, 1)
+                        if level == 0:
+                            count = 1.0
+                        if power is not None:
+                            if count >= _STEP:
+                                count, scale = count / _STEP, scale + 1
+                            power[v] = scale
+                        elif count > _MANY:
+                            overflow[0] = control[STOP] = 1
+                        new[v] = path[k] = count
+                if level > 1:
+                    _clear(board, block + _CLEAR, queue, start[level - 2], start[level - 1], new)
+                held = _flush(board, block + _NEXT, buffer, held, queue, end)
+                if _meet(control, barrier, board, step, rank, size):
+                    return
+                step += 1
+                begin, end = end, end + np.uint64(board[block + _NEXT])
+                level += 1
+                if rank == 0:
+                    start[level + 1] = end
+            # Backward: the last level gets no credit; the others from their successors. The source counts for nothing.
+            last = level - 1
+            for level in range(last, -1, -1):
+                block = step % 3 * _BLOCK
+                old, new = front[(level + 1) & 1], front[level & 1]
+                while True:
+                    low, high = _share(board, block + _WORK, np.uint64(start[level]), np.uint64(start[level + 1]))
+                    if low == high:
+                        break
+                    for k in range(low, high):
+                        u = np.uint64(queue[k])
+                        credit = 0.0
+                        if level < last:
+                            total, scale = _sum(out_offsets, out_neighbours, u, old, power, -1)
+                            credit = path[k] * total
+                            if power is not None and total > 0.0:
+                                credit *= _scale(min(0, scale + np.int64(power[u])))
+                        new[u] = (1.0 + credit) / path[k]
+                        visited[u >> six] = 0
+                        if level > 0:
+                            score[u] += credit + endpoints
+                if level + 2 <= last:
+                    _clear(board, block + _CLEAR, queue, start[level + 2], start[level + 3], new)
+                if _meet(control, barrier, board, step, rank, size):
+                    return
+                step += 1
+            block = step % 3 * _BLOCK
+            _clear(board, block + _CLEAR, queue, 0, start[min(last, 1) + 1], front[0])
+            _clear(board, block + _WORK, queue, 0, start[min(last, 1) + 1], front[1])
+            if rank == 0:
+                score[source] += endpoints * np.float64(start[last + 1] - 1)
+                fetch_add(control, 2, 1)
+            if _meet(control, barrier, board, step, rank, size):
+                return
+            step += 1
+        lane = claim(control) if apart else lanes
