@@ -4,6 +4,7 @@ from arcflux.algorithms.betweenness import betweenness_centrality
 from arcflux.algorithms.bfs import BFS, bfs
 from arcflux.algorithms.collaborative_filtering import CollaborativeFiltering, collaborative_filtering, predict, recommend
 from arcflux.algorithms.components import Components, connected_components
+from arcflux.algorithms.label_propagation import label_propagation
 from arcflux.algorithms.pagerank import PageRank, pagerank
 from arcflux.algorithms.sssp import SSSP, sssp
 
@@ -17,6 +18,7 @@ __all__ = [
     "bfs",
     "collaborative_filtering",
     "connected_components",
+    "label_propagation",
     "pagerank",
     "predict",
     "recommend",
