@@ -7,6 +7,7 @@ from arcflux.algorithms.components import Components, connected_components
 from arcflux.algorithms.label_propagation import label_propagation
 from arcflux.algorithms.pagerank import PageRank, pagerank
 from arcflux.algorithms.sssp import SSSP, sssp
+from arcflux.algorithms.two_hop_friends import TwoHopFriends, two_hop_friends
 
 __all__ = [
     "BFS",
@@ -14,6 +15,7 @@ __all__ = [
     "Components",
     "PageRank",
     "SSSP",
+    "TwoHopFriends",
     "betweenness_centrality",
     "bfs",
     "collaborative_filtering",
@@ -23,4 +25,5 @@ __all__ = [
     "predict",
     "recommend",
     "sssp",
+    "two_hop_friends",
 ]

@@ -49,10 +49,9 @@ def _bits(voters: Any) -> Any:
 
 @inner
 def _count(
-    offsets: Any, neighbours: Any, v: Any, label: Any, table: Any, used: Any, shift: Any, found: Any, best: Any,
-    most: Any,
+    offsets: Any, neighbours: Any, v: Any, label: Any, table: Any, used: Any, shift: Any, found: Any
 ) -> Any:  # fmt: skip
-    """Count the labels of a row in table[slot] = label, count; returns the slots used, and the label that leads."""
+    """Count the labels of a row in table[slot] = label, count; returns how many slots are in use."""
     one = np.uint64(1)
     mask = (one << (np.uint64(64) - shift)) - one
     previous = v
@@ -71,11 +70,24 @@ def _count(
             table[slot, 0] = name
             used[found] = slot
             found += one
-        count = np.uint64(table[slot, 1]) + one
-        table[slot, 1] = count
+        table[slot, 1] += 1
+    return found
+
+
+@inner
+def _leading(table: Any, used: Any, found: Any, none: Any) -> Any:
+    """The label that was counted most, of several the smallest; empties the table.
+
+    Only now: asking after every vote who leads is a branch that no processor foresees.
+    """
+    best, most = none, np.uint64(0)
+    for k in range(found):
+        slot = used[k]
+        name, count = np.uint64(table[slot, 0]), np.uint64(table[slot, 1])
+        table[slot, 1] = 0
         if count > most or (count == most and name < best):
             best, most = name, count
-    return found, best, most
+    return best
 
 
 @inner
@@ -142,7 +154,7 @@ def propagate(
     for turn in range(rounds):
         begun = ticks()
         block = turn % 3 * _BLOCK
-        held, moved, seen = 0, 0, 0
+        held, moved, seen = 0, np.int64(0), 0
         while True:
             begin = min(np.uint64(fetch_add(board, block + _WORK, 1)) * _CHUNK, n)
             end = min(begin + _CHUNK, n)
@@ -163,15 +175,10 @@ def propagate(
                     best = _distinct(out_offsets, out_neighbours, in_offsets, in_neighbours, v, n)
                 else:
                     shift = np.uint64(64) - _bits(min(voters, n))
-                    found, best, most = _count(
-                        out_offsets, out_neighbours, v, label, table, used, shift, np.uint64(0), n, np.uint64(0)
-                    )
+                    found = _count(out_offsets, out_neighbours, v, label, table, used, shift, np.uint64(0))
                     if in_offsets is not None:
-                        found, best, most = _count(
-                            in_offsets, in_neighbours, v, label, table, used, shift, found, best, most
-                        )
-                    for k in range(found):
-                        table[used[k], 1] = 0
+                        found = _count(in_offsets, in_neighbours, v, label, table, used, shift, found)
+                    best = _leading(table, used, found, n)
                 if best != n and best != label[v]:
                     after[v] = best
                     moved += np.int64(voters)
@@ -196,12 +203,12 @@ def propagate(
             if begin == end:
                 break
             for k in range(begin, end):
-                v = np.uint64(changed[k])
-                label[v] = after[v]
+                u = np.uint64(changed[k])
+                label[u] = after[u]
                 if not everywhere:
-                    _mark(out_offsets, out_neighbours, v, marked)
+                    _mark(out_offsets, out_neighbours, u, marked)
                     if in_offsets is not None:
-                        _mark(in_offsets, in_neighbours, v, marked)
+                        _mark(in_offsets, in_neighbours, u, marked)
         wait(barrier, workers)
         if worker == 0:
             history[turn, 0] = board[block + _SEEN]
