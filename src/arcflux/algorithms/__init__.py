@@ -3,7 +3,7 @@
 from arcflux.algorithms.betweenness import betweenness_centrality
 from arcflux.algorithms.bfs import BFS, bfs
 from arcflux.algorithms.collaborative_filtering import CollaborativeFiltering, collaborative_filtering, predict, recommend
-from arcflux.algorithms.components import Components, connected_components
+from arcflux.algorithms.components import Components, connected_components, weakly_connected_components
 from arcflux.algorithms.label_propagation import label_propagation
 from arcflux.algorithms.pagerank import PageRank, pagerank
 from arcflux.algorithms.sssp import SSSP, sssp
@@ -26,4 +26,5 @@ __all__ = [
     "recommend",
     "sssp",
     "two_hop_friends",
+    "weakly_connected_components",
 ]

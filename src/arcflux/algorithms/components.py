@@ -1,14 +1,23 @@
-"""Connected components, by the smallest vertex number that reaches each vertex."""
+"""Connected components: which vertices a path joins, each component named by its smallest vertex."""
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from typing import Any
 
-import arcflux as af
-from arcflux.errors import GraphError
-from arcflux.graph import Graph
+import numpy as np
 
-__all__ = ["Components", "connected_components"]
+import arcflux as af
+from arcflux import config
+from arcflux.errors import UsageError
+from arcflux.graph import Graph
+from arcflux.spmd.memory import empty
+from arcflux.spmd.pool import run
+
+__all__ = ["Components", "connected_components", "weakly_connected_components"]
+
+_COMPONENT = frozenset({"component"})
 
 
 @af.program
@@ -28,18 +37,93 @@ class Components:
         return v.component < old.component
 
 
-def connected_components(graph: Graph, **options: Any) -> af.Result:
-    """The component of every vertex, named by its smallest vertex number. The graph has to be undirected.
+def connected_components(
+    graph: Graph, method: str = "sampled", *, threads: int | None = None, **options: Any
+) -> af.Result:
+    """The component of every vertex of an undirected graph, named by the vertex of its smallest number.
 
-    Isolated vertices are components of their own. Weights, self-loops and parallel edges make no difference.
+    Isolated vertices are components of their own. Weights, self-loops and parallel edges make no difference. The
+    result is the same whatever the method and the threads.
+
+    Parameters
+    ----------
+    method
+        "sampled": union-find, which skips most edges of a large component (Sutton, Ben-Nun, Barak, IPDPS 2018).
+        "min-label": the vertex program :class:`Components`, in as many supersteps as a component is wide.
+    threads
+        Workers; every core without it.
+    **options
+        With "min-label", what :func:`arcflux.run` takes.
+
+    Raises
+    ------
+    UsageError
+        When the graph is directed: its components are weak or strong ones.
 
     Examples
     --------
     >>> import arcflux as af
-    >>> g = af.Graph.from_edges([0, 3], [1, 4], vertices=5, directed=False)
-    >>> af.algorithms.connected_components(g)["component"].tolist()
-    [0, 0, 2, 3, 3]
+    >>> g = af.Graph.from_edges(["a", "d"], ["b", "e"], vertices=list("abcde"), directed=False)
+    >>> af.algorithms.connected_components(g).to_dict()
+    {'a': 'a', 'b': 'a', 'c': 'c', 'd': 'd', 'e': 'd'}
     """
     if graph.directed:
-        raise GraphError("the graph is directed", expected="an undirected graph", remedy="load it with directed=False")
-    return af.run(Components, graph, **options)
+        raise UsageError(
+            "the graph is directed",
+            expected="an undirected graph",
+            remedy="weakly_connected_components(graph), which forgets the directions, or load it with directed=False",
+        )
+    if method == "min-label":
+        result = replace(af.run(Components, graph, threads=threads, **options), references=_COMPONENT)
+    elif method == "sampled":
+        _refuse(options)
+        result = _sampled("connected_components", graph, threads)
+    else:
+        raise UsageError(f"method is {method!r}", expected="'sampled' or 'min-label'")
+    return _checked(result)
+
+
+def weakly_connected_components(graph: Graph, *, threads: int | None = None) -> af.Result:
+    """The component of every vertex when directions are forgotten, named by the vertex of its smallest number.
+
+    It is the sampled union-find of :func:`connected_components`, and gives the same on an undirected graph. Weights,
+    self-loops and parallel edges make no difference. In-edges are neither needed nor built.
+
+    Examples
+    --------
+    >>> import arcflux as af
+    >>> g = af.Graph.from_edges([2, 2], [0, 3], vertices=4)
+    >>> af.algorithms.weakly_connected_components(g)["component"].tolist()
+    [0, 1, 0, 0]
+    """
+    return _checked(_sampled("weakly_connected_components", graph, threads))
+
+
+def _refuse(options: dict[str, Any]) -> None:
+    if options:
+        raise UsageError(
+            f"method 'sampled' does not take {', '.join(options)}",
+            expected="threads= alone, since it is no vertex program",
+            remedy="method='min-label'",
+        )
+
+
+def _sampled(name: str, graph: Graph, threads: int | None) -> af.Result:
+    from arcflux.kernels.components import CHUNK, PHASES, SAMPLES, afforest
+
+    begun = time.perf_counter()
+    kind = graph.out.neighbours.dtype
+    workers = config.threads(threads)
+    above = empty(graph.vertices, kind)
+    work = [np.zeros(16, np.int64), np.zeros(8 * PHASES, np.int64)]
+    arguments = [*work, *graph.out, not graph.directed, above, np.zeros(SAMPLES, kind)]
+    afforest.ready(0, workers, np.zeros(16, np.int64), *arguments)
+    ready = time.perf_counter()
+    if graph.vertices:
+        run(afforest, -(-graph.vertices // CHUNK), *arguments, threads=workers)
+    seconds = time.perf_counter() - ready
+    return af.Result(name, graph, {"component": above}, [], True, seconds, ready - begun, _COMPONENT)
+
+
+def _checked(result: af.Result) -> af.Result:
+    return result.checked_by(lambda made: af.validate.components(made.graph, made.numbers("component")))
