@@ -2,11 +2,13 @@
 
 from arcflux.algorithms.betweenness import betweenness_centrality
 from arcflux.algorithms.bfs import BFS, bfs
+from arcflux.algorithms.clustering import clustering
 from arcflux.algorithms.collaborative_filtering import CollaborativeFiltering, collaborative_filtering, predict, recommend
 from arcflux.algorithms.components import Components, connected_components, weakly_connected_components
 from arcflux.algorithms.label_propagation import label_propagation
 from arcflux.algorithms.pagerank import PageRank, pagerank
 from arcflux.algorithms.sssp import SSSP, sssp
+from arcflux.algorithms.triangles import triangle_count, triangles
 from arcflux.algorithms.two_hop_friends import TwoHopFriends, two_hop_friends
 
 __all__ = [
@@ -18,6 +20,7 @@ __all__ = [
     "TwoHopFriends",
     "betweenness_centrality",
     "bfs",
+    "clustering",
     "collaborative_filtering",
     "connected_components",
     "label_propagation",
@@ -25,6 +28,8 @@ __all__ = [
     "predict",
     "recommend",
     "sssp",
+    "triangle_count",
+    "triangles",
     "two_hop_friends",
     "weakly_connected_components",
 ]

@@ -203,7 +203,7 @@ def _sources(graph: Graph, k: Any, seed: int | None, sources: Any) -> tuple[Arra
 def _prepare(graph: Graph, sources: Array, endpoints: bool, threads: int | None) -> Any:
     """The kernel, what makes its arguments (with powers or without), its workers, and where it adds up."""
     from arcflux.kernels import betweenness as kernels
-    from arcflux.kernels.rows import sorted_rows
+    from arcflux.kernels.ordered import sorted_rows
     from arcflux.spmd.barrier import WORDS
 
     n, kind = graph.vertices, graph.out.neighbours.dtype

@@ -70,7 +70,7 @@ def label_propagation(graph: Graph, max_iter: int = 10, *, threads: int | None =
 def _prepare(graph: Graph, label: Any, history: Any, workers: int) -> tuple[Any, list[Any]]:
     """The kernel and its arguments."""
     from arcflux.kernels import label_propagation as kernels
-    from arcflux.kernels.rows import sorted_rows
+    from arcflux.kernels.ordered import sorted_rows
     from arcflux.spmd.barrier import WORDS
 
     n, kind = graph.vertices, label.dtype
