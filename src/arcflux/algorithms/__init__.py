@@ -3,7 +3,12 @@
 from arcflux.algorithms.betweenness import betweenness_centrality
 from arcflux.algorithms.bfs import BFS, bfs
 from arcflux.algorithms.clustering import clustering
-from arcflux.algorithms.collaborative_filtering import CollaborativeFiltering, collaborative_filtering, predict, recommend
+from arcflux.algorithms.collaborative_filtering import (
+    CollaborativeFiltering,
+    collaborative_filtering,
+    predict,
+    recommend,
+)
 from arcflux.algorithms.components import Components, connected_components, weakly_connected_components
 from arcflux.algorithms.label_propagation import label_propagation
 from arcflux.algorithms.pagerank import PageRank, pagerank
@@ -13,10 +18,10 @@ from arcflux.algorithms.two_hop_friends import TwoHopFriends, two_hop_friends
 
 __all__ = [
     "BFS",
+    "SSSP",
     "CollaborativeFiltering",
     "Components",
     "PageRank",
-    "SSSP",
     "TwoHopFriends",
     "betweenness_centrality",
     "bfs",
