@@ -48,9 +48,10 @@ def test_compiled_equals_plain_python(program: object, data: st.DataObject) -> N
     if program is algorithms.Components and graph.directed:
         return
     plain = af.run(program, graph, debug=True, **options(program))
-    way = data.draw(st.sampled_from(["auto", "push", "pull"]))
+    way = data.draw(st.sampled_from(["auto", "push", "pull"] if program is not algorithms.SSSP else ["auto", "push"]))
     fast = af.run(program, graph, direction=way, threads=data.draw(st.sampled_from([1, 2, 3])), **options(program))
-    if program is not programs.DeltaRank:  # the order of a sum can move a change across its tolerance
+    # The order of a sum can move a change across its tolerance; with a priority there are rounds for supersteps.
+    if program not in (programs.DeltaRank, algorithms.SSSP):
         assert fast.supersteps == plain.supersteps
     assert fast.converged
     assert plain.converged
@@ -119,8 +120,7 @@ def test_bfs_passes_the_graph500_rules(way: str) -> None:
 @pytest.mark.parametrize("way", ["auto", "push", "pull"])
 def test_larger_graphs_validate(spec: str, way: str) -> None:
     graph = af.load(spec)
-    paths = algorithms.sssp(graph, 0, direction=way)
-    af.validate.sssp(graph, 0, paths["distance"]).raise_for_failure()
+    algorithms.sssp(graph, 0, direction=way).validate().raise_for_failure()
     parts = algorithms.connected_components(graph, "min-label", direction=way)
     parts.validate().raise_for_failure()
 

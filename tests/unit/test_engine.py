@@ -14,7 +14,7 @@ import pytest
 
 import arcflux as af
 from arcflux import trace
-from arcflux.algorithms import PageRank, bfs, connected_components, pagerank, sssp
+from arcflux.algorithms import PageRank, bfs, connected_components, pagerank
 from arcflux.errors import IdError, UsageError
 
 
@@ -65,7 +65,7 @@ def test_wrong_choices_are_named() -> None:
     with pytest.raises(UsageError, match="BFS needs source="):
         af.run(af.algorithms.BFS, graph)
     with pytest.raises(af.errors.ProgramError, match="no edge column 'weight'"):
-        sssp(graph, 0)
+        af.run(af.algorithms.SSSP, graph, source=0)
 
 
 @af.program

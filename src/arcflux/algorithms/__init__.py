@@ -12,7 +12,7 @@ from arcflux.algorithms.collaborative_filtering import (
 from arcflux.algorithms.components import Components, connected_components, weakly_connected_components
 from arcflux.algorithms.label_propagation import label_propagation
 from arcflux.algorithms.pagerank import PageRank, pagerank
-from arcflux.algorithms.sssp import SSSP, sssp
+from arcflux.algorithms.sssp import SSSP, multi_source_sssp, sssp
 from arcflux.algorithms.triangles import triangle_count, triangles
 from arcflux.algorithms.two_hop_friends import TwoHopFriends, two_hop_friends
 
@@ -29,6 +29,7 @@ __all__ = [
     "collaborative_filtering",
     "connected_components",
     "label_propagation",
+    "multi_source_sssp",
     "pagerank",
     "predict",
     "recommend",

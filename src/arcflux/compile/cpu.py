@@ -10,6 +10,7 @@ with thousands of levels costs microseconds a level.
 from __future__ import annotations
 
 from arcflux.compile.blocked import blocked
+from arcflux.compile.buckets import ordered
 from arcflux.compile.dense import CHUNK, dense, messages, sends
 from arcflux.compile.edges import edge
 from arcflux.compile.frontier import extra, frontier, restored
@@ -38,7 +39,7 @@ from arcflux.spmd.barrier import ticks, wait
 from arcflux.spmd.jit import inner, kernel
 from arcflux.spmd.lanes import as_boolean, as_float32, as_float64, as_int64, as_uint64
 from arcflux.spmd.lanes import keep, larger, load, magnitude, put, smaller, total
-from arcflux.spmd.machine import compare_and_swap, fetch_add
+from arcflux.spmd.machine import compare_and_swap, fetch_add, prefetch_to_read
 from arcflux.spmd.reduce import into_and, into_any, into_max, into_min, into_or, into_product, into_sum
 
 CHUNK = {chunk}
@@ -51,7 +52,12 @@ def source(lowered: Lowered) -> str:
     parts = [_HEAD.format(name=lowered.program.name, chunk=CHUNK)]
     parts += [function(lowered, name) for name in lowered.functions if name != "compute"]
     parts += [sources(lowered), edge(lowered), _started(lowered)]
-    parts += [frontier(lowered)] if lowered.sparse else [dense(lowered), dense_push(lowered), blocked(lowered)]
+    if lowered.ordered:
+        parts.append(ordered(lowered))
+    elif lowered.sparse:
+        parts.append(frontier(lowered))
+    else:
+        parts += [dense(lowered), dense_push(lowered), blocked(lowered)]
     return "\n\n".join(parts)
 
 

@@ -62,6 +62,8 @@ def delayed(lowered: Lowered) -> bool:
 
 def buffered(lowered: Lowered) -> list[str]:
     """The fields that have a second array: accumulators, and what pull keeps aside."""
+    if lowered.ordered:
+        return []
     names = set(lowered.reductions)
     if delayed(lowered):
         names |= {name[2:] for name in written(lowered)}
@@ -70,7 +72,7 @@ def buffered(lowered: Lowered) -> list[str]:
 
 def precomputed(lowered: Lowered) -> list[Message]:
     """The messages that pull computes once for each vertex of the frontier; a field is read where it stands."""
-    return [message for message in lowered.messages if message.field is None]
+    return [message for message in lowered.messages if message.field is None and not lowered.ordered]
 
 
 def extra(lowered: Lowered) -> list[str]:
@@ -80,6 +82,8 @@ def extra(lowered: Lowered) -> list[str]:
 
 def restored(lowered: Lowered) -> list[str]:
     """Statements that make the accumulators what init gives for v's fields as they now stand."""
+    if lowered.ordered:
+        return []
     init = results(lowered, "init")
     from_init = [name for name in sorted(lowered.reductions) if f"v_{name}" in init]
     lines = []

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,8 @@ from arcflux.program import Program
 
 __all__ = ["Lowered", "Message", "lower"]
 
-_IDEMPOTENT = ("min", "max", "or", "and", "any")
+_IN_ANY_ORDER = ("min", "max", "or", "and")
+_IDEMPOTENT = (*_IN_ANY_ORDER, "any")
 # Reductions that give the same bits in any order, of floats too.
 _EXACT = ("min", "max")
 
@@ -77,6 +78,15 @@ class Lowered:
         return steady and all(r.operation in _IDEMPOTENT for r in self.reductions.values())
 
     @property
+    def ordered(self) -> bool:
+        """Whether vertices are taken in the order of a priority, and change in place."""
+        return "priority" in self.functions
+
+    def unordered(self) -> Lowered:
+        """The same without its priority: by supersteps, to the same end."""
+        return replace(self, functions={name: f for name, f in self.functions.items() if name != "priority"})
+
+    @property
     def only_any(self) -> bool:
         """Whether one message is as good as all of them, so that pull may stop at the first."""
         return not self.deterministic and all(r.operation == "any" for r in self.reductions.values())
@@ -104,7 +114,8 @@ def lower(program: Program, columns: Mapping[str, np.dtype[Any]], deterministic:
         )
     finder = _Sources(compute)
     edge = [ast.fix_missing_locations(finder.visit(node)) for node in _inlined(copy.deepcopy(compute.body))]
-    _refuse_what_is_to_come(program)
+    if "priority" in functions:
+        _refuse_disorder(program, functions)
     return Lowered(
         program=program,
         fields={name: (kind.dtype, length_of(program, kind)) for name, kind in program.fields.items()},
@@ -117,14 +128,36 @@ def lower(program: Program, columns: Mapping[str, np.dtype[Any]], deterministic:
     )
 
 
-def _refuse_what_is_to_come(program: Program) -> None:
-    """What a program may say one day, and would be silently ignored today."""
-    if "priority" in program.functions:
-        raise program.refusal(
-            program.functions["priority"].line,
-            "priority is not supported yet by this version: supersteps are not ordered",
-            "leave priority out; the result is the same, only later",
-        )
+def _refuse_disorder(program: Program, functions: dict[str, Checked]) -> None:
+    """A program with priority changes vertices in place, in no certain order; refuse what such an order could show."""
+    without = "or leave priority out: the result is the same, only later"
+    for name, reduction in functions["compute"].reductions.items():
+        if reduction.operation not in _IN_ANY_ORDER:
+            raise program.refusal(
+                reduction.line,
+                f"with priority, a message may come twice and in any order, and {reduction.operation} would show it",
+                f"reduce {name} by min, max, |= or &=, {without}",
+            )
+    for name in ("init", "update"):
+        if name in functions and functions[name].writes:
+            raise program.refusal(
+                program.functions[name].line,
+                f"with priority, vertices change by messages alone, and {name} writes v.{min(functions[name].writes)}",
+                f"write in start and compute only, {without}",
+            )
+    for name, checked in functions.items():
+        reads = {n for n in checked.reads if n == "step" or (name == "compute" and n.startswith("o_"))}
+        if reads or name == "residual":
+            what = (
+                "residual is measured"
+                if name == "residual"
+                else f"{name} knows " + ("step" if "step" in reads else "old")
+            )
+            raise program.refusal(
+                program.functions[name].line,
+                f"with priority there are no supersteps after which {what}",
+                f"do without, {without}",
+            )
 
 
 def _names(node: ast.AST) -> set[str]:

@@ -11,7 +11,9 @@ from arcflux import config
 from arcflux.compile import cache, cpu
 from arcflux.compile.lower import Lowered, lower
 from arcflux.compile.python import run_python
-from arcflux.engine import dense, frontier
+from arcflux.engine.buckets import Buckets
+from arcflux.engine.dense import Dense
+from arcflux.engine.frontier import Frontier
 from arcflux.engine.loop import Loop, Options
 from arcflux.engine.state import State, given_values
 from arcflux.errors import UsageError
@@ -49,7 +51,8 @@ def run(
     graph
         What to run on.
     direction
-        "pull", "push", or "auto": chosen for each superstep. The result is the same.
+        "pull", "push", or "auto": chosen for each superstep. The result is the same. A program with `priority` pushes,
+        and takes supersteps instead of buckets when it is asked to pull.
     threads
         Workers; every core without it.
     max_supersteps
@@ -95,6 +98,8 @@ def run(
 
 def _run_cpu(lowered: Lowered, graph: Graph, values: Mapping[str, Any], options: Options) -> Result:
     begun = time.perf_counter()
+    if lowered.ordered and options.direction == "pull":
+        lowered = lowered.unordered()
     made = cache.module(cpu.source(lowered))
     loop = _loop(lowered, graph, made, options)
     loop.prepare()
@@ -110,5 +115,5 @@ def _run_cpu(lowered: Lowered, graph: Graph, values: Mapping[str, Any], options:
 
 
 def _loop(lowered: Lowered, graph: Graph, made: Any, options: Options) -> Loop:
-    kind = frontier.Frontier if lowered.sparse else dense.Dense
+    kind = Buckets if lowered.ordered else Frontier if lowered.sparse else Dense
     return kind(lowered, graph, made, options)

@@ -80,9 +80,9 @@ class Loop:
         """What a row of the kernel's history says, with the seconds in the third place."""
         raise NotImplementedError
 
-    def done(self, last: Superstep) -> bool:
-        """Whether the run has converged with this superstep."""
-        return last.changed == 0 or last.residual < self.tolerance
+    def done(self, last: Superstep | None) -> bool:
+        """Whether the run has converged with this superstep; None when none was completed."""
+        return last is not None and (last.changed == 0 or last.residual < self.tolerance)
 
     # --- what all do
 
@@ -139,7 +139,7 @@ class Loop:
         if "residual" not in self.lowered.functions:
             rows[:, 1] = 0.0
         steps = [self.superstep(first + k, row) for k, row in enumerate(rows.tolist())]
-        self.finished = bool(steps) and self.done(steps[-1])
+        self.finished = self.done(steps[-1] if steps else None)
         return steps
 
 

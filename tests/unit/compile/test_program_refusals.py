@@ -220,6 +220,41 @@ def test_parameters_are_checked() -> None:
         af.algorithms.PageRank(damping="high")
 
 
-def test_what_is_to_come_is_refused_rather_than_ignored(tmp_path: Path) -> None:
-    with pytest.raises(ProgramError, match="priority is not supported yet"):
-        made(tmp_path, init="def priority(v):\n    return v.x")
+# What a priority rules out: the parts of the program with the refused line marked, and the reason.
+DISORDERED = {
+    "a sum": ({"compute": "def compute(v, u):\n    v.x += u.x  # no"}, "twice and in any order, and sum would show it"),
+    "any": ({"compute": "def compute(v, u):\n    v.x = af.any(u.x)  # no"}, "and any would show it"),
+    "one of two": (
+        {"compute": "def compute(v, u):\n    v.x = min(v.x, u.x)\n    v.n *= u.n  # no"},
+        "and product would show it",
+    ),
+    "init that writes": ({"init": "def init(v):  # no\n    v.x = 0.0"}, "by messages alone, and init writes v.x"),
+    "update that writes": (
+        {"update": "def update(v, old):  # no\n    v.n = 1\n    return v.x < old.x"},
+        "by messages alone, and update writes v.n",
+    ),
+    "step": (
+        {"update": "def update(v, old, step):  # no\n    return v.x < old.x and step < 9"},
+        "no supersteps after which update knows step",
+    ),
+    "old in compute": (
+        {"compute": "def compute(v, u, old):  # no\n    v.x = min(v.x, u.x + old.x)"},
+        "no supersteps after which compute knows old",
+    ),
+    "residual": ({"init": "def residual(v):  # no\n    return v.x"}, "no supersteps after which residual is measured"),
+}
+
+
+@pytest.mark.parametrize("what", DISORDERED)
+def test_a_priority_rules_out_what_an_order_could_show(what: str, tmp_path: Path) -> None:
+    parts, reason = DISORDERED[what]
+    fine = {"init": "", "compute": "def compute(v, u):\n    v.x = min(v.x, u.x)", "extra": ORDER}
+    assert made(tmp_path, **fine).ordered
+    with pytest.raises(ProgramError, match=reason) as caught:
+        made(tmp_path, **{**fine, **parts})
+    (line,) = (line.strip() for part in parts.values() for line in part.splitlines() if line.endswith("# no"))
+    assert f"\n    {line}" in str(caught.value)
+    assert "leave priority out" in caught.value.remedy
+
+
+ORDER = "def priority(v):\n    return v.x"

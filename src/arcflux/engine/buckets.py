@@ -1,0 +1,46 @@
+"""The loop of programs with a priority: vertices are taken bucket by bucket."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from arcflux.compile.bins import Bins, width
+from arcflux.engine.loop import Loop
+from arcflux.engine.state import State
+from arcflux.result import Superstep
+
+__all__ = ["Buckets"]
+
+
+class Buckets(Loop):
+    """A program whose vertices change in place, in the order of a priority."""
+
+    def extra(self) -> list[Any]:
+        """Nothing: messages are reduced into the fields themselves."""
+        return []
+
+    def begin(self, state: State) -> None:
+        """Put the first vertices into bins."""
+        graph = self.graph
+        self.bins = Bins(graph, state.active, self.threads, width(self.lowered, graph), self.borrowed)
+        self.kernel, self.board, self.sums = self.made.ordered, self.bins.board, np.zeros(2)
+        columns = [graph.columns[name] for name in self.lowered.columns]
+        self.choice = []
+        self.rest = [graph.into.offsets, *graph.out, *columns, *state.constants]
+        self.finished = not state.active.any()
+
+    def arguments(self, first: int, last: int) -> list[Any]:
+        """The bins move when they grow."""
+        self.choice = self.bins.arguments
+        return super().arguments(first, last)
+
+    def superstep(self, k: int, row: list[float]) -> Superstep:
+        """A round: who was taken from the bucket."""
+        size, residual, seconds = row[:3]
+        return Superstep(k, "push", int(size), residual, seconds, reason=self.bins.reason)
+
+    def done(self, last: Superstep | None) -> bool:
+        """Whether no vertex waits."""
+        return self.bins.finished
