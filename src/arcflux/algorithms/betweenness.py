@@ -6,6 +6,7 @@ import math
 import operator
 import random
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -98,14 +99,12 @@ def dependencies(graph: Graph, source: Any, **options: Any) -> af.Result:
     near, far = rows[tight], graph.out.neighbours[tight]
     back = af.Graph.from_edges(far, near, columns={"share": paths[near] / paths[far]}, vertices=graph.vertices)
     found = af.run(Dependencies, back, **options)
-    return af.Result(
-        "Dependencies",
-        graph,
-        found.values,
-        forward.history + found.history,
-        found.converged,
-        forward.seconds + found.seconds,
-        forward.compile_seconds + found.compile_seconds,
+    return replace(
+        found,
+        graph=graph,
+        history=forward.history + found.history,
+        seconds=forward.seconds + found.seconds,
+        compile_seconds=forward.compile_seconds + found.compile_seconds,
     )
 
 
@@ -162,15 +161,13 @@ def betweenness_centrality(
     kernel.ready(0, workers, np.zeros(16, np.int64), *made)
     ready = time.perf_counter()
     with trace.task("betweenness", total=len(chosen), unit="sources") as task:
-        overflow = _launch(kernel, made, workers, task)
-        if overflow:
+        if _launch(kernel, made, workers, task):
             scores.fill(0.0)
             _launch(kernel, arguments(True), workers, task)
+    seconds = time.perf_counter() - ready
     scale = _scale(graph, chosen, sampled, normalized, endpoints)
     centrality = scores.sum(axis=0) * scale
-    result = af.Result(
-        "betweenness", graph, {"centrality": centrality}, [], True, time.perf_counter() - ready, ready - begun
-    )
+    result = af.Result("betweenness", graph, {"centrality": centrality}, [], True, seconds, ready - begun)
     if endpoints:
         return result  # the validator knows paths, not their ends
     return result.checked_by(

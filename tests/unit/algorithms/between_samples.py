@@ -1,15 +1,18 @@
 """Small random graphs of every kind, with what the oracles and NetworkX need to know about them."""
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import networkx as nx
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 
 import arcflux as af
 import oracles
+from arcflux import trace
 
 # The first example may have to wait for kernels to be compiled.
 patient = settings(deadline=None, max_examples=60)
@@ -61,3 +64,20 @@ def sample(
     graph = af.Graph.from_edges(source, target, vertices=ids if n else 0, directed=directed, sort=sort)
     assert graph.ids.to_ids().tolist() == ids
     return Sample(n, edges, directed, graph, ids)
+
+
+def seconds_to_interrupt(task: str, call: Callable[[], Any]) -> float:
+    """How long a call goes on that meets Ctrl-C when it first tells how far it is."""
+    told = 0
+
+    def press(event: trace.Event) -> None:
+        nonlocal told
+        if isinstance(event, trace.Task) and event.name == task:
+            told += 1
+            if told == 2:
+                raise KeyboardInterrupt
+
+    begun = time.perf_counter()
+    with trace.listen(press), pytest.raises(KeyboardInterrupt):
+        call()
+    return time.perf_counter() - begun

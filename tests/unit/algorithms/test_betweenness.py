@@ -7,7 +7,7 @@ import igraph
 import networkx as nx
 import numpy as np
 import pytest
-from between_samples import Sample, patient, sample, samples
+from between_samples import Sample, patient, sample, samples, seconds_to_interrupt
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -186,3 +186,10 @@ def test_progress_is_told() -> None:
     assert tasks
     assert tasks[-1].finished
     assert (tasks[-1].total, tasks[-1].unit) == (4, "sources")
+
+
+def test_ctrl_c_ends_it(apart: bool) -> None:
+    graph = af.load("kron:12")
+    betweenness_centrality(graph, sources=[0] * 3, threads=2)
+    sources = [*range(graph.vertices)] * 20
+    assert seconds_to_interrupt("betweenness", lambda: betweenness_centrality(graph, sources=sources, threads=2)) < 5

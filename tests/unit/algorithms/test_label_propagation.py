@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from between_samples import IDS, Sample, patient, sample, samples
+from between_samples import IDS, Sample, patient, sample, samples, seconds_to_interrupt
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -118,3 +118,9 @@ def test_progress_is_told() -> None:
     tasks = [event for event in heard if isinstance(event, trace.Task) and event.name == "label propagation"]
     assert tasks
     assert (tasks[-1].total, tasks[-1].unit, tasks[-1].finished) == (7, "rounds", True)
+
+
+def test_ctrl_c_ends_it() -> None:
+    graph = af.load("grid:200x200")
+    label_propagation(graph, 1)
+    assert seconds_to_interrupt("label propagation", lambda: label_propagation(graph, 100_000, threads=2)) < 5
