@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux import config
+from arcflux import config, trace
 from arcflux.graph import Graph
 from arcflux.spmd.memory import empty, frozen, zeros
 from arcflux.spmd.pool import run
@@ -61,8 +61,8 @@ class Rows:
         self.back_maps = self._each(words, np.uint64) if graph.directed else None
         into = graph.into if graph.directed else (None, None)
         self._launch(
-            pack, *graph.out, *into, self.order, self.rank, self.bitmaps, self.back_maps, self._each(words, np.uint32),
-            np.zeros(1, np.uint64), self.span, self.place, self.word, self.both,
+            "pack rows", pack, *graph.out, *into, self.order, self.rank, self.bitmaps, self.back_maps,
+            self._each(words, np.uint32), np.zeros(1, np.uint64), self.span, self.place, self.word, self.both,
         )  # fmt: skip
         longest = int((self.span[1::2] - (self.span[::2] >> np.uint64(1))).max(initial=0))
         self.members = self._each(min(most, 64 * longest), graph.out.neighbours.dtype)
@@ -73,7 +73,7 @@ class Rows:
         from arcflux.kernels.triangles import count
 
         totals = np.zeros((self.threads, 8), np.uint64)
-        self._timed(count, *self.packed, self.bitmaps, self.members, totals)
+        self._timed("count triangles", count, *self.packed, self.bitmaps, self.members, totals)
         return int(totals[:, 0].sum())
 
     def corners(self, *, degrees: bool = False) -> tuple[Array, Array | None]:
@@ -85,8 +85,8 @@ class Rows:
         counted = zeros(n, np.int64) if degrees else None
         both = None if self.both is None else frozen(self.both)
         self._timed(
-            corners, *self.packed, both, self.bitmaps, self.back_maps, self.members, self._each(n, np.uint32), found,
-            counted,
+            "count triangles", corners, *self.packed, both, self.bitmaps, self.back_maps, self.members,
+            self._each(n, np.uint32), found, counted,
         )  # fmt: skip
         if self.rank is not None:
             found = found[self.rank]
@@ -97,18 +97,19 @@ class Rows:
         """An array of zeros for each worker."""
         return zeros(self.threads * size, dtype).reshape(self.threads, size)
 
-    def _timed(self, kernel: Any, *arguments: Any) -> None:
+    def _timed(self, purpose: str, kernel: Any, *arguments: Any) -> None:
         begun, compiled = time.perf_counter(), self.compile_seconds
-        self._launch(kernel, *arguments)
+        self._launch(purpose, kernel, *arguments)
         self.seconds += time.perf_counter() - begun - (self.compile_seconds - compiled)
 
-    def _launch(self, kernel: Any, *arguments: Any) -> None:
+    def _launch(self, purpose: str, kernel: Any, *arguments: Any) -> None:
         from arcflux.kernels.triangles import CHUNK
 
         begun = time.perf_counter()
         kernel.ready(0, self.threads, np.zeros(16, np.int64), *arguments)
         self.compile_seconds += time.perf_counter() - begun
-        run(kernel, -(-self.graph.vertices // CHUNK), *arguments, threads=self.threads)
+        with trace.task(purpose, total=self.graph.vertices, unit="vertices") as task:
+            run(kernel, -(-self.graph.vertices // CHUNK), *arguments, threads=self.threads, task=task)
 
 
 def _ranked(degrees: Array, dtype: Any) -> tuple[Array | None, Array | None]:

@@ -1,10 +1,10 @@
 """Triangles by intersecting rows of bits: 64 possible neighbours in a word.
 
-Vertices have a rank, those of many edges first, and the row of a vertex holds its neighbours of lower rank. So no row is
-longer than the square root of twice the edges, and a triangle is found once, from its corner of highest rank. Rows are
-bitmaps over the ranks: *dense* ones hold every word up to their own rank, the others only the words that are not zero,
-each with its place. Neighbours are mostly of the lowest ranks, so a word holds many (docs/decisions/005-triangles.md).
-Rows are packed through a bitmap: parallel edges merge, and nothing needs to be sorted.
+Vertices have a rank, those of many edges first, and the row of a vertex holds its neighbours of lower rank: rows are
+short, and a triangle is found once, from its corner of highest rank. Rows are bitmaps over the ranks: *dense* ones hold
+every word up to their own rank, the others only the words that are not zero, each with its place. Neighbours are mostly
+of the lowest ranks, so a word holds many of them (docs/decisions/006-triangles.md). Rows are packed through a bitmap:
+parallel edges merge, and nothing needs to be sorted.
 
 Arrays: ``span: uint64[2 * vertices]``, twice the place where the row of a rank begins, plus 1 if it is dense, and where
 it ends; ``place: uint32[words]``; ``word: uint64[words]``; and for directed graphs ``both: uint64[words]``, the
@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from arcflux.spmd.barrier import load_acquire
 from arcflux.spmd.jit import inner, kernel
 from arcflux.spmd.machine import count_ones, fetch_add, prefetch_to_read, take, trailing_zeros
 
@@ -158,8 +157,7 @@ def count(
                         total += count_ones(bits[k] & word[first + k])
                 else:
                     for k in range(first, last):
-                        # Not a plain load, of which LLVM makes a gather: those are slow where Downfall is mitigated.
-                        total += count_ones(load_acquire(bits, place[k]) & word[k])
+                        total += count_ones(bits[place[k]] & word[k])
             _clear(span, place, u, bits)
     totals[worker, 0] = total
 
@@ -184,8 +182,9 @@ def corners(
             break
         for u in range(begin, end):
             size = _spread(span, place, word, u, bits, member)
+            own, stop = span[u + u] >> one, span[u + u + one]
             if back is not None:
-                for k in range(span[u + u] >> one, span[u + u + one]):
+                for k in range(own, stop):
                     back[place[k]] = both[k]
             highest = np.uint64(0)
             for i in range(size):
@@ -195,16 +194,27 @@ def corners(
                 if back is not None:
                     side += np.uint32((back[v >> np.uint64(6)] >> (v & np.uint64(63))) & one)
                 middle = np.uint64(0)
-                for k in range(span[v + v] >> one, span[v + v + one]):
+                first, last = span[v + v] >> one, span[v + v + one]
+                # Words can be looked up in a dense row, so the shorter one is read.
+                swap = span[v + v] & one != 0 and stop - own < last - first
+                for k in range(own if swap else first, stop if swap else last):
                     p = np.uint64(place[k])
-                    hits = bits[p] & word[k]
+                    at = k
+                    hits = word[k]
+                    if swap:
+                        at = first + p
+                        if at >= last:
+                            continue
+                        hits &= word[at]
+                    else:
+                        hits &= bits[p]
                     if hits == 0:
                         continue
                     middle += count_ones(hits)
                     highest += count_ones(hits)
                     if back is not None:
                         middle += count_ones(hits & back[p])
-                        highest += count_ones(hits & both[k])
+                        highest += count_ones(hits & both[at])
                     while hits != 0:
                         local[(p << np.uint64(6)) + trailing_zeros(hits)] += side
                         hits &= hits - one
