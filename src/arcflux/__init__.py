@@ -15,28 +15,89 @@ __version__ = "0.1.0"
 # The vocabulary of programs is imported at once: the decorator has the name of its module, and has to win.
 from arcflux.program import any, dot, f32, f64, flag, i8, i16, i32, i64, program, ref, u8, u16, u32, u64, vertex
 
-__all__ = ["Graph", "Result", "__version__", "algorithms", "any", "bfs", "connected_components", "dot", "errors", "f32",
-           "f64", "flag", "generate", "i8", "i16", "i32", "i64", "load", "pagerank", "program", "ref", "run", "save",
-           "sssp", "u8", "u16", "u32", "u64", "validate", "vertex"]  # fmt: skip
+__all__ = [
+    "Graph",
+    "Result",
+    "__version__",
+    "algorithms",
+    "any",
+    "betweenness_centrality",
+    "bfs",
+    "clustering",
+    "collaborative_filtering",
+    "connected_components",
+    "dot",
+    "errors",
+    "f32",
+    "f64",
+    "flag",
+    "generate",
+    "i8",
+    "i16",
+    "i32",
+    "i64",
+    "label_propagation",
+    "load",
+    "multi_source_sssp",
+    "pagerank",
+    "pagerank_delta",
+    "program",
+    "ref",
+    "run",
+    "save",
+    "sssp",
+    "triangle_count",
+    "triangles",
+    "two_hop_friends",
+    "u8",
+    "u16",
+    "u32",
+    "u64",
+    "validate",
+    "vertex",
+    "weakly_connected_components",
+]
 
 if TYPE_CHECKING:
     from arcflux import algorithms, errors, generate, validate
+    from arcflux.algorithms.betweenness import betweenness_centrality
     from arcflux.algorithms.bfs import bfs
-    from arcflux.algorithms.components import connected_components
-    from arcflux.algorithms.pagerank import pagerank
-    from arcflux.algorithms.sssp import sssp
+    from arcflux.algorithms.clustering import clustering
+    from arcflux.algorithms.collaborative_filtering import collaborative_filtering
+    from arcflux.algorithms.components import connected_components, weakly_connected_components
+    from arcflux.algorithms.label_propagation import label_propagation
+    from arcflux.algorithms.pagerank import pagerank, pagerank_delta
+    from arcflux.algorithms.sssp import multi_source_sssp, sssp
+    from arcflux.algorithms.triangles import triangle_count, triangles
+    from arcflux.algorithms.two_hop_friends import two_hop_friends
     from arcflux.engine import run
     from arcflux.graph import Graph
     from arcflux.io import load, save
     from arcflux.result import Result
 
+_ALGORITHMS = (
+    "betweenness_centrality",
+    "bfs",
+    "clustering",
+    "collaborative_filtering",
+    "connected_components",
+    "label_propagation",
+    "multi_source_sssp",
+    "pagerank",
+    "pagerank_delta",
+    "sssp",
+    "triangle_count",
+    "triangles",
+    "two_hop_friends",
+    "weakly_connected_components",
+)
 _HOMES = {
     "Graph": "arcflux.graph",
     "Result": "arcflux.result",
     "load": "arcflux.io",
     "run": "arcflux.engine",
     "save": "arcflux.io",
-    **dict.fromkeys(("bfs", "connected_components", "pagerank", "sssp"), "arcflux.algorithms"),
+    **dict.fromkeys(_ALGORITHMS, "arcflux.algorithms"),
 }
 
 

@@ -292,4 +292,32 @@ class Wanting:
         return step + 1 < p.rounds
 
 
-ALL = [Reach, Widest, Counts, DeltaRank, Bits, Differences, Vectors, Extremes, Sketch, Wanting]
+@af.program
+class Choosy:
+    """Only some messages count, and any of them will do: the first neighbour in the frontier may send none."""
+
+    sparse = True
+    source: af.vertex
+    level: af.i32
+    by: af.i64
+
+    def start(v, p):
+        v.level = 0 if v.number == p.source else -1
+        v.by = -1
+        return v.number == p.source
+
+    def wants(v):
+        return v.level < 0
+
+    def compute(v, u, edge):
+        if edge.weight > 3:
+            v.by = af.any(u.level)
+
+    def update(v, step):
+        if v.by < 0:
+            return False
+        v.level = step + 1
+        return True
+
+
+ALL = [Choosy, Reach, Widest, Counts, DeltaRank, Bits, Differences, Vectors, Extremes, Sketch, Wanting]

@@ -1,4 +1,4 @@
-"""The algorithms users know, one file each, written in nothing but the public API."""
+"""The algorithms users know, one file each, written in the public API; kernels/ has what no program can say."""
 
 from arcflux.algorithms.betweenness import betweenness_centrality
 from arcflux.algorithms.bfs import BFS, bfs
@@ -11,7 +11,14 @@ from arcflux.algorithms.collaborative_filtering import (
 )
 from arcflux.algorithms.components import Components, connected_components, weakly_connected_components
 from arcflux.algorithms.label_propagation import label_propagation
-from arcflux.algorithms.pagerank import PageRank, pagerank
+from arcflux.algorithms.pagerank import (
+    PageRank,
+    PersonalPageRank,
+    PushPageRank,
+    WeightedPageRank,
+    pagerank,
+    pagerank_delta,
+)
 from arcflux.algorithms.sssp import SSSP, multi_source_sssp, sssp
 from arcflux.algorithms.triangles import triangle_count, triangles
 from arcflux.algorithms.two_hop_friends import TwoHopFriends, two_hop_friends
@@ -22,7 +29,10 @@ __all__ = [
     "CollaborativeFiltering",
     "Components",
     "PageRank",
+    "PersonalPageRank",
+    "PushPageRank",
     "TwoHopFriends",
+    "WeightedPageRank",
     "betweenness_centrality",
     "bfs",
     "clustering",
@@ -31,6 +41,7 @@ __all__ = [
     "label_propagation",
     "multi_source_sssp",
     "pagerank",
+    "pagerank_delta",
     "predict",
     "recommend",
     "sssp",

@@ -10,10 +10,16 @@ from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin
 
 from arcflux import Result, vertex
+from arcflux.algorithms.betweenness import betweenness_centrality
 from arcflux.algorithms.bfs import bfs
-from arcflux.algorithms.components import connected_components
-from arcflux.algorithms.pagerank import pagerank
-from arcflux.algorithms.sssp import sssp
+from arcflux.algorithms.clustering import clustering
+from arcflux.algorithms.collaborative_filtering import collaborative_filtering
+from arcflux.algorithms.components import connected_components, weakly_connected_components
+from arcflux.algorithms.label_propagation import label_propagation
+from arcflux.algorithms.pagerank import pagerank, pagerank_delta
+from arcflux.algorithms.sssp import multi_source_sssp, sssp
+from arcflux.algorithms.triangles import triangles
+from arcflux.algorithms.two_hop_friends import two_hop_friends
 from arcflux.errors import UsageError
 
 __all__ = ["ALGORITHMS", "Algorithm", "Argument", "find", "run_options"]
@@ -62,7 +68,7 @@ class Algorithm:
         Examples
         --------
         >>> find("pagerank").summary
-        'The rank of every vertex, by equation 1 of the Lux paper: what vertices without out-edges hold is lost.'
+        "The rank of every vertex; the arguments are NetworkX's."
         """
         first = (inspect.getdoc(self.call) or "").partition("\n\n")[0].replace("\n", " ").replace("``", "`")
         return first.partition(". ")[0].rstrip(".") + "."
@@ -73,8 +79,8 @@ class Algorithm:
 
         Examples
         --------
-        >>> [argument.name for argument in find("pagerank").arguments.values()]
-        ['damping', 'tolerance']
+        >>> [argument.name for argument in find("pagerank_delta").arguments.values()]
+        ['alpha', 'tol']
         """
         _, *own = self._signature()
         return {
@@ -115,9 +121,18 @@ def _argument(parameter: inspect.Parameter) -> Argument:
 
 _ENTRIES = (
     Algorithm(bfs, ("level", "parent"), counts="reached"),
-    Algorithm(sssp, ("distance",), counts="reached"),
-    Algorithm(pagerank, ("rank",), counts="supersteps"),
-    Algorithm(connected_components, ("component",), also=("components", "cc", "wcc"), groups=True),
+    Algorithm(sssp, ("distance", "predecessor"), counts="reached"),
+    Algorithm(multi_source_sssp, ("distance", "predecessor"), counts="reached"),
+    Algorithm(pagerank, ("rank",), also=("pr",), counts="supersteps"),
+    Algorithm(pagerank_delta, ("rank",)),
+    Algorithm(connected_components, ("component",), also=("components", "cc"), groups=True),
+    Algorithm(weakly_connected_components, ("component",), also=("wcc",), groups=True),
+    Algorithm(betweenness_centrality, ("centrality",), also=("betweenness", "bc")),
+    Algorithm(label_propagation, ("label",), also=("cdlp",), groups=True),
+    Algorithm(triangles, ("triangles",), also=("tc",)),
+    Algorithm(clustering, ("clustering",), also=("lcc",)),
+    Algorithm(collaborative_filtering, ("factors",), also=("cf",), counts="supersteps"),
+    Algorithm(two_hop_friends, ("count",), also=("tfl",)),
 )
 
 ALGORITHMS: Mapping[str, Algorithm] = {entry.name: entry for entry in _ENTRIES}

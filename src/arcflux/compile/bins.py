@@ -66,10 +66,13 @@ class Bins:
 
     @property
     def finished(self) -> bool:
-        """Whether no vertex waits. When some were lost for lack of blocks, they are handed over now."""
+        """Whether no vertex waits."""
+        return bool(self.board[Board.FINISHED])
+
+    def hand_over(self) -> None:
+        """When vertices were lost for lack of blocks, make more blocks and hand them over again."""
         if self.board[Board.FRESH] > self.links.size:
             self._grow()
-        return bool(self.board[Board.FINISHED])
 
     def _blocks(self, count: int) -> tuple[Array, Array, Array]:
         queue = self.allocate(2 * count, np.int64).reshape(2, count)

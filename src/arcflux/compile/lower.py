@@ -88,8 +88,9 @@ class Lowered:
 
     @property
     def only_any(self) -> bool:
-        """Whether one message is as good as all of them, so that pull may stop at the first."""
-        return not self.deterministic and all(r.operation == "any" for r in self.reductions.values())
+        """Whether one message is as good as all of them, whatever it says, so that pull may stop at the first."""
+        always = all(isinstance(node, ast.Expr) for node in self.edge)
+        return always and not self.deterministic and all(r.operation == "any" for r in self.reductions.values())
 
     @property
     def pull_only(self) -> bool:

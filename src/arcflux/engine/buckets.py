@@ -17,6 +17,10 @@ __all__ = ["Buckets"]
 class Buckets(Loop):
     """A program whose vertices change in place, in the order of a priority."""
 
+    def prepare(self) -> None:
+        """Have in-edges, of which the kernel may ask the number."""
+        self.graph.into  # noqa: B018 - built on first use
+
     def extra(self) -> list[Any]:
         """Nothing: messages are reduced into the fields themselves."""
         return []
@@ -25,14 +29,15 @@ class Buckets(Loop):
         """Put the first vertices into bins."""
         graph = self.graph
         self.bins = Bins(graph, state.active, self.threads, width(self.lowered, graph), self.borrowed)
-        self.kernel, self.board, self.sums = self.made.ordered, self.bins.board, np.zeros(2)
+        self.kernel, self.board, self.sums = self.made.ordered, self.bins.board, np.zeros((2 * self.threads, 8))
         columns = [graph.columns[name] for name in self.lowered.columns]
         self.choice = []
         self.rest = [graph.into.offsets, *graph.out, *columns, *state.constants]
         self.finished = not state.active.any()
 
     def arguments(self, first: int, last: int) -> list[Any]:
-        """The bins move when they grow."""
+        """With the bins as they now are: they grow between launches."""
+        self.bins.hand_over()
         self.choice = self.bins.arguments
         return super().arguments(first, last)
 

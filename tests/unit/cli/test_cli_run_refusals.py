@@ -92,7 +92,7 @@ AFTER = [
     (["bfs", "g.txt", "--source", "x"], 4, "vertex 'x' is not in the graph", ""),
     (["bfs", "names.csv", "--source", "eve"], 4, "vertex 'eve' is not in the graph", ""),
     (["cc", "g.txt"], 4, "the graph is directed", ""),
-    (["sssp", "g.txt", "--source", "1"], 8, "no edge column 'weight'", ""),
+    (["sssp", "g.txt", "--source", "1"], 4, "no edge column 'weight'", ""),
     (["pagerank", "g.txt", "--direction", "push"], 2, "PageRank cannot push", ""),
     (["pagerank", "g.txt", "--threads", "0"], 2, "threads is 0", ""),
     (["wrong.py", "g.txt", "--source", "1"], 8, "print", ""),
