@@ -143,6 +143,7 @@ def pagerank(
     weight: str | None = "weight",
     dangling: str = "redistribute",
     *,
+    damping: float | None = None,
     dtype: str = "f64",
     **options: Any,
 ) -> af.Result:
@@ -166,6 +167,8 @@ def pagerank(
     dangling
         What happens at vertices without out-edges: "redistribute" lets the surfer jump as from anywhere, and ranks sum
         to 1, as in NetworkX; "drop" loses him, as in Lux's equation 1 and the GAP suite.
+    damping
+        Another name for `alpha`.
     dtype
         "f64", or "f32" for half the memory traffic and seven digits.
 
@@ -182,6 +185,9 @@ def pagerank(
         raise UsageError(f"dangling is {dangling!r}", expected="'redistribute' or 'drop'")
     if dtype not in ("f64", "f32"):
         raise UsageError(f"dtype is {dtype!r}", expected="'f64' or 'f32'")
+    alpha = alpha if damping is None else damping
+    if not 0 <= alpha < 1:
+        raise UsageError(f"the damping is {alpha}", expected="a number from 0 to below 1, such as 0.85")
     n = graph.vertices
     weighed = _weighed(graph, weight)
     program: Any = PageRank
