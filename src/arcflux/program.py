@@ -75,6 +75,7 @@ TYPES = {
 
 f32, f64, flag = TYPES["f32"], TYPES["f64"], TYPES["flag"]
 ref = TYPES["ref"]  # the number of another vertex, or -1: results show its id
+REF32 = FieldType("ref", np.dtype(np.int32))  # where numbers are small enough
 i8, i16, i32, i64 = (TYPES[name] for name in ("i8", "i16", "i32", "i64"))
 u8, u16, u32, u64 = (TYPES[name] for name in ("u8", "u16", "u32", "u64"))
 

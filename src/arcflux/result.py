@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from arcflux.drawing import extent, spark, svg
 from arcflux.errors import UsageError
 from arcflux.graph import Graph
 
-__all__ = ["Result", "Superstep", "checked_suffix"]
+__all__ = ["History", "Result", "Superstep", "checked_suffix"]
 
 Array = NDArray[Any]
 
@@ -37,6 +37,32 @@ class Superstep:
     reason: str = ""
 
 
+class History(Sequence[Superstep]):
+    """The supersteps of a run, made when they are looked at: a road graph has thousands, and few look at them."""
+
+    def __init__(self, rows: Array, make: Callable[[int, list[float]], Superstep]) -> None:
+        self._rows = rows
+        self._make = make
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, place: int) -> Superstep: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[Superstep]: ...
+
+    def __getitem__(self, place: int | slice) -> Superstep | list[Superstep]:
+        if isinstance(place, slice):
+            return [self[k] for k in range(*place.indices(len(self)))]
+        k = range(len(self))[place]
+        return self._make(k, self._rows[k].tolist())
+
+    def __repr__(self) -> str:
+        return repr(list(self))
+
+
 @dataclass(frozen=True)
 class Result:
     """The result of a run. ``result["rank"]`` are the values of a field, in the order of ``result.ids``.
@@ -55,7 +81,7 @@ class Result:
     name: str
     graph: Graph
     values: Mapping[str, Array]
-    history: list[Superstep]
+    history: Sequence[Superstep]
     converged: bool
     seconds: float
     compile_seconds: float = 0.0

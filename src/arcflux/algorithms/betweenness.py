@@ -102,7 +102,7 @@ def dependencies(graph: Graph, source: Any, **options: Any) -> af.Result:
     return replace(
         found,
         graph=graph,
-        history=forward.history + found.history,
+        history=[*forward.history, *found.history],
         seconds=forward.seconds + found.seconds,
         compile_seconds=forward.compile_seconds + found.compile_seconds,
     )

@@ -25,7 +25,7 @@ class BFS:
         return v.number == p.source
 
     def wants(v):
-        return v.level < 0
+        return v.parent < 0
 
     def compute(v, u):
         v.parent = af.any(u.number)

@@ -39,7 +39,7 @@ from arcflux.spmd.barrier import ticks, wait
 from arcflux.spmd.jit import inner, kernel
 from arcflux.spmd.lanes import as_boolean, as_float32, as_float64, as_int64, as_uint64
 from arcflux.spmd.lanes import keep, larger, load, magnitude, put, smaller, total
-from arcflux.spmd.machine import compare_and_swap, fetch_add, prefetch_to_read
+from arcflux.spmd.machine import compare_and_swap, fetch_add, prefetch, prefetch_to_read, trailing_zeros
 from arcflux.spmd.reduce import into_and, into_any, into_max, into_min, into_or, into_product, into_sum
 
 CHUNK = {chunk}

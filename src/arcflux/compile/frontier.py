@@ -1,7 +1,8 @@
 """The kernel for programs of which only changed vertices send: a frontier, and each superstep push or pull.
 
 Push: every vertex of the frontier computes its messages once and reduces them into the accumulators of its neighbours;
-whoever was reached is listed once (a stamp tells), and updated after a barrier. Pull: every vertex that still wants
+whoever was reached is listed once (a stamp of one byte tells), and updated after a barrier, or at once when any message
+will do. Pull: every vertex that still wants
 messages looks at its in-neighbours in the frontier (a bitmap, so that the question is answered from the cache) and
 reduces in registers. The direction is chosen before each superstep from the frontier's edges, as in
 direction-optimising BFS (Beamer, Asanovic, Patterson 2012), for any program.
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 import ast
 
-from arcflux.compile.dense import piece, summed
+from arcflux.compile.dense import CHUNK, piece, summed
 from arcflux.compile.edges import edge_call, fresh, push_edge, push_reads
 from arcflux.compile.lower import Lowered, Message
 from arcflux.compile.source import (
@@ -43,9 +44,9 @@ from arcflux.compile.source import (
 __all__ = ["BLOCK", "buffered", "explained", "extra", "frontier", "precomputed", "restored"]
 
 # The board: a block of counters for each of three supersteps in turn, each counter on its own cache line. Behind the
-# blocks stand the size and the edges of the frontier, from one launch to the next.
-BLOCK = 48
-_CLAIM, _CLAIM_LATER, _CLAIM_BITS, _CLAIM_SET, _RECEIVED, _NEXT = (8 * k for k in range(6))
+# blocks stand the size and the edges of the frontier and whether it is in bits, from one launch to the next.
+BLOCK = 64
+_CLAIM, _CLAIM_LATER, _CLAIM_BITS, _CLAIM_SET, _RECEIVED, _NEXT, _CLAIM_WORDS, _FROM_BITS = (8 * k for k in range(8))
 
 
 def frontier(lowered: Lowered) -> str:
@@ -60,9 +61,27 @@ def delayed(lowered: Lowered) -> bool:
     return bool(read & {name[2:] for name in written(lowered)}) and not in_place
 
 
+def immediate(lowered: Lowered) -> bool:
+    """Whether push updates a vertex with its first message: any will do, and nobody reads what it becomes."""
+    return lowered.only_any and not delayed(lowered)
+
+
+def claims(lowered: Lowered) -> str:
+    """The field by which a push takes a vertex, so that no stamp is needed; "" when there is none.
+
+    One that is negative while the vertex wants messages, and that ``af.any(u.number)`` makes positive for good.
+    """
+    wants, targets = lowered.functions.get("wants"), list(lowered.reductions)
+    if wants is None or not immediate(lowered) or len(targets) != 1 or results(lowered, "init"):
+        return ""
+    said = ast.unparse(ast.Module([*wants.body, *lowered.edge], []))
+    pattern = f"return v_{targets[0]} < 0\nreduce_any(v_{targets[0]}, u_number)"
+    return targets[0] if said == pattern else ""
+
+
 def buffered(lowered: Lowered) -> list[str]:
     """The fields that have a second array: accumulators, and what pull keeps aside."""
-    if lowered.ordered:
+    if lowered.ordered or immediate(lowered):
         return []
     names = set(lowered.reductions)
     if delayed(lowered):
@@ -82,7 +101,7 @@ def extra(lowered: Lowered) -> list[str]:
 
 def restored(lowered: Lowered) -> list[str]:
     """Statements that make the accumulators what init gives for v's fields as they now stand."""
-    if lowered.ordered:
+    if not buffered(lowered):
         return []
     init = results(lowered, "init")
     from_init = [name for name in sorted(lowered.reductions) if f"v_{name}" in init]
@@ -120,10 +139,12 @@ def frontier(worker, workers, control, barrier, board, slots, sums, history, fir
     one, six, mask = np.uint64(1), np.uint64(6), np.uint64(63)
     n = np.uint64(in_offsets.size) - one
     words = (n + mask) >> six
+    final = np.uint64(out_neighbours.size) - one
     pieces = np.uint64(sums.size // 2)
     buffer = buffers[worker]
     size, edges = board[{3 * BLOCK}], board[{3 * BLOCK + 1}]
     unexplored = g_arcs
+    as_bits = board[{3 * BLOCK + 2}] != 0
     push_rate, pull_rate = {_PRIOR}, 1.0
     pushed, pulled = False, False
     pull = False
@@ -132,8 +153,14 @@ def frontier(worker, workers, control, barrier, board, slots, sums, history, fir
         block = step % 3 * {BLOCK}
         base = n if step & 1 else np.uint64(0)
         there = n - base
-        mark = np.int32(step + 1)
-        held = 0
+        mark = np.uint8(step % 255 + 1)
+        if step % 255 == 0:
+            share = n // np.uint64(workers) + one
+            for k in range(share * np.uint64(worker), min(share * np.uint64(worker + 1), n)):
+                stamp[k] = 0
+            wait(barrier, workers)
+        now, later = words * (np.uint64(step) & one), words * (one - (np.uint64(step) & one))
+        held, listed, walked = 0, 0, 0
         edges_out = 0
         residual_sum = 0.0
         leaving, senders = edges, size
@@ -168,11 +195,12 @@ def _end(lowered: Lowered) -> str:
 _PRIOR = 3.0
 _CHOICE = {
     False: "pull = push_rate * edges > pull_rate * g_arcs",
-    True: "pull = size > g_vertices // 18 if pull else edges > unexplored // 15",
+    True: "pull = size > g_vertices // 18 if pull else edges > max(unexplored, g_arcs // 256) // 15",
 }
 _ABOUT_CHOICE = {False: "push_rate / pull_rate", True: "np.float64(unexplored)"}
 # Fewer edges than this tell more about the barrier than about an edge.
 _MEASURED = 20_000
+_AHEAD = 8
 
 
 def _beamer(lowered: Lowered) -> bool:
@@ -195,6 +223,8 @@ _END = f"""\
         half = (step & 1) * workers
         slots[half + worker, 0] = edges_out
         slots[half + worker, 1] = np.int64(ticks() - begun)
+        slots[half + worker, 2] = listed if as_bits else 0
+        slots[half + worker, 3] = walked
         KEEPING
         if worker == 0:
             for k in range({BLOCK}):
@@ -203,11 +233,15 @@ _END = f"""\
         wait(barrier, workers)
         unexplored -= edges
         size, edges = board[block + {_NEXT}], 0
-        slowest = 0
+        slowest, walked = 0, 0
         for w in range(workers):
             edges += slots[half + w, 0]
+            size += slots[half + w, 2]
+            walked += slots[half + w, 3]
             slowest = max(slowest, slots[half + w, 1])
         ADDING
+        if not pull:
+            leaving = walked
         if pull:
             pull_rate = slowest / max(1, g_arcs)
             pulled = True
@@ -227,7 +261,7 @@ _END = f"""\
             history[step - first, 5] = about
             history[step - first, 6] = size
             control[2] = step + 1
-            board[{3 * BLOCK}], board[{3 * BLOCK + 1}] = size, edges
+            board[{3 * BLOCK}], board[{3 * BLOCK + 1}], board[{3 * BLOCK + 2}] = size, edges, as_bits
         if size == 0 or total_sum < tolerance or control[8 + (step & 1)]:
             break
 """
@@ -239,21 +273,63 @@ _END = f"""\
 def _push_phase(lowered: Lowered) -> list[str]:
     """The frontier sends along its out-edges; then whoever received is updated."""
     sender = ["u = np.uint64(queues[base + k])", *made(lowered, lowered.messages)]
-    sender += ["for i in range(out_offsets[u], out_offsets[u + one]):", *inside(_push_to(lowered))]
-    sending = claimed(f"board, block + {_CLAIM}", 64, "k", "np.uint64(size)", sender)
-    return sending + _apply_phase(_finish(lowered) + _next())
+    sender.append("walked += np.int64(out_offsets[u + one] - out_offsets[u])")
+    loop = "for i in range(out_offsets[u], out_offsets[u + one]):"
+    sender += [loop, *inside([*_announced(lowered), *_push_to(lowered)])]
+    sending = _queued(lowered) + claimed(f"board, block + {_CLAIM}", 64, "k", "np.uint64(size)", sender)
+    return sending if immediate(lowered) else sending + _apply_phase(_finish(lowered) + _next())
+
+
+def _queued(lowered: Lowered) -> list[str]:
+    """Statements that make a queue of a frontier that a pull left in bits."""
+    if not direct(lowered):
+        return []
+    flush = f"held = flush(board, block + {_FROM_BITS}, buffer, held, queues, base)"
+    word = ["word = bits[now + k]", "while word != np.uint64(0):"]
+    word += inside(["buffer[held] = (k << six) + trailing_zeros(word)", "held += 1", "word &= word - one"])
+    word += inside(["if held == buffer.size:", f"    {flush}"])
+    converting = claimed(f"board, block + {_CLAIM_WORDS}", 64, "k", "words", word)
+    return ["if as_bits:", *inside([*converting, flush, "wait(barrier, workers)", "as_bits = False"])]
+
+
+def _announced(lowered: Lowered) -> list[str]:
+    """Statements that have the cache lines of a vertex some edges ahead fetched for writing.
+
+    Atomics wait for every store before them. Stores that miss the cache would make each of them wait for memory.
+    """
+    arrays = [f"f_{name[2:]}" for name in written(lowered)] if immediate(lowered) else []
+    scalars = [array for array in arrays if lowered.fields[array[2:]][1] is None]
+    if not scalars:
+        return []
+    return [
+        f"ahead = np.uint64(out_neighbours[min(i + np.uint64({_AHEAD}), final)])",
+        *(f"prefetch({array}, ahead)" for array in scalars),
+        *([] if claims(lowered) else ["prefetch(stamp, ahead)"]),
+    ]
 
 
 def _push_to(lowered: Lowered) -> list[str]:
-    """Statements that reduce u's messages into v at the end of an out-edge, and list v when it is the first time."""
+    """Statements that reduce u's messages into v at the end of an out-edge, and take note of v the first time."""
     lines = ["v = np.uint64(out_neighbours[i])"]
     lines += _about(lowered, ("wants",)) + _unless_wanted(lowered)
     lines += [f"e_{column} = co_{column}[i]" for column in lowered.columns]
+    first = [
+        "before = stamp[v]",
+        "if before != mark and compare_and_swap(stamp, v, before, mark) == before:",
+    ]
+    if claims(lowered):
+        mine, kind = f"f_{claims(lowered)}", lowered.fields[claims(lowered)][0].name
+        first = [
+            f"before = {mine}[v]",
+            f"if before < 0 and compare_and_swap({mine}, v, before, np.{kind}(u_number)) == before:",
+        ]
+    if immediate(lowered):
+        taken = _about(lowered, ("init", "update", "residual"), edge=True) + inited(lowered) + [edge_call(lowered)]
+        taken += updated(lowered) + kept(lowered, written(lowered)) + measured(lowered) + _next()
+        return [*lines, *first, *inside(taken)]
     lines += bound(lowered, [n for n in edge_reads(lowered) if n.startswith("o_")], "v")
     lines.append(f"if push_edge({', '.join(push_reads(lowered))}):")
-    lines.append("    before = stamp[v]")
-    lines.append("    if before != mark and compare_and_swap(stamp, v, before, mark) == before:")
-    return lines + inside(_received(), 2)
+    return [*lines, *inside([*first, *inside(_received())])]
 
 
 def _finish(lowered: Lowered) -> list[str]:
@@ -266,18 +342,31 @@ def _finish(lowered: Lowered) -> list[str]:
 # --- pull
 
 
+def direct(lowered: Lowered) -> bool:
+    """Whether a pull can leave the next frontier in bits: it applies at once, and no messages are to be computed."""
+    return not delayed(lowered) and not precomputed(lowered)
+
+
 def _pull_phase(lowered: Lowered) -> list[str]:
     """The frontier becomes a bitmap; then every vertex that wants messages looks for them along its in-edges."""
-    sender = ["u = np.uint64(queues[base + k])", "into_or(bits, u >> six, one << (u & mask))"]
+    sender = ["u = np.uint64(queues[base + k])", "into_or(bits, now + (u >> six), one << (u & mask))"]
     for message in precomputed(lowered):
         sender += [*bound(lowered, [n for n in message_reads(message) if n[0] == "u"], "u"), sent(message, "u")]
-    lines = claimed(f"board, block + {_CLAIM_BITS}", 4096, "k", "words", ["bits[k] = 0"])
-    lines.append("wait(barrier, workers)")
-    lines += claimed(f"board, block + {_CLAIM_SET}", 4096, "k", "np.uint64(size)", sender)
-    lines.append("wait(barrier, workers)")
-    done = _aside(lowered) if delayed(lowered) else kept(lowered, written(lowered)) + restored(lowered) + _next()
-    lines += claimed(f"board, block + {_CLAIM}", "CHUNK", "v", "n", _pull_into(lowered) + done)
-    return lines + (_apply_phase(_taken_over(lowered)) if delayed(lowered) else [])
+    setting = claimed(f"board, block + {_CLAIM_BITS}", 4096, "k", "words", ["bits[now + k] = 0"])
+    setting.append("wait(barrier, workers)")
+    setting += claimed(f"board, block + {_CLAIM_SET}", 4096, "k", "np.uint64(size)", sender)
+    setting.append("wait(barrier, workers)")
+    claim, into = f"board, block + {_CLAIM}", _pull_into(lowered)
+    if direct(lowered):
+        into += kept(lowered, written(lowered)) + restored(lowered) + _marked()
+        cleared = f"for k in range(begin >> six, min((begin + np.uint64({CHUNK})) >> six, words)):"
+        pulling = claimed(claim, CHUNK, "v", "n", into, _piece(lowered), [cleared, "    bits[later + k] = 0"])
+        return ["if not as_bits:", *inside(setting), *pulling, "as_bits = True"]
+    if delayed(lowered):
+        pulling = claimed(claim, CHUNK, "v", "n", into + _aside(lowered), _piece(lowered))
+        return [*setting, *pulling, *_apply_phase(_taken_over(lowered))]
+    into += kept(lowered, written(lowered)) + restored(lowered) + _next()
+    return [*setting, *claimed(claim, CHUNK, "v", "n", into, _piece(lowered))]
 
 
 def _piece(lowered: Lowered) -> str:
@@ -303,7 +392,7 @@ def _pull_from(lowered: Lowered) -> list[str]:
     """Statements that take the messages of u at the start of an in-edge, if it is in the frontier."""
     lines = [
         "u = np.uint64(in_neighbours[i])",
-        "if not (bits[u >> six] >> (u & mask)) & one:",
+        "if not (bits[now + (u >> six)] >> (u & mask)) & one:",
         "    continue",
         "got = True",
         *(received(message, "u") for message in precomputed(lowered)),
@@ -360,9 +449,28 @@ def _received() -> list[str]:
 
 
 def _next() -> list[str]:
-    """Statements that put v into the next frontier if it moved, and count its edges."""
-    count = "    edges_out += np.int64(out_offsets[v + one] - out_offsets[v])"
-    return [*_listed("moved", _NEXT, "queues", "there"), "if moved:", count]
+    """Statements that put v into the next frontier if it moved, and count its edges: all at first, then by a sample.
+
+    Vertices come in no order, so that looking at the offsets of each would cost as much as everything else.
+    """
+    count = [
+        "listed += 1",
+        "if listed < 1024:",
+        "    edges_out += np.int64(out_offsets[v + one] - out_offsets[v])",
+        "elif v & np.uint64(15) == np.uint64(0):",
+        "    edges_out += np.int64(16) * np.int64(out_offsets[v + one] - out_offsets[v])",
+    ]
+    return [*_listed("moved", _NEXT, "queues", "there"), "if moved:", *inside(count)]
+
+
+def _marked() -> list[str]:
+    """Statements that put v into the bits of the next frontier if it moved. Nobody else has its word."""
+    return [
+        "if moved:",
+        "    bits[later + (v >> six)] |= one << (v & mask)",
+        "    listed += 1",
+        "    edges_out += np.int64(out_offsets[v + one] - out_offsets[v])",
+    ]
 
 
 def _listed(condition: str, head: int, array: str, offset: str) -> list[str]:

@@ -18,7 +18,7 @@ from arcflux.engine.loop import Loop, Options
 from arcflux.engine.state import State, given_values
 from arcflux.errors import UsageError
 from arcflux.graph import Graph
-from arcflux.program import Program
+from arcflux.program import REF32, Program
 from arcflux.progress import watching
 from arcflux.result import Result
 
@@ -81,6 +81,8 @@ def run(
     if direction not in _DIRECTIONS:
         raise UsageError(f"direction is {direction!r}", expected=" or ".join(map(repr, _DIRECTIONS)))
     chosen = program(**parameters) if parameters else program
+    if graph.vertices < 1 << 31:
+        chosen = chosen.retyped(**dict.fromkeys(chosen.references, REF32))
     limit = _MOST_SUPERSTEPS if max_supersteps is None else max_supersteps
     lowered = lower(chosen, {name: column.dtype for name, column in graph.columns.items()}, deterministic)
     values = given_values(lowered, graph, given or {})

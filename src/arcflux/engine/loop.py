@@ -13,7 +13,7 @@ from arcflux import trace
 from arcflux.compile.lower import Lowered
 from arcflux.engine.state import State
 from arcflux.graph import Graph
-from arcflux.result import Superstep
+from arcflux.result import History, Superstep
 from arcflux.spmd.interrupt import held
 from arcflux.spmd.memory import borrow, give_back
 from arcflux.spmd.pool import STOP
@@ -108,9 +108,10 @@ class Loop:
         shared = [self.barrier, self.board, self.slots, self.sums, self.history]
         return [*shared, first, last, *self.choice, *self.rest]
 
-    def run(self) -> list[Superstep]:
+    def run(self) -> History:
         """Run; what happened in each superstep."""
-        steps: list[Superstep] = []
+        rows: list[Array] = []
+        steps = 0
         limit, timeout = self.options.limit, self.options.timeout
         until = None if timeout is None else time.perf_counter() + timeout
         with trace.task(self.lowered.program.name, unit="supersteps") as task, held() as pressed:
@@ -123,24 +124,23 @@ class Loop:
                 if over():
                     control[STOP] = 1
 
-            while not self.finished and len(steps) < limit and not (steps and over()):
-                first, last = len(steps), min(limit, len(steps) + _AT_ONCE)
+            while not self.finished and steps < limit and not (rows and over()):
                 self.history[:] = 0
                 begun = time.perf_counter()
-                launch(self.kernel, self.threads, *self.arguments(first, last), threads=self.threads, glance=glance)
-                steps += self._read(first, time.perf_counter() - begun)
-        return steps
+                arguments = self.arguments(steps, min(limit, steps + _AT_ONCE))
+                launch(self.kernel, self.threads, *arguments, threads=self.threads, glance=glance)
+                rows.append(self._read(time.perf_counter() - begun))
+                self.finished = self.done(self.superstep(steps, rows[-1][-1].tolist()) if len(rows[-1]) else None)
+                steps += len(rows[-1])
+        return History(np.concatenate(rows) if rows else self.history[:0], self.superstep)
 
-    def _read(self, first: int, seconds: float) -> list[Superstep]:
+    def _read(self, seconds: float) -> Array:
         """The history of a launch; the kernel's clock is scaled to the seconds that passed."""
-        done = int(np.count_nonzero(self.history[:, 2]))
-        rows = self.history[:done]
-        rows[:, 2] *= seconds / rows[:, 2].sum() if done else 0.0
+        rows = self.history[: np.count_nonzero(self.history[:, 2])].copy()
+        rows[:, 2] *= seconds / rows[:, 2].sum() if len(rows) else 0.0
         if "residual" not in self.lowered.functions:
             rows[:, 1] = 0.0
-        steps = [self.superstep(first + k, row) for k, row in enumerate(rows.tolist())]
-        self.finished = self.done(steps[-1] if steps else None)
-        return steps
+        return rows
 
 
 def _tolerance(lowered: Lowered) -> float:
