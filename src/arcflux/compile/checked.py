@@ -29,3 +29,14 @@ class Checked:
     locals: dict[str, Value] = field(default_factory=dict)
     types: dict[str, Value] = field(default_factory=dict)
     reductions: dict[str, Reduction] = field(default_factory=dict)
+
+    @property
+    def always_writes(self) -> set[str]:
+        """The fields that it writes on every path, and whose values before it never asks for."""
+        found: set[str] = set()
+        for node in self.body:
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                found.add(node.targets[0].id)
+            elif any(isinstance(part, ast.Return) for part in ast.walk(node)):
+                break
+        return {name[2:] for name in found if name.startswith("v_") and name not in self.reads}

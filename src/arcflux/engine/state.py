@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from arcflux.compile.lower import Lowered
 from arcflux.errors import UsageError
 from arcflux.graph import Graph
 from arcflux.program import Program, vertex
-from arcflux.spmd.memory import zeros
+from arcflux.spmd.memory import recycled
 from arcflux.spmd.pool import run as launch
 
 __all__ = ["State", "given_values", "parameter_values", "rows"]
@@ -28,10 +29,14 @@ class State:
     def __init__(self, lowered: Lowered, graph: Graph, given: Mapping[str, Array], threads: int) -> None:
         self.graph = graph
         self.threads = threads
-        self.fields = {name: rows(zeros, graph.vertices, *kind) for name, kind in lowered.fields.items()}
+        written = lowered.functions["start"].always_writes
+        self.fields = {
+            name: rows(partial(recycled, zero=name not in written), graph.vertices, *kind)
+            for name, kind in lowered.fields.items()
+        }
         for name, values in given.items():
             self.fields[name][:] = values
-        self.active = np.zeros(graph.vertices, np.bool_)
+        self.active = recycled(graph.vertices, np.bool_, zero=False)
         counts = [graph.vertices, graph.edges, graph.arcs]
         self.constants = [*self.fields.values(), *counts, *parameter_values(lowered.program, graph)]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import mmap
 import threading
+import weakref
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from arcflux.errors import SpaceError
 
-__all__ = ["borrow", "empty", "frozen", "give_back", "release", "zeros"]
+__all__ = ["borrow", "empty", "frozen", "give_back", "recycled", "release", "zeros"]
 
 Array = NDArray[Any]
 
@@ -24,7 +25,7 @@ _BIG = 1 << 20
 
 # Big arrays that were given back, the longest unused first, and how many bytes of them are kept at most.
 _spare: list[Array] = []
-_spare_lock = threading.Lock()
+_spare_lock = threading.RLock()  # a dying array may be noticed while it is held
 _MOST_SPARE = 1 << 30
 
 
@@ -84,13 +85,37 @@ def borrow(size: int, dtype: DTypeLike) -> Array:
 
 def give_back(arrays: list[Array]) -> None:
     """Lend these arrays, which :func:`borrow` gave and nobody uses any more, to whoever borrows next."""
+    for array in arrays:
+        block = _block_below(array)
+        if block is not None:
+            _keep_spare(block)
+
+
+def _keep_spare(block: _Block) -> None:
+    """Keep a block that nobody uses, and let the longest unused go when they are too many."""
     with _spare_lock:
-        for array in arrays:
-            block = _block_below(array)
-            if block is not None:
-                _spare.append(np.frombuffer(block, np.uint8))
+        _spare.append(np.frombuffer(block, np.uint8))
         while _spare and sum(array.nbytes for array in _spare) > _MOST_SPARE:
             _spare.pop(0)
+
+
+def recycled(size: int, dtype: DTypeLike, *, zero: bool = True) -> Array:
+    """Zeros, or anything, for somebody who keeps them as long as he likes; given back when the array dies.
+
+    Examples
+    --------
+    >>> recycled(3, np.float32).tolist()
+    [0.0, 0.0, 0.0]
+    """
+    lent = borrow(size, dtype)
+    if zero:
+        lent.fill(0)
+    block = _block_below(lent)
+    if block is None:
+        return lent
+    fresh = np.frombuffer(block, lent.dtype, size)
+    weakref.finalize(fresh, _keep_spare, block).atexit = False
+    return fresh
 
 
 def release(array: Array, start: int, stop: int) -> None:
