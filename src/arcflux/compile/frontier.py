@@ -139,7 +139,6 @@ def frontier(worker, workers, control, barrier, board, slots, sums, history, fir
     one, six, mask = np.uint64(1), np.uint64(6), np.uint64(63)
     n = np.uint64(in_offsets.size) - one
     words = (n + mask) >> six
-    final = np.uint64(out_neighbours.size) - one
     pieces = np.uint64(sums.size // 2)
     buffer = buffers[worker]
     size, edges = board[{3 * BLOCK}], board[{3 * BLOCK + 1}]
@@ -273,8 +272,8 @@ _END = f"""\
 def _push_phase(lowered: Lowered) -> list[str]:
     """The frontier sends along its out-edges; then whoever received is updated."""
     sender = ["u = np.uint64(queues[base + k])", *made(lowered, lowered.messages)]
-    sender.append("walked += np.int64(out_offsets[u + one] - out_offsets[u])")
-    loop = "for i in range(out_offsets[u], out_offsets[u + one]):"
+    sender += ["row, row_end = out_offsets[u], out_offsets[u + one]", "walked += np.int64(row_end - row)"]
+    loop = "for i in range(row, row_end):"
     sender += [loop, *inside([*_announced(lowered), *_push_to(lowered)])]
     sending = _queued(lowered) + claimed(f"board, block + {_CLAIM}", 64, "k", "np.uint64(size)", sender)
     return sending if immediate(lowered) else sending + _apply_phase(_finish(lowered) + _next())
@@ -301,10 +300,11 @@ def _announced(lowered: Lowered) -> list[str]:
     scalars = [array for array in arrays if lowered.fields[array[2:]][1] is None]
     if not scalars:
         return []
+    arrays = scalars if claims(lowered) else [*scalars, "stamp"]
     return [
-        f"ahead = np.uint64(out_neighbours[min(i + np.uint64({_AHEAD}), final)])",
-        *(f"prefetch({array}, ahead)" for array in scalars),
-        *([] if claims(lowered) else ["prefetch(stamp, ahead)"]),
+        f"if i + np.uint64({_AHEAD}) < row_end:",
+        f"    ahead = np.uint64(out_neighbours[i + np.uint64({_AHEAD})])",
+        *inside([f"prefetch({array}, ahead)" for array in arrays]),
     ]
 
 
