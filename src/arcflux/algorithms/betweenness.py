@@ -6,8 +6,10 @@ import math
 import operator
 import random
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +18,7 @@ import arcflux as af
 from arcflux import config, trace
 from arcflux.errors import UsageError
 from arcflux.graph import Graph
-from arcflux.spmd.memory import empty, frozen, zeros
+from arcflux.spmd.memory import borrow, frozen, give_back, recycled
 from arcflux.spmd.pool import run
 
 __all__ = ["Dependencies", "ShortestPaths", "betweenness_centrality", "dependencies"]
@@ -156,18 +158,17 @@ def betweenness_centrality(
             f"weight is {weight!r}", expected="None: paths are measured in edges", remedy="leave weight= away"
         )
     chosen, sampled = _sources(graph, k, seed, sources)
-    kernel, arguments, workers, scores = _prepare(graph, chosen, endpoints, threads)
-    made = arguments(False)
-    kernel.ready(0, workers, np.zeros(16, np.int64), *made)
-    ready = time.perf_counter()
+    launch, scores = _prepared(graph, chosen, endpoints, threads)
     with trace.task("betweenness", total=len(chosen), unit="sources") as task:
-        if _launch(kernel, made, workers, task):
+        overflow, compiled = launch(graph in _many_paths, task)
+        if overflow:
+            _many_paths.add(graph)
             scores.fill(0.0)
-            _launch(kernel, arguments(True), workers, task)
-    seconds = time.perf_counter() - ready
+            compiled += launch(True, task)[1]
+    seconds = time.perf_counter() - begun - compiled
     scale = _scale(graph, chosen, sampled, normalized, endpoints)
     centrality = scores.sum(axis=0) * scale
-    result = af.Result("betweenness", graph, {"centrality": centrality}, [], True, seconds, ready - begun)
+    result = af.Result("betweenness", graph, {"centrality": centrality}, [], True, seconds, compiled)
     if endpoints:
         return result  # the validator knows paths, not their ends
     return result.checked_by(
@@ -197,8 +198,17 @@ def _sources(graph: Graph, k: Any, seed: int | None, sources: Any) -> tuple[Arra
     return (np.arange(n), False) if count == n else (np.array(random.Random(seed).sample(range(n), count)), True)
 
 
-def _prepare(graph: Graph, sources: Array, endpoints: bool, threads: int | None) -> Any:
-    """The kernel, what makes its arguments (with powers or without), its workers, and where it adds up."""
+# Graphs that were found to have more paths than a float can count.
+_many_paths: WeakSet[Graph] = WeakSet()
+
+
+def _prepared(
+    graph: Graph, sources: Array, endpoints: bool, threads: int | None
+) -> tuple[Callable[[bool, trace.Task], tuple[bool, float]], Array]:
+    """What runs the kernel, with powers or without, and where it adds up.
+
+    It returns whether there were too many paths to count without powers, and the seconds that compiling took.
+    """
     from arcflux.kernels import betweenness as kernels
     from arcflux.kernels.ordered import sorted_rows
     from arcflux.spmd.barrier import WORDS
@@ -209,36 +219,30 @@ def _prepare(graph: Graph, sources: Array, endpoints: bool, threads: int | None)
     lanes = min(_LANES, len(sources)) if apart else 1
     workers = min(config.threads(threads), lanes) if apart else config.threads(threads)
     teams = workers if apart else 1
-    scores = zeros(lanes * n, np.float64).reshape(lanes, n)
+    scores = recycled(lanes * n, np.float64).reshape(lanes, n)
+    what = [frozen(sources.astype(np.int64)), apart, float(endpoints)]
 
-    def arguments(powers: bool) -> list[Any]:
-        return [
-            *out,
-            *into,
-            frozen(sources.astype(np.int64)),
-            apart,
-            float(endpoints),
-            empty(teams * n, kind).reshape(teams, n),
-            empty(teams * (n + 2), np.int64, huge=False).reshape(teams, n + 2),
-            empty(teams * n, np.float64).reshape(teams, n),
-            zeros(teams * 2 * n, np.float64).reshape(teams, 2, n),
-            zeros(teams * (n // 64 + 1), np.uint64).reshape(teams, -1),
-            zeros(teams * n, np.int32).reshape(teams, n) if powers else None,
-            np.zeros((teams, WORDS), np.int64),
-            np.zeros((teams, kernels.BOARD), np.int64),
-            np.empty((workers, kernels.BUFFER), kind),
-            np.zeros(1, np.int64),
-            scores,
-        ]
+    def launch(powers: bool, task: trace.Task) -> tuple[bool, float]:
+        sizes = [(n, kind), (n + 2, np.int64), (n, np.float64), (2 * n, np.float64), (n // 64 + 1, np.uint64)]
+        scratch = [borrow(teams * size, dtype) for size, dtype in [*sizes, (n, np.int32)][: 6 if powers else 5]]
+        for array in scratch[3:]:
+            array.fill(0)
+        queues, starts, paths, fronts, visits, *scales = [array.reshape(teams, -1) for array in scratch]
+        marks = [np.zeros((teams, WORDS), np.int64), np.zeros((teams, kernels.BOARD), np.int64)]
+        overflow = np.zeros(1, np.int64)
+        arguments = [
+            *out, *into, *what, queues, starts, paths, fronts.reshape(teams, 2, n), visits,
+            scales[0] if powers else None, *marks, np.empty((workers, kernels.BUFFER), kind), overflow, scores,
+        ]  # fmt: skip
+        begun = time.perf_counter()
+        kernels.accumulate.ready(0, workers, np.zeros(16, np.int64), *arguments)
+        compiled = time.perf_counter() - begun
+        glance = lambda control: task.at(int(control[2]))  # noqa: E731
+        run(kernels.accumulate, workers, *arguments, threads=workers, glance=glance)
+        give_back(scratch)
+        return bool(overflow[0]), compiled
 
-    return kernels.accumulate, arguments, workers, scores
-
-
-def _launch(kernel: Any, arguments: list[Any], workers: int, task: trace.Task) -> bool:
-    """Run the kernel; returns whether there were too many paths to count without powers."""
-    run(kernel, workers, *arguments, threads=workers, glance=lambda control: task.at(int(control[2])))
-    overflow = arguments[-2]
-    return bool(overflow[0])
+    return launch, scores
 
 
 def _scale(graph: Graph, sources: Array, sampled: bool, normalized: bool, endpoints: bool) -> Any:

@@ -127,22 +127,18 @@ def test_more_paths_than_a_float_can_count(threads: int, apart: bool) -> None:
 def test_powers_change_nothing_where_they_are_not_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = af.load("kron:8")
     right = betweenness_centrality(graph, sources=[1, 5])["centrality"]
-    monkeypatch.setattr(betweenness, "_launch", forced := _Forced())
+    assert graph not in betweenness._many_paths
+    monkeypatch.setattr(betweenness, "_many_paths", {graph})
     assert np.array_equal(betweenness_centrality(graph, sources=[1, 5])["centrality"], right)
-    assert forced.powers == [False, True]
 
 
-class _Forced:
-    """A launch that says there was an overflow, the first time."""
-
-    def __init__(self) -> None:
-        self.powers: list[bool] = []
-        self.launch = betweenness._launch
-
-    def __call__(self, kernel: Any, arguments: list[Any], *rest: Any) -> bool:
-        self.launch(kernel, arguments, *rest)
-        self.powers.append(arguments[-6] is not None)
-        return len(self.powers) == 1
+def test_a_graph_of_many_paths_is_known_the_second_time() -> None:
+    ladder = sample(
+        6001, [(3 * r + a, 3 * r + b) for r in range(2000) for a, b in ((0, 1), (0, 2), (1, 3), (2, 3))], directed=True
+    ).graph
+    first, second = (betweenness_centrality(ladder, sources=[0])["centrality"] for _ in range(2))
+    assert ladder in betweenness._many_paths
+    assert np.array_equal(first, second)
 
 
 def test_the_validator_sees_a_wrong_value() -> None:
