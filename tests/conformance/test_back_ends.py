@@ -79,7 +79,8 @@ def test_deterministic_runs_give_the_same_bits(program: object, data: st.DataObj
         for _ in range(2)
     )  # fmt: skip
     plain = af.run(program, graph, debug=True, **options(program))
-    assert [step.residual for step in first.history] == [step.residual for step in second.history]
+    if "priority" not in program.functions:  # buckets are no supersteps
+        assert [step.residual for step in first.history] == [step.residual for step in second.history]
     for name, values in first.values.items():
         assert values.tobytes() == second.values[name].tobytes()
         if values.dtype.kind in "iub":  # the smallest of several af.any, too

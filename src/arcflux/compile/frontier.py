@@ -356,12 +356,14 @@ def _pull_phase(lowered: Lowered) -> list[str]:
     setting.append("wait(barrier, workers)")
     setting += claimed(f"board, block + {_CLAIM_SET}", 4096, "k", "np.uint64(size)", sender)
     setting.append("wait(barrier, workers)")
+    if lowered.steady and not precomputed(lowered):
+        setting = []  # who is in the frontier makes no difference
     claim, into = f"board, block + {_CLAIM}", _pull_into(lowered)
     if direct(lowered):
         into += kept(lowered, written(lowered)) + restored(lowered) + _marked()
         cleared = f"for k in range(begin >> six, min((begin + np.uint64({CHUNK})) >> six, words)):"
         pulling = claimed(claim, CHUNK, "v", "n", into, _piece(lowered), [cleared, "    bits[later + k] = 0"])
-        return ["if not as_bits:", *inside(setting), *pulling, "as_bits = True"]
+        return [*(["if not as_bits:", *inside(setting)] if setting else []), *pulling, "as_bits = True"]
     if delayed(lowered):
         pulling = claimed(claim, CHUNK, "v", "n", into + _aside(lowered), _piece(lowered))
         return [*setting, *pulling, *_apply_phase(_taken_over(lowered))]
@@ -390,10 +392,10 @@ def _pull_into(lowered: Lowered) -> list[str]:
 
 def _pull_from(lowered: Lowered) -> list[str]:
     """Statements that take the messages of u at the start of an in-edge, if it is in the frontier."""
+    known = ["if not (bits[now + (u >> six)] >> (u & mask)) & one:", "    continue"]
     lines = [
         "u = np.uint64(in_neighbours[i])",
-        "if not (bits[now + (u >> six)] >> (u & mask)) & one:",
-        "    continue",
+        *([] if lowered.steady and not precomputed(lowered) else known),
         "got = True",
         *(received(message, "u") for message in precomputed(lowered)),
         *made(lowered, [message for message in lowered.messages if message.field is not None]),

@@ -67,15 +67,28 @@ class Lowered:
     def sparse(self) -> bool:
         """Whether only vertices that changed need to send, and only those that receive can change.
 
-        Promised by the author, or plain from the program: every field that is sent survives init, every reduction takes
-        the same message twice without harm, and update writes nothing.
+        Promised by the author, or plain from the program.
         """
-        if "sparse" in self.program.promises:
-            return True
+        return "sparse" in self.program.promises or self.steady
+
+    @property
+    def steady(self) -> bool:
+        """Whether a message that came before changes nothing when it comes again, so that all may send as well as some.
+
+        Every field that is sent survives init, every reduction takes the same message twice without harm, update writes
+        nothing, and what a message does depends on u and the edge alone.
+        """
         init, update = self.functions.get("init"), self.functions["update"]
         keeps = init is None or not init.writes
-        steady = keeps and not update.writes and "step" not in self.reads("compute")
-        return steady and all(r.operation in _IDEMPOTENT for r in self.reductions.values())
+        alone = not any(name == "step" or name.startswith("o_") for name in self.reads("compute"))
+        always = "wants" not in self.functions
+        return (
+            keeps
+            and alone
+            and always
+            and not update.writes
+            and all(r.operation in _IDEMPOTENT and r.operation != "any" for r in self.reductions.values())
+        )
 
     @property
     def ordered(self) -> bool:
