@@ -63,11 +63,11 @@ def distances(matrix: Matrix, source: int) -> Vector:
 
 
 def ranks(matrix: Matrix, degrees: Vector) -> Vector:
-    """PageRank until the ranks move by less than 1e-4 together, 20 times at most."""
+    """PageRank until the ranks move by less than 1e-4 together, 100 times at most."""
     n = matrix.nrows
     rank = Vector.from_scalar(1 / n, n, dtype=np.float32)
     share = binary.truediv(degrees, 0.85).new(dtype=np.float32)
-    for _ in range(20):
+    for _ in range(100):
         sent = binary.truediv(rank & share).new()
         after = Vector.from_scalar(0.15 / n, n, dtype=np.float32)
         after(binary.plus) << semiring.plus_second(matrix @ sent)

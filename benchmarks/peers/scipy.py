@@ -23,7 +23,7 @@ def kernels(graph: Arrays, threads: int) -> dict[str, Kernel]:
 
     def pagerank(source: int) -> Array:
         rank = np.full(n, 1 / n, np.float32)
-        for _ in range(20):
+        for _ in range(100):
             before = rank
             rank = np.float32(0.15 / n) + np.float32(0.85) * (pattern @ (rank / degrees))
             if np.abs(rank - before).sum() < 1e-4:

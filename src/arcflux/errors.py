@@ -99,7 +99,7 @@ class ChecksumError(StoreError):
 
 
 class GraphError(ArcfluxError, ValueError):
-    """Edges, columns or options do not make a graph."""
+    """Edges, columns or options do not make a graph, or not one that an algorithm can take."""
 
     exit_code = 4
 

@@ -10,7 +10,7 @@ import numpy as np
 
 import arcflux as af
 from arcflux import config
-from arcflux.errors import UsageError
+from arcflux.errors import GraphError, UsageError
 from arcflux.graph import Graph
 from arcflux.spmd.memory import empty
 from arcflux.spmd.pool import run
@@ -57,7 +57,7 @@ def connected_components(
 
     Raises
     ------
-    UsageError
+    GraphError
         When the graph is directed: its components are weak or strong ones.
 
     Examples
@@ -68,7 +68,7 @@ def connected_components(
     {'a': 'a', 'b': 'a', 'c': 'c', 'd': 'd', 'e': 'd'}
     """
     if graph.directed:
-        raise UsageError(
+        raise GraphError(
             "the graph is directed",
             expected="an undirected graph",
             remedy="weakly_connected_components(graph), which forgets the directions, or load it with directed=False",

@@ -16,6 +16,10 @@ from arcflux.validate import arguments
 
 __all__ = ["PageRank", "PersonalPageRank", "PushPageRank", "WeightedPageRank", "pagerank", "pagerank_delta"]
 
+_DAMPING = 0.85
+# Ranks that one more superstep moves by more than so much in all are not ranks yet.
+_MOST_MOVED = 1e-4
+
 
 @af.program
 class PageRank:
@@ -135,11 +139,11 @@ class PushPageRank:
 
 def pagerank(
     graph: Graph,
-    alpha: float = 0.85,
-    personalization: Any = None,
+    alpha: float = _DAMPING,
+    personalization: Mapping[Any, float] | Any = None,
     max_iter: int = 100,
     tol: float = 1e-6,
-    nstart: Any = None,
+    nstart: Mapping[Any, float] | Any = None,
     weight: str | None = "weight",
     dangling: str = "redistribute",
     *,
@@ -158,15 +162,16 @@ def pagerank(
     max_iter
         The most supersteps; the result is then marked as not converged, with a warning.
     tol
-        It stops when ranks move by less than ``vertices * tol`` in all (the L1 norm), as NetworkX does.
+        It stops when ranks move by less than ``vertices * tol`` in all (the L1 norm), as NetworkX does, and by less
+        than 1e-4, as the GAP suite does: of a million vertices the former alone would take any ranks.
     nstart
         First ranks, like `personalization`; they only matter for how long it takes.
     weight
         The edge column by which the surfer chooses; None for all edges alike. Without a column of the default name all
         edges are alike.
     dangling
-        What happens at vertices without out-edges: "redistribute" lets the surfer jump as from anywhere, and ranks sum
-        to 1, as in NetworkX; "drop" loses him, as in Lux's equation 1 and the GAP suite.
+        What happens at vertices without out-edges, or with weights of 0 alone: "redistribute" lets the surfer jump as
+        from anywhere, and ranks sum to 1, as in NetworkX; "drop" loses him, as in Lux's equation 1 and the GAP suite.
     damping
         Another name for `alpha`.
     dtype
@@ -185,9 +190,9 @@ def pagerank(
         raise UsageError(f"dangling is {dangling!r}", expected="'redistribute' or 'drop'")
     if dtype not in ("f64", "f32"):
         raise UsageError(f"dtype is {dtype!r}", expected="'f64' or 'f32'")
-    alpha = alpha if damping is None else damping
-    if not 0 <= alpha < 1:
-        raise UsageError(f"the damping is {alpha}", expected="a number from 0 to below 1, such as 0.85")
+    alpha = _damping(alpha, damping)
+    if not tol >= 0:
+        raise UsageError(f"tol is {tol!r}", expected="a number from 0 on, such as 1e-6")
     n = graph.vertices
     weighed = _weighed(graph, weight)
     program: Any = PageRank
@@ -204,26 +209,28 @@ def pagerank(
     # Jumping from dangling vertices as from anywhere only scales all ranks by one factor, so it is done at the end.
     # Dropped ranks sum to 1 - alpha or more; the tolerance allows for that factor where there is something to drop.
     lossy = dangling == "redistribute" and bool(silent.any())
-    tolerance = n * tol * ((1.0 - alpha) if lossy else 1.0)
+    moved = min(n * tol, _MOST_MOVED)
+    tolerance = moved * ((1.0 - alpha) if lossy else 1.0)
     chosen = program.retyped(**dict.fromkeys(program.fields, af.f32)) if dtype == "f32" else program
     options = {"max_supersteps": max_iter, **options}
     result = af.run(chosen, weighed or graph, given=given, damping=alpha, tolerance=tolerance, **options)
     rank = result.values["rank"]
     if dangling == "redistribute" and n and rank.sum():
         rank = rank / rank.sum()
-    result = replace(result, name="PageRank", graph=graph, values={"rank": rank})
-    if program is PageRank:
-        result = result.checked_by(
-            lambda r: af.validate.pagerank(graph, r["rank"], damping=alpha, tolerance=10 * n * tol, dangling=dangling)
-        )
-    return result
+    checked_weight = None if weighed is None else weight
+    # Rounding alone moves ranks by about so much.
+    reached = max(10 * moved, 100 * float(np.finfo(rank.dtype).eps))
+    return replace(result, name="PageRank", graph=graph, values={"rank": rank}).checked_by(
+        lambda r: af.validate.pagerank(graph, r["rank"], alpha, reached, dangling, checked_weight, given.get("home"))
+    )
 
 
-def pagerank_delta(graph: Graph, alpha: float = 0.85, tol: float = 1e-9, **options: Any) -> af.Result:
-    """The rank of every vertex by delta push (Whang et al. 2015): only vertices whose rank still gains send.
+def pagerank_delta(graph: Graph, alpha: float = _DAMPING, tol: float = 1e-9, **options: Any) -> af.Result:
+    """The rank of every vertex by delta push: only vertices whose rank still gains send.
 
     A vertex keeps what it gained to itself until that exceeds `tol`, so each rank is low by at most what all vertices
-    together keep. Dangling vertices lose the surfer; all edges count alike.
+    together keep. Dangling vertices lose the surfer; all edges count alike. (Whang, Lenharth, Dhillon, Pingali,
+    "Scalable data-driven PageRank", 2015.)
 
     Examples
     --------
@@ -231,11 +238,24 @@ def pagerank_delta(graph: Graph, alpha: float = 0.85, tol: float = 1e-9, **optio
     >>> af.algorithms.pagerank_delta(af.load("cycle:4"))["rank"].round(3).tolist()
     [0.25, 0.25, 0.25, 0.25]
     """
+    _damping(alpha, None)
+    if not tol > 0:
+        raise UsageError(f"tol is {tol!r}", expected="a positive number, such as 1e-9")
     result = af.run(PushPageRank, graph, damping=alpha, tolerance=tol, **options)
-    reached = 10 * max(1, graph.vertices) * tol / (1.0 - alpha)
+    reached = min(10 * max(1, graph.vertices) * tol / (1.0 - alpha), 10 * _MOST_MOVED)
     return replace(result, values={"rank": result.values["rank"]}).checked_by(
         lambda r: af.validate.pagerank(graph, r["rank"], damping=alpha, tolerance=reached)
     )
+
+
+def _damping(alpha: float, damping: float | None) -> float:
+    """The damping, which has two names."""
+    if damping is not None and alpha not in (_DAMPING, damping):
+        raise UsageError(f"alpha is {alpha} and damping is {damping}", expected="one of them: they mean the same")
+    alpha = alpha if damping is None else damping
+    if not 0 <= alpha < 1:
+        raise UsageError(f"the damping is {alpha}", expected="a number from 0 to below 1, such as 0.85")
+    return alpha
 
 
 def _weighed(graph: Graph, name: str | None) -> Graph | None:
@@ -260,12 +280,16 @@ def _shares(graph: Graph, given: Any, name: str) -> NDArray[Any]:
     """Weights of vertices, by id or in order, as shares that sum to 1; the same for all when none are given."""
     if given is None:
         return np.full(graph.vertices, 1.0 / max(1, graph.vertices))
-    if isinstance(given, Mapping):
-        shares = np.zeros(graph.vertices)
-        shares[graph.ids.to_numbers(list(given))] = list(given.values())
-    else:
-        shares = np.array(given, np.float64)
+    wrong = UsageError(f"{name} cannot be made into shares", expected="weights of vertices, not negative, not all 0")
+    numbers = graph.ids.to_numbers(list(given)) if isinstance(given, Mapping) and given else None
+    try:
+        shares = np.array(list(given.values()) if isinstance(given, Mapping) else given, np.float64)
+    except (TypeError, ValueError) as error:
+        raise wrong from error
+    if numbers is not None:
+        values, shares = shares, np.zeros(graph.vertices)
+        shares[numbers] = values
     if shares.shape != (graph.vertices,) or not np.isfinite(shares).all() or (shares < 0).any() or not shares.sum():
-        raise UsageError(f"{name} cannot be made into shares", expected="weights of vertices, not negative, not all 0")
+        raise wrong
     normalised: NDArray[Any] = shares / shares.sum()
     return normalised

@@ -31,7 +31,7 @@ _LISTS: tuple[Any, ...] = (list, tuple, Sequence, Iterable)
 class Argument:
     """A parameter as a command line sees it: bool, int, float, str, or the id of a vertex.
 
-    `many`: a list of them; `optional`: it may also be None.
+    `many`: a list of them; `shares`: ids, each with a number; `optional`: it may also be None.
     """
 
     name: str
@@ -40,6 +40,7 @@ class Argument:
     required: bool = False
     optional: bool = False
     default: Any = None
+    shares: bool = False
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,8 @@ class Algorithm:
     """An algorithm by name: its function, the fields of its result, other names, and how its speed is counted.
 
     `counts`: "supersteps" (every arc in each of them), "reached" (the edges of what was reached, as Graph500 does), or
-    "once" (every edge). `groups`: the first field is a label, so that the largest groups are its top.
+    "once" (every edge). `groups`: the first field is a label, so that the largest groups are its top. `unordered`:
+    fields that have no top. `checked`: there are rules to check results by.
     """
 
     call: Callable[..., Result]
@@ -55,6 +57,8 @@ class Algorithm:
     also: tuple[str, ...] = ()
     counts: str = "once"
     groups: bool = False
+    unordered: tuple[str, ...] = ()
+    checked: bool = True
 
     @property
     def name(self) -> str:
@@ -113,26 +117,27 @@ def _argument(parameter: inspect.Parameter) -> Argument:
         kind = next(one for one in get_args(kind) if one is not NoneType)
     if kind in _LISTS or get_origin(kind) in _LISTS:
         kind, many = next(iter(get_args(kind)), Any), True
+    shares = get_origin(kind) is Mapping
     if kind not in (bool, int, float, str):
-        kind, many = vertex, many or parameter.name.endswith("s")
+        kind, many = vertex, many or shares or parameter.name.endswith("s")
     required = parameter.default is parameter.empty
-    return Argument(parameter.name, kind, many, required, optional, None if required else parameter.default)
+    return Argument(parameter.name, kind, many, required, optional, None if required else parameter.default, shares)
 
 
 _ENTRIES = (
-    Algorithm(bfs, ("level", "parent"), counts="reached"),
-    Algorithm(sssp, ("distance", "predecessor"), counts="reached"),
-    Algorithm(multi_source_sssp, ("distance", "predecessor"), counts="reached"),
+    Algorithm(bfs, ("level", "parent"), counts="reached", unordered=("parent",)),
+    Algorithm(sssp, ("distance", "predecessor"), counts="reached", unordered=("predecessor",)),
+    Algorithm(multi_source_sssp, ("distance", "predecessor"), counts="reached", unordered=("predecessor",)),
     Algorithm(pagerank, ("rank",), also=("pr",), counts="supersteps"),
     Algorithm(pagerank_delta, ("rank",)),
     Algorithm(connected_components, ("component",), also=("components", "cc"), groups=True),
     Algorithm(weakly_connected_components, ("component",), also=("wcc",), groups=True),
     Algorithm(betweenness_centrality, ("centrality",), also=("betweenness", "bc")),
-    Algorithm(label_propagation, ("label",), also=("cdlp",), groups=True),
+    Algorithm(label_propagation, ("label",), also=("cdlp",), groups=True, checked=False),
     Algorithm(triangles, ("triangles",), also=("tc",)),
-    Algorithm(clustering, ("clustering",), also=("lcc",)),
-    Algorithm(collaborative_filtering, ("factors",), also=("cf",), counts="supersteps"),
-    Algorithm(two_hop_friends, ("count",), also=("tfl",)),
+    Algorithm(clustering, ("clustering",), also=("lcc",), checked=False),
+    Algorithm(collaborative_filtering, ("factors",), ("cf",), "supersteps", unordered=("factors",), checked=False),
+    Algorithm(two_hop_friends, ("count",), also=("tfl",), checked=False),
 )
 
 ALGORITHMS: Mapping[str, Algorithm] = {entry.name: entry for entry in _ENTRIES}

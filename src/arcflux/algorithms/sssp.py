@@ -137,7 +137,9 @@ def multi_source_sssp(
     graph: Graph, sources: Any, *, weight: str | None = "weight", delta: float | None = None, predecessors: bool = True,
     **options: Any,
 ) -> af.Result:  # fmt: skip
-    """The length of the shortest path to every vertex from the nearest of `sources`, a list of ids; see :func:`sssp`.
+    """The length of the shortest path to every vertex from the nearest of `sources`, a list of ids.
+
+    Everything else is as in :func:`sssp`.
 
     Examples
     --------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import arcflux as af
-from arcflux.errors import UsageError
+from arcflux.errors import GraphError
 from arcflux.graph import Graph
 
 __all__ = ["triangle_count", "triangles"]
@@ -21,7 +21,7 @@ def triangles(graph: Graph, *, threads: int | None = None) -> af.Result:
 
     Raises
     ------
-    UsageError
+    GraphError
         When the graph is directed.
 
     Examples
@@ -59,7 +59,7 @@ def triangle_count(graph: Graph, *, threads: int | None = None) -> int:
 
 def _refuse_directed(graph: Graph) -> None:
     if graph.directed:
-        raise UsageError(
+        raise GraphError(
             "the graph is directed",
             expected="an undirected graph",
             remedy="load it with directed=False, or Graph.from_edges(source, target, directed=False)",

@@ -36,7 +36,8 @@ def _facts(entry: Any) -> dict[str, Any]:
         "fields": list(entry.fields),
         "parameters": {
             name: {
-                "type": ("id" if one.kind is vertex else one.kind.__name__) + ("s" if one.many else ""),
+                "type": ("id" if one.kind is vertex else one.kind.__name__)
+                + (" shares" if one.shares else "s" if one.many else ""),
                 "required": one.required,
                 "default": one.default,
             }

@@ -79,9 +79,9 @@ def run(
     target = chosen(algorithm)
     values, ids = parted(target, settings, source)
     wanted = _accepted(target, {**given, "threads": options["threads"]})
-    field = _field(target, field)
+    field = _field(target, field, top)
     _check_out(out)
-    if validate and target.algorithm is None:
+    if validate and (target.algorithm is None or not target.algorithm.checked):
         raise UsageError(f"there are no rules to check {target.name} by", remedy="leave --validate out")
     found, load_seconds = loaded(graph, **options)
     values |= with_ids(target, found, ids)
@@ -114,11 +114,18 @@ def _accepted(target: Target, given: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in wanted.items() if name in target.options}
 
 
-def _field(target: Target, field: str | None) -> str:
+def _field(target: Target, field: str | None, top: int | None) -> str:
+    """The field that is meant; one without order has no largest values."""
     if field is None:
-        return target.fields[0]
+        field = target.fields[0]
     if field not in target.fields:
         raise UsageError(f"{target.name} has no field {field!r}", expected="one of: " + ", ".join(target.fields))
+    if top is not None and field in target.unordered:
+        others = ", ".join(name for name in target.fields if name not in target.unordered)
+        raise UsageError(
+            f"the values of {field} have no order, so that there is no --top of them",
+            expected=f"--field with one of: {others}" if others else "no --top",
+        )
     return field
 
 

@@ -34,6 +34,7 @@ class Target:
     options: frozenset[str]
     fields: tuple[str, ...]
     algorithm: Algorithm | None = None
+    unordered: frozenset[str] = frozenset()
 
 
 def chosen(named: str) -> Target:
@@ -42,7 +43,9 @@ def chosen(named: str) -> Target:
     if file.endswith(".py"):
         return _of_program(_program(Path(file), cls))
     entry = find(named)
-    return Target(entry.name, entry.call, entry.arguments, entry.options, entry.fields, entry)
+    return Target(
+        entry.name, entry.call, entry.arguments, entry.options, entry.fields, entry, frozenset(entry.unordered)
+    )
 
 
 def _of_program(program: Program) -> Target:
@@ -53,7 +56,9 @@ def _of_program(program: Program) -> Target:
         name: Argument(name, one.kind, required=one.kind is vertex and one.value is None, default=one.value)
         for name, one in program.parameters.items()
     }
-    return Target(program.name, call, arguments, run_options(), tuple(program.fields))
+    vectors = {name for name, kind in program.fields.items() if kind.length is not None}
+    unordered = program.references | vectors
+    return Target(program.name, call, arguments, run_options(), tuple(program.fields), unordered=unordered)
 
 
 def _program(path: Path, cls: str) -> Program:
@@ -157,11 +162,24 @@ def with_ids(target: Target, graph: Graph, ids: Mapping[str, str]) -> dict[str, 
     """The ids that were given as text, as the graph's ids are: integers or text."""
     found: dict[str, Any] = {}
     for name, text in ids.items():
-        parts = text.split(",") if target.arguments[name].many else [text]
-        values = [_id(graph, part) for part in parts]
+        argument = target.arguments[name]
+        parts = text.split(",") if argument.many else [text]
+        shares = [_parted_share(part) if argument.shares else (part, 1.0) for part in parts]
+        values = [_id(graph, part) for part, _ in shares]
         graph.ids.to_numbers(values)  # an id that is not there is told before anything runs
-        found[name] = values if target.arguments[name].many else values[0]
+        found[name] = values if argument.many else values[0]
+        if argument.shares:
+            found[name] = {value: share for value, (_, share) in zip(values, shares, strict=True)}
     return found
+
+
+def _parted_share(text: str) -> tuple[str, float]:
+    """An id and its share from ``ada:2``; without a number it is 1."""
+    name, _, number = text.rpartition(":")
+    try:
+        return (name, float(number)) if name else (text, 1.0)
+    except ValueError:
+        return text, 1.0
 
 
 def _id(graph: Graph, text: str) -> Any:

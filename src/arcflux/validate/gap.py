@@ -25,7 +25,15 @@ __all__ = ["components", "pagerank"]
 Array = NDArray[Any]
 
 
-def pagerank(graph: Graph, rank: Any, damping: float = 0.85, tolerance: float = 1e-4, dangling: str = "drop") -> Report:
+def pagerank(
+    graph: Graph,
+    rank: Any,
+    damping: float = 0.85,
+    tolerance: float = 1e-4,
+    dangling: str = "drop",
+    weight: str | None = None,
+    personalization: Any = None,
+) -> Report:
     """Check a PageRank: one more iteration moves it by less than `tolerance` in all (the L1 norm).
 
     Parameters
@@ -33,8 +41,12 @@ def pagerank(graph: Graph, rank: Any, damping: float = 0.85, tolerance: float = 
     rank
         The rank of each vertex, in the order of vertex numbers.
     dangling
-        What became of the rank of vertices without out-edges: "redistribute" spread it evenly, and the ranks sum to 1;
-        "drop" lost it, as the GAP suite does, and they sum to at most 1.
+        What became of the rank of vertices without out-edges: "redistribute" spread it as jumps are, and the ranks sum
+        to 1; "drop" lost it, as the GAP suite does, and they sum to at most 1.
+    weight
+        The edge column in proportion to which a vertex hands out its rank; None for evenly.
+    personalization
+        Where jumps lead: the share of each vertex, in the order of vertex numbers; None for evenly.
 
     A parallel edge counts as often as it is there, and a self-loop hands rank back to its vertex.
 
@@ -55,7 +67,10 @@ def pagerank(graph: Graph, rank: Any, damping: float = 0.85, tolerance: float = 
     given = arguments.reals("rank", rank, graph.vertices)
     sane = np.isfinite(given) & (given >= 0)
     ranks = np.where(sane, given, 0.0)
-    moved = np.abs(_iterated(graph, ranks, damping, dangling) - ranks)
+    home: Any = 1 / max(1, graph.vertices)
+    if personalization is not None:
+        home = arguments.reals("personalization", personalization, graph.vertices)
+    moved = np.abs(_iterated(graph, ranks, damping, dangling, weight, home) - ranks)
     rules = (
         Rule.checked(
             "range",
@@ -69,16 +84,25 @@ def pagerank(graph: Graph, rank: Any, damping: float = 0.85, tolerance: float = 
     return Report("pagerank", rules)
 
 
-def _iterated(graph: Graph, rank: Array, damping: float, dangling: str) -> Array:
+def _iterated(graph: Graph, rank: Array, damping: float, dangling: str, weight: str | None, home: Any) -> Array:
     """The ranks after one more iteration."""
-    from arcflux.validate import kernels
+    column = arguments.weights(graph, weight)
+    if column is None:
+        from arcflux.validate import kernels
 
-    degree = graph.out_degrees.astype(np.float64)
-    hand_out = np.divide(rank, degree, out=np.zeros_like(rank), where=degree > 0)
-    gathered = np.zeros_like(rank)
-    sweep("validate ranks", kernels.pull, graph.into, frozen(hand_out), gathered)
-    stranded = float(rank[degree == 0].sum()) if dangling == "redistribute" else 0.0
-    return (1 - damping + damping * stranded) / max(1, graph.vertices) + damping * gathered
+        strength = graph.out_degrees.astype(np.float64)
+        hand_out = np.divide(rank, strength, out=np.zeros_like(rank), where=strength > 0)
+        gathered = np.zeros_like(rank)
+        sweep("validate ranks", kernels.pull, graph.into, frozen(hand_out), gathered)
+    else:
+        n, degrees = graph.vertices, graph.out_degrees.astype(np.int64)
+        source = np.repeat(np.arange(n), degrees)
+        strength = np.bincount(source, column, n).astype(np.float64)
+        hand_out = np.divide(rank, strength, out=np.zeros_like(rank), where=strength > 0)
+        gathered = np.bincount(graph.out.neighbours, hand_out[source] * column, n)
+    stranded = float(rank[strength == 0].sum()) if dangling == "redistribute" else 0.0
+    again: Array = (1 - damping + damping * stranded) * home + damping * gathered
+    return again
 
 
 def _sum_rule(total: float, tolerance: float, dangling: str, vertices: int) -> Rule:

@@ -9,7 +9,7 @@ from wedge_samples import Sample, patient, sample, samples
 import arcflux as af
 import oracles
 from arcflux.algorithms import connected_components, weakly_connected_components
-from arcflux.errors import UsageError
+from arcflux.errors import GraphError, UsageError
 
 
 def by_networkx(graph: af.Graph) -> set[frozenset[object]]:
@@ -91,7 +91,7 @@ def test_no_vertices_and_one() -> None:
 
 def test_what_is_refused() -> None:
     directed = af.Graph.from_edges([0], [1])
-    with pytest.raises(UsageError, match=r"directed[\s\S]*weakly_connected_components"):
+    with pytest.raises(GraphError, match=r"directed[\s\S]*weakly_connected_components"):
         connected_components(directed)
     graph = af.load("path:3")
     with pytest.raises(UsageError, match=r"does not take direction[\s\S]*min-label"):

@@ -9,7 +9,7 @@ from wedge_samples import Sample, patient, sample, samples
 import arcflux as af
 import oracles
 from arcflux.algorithms import triangle_count, triangles
-from arcflux.errors import UsageError
+from arcflux.errors import GraphError, UsageError
 from arcflux.kernels.rows import Rows
 
 
@@ -92,7 +92,7 @@ def test_no_vertices_and_one() -> None:
 def test_what_is_refused() -> None:
     directed = af.Graph.from_edges([0], [1])
     for refusing in (triangles, triangle_count):
-        with pytest.raises(UsageError, match=r"directed[\s\S]*directed=False"):
+        with pytest.raises(GraphError, match=r"directed[\s\S]*directed=False"):
             refusing(directed)
     with pytest.raises(UsageError, match="threads is 0"):
         triangles(af.load("path:3"), threads=0)

@@ -9,11 +9,10 @@ import networkx as nx
 import numpy as np
 import pytest
 
-import arcflux as af
 from checks import agree, checksum
 from gap import contest, options, prepared
 from peers import Arrays, levels_of_layers, levels_of_parents, opened
-from rivals import Answer, Failed, Ours, Peer, iterations
+from rivals import Answer, Failed, Ours, Peer
 from standings import Entry, Row, as_json, summary, table
 from suite import Suite, trial_times
 
@@ -165,8 +164,3 @@ def test_arcflux_and_a_library_in_its_process(tmp_path: Path, monkeypatch: pytes
         assert peer.run("cc", source, 60.0).check == theirs.check  # started again
     finally:
         peer.close()
-
-
-def test_iterations_of_pagerank() -> None:
-    assert iterations(af.load("cycle:50")) == 1
-    assert 2 < iterations(af.load("star:50")) <= 20

@@ -17,7 +17,9 @@ def test_algorithms_are_listed(run):
     found = {entry["name"]: entry for entry in json.loads(run("algorithms", "--json")[1])}
     assert list(found) == list(ALGORITHMS)
     assert found["bfs"]["parameters"] == {"source": {"type": "id", "required": True, "default": None}}
-    assert found["pagerank"]["parameters"]["damping"] == {"type": "float", "required": False, "default": 0.85}
+    assert found["pagerank"]["parameters"]["alpha"] == {"type": "float", "required": False, "default": 0.85}
+    assert found["pagerank"]["parameters"]["personalization"]["type"] == "id shares"
+    assert found["multi_source_sssp"]["parameters"]["sources"]["type"] == "ids"
     assert "cc" in found["connected_components"]["also"]
     assert "(also components, cc" in out
     assert found["bfs"]["fields"] == ["level", "parent"]
@@ -31,7 +33,7 @@ def offered(words, begun):
 
 def test_a_shell_completes_names_and_files():
     assert offered([], "ru") == [("run", "plain")]
-    assert offered(["run"], "pa") == [("pagerank", "plain")]
+    assert offered(["run"], "pa") == [("pagerank", "plain"), ("pagerank_delta", "plain")]
     assert [name for name, _ in offered(["run"], "")] == list(ALGORITHMS)
     assert offered(["run"], "./my_pro") == [("./my_pro", "file")]
     assert offered(["run", "bfs"], "gra") == [("gra", "file")]

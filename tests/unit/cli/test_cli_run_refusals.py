@@ -37,6 +37,7 @@ FILES = {
     "names.csv": "ada,bob\n",
     "good.py": GOOD,
     "two.py": TWO,
+    "refers.py": GOOD.replace("    hops: af.i64\n", "    hops: af.i64\n    who: af.ref\n"),
     "none.py": "import math\n",
     "syntax.py": "import math\ndef f(:\n",
     "raises.py": "import math\n\nmath.sqrt(-1)\n",
@@ -62,6 +63,10 @@ BEFORE = [
     (["pagerank", "g.txt", "--set", "damping=high"], 2, "damping is 'high'", ""),
     (["good.py", "g.txt", "--source", "1", "--set", "limit=1.5"], 2, "limit is '1.5'", ""),
     (["good.py", "g.txt", "--source", "1", "--validate"], 2, "no rules to check Hops by", "leave --validate out"),
+    (["lcc", "g.txt", "--validate"], 2, "no rules to check clustering by", "leave --validate out"),
+    (["bfs", "g.txt", "--source", "1", "--top", "2", "--field", "parent"], 2, "parent have no order", ""),
+    (["cf", "g.txt", "--top", "2"], 2, "factors have no order", ""),
+    (["refers.py", "g.txt", "--source", "1", "--top", "2", "--field", "who"], 2, "who have no order", ""),
     (["pagerank", "g.txt", "--out", "rank.doc"], 2, "rank.doc: the suffix '.doc' names no format", ""),
     (["pagerank", "g.txt", "--out", "rank"], 2, "the suffix '' names no format", ""),
     (["pagerank", "g.txt", "--out", "g.txt/rank.csv"], 5, "g.txt/rank.csv cannot be written", "a folder that is yours"),
@@ -93,10 +98,10 @@ AFTER = [
     (["bfs", "names.csv", "--source", "eve"], 4, "vertex 'eve' is not in the graph", ""),
     (["cc", "g.txt"], 4, "the graph is directed", ""),
     (["sssp", "g.txt", "--source", "1"], 4, "no edge column 'weight'", ""),
-    (["pagerank", "g.txt", "--direction", "push"], 2, "PageRank cannot push", ""),
+    (["pagerank", "g.txt", "--set", "alpha=1"], 2, "the damping is 1.0", ""),
+    (["pagerank", "g.txt", "--set", "personalization=1,9:2"], 4, "vertex 9 is not in the graph", ""),
     (["pagerank", "g.txt", "--threads", "0"], 2, "threads is 0", ""),
     (["wrong.py", "g.txt", "--source", "1"], 8, "print", ""),
-    (["bfs", "g.txt", "--source", "1", "--top", "2", "--field", "parent"], 2, "parent have no order", ""),
 ]
 
 
