@@ -209,6 +209,8 @@ def pagerank(
     # Jumping from dangling vertices as from anywhere only scales all ranks by one factor, so it is done at the end.
     # Dropped ranks sum to 1 - alpha or more; the tolerance allows for that factor where there is something to drop.
     lossy = dangling == "redistribute" and bool(silent.any())
+    if lossy and nstart is not None:  # by that factor, for ranks that are right already
+        given["rank"] = given["rank"] * (1.0 - alpha) / (1.0 - alpha + alpha * given["rank"][silent].sum())
     moved = min(n * tol, _MOST_MOVED)
     tolerance = moved * ((1.0 - alpha) if lossy else 1.0)
     chosen = program.retyped(**dict.fromkeys(program.fields, af.f32)) if dtype == "f32" else program
