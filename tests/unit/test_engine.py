@@ -227,3 +227,82 @@ def test_parameters_of_a_program_and_of_a_run_are_the_same() -> None:
     assert np.array_equal(af.run(PageRank(damping=0.5), graph)["rank"], af.run(PageRank, graph, damping=0.5)["rank"])
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert not trace.has_listeners()
+
+
+@af.program
+class Kept:
+    """Shows what was given: a number, a whole number, and a vector; adds the neighbours' numbers."""
+
+    x: af.f64
+    count: af.i16
+    vector: af.f32[2]
+    total: af.f64
+
+    def start(v):
+        v.vector[1] = v.vector[1] + 1.0
+        return True
+
+    def init(v):
+        v.total = 0.0
+
+    def compute(v, u):
+        v.total += u.x
+
+    def update(v):
+        return False
+
+
+@pytest.mark.parametrize("debug", [False, True])
+def test_fields_may_be_given(debug: bool) -> None:
+    graph = af.Graph.from_edges(["c", "b"], ["b", "a"], directed=False)
+    x = np.array([1.0, 2.0, 4.0])
+    vector = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    found = af.run(Kept, graph, given={"x": x, "count": {"c": 7}, "vector": vector}, debug=debug)
+    assert found["x"].tolist() == [1.0, 2.0, 4.0]
+    assert found["total"].tolist() == [2.0, 5.0, 2.0]
+    assert found.to_dict("count") == {"a": 0, "b": 0, "c": 7}
+    assert found["count"].dtype == np.int16
+    assert found["vector"].tolist() == [[1.0, 3.0], [3.0, 5.0], [5.0, 7.0]]
+    assert found["vector"].dtype == np.float32
+    found.values["x"][0] = 9.0
+    assert x[0] == 1.0
+    mapped = af.run(Kept, graph, given={"vector": {"b": [8.0, 9.0]}}, debug=debug)
+    assert mapped["vector"].tolist() == [[0.0, 1.0], [8.0, 10.0], [0.0, 1.0]]
+    assert af.run(Kept, graph, given={}, debug=debug)["x"].tolist() == [0.0] * 3
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"y": [1.0, 2.0, 3.0]}, r"'y' is given and no field[\s\S]*x, count, vector, total"),
+        ({"x": [1.0, 2.0]}, r"x is given as float64 of shape \(2,\)[\s\S]*float64 of shape \(3,\)"),
+        ({"x": 1.0}, r"x is given as float64 of shape \(\)"),
+        ({"x": [[1.0]] * 3}, r"x is given as float64 of shape \(3, 1\)"),
+        ({"vector": [1.0, 2.0, 3.0]}, r"vector is given as float64 of shape \(3,\)[\s\S]*\(3, 2\)"),
+        ({"count": [1.5, 2.0, 3.0]}, r"count is given as float64 of shape[\s\S]*int16"),
+        ({"x": ["a", "b", "c"]}, "x is given as <U1"),
+    ],
+)
+def test_what_cannot_be_given_is_named(given: dict[str, object], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        af.run(Kept, af.load("path:3"), given=given)
+
+
+def test_ids_that_are_given_have_to_be_there() -> None:
+    with pytest.raises(IdError, match="9 is not in the graph"):
+        af.run(Kept, af.load("path:3"), given={"x": {9: 1.0}})
+
+
+def test_a_program_may_be_retyped() -> None:
+    graph = af.load("kron:9")
+    narrow = PageRank.retyped(rank=af.f32)
+    found = af.run(narrow, graph, tolerance=1e-5)
+    full = af.run(PageRank, graph, tolerance=1e-5)
+    assert found["rank"].dtype == np.float32
+    assert full["rank"].dtype == np.float64
+    np.testing.assert_allclose(found["rank"], full["rank"], rtol=1e-4)
+    assert PageRank.fields["rank"] == af.f64
+    vectors = Kept.retyped(vector=af.f64[3])
+    assert af.run(vectors, graph)["vector"].shape == (graph.vertices, 3)
+    with pytest.raises(UsageError, match=r"PageRank has no field 'ranks'[\s\S]*one of: rank"):
+        PageRank.retyped(ranks=af.f32)

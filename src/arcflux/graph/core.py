@@ -253,6 +253,9 @@ class Graph:
     def with_columns(self, columns: Mapping[str, Any]) -> Graph:
         """The same graph with these edge columns, in the order of `out`, instead of its own; structure is shared.
 
+        In an undirected graph an edge has two places, one in each direction, and both should say the same. An array
+        that can be written to is copied, because a graph does not change.
+
         Examples
         --------
         >>> import arcflux as af
@@ -260,8 +263,10 @@ class Graph:
         >>> g.with_columns({"weight": g.columns["length"]}).columns["weight"].tolist()
         [3, 4]
         """
+        checked = checked_columns(columns, self.arcs)
+        own = {name: column.copy() if column.flags.writeable else column for name, column in checked.items()}
         return Graph(
-            self._out, directed=self.directed, columns=checked_columns(columns, self.arcs), ids=self.ids,
+            self._out, directed=self.directed, columns=own, ids=self.ids,
             loops=0 if self.directed else 2 * self.edges - self.arcs, sorted=self.sorted, name=self.name,
             changes=self.changes, assumptions=self.assumptions,
         )  # fmt: skip

@@ -1,12 +1,14 @@
 """Arrays on memory maps: big and small, zeroed, given back, frozen."""
 
 import mmap
+import threading
 
 import numpy as np
 import pytest
 
 from arcflux.errors import SpaceError
-from arcflux.spmd.memory import empty, frozen, release, zeros
+from arcflux.spmd import memory
+from arcflux.spmd.memory import borrow, empty, frozen, give_back, release, zeros
 
 BIG = 1 << 20
 
@@ -73,3 +75,88 @@ def test_frozen_is_a_view_that_cannot_be_written_to():
     assert every_second.flags.c_contiguous
     assert every_second.tolist() == [0, 2, 4]
     assert not every_second.flags.writeable
+
+
+@pytest.fixture
+def spare(monkeypatch):
+    """What is kept of memory that was given back: nothing at first."""
+    kept = []
+    monkeypatch.setattr(memory, "_spare", kept)
+    return kept
+
+
+def place(array):
+    return array.__array_interface__["data"][0]
+
+
+def test_memory_that_was_given_back_is_borrowed_again(spare):
+    first = borrow(BIG, np.float64)
+    first[:] = 7.0
+    where = place(first)
+    give_back([first])
+    del first
+    again = borrow(BIG - 1000, np.uint64)
+    assert (place(again), again.shape, again.dtype) == (where, (BIG - 1000,), np.uint64)
+    assert again.flags.writeable
+    assert not spare
+    # The whole block comes back, also when the one who borrowed it last asked for less.
+    give_back([again])
+    assert spare[0].nbytes == 8 * BIG
+    assert place(borrow(BIG, np.int64)) == where
+
+
+def test_memory_that_does_not_fit_stays(spare):
+    give_back([borrow(BIG, np.float64)])
+    where = place(spare[0])
+    others = [borrow(BIG + 1, np.float64), borrow(BIG // 2 - 1, np.float64)]
+    assert [place(kept) for kept in spare] == [where]
+    assert where not in map(place, others)
+    assert place(borrow(BIG // 2, np.float64)) == where
+
+
+def test_nobody_gets_what_another_has(spare):
+    arrays = [borrow(BIG, np.uint8) for _ in range(4)]
+    give_back(arrays)
+    again = [borrow(BIG, np.uint8) for _ in range(6)]
+    assert len({place(array) for array in again}) == 6
+    assert {place(array) for array in arrays} <= {place(array) for array in again}
+
+
+def test_several_threads_never_share_a_block(spare):
+    held, lock, wrong = set(), threading.Lock(), []
+
+    def work():
+        for _ in range(50):
+            array = borrow(BIG, np.uint8)
+            with lock:
+                if place(array) in held:
+                    wrong.append(place(array))
+                held.add(place(array))
+            with lock:
+                held.discard(place(array))
+            give_back([array])
+
+    workers = [threading.Thread(target=work) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert not wrong
+    assert 1 <= len(spare) <= 4
+
+
+def test_what_is_kept_is_bounded_and_the_longest_unused_goes_first(spare, monkeypatch):
+    monkeypatch.setattr(memory, "_MOST_SPARE", 5 * BIG)
+    arrays = [borrow(2 * BIG, np.uint8) for _ in range(3)]
+    give_back(arrays)
+    assert [place(array) for array in spare] == [place(array) for array in arrays[1:]]
+    give_back([borrow(6 * BIG, np.uint8)])
+    assert not spare
+
+
+def test_views_stand_for_their_block_and_small_arrays_for_nothing(spare):
+    array = borrow(BIG, np.float64)
+    give_back([array.reshape(-1, 4)[:10]])
+    assert [kept.nbytes for kept in spare] == [8 * BIG]
+    give_back([borrow(10, np.float64), np.zeros(BIG), frozen(np.zeros(BIG))])
+    assert len(spare) == 1
