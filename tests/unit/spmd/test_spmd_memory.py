@@ -1,5 +1,6 @@
 """Arrays on memory maps: big and small, zeroed, given back, frozen."""
 
+import gc
 import mmap
 import threading
 
@@ -8,7 +9,7 @@ import pytest
 
 from arcflux.errors import SpaceError
 from arcflux.spmd import memory
-from arcflux.spmd.memory import borrow, empty, frozen, give_back, release, zeros
+from arcflux.spmd.memory import borrow, empty, frozen, give_back, recycled, release, zeros
 
 BIG = 1 << 20
 
@@ -80,6 +81,7 @@ def test_frozen_is_a_view_that_cannot_be_written_to():
 @pytest.fixture
 def spare(monkeypatch):
     """What is kept of memory that was given back: nothing at first."""
+    gc.collect()  # results of other tests give theirs back when they die
     kept = []
     monkeypatch.setattr(memory, "_spare", kept)
     return kept
@@ -160,3 +162,22 @@ def test_views_stand_for_their_block_and_small_arrays_for_nothing(spare):
     assert [kept.nbytes for kept in spare] == [8 * BIG]
     give_back([borrow(10, np.float64), np.zeros(BIG), frozen(np.zeros(BIG))])
     assert len(spare) == 1
+
+
+@pytest.mark.parametrize("zero", [True, False])
+def test_recycled_memory_comes_back_when_the_last_view_of_it_dies(spare, zero):
+    array = recycled(BIG, np.float64, zero=zero)
+    assert not array.any()
+    array[:] = 7.0
+    where, view = place(array), array.reshape(-1, 2)[5:, 1]
+    del array
+    gc.collect()
+    assert not spare
+    assert (view == 7.0).all()
+    del view
+    gc.collect()
+    assert [place(kept) for kept in spare] == [where]
+    again = recycled(BIG, np.float64)
+    assert place(again) == where
+    assert not again.any()
+    assert recycled(5, np.int8).tolist() == [0] * 5
