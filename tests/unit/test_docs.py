@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from arcflux.algorithms.registry import ALGORITHMS
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 EXAMPLES = [
@@ -33,3 +35,17 @@ def test_every_page_is_in_the_navigation() -> None:
     navigation = (ROOT / "mkdocs.yml").read_text()
     for page in PAGES[1:]:
         assert str(page.relative_to(ROOT / "docs")) in navigation
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_every_algorithm_is_described(name: str) -> None:
+    page = (ROOT / "docs/reference/algorithms.md").read_text()
+    entry = ALGORITHMS[name]
+    row = next(line.split("|")[1:-1] for line in page.splitlines() if line.startswith(f"| [`{name}`](#{name})"))
+    assert re.findall(r"`(\w+)`", row[1]) == list(entry.also)
+    assert re.findall(r"`(\w+)`", row[2]) == list(entry.fields)
+    assert (row[4].strip() != "-") == entry.checked
+    assert row[5].split()[-1] == {"once": "edges"}.get(entry.counts, entry.counts)
+    section = page.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+    assert f"`af.{name}(graph" in section
+    assert "```python" in section
