@@ -281,6 +281,9 @@ def test_fields_may_be_given(debug: bool) -> None:
         ({"vector": [1.0, 2.0, 3.0]}, r"vector is given as float64 of shape \(3,\)[\s\S]*\(3, 2\)"),
         ({"count": [1.5, 2.0, 3.0]}, r"count is given as float64 of shape[\s\S]*int16"),
         ({"x": ["a", "b", "c"]}, "x is given as <U1"),
+        ({"count": {0: 1.7}}, "count is given as float64 of shape"),
+        ({"count": {0: 70_000}}, "count is given as 70000, which is outside int16"),
+        ({"count": [0, -40_000, 0]}, "count is given as -40000, which is outside int16"),
     ],
 )
 def test_what_cannot_be_given_is_named(given: dict[str, object], said: str) -> None:

@@ -78,13 +78,23 @@ def given_values(lowered: Lowered, graph: Graph, given: Mapping[str, Any]) -> di
         dtype, length = lowered.fields[name]
         shape = (graph.vertices,) if length is None else (graph.vertices, length)
         if isinstance(values, Mapping):
-            array = np.zeros(shape, dtype)
-            array[graph.ids.to_numbers(list(values))] = list(values.values())
+            some = _fitting(name, list(values.values()), dtype, (len(values), *shape[1:]))
+            checked[name] = np.zeros(shape, dtype)
+            checked[name][graph.ids.to_numbers(list(values))] = some
         else:
-            array = np.asarray(values)
-        if array.shape != shape or not np.can_cast(array.dtype, dtype, "same_kind"):
-            raise UsageError(
-                f"{name} is given as {array.dtype} of shape {array.shape}", expected=f"{dtype} of shape {shape}"
-            )
-        checked[name] = array
+            checked[name] = _fitting(name, values, dtype, shape)
     return checked
+
+
+def _fitting(name: str, values: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
+    """Values as a field keeps them; what would be changed by that is refused."""
+    array = np.asarray(values, dtype if not np.size(values) else None)
+    expected = f"{dtype} of shape {shape}"
+    kinds = {"b": "b", "f": "biuf"}.get(dtype.kind, "biu")
+    if array.shape != shape or array.dtype.kind not in kinds:
+        raise UsageError(f"{name} is given as {array.dtype} of shape {array.shape}", expected=expected)
+    fitted = array.astype(dtype)
+    if dtype.kind in "iu" and not np.array_equal(fitted, array):
+        wrong = array[fitted != array].flat[0]
+        raise UsageError(f"{name} is given as {wrong}, which is outside {dtype}", expected=expected)
+    return fitted

@@ -77,18 +77,20 @@ def borrow(size: int, dtype: DTypeLike) -> Array:
     count = size * kind.itemsize
     if count >= _BIG:
         with _spare_lock:
-            for k in reversed(range(len(_spare))):
-                if count <= _spare[k].nbytes <= 2 * count:
-                    return _spare.pop(k)[:count].view(kind)
+            fitting = [k for k, array in enumerate(_spare) if count <= array.nbytes <= 2 * count]
+            if fitting:
+                # A dying array may have moved the list since: whatever is at the place now has to fit.
+                found = _spare.pop(min(fitting[-1], len(_spare) - 1))
+                if found.nbytes >= count:
+                    return found[:count].view(kind)
     return empty(size, kind)
 
 
 def give_back(arrays: list[Array]) -> None:
     """Lend these arrays, which :func:`borrow` gave and nobody uses any more, to whoever borrows next."""
-    for array in arrays:
-        block = _block_below(array)
-        if block is not None:
-            _keep_spare(block)
+    blocks = {id(block): block for block in map(_block_below, arrays) if block is not None}
+    for block in blocks.values():
+        _keep_spare(block)
 
 
 def _keep_spare(block: _Block) -> None:

@@ -181,3 +181,10 @@ def test_recycled_memory_comes_back_when_the_last_view_of_it_dies(spare, zero):
     assert place(again) == where
     assert not again.any()
     assert recycled(5, np.int8).tolist() == [0] * 5
+
+
+def test_a_block_given_back_twice_at_once_is_lent_once():
+    array = borrow(1 << 20, np.uint8)
+    give_back([array, array[:5]])
+    first, second = borrow(1 << 20, np.uint8), borrow(1 << 20, np.uint8)
+    assert not np.shares_memory(first, second)
