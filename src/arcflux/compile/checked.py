@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
+from typing import Any
 
 from arcflux.compile.types import Value
 
@@ -20,7 +21,10 @@ class Reduction:
 
 @dataclass
 class Checked:
-    """A function over plain names, with the types of its locals and of what it reads."""
+    """A function over plain names, with the types of its locals and of what it reads.
+
+    `around` is what names of the module around the program meant.
+    """
 
     name: str
     body: list[ast.stmt]
@@ -29,6 +33,7 @@ class Checked:
     locals: dict[str, Value] = field(default_factory=dict)
     types: dict[str, Value] = field(default_factory=dict)
     reductions: dict[str, Reduction] = field(default_factory=dict)
+    around: dict[str, Any] = field(default_factory=dict)
 
     @property
     def always_writes(self) -> set[str]:

@@ -49,6 +49,12 @@ CHUNK = {chunk}
 
 def source(lowered: Lowered) -> str:
     """The module with the kernels of a program."""
+    if "cpu" not in lowered.sources:
+        lowered.sources["cpu"] = _source(lowered)
+    return lowered.sources["cpu"]
+
+
+def _source(lowered: Lowered) -> str:
     parts = [_HEAD.format(name=lowered.program.name, chunk=CHUNK)]
     parts += [function(lowered, name) for name in lowered.functions if name != "compute"]
     parts += [sources(lowered), edge(lowered), _started(lowered)]

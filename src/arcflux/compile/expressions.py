@@ -43,7 +43,7 @@ _NO_EXPRESSIONS = {
     "Dict": "a dictionary", "Set": "a set", "JoinedStr": "text", "GeneratorExp": "a generator", "NamedExpr": ":=",
     "Await": "await", "Yield": "yield",
 }  # fmt: skip
-_MISSING = object()
+MISSING = object()
 # Longer vectors would not fit the registers, and take LLVM minutes.
 _LONGEST = 256
 
@@ -99,11 +99,16 @@ class Expressions:
             raise self.refuse(
                 node, f"{node.id} by itself has no value", f"name a field of it, such as {node.id}.number"
             )
-        return self.outside(node, node.id, self.program.names.get(node.id, _MISSING))
+        return self.outside(node, node.id, self.around(node.id))
+
+    def around(self, name: str) -> Any:
+        """What a name means in the module around the program, or MISSING. Remembered: it may change between runs."""
+        self.out.around[name] = self.program.names.get(name, MISSING)
+        return self.out.around[name]
 
     def outside(self, node: ast.AST, name: str, value: Any) -> Typed:
         """A name of the module around the program: a number stands for its value."""
-        if value is _MISSING:
+        if value is MISSING:
             raise self.refuse(
                 node, f"nothing is known by the name {name}", "assign it first, or list it as an argument"
             )
@@ -136,7 +141,7 @@ class Expressions:
                 f"{owner} is not an argument of {self.function.name}",
                 f"add it: def {self.function.name}(..., {owner})",
             )
-        home = self.program.names.get(owner)
+        home = self.around(owner)
         if getattr(home, "__name__", "") in ("math", "numpy") and isinstance(getattr(home, name, None), float):
             return self.outside(node, name, getattr(home, name))
         raise self.refuse(node, f"{owner}.{name} is not a number", "use math.pi, math.inf and the like")
@@ -243,9 +248,9 @@ class Expressions:
     def called(self, node: ast.expr) -> str:
         """The name of a function that kernels know; '' for anything else."""
         if isinstance(node, ast.Name):
-            return node.id if node.id in _BUILT_IN and node.id not in self.program.names else ""
+            return node.id if node.id in _BUILT_IN and self.around(node.id) is MISSING else ""
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            home = getattr(self.program.names.get(node.value.id), "__name__", "")
+            home = getattr(self.around(node.value.id), "__name__", "")
             if home == "arcflux" and node.attr in ("any", "dot"):
                 return node.attr
             if home in ("math", "numpy") and node.attr in _MATH:

@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import ast
 import copy
+from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from arcflux.compile.check import check
 from arcflux.compile.checked import Checked, Reduction
-from arcflux.compile.expressions import length_of
+from arcflux.compile.expressions import MISSING, length_of
 from arcflux.compile.types import typed
 from arcflux.program import Program
 
@@ -51,7 +52,8 @@ class Lowered:
     """A program in parts.
 
     fields: name -> (dtype, length or None); messages: the source part; edge: compute over messages; reductions: how
-    compute writes each field; functions: all of them as checked; columns: the edge columns that compute reads.
+    compute writes each field; functions: all of them as checked; columns: the edge columns that compute reads;
+    sources: what back ends have generated from it, by their name.
     """
 
     program: Program
@@ -62,6 +64,7 @@ class Lowered:
     functions: dict[str, Checked]
     columns: list[str]
     deterministic: bool = False
+    sources: dict[str, str] = field(default_factory=dict)
 
     @property
     def sparse(self) -> bool:
@@ -97,7 +100,8 @@ class Lowered:
 
     def unordered(self) -> Lowered:
         """The same without its priority: by supersteps, to the same end."""
-        return replace(self, functions={name: f for name, f in self.functions.items() if name != "priority"})
+        without = {name: f for name, f in self.functions.items() if name != "priority"}
+        return replace(self, functions=without, sources={})
 
     @property
     def only_any(self) -> bool:
@@ -118,8 +122,36 @@ class Lowered:
         return found.reads if found else set()
 
 
+# What was lowered before: a program that runs a thousand times on small graphs is read once.
+_known: OrderedDict[Any, Lowered] = OrderedDict()
+_MOST_KNOWN = 256
+
+
 def lower(program: Program, columns: Mapping[str, np.dtype[Any]], deterministic: bool = False) -> Lowered:
     """Check a program and split it; `columns` are the edge columns of the graph it will run on."""
+    lengths = tuple(length_of(program, kind) for kind in program.fields.values())
+    # The functions are kept alive by what is known, so their identity is theirs as long as it is a key.
+    key = (id(program.functions), tuple(program.fields.items()), lengths, program.promises, deterministic,
+           tuple(columns.items()))  # fmt: skip
+    found = _known.get(key)
+    if found is None or not _means_the_same(program, found):
+        found = _known[key] = _lowered(program, columns, deterministic)
+        while len(_known) > _MOST_KNOWN:
+            _known.popitem(last=False)
+    return replace(found, program=program)
+
+
+def _means_the_same(program: Program, found: Lowered) -> bool:
+    """Whether the names that the functions use outside of themselves still mean what they meant."""
+    return all(
+        (now := program.names.get(name, MISSING)) is before or (type(now) is type(before) and now == before)
+        for function in found.functions.values()
+        for name, before in function.around.items()
+        if not isinstance(before, np.ndarray)
+    )
+
+
+def _lowered(program: Program, columns: Mapping[str, np.dtype[Any]], deterministic: bool) -> Lowered:
     functions = check(program, dict(columns))
     compute = functions["compute"]
     if not compute.reductions:

@@ -116,3 +116,40 @@ def test_sparse_is_derived_or_promised(program: object, promises: tuple[str, ...
 def test_only_any() -> None:
     assert lowered(af.algorithms.BFS).only_any
     assert not lowered(Split).only_any
+
+
+RATE = 2.0
+
+
+@af.program
+class Scaled:
+    """Reads a number of the module."""
+
+    x: af.f64
+
+    def start(v):
+        v.x = 1.0
+        return True
+
+    def init(v):
+        v.x = 0.0
+
+    def compute(v, u):
+        v.x += RATE * u.x
+
+    def update(v, step):
+        return step < 0
+
+
+def test_lowered_once_and_again_when_a_number_of_the_module_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = af.load("cycle:4")
+    first = lower(Scaled, {})
+    assert lower(Scaled, {}).edge is first.edge
+    assert lower(Scaled, {}, deterministic=True).edge is not first.edge
+    assert lower(Scaled, {"weight": np.dtype("f8")}).edge is not first.edge
+    assert lower(Scaled.retyped(x=af.f32), {}).edge is not first.edge
+    assert af.run(Scaled, graph)["x"].tolist() == [4.0] * 4
+    monkeypatch.setitem(globals(), "RATE", 3.0)
+    assert af.run(Scaled, graph)["x"].tolist() == [6.0] * 4
+    monkeypatch.setitem(globals(), "RATE", 3)
+    assert lower(Scaled, {}).edge is not first.edge
