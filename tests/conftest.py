@@ -1,8 +1,13 @@
 """Tests see no settings of the user's, but those they make."""
 
 import os
+import signal
 
 import pytest
+
+# A shell that runs the tests in the background has them ignore Ctrl-C, and whatever they start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

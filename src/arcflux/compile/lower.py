@@ -70,9 +70,9 @@ class Lowered:
     def sparse(self) -> bool:
         """Whether only vertices that changed need to send, and only those that receive can change.
 
-        Promised by the author, or plain from the program.
+        Promised by the author, in an order by priority, or plain from the program.
         """
-        return "sparse" in self.program.promises or self.steady
+        return "sparse" in self.program.promises or self.ordered or self.steady
 
     @property
     def steady(self) -> bool:

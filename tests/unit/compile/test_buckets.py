@@ -186,9 +186,14 @@ def test_a_circle_of_negative_weight_can_be_stopped() -> None:
         assert time.perf_counter() - begun < 20
 
 
-def test_pull_is_refused() -> None:
-    with pytest.raises(af.errors.UsageError, match="SSSP cannot pull"):
-        af.run(SSSP, af.load("path:3,weights=1-2"), source=0, direction="pull")
+@pytest.mark.parametrize("program", [SSSP, Marks], ids=lambda p: p.name)
+def test_pull_takes_supersteps_instead(program: af.program) -> None:
+    graph = af.load("kron:7,weights=1-9")
+    given = {"source": 1} if "source" in program.parameters else {}
+    pulled, pushed = (af.run(program, graph, direction=way, **given) for way in ("pull", "auto"))
+    assert {step.direction for step in pulled.history} == {"pull"}
+    for name, values in pushed.values.items():
+        np.testing.assert_array_equal(pulled.values[name], values)
 
 
 def test_nothing_to_do() -> None:
