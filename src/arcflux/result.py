@@ -25,7 +25,10 @@ _SUFFIXES = (".csv", ".parquet", ".npy")
 
 @dataclass(frozen=True)
 class Superstep:
-    """One superstep: which way and why, how many vertices sent along how many edges, what came of it, how long."""
+    """One superstep: which way and why, how many vertices sent along how many edges, what came of it, how long.
+
+    `edges` of a pull that follows a push of many vertices are estimated, from the degrees of one vertex in 16.
+    """
 
     number: int
     direction: str

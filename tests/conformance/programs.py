@@ -320,4 +320,26 @@ class Choosy:
         return True
 
 
+@af.program
+class Someone:
+    """Every vertex sends, and any of the messages will do: the smallest when a run is deterministic."""
+
+    x: af.i64
+    seen: af.i64
+
+    def start(v):
+        v.x = v.number * 7 % 11
+        v.seen = -1
+        return True
+
+    def init(v):
+        v.seen = -1
+
+    def compute(v, u):
+        v.seen = af.any(u.x)
+
+    def update(v, step):
+        return step < 2
+
+
 ALL = [Choosy, Reach, Widest, Counts, DeltaRank, Bits, Differences, Vectors, Extremes, Sketch, Wanting]

@@ -107,6 +107,23 @@ def test_blocks_give_the_bits_of_the_plain_pull(program: object, threads: int) -
         assert values.tobytes() == blocked.values[name].tobytes()
 
 
+def test_large_graphs_have_the_smallest_of_several_any_too() -> None:
+    random = np.random.default_rng(3)
+    graph = af.Graph.from_edges(*random.integers(0, 270_000, (2, 300_000)), vertices=270_000)
+    found = af.run(programs.Someone, graph, deterministic=True)
+    with (
+        mock.patch.object(dense, "_CACHE", 0),
+        mock.patch.object(dense, "_ARCS", 0),
+        mock.patch.object(dense, "scattered"),
+    ):
+        large = af.run(programs.Someone, graph, deterministic=True, threads=1)
+    assert large["seen"].tolist() == found["seen"].tolist()
+    source, target, _ = graph.edge_numbers()
+    least = np.full(270_000, 99)
+    np.minimum.at(least, target.astype(np.int64), source.astype(np.int64) * 7 % 11)
+    assert found["seen"].tolist() == np.where(least == 99, -1, least).tolist()
+
+
 @pytest.mark.parametrize("way", ["auto", "push", "pull"])
 def test_bfs_passes_the_graph500_rules(way: str) -> None:
     graph = af.load("kron:12")

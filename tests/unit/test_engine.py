@@ -309,3 +309,24 @@ def test_a_program_may_be_retyped() -> None:
     assert af.run(vectors, graph)["vector"].shape == (graph.vertices, 3)
     with pytest.raises(UsageError, match=r"PageRank has no field 'ranks'[\s\S]*one of: rank"):
         PageRank.retyped(ranks=af.f32)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"max_supersteps": -1}, "max_supersteps is -1"),
+        ({"max_supersteps": 2.5}, "max_supersteps is 2.5"),
+        ({"timeout": -1.0}, "timeout is -1.0"),
+        ({"timeout": float("nan")}, "timeout is nan"),
+        ({"timeout": "soon"}, "timeout is 'soon'"),
+    ],
+)
+def test_options_that_make_no_sense(options: dict[str, object], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        bfs(af.load("path:3"), 0, **options)
+
+
+def test_a_history_holds_no_arrays_of_the_run() -> None:
+    for result in (bfs(af.load("path:9"), 0), pagerank(af.load("path:9")), af.sssp(af.load("path:9"), 0, weight=None)):
+        loop = result.history._make.__self__ if hasattr(result.history, "_make") else None
+        assert loop is None or not (loop.rest or loop.choice or loop._borrowed)

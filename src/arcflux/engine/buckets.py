@@ -29,6 +29,7 @@ class Buckets(Loop):
         """Put the first vertices into bins."""
         graph = self.graph
         self.bins = Bins(graph, state.active, self.threads, width(self.lowered, graph), self.borrowed)
+        self.reason = self.bins.reason
         self.kernel, self.board, self.sums = self.made.ordered, self.bins.board, np.zeros((2 * self.threads, 8))
         columns = [graph.columns[name] for name in self.lowered.columns]
         self.choice = []
@@ -44,8 +45,13 @@ class Buckets(Loop):
     def superstep(self, k: int, row: list[float]) -> Superstep:
         """A round: who was taken from the bucket."""
         size, residual, seconds = row[:3]
-        return Superstep(k, "push", int(size), residual, seconds, reason=self.bins.reason)
+        return Superstep(k, "push", int(size), residual, seconds, reason=self.reason)
 
     def done(self, last: Superstep | None) -> bool:
         """Whether no vertex waits."""
         return self.bins.finished
+
+    def give_back(self) -> None:
+        """The bins are among what was borrowed."""
+        del self.bins
+        super().give_back()

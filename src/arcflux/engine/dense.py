@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from arcflux.compile.dense import CHUNK
+from arcflux.compile.edges import fresh
 from arcflux.engine.loop import Loop
 from arcflux.engine.state import State, rows
 from arcflux.graph.blocks import Blocks, blocks, scattered
@@ -43,8 +44,13 @@ class Dense(Loop):
                     self.blocks.column(name, graph.in_columns[name], self.threads)
 
     def _large(self) -> bool:
-        """Whether messages overflow the cache, and arcs are enough to fill blocks."""
+        """Whether messages overflow the cache, and arcs are enough to fill blocks.
+
+        The smallest of several `af.any` is looked for vertex by vertex, which blocks are not.
+        """
         messages = self.lowered.messages
+        if fresh(self.lowered):
+            return False
         across = -(-self.graph.vertices >> 16)
         size = self.graph.vertices * sum(message.dtype.itemsize for message in messages)
         plain = all(message.length is None for message in messages)
@@ -80,6 +86,7 @@ class Dense(Loop):
             self.kernel = self.made.dense
             columns = [graph.in_columns[name] for name in names]
             self.rest = [*graph.into, graph.out.offsets, *columns, *self.messages, *state.constants]
+        self.messages = []
 
     def _accumulators(self) -> list[Any]:
         fields = [self.lowered.fields[name] for name in sorted(self.lowered.reductions)]

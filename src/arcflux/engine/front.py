@@ -7,6 +7,8 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from arcflux import config
 from arcflux.compile import cache, cpu
 from arcflux.compile.lower import Lowered, lower
@@ -80,10 +82,14 @@ def run(
     """
     if direction not in _DIRECTIONS:
         raise UsageError(f"direction is {direction!r}", expected=" or ".join(map(repr, _DIRECTIONS)))
+    if max_supersteps is not None and not (isinstance(max_supersteps, (int, np.integer)) and max_supersteps >= 0):
+        raise UsageError(f"max_supersteps is {max_supersteps!r}", expected="a whole number from 0 on")
+    if timeout is not None and not (isinstance(timeout, (int, float)) and timeout >= 0):
+        raise UsageError(f"timeout is {timeout!r}", expected="a number of seconds from 0 on")
     chosen = program(**parameters) if parameters else program
     if graph.vertices < 1 << 31:
         chosen = chosen.retyped(**dict.fromkeys(chosen.references, REF32))
-    limit = _MOST_SUPERSTEPS if max_supersteps is None else max_supersteps
+    limit = _MOST_SUPERSTEPS if max_supersteps is None else int(max_supersteps)
     lowered = lower(chosen, {name: column.dtype for name, column in graph.columns.items()}, deterministic)
     values = given_values(lowered, graph, given or {})
     options = Options(direction, config.threads(threads), limit, timeout)

@@ -50,6 +50,7 @@ class Frontier(Loop):
         buffers = np.empty((self.threads, _BUFFER), kind)
         work = [queues, self.borrowed(n, kind), stamp, bits, flags, buffers]
         self.rest = [*graph.into, *graph.out, *work, *columns, *self.arrays, *state.constants]
+        self.arrays = []
         self.choice = [_CODES["pull" if self.lowered.pull_only else self.options.direction], self.tolerance]
 
     def superstep(self, k: int, row: list[float]) -> Superstep:

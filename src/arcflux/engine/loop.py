@@ -92,9 +92,9 @@ class Loop:
         return self._borrowed[-1]
 
     def give_back(self) -> None:
-        """The run is over: what was borrowed serves the next one."""
+        """The run is over: what was borrowed serves the next one. The history that is left of it holds no arrays."""
         give_back(self._borrowed)
-        self.rest = self.choice = []
+        self._borrowed = self.rest = self.choice = []
 
     def compile(self, state: State) -> float:
         """Compile the kernel, so that a run is only a run; the seconds it took."""
