@@ -63,8 +63,8 @@ def run(
         Stop at the end of the superstep in which so many seconds are over.
     deterministic
         Give the same bits on any number of threads and in any direction, and the smallest of several `af.any`. Programs
-        that add floats or use `af.any` are then pulled only, which costs most where frontiers are small (a
-        breadth-first search several times its time, PageRank nothing).
+        that add floats or use `af.any` are then pulled only, which costs most where frontiers are small: a search of
+        a Kronecker graph took 5 times as long, of a grid 12 times, PageRank about as long as before.
     debug
         Run in plain Python, where breakpoints and prints work, promises are checked, and NaN and overflow are errors.
     progress
