@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-# The vocabulary of programs is imported at once: the decorator has the name of its module, and has to win.
+# Imported at once: functions that have the name of their module have to win. The others are the words of programs.
+from arcflux.partition import partition
 from arcflux.program import any, dot, f32, f64, flag, i8, i16, i32, i64, program, ref, u8, u16, u32, u64, vertex
 
 __all__ = [
     "Graph",
+    "Parts",
     "Result",
     "__version__",
     "algorithms",
@@ -41,6 +43,7 @@ __all__ = [
     "multi_source_sssp",
     "pagerank",
     "pagerank_delta",
+    "partition",
     "program",
     "ref",
     "run",
@@ -73,6 +76,7 @@ if TYPE_CHECKING:
     from arcflux.engine import run
     from arcflux.graph import Graph
     from arcflux.io import load, save
+    from arcflux.partition.parts import Parts
     from arcflux.result import Result
 
 _ALGORITHMS = (
@@ -93,6 +97,7 @@ _ALGORITHMS = (
 )
 _HOMES = {
     "Graph": "arcflux.graph",
+    "Parts": "arcflux.partition.parts",
     "Result": "arcflux.result",
     "load": "arcflux.io",
     "run": "arcflux.engine",

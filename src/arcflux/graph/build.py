@@ -20,7 +20,7 @@ from arcflux.graph.edges import Edges, Options
 from arcflux.spmd.memory import empty, frozen, release, zeros
 from arcflux.spmd.pool import run
 
-__all__ = ["Built", "build", "drop_unnamed", "gather", "reverse", "row_bounds"]
+__all__ = ["Built", "build", "drop_unnamed", "gather", "regroup", "reverse", "row_bounds"]
 
 Array = NDArray[Any]
 
@@ -115,7 +115,14 @@ def reverse(
     offsets: Array, neighbours: Array, carry: bool, threads: int | None = None
 ) -> tuple[Array, Array, Array | None]:
     """The same arcs grouped by their other end: offsets, neighbours, and with `carry` each arc's place before."""
-    return _group_rows(offsets, neighbours, None, len(offsets) - 1, carry, threads)
+    return regroup(offsets, neighbours, len(offsets) - 1, carry, threads)
+
+
+def regroup(
+    offsets: Array, neighbours: Array, vertices: int, carry: bool, threads: int | None = None
+) -> tuple[Array, Array, Array | None]:
+    """As :func:`reverse`, for any number of rows whose neighbours are below `vertices`; the rows are counted from 0."""
+    return _group_rows(offsets, neighbours, None, vertices, carry, threads)
 
 
 def gather(column: Array, origin: Array, threads: int | None = None) -> Array:

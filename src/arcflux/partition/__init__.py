@@ -1,0 +1,76 @@
+"""One graph on many workers: who owns each vertex, who has each arc, and what one has to tell the others.
+
+:func:`partition` splits a graph into :class:`~arcflux.partition.parts.Parts`. One file a partitioner: ranges.py (Lux),
+grid.py (MapGraph), random.py. rule.py says at which part an arc is, cut.py takes a part's arcs out of the graph, and
+kernels.py has their loops.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from arcflux.partition.parts import Parts
+
+__all__ = ["PARTITIONERS", "partition"]
+
+# Each is a module of this folder, with a function split(graph, k, ...) whose keywords are the partitioner's options.
+PARTITIONERS = ("ranges", "grid", "random")
+
+
+def partition(graph: Any, k: int, how: str = "ranges", **options: Any) -> Parts:
+    """Split a graph into `k` parts.
+
+    Parameters
+    ----------
+    graph
+        A graph, or anything that :func:`arcflux.load` takes.
+    k
+        How many parts; some may be empty.
+    how
+        ``"ranges"``: contiguous vertices with all their in-arcs, as many arcs each; from the offsets alone.
+        ``"grid"``: sources on rows, targets on columns (`Parts.shape`).
+        ``"random"``: a random owner for each vertex, with its in-arcs.
+    **options
+        Options of the partitioner: ``seed=0`` for "random".
+
+    Examples
+    --------
+    >>> import arcflux as af
+    >>> parts = af.partition("kron:10", 4)
+    >>> [len(parts.owned(i)) for i in range(4)]
+    [239, 251, 259, 275]
+    >>> [parts.part(i).arcs for i in range(4)]
+    [5274, 5302, 5273, 5305]
+    """
+    import operator
+    from difflib import get_close_matches
+
+    from arcflux.errors import UsageError
+    from arcflux.io import load
+
+    try:
+        count = operator.index(k)
+    except TypeError:
+        count = 0
+    if not 1 <= count <= 1 << 31:
+        raise UsageError(f"k is {k!r}", expected="how many parts: a whole number from 1 on")
+    if how not in PARTITIONERS:
+        close = get_close_matches(str(how), PARTITIONERS, 1)
+        raise UsageError(
+            f"there is no partitioner {how!r}",
+            expected=", ".join(PARTITIONERS),
+            remedy=f"did you mean {close[0]!r}?" if close else "leave how= out",
+        )
+    split = import_module(f"arcflux.partition.{how}").split
+    known = list(split.__kwdefaults__ or {})
+    unknown = next((name for name in options if name not in known), None)
+    if unknown is not None:
+        raise UsageError(
+            f"{unknown}= is no option of the partitioner {how!r}",
+            expected=", ".join(f"{name}=" for name in known) or "no options: it has none",
+            remedy="leave it out",
+        )
+    made: Parts = split(load(graph), count, **options)
+    return made

@@ -1,0 +1,62 @@
+"""The arcs of one part, taken out of the graph: views of its arrays where they stand together there, else copies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arcflux.graph.build import gather, regroup
+from arcflux.graph.core import Adjacency, Graph
+from arcflux.partition import kernels
+from arcflux.partition.rule import Rule
+from arcflux.spmd.memory import empty, frozen
+from arcflux.spmd.pool import run
+
+__all__ = ["chosen", "outward", "stretch"]
+
+Array = NDArray[Any]
+
+
+def stretch(graph: Graph, begin: int, end: int) -> tuple[Adjacency, dict[str, Array]]:
+    """All in-arcs of the vertices from `begin` on and before `end`, without copying anything."""
+    return Adjacency(graph.into.offsets[begin : end + 1], graph.into.neighbours), dict(graph.in_columns)
+
+
+def chosen(
+    graph: Graph, rows: Array, part: int, rule: Rule, owner: Array, *, keep_empty: bool
+) -> tuple[Array, Adjacency, dict[str, Array]]:
+    """Those in-arcs of the vertices `rows` that are at `part`: the vertices that have one (or all), arcs, columns."""
+    chunks = -(-len(rows) // kernels.CHUNK)
+    given = *graph.into, frozen(rows), part, *rule.arguments(owner, graph)
+    counts = empty(len(rows), np.uint64)
+    run(kernels.count_arcs, chunks, *given, counts)
+    starts = np.zeros(len(rows) + 1, np.uint64)
+    np.cumsum(counts, out=starts[1:])
+    arcs = int(starts[-1])
+    sources = empty(arcs, graph.into.neighbours.dtype)
+    origin = empty(arcs, np.uint32 if graph.arcs <= 1 << 32 else np.uint64) if graph.columns else None
+    run(kernels.copy_arcs, chunks, *given, frozen(starts), sources, origin)
+    columns = {name: frozen(gather(column, origin)) for name, column in graph.in_columns.items() if origin is not None}
+    if not keep_empty:
+        some = counts > 0
+        rows, starts = rows[some], np.append(starts[:-1][some], starts[-1])
+    return frozen(rows), Adjacency(frozen(starts), frozen(sources)), columns
+
+
+def outward(
+    targets: Array, into: Adjacency, in_columns: dict[str, Array], vertices: int
+) -> tuple[Adjacency, dict[str, Array]]:
+    """The same arcs by source: a row for each of all `vertices`, targets in their order."""
+    begin, end = int(into.offsets[0]), int(into.offsets[-1])
+    local = into.offsets - into.offsets[0] if begin else into.offsets
+    offsets, rows, origin = regroup(local, into.neighbours[begin:end], vertices, carry=bool(in_columns))
+    if len(targets) and int(targets[-1]) - int(targets[0]) == len(targets) - 1:
+        rows += targets[0]
+    else:
+        rows = gather(targets, rows)
+    columns = {
+        name: frozen(gather(column[begin:end], origin)) for name, column in in_columns.items() if origin is not None
+    }
+    return Adjacency(frozen(offsets), frozen(rows)), columns

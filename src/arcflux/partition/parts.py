@@ -1,0 +1,220 @@
+"""Parts of one graph: who owns each vertex, and which arcs each part has. Vertices keep their numbers everywhere.
+
+Every vertex has one owner, which keeps its state; every arc is at one part. By which rule the arcs are dealt out is
+said in rule.py; cut.py takes a part's arcs out of the graph when somebody asks for them.
+"""
+
+from __future__ import annotations
+
+import operator
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arcflux.errors import UsageError
+from arcflux.graph.core import Adjacency, Graph
+from arcflux.partition.rule import Rule, smallest
+from arcflux.spmd.memory import frozen
+
+__all__ = ["Part", "Parts"]
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What one worker has: the vertices it owns, and its arcs by target. All numbers are those of the whole graph.
+
+    The sources of the arcs to ``targets[r]`` are ``into.neighbours[into.offsets[r]:into.offsets[r + 1]]``, in the order
+    of ``graph.into``. Offsets need not begin at 0: where the arcs stand together in the graph, these are views of its
+    arrays. `in_columns` are in the order of ``into.neighbours``. Targets are the owned vertices when every arc is at
+    its target's owner, else those that have an arc here.
+    """
+
+    number: int
+    graph: Graph
+    owned: Array = field(repr=False)
+    targets: Array = field(repr=False)
+    into: Adjacency = field(repr=False)
+    in_columns: dict[str, Array] = field(repr=False)
+    duplicated: bool = False
+
+    @property
+    def arcs(self) -> int:
+        """How many arcs are here."""
+        return int(self.into.offsets[-1]) - int(self.into.offsets[0])
+
+    @property
+    def out(self) -> Adjacency:
+        """The same arcs by source: offsets uint64[vertices + 1] of the whole graph, targets rising; made when asked."""
+        return self._outward[0]
+
+    @property
+    def out_columns(self) -> dict[str, Array]:
+        """Edge columns in the order of `out`."""
+        return self._outward[1]
+
+    @cached_property
+    def _outward(self) -> tuple[Adjacency, dict[str, Array]]:
+        from arcflux.partition.cut import outward
+
+        if self.arcs == self.graph.arcs and self.graph.sorted:
+            return self.graph.out, dict(self.graph.columns)
+        return outward(self.targets, self.into, self.in_columns, self.graph.vertices)
+
+
+class Parts:
+    """A graph in `k` parts; :func:`arcflux.partition` makes them.
+
+    Examples
+    --------
+    >>> import arcflux as af
+    >>> parts = af.partition("path:6", 2)
+    >>> parts.owner.tolist(), parts.bounds.tolist()
+    ([0, 0, 0, 1, 1, 1], [0, 3, 6])
+    >>> part = parts.part(1)
+    >>> part.targets.tolist(), part.arcs
+    ([3, 4, 5], 5)
+    """
+
+    graph: Graph
+    k: int
+    how: str
+    bounds: Array | None
+    rule: Rule
+    shape: tuple[int, int] | None
+    notes: list[str]
+    duplicated: bool
+
+    def __init__(
+        self,
+        graph: Graph,
+        k: int,
+        how: str,
+        *,
+        owner: Array | None = None,
+        bounds: Array | None = None,
+        rule: Rule | None = None,
+        shape: tuple[int, int] | None = None,
+        notes: Sequence[str] = (),
+        duplicated: bool = False,
+        make: Callable[[Parts, int], Part] | None = None,
+    ) -> None:
+        self.graph, self.k, self.how, self.shape = graph, k, how, shape
+        self.bounds = None if bounds is None else frozen(np.asarray(bounds, np.int64))
+        self.rule = rule if rule is not None else Rule()
+        self.notes, self.duplicated = list(notes), duplicated
+        self._owner = owner
+        self._make = make if make is not None else _made
+        self._made: dict[int, Part] = {}
+        self._lock = threading.Lock()
+
+    @cached_property
+    def owner(self) -> Array:
+        """The part that owns each vertex: the smallest unsigned type, one for each vertex."""
+        if self._owner is not None:
+            return frozen(self._owner)
+        return frozen(np.repeat(np.arange(self.k, dtype=smallest(self.k)), np.diff(self._ranges)))
+
+    @property
+    def _ranges(self) -> Array:
+        assert self.bounds is not None, "either owners or bounds are given"
+        return self.bounds
+
+    @property
+    def placement(self) -> str:
+        """At whose part an arc is: "target" or "source" for the owner of that end, "arcs" when it depends on both."""
+        return self.rule.placement
+
+    @cached_property
+    def _by_owner(self) -> tuple[Array, Array]:
+        """Vertices in the order of their owners, and where each owner's begin."""
+        order = np.argsort(self.owner, kind="stable").astype(self.graph.out.neighbours.dtype)
+        starts = np.concatenate([[0], np.cumsum(np.bincount(self.owner, minlength=self.k))])
+        return frozen(order), starts
+
+    def owned(self, i: int) -> Array:
+        """The vertices that part `i` owns, ascending."""
+        i = self._checked(i)
+        if self.bounds is not None:
+            begin, end = self.bounds[i], self.bounds[i + 1]
+            return frozen(np.arange(begin, end, dtype=self.graph.out.neighbours.dtype))
+        order, starts = self._by_owner
+        return order[starts[i] : starts[i + 1]]
+
+    def part(self, i: int) -> Part:
+        """Part `i` with its arcs; kept, so that asking again costs nothing."""
+        i = self._checked(i)
+        with self._lock:
+            if i not in self._made:
+                self._made[i] = self._make(self, i)
+            return self._made[i]
+
+    def _checked(self, i: int) -> int:
+        number = operator.index(i)
+        if not 0 <= number < self.k:
+            raise UsageError(f"there is no part {number}", expected=f"a number from 0 to {self.k - 1}")
+        return number
+
+    def place(self, i: int) -> tuple[int, int]:
+        """The row and the column of part `i` of a grid; parts are counted down the columns."""
+        i = self._checked(i)
+        if self.shape is None:
+            raise UsageError(f"parts by {self.how} have no rows and columns", expected="parts by grid")
+        assert self.rule.fold is not None
+        column, row = divmod(int(np.searchsorted(self.rule.fold, i)), self.shape[0])
+        return row, column
+
+    def at_targets(self) -> Parts:
+        """The same owners, with each arc at its target's owner: what runs that repeat to the last bit use."""
+        return self if self.rule.mode == "target" else self._with(Rule("target"))
+
+    def at_sources(self) -> Parts:
+        """The same owners, with each arc at its source's owner: sums are then made where they start."""
+        return self if self.rule.mode == "source" else self._with(Rule("source"))
+
+    def _with(self, rule: Rule) -> Parts:
+        with self._lock:
+            known: dict[str, Parts] = self.__dict__.setdefault("_others", {})
+            if rule.mode not in known:
+                known[rule.mode] = Parts(
+                    self.graph, self.k, self.how, owner=self._owner, bounds=self.bounds, rule=rule, notes=self.notes,
+                    duplicated=self.duplicated,
+                )  # fmt: skip
+            return known[rule.mode]
+
+    def __repr__(self) -> str:
+        where = f"{self.shape[0]} x {self.shape[1]} " if self.shape else ""
+        name = f" of {self.graph.name}" if self.graph.name else ""
+        return f"<Parts{name}: {self.k} by {where}{self.how}, arcs at their {self.placement}>".replace(
+            "arcs at their arcs", "arcs split"
+        )
+
+
+def _made(parts: Parts, i: int) -> Part:
+    """Part `i`, from the whole graph."""
+    graph, owned = parts.graph, parts.owned(i)
+    from arcflux.partition import cut
+
+    if parts.rule.mode == "target" and parts.bounds is not None:
+        into, columns = cut.stretch(graph, int(parts.bounds[i]), int(parts.bounds[i + 1]))
+        return Part(i, graph, owned, owned, into, columns, parts.duplicated)
+    aligned = parts.rule.mode == "target"
+    rows = owned if aligned else _candidates(parts, i)
+    targets, into, columns = cut.chosen(graph, rows, i, parts.rule, parts.owner, keep_empty=aligned)
+    return Part(i, graph, owned, targets, into, columns, parts.duplicated)
+
+
+def _candidates(parts: Parts, i: int) -> Array:
+    """Vertices among which the targets of a part are: on a grid those of its column, else all."""
+    number = parts.graph.out.neighbours.dtype
+    if parts.rule.mode == "grid" and parts.shape and parts.k == parts.shape[0] * parts.shape[1]:
+        rows, column = parts.shape[0], parts.place(i)[1]
+        begin, end = parts._ranges[rows * column], parts._ranges[rows * (column + 1)]
+        return np.arange(begin, end, dtype=number)
+    return np.arange(parts.graph.vertices, dtype=number)

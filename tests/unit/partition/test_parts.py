@@ -1,0 +1,176 @@
+"""Parts against a plain walk over all arcs, for every partitioner."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from part_oracles import arcs_of, place
+
+import arcflux as af
+from arcflux.errors import UsageError
+from arcflux.partition import PARTITIONERS
+
+
+@st.composite
+def graphs(draw, most=12):
+    n = draw(st.integers(1, most))
+    ends = st.integers(0, n - 1)
+    pairs = draw(st.lists(st.tuples(ends, ends), max_size=40))
+    source, target = ([pair[side] for pair in pairs] for side in (0, 1))
+    columns = {"weight": np.arange(len(pairs), dtype=np.float32)} if draw(st.booleans()) else None
+    return af.Graph.from_edges(source, target, columns=columns, vertices=n, directed=draw(st.booleans()))
+
+
+def rows_of(part):
+    """The arcs of a part as (source, target), row by row."""
+    offsets = part.into.offsets.tolist()
+    return [
+        (u, v)
+        for r, v in enumerate(part.targets.tolist())
+        for u in part.into.neighbours[offsets[r] : offsets[r + 1]].tolist()
+    ]
+
+
+def check(parts, threshold=None):
+    """Every arc is at the part that the oracle names, in the graph's order, with its columns, in both directions."""
+    graph = parts.graph
+    where, arcs = place(parts, threshold), arcs_of(graph)
+    assert parts.owner.shape == (graph.vertices,)
+    assert not graph.vertices or int(parts.owner.max()) < parts.k
+    for i in range(parts.k):
+        part = parts.part(i)
+        owned = [v for v in range(graph.vertices) if parts.owner[v] == i]
+        assert parts.owned(i).tolist() == part.owned.tolist() == owned
+        assert parts.owned(i).dtype == graph.out.neighbours.dtype
+        here = [(u, v, e) for u, v, e in arcs if where(u, v) == i]
+        assert rows_of(part) == [(u, v) for u, v, _ in here]
+        assert part.arcs == len(here)
+        targets = owned if parts.placement == "target" else sorted({v for _, v, _ in here})
+        assert part.targets.tolist() == targets
+        begin, end = int(part.into.offsets[0]), int(part.into.offsets[-1])
+        for name, column in part.in_columns.items():
+            assert column[begin:end].tolist() == graph.in_columns[name][[e for _, _, e in here]].tolist()
+        outward = sorted(((u, v, e) for u, v, e in here), key=lambda arc: arc[0])
+        offsets = part.out.offsets.tolist()
+        assert len(offsets) == graph.vertices + 1
+        assert part.out.neighbours.tolist() == [v for _, v, _ in outward]
+        assert np.diff(offsets).tolist() == [sum(u == w for u, _, _ in here) for w in range(graph.vertices)]
+        for name, column in part.out_columns.items():
+            expected = graph.in_columns[name][[e for _, _, e in outward]]
+            if part.out is graph.out:  # parallel arcs of an undirected graph stand in another order there
+                assert sorted(column.tolist()) == sorted(expected.tolist())
+            else:
+                assert column.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("how", PARTITIONERS)
+@settings(deadline=None)
+@given(graph=graphs(), k=st.integers(1, 9))
+def test_every_arc_is_at_its_part(how, graph, k):
+    parts = af.partition(graph, k, how)
+    assert (parts.k, parts.how, parts.graph) == (k, how, graph)
+    check(parts)
+    check(parts.at_targets())
+    check(parts.at_sources())
+    assert parts.at_sources() is parts.at_sources()
+    if parts.placement == "target":
+        assert parts.at_targets() is parts
+    for other in (parts.at_targets(), parts.at_sources()):
+        assert other.owner.tolist() == parts.owner.tolist()
+
+
+@pytest.mark.parametrize("how", PARTITIONERS)
+def test_a_larger_graph_with_weights(how):
+    graph = af.load("kron:8,weights=1-9")
+    parts = af.partition(graph, 5, how)
+    check(parts)
+    check(parts.at_sources())
+
+
+@settings(deadline=None)
+@given(graphs(), st.integers(1, 9))
+def test_ranges_cover_all_vertices_and_cut_nearest_to_equal_shares(graph, k):
+    parts = af.partition(graph, k)
+    bounds, offsets = parts.bounds.tolist(), graph.into.offsets.tolist()
+    assert bounds[0] == 0
+    assert bounds[-1] == graph.vertices
+    assert bounds == sorted(bounds)
+    for i in range(1, k):
+        mark = i * graph.arcs // k
+        if graph.arcs:
+            assert abs(offsets[bounds[i]] - mark) == min(abs(offset - mark) for offset in offsets)
+
+
+def test_ranges_copy_nothing():
+    graph = af.load("kron:8,weights=1-9")
+    part = af.partition(graph, 3).part(1)
+    assert np.shares_memory(part.into.offsets, graph.into.offsets)
+    assert np.shares_memory(part.into.neighbours, graph.into.neighbours)
+    assert np.shares_memory(part.in_columns["weight"], graph.in_columns["weight"])
+
+
+def test_without_arcs_the_ranges_are_equal():
+    graph = af.Graph.from_edges([], [], vertices=7)
+    assert af.partition(graph, 3).bounds.tolist() == [0, 2, 4, 7]
+    assert [part.arcs for part in map(af.partition(graph, 3).part, range(3))] == [0, 0, 0]
+
+
+def test_more_parts_than_a_byte_counts():
+    graph = af.load("path:600")
+    for how in ("ranges", "random", "grid"):
+        parts = af.partition(graph, 300, how)
+        assert parts.owner.dtype == np.uint16
+        assert sum(parts.part(i).arcs for i in range(300)) == graph.arcs
+    assert af.partition(graph, 256).owner.dtype == np.uint8
+
+
+def test_random_is_the_same_on_any_number_of_threads_and_other_with_another_seed(monkeypatch):
+    graph = af.load("path:100000")
+    owners = []
+    for threads in ("1", "3"):
+        monkeypatch.setenv("ARCFLUX_THREADS", threads)
+        owners.append(af.partition(graph, 10, "random", seed=5).owner)
+    assert np.array_equal(*owners)
+    assert not np.array_equal(owners[0], af.partition(graph, 10, "random", seed=6).owner)
+    counts = np.bincount(owners[0], minlength=10)
+    assert np.all(np.abs(counts - graph.vertices / 10) < 6 * np.sqrt(graph.vertices / 10))
+
+
+def test_a_grid_tells_rows_and_columns_and_when_it_is_uneven():
+    graph = af.load("kron:6")
+    parts = af.partition(graph, 6, "grid")
+    assert parts.shape == (2, 3)
+    assert [parts.place(i) for i in range(6)] == [(0, 0), (1, 0), (0, 1), (1, 1), (0, 2), (1, 2)]
+    assert parts.notes == []
+    assert parts.bounds.tolist() == sorted(parts.bounds.tolist())
+    uneven = af.partition(graph, 7, "grid")
+    assert uneven.shape == (2, 4)
+    assert "8 cells of 2 x 4" in uneven.notes[0]
+    with pytest.raises(UsageError, match="no rows and columns"):
+        af.partition(graph, 4).place(0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "said"),
+    [
+        ((0,), {}, "k is 0"),
+        ((2.5,), {}, "k is 2.5"),
+        ((2, "range"), {}, "did you mean 'ranges'"),
+        ((2, "ranges"), {"seed": 1}, "seed= is no option"),
+    ],
+)
+def test_bad_arguments_are_told(arguments, options, said):
+    with pytest.raises(UsageError, match=said):
+        af.partition("path:4", *arguments, **options)
+
+
+def test_there_is_no_part_beyond_the_last():
+    parts = af.partition("path:4", 2)
+    for i in (-1, 2):
+        with pytest.raises(UsageError, match=f"no part {i}"):
+            parts.part(i)
+
+
+def test_parts_say_what_they_are():
+    assert repr(af.partition("path:4", 2)) == "<Parts of path:4: 2 by ranges, arcs at their target>"
+    assert repr(af.partition("path:4", 4, "grid")) == "<Parts of path:4: 4 by 2 x 2 grid, arcs split>"
