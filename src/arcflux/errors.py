@@ -17,6 +17,7 @@ __all__ = [
     "IdError",
     "MissingExtraError",
     "ProgramError",
+    "RankError",
     "SpaceError",
     "SpecError",
     "StoreError",
@@ -164,3 +165,23 @@ class ProgramError(ArcfluxError):
         self.reason = what
         self.path = path
         self.line = line
+
+
+class RankError(ArcfluxError):
+    """A rank was killed, hangs, or has thrown, and the whole run ends with it.
+
+    `rank` and `superstep` say where; `trace` is the traceback that the rank itself saw, when it threw.
+    """
+
+    exit_code = 9
+
+    def __init__(
+        self, what: str, *, rank: int = -1, superstep: int = -1, trace: str = "", expected: str = "", remedy: str = ""
+    ) -> None:
+        when = f" in superstep {superstep}" if superstep >= 0 else " before the first superstep"
+        place = f"rank {rank} {what}{when}" if rank >= 0 else what
+        super().__init__(f"{place}\n{trace.rstrip()}" if trace else place, expected=expected, remedy=remedy)
+        self.reason = what
+        self.rank = rank
+        self.superstep = superstep
+        self.trace = trace

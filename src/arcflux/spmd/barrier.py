@@ -17,14 +17,14 @@ from numba.extending import intrinsic
 from arcflux.spmd.jit import inner
 from arcflux.spmd.machine import element
 
-__all__ = ["WORDS", "load_acquire", "store_release", "ticks", "wait"]
+__all__ = ["GENERATION", "WORDS", "arrive", "give_way", "load_acquire", "pause", "store_release", "ticks", "wait"]
 
 # A barrier is int64[WORDS]: arrivals in the first cache line, the generation in the second.
 WORDS = 16
-_GENERATION = 8
+GENERATION = 8
 _SPINS = 4000
 
-_sched_yield = types.ExternalFunction("sched_yield", types.int32())
+give_way = types.ExternalFunction("sched_yield", types.int32())
 
 
 @intrinsic
@@ -51,7 +51,7 @@ def store_release(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
 
 
 @intrinsic
-def _arrive(typingctx: Any, array: Any) -> Any:
+def arrive(typingctx: Any, array: Any) -> Any:
     """Count one more arrival; returns how many there were."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
@@ -63,7 +63,7 @@ def _arrive(typingctx: Any, array: Any) -> Any:
 
 
 @intrinsic
-def _pause(typingctx: Any) -> Any:
+def pause(typingctx: Any) -> Any:
     """A hint that this thread only waits."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
@@ -89,15 +89,15 @@ def ticks(typingctx: Any) -> Any:
 @inner
 def wait(barrier: Any, workers: Any) -> None:
     """Return when all workers are here."""
-    generation = load_acquire(barrier, _GENERATION)
-    if _arrive(barrier) == workers - 1:
+    generation = load_acquire(barrier, GENERATION)
+    if arrive(barrier) == workers - 1:
         barrier[0] = 0
-        store_release(barrier, _GENERATION, generation + 1)
+        store_release(barrier, GENERATION, generation + 1)
         return
     spins = 0
-    while load_acquire(barrier, _GENERATION) == generation:
+    while load_acquire(barrier, GENERATION) == generation:
         spins += 1
         if spins < _SPINS:
-            _pause()
+            pause()
         else:
-            _sched_yield()
+            give_way()

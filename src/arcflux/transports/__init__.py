@@ -1,0 +1,10 @@
+"""How ranks reach each other: threads of one process (local.py), or processes of a cluster (mpi.py).
+
+base.py says what a rank needs of the others, collectives.py makes the collective calls, board.py is what the ranks of a
+node know about each other. Nothing here knows of graphs.
+"""
+
+from arcflux.transports.base import Counts, Transport
+from arcflux.transports.local import run_local
+
+__all__ = ["Counts", "Transport", "run_local"]

@@ -1,0 +1,283 @@
+"""What a rank needs of the others, whatever carries it: shared memory on its node, messages between nodes, collectives.
+
+A *rank* is a worker that owns one part of the graph. Ranks that share memory form a *node*. Every rank runs the same
+function, and makes the same collective calls in the same order. A transport gives three things of its own (memory
+shared by a node, a message out, a message in); all else here is made of these, so that it is the same on threads and on
+MPI, and so that every byte between nodes is counted where it is sent.
+"""
+
+from __future__ import annotations
+
+import operator
+import os
+import time
+import traceback
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from arcflux.errors import ArcfluxError, RankError, UsageError
+from arcflux.spmd.memory import Array
+from arcflux.transports import collectives
+from arcflux.transports.board import THREW, Board
+
+__all__ = ["Counts", "Transport", "nodes_by_size"]
+
+# How often a waiting rank gives its core away before it sleeps between looks: a few milliseconds.
+_YIELDS = 4000
+_SPINS = 2000
+_NAP = 50e-6
+_LONGEST_NAP = 1e-3
+
+
+def _naps() -> Iterator[float]:
+    """How long to sleep between looks: longer and longer, up to a millisecond."""
+    nap = _NAP
+    while True:
+        yield nap
+        nap = min(1.2 * nap, _LONGEST_NAP)
+
+
+@dataclass
+class Counts:
+    """What a rank has sent: messages and bytes to other nodes, and (`near`) to ranks of its own node.
+
+    Examples
+    --------
+    >>> counts = Counts()
+    >>> counts.add(100, near=False)
+    >>> counts.messages, counts.bytes, counts.near_messages
+    (1, 100, 0)
+    """
+
+    messages: int = 0
+    bytes: int = 0
+    near_messages: int = 0
+    near_bytes: int = 0
+
+    def add(self, size: int, near: bool) -> None:
+        """One more message of `size` bytes."""
+        if near:
+            self.near_messages += 1
+            self.near_bytes += size
+        else:
+            self.messages += 1
+            self.bytes += size
+
+    def reset(self) -> None:
+        """Start to count again."""
+        self.messages = self.bytes = self.near_messages = self.near_bytes = 0
+
+
+def nodes_by_size(size: int, ranks_per_node: int | None) -> list[int]:
+    """The node of every rank when each node has so many ranks, the last maybe fewer; one node when None.
+
+    Examples
+    --------
+    >>> nodes_by_size(5, 2)
+    [0, 0, 1, 1, 2]
+    """
+    if ranks_per_node is None:
+        return [0] * size
+    try:
+        count = operator.index(ranks_per_node)
+    except TypeError:
+        count = 0
+    if count < 1:
+        raise UsageError(f"ranks_per_node is {ranks_per_node!r}", expected="a whole number from 1 on")
+    return [rank // count for rank in range(size)]
+
+
+class Transport(ABC):
+    """One rank's way to the others.
+
+    Attributes
+    ----------
+    rank, size
+        The number of this rank, and how many there are.
+    node, nodes, node_of
+        The number of this rank's node, how many there are, and the node of every rank.
+    mates, place
+        The ranks of this node, ascending, and where in that list this rank is. The one at place 0 leads.
+    sent
+        What this rank has sent so far. A group that :meth:`split` made counts into the same.
+    """
+
+    def __init__(
+        self, rank: int, node_of: Sequence[int], board: Board, names: Sequence[int] | None = None, crowded: bool = False
+    ) -> None:
+        """`names` are the numbers of the ranks in the whole run, where this is a group of it."""
+        self.rank = rank
+        self.size = len(node_of)
+        self.node_of: Array = np.asarray(node_of, np.int64)
+        self.node = int(node_of[rank])
+        self.nodes = max(node_of) + 1
+        members: list[list[int]] = [[] for _ in range(self.nodes)]
+        for each, node in enumerate(node_of):
+            members[node].append(each)
+        self.members = members
+        self.leaders = [ranks[0] for ranks in members]
+        self.mates = members[self.node]
+        self.place = self.mates.index(rank)
+        self.sent = Counts()
+        self.names = list(names) if names is not None else list(range(self.size))
+        self.board = board
+        self._spins = 0 if crowded else _SPINS
+        self._pending: collectives.Pending | None = None
+
+    def _furnish(self) -> None:
+        """Make the memory that collectives use; collective over the node, at the end of a transport's own set-up."""
+        from arcflux.spmd.barrier import WORDS
+        from arcflux.transports.kernels import meet
+
+        self._meet = meet
+        memory = self.shared(2 * WORDS * 8 + collectives.Rooms.bytes(), np.uint8)
+        barriers = memory[: 2 * WORDS * 8].view(np.int64).reshape(2, WORDS)
+        self._barriers = barriers[0], barriers[1]
+        self._rooms = collectives.Rooms(memory[2 * WORDS * 8 :])
+
+    # What each transport brings.
+
+    @abstractmethod
+    def shared(self, shape: int | tuple[int, ...], dtype: DTypeLike) -> Array:
+        """One array of zeros for all ranks of the node; every rank of the node has to ask for it. Lives until close."""
+
+    @abstractmethod
+    def post(self, peer: int, parts: Sequence[Array], tag: int = 0) -> None:
+        """Send contiguous arrays to a rank as one message, without waiting; they may change again after finish."""
+
+    @abstractmethod
+    def collect(self, peer: int, tag: int = 0) -> Array:
+        """The next message of a rank with this tag, as bytes; waits for it. Messages keep their order."""
+
+    @abstractmethod
+    def finish(self) -> None:
+        """Wait until the arrays of all messages that were posted may change again."""
+
+    @abstractmethod
+    def split(self, colour: int, key: int) -> Transport:
+        """The group of the ranks that gave the same colour, in the order of their keys; collective. Make it once."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """This rank needs the others no more."""
+
+    def _checked(self, peer: int, parts: Sequence[Array], tag: int) -> list[Array]:
+        """The arrays of a message as bytes, if it can be sent."""
+        if not 0 <= peer < self.size:
+            raise UsageError(f"peer is {peer}", expected=f"a rank from 0 to {self.size - 1}")
+        if not 0 <= tag <= collectives.LAST_TAG:
+            raise UsageError(f"tag is {tag}", expected=f"a whole number from 0 to {collectives.LAST_TAG}")
+        if not all(part.flags.c_contiguous for part in parts):
+            raise UsageError("an array of a message is not contiguous", remedy="numpy.ascontiguousarray(array)")
+        return [part.reshape(-1).view(np.uint8) for part in parts]
+
+    # Waiting and failing.
+
+    @property
+    def superstep(self) -> int:
+        """The superstep that errors name, set by the engine; -1 before the first."""
+        return self.board.superstep(self.names[self.rank])
+
+    @superstep.setter
+    def superstep(self, value: int) -> None:
+        self.board.at_superstep(self.names[self.rank], value)
+
+    def fail(self, error: BaseException) -> None:
+        """This rank cannot go on: end every other one's waiting, with an error that has this one's traceback."""
+        trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+        code = error.exit_code if isinstance(error, ArcfluxError) else 1
+        self.board.raise_alarm(THREW, self.names[self.rank], self.superstep, trace, code)
+
+    def check(self) -> None:
+        """Raise :class:`~arcflux.errors.RankError` if any rank has failed."""
+        if not self.board.alarmed:
+            return
+        while (error := self.board.error()) is None:  # whoever raises it is still writing
+            time.sleep(_NAP)
+        raise error
+
+    def _abandoned(self, peer: int) -> RankError:
+        """What this rank raises when it waits for one that has ended."""
+        return RankError(
+            f"waits for rank {self.names[peer]}, which has ended its work,",
+            rank=self.names[self.rank],
+            superstep=self.superstep,
+            remedy="every rank has to make the same collective calls in the same order",
+        )
+
+    def _ended(self, peers: Sequence[int]) -> int | None:
+        """One of these ranks that has ended its work."""
+        return next((peer for peer in peers if self.board.ended(self.names[peer])), None)
+
+    @contextmanager
+    def _waiting(self) -> Iterator[None]:
+        """Whoever looks at the board sees that this rank waits."""
+        name = self.names[self.rank]
+        self.board.wait_since(name, time.monotonic_ns())
+        try:
+            yield
+        finally:
+            self.board.wait_since(name, 0)
+
+    def node_barrier(self) -> None:
+        """Return when all ranks of the node are here. Costs microseconds."""
+        if len(self.mates) > 1:
+            self._pass(self._barriers[0], self._arrive(self._barriers[0]))
+
+    def _arrive(self, barrier: Array) -> int:
+        """Arrive at a barrier, without waiting; gives the token to pass with."""
+        return int(self._meet(barrier, len(self.mates), self.board.alarm, -1, 0, 0))
+
+    def _pass(self, barrier: Array, token: int) -> None:
+        """Wait until a barrier lets those through who arrived with this token: first awake, then with naps."""
+        members, alarm = len(self.mates), self.board.alarm
+        if token >= 0:
+            token = int(self._meet(barrier, members, alarm, token, self._spins, _YIELDS))
+        if token >= 0:
+            with self._waiting():
+                for nap in _naps():
+                    ended = self._ended(self.mates)
+                    token = int(self._meet(barrier, members, alarm, token, 0, 1))
+                    if token < 0:
+                        break
+                    if ended is not None:
+                        raise self._abandoned(ended)
+                    time.sleep(nap)
+        self.check()
+
+    # Collectives.
+
+    def barrier(self) -> None:
+        """Return when all ranks are here."""
+        collectives.gather_bytes(self, np.empty(0, np.uint8), [0] * self.size)
+
+    def reduce(self, values: Array, operation: str) -> Array:
+        """Combine the values of all ranks, element by element: sum, product, min, max, or, and; everyone gets it.
+
+        All ranks give the same shape and dtype. Small arrays (64 KiB over all ranks) are combined in the order of the
+        ranks, so that floats have the same bits however ranks are grouped into nodes; large ones first within nodes.
+        """
+        return collectives.reduce(self, values, operation)
+
+    def start_reduce(self, values: Array, operation: str) -> collectives.Pending:
+        """Like reduce, without waiting: ``.wait()`` gives the result. One at a time, other calls may come between."""
+        return collectives.Pending(self, values, operation)
+
+    def broadcast(self, values: Array, root: int) -> Array:
+        """What `root` gives, for all; the others give any array of the same shape and dtype, which stays as it is."""
+        return collectives.broadcast(self, values, root)
+
+    def gather(self, values: Array) -> list[Array]:
+        """The arrays of all ranks, for all, in their order; one-dimensional, of one dtype, each of any length."""
+        return collectives.gather(self, values)
+
+
+def crowded(ranks: int) -> bool:
+    """Whether so many ranks on this machine have to share its cores, so that waiting should not spin."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return ranks > cores

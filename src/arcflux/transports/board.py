@@ -1,0 +1,109 @@
+"""What the ranks of a node know about each other: a page of shared memory that each can read and write at any time.
+
+For every rank of the run the board has its superstep, its state and since when it waits; for the whole run it has the
+alarm: which rank failed first, how, in which superstep, and the traceback it saw. Waiting ranks watch the alarm, so
+that a failure ends every wait of the node at once.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from arcflux.errors import RankError
+from arcflux.spmd.memory import Array
+
+__all__ = ["DIED", "ENDED", "HUNG", "RUNNING", "STUCK", "THREW", "Board"]
+
+# States of a rank.
+RUNNING, ENDED = 0, 1
+# Kinds of alarm; 0 is none, _SOMEBODY is held while the rest is filled in.
+THREW, DIED, HUNG, STUCK = 1, 2, 3, 4
+_SOMEBODY = -1
+_SAID = {
+    THREW: "failed",
+    DIED: "was killed",
+    HUNG: "hangs: it neither computes nor answers",
+    STUCK: "waits for ever: what it waits for never comes",
+}
+
+# Each rank has a cache line of its own: what it writes often disturbs nobody.
+_LINE = 8
+_SUPERSTEP, _STATE, _WAITING, _PID, _CODE = 0, 1, 2, 3, 4
+_ALARM_WORDS = 8
+_TRACE_BYTES = 16 << 10
+
+
+class Board:
+    """A board for a run of `size` ranks over `memory`, which is shared by the ranks of a node and zero at first."""
+
+    def __init__(self, memory: Array, size: int) -> None:
+        head = 8 * (_ALARM_WORDS + _LINE * size)
+        words = memory[:head].view(np.int64)
+        self.alarm = words[:_ALARM_WORDS]
+        self.rows = words[_ALARM_WORDS:].reshape(size, _LINE)
+        self.trace = memory[head : head + _TRACE_BYTES]
+
+    @staticmethod
+    def bytes(size: int) -> int:
+        """How much memory a board for `size` ranks needs."""
+        return 8 * (_ALARM_WORDS + _LINE * size) + _TRACE_BYTES
+
+    def superstep(self, rank: int) -> int:
+        """The superstep a rank is in; -1 before the first."""
+        return int(self.rows[rank, _SUPERSTEP]) - 1
+
+    def at_superstep(self, rank: int, superstep: int) -> None:
+        """The rank is in this superstep now."""
+        self.rows[rank, _SUPERSTEP] = superstep + 1
+
+    def begin(self, rank: int, pid: int) -> None:
+        """The rank lives, in this process."""
+        self.rows[rank, _PID] = pid
+
+    def pid(self, rank: int) -> int:
+        """The process of a rank; 0 when the board does not know, since it lives on another node."""
+        return int(self.rows[rank, _PID])
+
+    def end(self, rank: int) -> None:
+        """The rank has done its work and will answer nobody any more."""
+        self.rows[rank, _STATE] = ENDED
+
+    def ended(self, rank: int) -> bool:
+        """Whether a rank has ended its work."""
+        return bool(self.rows[rank, _STATE] == ENDED)
+
+    def wait_since(self, rank: int, nanoseconds: int) -> None:
+        """The rank waits for others since this time of the machine's monotonic clock; 0: it does not."""
+        self.rows[rank, _WAITING] = nanoseconds
+
+    def waits_since(self, rank: int) -> int:
+        """Since when a rank waits; 0 when it does not."""
+        return int(self.rows[rank, _WAITING])
+
+    def raise_alarm(
+        self, kind: int, rank: int, superstep: int, trace: str = "", code: int = RankError.exit_code
+    ) -> bool:
+        """Tell every rank of the node that the run is over; False when somebody was first: his counts."""
+        from arcflux.transports.kernels import first_to_claim
+
+        if not first_to_claim(self.alarm):
+            return False
+        text = np.frombuffer(trace.encode("utf-8", "replace")[-_TRACE_BYTES:], np.uint8)
+        self.trace[: len(text)] = text
+        self.alarm[1:5] = rank, superstep, len(text), code
+        self.alarm[0] = kind
+        return True
+
+    @property
+    def alarmed(self) -> bool:
+        """Whether the run is over."""
+        return bool(self.alarm[0] != 0)
+
+    def error(self) -> RankError | None:
+        """The alarm as an error that every rank can raise; None when there is none."""
+        kind = int(self.alarm[0])
+        if kind not in _SAID:
+            return None
+        rank, superstep, length = (int(word) for word in self.alarm[1:4])
+        trace = bytes(self.trace[:length]).decode("utf-8", "replace")
+        return RankError(_SAID[kind], rank=rank, superstep=superstep, trace=trace)

@@ -1,0 +1,272 @@
+"""Collective calls, made of a transport's three own things: shared memory on a node, messages out, messages in.
+
+Within a node, ranks write into memory that all of them see, and meet; between nodes, the leader of each sends one
+message to the leader of each other node. Two rooms are used in turn: whoever writes into one has passed the meeting
+that everybody reaches after he has read what was there before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from arcflux.errors import UsageError
+from arcflux.spmd.memory import Array
+
+if TYPE_CHECKING:
+    from arcflux.transports.base import Transport
+
+__all__ = ["LAST_TAG", "SMALL", "Pending", "Rooms", "broadcast", "gather", "gather_bytes", "reduce"]
+
+OPERATIONS = {
+    "sum": np.add,
+    "product": np.multiply,
+    "min": np.minimum,
+    "max": np.maximum,
+    "or": np.bitwise_or,
+    "and": np.bitwise_and,
+}
+# Up to so many bytes over all ranks, everybody gets everything and combines it himself.
+SMALL = 64 << 10
+# Tags that MPI has to know go up to 32767; the last two are for collectives.
+LAST_TAG = 32_767
+_TAG = LAST_TAG - 1
+_PENDING_TAG = LAST_TAG
+# Blocks start where any dtype may.
+_ALIGN = 16
+
+
+class Rooms:
+    """Where the ranks of a node put what they combine: two rooms for calls that wait, two for those that do not."""
+
+    def __init__(self, memory: Array) -> None:
+        small = memory.reshape(4, SMALL)
+        self._turn = [0, 0]
+        self._small: list[list[Array]] = [[small[0], small[1]], [small[2], small[3]]]
+        self._large: list[Array] = []
+
+    @staticmethod
+    def bytes() -> int:
+        """How much memory the small rooms need."""
+        return 4 * SMALL
+
+    def next(self, transport: Transport, size: int) -> Array:
+        """The room to use now, of `size` bytes at least; all ranks of the node ask for the same size."""
+        turn = self._turn[0] = 1 - self._turn[0]
+        if size <= SMALL:
+            return self._small[0][turn][:size]
+        if not self._large or len(self._large[0]) < size:
+            both = transport.shared((2, -(-size // _ALIGN) * _ALIGN), np.uint8)
+            self._large = [both[0], both[1]]
+        return self._large[turn][:size]
+
+    def next_pending(self) -> Array:
+        """The room for the next reduction that does not wait."""
+        turn = self._turn[1] = 1 - self._turn[1]
+        return self._small[1][turn]
+
+
+def _starts(sizes: Sequence[int]) -> list[int]:
+    starts = [0]
+    for size in sizes:
+        starts.append(starts[-1] + -(-size // _ALIGN) * _ALIGN)
+    return starts
+
+
+def _bytes(values: Array) -> Array:
+    return np.ascontiguousarray(values).reshape(-1).view(np.uint8)
+
+
+def _blocks(transport: Transport, room: Array, starts: Sequence[int], sizes: Sequence[int], node: int) -> list[Array]:
+    return [room[starts[rank] : starts[rank] + sizes[rank]] for rank in transport.members[node]]
+
+
+def _tell_nodes(transport: Transport, room: Array, starts: Sequence[int], sizes: Sequence[int], tag: int) -> None:
+    """The leader sends what its node has to every other node."""
+    mine = _blocks(transport, room, starts, sizes, transport.node)
+    for step in range(1, transport.nodes):
+        transport.post(transport.leaders[(transport.node + step) % transport.nodes], mine, tag)
+
+
+def _hear_nodes(transport: Transport, room: Array, starts: Sequence[int], sizes: Sequence[int], tag: int) -> None:
+    """The leader puts what every other node has where it belongs."""
+    for step in range(1, transport.nodes):
+        node = (transport.node - step) % transport.nodes
+        message, at = transport.collect(transport.leaders[node], tag), 0
+        for block in _blocks(transport, room, starts, sizes, node):
+            block[:] = message[at : at + len(block)]
+            at += len(block)
+    transport.finish()
+
+
+def gather_bytes(transport: Transport, mine: Array, sizes: Sequence[int]) -> tuple[Array, list[int]]:
+    """Every rank's bytes, whose sizes all know: a room with them, to be read before the next collective, and where."""
+    starts = _starts(sizes)
+    room = transport._rooms.next(transport, starts[-1])
+    room[starts[transport.rank] : starts[transport.rank] + len(mine)] = mine
+    transport.node_barrier()
+    if transport.nodes > 1:
+        if transport.place == 0:
+            _tell_nodes(transport, room, starts, sizes, _TAG)
+            _hear_nodes(transport, room, starts, sizes, _TAG)
+        transport.node_barrier()
+    return room, starts
+
+
+def gather(transport: Transport, values: Array) -> list[Array]:
+    """See :meth:`Transport.gather`."""
+    mine = _bytes(values)
+    room, starts = gather_bytes(transport, _bytes(np.array([len(mine)], np.int64)), [8] * transport.size)
+    sizes = [int(room[start : start + 8].view(np.int64)[0]) for start in starts[:-1]]
+    room, starts = gather_bytes(transport, mine, sizes)
+    return [
+        room[start : start + size].view(values.dtype).copy() for start, size in zip(starts[:-1], sizes, strict=True)
+    ]
+
+
+def broadcast(transport: Transport, values: Array, root: int) -> Array:
+    """See :meth:`Transport.broadcast`. Between nodes it goes down a binomial tree."""
+    if not 0 <= root < transport.size:
+        raise UsageError(f"root is {root}", expected=f"a rank from 0 to {transport.size - 1}")
+    mine = _bytes(values)
+    room = transport._rooms.next(transport, len(mine))
+    first = int(transport.node_of[root])
+    if transport.rank == (root if transport.node == first else transport.leaders[transport.node]):
+        place = (transport.node - first) % transport.nodes
+        reach = 1
+        while reach < transport.nodes and not place & reach:
+            reach *= 2
+        if transport.rank == root:
+            room[:] = mine
+        else:
+            above = (first + place - reach) % transport.nodes
+            room[:] = transport.collect(root if above == first else transport.leaders[above], _TAG)
+        while reach > 1:
+            reach //= 2
+            if place + reach < transport.nodes:
+                transport.post(transport.leaders[(first + place + reach) % transport.nodes], [room], _TAG)
+        transport.finish()
+    transport.node_barrier()
+    return values if transport.rank == root else _like(room, values).copy()
+
+
+def _like(raw: Array, values: Array) -> Array:
+    return raw.view(values.dtype).reshape(values.shape)
+
+
+def _operation(operation: str) -> np.ufunc:
+    if operation not in OPERATIONS:
+        raise UsageError(f"no reduction is named {operation!r}", expected="one of: " + ", ".join(OPERATIONS))
+    return OPERATIONS[operation]
+
+
+def _fold(combine: np.ufunc, room: Array, starts: Sequence[int], values: Array) -> Array:
+    """Combine the blocks of a room, in their order."""
+    total = _like(room[: values.nbytes], values).copy()
+    for start in starts[1:-1]:
+        combine(total, _like(room[start : start + values.nbytes], values), out=total)
+    return total
+
+
+def reduce(transport: Transport, values: Array, operation: str) -> Array:
+    """See :meth:`Transport.reduce`."""
+    combine = _operation(operation)
+    sizes = [values.nbytes] * transport.size
+    if _starts(sizes)[-1] <= SMALL:
+        room, starts = gather_bytes(transport, _bytes(values), sizes)
+        return _fold(combine, room, starts, values)
+    return _reduce_large(transport, values, combine)
+
+
+def _reduce_large(transport: Transport, values: Array, combine: np.ufunc) -> Array:
+    """Each rank combines a slice of what its node has; then each leader one of what the nodes have."""
+    flat = np.ascontiguousarray(values).reshape(-1)
+    mates, place, count = len(transport.mates), transport.place, len(flat)
+    width = -(-flat.nbytes // _ALIGN) * _ALIGN
+    room = transport._rooms.next(transport, (mates + 1) * width)
+    rows = [room[row * width : row * width + flat.nbytes].view(flat.dtype) for row in range(mates + 1)]
+    rows[place][:] = flat
+    transport.node_barrier()
+    mine = slice(count * place // mates, count * (place + 1) // mates)
+    total = rows[mates]
+    total[mine] = rows[0][mine]
+    for row in rows[1:mates]:
+        combine(total[mine], row[mine], out=total[mine])
+    transport.node_barrier()
+    if transport.nodes > 1:
+        if place == 0:
+            _reduce_nodes(transport, total, combine)
+        transport.node_barrier()
+    return total.copy().reshape(values.shape)
+
+
+def _reduce_nodes(transport: Transport, total: Array, combine: np.ufunc) -> None:
+    """Each leader combines one slice of all nodes' totals, in the order of the nodes, and gives it to the others."""
+    nodes, here = transport.nodes, transport.node
+    cuts = [len(total) * node // nodes for node in range(nodes + 1)]
+    for step in range(1, nodes):
+        node = (here + step) % nodes
+        transport.post(transport.leaders[node], [total[cuts[node] : cuts[node + 1]]], _TAG)
+    slices = [
+        total[cuts[here] : cuts[here + 1]]
+        if node == here
+        else transport.collect(transport.leaders[node], _TAG).view(total.dtype)
+        for node in range(nodes)
+    ]
+    mine = slices[0].copy()
+    for each in slices[1:]:
+        combine(mine, each, out=mine)
+    transport.finish()
+    total[cuts[here] : cuts[here + 1]] = mine
+    for step in range(1, nodes):
+        transport.post(transport.leaders[(here + step) % nodes], [mine], _TAG)
+    for step in range(1, nodes):
+        node = (here - step) % nodes
+        total[cuts[node] : cuts[node + 1]] = transport.collect(transport.leaders[node], _TAG).view(total.dtype)
+    transport.finish()
+
+
+class Pending:
+    """A reduction under way. Arrays too large for a room are only reduced when somebody waits for them."""
+
+    def __init__(self, transport: Transport, values: Array, operation: str) -> None:
+        if transport._pending is not None:
+            raise UsageError("a reduction is started while another is under way", remedy="wait for the first")
+        self._combine, self._operation = _operation(operation), operation
+        self._transport, self._values = transport, values.copy()
+        self._sizes = [values.nbytes] * transport.size
+        self._starts = _starts(self._sizes)
+        self._told = False
+        self._result: Array | None = None
+        transport._pending = self
+        if self._starts[-1] <= SMALL:
+            self._room = transport._rooms.next_pending()
+            self._room[self._starts[transport.rank] :][: values.nbytes] = _bytes(values)
+            self._token = transport._arrive(transport._barriers[1])
+            if transport.nodes > 1 and transport.place == 0 and self._token < 0:  # the last of its node
+                self._tell()
+
+    def _tell(self) -> None:
+        self._told = True
+        _tell_nodes(self._transport, self._room, self._starts, self._sizes, _PENDING_TAG)
+
+    def wait(self) -> Array:
+        """The combined values."""
+        if self._result is not None:
+            return self._result
+        transport = self._transport
+        transport._pending = None
+        if self._starts[-1] > SMALL:
+            self._result = reduce(transport, self._values, self._operation)
+            return self._result
+        transport._pass(transport._barriers[1], self._token)
+        if transport.nodes > 1:
+            if transport.place == 0:
+                if not self._told:
+                    self._tell()
+                _hear_nodes(transport, self._room, self._starts, self._sizes, _PENDING_TAG)
+            transport._pass(transport._barriers[1], transport._arrive(transport._barriers[1]))
+        self._result = _fold(self._combine, self._room, self._starts, self._values)
+        return self._result

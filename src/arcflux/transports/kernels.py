@@ -1,0 +1,49 @@
+"""The barrier of ranks that share memory: threads of a process, or processes that map the same pages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arcflux.spmd.barrier import GENERATION, arrive, give_way, load_acquire, pause, store_release
+from arcflux.spmd.jit import kernel
+from arcflux.spmd.machine import compare_and_swap
+
+__all__ = ["ALARM", "ARRIVE", "PASSED", "first_to_claim", "meet"]
+
+# What meet returns besides the generation that it still waits for, and what it takes to arrive at first.
+PASSED = -1
+ALARM = -2
+ARRIVE = -1
+
+
+@kernel
+def meet(barrier: Any, members: Any, alarm: Any, generation: Any, spins: Any, yields: Any) -> Any:
+    """Arrive (`generation` is ARRIVE), or go on waiting until all `members` are here or `alarm[0]` is set.
+
+    Waiting first spins, `spins` times, then gives the core away, `yields` times, then returns the generation to go on
+    with, so that the caller can look at the world and come back. With neither, it only arrives, or only looks.
+    """
+    if generation < 0:
+        generation = load_acquire(barrier, GENERATION)
+        if arrive(barrier) == members - 1:
+            barrier[0] = 0
+            store_release(barrier, GENERATION, generation + 1)
+            return PASSED
+    looks = 0
+    while load_acquire(barrier, GENERATION) == generation:
+        if load_acquire(alarm, 0) != 0:
+            return ALARM
+        if looks >= spins + yields:
+            return generation
+        if looks < spins:
+            pause()
+        else:
+            give_way()
+        looks += 1
+    return PASSED
+
+
+@kernel
+def first_to_claim(alarm: Any) -> Any:
+    """Whether nobody has raised this alarm before."""
+    return compare_and_swap(alarm, 0, 0, -1) == 0

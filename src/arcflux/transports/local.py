@@ -1,0 +1,175 @@
+"""Ranks as threads of one process: the transport for one machine, and the one in which a whole cluster can be tested.
+
+Shared memory is plain arrays, a message is a copy in a queue. Threads of Python run one at a time, but what a rank
+computes is compiled code, which does not hold the others up.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Sequence
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from arcflux.errors import RankError, UsageError
+from arcflux.spmd import memory
+from arcflux.spmd.memory import Array
+from arcflux.transports.base import Transport, crowded, nodes_by_size
+from arcflux.transports.board import THREW, Board
+
+__all__ = ["LocalTransport", "run_local"]
+
+Answer = TypeVar("Answer")
+_GLANCE = 0.02
+
+
+class _World:
+    """What the threads of a run, or of a group of it, share."""
+
+    def __init__(self, size: int) -> None:
+        self.mail: list[dict[tuple[int, int], SimpleQueue[Array]]] = [{} for _ in range(size)]
+        self.lock = threading.Lock()
+        self.made: dict[tuple[Any, ...], tuple[Any, list[int]]] = {}
+
+    def once(self, key: tuple[Any, ...], takers: int, make: Callable[[], Any]) -> Any:
+        """What the first of `takers` to come makes; forgotten when all have it."""
+        with self.lock:
+            if key not in self.made:
+                self.made[key] = make(), [takers]
+            thing, left = self.made[key]
+            left[0] -= 1
+            if not left[0]:
+                del self.made[key]
+        return thing
+
+
+class LocalTransport(Transport):
+    """A rank that is a thread."""
+
+    def __init__(
+        self, world: _World, rank: int, node_of: Sequence[int], board: Board, names: Sequence[int] | None = None,
+        spread: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__(rank, node_of, board, names, spread)
+        self._world = world
+        self._calls = 0
+        self._furnish()
+
+    def _together(self, takers: int, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+        self._calls += 1
+        return self._world.once((self._calls, *key), takers, make)
+
+    def shared(self, shape: int | tuple[int, ...], dtype: DTypeLike) -> Array:
+        """One array of zeros for all ranks of the node."""
+        whole = (shape,) if isinstance(shape, int) else tuple(shape)
+        size = math.prod(whole)
+        found: Array = self._together(
+            len(self.mates), ("shared", self.node), lambda: memory.zeros(size, dtype).reshape(whole)
+        )
+        return found
+
+    def post(self, peer: int, parts: Sequence[Array], tag: int = 0) -> None:
+        """Send contiguous arrays to a rank as one message."""
+        raw = self._checked(peer, parts, tag)
+        message = np.concatenate(raw) if raw else np.empty(0, np.uint8)
+        self.sent.add(len(message), near=self.node_of[peer] == self.node)
+        self._box(peer, self.rank, tag).put(message)
+
+    def _box(self, owner: int, sender: int, tag: int) -> SimpleQueue[Array]:
+        boxes = self._world.mail[owner]
+        found = boxes.get((sender, tag))
+        return found if found is not None else boxes.setdefault((sender, tag), SimpleQueue())
+
+    def collect(self, peer: int, tag: int = 0) -> Array:
+        """The next message of a rank with this tag."""
+        box = self._box(self.rank, peer, tag)
+        while True:
+            self.check()
+            try:
+                return box.get(timeout=_GLANCE)
+            except Empty:
+                if self._ended([peer]) is not None and box.empty():
+                    raise self._abandoned(peer) from None
+
+    def finish(self) -> None:
+        """Nothing: messages are copies."""
+
+    def split(self, colour: int, key: int) -> Transport:
+        """The group of the ranks that gave the same colour, in the order of their keys."""
+        asked = [tuple(int(x) for x in row) for row in self.gather(np.array([colour, key], np.int64))]
+        group = sorted((k, rank) for rank, (c, k) in enumerate(asked) if c == colour)
+        ranks = [rank for _, rank in group]
+        numbers = sorted({int(self.node_of[rank]) for rank in ranks})
+        world = self._together(len(ranks), ("split", colour), lambda: _World(len(ranks)))
+        made = LocalTransport(
+            world, ranks.index(self.rank), [numbers.index(int(self.node_of[rank])) for rank in ranks], self.board,
+            [self.names[rank] for rank in ranks], self._spins == 0,
+        )  # fmt: skip
+        made.sent = self.sent
+        return made
+
+    def close(self) -> None:
+        """This rank needs the others no more."""
+        self.board.end(self.names[self.rank])
+
+
+def run_local(
+    size: int, work: Callable[[LocalTransport], Answer], *, ranks_per_node: int | None = None
+) -> list[Answer]:
+    """Run ``work(transport)`` on `size` ranks, threads of this process; what each returned, in their order.
+
+    `ranks_per_node` groups them into pretended nodes. When a rank throws, every other one ends at its next call of the
+    transport, and the error is raised here as the rank raised it, with a note of the rank and its superstep.
+
+    Examples
+    --------
+    >>> run_local(3, lambda t: int(t.reduce(np.array([t.rank]), "sum")[0]))
+    [3, 3, 3]
+    """
+    if not isinstance(size, int) or size < 1:
+        raise UsageError(f"size is {size!r}", expected="a whole number of ranks, from 1 on")
+    node_of = nodes_by_size(size, ranks_per_node)
+    board = Board(np.zeros(Board.bytes(size), np.uint8), size)
+    world = _World(size)
+    answers: list[Any] = [None] * size
+    errors: list[tuple[int, BaseException]] = []
+
+    def live(rank: int) -> None:
+        transport: LocalTransport | None = None
+        try:
+            transport = LocalTransport(world, rank, node_of, board, spread=crowded(size))
+            answers[rank] = work(transport)
+            transport.close()
+        except BaseException as error:
+            errors.append((rank, error))
+            board.raise_alarm(THREW, rank, board.superstep(rank))
+
+    threads = [threading.Thread(target=live, args=(rank,), name=f"arcflux-rank-{rank}") for rank in range(size)]
+    for thread in threads:
+        thread.start()
+    try:
+        for thread in threads:
+            thread.join()
+    except BaseException:  # Ctrl-C
+        board.raise_alarm(THREW, 0, board.superstep(0))
+        for thread in threads:
+            thread.join()
+        raise
+    for rank, error in errors:
+        if rank == int(board.alarm[1]):
+            raise noted(error, rank, board.superstep(rank))
+    return answers
+
+
+def noted(error: BaseException, rank: int, superstep: int) -> BaseException:
+    """The error with a note of where it happened."""
+    if isinstance(error, RankError):
+        return error
+    when = f"in superstep {superstep}" if superstep >= 0 else "before the first superstep"
+    notes = [*getattr(error, "__notes__", []), f"on rank {rank}, {when}"]
+    error.__notes__ = notes  # add_note is not in Python 3.10
+    return error
