@@ -27,7 +27,9 @@ _SUFFIXES = (".csv", ".parquet", ".npy")
 class Superstep:
     """One superstep: which way and why, how many vertices sent along how many edges, what came of it, how long.
 
-    `edges` of a pull that follows a push of many vertices are estimated, from the degrees of one vertex in 16.
+    `edges` of a pull that follows a push of many vertices are estimated, from the degrees of one vertex in 16. On parts
+    of a graph, `bytes` are the values that crossed between nodes, `more_bytes` what said whose values they are, and
+    `part_seconds` is how long each part computed.
     """
 
     number: int
@@ -38,6 +40,9 @@ class Superstep:
     changed: int | None = None
     edges: int | None = None
     reason: str = ""
+    bytes: int = 0
+    more_bytes: int = 0
+    part_seconds: tuple[float, ...] = ()
 
 
 class History(Sequence[Superstep]):

@@ -103,6 +103,29 @@ class DeltaRank:
 
 
 @af.program
+class Steps:
+    """What is sent depends on the superstep in which it is sent, and so does what init gives."""
+
+    rounds: int = 4
+    x: af.i64
+    y: af.i64
+
+    def start(v):
+        v.y = v.number % 3 + 1
+        return True
+
+    def init(v, step):
+        v.x = step
+
+    def compute(v, u, step):
+        v.x += u.y * step
+
+    def update(v, step, p):
+        v.y = v.x % 97
+        return step + 1 < p.rounds
+
+
+@af.program
 class Bits:
     """Or and and on integers, and a product."""
 
@@ -342,4 +365,5 @@ class Someone:
         return step < 2
 
 
-ALL = [Choosy, Reach, Widest, Counts, DeltaRank, Bits, Differences, Vectors, Extremes, Sketch, Wanting]
+ALL = [Choosy, Reach, Widest, Counts, DeltaRank, Bits, Differences, Steps, Vectors, Extremes, Sketch,
+       Wanting]  # fmt: skip

@@ -259,8 +259,12 @@ class _Sources(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def _is_source(self, names: set[str]) -> bool:
-        """Whether an expression over these names is worth a message. u's own number is in hand at every edge."""
-        return _depends(names) == {"u"} and any(name.startswith("u_") and name != "u_number" for name in names)
+        """Whether an expression over these names is worth a message. u's own number is in hand at every edge.
+
+        A message may be made when the superstep before ends, so it does not know `step`.
+        """
+        known = any(name.startswith("u_") and name != "u_number" for name in names)
+        return known and _depends(names) == {"u"} and "step" not in names
 
     def _message(self, node: ast.expr) -> ast.expr:
         text = ast.dump(node)

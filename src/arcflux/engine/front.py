@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,11 @@ from arcflux.engine.buckets import Buckets
 from arcflux.engine.dense import Dense
 from arcflux.engine.frontier import Frontier
 from arcflux.engine.loop import Loop, Options
+from arcflux.engine.spread import Spread, run_spread
 from arcflux.engine.state import State, given_values
 from arcflux.errors import UsageError
 from arcflux.graph import Graph
+from arcflux.partition.parts import Parts
 from arcflux.program import REF32, Program
 from arcflux.progress import watching
 from arcflux.result import Result
@@ -42,6 +45,11 @@ def run(
     debug: bool = False,
     progress: bool | None = None,
     given: Mapping[str, Any] | None = None,
+    parts: int | Parts | None = None,
+    partition: str = "ranges",
+    exchange: str = "auto",
+    transport: str | None = None,
+    ranks_per_node: int | None = None,
     **parameters: Any,
 ) -> Result:
     """Run a vertex program until no vertex changes.
@@ -72,6 +80,20 @@ def run(
     given
         Values that fields have before `start`: by field an array in the order of vertex numbers, or a mapping from ids.
         All others are 0.
+    parts
+        Run on so many parts of the graph, or on these :class:`arcflux.Parts`: on threads of this process, or on the
+        ranks of an MPI job, as many as there are. The result is the same.
+    partition
+        How to split: "ranges", "grid", "degree", "random", "mincut" or "duplicate"; see :func:`arcflux.partition`.
+    exchange
+        What nodes tell each other. "readers": owners send what changed to the nodes that read it. "owners": edges are
+        where they start, and what they bring is reduced there before it goes to the owner. "allreduce": every node has
+        all vertices. "mixed": it has those of high degree, the others have owners. "auto" takes the first where all
+        in-edges of a vertex are together, else the second.
+    transport
+        "local" (threads) or "mpi"; without it, the one that this process was started with.
+    ranks_per_node
+        Pretend that so many ranks make a node; without it, nodes are what shares memory.
 
     Examples
     --------
@@ -93,9 +115,12 @@ def run(
     lowered = lower(chosen, {name: column.dtype for name, column in graph.columns.items()}, deterministic)
     values = given_values(lowered, graph, given or {})
     options = Options(direction, config.threads(threads), limit, timeout)
+    spread = Spread(parts, partition, exchange, transport, ranks_per_node).checked()
     with watching(progress):
         if debug:
             result = run_python(lowered, graph, limit, values, timeout)
+        elif spread.wanted:
+            result = run_spread(lowered, graph, values, replace(options, threads=threads or 1), spread)
         else:
             result = _run_cpu(lowered, graph, values, options)
     if not result.converged:

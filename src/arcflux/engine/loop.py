@@ -19,7 +19,7 @@ from arcflux.spmd.memory import borrow, give_back
 from arcflux.spmd.pool import STOP
 from arcflux.spmd.pool import run as launch
 
-__all__ = ["Loop", "Options"]
+__all__ = ["Loop", "Options", "tolerance_of"]
 
 Array = NDArray[Any]
 
@@ -59,7 +59,7 @@ class Loop:
         self.barrier = np.zeros(16, np.int64)
         self.slots = np.zeros((2 * self.threads, 8), np.int64)
         self.history = np.zeros((_AT_ONCE, 8))
-        self.tolerance = _tolerance(lowered)
+        self.tolerance = tolerance_of(lowered)
         self.asked = "deterministic" if lowered.pull_only else "asked for" if options.direction != "auto" else ""
         self._borrowed: list[Array] = []
 
@@ -143,7 +143,7 @@ class Loop:
         return rows
 
 
-def _tolerance(lowered: Lowered) -> float:
+def tolerance_of(lowered: Lowered) -> float:
     """Below which residual a run has converged: the program's parameter `tolerance`, if it has a residual at all."""
     parameter = lowered.program.parameters.get("tolerance")
     return float(parameter.value) if parameter is not None and "residual" in lowered.functions else -1.0

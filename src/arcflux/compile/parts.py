@@ -1,0 +1,299 @@
+"""Kernels for one superstep of one part of a graph, when several parts run it together.
+
+The pieces are those of the kernels for a whole graph; what differs is who sees what. Fields and accumulators of a
+vertex are touched by its owner alone. What others read of u, its messages, stands in arrays of 2n values: the first
+half is what u sends in this superstep, the second what its owner has prepared for the next; `part_publish` copies one
+to the other when nobody reads any more, and says who changed, which is all that has to reach other nodes.
+
+`part_pull` takes a vertex through a superstep at once, when all its in-edges are in the part. Otherwise messages are
+reduced into accumulators first, along rows of in-edges (`part_gather`) or out-edges (`part_push`), maybe on several
+nodes, and `part_apply` updates whoever received.
+"""
+
+from __future__ import annotations
+
+from arcflux.compile.dense import accumulators, emptied, finished, if_wanted, loaded, messages, sends
+from arcflux.compile.edges import edge_call, fresh, push_edge, push_reads
+from arcflux.compile.lower import Lowered
+from arcflux.compile.source import (
+    bound,
+    call,
+    claimed,
+    edge_reads,
+    inited,
+    inside,
+    kept,
+    received,
+    results,
+    shared,
+    updated,
+    written,
+)
+
+__all__ = ["PART_TALLY", "parts"]
+
+# What each worker counts in a row of `tally`: vertices that changed, the edges that leave them, the residual.
+PART_TALLY = 8
+_CHANGED, _EDGES, _RESIDUAL = range(3)
+_CHUNK = 1024
+
+
+def parts(lowered: Lowered) -> str:
+    """The kernels of a program."""
+    made = [push_edge(lowered), _start(lowered), _pull(lowered), _push(lowered), _gather(lowered), _apply(lowered)]
+    made += [_publish(lowered), _RECEIVE]
+    if lowered.ordered:
+        made.append(_least(lowered))
+    return "\n\n".join(made)
+
+
+def part_arrays(lowered: Lowered) -> list[str]:
+    """The arrays that every kernel is given before the fields: degrees, messages, accumulators, who changed."""
+    held = ["in_offsets", "out_offsets", "moves", "pending", "residuals", "tally"]
+    return [*held, *messages(lowered), *accumulators(lowered)]
+
+
+def _kernel(lowered: Lowered, name: str, given: str, loop: list[str], after: list[str]) -> str:
+    """A kernel: `loop` are its statements, `after` what each worker leaves in its row of the tally."""
+    everything = ", ".join([*part_arrays(lowered), *shared(lowered)])
+    lines = "\n".join(inside([*loop, *after]))
+    return f"""@kernel
+def part_{name}(worker, workers, control, step, {given}, {everything}):
+    one, six, mask = np.uint64(1), np.uint64(6), np.uint64(63)
+    n = np.uint64(in_offsets.size) - one
+    base, other = np.uint64(0), n
+    changed, edges_out, residual_sum = 0, 0, 0.0
+{lines}
+"""
+
+
+def _tallied() -> list[str]:
+    return [f"tally[worker, {_CHANGED}] += changed", f"tally[worker, {_RESIDUAL}] += residual_sum"]
+
+
+def _start(lowered: Lowered) -> str:
+    """The first state of the part's own vertices, and what they send."""
+    first = results(lowered, "start")
+    lines = ["v = np.uint64(mine[k])", *loaded(lowered, ("start",))]
+    lines.append(f"{', '.join(['moved', *first])} = {call(lowered, 'start')}")
+    lines += [*kept(lowered, first), "moves[v] = moved", "pending[v] = moved", *emptied(lowered)]
+    lines += sends(lowered, "other")
+    return _kernel(lowered, "start", "mine", claimed("control, 0", _CHUNK, "k", "np.uint64(mine.size)", lines), [])
+
+
+# --- all messages of a vertex are here
+
+
+def _pull(lowered: Lowered) -> str:
+    """Own vertices at the places from `first` to before `last` take all their messages, in registers."""
+    lines = ["v = np.uint64(mine[k])", "moves[v] = False", "moved = False"]
+    body = loaded(lowered, ("init", "update", "residual"), edge=True) + inited(lowered) + fresh(lowered)
+    if lowered.sparse:
+        body += ["got = False", *_row(lowered, "k", [*_known(lowered), "got = True", *_taken(lowered)])]
+        body += ["if not got:", "    continue"]
+    else:
+        body += _row(lowered, "k", _taken(lowered))
+    body += [*updated(lowered), *kept(lowered, written(lowered)), "changed += np.int64(moved)", *_measured(lowered)]
+    if lowered.sparse:
+        body += [*_emptied_for_next(lowered), *sends(lowered, "other"), *_moved(lowered)]
+        lines += if_wanted(lowered, body)
+    else:
+        lines += [*if_wanted(lowered, body), *sends(lowered, "other")]
+    loop = [
+        "while True:",
+        f"    begin = first + np.uint64(fetch_add(control, 0, {_CHUNK}))",
+        "    if begin >= last:",
+        "        break",
+        f"    for k in range(begin, min(begin + np.uint64({_CHUNK}), last)):",
+        *inside(lines, 2),
+    ]
+    given = ", ".join(["mine", "first", "last", *_in_edges(lowered), "bits"])
+    return _kernel(lowered, "pull", given, loop, _tallied())
+
+
+def _in_edges(lowered: Lowered) -> list[str]:
+    return ["rows", "neighbours", *(f"c_{column}" for column in lowered.columns)]
+
+
+def _row(lowered: Lowered, row: str, body: list[str]) -> list[str]:
+    """A loop over the in-edges of a row of the part."""
+    return [f"for i in range(rows[{row}], rows[{row} + one]):", "    u = np.uint64(neighbours[i])", *inside(body)]
+
+
+def _known(lowered: Lowered) -> list[str]:
+    """Statements that pass over u when it is not in the frontier; when that makes no difference, none."""
+    if lowered.steady and not lowered.ordered:
+        return []
+    return ["if not (bits[u >> six] >> (u & mask)) & one:", "    continue"]
+
+
+def _message(lowered: Lowered) -> list[str]:
+    """Statements that take what u sends along an edge."""
+    lines = [received(message, "u") for message in lowered.messages]
+    lines += [f"e_{column} = c_{column}[i]" for column in lowered.columns]
+    return [*lines, *(["u_number = np.int64(u)"] if "u_number" in edge_reads(lowered) else [])]
+
+
+def _taken(lowered: Lowered) -> list[str]:
+    return [*_message(lowered), edge_call(lowered), *(["break"] if lowered.only_any and lowered.sparse else [])]
+
+
+def _measured(lowered: Lowered) -> list[str]:
+    """Statements that measure v: added up, or kept for each vertex when adding up must have one order."""
+    if "residual" not in lowered.functions:
+        return []
+    said = call(lowered, "residual")
+    return [f"residuals[v] = {said}" if lowered.deterministic else f"residual_sum += {said}"]
+
+
+def _moved(lowered: Lowered) -> list[str]:
+    """Statements that note that v changed: it is for publish to say when it sends."""
+    return ["moves[v] = moved", *(["if moved:", "    pending[v] = True"] if lowered.ordered else [])]
+
+
+def _emptied_for_next(lowered: Lowered) -> list[str]:
+    """Statements that give v's accumulators what init will give in the next superstep."""
+    lines = emptied(lowered)
+    if "step" not in lowered.reads("init"):
+        return lines
+    return ["step = step + 1", *lines, "step = step - 1"]
+
+
+# --- messages of a vertex come from several parts, or along out-edges
+
+
+def _push(lowered: Lowered) -> str:
+    """The senders on the queue, or every vertex without one, reduce what they send into their neighbours here."""
+    lines = ["u = np.uint64(queue[k])" if lowered.sparse else "u = k"]
+    lines += ["row, row_end = rows[u], rows[u + one]", "if row == row_end:", "    continue"]
+    lines += [received(message, "u") for message in lowered.messages]
+    lines += ["u_number = np.int64(u)"] if "u_number" in edge_reads(lowered) else []
+    into = ["v = np.uint64(neighbours[i])"]
+    into += [f"e_{column} = c_{column}[i]" for column in lowered.columns]
+    if "wants" in lowered.functions and lowered.sparse:
+        into += ["if whole:", *inside(loaded(lowered, ("wants",))), f"    if not {call(lowered, 'wants')}:"]
+        into += ["        continue"]
+    into += _reduced(lowered)
+    lines += ["for i in range(row, row_end):", *inside(into)]
+    end = "np.uint64(size)" if lowered.sparse else "n"
+    given = ", ".join(["queue", "size", *_in_edges(lowered), "whole", "stamp", "mark", "reached", "counts"])
+    return _kernel(lowered, "push", given, claimed("control, 0", 64, "k", end, lines), [])
+
+
+def _reduced(lowered: Lowered) -> list[str]:
+    """Statements that reduce a message into v, and list v when it is the first that it received."""
+    old = _old(lowered)
+    sending = f"push_edge({', '.join(push_reads(lowered))})"
+    if not lowered.sparse:
+        return [*old, sending]
+    return [*old, f"if {sending}:", *inside(_listed())]
+
+
+def _old(lowered: Lowered) -> list[str]:
+    """Statements that load what the edge part knows of v's old state."""
+    return bound(lowered, [name for name in edge_reads(lowered) if name.startswith("o_")], "v")
+
+
+def _listed() -> list[str]:
+    return [
+        "before = stamp[v]",
+        "if before != mark and compare_and_swap(stamp, v, before, mark) == before:",
+        "    reached[fetch_add(counts, 0, 1)] = v",
+    ]
+
+
+def _gather(lowered: Lowered) -> str:
+    """Messages along the in-edges of the part, of whatever vertices they are, reduced into accumulators."""
+    lines = ["v = np.uint64(targets[k])"]
+    body = [*(_known(lowered) if lowered.sparse else []), *_message(lowered), *_reduced(lowered)]
+    lines += _row(lowered, "k", body)
+    given = ", ".join(["targets", *_in_edges(lowered), "bits", "stamp", "mark", "reached", "counts"])
+    loop = claimed("control, 0", 256, "k", "np.uint64(targets.size)", lines)
+    return _kernel(lowered, "gather", given, loop, [])
+
+
+def _apply(lowered: Lowered) -> str:
+    """The listed vertices are updated from their accumulators."""
+    lines = ["v = np.uint64(which[k])", "moves[v] = False", "moved = False"]
+    done = [line for line in finished(lowered) if "residual_sum" not in line] + _measured(lowered)
+    if lowered.sparse:
+        lines += if_wanted(lowered, [*done, *sends(lowered, "other"), *_moved(lowered)])
+        lines += _emptied_for_next(lowered)
+    else:
+        lines += [*if_wanted(lowered, done), *sends(lowered, "other"), *_emptied_for_next(lowered)]
+    loop = claimed("control, 0", 256, "k", "np.uint64(which.size)", lines)
+    return _kernel(lowered, "apply", "which", loop, _tallied())
+
+
+# --- who changed
+
+
+def _publish(lowered: Lowered) -> str:
+    """What the listed vertices have prepared becomes what they send; those that changed are counted and listed."""
+    copied = []
+    for message in lowered.messages:
+        array = f"s_{message.name}"
+        if message.length is None:
+            copied.append(f"{array}[v] = {array}[n + v]")
+        else:
+            copied += [f"for j in range({message.length}):", f"    {array}[v, j] = {array}[n + v, j]"]
+    told = [*copied, "edges_out += np.int64(out_offsets[v + one] - out_offsets[v])"]
+    told += ["told[fetch_add(counts, 1, 1)] = v"]
+    lines = ["v = np.uint64(which[k])"]
+    if lowered.ordered:
+        lines += ["moves[v] = False", "if pending[v]:", *inside(loaded(lowered, ("priority",)))]
+        lines += [f"    if {call(lowered, 'priority')} < limit:"]
+        lines += inside(["pending[v] = False", "moves[v] = True", *told, *_in_frontier()], 2)
+    elif lowered.sparse:
+        lines += ["if moves[v]:", *inside([*told, *_in_frontier()])]
+    else:
+        lines += ["differs = False"]
+        for message in lowered.messages:
+            array = f"s_{message.name}"
+            if message.length is None:
+                lines.append(f"differs = differs or {array}[v] != {array}[n + v]")
+            else:
+                one = f"differs = differs or {array}[v, j] != {array}[n + v, j]"
+                lines += [f"for j in range({message.length}):", f"    {one}"]
+        lines += ["moves[v] = differs", "if differs:", *inside(told)]
+    loop = claimed("control, 0", 256, "k", "np.uint64(which.size)", lines)
+    given = "which, limit, bits, queue, heads, told, counts"
+    return _kernel(lowered, "publish", given, loop, [f"tally[worker, {_EDGES}] += edges_out"])
+
+
+def _in_frontier() -> list[str]:
+    return [
+        "into_or(bits, v >> six, one << (v & mask))",
+        "queue[fetch_add(heads, 0, 1)] = v",
+    ]
+
+
+_RECEIVE = """@kernel
+def part_receive(worker, workers, control, which, bits, queue, heads):
+    one, six, mask = np.uint64(1), np.uint64(6), np.uint64(63)
+    begin = np.uint64(fetch_add(heads, 0, which.size))
+    for k in range(which.size):
+        v = np.uint64(which[k])
+        into_or(bits, v >> six, one << (v & mask))
+        queue[begin + np.uint64(k)] = v
+
+
+@kernel
+def part_residual(worker, workers, control, residuals, chunk, total):
+    total_sum = 0.0
+    for begin in range(0, residuals.size, chunk):
+        residual_sum = 0.0
+        for v in range(begin, min(begin + chunk, residuals.size)):
+            residual_sum += residuals[v]
+        total_sum += residual_sum
+    total[0] = total_sum
+"""
+
+
+def _least(lowered: Lowered) -> str:
+    """The smallest priority among own vertices that wait, and how many wait."""
+    lines = ["v = np.uint64(mine[k])", "if pending[v]:", *inside(loaded(lowered, ("priority",)))]
+    lines += inside([f"least = min(least, np.float64({call(lowered, 'priority')}))", "changed += 1"])
+    loop = ["least = math.inf", *claimed("control, 0", _CHUNK, "k", "np.uint64(mine.size)", lines)]
+    after = ["least_of[worker] = least", f"tally[worker, {_CHANGED}] += changed"]
+    return _kernel(lowered, "least", "mine, least_of", loop, after)

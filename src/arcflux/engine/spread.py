@@ -1,0 +1,116 @@
+"""How a run is spread: over which parts, on which ranks, by which model of exchange; and the run itself."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arcflux.compile.lower import Lowered
+from arcflux.engine.loop import Options
+from arcflux.engine.parts import PartRun, Setting
+from arcflux.errors import UsageError
+from arcflux.graph import Graph
+from arcflux.partition import partition
+from arcflux.partition.parts import Parts
+from arcflux.result import Result
+from arcflux.spmd.interrupt import held
+from arcflux.transports.base import Transport
+from arcflux.transports.local import run_local
+
+__all__ = ["EXCHANGES", "Spread", "run_spread"]
+
+Array = NDArray[Any]
+
+EXCHANGES = ("auto", "readers", "owners", "allreduce", "mixed")
+# A vertex is high when it has this many times the mean degree: its messages come from everywhere anyway.
+_HIGH = 16
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The options of a run that say where it runs; see :func:`arcflux.run`."""
+
+    parts: int | Parts | None = None
+    partition: str = "ranges"
+    exchange: str = "auto"
+    transport: str | None = None
+    ranks_per_node: int | None = None
+
+    def checked(self) -> Spread:
+        """The same, if it makes sense."""
+        if self.exchange not in EXCHANGES:
+            raise UsageError(f"exchange is {self.exchange!r}", expected=" or ".join(map(repr, EXCHANGES)))
+        if self.transport not in (None, "local"):
+            raise UsageError(f"transport is {self.transport!r}", expected="'local'")
+        return self
+
+    @property
+    def wanted(self) -> bool:
+        """Whether the run is to be spread at all."""
+        return self.parts is not None or self.transport is not None
+
+    def split(self, graph: Graph, ranks: int | None) -> Parts:
+        """The parts of a graph: those given, or as many as there are ranks."""
+        if isinstance(self.parts, Parts):
+            made = self.parts
+            if made.graph is not graph and not made.graph.equals(graph):
+                raise UsageError("the parts are those of another graph", expected="parts of the graph that is run on")
+        else:
+            made = partition(graph, self.parts or ranks or 1, self.partition)
+        if ranks is not None and made.k != ranks:
+            raise UsageError(
+                f"there are {made.k} parts and {ranks} ranks", expected="as many parts as ranks",
+                remedy=f"mpiexec -n {made.k}, or --workers {made.k}",
+            )  # fmt: skip
+        return made
+
+
+def run_spread(lowered: Lowered, graph: Graph, values: Mapping[str, Array], options: Options, spread: Spread) -> Result:
+    """Run on parts: on the ranks that this process is one of, or on threads of this process."""
+    if lowered.ordered and options.direction == "pull":
+        lowered = lowered.unordered()
+
+    until = None if options.timeout is None else time.perf_counter() + options.timeout
+
+    def work(transport: Transport, parts: Parts, pressed: Callable[[], bool]) -> Result:
+        def over() -> bool:
+            return pressed() or (until is not None and time.perf_counter() > until)
+
+        placed, high = _placed(lowered, parts, spread.exchange)
+        return PartRun(lowered, graph, values, Setting(placed, high, options, over), transport).run()
+
+    with held() as pressed:
+        parts = spread.split(graph, None)
+        return run_local(parts.k, lambda own: work(own, parts, pressed), ranks_per_node=spread.ranks_per_node)[0]
+
+
+def _placed(lowered: Lowered, parts: Parts, exchange: str) -> tuple[Parts, Array | None]:
+    """Where the arcs are, and which vertices every node has whole, for a model of exchange."""
+    if exchange == "auto":
+        exchange = "readers" if parts.placement == "target" else "owners"
+    if exchange == "readers" or _at_targets_alone(lowered):
+        return parts.at_targets(), None
+    if exchange == "owners":
+        return (parts.at_sources() if parts.placement == "target" else parts), None
+    graph = parts.graph
+    if exchange == "allreduce":
+        return parts, np.ones(graph.vertices, bool)
+    degrees = graph.in_degrees
+    high = degrees > _HIGH * max(1.0, float(degrees.mean()))
+    return (parts.at_sources() if parts.placement == "target" else parts), high
+
+
+def _at_targets_alone(lowered: Lowered) -> bool:
+    """Whether the messages of a vertex must come together where its state is.
+
+    Sums to the last bit have one order; compute may ask for v's old state; and of a message that may not have come,
+    only an accumulator that starts empty can tell.
+    """
+    reads_old = any(name.startswith("o_") for name in lowered.reads("compute"))
+    any_of_all = not lowered.sparse and any(how.operation == "any" for how in lowered.reductions.values())
+    return lowered.deterministic or reads_old or any_of_all

@@ -1,0 +1,106 @@
+"""Every program gives the same result on any parts of a graph: number, partitioner, nodes, direction, exchange."""
+
+import warnings
+
+import numpy as np
+import programs
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_back_ends import PROGRAMS, graphs, options
+
+import arcflux as af
+from arcflux import algorithms
+
+HOW = ["ranges", "grid", "random"]
+EXCHANGES = ["auto", "readers", "owners", "allreduce", "mixed"]
+
+
+def same(program: object, one: af.Result, other: af.Result) -> None:
+    """Integers are identical; floats agree to rounding, which has another order on parts."""
+    assert other.converged == one.converged
+    narrow = any(values.dtype == np.float32 for values in one.values.values())
+    close = {"rtol": 1e-4, "atol": 1e-6} if narrow else {"rtol": 1e-9, "atol": 1e-15}
+    for name, values in one.values.items():
+        if values.dtype.kind == "f":
+            np.testing.assert_allclose(other[name], values, **close)
+        elif (program.name, name) != ("BFS", "parent"):
+            np.testing.assert_array_equal(other[name], values)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_parts_give_what_the_whole_gives(program: object, data: st.DataObject) -> None:
+    graph = data.draw(graphs())
+    if program is algorithms.Components and graph.directed:
+        return
+    whole = af.run(program, graph, debug=True, **options(program))
+    spread = {
+        "parts": data.draw(st.sampled_from([1, 2, 3, 4, 7])),
+        "partition": data.draw(st.sampled_from(HOW)),
+        "exchange": data.draw(st.sampled_from(EXCHANGES)),
+        "ranks_per_node": data.draw(st.sampled_from([None, 1, 2, 3])),
+        "direction": data.draw(st.sampled_from(["auto", "push", "pull"])),
+    }
+    split = af.run(program, graph, **spread, **options(program))
+    if program not in (programs.DeltaRank, algorithms.SSSP):
+        assert split.supersteps == whole.supersteps
+    same(program, whole, split)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
+@settings(max_examples=15, deadline=None)
+@given(data=st.data())
+def test_deterministic_parts_give_the_bits_of_the_whole(program: object, data: st.DataObject) -> None:
+    graph = data.draw(graphs())
+    if program is algorithms.Components and graph.directed:
+        return
+    whole = af.run(program, graph, deterministic=True, **options(program))
+    split = af.run(
+        program, graph, deterministic=True, parts=data.draw(st.sampled_from([2, 3, 5])),
+        partition=data.draw(st.sampled_from(HOW)), ranks_per_node=data.draw(st.sampled_from([None, 1, 2])),
+        direction=data.draw(st.sampled_from(["auto", "push", "pull"])), **options(program),
+    )  # fmt: skip
+    for name, values in whole.values.items():
+        assert values.tobytes() == split.values[name].tobytes()
+    if "priority" not in program.functions:
+        assert [step.residual for step in whole.history] == [step.residual for step in split.history]
+
+
+@pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize("k", [4, 16])
+def test_larger_graphs(how: str, k: int) -> None:
+    graph = af.load("kron:11,weights=1-255")
+    source = int(np.argmax(graph.out_degrees))
+    for nodes in (None, 1, 3):
+        spread = {"parts": k, "partition": how, "ranks_per_node": nodes}
+        algorithms.bfs(graph, source, **spread).validate().raise_for_failure()
+        algorithms.sssp(graph, source, **spread).validate().raise_for_failure()
+        rank = algorithms.pagerank(graph, tol=1e-9, **spread)["rank"]
+        np.testing.assert_allclose(rank, algorithms.pagerank(graph, tol=1e-9)["rank"], rtol=1e-9)
+
+
+def test_only_what_changed_and_is_read_crosses_between_nodes() -> None:
+    """Counted against the definition: for every node, its sources owned elsewhere that changed in the superstep."""
+    graph = af.load("kron:9,weights=1-255")
+    source = int(np.argmax(graph.out_degrees))
+    parts = af.partition(graph, 4)
+    levels = af.run(algorithms.SSSP, graph, source=source, direction="pull")
+    spread = af.run(algorithms.SSSP, graph, source=source, parts=parts, ranks_per_node=2, direction="pull")
+    assert levels.supersteps == spread.supersteps
+    node = parts.owner // 2
+    offsets, neighbours = graph.into
+    expected = np.zeros(spread.supersteps, np.int64)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        states = [
+            af.run(algorithms.SSSP, graph, source=source, direction="pull", max_supersteps=k)["distance"]
+            for k in range(spread.supersteps + 1)
+        ]
+    for there in (0, 1):
+        rows = [neighbours[offsets[v] : offsets[v + 1]] for v in np.flatnonzero(node == there)]
+        uds = np.setdiff1d(np.unique(np.concatenate(rows)), np.flatnonzero(node == there))
+        for k in range(spread.supersteps):
+            expected[k] += 8 * np.count_nonzero(states[k + 1][uds] != states[k][uds])
+    assert [step.bytes for step in spread.history] == expected.tolist()
