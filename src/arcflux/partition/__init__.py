@@ -1,8 +1,8 @@
 """One graph on many workers: who owns each vertex, who has each arc, and what one has to tell the others.
 
 :func:`partition` splits a graph into :class:`~arcflux.partition.parts.Parts`. One file a partitioner: ranges.py (Lux),
-grid.py (MapGraph), random.py. rule.py says at which part an arc is, cut.py takes a part's arcs out of the graph, and
-kernels.py has their loops.
+grid.py (MapGraph), degree.py (HIVE), random.py, mincut.py (METIS), duplicate.py. rule.py says at which part an arc is,
+cut.py takes a part's arcs out of the graph, halo.py lists what parts read of each other, and kernels.py has the loops.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["PARTITIONERS", "partition"]
 
 # Each is a module of this folder, with a function split(graph, k, ...) whose keywords are the partitioner's options.
-PARTITIONERS = ("ranges", "grid", "random")
+PARTITIONERS = ("ranges", "grid", "degree", "random", "mincut", "duplicate")
 
 
 def partition(graph: Any, k: int, how: str = "ranges", **options: Any) -> Parts:
@@ -30,10 +30,14 @@ def partition(graph: Any, k: int, how: str = "ranges", **options: Any) -> Parts:
         How many parts; some may be empty.
     how
         ``"ranges"``: contiguous vertices with all their in-arcs, as many arcs each; from the offsets alone.
-        ``"grid"``: sources on rows, targets on columns (`Parts.shape`).
+        ``"grid"``: sources on rows, targets on columns, equal ranges of vertices on both.
+        ``"degree"``: arcs at the owner of an end that few arcs leave, so that those of hubs are scattered.
         ``"random"``: a random owner for each vertex, with its in-arcs.
+        ``"mincut"``: owners by METIS, so that few arcs are between parts; needs ``pip install 'arcflux[partition]'``.
+        ``"duplicate"``: owners as with ranges, and the whole graph at every part.
     **options
-        Options of the partitioner: ``seed=0`` for "random".
+        Options of the partitioner: ``seed=0`` of "random" and "mincut"; ``threshold=`` of "degree", out-arcs above
+        which a vertex is high (8 times the mean).
 
     Examples
     --------

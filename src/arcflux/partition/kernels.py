@@ -1,4 +1,8 @@
-"""The loops of partitioning. All but :func:`scatter` start from :func:`place`, which says at which part an arc is."""
+"""The loops of partitioning. Most go over the arcs of some vertices and ask :func:`place` at which part each is.
+
+Arguments, as everywhere in this file: ``offsets, neighbours`` adjacency, ``rows`` the vertices to look at, and ``mode,
+first, second, fold, out, limit`` the tables of a :class:`~arcflux.partition.rule.Rule`.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +11,27 @@ from typing import Any
 import numpy as np
 
 from arcflux.spmd.jit import inner, kernel
-from arcflux.spmd.machine import take
+from arcflux.spmd.machine import take, trailing_zeros
 from arcflux.spmd.random import bits
 
-__all__ = ["CHUNK", "MODES", "copy_arcs", "count_arcs", "scatter"]
+__all__ = [
+    "CHUNK",
+    "LIST",
+    "MODES",
+    "copy_arcs",
+    "count_arcs",
+    "count_bits",
+    "list_bits",
+    "mark_sources",
+    "mark_targets",
+    "masks",
+    "scatter",
+]
 
 MODES = ("target", "source", "grid", "degree")
 _TARGET, _SOURCE, _GRID, _DEGREE = range(4)
 CHUNK = 256
+LIST = 4096
 
 
 @inner
@@ -75,6 +92,109 @@ def copy_arcs(
                     if origin is not None:
                         origin[at] = i
                     at += np.uint64(1)
+
+
+@kernel
+def mark_sources(
+    worker: Any, workers: Any, control: Any, offsets: Any, neighbours: Any, rows: Any, wanted: Any, mode: Any,
+    first: Any, second: Any, fold: Any, out: Any, limit: Any, seen: Any,
+) -> None:  # fmt: skip
+    """Set ``seen[u]`` for the source u of every in-arc of `rows` that is at a part with ``wanted[part]``.
+
+    Workers may set the same byte at once: they write the same.
+    """
+    while True:
+        begin, end = take(control, np.uint64(rows.size), np.uint64(CHUNK))
+        if begin == end:
+            break
+        for r in range(begin, end):
+            v = np.uint64(rows[r])
+            if mode == _TARGET:
+                if wanted[second[v]]:
+                    for i in range(offsets[v], offsets[v + np.uint64(1)]):
+                        seen[neighbours[i]] = True
+            else:
+                for i in range(offsets[v], offsets[v + np.uint64(1)]):
+                    u = np.uint64(neighbours[i])
+                    if wanted[place(mode, first, second, fold, out, limit, u, v)]:
+                        seen[u] = True
+
+
+@kernel
+def mark_targets(
+    worker: Any, workers: Any, control: Any, offsets: Any, neighbours: Any, rows: Any, wanted: Any, mode: Any,
+    first: Any, second: Any, fold: Any, out: Any, limit: Any, seen: Any,
+) -> None:  # fmt: skip
+    """Set ``seen[v]`` for every vertex of `rows` that has an in-arc at a part with ``wanted[part]``."""
+    while True:
+        begin, end = take(control, np.uint64(rows.size), np.uint64(CHUNK))
+        if begin == end:
+            break
+        for r in range(begin, end):
+            v = np.uint64(rows[r])
+            for i in range(offsets[v], offsets[v + np.uint64(1)]):
+                if wanted[place(mode, first, second, fold, out, limit, np.uint64(neighbours[i]), v)]:
+                    seen[v] = True
+                    break
+
+
+@kernel
+def masks(
+    worker: Any, workers: Any, control: Any, offsets: Any, neighbours: Any, rows: Any, leaving: Any, bits: Any,
+    full: Any, mode: Any, first: Any, second: Any, fold: Any, out: Any, limit: Any, found: Any,
+) -> None:  # fmt: skip
+    """``found[r]`` is or-ed with ``bits[part]`` of every arc of ``rows[r]``: out-arcs when `leaving`, else in-arcs.
+
+    A vertex is done as soon as its mask is `full`, which hubs are after a few of their arcs.
+    """
+    while True:
+        begin, end = take(control, np.uint64(rows.size), np.uint64(CHUNK))
+        if begin == end:
+            break
+        for r in range(begin, end):
+            v = np.uint64(rows[r])
+            mask = found[r]
+            for i in range(offsets[v], offsets[v + np.uint64(1)]):
+                if mask == full:
+                    break
+                w = np.uint64(neighbours[i])
+                if leaving:
+                    mask |= bits[place(mode, first, second, fold, out, limit, v, w)]
+                else:
+                    mask |= bits[place(mode, first, second, fold, out, limit, w, v)]
+            found[r] = mask
+
+
+@kernel
+def count_bits(worker: Any, workers: Any, control: Any, found: Any, counts: Any) -> None:
+    """``counts[chunk, bit]``: in how many masks of a chunk of ``LIST`` each bit is set; counts are zero before."""
+    while True:
+        begin, end = take(control, np.uint64(found.size), np.uint64(LIST))
+        if begin == end:
+            break
+        row = counts[begin // np.uint64(LIST)]
+        for r in range(begin, end):
+            rest = found[r]
+            while rest != 0:
+                row[trailing_zeros(rest)] += np.uint64(1)
+                rest &= rest - np.uint64(1)
+
+
+@kernel
+def list_bits(worker: Any, workers: Any, control: Any, found: Any, rows: Any, places: Any, lists: Any) -> None:
+    """Write ``rows[r]`` to the list of every bit of ``found[r]``; ``places[chunk, bit]`` is where a chunk begins."""
+    while True:
+        begin, end = take(control, np.uint64(found.size), np.uint64(LIST))
+        if begin == end:
+            break
+        row = places[begin // np.uint64(LIST)]
+        for r in range(begin, end):
+            rest = found[r]
+            while rest != 0:
+                bit = trailing_zeros(rest)
+                lists[row[bit]] = rows[r]
+                row[bit] += np.uint64(1)
+                rest &= rest - np.uint64(1)
 
 
 @kernel

@@ -21,7 +21,7 @@ from arcflux.graph.core import Adjacency, Graph
 from arcflux.partition.rule import Rule, smallest
 from arcflux.spmd.memory import frozen
 
-__all__ = ["Part", "Parts"]
+__all__ = ["Part", "Parts", "candidates"]
 
 Array = NDArray[Any]
 
@@ -131,6 +131,12 @@ class Parts:
         """At whose part an arc is: "target" or "source" for the owner of that end, "arcs" when it depends on both."""
         return self.rule.placement
 
+    @property
+    def local_targets(self) -> bool:
+        """Whether the targets of a part are known to be among some of the vertices, without looking at the arcs."""
+        even = self.shape is not None and self.k == self.shape[0] * self.shape[1]
+        return self.rule.mode == "target" or (self.rule.mode == "grid" and even)
+
     @cached_property
     def _by_owner(self) -> tuple[Array, Array]:
         """Vertices in the order of their owners, and where each owner's begin."""
@@ -204,16 +210,17 @@ def _made(parts: Parts, i: int) -> Part:
     if parts.rule.mode == "target" and parts.bounds is not None:
         into, columns = cut.stretch(graph, int(parts.bounds[i]), int(parts.bounds[i + 1]))
         return Part(i, graph, owned, owned, into, columns, parts.duplicated)
-    aligned = parts.rule.mode == "target"
-    rows = owned if aligned else _candidates(parts, i)
-    targets, into, columns = cut.chosen(graph, rows, i, parts.rule, parts.owner, keep_empty=aligned)
+    whole = parts.rule.mode == "target"
+    targets, into, columns = cut.chosen(graph, candidates(parts, i), i, parts.rule, parts.owner, keep_empty=whole)
     return Part(i, graph, owned, targets, into, columns, parts.duplicated)
 
 
-def _candidates(parts: Parts, i: int) -> Array:
-    """Vertices among which the targets of a part are: on a grid those of its column, else all."""
+def candidates(parts: Parts, i: int) -> Array:
+    """Vertices among which the targets of a part are: those it owns, those of its column on a grid, else all."""
     number = parts.graph.out.neighbours.dtype
-    if parts.rule.mode == "grid" and parts.shape and parts.k == parts.shape[0] * parts.shape[1]:
+    if parts.rule.mode == "target":
+        return parts.owned(i)
+    if parts.local_targets and parts.shape is not None:
         rows, column = parts.shape[0], parts.place(i)[1]
         begin, end = parts._ranges[rows * column], parts._ranges[rows * (column + 1)]
         return np.arange(begin, end, dtype=number)

@@ -23,6 +23,11 @@ def grid_shape(k):
     return (rows, columns) if rows > 1 or k < 4 else (isqrt(k), -(-k // isqrt(k)))
 
 
+def threshold_of(graph):
+    """Above how many out-arcs a vertex is high, if nobody says."""
+    return 8 * graph.arcs // graph.vertices
+
+
 def place(parts, threshold=None):
     """A function of source and target that says at which part an arc is, for parts by any partitioner."""
     owner = parts.owner.tolist()
@@ -36,6 +41,7 @@ def place(parts, threshold=None):
         cells = rows * columns
         return lambda u, v: (range_of(v, n, columns) * rows + range_of(u, n, rows)) * k // cells
     degrees = parts.graph.out_degrees.tolist()
+    threshold = threshold_of(parts.graph) if threshold is None else threshold
 
     def by_degree(u, v):
         if degrees[u] <= threshold:
@@ -45,3 +51,24 @@ def place(parts, threshold=None):
         return owner[min((degrees[u], u), (degrees[v], v))[1]]
 
     return by_degree
+
+
+def ends_of(parts, threshold=None):
+    """INS and ONS of every part, as sets: the sources and the targets of its arcs."""
+    where = place(parts, threshold)
+    sources, targets = ([set() for _ in range(parts.k)] for _ in range(2))
+    for u, v, _ in arcs_of(parts.graph):
+        sources[where(u, v)].add(u)
+        targets[where(u, v)].add(v)
+    return sources, targets
+
+
+def needs_of(parts, nodes, ends, threshold=None):
+    """For every node, the vertices that its parts have to do with and that parts of other nodes own, as a set."""
+    sources, targets = ends_of(parts, threshold)
+    chosen = {"sources": sources, "targets": targets, "both": [a | b for a, b in zip(sources, targets, strict=True)]}
+    owner = parts.owner.tolist()
+    return [
+        {v for i, node in enumerate(nodes) if node == j for v in chosen[ends][i] if nodes[owner[v]] != j}
+        for j in range(max(nodes) + 1)
+    ]

@@ -4,21 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from part_graphs import graphs
 from part_oracles import arcs_of, place
 
 import arcflux as af
 from arcflux.errors import UsageError
 from arcflux.partition import PARTITIONERS
-
-
-@st.composite
-def graphs(draw, most=12):
-    n = draw(st.integers(1, most))
-    ends = st.integers(0, n - 1)
-    pairs = draw(st.lists(st.tuples(ends, ends), max_size=40))
-    source, target = ([pair[side] for pair in pairs] for side in (0, 1))
-    columns = {"weight": np.arange(len(pairs), dtype=np.float32)} if draw(st.booleans()) else None
-    return af.Graph.from_edges(source, target, columns=columns, vertices=n, directed=draw(st.booleans()))
 
 
 def rows_of(part):
@@ -64,7 +55,7 @@ def check(parts, threshold=None):
 
 
 @pytest.mark.parametrize("how", PARTITIONERS)
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(graph=graphs(), k=st.integers(1, 9))
 def test_every_arc_is_at_its_part(how, graph, k):
     parts = af.partition(graph, k, how)
@@ -79,6 +70,14 @@ def test_every_arc_is_at_its_part(how, graph, k):
         assert other.owner.tolist() == parts.owner.tolist()
 
 
+@settings(deadline=None, max_examples=40)
+@given(graph=graphs(), k=st.integers(1, 9), threshold=st.integers(0, 6))
+def test_arcs_by_degree_with_any_threshold(graph, k, threshold):
+    parts = af.partition(graph, k, "degree", threshold=threshold)
+    check(parts, threshold)
+    assert parts.notes == [f"vertices that more than {threshold} arcs leave are high"]
+
+
 @pytest.mark.parametrize("how", PARTITIONERS)
 def test_a_larger_graph_with_weights(how):
     graph = af.load("kron:8,weights=1-9")
@@ -87,7 +86,7 @@ def test_a_larger_graph_with_weights(how):
     check(parts.at_sources())
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(graphs(), st.integers(1, 9))
 def test_ranges_cover_all_vertices_and_cut_nearest_to_equal_shares(graph, k):
     parts = af.partition(graph, k)
@@ -157,6 +156,7 @@ def test_a_grid_tells_rows_and_columns_and_when_it_is_uneven():
         ((2.5,), {}, "k is 2.5"),
         ((2, "range"), {}, "did you mean 'ranges'"),
         ((2, "ranges"), {"seed": 1}, "seed= is no option"),
+        ((2, "degree"), {"threshold": -1}, "threshold is -1"),
     ],
 )
 def test_bad_arguments_are_told(arguments, options, said):
