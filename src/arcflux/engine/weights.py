@@ -1,0 +1,247 @@
+"""How heavy vertices are and how fast parts run, learnt from how long parts took (section 5 of Lux).
+
+`Weights` is the paper's f: the work of vertices 0 to x - 1 as a share of all. It is known at some vertices, and between
+two of them it grows with the in-edges. `Observed` makes it of measured times. A part is slow because its vertices are
+heavy or because its device is slow, and one superstep cannot tell which; the second, with other bounds, does, since
+weights stay with the vertices and rates with the devices. So both are estimated at once:
+
+    log(seconds of part i in round r) = log(scale of r) + log(rate of i) + log(weight of its vertices)
+
+by least squares over the last rounds, drawn towards equal rates, and towards weights that are the in-edges times a
+factor that changes little from neighbour to neighbour.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arcflux.errors import UsageError
+
+__all__ = ["Observed", "Weights"]
+
+Array = NDArray[Any]
+
+# Rounds of different bounds that are remembered; how much less sure each older one is.
+_ROUNDS, _FADING = 4, 0.7
+# In logarithms: by how much measured times are off, how unequal rates are, and how much heavier an edge may be one
+# part's width further on, before anything is known. Cells narrower than a 50th of a part differ as if they were wider.
+_NOISE, _UNEQUAL, _UNEVEN, _NARROW = 0.03, 1.0, 1.0, 0.02
+# What holds up scales and the mean of all factors, which times do not tell.
+_LOOSE = 1e-3
+# A part that took no time at all counts as one that took a thousandth of the mean.
+_LEAST = 1e-3
+# Newton's steps, the largest one of a logarithm, and the one that is small enough.
+_STEPS, _STRIDE, _SMALL = 8, 1.5, 1e-3
+
+
+@dataclass(frozen=True)
+class Weights:
+    """The work of vertices as a function f that rises from 0 to 1.
+
+    known: vertices at which f is known, from 0 to the number of vertices; values: f there; in_offsets: where in-edges
+    begin, which is how f grows in between; per_vertex: what a vertex costs besides its in-edges, counted in edges.
+
+    Examples
+    --------
+    >>> offsets = np.arange(0, 101, 10)  # ten vertices with ten in-edges each
+    >>> heavy_start = Weights(offsets, np.array([0, 5, 10]), np.array([0.0, 0.8, 1.0]))
+    >>> round(heavy_start(3), 6)
+    0.48
+    >>> heavy_start.pivots(np.array([1, 1])).tolist()
+    [0, 3, 10]
+    """
+
+    in_offsets: Array
+    known: Array
+    values: Array
+    per_vertex: float = 1.0
+
+    @classmethod
+    def of_edges(cls, in_offsets: Array, per_vertex: float = 1.0) -> Weights:
+        """What is assumed before anything is measured: work is in-edges."""
+        return cls(in_offsets, np.array([0, len(in_offsets) - 1]), np.array([0.0, 1.0]), per_vertex)
+
+    def edges(self, vertex: int) -> float:
+        """The in-edges of all vertices before this one, each of which counts as `per_vertex` more."""
+        return float(self.in_offsets[vertex]) + self.per_vertex * vertex
+
+    def __call__(self, vertex: int) -> float:
+        """The share of all work that vertices before this one are."""
+        k = min(int(np.searchsorted(self.known, vertex, side="right")), len(self.known) - 1)
+        begin, end = self.edges(int(self.known[k - 1])), self.edges(int(self.known[k]))
+        part = (self.edges(vertex) - begin) / (end - begin) if end > begin else 0.0
+        return float(self.values[k - 1] + part * (self.values[k] - self.values[k - 1]))
+
+    def pivots(self, shares: Array, begin: int = 0, end: int | None = None) -> Array:
+        """Bounds that cut the vertices from `begin` to `end` into parts with work in proportion to `shares`.
+
+        With equal shares of all vertices, f(bounds[i]) is i / M, as near as whole vertices allow.
+        """
+        last = len(self.in_offsets) - 1 if end is None else end
+        low, high = self(begin), self(last)
+        wanted = low + (high - low) * np.cumsum(shares)[:-1] / np.sum(shares)
+        inner = np.array([self._nearest(share, begin, last) for share in wanted.tolist()], np.int64)
+        return np.concatenate(([begin], np.maximum.accumulate(inner), [last])).astype(np.int64)
+
+    def _nearest(self, share: float, low: int, high: int) -> int:
+        """The vertex from `low` to `high` whose f is nearest to a share."""
+        first = low
+        while low < high:
+            middle = (low + high) // 2
+            if self(middle) < share:
+                low = middle + 1
+            else:
+                high = middle
+        return low - 1 if low > first and share - self(low - 1) < self(low) - share else low
+
+
+@dataclass
+class Observed:
+    """The times of parts, round after round, and what they say about `rates` and `weights`.
+
+    A rate is the time that a device takes for the same work: twice as slow is twice the rate. Their geometric mean is
+    1, since only what differs can be told.
+
+    Examples
+    --------
+    >>> offsets = np.arange(0, 4001, 4)
+    >>> seen = Observed(offsets, 2)
+    >>> for bounds in ([0, 500, 1000], [0, 350, 1000], [0, 320, 1000]):
+    ...     seen.add(np.array(bounds), 1e-3 * np.diff(bounds) * [2, 1])  # the first device is twice as slow
+    >>> slow, fast = seen.rates
+    >>> bool(slow > 1.5 * fast)
+    True
+    """
+
+    in_offsets: Array
+    parts: int
+    per_vertex: float = 1.0
+    _rounds: list[tuple[Array, Array]] = field(init=False, default_factory=list)
+    _found: tuple[Array, Weights] | None = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        if not self.per_vertex > 0:
+            raise UsageError(f"per_vertex is {self.per_vertex!r}", expected="a number above 0")
+
+    @property
+    def rates(self) -> Array:
+        """How much longer than the others the device of each part takes."""
+        return self._fitted()[0]
+
+    @property
+    def weights(self) -> Weights:
+        """How the work is spread over the vertices."""
+        return self._fitted()[1]
+
+    def add(self, bounds: Array, times: Array) -> None:
+        """Learn from one round: the seconds of every part, and where the parts began and ended.
+
+        Rounds with the bounds of the last one are averaged with it: they say the same, only more exactly.
+        """
+        given = np.asarray(bounds, np.int64), np.asarray(times, np.float64)
+        _check(*given, len(self.in_offsets) - 1, self.parts)
+        if not given[1].max(initial=0.0) > 0 or len(self.in_offsets) < 2:
+            return
+        shares = given[1] / given[1].sum()
+        if self._rounds and np.array_equal(self._rounds[-1][0], given[0]):
+            self._rounds[-1] = given[0], (self._rounds[-1][1] + shares) / 2
+        else:
+            self._rounds = [*self._rounds[1 - _ROUNDS :], (given[0], shares)]
+        self._found = None
+
+    def seconds(self, bounds: Array) -> Array:
+        """How the times of parts with these bounds would compare with each other."""
+        return np.array(self.rates * np.diff([self.weights(v) for v in np.asarray(bounds).tolist()]))
+
+    def _fitted(self) -> tuple[Array, Weights]:
+        """Rates and weights, estimated when they are asked for; what was measured last comes out as it was."""
+        if self._found is None:
+            plain = Weights.of_edges(self.in_offsets, self.per_vertex)
+            self._found = self._estimate(plain) if self._rounds else (np.ones(self.parts), plain)
+        return self._found
+
+    def _estimate(self, plain: Weights) -> tuple[Array, Weights]:
+        knots = np.unique(np.concatenate([bounds for bounds, _ in self._rounds]))
+        edges = np.diff([plain.edges(v) for v in knots.tolist()])
+        edges /= edges.sum()
+        rates, factors = _Fit(self._rounds, knots, edges, self.parts).solution()
+        heavy = edges * np.exp(factors)
+        bounds, shares = self._rounds[-1]
+        at = np.searchsorted(knots, bounds)
+        for i in np.flatnonzero(np.diff(bounds)).tolist():
+            cells = slice(at[i], at[i + 1])
+            heavy[cells] *= max(shares[i], _LEAST / self.parts) / np.exp(rates[i]) / heavy[cells].sum()
+        values = np.concatenate(([0.0], np.cumsum(heavy / heavy.sum())))
+        values[-1] = 1.0
+        return np.exp(rates - rates.mean()), Weights(self.in_offsets, knots, values, self.per_vertex)
+
+
+class _Fit:
+    """The least squares, by Gauss and Newton: unknown are the logarithms of rates, of cells' factors, of scales.
+
+    A cell is what lies between two neighbouring bounds of any round. Its factor says how much heavier than its in-edges
+    it is. Factors of neighbours differ as a random walk does, by the distance: a sliver between the bounds of two
+    rounds then weighs what its neighbours do, and cannot take the blame for all that the two disagree about.
+    """
+
+    def __init__(self, rounds: list[tuple[Array, Array]], knots: Array, edges: Array, parts: int) -> None:
+        self.edges, self.parts = edges, parts
+        self.cells = slice(parts, parts + len(edges))
+        self.rows: list[tuple[int, slice, int, float, float]] = []
+        for r, (bounds, shares) in enumerate(rounds):
+            at = (np.searchsorted(knots, bounds) + parts).tolist()
+            sure = (_FADING ** (len(rounds) - 1 - r) / _NOISE) ** 2
+            logs = np.log(np.maximum(shares, _LEAST / parts)).tolist()
+            for i in np.flatnonzero(np.diff(bounds)).tolist():
+                self.rows.append((i, slice(at[i], at[i + 1]), self.cells.stop + r, logs[i], sure))
+        self.pull = np.diag(np.full(self.cells.stop + len(rounds), _LOOSE))
+        self.pull[np.arange(parts), np.arange(parts)] = 1 / _UNEQUAL**2
+        width = np.maximum(parts * (edges[:-1] + edges[1:]) / 2, _NARROW)
+        left = np.arange(parts, parts + len(width))
+        walk = 1 / (_UNEVEN**2 * width)
+        self.pull[left, left] += walk
+        self.pull[left + 1, left + 1] += walk
+        self.pull[left, left + 1] -= walk
+        self.pull[left + 1, left] -= walk
+
+    def solution(self) -> tuple[Array, Array]:
+        """The logarithms of all rates and of all factors."""
+        found = np.zeros(len(self.pull))
+        for _ in range(_STEPS):
+            step = np.linalg.solve(*self._normal(found))
+            found += np.clip(step, -_STRIDE, _STRIDE)
+            if np.abs(step).max() < _SMALL:
+                break
+        return found[: self.parts], found[self.cells]
+
+    def _normal(self, found: Array) -> tuple[Array, Array]:
+        """The normal equations of the next step, put together row by row, since a row has a few cells only."""
+        heavy = np.zeros(len(found))
+        heavy[self.cells] = self.edges * np.exp(found[self.cells])
+        matrix, right = self.pull.copy(), -self.pull.dot(found)
+        for device, cells, scale, log, sure in self.rows:
+            whole = heavy[cells].sum()
+            slope = heavy[cells] / whole
+            off = sure * (log - found[device] - found[scale] - np.log(whole))
+            matrix[cells, cells] += sure * slope[:, None] * slope
+            for one, other in ((device, scale), (scale, device)):
+                matrix[one, cells] += sure * slope
+                matrix[cells, one] += sure * slope
+                matrix[one, one] += sure
+                matrix[one, other] += sure
+                right[one] += off
+            right[cells] += off * slope
+        return matrix, right
+
+
+def _check(bounds: Array, times: Array, vertices: int, parts: int) -> None:
+    if bounds.shape != (parts + 1,) or bounds[0] != 0 or bounds[-1] != vertices or (np.diff(bounds) < 0).any():
+        raise UsageError(
+            f"bounds are {bounds.tolist()}", expected=f"{parts + 1} vertices that rise from 0 to {vertices:,}"
+        )
+    if times.shape != (parts,) or not np.isfinite(times).all() or (times < 0).any():
+        raise UsageError(f"times are {times.tolist()}", expected=f"the seconds of {parts} parts, none below 0")
