@@ -153,8 +153,8 @@ def plan(
     case = _Case(old, took, in_offsets, nodes, alpha, prices or Prices(), seen, begun)
     if how == "off":
         return case.stay("rebalancing is off")
-    if took.max(initial=0.0) <= (1 + _SLACK) * took.mean():
-        return case.stay("parts are balanced")
+    if took.max() - took.mean() <= max(_SLACK * took.mean(), alpha * seen.effort):
+        return case.stay("parts are balanced, or differ by less than planning takes")
     return (case.between_nodes() if how == "auto" else None) or case.within_nodes()
 
 

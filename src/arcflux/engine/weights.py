@@ -13,6 +13,7 @@ factor that changes little from neighbour to neighbour.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -104,7 +105,7 @@ class Observed:
     """The times of parts, round after round, and what they say about `rates` and `weights`.
 
     A rate is the time that a device takes for the same work: twice as slow is twice the rate. Their geometric mean is
-    1, since only what differs can be told.
+    1, since only what differs can be told. `effort` are the seconds that the last estimate took.
 
     Examples
     --------
@@ -120,6 +121,7 @@ class Observed:
     in_offsets: Array
     parts: int
     per_vertex: float = 1.0
+    effort: float = field(init=False, default=0.0)
     _rounds: list[tuple[Array, Array]] = field(init=False, default_factory=list)
     _found: tuple[Array, Weights] | None = field(init=False, default=None)
 
@@ -160,8 +162,10 @@ class Observed:
     def _fitted(self) -> tuple[Array, Weights]:
         """Rates and weights, estimated when they are asked for; what was measured last comes out as it was."""
         if self._found is None:
+            begun = time.perf_counter()
             plain = Weights.of_edges(self.in_offsets, self.per_vertex)
             self._found = self._estimate(plain) if self._rounds else (np.ones(self.parts), plain)
+            self.effort = time.perf_counter() - begun
         return self._found
 
     def _estimate(self, plain: Weights) -> tuple[Array, Weights]:

@@ -116,6 +116,15 @@ def test_a_vertex_that_outweighs_all_others_is_not_moved_about():
     assert machine.exact(found[-1]).max() <= 50_010
 
 
+def test_planning_has_to_pay_too():
+    given = np.array([0, 50, 100]), np.array([3e-3, 1e-3]), np.arange(0, 801, 8), np.zeros(2, int)
+    seen = Known(np.full(100, 8), np.ones(2))
+    seen.effort = 0.9e-3
+    assert plan(*given, alpha=1.0, prices=FREE, seen=seen).phase == "local"
+    seen.effort = 1.1e-3
+    assert plan(*given, alpha=1.0, prices=FREE, seen=seen).phase == "none"
+
+
 def test_off():
     made = plan(np.array([0, 50, 100]), np.array([9.0, 1.0]), np.arange(0, 801, 8), np.zeros(2, int), how="off")
     assert (made.phase, made.moves, made.bounds.tolist()) == ("none", (), [0, 50, 100])

@@ -1,0 +1,12 @@
+"""What runs a part: a device with its memory, its speed and its link; and which edges lie in whose memory.
+
+`CPU` runs at full speed in the memory of its node. `Virtual` is a CPU that pretends to be another device: slower, with
+a memory of its own, behind a link. What works on unequal virtual devices can be tried without the hardware.
+"""
+
+from arcflux.devices.base import Device, Timing
+from arcflux.devices.cpu import CPU
+from arcflux.devices.placement import Demand, Placed, Placement, place
+from arcflux.devices.virtual import Virtual
+
+__all__ = ["CPU", "Demand", "Device", "Placed", "Placement", "Timing", "Virtual", "place"]

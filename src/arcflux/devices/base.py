@@ -1,0 +1,82 @@
+"""A device as the engine sees it: it times kernels, takes transfers, and counts what is held in its memory."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from arcflux.errors import SpaceError, UsageError
+from arcflux.trace import readable
+
+__all__ = ["Device", "Timing"]
+
+
+@dataclass
+class Timing:
+    """How long a device took for what it was asked to do, in seconds; 0 until it is done."""
+
+    seconds: float = 0.0
+
+
+@dataclass
+class Device:
+    """What runs a part.
+
+    name: how messages call it; threads: workers of its kernels; memory: bytes of its own, None when it works in the
+    memory of its node, so that nothing is copied to it; slowdown: how many times longer than this machine's CPU it
+    takes; bandwidth: bytes a second between its memory and its node's, None when there is no link to cross.
+    """
+
+    name: str
+    threads: int = 1
+    memory: int | None = None
+    slowdown: float = 1.0
+    bandwidth: float | None = None
+    held: int = field(default=0, init=False)
+    transferred: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        _positive("threads", self.threads)
+        _positive("slowdown", self.slowdown)
+        for name in ("memory", "bandwidth"):
+            if getattr(self, name) is not None:
+                _positive(name, getattr(self, name))
+
+    @contextmanager
+    def timed(self) -> Iterator[Timing]:
+        """Measure what is done inside: ``with device.timed() as took: kernel(...)``, then ``took.seconds``."""
+        took = Timing()
+        begun = time.perf_counter()
+        yield took
+        took.seconds = time.perf_counter() - begun
+
+    def transfer(self, nbytes: int) -> float:
+        """Account for bytes that cross the link; the seconds that took."""
+        self.transferred += nbytes
+        return 0.0
+
+    def hold(self, nbytes: int, what: str) -> None:
+        """Take memory of the device for `what`, or refuse when it has not so much left."""
+        if self.memory is not None and self.held + nbytes > self.memory:
+            left = self.memory - self.held
+            raise SpaceError(
+                f"{self.name} has no room for {what}: {nbytes:,} bytes are needed ({readable(nbytes)}), and {left:,} of"
+                f" its {self.memory:,} are left ({readable(left)})",
+                remedy="more parts, each on a device of its own; a device with more memory; or leave edges to stream",
+            )
+        self.held += nbytes
+
+    def release(self, nbytes: int) -> None:
+        """Give memory back."""
+        if nbytes > self.held:
+            raise UsageError(
+                f"{nbytes:,} bytes of {self.name} are released", expected=f"at most {self.held:,}, as held"
+            )
+        self.held -= nbytes
+
+
+def _positive(name: str, value: float) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < float("inf"):
+        raise UsageError(f"{name} of a device is {value!r}", expected="a number above 0")

@@ -1,0 +1,225 @@
+"""Which in-edges of a part lie in its device's memory, which in its node's, and which stay in a mapped file.
+
+Lux, section 4.2: device memory first; when a part is too big, as many edges as fit, and the rest in its node's memory,
+from where they stream through the device block by block. Parts of a node share that memory evenly. What does not fit
+there either is read from the store's mapped file, if the graph has one. All of it is decided before the first
+superstep, and what fits nowhere is refused then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arcflux.devices.base import Device
+from arcflux.errors import SpaceError, UsageError
+from arcflux.trace import readable
+
+__all__ = ["Demand", "Placed", "Placement", "place"]
+
+Array = NDArray[Any]
+
+# Bytes of a block that streams through a device: large enough that a transfer's start costs nothing. Two are held, one
+# that is worked on while the other comes in. A block has whole rows, so it is larger where one row is.
+_BLOCK = 4 << 20
+
+
+@dataclass(frozen=True)
+class Demand:
+    """What one part needs.
+
+    offsets: where the in-edges of each of its rows begin, any number first; arc_bytes: bytes of an in-edge with its
+    columns; fixed: bytes that have to be with the device all the time: vertex arrays and messages.
+    """
+
+    offsets: Array
+    arc_bytes: int
+    fixed: int
+
+    @property
+    def rows(self) -> int:
+        """How many rows the part has."""
+        return len(self.offsets) - 1
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all its in-edges."""
+        return self.between(0, self.rows)
+
+    def between(self, begin: int, end: int) -> int:
+        """Bytes of the in-edges of rows from `begin` to before `end`."""
+        return (int(self.offsets[end]) - int(self.offsets[begin])) * self.arc_bytes
+
+    def fitting(self, begin: int, nbytes: int) -> int:
+        """The row up to which in-edges from `begin` on fit into so many bytes."""
+        most = int(self.offsets[begin]) + nbytes // self.arc_bytes
+        if most >= int(self.offsets[-1]):
+            return self.rows
+        return int(np.searchsorted(self.offsets, np.array(most, self.offsets.dtype), side="right")) - 1
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Where the rows of a part are: before `resident` with the device, before `hosted` in its node, then mapped.
+
+    blocks: rows at which the blocks that stream through the device begin, and the end of the last; empty when nothing
+    streams. buffer: bytes that the largest block takes, of which the device holds two.
+    """
+
+    rows: int
+    resident: int
+    hosted: int
+    blocks: Array
+    buffer: int
+    device_bytes: int
+    host_bytes: int
+
+    @property
+    def streams(self) -> bool:
+        """Whether some rows come through the link in every superstep."""
+        return len(self.blocks) > 1
+
+
+@dataclass(frozen=True)
+class Placement:
+    """All parts, and the bytes that each node's memory gives to them."""
+
+    parts: tuple[Placed, ...]
+    host_bytes: dict[int, int]
+
+
+def place(
+    demands: Sequence[Demand],
+    devices: Sequence[Device],
+    *,
+    node_of_part: Sequence[int] | Array | None = None,
+    host: dict[int, int] | None = None,
+    shared: int = 0,
+    mapped: bool = False,
+    block: int = _BLOCK,
+) -> Placement:
+    """Place every part on its device, or say that it cannot be done, and what to do instead.
+
+    Parameters
+    ----------
+    demands
+        What each part needs.
+    devices
+        The device of each part. One without a memory of its own works in its node's, and nothing streams.
+    node_of_part
+        The node of each part; all the same without it.
+    host
+        Bytes of each node's memory; a node that is not named has as many as are needed.
+    shared
+        Bytes that each node holds once for all its parts.
+    mapped
+        Whether edges can stay in a mapped file when a node's memory is full.
+    block
+        Bytes that blocks have, unless a row has more.
+
+    Examples
+    --------
+    >>> from arcflux.devices import Virtual
+    >>> rows = Demand(np.arange(0, 1001, 10), arc_bytes=4, fixed=800)  # 100 rows of 40 bytes
+    >>> small = place([rows], [Virtual(memory=3000)], block=200).parts[0]
+    >>> small.resident, small.blocks.tolist()[:3], small.device_bytes
+    (45, [45, 50, 55], 3000)
+    """
+    nodes = [0] * len(demands) if node_of_part is None else [int(node) for node in node_of_part]
+    if not len(demands) == len(devices) == len(nodes):
+        raise UsageError(
+            f"there are {len(demands)} parts, {len(devices)} devices and {len(nodes)} nodes of parts",
+            expected="one of each for every part",
+        )
+    if len({id(device) for device in devices if device.memory}) < sum(1 for device in devices if device.memory):
+        raise UsageError("a device with a memory of its own is given twice", expected="one device for each part")
+    if block <= 0:
+        raise UsageError(f"block is {block!r}", expected="a number of bytes above 0")
+    if not mapped and host is not None and set(nodes) <= set(host):
+        _check_total(demands, devices, host, set(nodes), shared)
+    devised = [_resident(part, *pair, block) for part, pair in enumerate(zip(demands, devices, strict=True))]
+    ends = [resident for resident, _ in devised]
+    for node in sorted(set(nodes)):
+        mine = [part for part, home in enumerate(nodes) if home == node]
+        fixed = shared + sum(demands[part].fixed for part in mine if devices[part].memory is None)
+        _fill_node(node, mine, demands, ends, (host or {}).get(node), fixed, mapped)
+    parts = tuple(map(_placed, demands, devices, devised, ends))
+    used = dict.fromkeys(nodes, shared)
+    for node, part in zip(nodes, parts, strict=True):
+        used[node] += part.host_bytes
+    return Placement(parts, used)
+
+
+def _check_total(
+    demands: Sequence[Demand], devices: Sequence[Device], host: dict[int, int], nodes: set[int], shared: int
+) -> None:
+    """Refuse what does not fit into all memories together, whoever has which part."""
+    needed = sum(demand.nbytes + demand.fixed for demand in demands) + shared * len(nodes)
+    there = sum(device.memory or 0 for device in devices) + sum(host[node] for node in nodes)
+    if needed > there:
+        raise _refusal(f"the graph does not fit into the memory of its {len(devices)} devices and nodes", needed, there)
+
+
+def _resident(part: int, demand: Demand, device: Device, block: int) -> tuple[int, int]:
+    """The row up to which a device holds in-edges itself, and the bytes of the blocks in which the others come.
+
+    Two blocks have to fit besides, each at least as large as the largest row that streams; they take at most half of
+    what vertices leave, unless such a row is larger.
+    """
+    if device.memory is None:
+        return 0, 0
+    left = device.memory - demand.fixed
+    if demand.nbytes <= left:
+        return demand.rows, 0
+    before = (demand.offsets[:-1] - demand.offsets[0]).astype(np.int64) * demand.arc_bytes
+    sizes = np.diff(demand.offsets).astype(np.int64) * demand.arc_bytes
+    widest = np.maximum.accumulate(sizes[::-1])[::-1]
+    buffers = np.maximum(widest, max(min(block, left // 4), 0))
+    fits = np.flatnonzero(before + 2 * buffers <= left)
+    if not len(fits):
+        least = int((before + 2 * widest).min(initial=demand.nbytes))
+        what = f"part {part} does not fit {device.name}, which has to hold its vertices and twice its largest row"
+        raise _refusal(what, demand.fixed + least, device.memory)
+    return int(fits[-1]), int(buffers[fits[-1]])
+
+
+def _fill_node(
+    node: int, mine: list[int], demands: Sequence[Demand], ends: list[int], room: int | None, fixed: int, mapped: bool
+) -> None:
+    """Give the parts of a node even shares of its memory for what their devices do not hold; set how far each gets."""
+    rest = {part: demands[part].between(ends[part], demands[part].rows) for part in mine}
+    needed = fixed + (0 if mapped else sum(rest.values()))
+    left = needed + sum(rest.values()) if room is None else room
+    if needed > left:
+        raise _refusal(f"node {node} has no room for what its devices do not hold", needed, left)
+    left -= fixed
+    for count, part in enumerate(sorted(mine, key=lambda part: rest[part])):
+        begin = ends[part]
+        ends[part] = demands[part].fitting(begin, left // (len(mine) - count))
+        left -= demands[part].between(begin, ends[part])
+
+
+def _placed(demand: Demand, device: Device, devised: tuple[int, int], hosted: int) -> Placed:
+    resident, buffer = devised
+    host = demand.between(resident, hosted)
+    if device.memory is None:
+        return Placed(demand.rows, 0, hosted, np.zeros(0, np.int64), 0, 0, demand.fixed + host)
+    blocks = [resident] if resident < demand.rows else []
+    while blocks and blocks[-1] < demand.rows:
+        blocks.append(demand.fitting(blocks[-1], buffer))
+    largest = max((demand.between(begin, end) for begin, end in pairwise(blocks)), default=0)
+    held = demand.fixed + demand.between(0, resident) + 2 * largest
+    return Placed(demand.rows, resident, hosted, np.array(blocks, np.int64), largest, held, host)
+
+
+def _refusal(what: str, needed: int, there: int) -> SpaceError:
+    return SpaceError(
+        f"{what}: {needed:,} bytes are needed ({readable(needed)}), and {there:,} are there ({readable(there)})",
+        remedy="more devices or nodes, so that each has a smaller part; smaller values, such as float32 fields and no"
+        " edge columns that are not read; or save the graph as a store and load that, so that edges stay in the file",
+    )
