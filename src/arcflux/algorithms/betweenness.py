@@ -53,6 +53,8 @@ class ShortestPaths:
         v.paths += u.paths
 
     def update(v, step):
+        if v.paths == 0.0:
+            return False
         v.level = step + 1
         return True
 

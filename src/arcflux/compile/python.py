@@ -93,6 +93,7 @@ class _Run:
         self.lowered = lowered
         self.graph = graph
         self.step = -1
+        self.wanted: set[int] = set()
         self.out_degrees = graph.out_degrees.tolist()
         self.in_degrees = graph.in_degrees.tolist()
         self.g = _Named(vertices=graph.vertices, edges=graph.edges, arcs=graph.arcs)
@@ -182,13 +183,14 @@ class _Run:
         functions, after, changed, residual = self.lowered.functions, {}, set(), 0.0
         for v in reversed(range(self.graph.vertices)) if self.fresh else range(self.graph.vertices):
             old = _Vertex(self, v, self.states[v])
-            if "wants" in functions and not self.call("wants", v=old):
+            wants = "wants" not in functions or self.call("wants", v=old)
+            if not wants and v not in self.wanted:
                 continue
-            new = _Vertex(self, v, self.states[v])
-            if "init" in functions:
-                self.call("init", v=new, old=old)
-            received = self.gather(v, new, old)
-            moved = self.call("update", v=new, old=old)
+            new, received, moved = self.computed(v, old)
+            if "wants" in functions and self.lowered.ordered:
+                self.check_wants(v, new, old, wants)
+            if not wants:
+                continue
             if self.lowered.sparse and not received:
                 self.check_sparse(v, new, old, moved)
                 continue
@@ -201,6 +203,14 @@ class _Run:
                 self.states[v] = new._fields
         self.states = [after.get(v, state) for v, state in enumerate(self.states)]
         return changed, residual
+
+    def computed(self, v: int, old: _Vertex, senders: set[int] | None = None) -> tuple[_Vertex, bool, bool]:
+        """What becomes of a vertex by what the active ones send (or `senders`), whether any did, and update's word."""
+        new = _Vertex(self, v, self.states[v])
+        if "init" in self.lowered.functions:
+            self.call("init", v=new, old=old)
+        received = self.gather(v, new, old, self.active if senders is None else senders)
+        return new, received, self.call("update", v=new, old=old)
 
     def measured(self, v: int, new: _Vertex, old: _Vertex) -> float:
         """The residual of a vertex, which has to be a number from 0 on."""
@@ -220,12 +230,36 @@ class _Run:
             remedy = "let update see whether a message came, and return False when none did; or leave sparse out"
             raise self.broken("sparse", f"{what}, in superstep {self.step}", remedy)
 
-    def gather(self, v: int, new: _Vertex, old: _Vertex) -> bool:
-        """Compute along every in-edge from an active vertex; of several `any` the smallest stays."""
+    def check_wants(self, v: int, new: _Vertex, old: _Vertex, wants: bool) -> None:
+        """In an order by priority, what a vertex no longer takes must not matter, or the order would show.
+
+        That is a message after it has stopped to want any; or, since it may stop with each, all others that reach it
+        in the same superstep. One that never wanted any is the same in every order.
+        """
+        remedy = "return False only when no message can change v any more, or leave priority out"
+        if not wants:
+            self.refuse_change(v, old, new, "wants no more messages, but one", remedy)
+            return
+        self.wanted.add(v)
+        for u in self.active.intersection(self.into[v]):
+            alone, _, _ = self.computed(v, old, {u})
+            if not self.call("wants", v=alone):
+                said = f"wants no more messages after that of vertex {self.said(u)}, but another"
+                self.refuse_change(v, alone, new, said, remedy)
+
+    def refuse_change(self, v: int, kept: _Vertex, changed: _Vertex, said: str, remedy: str) -> None:
+        """Refuse what messages that were not wanted would have changed."""
+        for name in sorted(self.lowered.reductions):
+            if kept._fields[name] != changed._fields[name]:
+                change = f"would make {name} {changed._fields[name]}, not {kept._fields[name]}"
+                raise self.broken("wants", f"vertex {self.said(v)} {said} {change}, in superstep {self.step}", remedy)
+
+    def gather(self, v: int, new: _Vertex, old: _Vertex, senders: set[int]) -> bool:
+        """Compute along every in-edge from a sender; of several `any` the smallest stays."""
         one_of = [name for name, how in self.lowered.reductions.items() if how.operation == "any"]
         received, taken = False, set()
         for u, edge in zip(self.into[v], self.edges[v], strict=True):
-            if u not in self.active:
+            if u not in senders:
                 continue
             before = {name: new._fields[name] for name in one_of}
             new._assigned.clear()

@@ -1,5 +1,8 @@
 """What a program promises is checked by debug=True."""
 
+import math
+
+import numpy as np
 import pytest
 
 import arcflux as af
@@ -86,6 +89,30 @@ class BadResidual:
         return v.x - old.x
 
 
+@af.program
+class Nearly:
+    """Shortest paths that are content with the first that is short enough: which that is, the order decides."""
+
+    enough: float = 0.0
+    distance: af.f64
+
+    def start(v):
+        v.distance = 0.0 if v.number == 0 else math.inf
+        return v.number == 0
+
+    def wants(v, p):
+        return v.distance > p.enough and v.number != 3
+
+    def compute(v, u, edge):
+        v.distance = min(v.distance, u.distance + edge.weight)
+
+    def update(v, old):
+        return v.distance < old.distance
+
+    def priority(v):
+        return v.distance
+
+
 @pytest.mark.parametrize(
     ("program", "said"),
     [
@@ -97,6 +124,53 @@ class BadResidual:
 def test_broken_promises(program: af.program, said: str) -> None:
     with pytest.raises(ProgramError, match=said):
         af.run(program, af.load("path:3"), debug=True)
+
+
+def test_wants_of_a_program_in_an_order() -> None:
+    """Vertex 1 hears 5 from 0 and then 2 by way of 2; vertex 3 wants nothing at any time, which no order shows."""
+    graph = af.Graph.from_edges([0, 0, 2, 1], [1, 2, 1, 3], columns={"weight": [5.0, 1.0, 1.0, 1.0]})
+    assert af.run(Nearly, graph, debug=True)["distance"].tolist() == [0.0, 2.0, 1.0, math.inf]
+    later = "vertex 1 wants no more messages, but one would make distance 2.0, not 5.0, in superstep 1"
+    with pytest.raises(ProgramError, match=f"wants is promised, but {later}"):
+        af.run(Nearly, graph, enough=7.0, debug=True)
+
+
+@pytest.mark.parametrize("weights", [[9.0, 5.0], [5.0, 9.0]])
+def test_wants_that_the_messages_of_one_superstep_decide(weights: list[float]) -> None:
+    """Both messages come in one superstep, and 9 would be enough if it came first."""
+    graph = af.Graph.from_edges([0, 0], [1, 1], columns={"weight": weights})
+    assert af.run(Nearly, graph, enough=4.0, debug=True)["distance"][1] == 5.0
+    two = af.Graph.from_edges([0, 0, 1, 2], [1, 2, 4, 4], columns={"weight": [1.0, 1.0, *weights]}, vertices=5)
+    sender = 1 + weights.index(9.0)
+    said = (
+        f"vertex 4 wants no more messages after that of vertex {sender}, but another would make distance 6.0, not 10.0"
+    )
+    with pytest.raises(ProgramError, match=said):
+        af.run(Nearly, two, enough=20.0, debug=True)
+
+
+def test_wants_by_supersteps_is_taken_as_it_is_meant() -> None:
+    """A search stays with the first parent, and its own messages would change it: left out is what it asks for."""
+    graph = af.load("complete:4")
+    assert af.run(af.algorithms.BFS, graph, source=0, debug=True)["parent"].tolist() == [0, 0, 0, 0]
+
+
+def test_algorithms_keep_their_promises() -> None:
+    random = np.random.default_rng(5)
+    ends = random.integers(0, 30, (2, 90))
+    graph = af.Graph.from_edges(*ends, columns={"weight": random.integers(0, 3, 90)}, vertices=30, directed=False)
+    for found in (
+        af.bfs(graph, 1, debug=True),
+        af.sssp(graph, 1, debug=True),
+        af.sssp(graph, 1, weight=None, debug=True),
+        af.multi_source_sssp(graph, [1, 2], debug=True),
+        af.pagerank(graph, debug=True),
+        af.pagerank_delta(graph, debug=True),
+        af.algorithms.betweenness.dependencies(graph, 1, debug=True),
+        af.run(af.algorithms.Components, graph, debug=True),
+        af.run(af.algorithms.SSSP, graph, source=1, debug=True),
+    ):
+        assert found.converged
 
 
 def test_kept_promises() -> None:
