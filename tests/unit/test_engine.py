@@ -117,6 +117,37 @@ def test_history_says_what_happened() -> None:
     assert sum(step.seconds for step in result.history) <= result.seconds * 1.01
 
 
+@af.program
+class Least:
+    """The smallest number below `senders` that reaches a vertex; those vertices send at first."""
+
+    senders: int = 0
+    least: af.i64
+
+    def start(v, p):
+        v.least = v.number if v.number < p.senders else 1000
+        return v.number < p.senders
+
+    def compute(v, u):
+        v.least = min(v.least, u.least)
+
+    def update(v, old):
+        return v.least < old.least
+
+
+@pytest.mark.parametrize("senders", [0, 1, 6, 7])
+@pytest.mark.parametrize("direction", ["push", "pull"])
+def test_the_first_frontier_is_who_start_says(senders: int, direction: str) -> None:
+    graph = af.Graph.from_edges([0, 0, 1, 5, 6, 6], [1, 2, 0, 6, 3, 4], vertices=7)
+    result = af.run(Least, graph, senders=senders, direction=direction)
+    assert result["least"].tolist() == af.run(Least, graph, senders=senders, debug=True)["least"].tolist()
+    if not senders:
+        assert result.supersteps == 0
+    else:
+        assert result.history[0].frontier == senders
+        assert result.history[0].edges == graph.out_degrees[:senders].sum()
+
+
 def python(code: str, folder: Path, **more: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "ARCFLUX_CACHE": str(folder / "cache"), "ARCFLUX_QUIET": "1", **more}
     return subprocess.run(

@@ -36,14 +36,18 @@ class Frontier(Loop):
         """Queue the first frontier."""
         graph, n = self.graph, self.graph.vertices
         kind = graph.out.neighbours.dtype
-        first = np.flatnonzero(state.active)
-        self.finished = not len(first)
         queues, stamp = self.borrowed(2 * n, kind), self.borrowed(n, np.uint8)
-        queues[: len(first)] = first
+        count, edges = n, graph.arcs
+        if state.active.all():
+            queues[:n] = np.arange(n, dtype=kind)
+        else:
+            first = np.flatnonzero(state.active)
+            count, edges = len(first), int((graph.out.offsets[first + 1] - graph.out.offsets[first]).sum())
+            queues[:count] = first
+        self.finished = not count
         self.kernel = self.made.frontier
         self.board = np.zeros(3 * BLOCK + 8, np.int64)
-        self.board[3 * BLOCK] = len(first)
-        self.board[3 * BLOCK + 1] = int((graph.out.offsets[first + 1] - graph.out.offsets[first]).sum())
+        self.board[3 * BLOCK], self.board[3 * BLOCK + 1] = count, edges
         self.sums = np.zeros(2 * max(self.threads, -(-n // CHUNK) if self.lowered.deterministic else 0))
         columns = [side[name] for name in self.lowered.columns for side in (graph.in_columns, graph.columns)]
         bits, flags = self.borrowed(2 * ((n + 63) // 64), np.uint64), self.borrowed(n, np.bool_)
