@@ -29,7 +29,8 @@ class Superstep:
 
     `edges` of a pull that follows a push of many vertices are estimated, from the degrees of one vertex in 16. On parts
     of a graph, `bytes` are the values that crossed between nodes, `more_bytes` what said whose values they are, and
-    `part_seconds` is how long each part computed.
+    `part_seconds` is how long each part computed; `planning` and `migration` are the seconds after the superstep that
+    went into finding and moving to better parts.
     """
 
     number: int
@@ -43,6 +44,8 @@ class Superstep:
     bytes: int = 0
     more_bytes: int = 0
     part_seconds: tuple[float, ...] = ()
+    planning: float = 0.0
+    migration: float = 0.0
 
 
 class History(Sequence[Superstep]):

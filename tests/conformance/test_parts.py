@@ -12,7 +12,7 @@ from test_back_ends import PROGRAMS, graphs, options
 import arcflux as af
 from arcflux import algorithms
 
-HOW = ["ranges", "grid", "random"]
+HOW = ["ranges", "grid", "random", "degree", "mincut", "duplicate"]
 EXCHANGES = ["auto", "readers", "owners", "allreduce", "mixed"]
 
 

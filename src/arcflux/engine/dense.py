@@ -38,10 +38,10 @@ class Dense(Loop):
         graph.into  # noqa: B018 - built on first use
         if not self.push and self._large():
             again = self.options.limit >= _SUPERSTEPS and scattered(graph)
-            self.blocks = blocks(graph, build=again, threads=self.threads)
+            self.blocks = blocks(graph, build=again, team=self.team)
             if self.blocks is not None:
                 for name in self.lowered.columns:
-                    self.blocks.column(name, graph.in_columns[name], self.threads)
+                    self.blocks.column(name, graph.in_columns[name], self.team)
 
     def _large(self) -> bool:
         """Whether messages overflow the cache, and arcs are enough to fill blocks.
@@ -68,10 +68,10 @@ class Dense(Loop):
     def begin(self, state: State) -> None:
         """Choose the kernel."""
         graph, names = self.graph, self.lowered.columns
-        self.board = np.zeros(72, np.int64)
+        self.board = self.team.small(72)
         self.choice = [self.tolerance]
         pieces = -(-graph.vertices // CHUNK) if self.blocks is None else self.blocks.across
-        self.sums = np.zeros(2 * pieces)
+        self.sums = self.team.small(2 * pieces, np.float64)
         if self.push:
             self.kernel = self.made.dense_push
             columns = [graph.columns[name] for name in names]

@@ -47,13 +47,14 @@ class Lists:
 
     `tell[peer]` are own vertices that the peer's node reads, `hear[peer]` those of the peer that this rank takes for
     its node. `give[peer]` are the peer's vertices to which this rank's node contributes, `take[peer]` own vertices to
-    which the peer's node does.
+    which the peer's node does. `read[node]` says of every vertex whether that node has it as a source.
     """
 
     tell: dict[int, Array] = field(default_factory=dict)
     hear: dict[int, Array] = field(default_factory=dict)
     give: dict[int, Array] = field(default_factory=dict)
     take: dict[int, Array] = field(default_factory=dict)
+    read: list[Array] = field(default_factory=list)
 
     @classmethod
     def of(cls, transport: Transport, parts: Parts, part: Part, whole: bool, high: Array | None) -> Lists:
@@ -61,7 +62,8 @@ class Lists:
         made = cls()
         if transport.nodes == 1:
             return made
-        read, reached = _presence(transport, parts.graph, part)
+        made.read, reached = _presence(transport, parts.graph, part)
+        read = made.read
         nodes = np.asarray(transport.node_of)
         local = np.zeros(parts.graph.vertices, bool) if high is None else high
         own = {peer: parts.owned(peer) for peer in range(transport.size)}

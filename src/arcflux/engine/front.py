@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from arcflux import config
-from arcflux.compile import cache, cpu
-from arcflux.compile.lower import Lowered, lower
+from arcflux.compile.lower import lower
 from arcflux.compile.python import run_python
-from arcflux.engine.buckets import Buckets
-from arcflux.engine.dense import Dense
-from arcflux.engine.frontier import Frontier
-from arcflux.engine.loop import Loop, Options
+from arcflux.devices import Device
+from arcflux.engine.loop import Options
 from arcflux.engine.spread import Spread, run_spread
-from arcflux.engine.state import State, given_values
+from arcflux.engine.state import given_values
+from arcflux.engine.together import run_together
 from arcflux.errors import UsageError
 from arcflux.graph import Graph
 from arcflux.partition.parts import Parts
 from arcflux.program import REF32, Program
 from arcflux.progress import watching
 from arcflux.result import Result
+from arcflux.spmd.team import Team
 
 __all__ = ["run"]
 
@@ -50,6 +48,8 @@ def run(
     exchange: str = "auto",
     transport: str | None = None,
     ranks_per_node: int | None = None,
+    devices: Sequence[Device] | None = None,
+    rebalance: str = "auto",
     **parameters: Any,
 ) -> Result:
     """Run a vertex program until no vertex changes.
@@ -94,6 +94,11 @@ def run(
         "local" (threads) or "mpi"; without it, the one that this process was started with.
     ranks_per_node
         Pretend that so many ranks make a node; without it, nodes are what shares memory.
+    devices
+        What runs each part, such as ``[af.devices.Virtual(slowdown=2.0), af.devices.CPU(1)]``; cores without it.
+    rebalance
+        Move the bounds of ranges between supersteps when some parts take longer than others: "auto", "local" (within
+        nodes only) or "off".
 
     Examples
     --------
@@ -115,38 +120,15 @@ def run(
     lowered = lower(chosen, {name: column.dtype for name, column in graph.columns.items()}, deterministic)
     values = given_values(lowered, graph, given or {})
     options = Options(direction, config.threads(threads), limit, timeout)
-    spread = Spread(parts, partition, exchange, transport, ranks_per_node).checked()
+    spread = Spread(parts, partition, exchange, transport, ranks_per_node, devices, rebalance).checked()
     with watching(progress):
         if debug:
             result = run_python(lowered, graph, limit, values, timeout)
         elif spread.wanted:
             result = run_spread(lowered, graph, values, replace(options, threads=threads or 1), spread)
         else:
-            result = _run_cpu(lowered, graph, values, options)
+            result = run_together(lowered, graph, values, options, Team(options.threads))
     if not result.converged:
         said = f"{chosen.name} stopped after {result.supersteps} supersteps before it converged"
         warnings.warn(said, stacklevel=2)
     return result
-
-
-def _run_cpu(lowered: Lowered, graph: Graph, values: Mapping[str, Any], options: Options) -> Result:
-    begun = time.perf_counter()
-    if lowered.ordered and options.direction == "pull":
-        lowered = lowered.unordered()
-    made = cache.module(cpu.source(lowered))
-    loop = _loop(lowered, graph, made, options)
-    loop.prepare()
-    once = time.perf_counter() - begun
-    state = State(lowered, graph, values, options.threads)
-    once += state.start(made, loop.extra())
-    once += loop.compile(state)
-    history = loop.run()
-    loop.give_back()
-    seconds = time.perf_counter() - begun - once
-    name, references = lowered.program.name, lowered.program.references
-    return Result(name, graph, state.fields, history, loop.finished, seconds, once, references)
-
-
-def _loop(lowered: Lowered, graph: Graph, made: Any, options: Options) -> Loop:
-    kind = Buckets if lowered.ordered else Frontier if lowered.sparse else Dense
-    return kind(lowered, graph, made, options)

@@ -46,9 +46,10 @@ class Frontier(Loop):
             queues[:count] = first
         self.finished = not count
         self.kernel = self.made.frontier
-        self.board = np.zeros(3 * BLOCK + 8, np.int64)
+        self.board = self.team.small(3 * BLOCK + 8)
         self.board[3 * BLOCK], self.board[3 * BLOCK + 1] = count, edges
-        self.sums = np.zeros(2 * max(self.threads, -(-n // CHUNK) if self.lowered.deterministic else 0))
+        pieces = -(-n // CHUNK) if self.lowered.deterministic else 0
+        self.sums = self.team.small(2 * max(self.threads, pieces), np.float64)
         columns = [side[name] for name in self.lowered.columns for side in (graph.in_columns, graph.columns)]
         bits, flags = self.borrowed(2 * ((n + 63) // 64), np.uint64), self.borrowed(n, np.bool_)
         buffers = np.empty((self.threads, _BUFFER), kind)

@@ -15,9 +15,8 @@ from arcflux.engine.state import State
 from arcflux.graph import Graph
 from arcflux.result import History, Superstep
 from arcflux.spmd.interrupt import held
-from arcflux.spmd.memory import borrow, give_back
 from arcflux.spmd.pool import STOP
-from arcflux.spmd.pool import run as launch
+from arcflux.spmd.team import Team
 
 __all__ = ["Loop", "Options", "tolerance_of"]
 
@@ -49,19 +48,19 @@ class Loop:
     choice: list[Any]
     rest: list[Any]
 
-    def __init__(self, lowered: Lowered, graph: Graph, made: Any, options: Options) -> None:
+    def __init__(self, lowered: Lowered, graph: Graph, made: Any, options: Options, team: Team) -> None:
         self.lowered = lowered
         self.graph = graph
         self.made = made
         self.options = options
-        self.threads = options.threads
+        self.team = team
+        self.threads = team.workers
         self.finished = graph.vertices == 0
-        self.barrier = np.zeros(16, np.int64)
-        self.slots = np.zeros((2 * self.threads, 8), np.int64)
-        self.history = np.zeros((_AT_ONCE, 8))
+        self.barrier = team.small(16)
+        self.slots = team.small((2 * self.threads, 8))
+        self.history = team.small((_AT_ONCE, 8), np.float64)
         self.tolerance = tolerance_of(lowered)
         self.asked = "deterministic" if lowered.pull_only else "asked for" if options.direction != "auto" else ""
-        self._borrowed: list[Array] = []
 
     # --- what each kind says
 
@@ -88,13 +87,12 @@ class Loop:
 
     def borrowed(self, size: int, dtype: Any) -> Array:
         """Memory for the time of the run, contents undefined."""
-        self._borrowed.append(borrow(size, dtype))
-        return self._borrowed[-1]
+        return self.team.lent(size, dtype)
 
     def give_back(self) -> None:
         """The run is over: what was borrowed serves the next one. The history that is left of it holds no arrays."""
-        give_back(self._borrowed)
-        self._borrowed = self.rest = self.choice = []
+        self.team.end()
+        self.rest = self.choice = []
 
     def compile(self, state: State) -> float:
         """Compile the kernel, so that a run is only a run; the seconds it took."""
@@ -124,11 +122,12 @@ class Loop:
                 if over():
                     control[STOP] = 1
 
-            while not self.finished and steps < limit and not (rows and over()):
+            while not self.finished and steps < limit and not (rows and self.team.agreed(over())):
+                self.team.together()
                 self.history[:] = 0
                 begun = time.perf_counter()
                 arguments = self.arguments(steps, min(limit, steps + _AT_ONCE))
-                launch(self.kernel, self.threads, *arguments, threads=self.threads, glance=glance)
+                self.team.launch(self.kernel, self.threads, *arguments, glance=glance)
                 rows.append(self._read(time.perf_counter() - begun))
                 self.finished = self.done(self.superstep(steps, rows[-1][-1].tolist()) if len(rows[-1]) else None)
                 steps += len(rows[-1])

@@ -9,9 +9,10 @@ bounds.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,9 +24,11 @@ from arcflux.compile.bins import width
 from arcflux.compile.dense import CHUNK
 from arcflux.compile.lower import Lowered
 from arcflux.compile.parts import PART_TALLY
+from arcflux.devices import CPU, Demand, Device, place
 from arcflux.engine.direction import Direction
 from arcflux.engine.exchange import Lists, Traffic, packed, rows_of, unpacked
 from arcflux.engine.loop import Options, tolerance_of
+from arcflux.engine.migrate import Balancer
 from arcflux.engine.state import parameter_values, rows
 from arcflux.graph import Graph
 from arcflux.partition.parts import Parts
@@ -48,12 +51,18 @@ _COMBINE = {"sum": np.add, "product": np.multiply, "min": np.minimum, "max": np.
 
 @dataclass(frozen=True)
 class Setting:
-    """What all ranks of a run agree on: the split, who is high (or None), the options, when to stop early."""
+    """What all ranks of a run agree on.
+
+    parts; high: vertices that every node has whole, or None; options; over: whether to stop early; devices: one for
+    each part, or None for cores; rebalance: "auto", "local" or "off".
+    """
 
     parts: Parts
     high: Array | None
     options: Options
     over: Callable[[], bool]
+    devices: Sequence[Device] | None = None
+    rebalance: str = "off"
 
 
 class PartRun:
@@ -65,6 +74,9 @@ class PartRun:
         self.lowered, self.graph, self.transport = lowered, graph, transport
         self.parts, self.high, self.options = setting.parts, setting.high, setting.options
         self.over = setting.over
+        devices = setting.devices
+        self.device = CPU(self.options.threads) if devices is None else devices[transport.rank]
+        self.held_bytes = 0
         self.made = cache.module(cpu.parts_source(lowered))
         self.ready: set[str] = set()
         self.compiled = 0.0
@@ -73,7 +85,8 @@ class PartRun:
         self.direction = Direction(lowered, self.options.direction, graph.vertices, graph.arcs)
         self.tolerance = tolerance_of(lowered)
         self._share_state(values)
-        self._take_part()
+        self.take_part()
+        self.balancer = Balancer(self, setting.rebalance)
 
     # --- the arrays
 
@@ -104,7 +117,7 @@ class PartRun:
         self.held += [*self.messages, *self.accumulators.values()]
         self.transport.node_barrier()
 
-    def _take_part(self) -> None:
+    def take_part(self) -> None:
         """Take the own part: its vertices, its edges, and the lists of who tells whom. Collective."""
         rank, transport = self.transport.rank, self.transport
         self.part = self.parts.part(rank)
@@ -121,6 +134,23 @@ class PartRun:
         size = self.graph.vertices
         self.reached = np.empty(size, own.dtype)
         self.told = np.empty(len(own) + len(self.everywhere), own.dtype)
+        for name in ("_in_edges", "_out_edges"):
+            self.__dict__.pop(name, None)
+        self._place()
+
+    def _place(self) -> None:
+        """Take the device's memory for the part; what does not fit will stream through it."""
+        offsets = self.part.into.offsets
+        arc = self.part.into.neighbours.itemsize
+        arc += sum(self.part.in_columns[name].dtype.itemsize for name in self.lowered.columns)
+        vertex = sum(array.nbytes // max(1, len(array)) for array in self.held[2:] if array is not self.tally)
+        vertex += sum(array.nbytes // max(1, len(array)) for array in self.fields.values())
+        demand = Demand(offsets, arc, vertex * self.graph.vertices)
+        self.device.release(self.held_bytes)
+        self.placed = place([demand], [self.device]).parts[0]
+        self.held_bytes = self.placed.device_bytes
+        self.device.hold(self.held_bytes, f"part {self.part.number}")
+        self.streamed = [demand.between(*pair) for pair in pairwise(self.placed.blocks.tolist())]
 
     @cached_property
     def _in_edges(self) -> list[Array]:
@@ -146,10 +176,15 @@ class PartRun:
                 self.compute(step)
                 self.exchange(step)
                 history.append(self.converge(step, started))
+                self.balancer.after(step)
+                if self.balancer.planning:
+                    planned, moved = self.balancer.planning, self.balancer.migration
+                    history[-1] = replace(history[-1], planning=planned, migration=moved)
                 task.at(step + 1)
                 if self.stopped:
                     break
         fields = self._collected()
+        self.device.release(self.held_bytes)
         seconds = time.perf_counter() - begun - self.compiled
         name, references = self.lowered.program.name, self.lowered.program.references
         return Result(name, self.graph, fields, history, self.finished, seconds, self.compiled, references)
@@ -171,25 +206,34 @@ class PartRun:
 
     def compute(self, step: int) -> None:
         """Take the part through a superstep, up to what its vertices will send."""
-        begun = time.perf_counter()
         self.tally[:] = 0
         self.counts[:] = 0
         self.edges_before, self.size_before = self.edges, self.size
         self.pull = self.direction.choose(self.size, self.edges)
         self._clear_next(step)
         if self.whole and self.pull:
-            bits = self._bits(step)
-            self._call("pull", step, self.mine, np.uint64(0), np.uint64(len(self.mine)), *self._in_edges, bits)
+            with self.device.timed() as took:
+                self._pulled(step)
             self.updated = self.mine, self.everywhere
         else:
-            self._gathered(step)
+            with self.device.timed() as took:
+                self._gathered(step)
+            seconds = took.seconds
             if not self.whole:
                 self.transport.node_barrier()
                 self._contribute(step)
             self.updated = self._receivers(step)
-            self._each("apply", step, *self.updated)
+            with self.device.timed() as took:
+                self._each("apply", step, *self.updated)
+            took.seconds += seconds
             self._leave_init_to_one()
-        self.seconds = time.perf_counter() - begun
+        self.seconds = took.seconds + sum(map(self.device.transfer, self.streamed))
+
+    def _pulled(self, step: int) -> None:
+        """Own vertices take all their messages: those whose edges are with the device, then block by block."""
+        ends = [0, self.placed.resident, *self.placed.blocks[1:].tolist()] if self.streamed else [0, len(self.mine)]
+        for first, last in pairwise(np.array(ends, np.uint64)):
+            self._call("pull", step, self.mine, first, last, *self._in_edges, self.bits_at(step))
 
     def exchange(self, step: int) -> None:
         """What changed becomes what is sent, here and in the nodes that read it."""
@@ -216,7 +260,8 @@ class PartRun:
     def _mark(self, step: int) -> np.uint8:
         return np.uint8(step % 255 + 1)
 
-    def _bits(self, step: int) -> Array:
+    def bits_at(self, step: int) -> Array:
+        """The frontier of a superstep, as this node knows it."""
         half = len(self.bits) // 2
         return self.bits[half:] if step & 1 else self.bits[:half]
 
@@ -227,7 +272,7 @@ class PartRun:
     def _clear_next(self, step: int) -> None:
         """Make room for the next frontier; now and then for marks, too. Each rank of the node does its share."""
         place, mates = self.transport.place, len(self.transport.mates)
-        later = self._bits(step + 1)
+        later = self.bits_at(step + 1)
         share = -(-len(later) // mates)
         later[place * share : (place + 1) * share] = 0
         if place == 0:
@@ -242,7 +287,7 @@ class PartRun:
         """Messages along the part's edges are reduced into accumulators."""
         listing = [self.stamp, self._mark(step), self.reached, self.counts]
         if self.pull:
-            self._call("gather", step, self.targets, *self._in_edges, self._bits(step), *listing)
+            self._call("gather", step, self.targets, *self._in_edges, self.bits_at(step), *listing)
         else:
             size = int(self.heads[8 * (step & 1)])
             self._call("push", step, self._queue(step), size, *self._out_edges, self.whole, *listing)
@@ -307,7 +352,7 @@ class PartRun:
         """Own vertices that changed now send what they have prepared."""
         limit = self._limit() if self.lowered.ordered else 0.0
         heads = self.heads[8 * ((step + 1) & 1) :]
-        later = [self._bits(step + 1), self._queue(step + 1), heads, self.told, self.counts]
+        later = [self.bits_at(step + 1), self._queue(step + 1), heads, self.told, self.counts]
         self._each("publish", step, mine, everywhere, limit, *later)
 
     def _limit(self) -> float:
@@ -338,10 +383,14 @@ class PartRun:
             for array, value in zip(now, values, strict=True):
                 array[some] = value
             if self.lowered.sparse and len(some):
-                heads = self.heads[8 * ((step + 1) & 1) :]
-                self._call_plain("receive", frozen(some), self._bits(step + 1), self._queue(step + 1), heads)
+                self.join_frontier(step + 1, frozen(some))
         transport.finish()
         self.moves[told] = False
+
+    def join_frontier(self, step: int, vertices: Array) -> None:
+        """Vertices of other nodes are in the frontier of a superstep."""
+        heads = self.heads[8 * (step & 1) :]
+        self._call_plain("receive", vertices, self.bits_at(step), self._queue(step), heads)
 
     def _tell_all(self) -> None:
         """Every vertex sends once at the start, when pull will not ask who is in the frontier."""

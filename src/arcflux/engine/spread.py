@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcflux.compile.lower import Lowered
+from arcflux.devices import Device
 from arcflux.engine.loop import Options
 from arcflux.engine.parts import PartRun, Setting
+from arcflux.engine.rebalance import HOW
 from arcflux.errors import UsageError
 from arcflux.graph import Graph
 from arcflux.partition import partition
@@ -40,6 +42,8 @@ class Spread:
     exchange: str = "auto"
     transport: str | None = None
     ranks_per_node: int | None = None
+    devices: Sequence[Device] | None = None
+    rebalance: str = "auto"
 
     def checked(self) -> Spread:
         """The same, if it makes sense."""
@@ -47,12 +51,14 @@ class Spread:
             raise UsageError(f"exchange is {self.exchange!r}", expected=" or ".join(map(repr, EXCHANGES)))
         if self.transport not in (None, "local"):
             raise UsageError(f"transport is {self.transport!r}", expected="'local'")
+        if self.rebalance not in HOW:
+            raise UsageError(f"rebalance is {self.rebalance!r}", expected=" or ".join(map(repr, HOW)))
         return self
 
     @property
     def wanted(self) -> bool:
         """Whether the run is to be spread at all."""
-        return self.parts is not None or self.transport is not None
+        return any(said is not None for said in (self.parts, self.transport, self.devices))
 
     def split(self, graph: Graph, ranks: int | None) -> Parts:
         """The parts of a graph: those given, or as many as there are ranks."""
@@ -61,12 +67,14 @@ class Spread:
             if made.graph is not graph and not made.graph.equals(graph):
                 raise UsageError("the parts are those of another graph", expected="parts of the graph that is run on")
         else:
-            made = partition(graph, self.parts or ranks or 1, self.partition)
+            made = partition(graph, self.parts or ranks or len(self.devices or [1]), self.partition)
         if ranks is not None and made.k != ranks:
             raise UsageError(
                 f"there are {made.k} parts and {ranks} ranks", expected="as many parts as ranks",
                 remedy=f"mpiexec -n {made.k}, or --workers {made.k}",
             )  # fmt: skip
+        if self.devices is not None and len(self.devices) != made.k:
+            raise UsageError(f"there are {made.k} parts and {len(self.devices)} devices", expected="one for each part")
         return made
 
 
@@ -82,7 +90,8 @@ def run_spread(lowered: Lowered, graph: Graph, values: Mapping[str, Array], opti
             return pressed() or (until is not None and time.perf_counter() > until)
 
         placed, high = _placed(lowered, parts, spread.exchange)
-        return PartRun(lowered, graph, values, Setting(placed, high, options, over), transport).run()
+        setting = Setting(placed, high, options, over, spread.devices, spread.rebalance)
+        return PartRun(lowered, graph, values, setting, transport).run()
 
     with held() as pressed:
         parts = spread.split(graph, None)

@@ -15,8 +15,7 @@ from arcflux.compile.lower import Lowered
 from arcflux.errors import UsageError
 from arcflux.graph import Graph
 from arcflux.program import Program, vertex
-from arcflux.spmd.memory import recycled
-from arcflux.spmd.pool import run as launch
+from arcflux.spmd.team import Team
 
 __all__ = ["State", "given_values", "parameter_values", "rows"]
 
@@ -26,17 +25,18 @@ Array = NDArray[Any]
 class State:
     """The state of a run. `fields` outlive it: they are the result."""
 
-    def __init__(self, lowered: Lowered, graph: Graph, given: Mapping[str, Array], threads: int) -> None:
+    def __init__(self, lowered: Lowered, graph: Graph, given: Mapping[str, Array], team: Team) -> None:
         self.graph = graph
-        self.threads = threads
+        self.team = team
         written = lowered.functions["start"].always_writes
         self.fields = {
-            name: rows(partial(recycled, zero=name not in written), graph.vertices, *kind)
+            name: rows(partial(team.kept, zero=name not in written), graph.vertices, *kind)
             for name, kind in lowered.fields.items()
         }
-        for name, values in given.items():
-            self.fields[name][:] = values
-        self.active = recycled(graph.vertices, np.bool_, zero=False)
+        if team.leads:
+            for name, values in given.items():
+                self.fields[name][:] = values
+        self.active = team.kept(graph.vertices, np.bool_, zero=False)
         counts = [graph.vertices, graph.edges, graph.arcs]
         self.constants = [*self.fields.values(), *counts, *parameter_values(lowered.program, graph)]
 
@@ -44,9 +44,9 @@ class State:
         """Run `start` on every vertex; the seconds of that which went into compiling."""
         graph, begun = self.graph, time.perf_counter()
         arguments = [graph.into.offsets, graph.out.offsets, self.active, *extra, *self.constants]
-        made.started.ready(0, self.threads, np.zeros(16, np.int64), *arguments)
+        made.started.ready(0, self.team.workers, np.zeros(16, np.int64), *arguments)
         compiled = time.perf_counter() - begun
-        launch(made.started, -(-graph.vertices // CHUNK), *arguments, threads=self.threads)
+        self.team.launch(made.started, -(-graph.vertices // CHUNK), *arguments)
         return compiled
 
 

@@ -17,12 +17,12 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux import config, trace
+from arcflux import trace
 from arcflux.graph.core import Adjacency, Graph
 from arcflux.spmd.jit import kernel
 from arcflux.spmd.machine import claim, prefetch
-from arcflux.spmd.memory import empty, frozen
-from arcflux.spmd.pool import run
+from arcflux.spmd.memory import frozen
+from arcflux.spmd.team import Team
 
 __all__ = ["BITS", "Blocks", "blocks", "scattered"]
 
@@ -51,11 +51,11 @@ class Blocks:
     order: Array
     columns: dict[str, Array] = field(default_factory=dict)
 
-    def column(self, name: str, values: Array, threads: int | None = None) -> Array:
+    def column(self, name: str, values: Array, team: Team) -> Array:
         """An edge column, given in the order of `into`, in the order of the blocks; kept for the next time."""
         if name not in self.columns:
-            dealt = empty(len(values), values.dtype, huge=False)
-            _deal(self.into, self.starts, self.across, values, dealt, threads)
+            dealt = team.lasting(len(values), values.dtype)
+            _deal(self.into, self.starts, self.across, values, dealt, team)
             self.columns[name] = frozen(dealt)
         return self.columns[name]
 
@@ -69,34 +69,33 @@ def scattered(graph: Graph) -> bool:
     return bool(far.mean() > 0.5) if len(places) else False
 
 
-def blocks(graph: Graph, *, build: bool = True, threads: int | None = None) -> Blocks | None:
+def blocks(graph: Graph, *, build: bool = True, team: Team | None = None) -> Blocks | None:
     """The blocks of a graph: built once and kept as long as it is; None when there are none and `build` is False."""
     with _lock:
         found = _known.get(graph)
         if found is None and build:
-            found = _known[graph] = _built(graph, threads)
+            found = _known[graph] = _built(graph, team or Team())
         return found
 
 
-def _built(graph: Graph, threads: int | None) -> Blocks:
+def _built(graph: Graph, team: Team) -> Blocks:
     across = -(-graph.vertices >> BITS) if graph.vertices else 0
-    starts = np.zeros(across * across + 1, np.uint64)
+    starts = team.lasting(across * across + 1, np.uint64)
     starts[-1] = graph.arcs
-    arcs = empty(graph.arcs, np.uint32, huge=False)
+    arcs = team.lasting(graph.arcs, np.uint32)
     with trace.task("arrange arcs by blocks", total=graph.arcs, unit="arcs") as task:
-        _deal(graph.into, starts, across, None, arcs, threads, task)
+        _deal(graph.into, starts, across, None, arcs, team, task)
     order = np.argsort(-np.diff(starts[::across].astype(np.int64)) if across else [], kind="stable")
     return Blocks(graph.into, frozen(arcs), frozen(starts), across, frozen(order.astype(np.uint32)))
 
 
 def _deal(
-    into: Adjacency, starts: Array, across: int, values: Array | None, dealt: Array, threads: int | None,
+    into: Adjacency, starts: Array, across: int, values: Array | None, dealt: Array, team: Team,
     task: trace.Task | None = None,
 ) -> None:  # fmt: skip
-    workers = config.threads(threads)
-    heads = np.zeros((workers, across + 8), np.uint64)
+    heads = np.zeros((team.workers, across + 8), np.uint64)
     filling = starts if values is None else None
-    run(_deal_rows, across, *into, starts, filling, heads, across, values, dealt, threads=workers, task=task)
+    team.launch(_deal_rows, across, *into, starts, filling, heads, across, values, dealt, task=task)
 
 
 @kernel

@@ -82,24 +82,26 @@ def run(
     threads: int | None = None,
     task: Task | None = None,
     glance: Callable[[NDArray[np.int64]], None] | None = None,
+    among: tuple[int, int, NDArray[np.int64]] | None = None,
 ) -> None:
     """Run ``kernel(worker, workers, control, *args)`` on all workers; return when `chunks` chunks are done.
 
     `control[0]` is the counter from which workers claim chunks (:func:`arcflux.spmd.machine.claim`); a kernel must
     stop when what it claimed is not below its number of chunks. `control[STOP]` is set when it should end early.
     `task`, when given, moves on in proportion to the counter; `glance` is called with `control` now and then.
+    `among`, when given, says that this process has one of many workers: which, of how many, and their control.
     """
-    workers = max(1, min(config.threads(threads), chunks))
-    control = np.zeros(16, np.int64)
+    workers = max(1, min(config.threads(threads), chunks)) if among is None else 1
+    first, everyone, control = among or (0, workers, np.zeros(16, np.int64))
     ready = getattr(kernel, "ready", None)
     if ready:
-        ready(0, workers, control, *args)
+        ready(first, everyone, control, *args)
     begun = task.done if task else 0
     if workers == 1 and chunks <= 1 and glance is None:
-        kernel(0, 1, control, *args)
+        kernel(first, everyone, control, *args)
     else:
         pool = _take(workers)
-        job = pool.start(lambda worker: kernel(worker, workers, control, *args))
+        job = pool.start(lambda worker: kernel(first + worker, everyone, control, *args))
         try:
             while not job.done.wait(_GLANCE):
                 if task:

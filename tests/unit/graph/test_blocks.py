@@ -9,11 +9,12 @@ import pytest
 import arcflux as af
 from arcflux.graph import blocks as home
 from arcflux.graph.blocks import blocks, scattered
+from arcflux.spmd.team import Team
 
 
 def unpacked(graph: af.Graph, threads: int) -> list[list[tuple[int, int, float]]]:
     """For every target its arcs in the order of the blocks: source, block of the source, weight."""
-    found = blocks(graph, threads=threads)
+    found = blocks(graph, team=Team(threads))
     assert found is not None
     weights = found.column("weight", graph.in_columns["weight"], threads)
     met: list[list[tuple[int, int, float]]] = [[] for _ in range(graph.vertices)]

@@ -1,0 +1,120 @@
+"""Moving the bounds of parts in the middle of a run (Lux, section 5, steps 3 to 6).
+
+Within a node all is shared, and a vertex changes its part by being in another range. Between nodes its state goes with
+it, and with its in-edges come sources that the node did not read before: their owners send what these now send.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arcflux.engine.exchange import packed, unpacked
+from arcflux.engine.rebalance import Prices, alpha, moves, plan
+from arcflux.engine.weights import Observed
+from arcflux.partition.parts import Parts
+from arcflux.spmd.memory import frozen
+
+if TYPE_CHECKING:
+    from arcflux.engine.parts import PartRun
+
+__all__ = ["Balancer"]
+
+Array = NDArray[Any]
+
+
+class Balancer:
+    """Looks at the times of a run's parts, and moves their bounds when that pays."""
+
+    def __init__(self, run: PartRun, how: str) -> None:
+        self.run, self.how = run, how
+        possible = run.whole and run.parts.bounds is not None and run.parts.k > 1 and not run.parts.duplicated
+        self.on = how != "off" and possible and run.graph.vertices > 0
+        self.planning = self.migration = 0.0
+        leads = self.on and run.transport.rank == 0
+        self.seen = Observed(run.graph.into.offsets, run.parts.k) if leads else None
+        self.prices = _prices(run) if leads else None
+
+    def after(self, step: int) -> None:
+        """Between two supersteps: plan, and move. Collective; the first rank decides."""
+        self.planning = self.migration = 0.0
+        if not self.on:
+            return
+        run, begun = self.run, time.perf_counter()
+        old = np.asarray(run.parts.bounds)
+        new = old
+        if self.seen is not None:
+            limit = run.options.limit
+            new = plan(
+                old, np.array(run.part_seconds), run.graph.into.offsets, run.transport.node_of, how=self.how,
+                alpha=alpha(step + 1, limit), prices=self.prices, seen=self.seen,
+            ).bounds  # fmt: skip
+        new = run.transport.broadcast(np.ascontiguousarray(new, np.int64), 0)
+        self.planning = time.perf_counter() - begun
+        if not np.array_equal(old, new):
+            self._move(step, new)
+            self.migration = time.perf_counter() - begun - self.planning
+
+    def _move(self, step: int, new: Array) -> None:
+        run, old = self.run, self.run.parts.bounds
+        assert old is not None
+        known = run.lists.read
+        state = [*run.fields.values(), *run.accumulators.values(), run.pending]
+        for move in moves(old, new, run.graph.into.offsets, run.transport.node_of):
+            if move.far and run.transport.rank in (move.source, move.target):
+                vertices = np.arange(move.begin, move.end, dtype=run.mine.dtype)
+                peer = move.target if run.transport.rank == move.source else move.source
+                self._send(step, vertices, state, peer, give=run.transport.rank == move.source)
+        run.transport.finish()
+        run.transport.barrier()
+        graph = run.graph
+        run.parts = Parts(graph, run.parts.k, run.parts.how, bounds=new)
+        run.take_part()
+        for peer, vertices in run.lists.tell.items():
+            fresh = vertices[~known[int(run.transport.node_of[peer])][vertices]]
+            self._send(step, fresh, [], peer, give=True)
+        for peer, vertices in run.lists.hear.items():
+            fresh = vertices[~known[run.transport.node][vertices]]
+            self._send(step, fresh, [], peer, give=False)
+        run.transport.finish()
+        run.transport.barrier()
+
+    def _send(self, step: int, vertices: Array, state: list[Array], peer: int, *, give: bool) -> None:
+        """Give or take vertices: state, what they now send, and whether they are in the frontier."""
+        run, n = self.run, self.run.graph.vertices
+        arrays = [*state, *(message[:n] for message in run.messages)]
+        bits = run.bits_at(step + 1)
+        everyone = np.ones(len(vertices), bool)
+        if give:
+            waiting = _among(bits, vertices)
+            message, _ = packed(
+                vertices, everyone, lambda some: [*(array[some] for array in arrays), waiting], run.traffic
+            )
+            run.transport.post(peer, message, tag=3)
+            return
+        some, values = unpacked(run.transport.collect(peer, tag=3), vertices, [*arrays, run.pending])
+        for array, value in zip(arrays, values[:-1], strict=True):
+            array[some] = value
+        if run.lowered.sparse:
+            run.join_frontier(step + 1, frozen(some[values[-1] & ~_among(bits, some)]))
+
+
+def _among(bits: Array, vertices: Array) -> Array:
+    """Which vertices are set in a bitmap."""
+    numbers = vertices.astype(np.uint64)
+    found: Array = (bits[numbers >> np.uint64(6)] >> (numbers & np.uint64(63))) & np.uint64(1) != 0
+    return found
+
+
+def _prices(run: PartRun) -> Prices:
+    """What an in-edge and a vertex of this run weigh; links as fast as its devices say."""
+    arc = run.graph.into.neighbours.itemsize + sum(
+        run.graph.in_columns[name].dtype.itemsize for name in run.lowered.columns
+    )
+    arrays = [*run.fields.values(), *run.accumulators.values(), *run.messages]
+    vertex = sum(array.nbytes // max(1, len(array)) for array in arrays)
+    link = run.device.bandwidth
+    return Prices(arc, vertex, link=link) if link is not None else Prices(arc, vertex)

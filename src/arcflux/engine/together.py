@@ -1,0 +1,45 @@
+"""A run on a team that shares everything: the kernels of many supersteps, launched on all workers at once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from arcflux.compile import cache, cpu
+from arcflux.compile.lower import Lowered
+from arcflux.engine.buckets import Buckets
+from arcflux.engine.dense import Dense
+from arcflux.engine.frontier import Frontier
+from arcflux.engine.loop import Loop, Options
+from arcflux.engine.state import State
+from arcflux.graph import Graph
+from arcflux.result import Result
+from arcflux.spmd.team import Team
+
+__all__ = ["run_together"]
+
+
+def run_together(lowered: Lowered, graph: Graph, values: Mapping[str, Any], options: Options, team: Team) -> Result:
+    """Run a program on a team whose workers see all of the graph and its state."""
+    begun = time.perf_counter()
+    if lowered.ordered and options.direction == "pull":
+        lowered = lowered.unordered()
+    made = cache.module(cpu.source(lowered))
+    loop = _loop(lowered, graph, made, options, team)
+    loop.prepare()
+    once = time.perf_counter() - begun
+    state = State(lowered, graph, values, team)
+    once += state.start(made, loop.extra())
+    once += loop.compile(state)
+    history = loop.run()
+    fields = {name: team.result(array) for name, array in state.fields.items()}
+    loop.give_back()
+    seconds = time.perf_counter() - begun - once
+    name, references = lowered.program.name, lowered.program.references
+    return Result(name, graph, fields, history, loop.finished, seconds, once, references)
+
+
+def _loop(lowered: Lowered, graph: Graph, made: Any, options: Options, team: Team) -> Loop:
+    kind = Buckets if lowered.ordered else Frontier if lowered.sparse else Dense
+    return kind(lowered, graph, made, options, team)

@@ -1,0 +1,79 @@
+"""Those who run kernels together: threads of this process here; ranks of a node, elsewhere, look the same.
+
+A kernel only knows its worker's number, how many there are, and arrays. So whoever can hand the same arrays to all
+workers can run it: threads share everything, processes what was allocated for them to share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from arcflux import config
+from arcflux.spmd.memory import borrow, empty, give_back, recycled
+from arcflux.spmd.pool import run
+from arcflux.trace import Task
+
+__all__ = ["Team"]
+
+Array = NDArray[Any]
+
+
+class Team:
+    """Threads of this process. `leads` says whether this process does what one has to do for all."""
+
+    leads = True
+
+    def __init__(self, threads: int | None = None) -> None:
+        self.workers = config.threads(threads)
+        self._lent: list[Array] = []
+
+    def kept(self, size: int, dtype: DTypeLike, *, zero: bool = True) -> Array:
+        """An array that outlives the run: zeros, or anything."""
+        return recycled(size, dtype, zero=zero)
+
+    def lent(self, size: int, dtype: DTypeLike) -> Array:
+        """An array for the time of the run, its contents undefined."""
+        self._lent.append(borrow(size, dtype))
+        return self._lent[-1]
+
+    def small(self, shape: int | tuple[int, ...], dtype: DTypeLike = np.int64) -> Array:
+        """A few zeros that all workers see: counters, slots, what a kernel leaves behind."""
+        return np.zeros(shape, dtype)
+
+    def lasting(self, size: int, dtype: DTypeLike) -> Array:
+        """An array of zeros that belongs to the graph: what is made once and serves many runs."""
+        made = empty(size, dtype, huge=False)
+        if size * made.itemsize < 1 << 20:
+            made.fill(0)
+        return made
+
+    def launch(
+        self,
+        kernel: Any,
+        chunks: int,
+        *args: Any,
+        task: Task | None = None,
+        glance: Callable[[NDArray[np.int64]], None] | None = None,
+    ) -> None:
+        """Run a kernel on all workers, or on as many as there are chunks; see :func:`arcflux.spmd.pool.run`."""
+        run(kernel, chunks, *args, threads=self.workers, task=task, glance=glance)
+
+    def together(self) -> None:
+        """Wait until every process of the team is here."""
+
+    def agreed(self, yes: bool) -> bool:
+        """Whether any process of the team says yes."""
+        return yes
+
+    def result(self, array: Array) -> Array:
+        """An array that was kept, for whoever asked for the run."""
+        return array
+
+    def end(self) -> None:
+        """The run is over: what was lent serves the next one."""
+        give_back(self._lent)
+        self._lent = []
