@@ -8,7 +8,8 @@ sends its bounds to the others, who find with `moves` what each gives and gets.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -23,8 +24,8 @@ __all__ = ["HOW", "Move", "Plan", "Prices", "alpha", "moves", "plan"]
 Array = NDArray[Any]
 
 HOW = ("auto", "local", "off")
-# Parts that differ by less are balanced: times are not more exact than that.
-_SLACK = 0.03
+# Parts that differ by less are balanced; by how much the times of one superstep are doubted, of n by 1 / sqrt(n) of it.
+_SLACK, _DOUBT = 0.03, 0.06
 
 
 @dataclass(frozen=True)
@@ -149,13 +150,18 @@ def plan(
     if nodes.shape != took.shape:
         raise UsageError(f"{nodes.size} parts have a node and {took.size} have a time", expected="one of each per part")
     seen = Observed(in_offsets, took.size) if seen is None else seen
-    seen.add(old, took)
     case = _Case(old, took, in_offsets, nodes, alpha, prices or Prices(), seen, begun)
     if how == "off":
         return case.stay("rebalancing is off")
-    if took.max() - took.mean() <= max(_SLACK * took.mean(), alpha * seen.effort):
-        return case.stay("parts are balanced, or differ by less than planning takes")
-    return (case.between_nodes() if how == "auto" else None) or case.within_nodes()
+    seen.add(old, took)
+    if not seen.ready:
+        return case.stay("the last plan brought too little: to be seen for some supersteps")
+    case = replace(case, times=seen.shares * took.sum())
+    if case.even(case.runs if how == "local" else [slice(0, took.size)]):
+        return case.stay("parts are balanced, or differ by less than times do, or than planning takes")
+    made = (case.between_nodes() if how == "auto" else None) or case.within_nodes()
+    seen.planned(made.predicted if made.moves else None)
+    return made
 
 
 @dataclass(frozen=True)
@@ -175,10 +181,19 @@ class _Case:
         """Nothing moves."""
         return self._made("none", self.old, 0.0, 0.0, reason, self.times)
 
+    def even(self, groups: list[slice]) -> bool:
+        """Whether no group of parts has much to gain, as far as that can be told without estimating anything."""
+        slack = max(_SLACK, _DOUBT / max(self.seen.repeats, 1) ** 0.5)
+        for group in groups:
+            mean = float(self.times[group].mean())
+            if float(self.times[group].max()) - mean > max(slack * mean, self.alpha * self.seen.effort):
+                return False
+        return True
+
     def between_nodes(self) -> Plan | None:
         """The global phase: new bounds for all parts, when nodes differ by more than moving costs (steps 2 and 3)."""
         level = self._level(slice(None))
-        gain = max(self._level(run) for run in self._runs()) - level
+        gain = max(self._level(run) for run in self.runs) - level
         if gain <= _SLACK * level:
             return None
         new = self.seen.weights.pivots(1 / self.seen.rates)
@@ -192,7 +207,7 @@ class _Case:
         """The local phase: new bounds between parts of a node, for each node that gains by it (steps 4 and 5)."""
         new = self.old.copy()
         gains, costs, refused = [0.0], [0.0], ""
-        for run in self._runs():
+        for run in self.runs:
             level = self._level(run)
             gain = float(self.times[run].max()) - level
             if run.stop - run.start < 2 or gain <= _SLACK * level:
@@ -215,7 +230,8 @@ class _Case:
         gain, cost = max(gains), max(costs)
         return self._made("local", new, gain, cost, f"parts of a node differ: {_said(gain, self.alpha, cost)}")
 
-    def _runs(self) -> list[slice]:
+    @cached_property
+    def runs(self) -> list[slice]:
         """Neighbouring parts of the same node: among them, bounds move without a byte between nodes.
 
         That is a whole node where nodes have their parts in a row, as they mostly do; else it stands for a node.
@@ -248,7 +264,7 @@ class _Case:
     def _made(
         self, phase: str, new: Array, gain: float, cost: float, reason: str, predicted: Array | None = None
     ) -> Plan:
-        moved = self._moves(new)
+        moved = () if new is self.old else self._moves(new)
         expected = self._predicted(new) if predicted is None else predicted
         return Plan(new, moved, phase, gain, cost, expected, reason, time.perf_counter() - self.begun)
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,8 +27,10 @@ __all__ = ["Observed", "Weights"]
 
 Array = NDArray[Any]
 
-# Rounds of different bounds that are remembered; how much less sure each older one is.
-_ROUNDS, _FADING = 4, 0.7
+# Rounds of different bounds that are remembered; how much less sure each older one is; supersteps of each round.
+_ROUNDS, _FADING, _REPEATS = 4, 0.7, 16
+# The most setbacks that count: plans are then made every 16 supersteps.
+_SETBACKS = 5
 # In logarithms: by how much measured times are off, how unequal rates are, and how much heavier an edge may be one
 # part's width further on, before anything is known. Cells narrower than a 50th of a part differ as if they were wider.
 _NOISE, _UNEQUAL, _UNEVEN, _NARROW = 0.03, 1.0, 1.0, 0.02
@@ -36,7 +39,7 @@ _LOOSE = 1e-3
 # A part that took no time at all counts as one that took a thousandth of the mean.
 _LEAST = 1e-3
 # Newton's steps, the largest one of a logarithm, and the one that is small enough.
-_STEPS, _STRIDE, _SMALL = 8, 1.5, 1e-3
+_STEPS, _STRIDE, _SMALL = 8, 1.5, 1e-2
 
 
 @dataclass(frozen=True)
@@ -50,8 +53,8 @@ class Weights:
     --------
     >>> offsets = np.arange(0, 101, 10)  # ten vertices with ten in-edges each
     >>> heavy_start = Weights(offsets, np.array([0, 5, 10]), np.array([0.0, 0.8, 1.0]))
-    >>> round(heavy_start(3), 6)
-    0.48
+    >>> heavy_start(np.array([3, 5])).round(6).tolist()
+    [0.48, 0.8]
     >>> heavy_start.pivots(np.array([1, 1])).tolist()
     [0, 3, 10]
     """
@@ -66,16 +69,17 @@ class Weights:
         """What is assumed before anything is measured: work is in-edges."""
         return cls(in_offsets, np.array([0, len(in_offsets) - 1]), np.array([0.0, 1.0]), per_vertex)
 
-    def edges(self, vertex: int) -> float:
-        """The in-edges of all vertices before this one, each of which counts as `per_vertex` more."""
-        return float(self.in_offsets[vertex]) + self.per_vertex * vertex
+    def edges(self, vertices: Any) -> Any:
+        """The in-edges of all vertices before these, each of which counts as `per_vertex` more."""
+        return self.in_offsets[vertices].astype(np.float64) + self.per_vertex * np.asarray(vertices)
 
-    def __call__(self, vertex: int) -> float:
-        """The share of all work that vertices before this one are."""
-        k = min(int(np.searchsorted(self.known, vertex, side="right")), len(self.known) - 1)
-        begin, end = self.edges(int(self.known[k - 1])), self.edges(int(self.known[k]))
-        part = (self.edges(vertex) - begin) / (end - begin) if end > begin else 0.0
-        return float(self.values[k - 1] + part * (self.values[k] - self.values[k - 1]))
+    def __call__(self, vertices: Any) -> Any:
+        """The share of all work that vertices before these are: straight lines over the edges."""
+        return np.interp(self.edges(vertices), self._known_edges, self.values)
+
+    @cached_property
+    def _known_edges(self) -> Array:
+        return np.asarray(self.edges(self.known))
 
     def pivots(self, shares: Array, begin: int = 0, end: int | None = None) -> Array:
         """Bounds that cut the vertices from `begin` to `end` into parts with work in proportion to `shares`.
@@ -83,21 +87,23 @@ class Weights:
         With equal shares of all vertices, f(bounds[i]) is i / M, as near as whole vertices allow.
         """
         last = len(self.in_offsets) - 1 if end is None else end
-        low, high = self(begin), self(last)
+        low, high = self(np.array([begin, last])).tolist()
         wanted = low + (high - low) * np.cumsum(shares)[:-1] / np.sum(shares)
-        inner = np.array([self._nearest(share, begin, last) for share in wanted.tolist()], np.int64)
+        edges = np.interp(wanted, self.values, self._known_edges)
+        after = np.array([self._first(goal, begin, last) for goal in edges.tolist()], np.int64)
+        before = np.maximum(after - 1, begin)
+        inner = np.where(wanted - self(before) < self(after) - wanted, before, after)
         return np.concatenate(([begin], np.maximum.accumulate(inner), [last])).astype(np.int64)
 
-    def _nearest(self, share: float, low: int, high: int) -> int:
-        """The vertex from `low` to `high` whose f is nearest to a share."""
-        first = low
+    def _first(self, edges: float, low: int, high: int) -> int:
+        """The first vertex from `low` to `high` with so many edges before it, or the last there is."""
         while low < high:
             middle = (low + high) // 2
-            if self(middle) < share:
+            if int(self.in_offsets[middle]) + self.per_vertex * middle < edges:
                 low = middle + 1
             else:
                 high = middle
-        return low - 1 if low > first and share - self(low - 1) < self(low) - share else low
+        return low
 
 
 @dataclass
@@ -106,6 +112,11 @@ class Observed:
 
     A rate is the time that a device takes for the same work: twice as slow is twice the rate. Their geometric mean is
     1, since only what differs can be told. `effort` are the seconds that the last estimate took.
+
+    Measured times are noisy, and work may change from superstep to superstep. So of supersteps with the same bounds the
+    medians count, and after setbacks it takes more supersteps until the next plan is made (`ready`). A setback is a
+    plan that moved nothing, or a move that brought less than half of what it promised; one that brought more makes up
+    for one of them.
 
     Examples
     --------
@@ -122,8 +133,12 @@ class Observed:
     parts: int
     per_vertex: float = 1.0
     effort: float = field(init=False, default=0.0)
-    _rounds: list[tuple[Array, Array]] = field(init=False, default_factory=list)
+    setbacks: int = field(init=False, default=0)
+    waited: int = field(init=False, default=0)
+    _rounds: list[tuple[Array, list[Array]]] = field(init=False, default_factory=list)
+    _hope: float | None = field(init=False, default=None)
     _found: tuple[Array, Weights] | None = field(init=False, default=None)
+    _before: tuple[Array, Weights] | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         if not self.per_vertex > 0:
@@ -139,42 +154,71 @@ class Observed:
         """How the work is spread over the vertices."""
         return self._fitted()[1]
 
-    def add(self, bounds: Array, times: Array) -> None:
-        """Learn from one round: the seconds of every part, and where the parts began and ended.
+    @property
+    def ready(self) -> bool:
+        """Whether there were enough supersteps since the last plan: 1, 1, 2, 4, ..., 16, by setbacks."""
+        return self.waited >= 1 << max(self.setbacks - 1, 0)
 
-        Rounds with the bounds of the last one are averaged with it: they say the same, only more exactly.
-        """
+    @property
+    def repeats(self) -> int:
+        """How many of the last supersteps had the bounds of the last one; no more are kept than count."""
+        return len(self._rounds[-1][1]) if self._rounds else 0
+
+    @property
+    def shares(self) -> Array:
+        """What part of all seconds each part took, by the median of the last supersteps with the same bounds."""
+        return _middle(self._rounds[-1][1]) if self._rounds else np.full(self.parts, 1 / self.parts)
+
+    def add(self, bounds: Array, times: Array) -> None:
+        """Learn from one superstep: the seconds of every part, and where the parts began and ended."""
         given = np.asarray(bounds, np.int64), np.asarray(times, np.float64)
         _check(*given, len(self.in_offsets) - 1, self.parts)
         if not given[1].max(initial=0.0) > 0 or len(self.in_offsets) < 2:
             return
         shares = given[1] / given[1].sum()
         if self._rounds and np.array_equal(self._rounds[-1][0], given[0]):
-            self._rounds[-1] = given[0], (self._rounds[-1][1] + shares) / 2
+            self._rounds[-1][1][:] = [*self._rounds[-1][1][1 - _REPEATS :], shares]
         else:
-            self._rounds = [*self._rounds[1 - _ROUNDS :], (given[0], shares)]
-        self._found = None
+            self._rounds = [*self._rounds[1 - _ROUNDS :], (given[0], [shares])]
+            if self._hope is not None:
+                self._learn(bool(shares.max() <= self._hope))
+        self._found = self._hope = None
+        self.waited += 1
+
+    def planned(self, seconds: Array | None) -> None:
+        """A plan was made: remember what it promises, so that the next superstep tells; None if nothing moves."""
+        self.waited = 0
+        if seconds is None:
+            self._learn(False)
+        else:
+            self._hope = float(self.shares.max() + seconds.max() / seconds.sum()) / 2
+
+    def _learn(self, good: bool) -> None:
+        self.setbacks = max(self.setbacks - 1, 0) if good else min(self.setbacks + 1, _SETBACKS)
 
     def seconds(self, bounds: Array) -> Array:
         """How the times of parts with these bounds would compare with each other."""
-        return np.array(self.rates * np.diff([self.weights(v) for v in np.asarray(bounds).tolist()]))
+        return np.array(self.rates * np.diff(self.weights(bounds)))
 
     def _fitted(self) -> tuple[Array, Weights]:
         """Rates and weights, estimated when they are asked for; what was measured last comes out as it was."""
         if self._found is None:
             begun = time.perf_counter()
             plain = Weights.of_edges(self.in_offsets, self.per_vertex)
-            self._found = self._estimate(plain) if self._rounds else (np.ones(self.parts), plain)
+            self._found = self._before = self._estimate(plain) if self._rounds else (np.ones(self.parts), plain)
             self.effort = time.perf_counter() - begun
         return self._found
 
     def _estimate(self, plain: Weights) -> tuple[Array, Weights]:
-        knots = np.unique(np.concatenate([bounds for bounds, _ in self._rounds]))
-        edges = np.diff([plain.edges(v) for v in knots.tolist()])
+        rounds = [(bounds, _middle(shares)) for bounds, shares in self._rounds]
+        knots = np.unique(np.concatenate([bounds for bounds, _ in rounds]))
+        edges = np.diff(plain.edges(knots))
         edges /= edges.sum()
-        rates, factors = _Fit(self._rounds, knots, edges, self.parts).solution()
+        rates, weights = self._before or (np.ones(self.parts), plain)
+        start = np.log(rates), np.log(np.diff(weights(knots)) / edges)
+        rates, factors = _Fit(rounds, knots, edges, self.parts).solution(*start)
         heavy = edges * np.exp(factors)
-        bounds, shares = self._rounds[-1]
+        bounds, shares = rounds[-1]
         at = np.searchsorted(knots, bounds)
         for i in np.flatnonzero(np.diff(bounds)).tolist():
             cells = slice(at[i], at[i + 1])
@@ -195,13 +239,14 @@ class _Fit:
     def __init__(self, rounds: list[tuple[Array, Array]], knots: Array, edges: Array, parts: int) -> None:
         self.edges, self.parts = edges, parts
         self.cells = slice(parts, parts + len(edges))
-        self.rows: list[tuple[int, slice, int, float, float]] = []
+        self.rounds: list[tuple[Array, Array, Array, float]] = []
         for r, (bounds, shares) in enumerate(rounds):
-            at = (np.searchsorted(knots, bounds) + parts).tolist()
-            sure = (_FADING ** (len(rounds) - 1 - r) / _NOISE) ** 2
-            logs = np.log(np.maximum(shares, _LEAST / parts)).tolist()
-            for i in np.flatnonzero(np.diff(bounds)).tolist():
-                self.rows.append((i, slice(at[i], at[i + 1]), self.cells.stop + r, logs[i], sure))
+            some = np.flatnonzero(np.diff(bounds))
+            others = np.zeros((len(some), self.cells.stop + len(rounds)))
+            others[np.arange(len(some)), some] = others[:, self.cells.stop + r] = 1.0
+            inside = (knots[:-1] >= bounds[some, None]) & (knots[:-1] < bounds[some + 1, None])
+            logs = np.log(np.maximum(shares[some], _LEAST / parts))
+            self.rounds.append((inside, others, logs, (_FADING ** (len(rounds) - 1 - r) / _NOISE) ** 2))
         self.pull = np.diag(np.full(self.cells.stop + len(rounds), _LOOSE))
         self.pull[np.arange(parts), np.arange(parts)] = 1 / _UNEQUAL**2
         width = np.maximum(parts * (edges[:-1] + edges[1:]) / 2, _NARROW)
@@ -212,9 +257,10 @@ class _Fit:
         self.pull[left, left + 1] -= walk
         self.pull[left + 1, left] -= walk
 
-    def solution(self) -> tuple[Array, Array]:
-        """The logarithms of all rates and of all factors."""
+    def solution(self, rates: Array, factors: Array) -> tuple[Array, Array]:
+        """The logarithms of all rates and of all factors, searched from near where they are."""
         found = np.zeros(len(self.pull))
+        found[: self.parts], found[self.cells] = rates, factors
         for _ in range(_STEPS):
             step = np.linalg.solve(*self._normal(found))
             found += np.clip(step, -_STRIDE, _STRIDE)
@@ -223,23 +269,26 @@ class _Fit:
         return found[: self.parts], found[self.cells]
 
     def _normal(self, found: Array) -> tuple[Array, Array]:
-        """The normal equations of the next step, put together row by row, since a row has a few cells only."""
-        heavy = np.zeros(len(found))
-        heavy[self.cells] = self.edges * np.exp(found[self.cells])
+        """The normal equations of the next step; round by round, whose matrices are too small for BLAS to use threads.
+
+        Its threads wait for each other, and on busy cores that takes longer than all the rest.
+        """
+        heavy = self.edges * np.exp(found[self.cells])
         matrix, right = self.pull.copy(), -self.pull.dot(found)
-        for device, cells, scale, log, sure in self.rows:
-            whole = heavy[cells].sum()
-            slope = heavy[cells] / whole
-            off = sure * (log - found[device] - found[scale] - np.log(whole))
-            matrix[cells, cells] += sure * slope[:, None] * slope
-            for one, other in ((device, scale), (scale, device)):
-                matrix[one, cells] += sure * slope
-                matrix[cells, one] += sure * slope
-                matrix[one, one] += sure
-                matrix[one, other] += sure
-                right[one] += off
-            right[cells] += off * slope
+        for inside, others, logs, sure in self.rounds:
+            whole = inside.dot(heavy)
+            off = logs - others.dot(found) - np.log(whole)
+            slopes = others.copy()
+            slopes[:, self.cells] = inside * heavy / whole[:, None]
+            matrix += sure * slopes.T.dot(slopes)
+            right += sure * off.dot(slopes)
         return matrix, right
+
+
+def _middle(shares: list[Array]) -> Array:
+    """The median of each part, or the lower one of two, since noise only adds; all of them together are 1."""
+    found = np.sort(shares, axis=0)[(len(shares) - 1) // 2]
+    return np.asarray(found / found.sum())
 
 
 def _check(bounds: Array, times: Array, vertices: int, parts: int) -> None:

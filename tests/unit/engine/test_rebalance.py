@@ -24,8 +24,8 @@ class Known(Observed):
         self.given = np.array(rates, float)
 
     def _estimate(self, plain):
-        bounds, shares = self._rounds[-1]
-        values = np.concatenate(([0.0], np.cumsum(shares / self.given)))
+        bounds = self._rounds[-1][0]
+        values = np.concatenate(([0.0], np.cumsum(self.shares / self.given)))
         return self.given, Weights(self.in_offsets, bounds, values / values[-1])
 
 
@@ -97,7 +97,7 @@ def test_local_balances_nodes_within_and_not_between():
     found = supersteps(machine, UNIFORM, nodes, 4, how="local")[4]
     assert found[2] == VERTICES // 2
     times = machine.exact(found)
-    assert times[0] == pytest.approx(times[1], rel=0.05)
+    assert times[0] == pytest.approx(times[1], rel=0.1)
     assert times[1] > 1.2 * times[2]
 
 
@@ -105,6 +105,29 @@ def test_balanced_parts_stay_whatever_the_noise():
     machine = Machine(UNIFORM, np.ones(4), noise=0.01)
     found = supersteps(machine, UNIFORM, np.zeros(4, int), 20)
     assert all((bounds == found[0]).all() for bounds in found)
+
+
+@pytest.mark.parametrize("spikes", [0.5, 2.0])
+def test_noise_is_not_chased(spikes):
+    """A part in ten supersteps takes much longer for no reason. Bounds move seldom, and stay near where they should."""
+    machine = Machine(UNIFORM, [2, 1, 1, 1])
+    exact, rng = machine.exact, np.random.default_rng(3)
+    machine.times = lambda bounds: exact(bounds) * (1 + spikes * (rng.random(4) < 0.1) + 0.02 * rng.random(4))
+    found = supersteps(machine, UNIFORM, np.zeros(4, int), 60)
+    moved = [k for k in range(60) if (found[k] != found[k + 1]).any()]
+    assert len(moved) < 20
+    assert np.median([exact(bounds).max() / machine.perfect for bounds in found]) < 1.1
+
+
+def test_work_that_changes_all_the_time_is_not_chased():
+    """As in a search, where the frontier is elsewhere in every superstep."""
+    rng = np.random.default_rng(5)
+    seen, bounds = Observed(offsets(UNIFORM), 4), np.linspace(0, VERTICES, 5).astype(int)
+    moved = 0
+    for _ in range(60):
+        made = plan(bounds, rng.exponential(1.0, 4), offsets(UNIFORM), np.zeros(4), prices=FREE, seen=seen)
+        moved, bounds = moved + bool(made.moves), made.bounds
+    assert moved < 20
 
 
 def test_a_vertex_that_outweighs_all_others_is_not_moved_about():

@@ -144,6 +144,28 @@ def test_equal_bounds_are_averaged_and_do_not_drive_out_others():
     assert seen.weights.known.tolist() == [0, 20, 50, 100]
 
 
+def test_the_median_of_supersteps_counts():
+    seen = Observed(np.arange(0, 801, 8), 2)
+    for took in ([2.0, 2.0], [9.0, 1.0], [3.0, 3.0], [1.0, 30.0], [4.0, 4.0]):
+        seen.add(np.array([0, 20, 100]), np.array(took))
+    assert seen.shares.tolist() == [0.5, 0.5]
+    assert seen.repeats == 5
+
+
+def test_setbacks_make_plans_rarer_and_successes_make_up_for_them():
+    seen = Observed(np.arange(0, 801, 8), 2)
+    cut, waits = 50, []
+    for came_true in [False] * 7 + [True] * 5:
+        while not seen.ready:
+            seen.add(np.array([0, cut, 100]), np.array([2.0, 1.0]))
+        waits.append(seen.waited)
+        seen.planned(np.array([1.0, 1.0]))
+        cut -= 1
+        seen.add(np.array([0, cut, 100]), np.array([2.0, 1.0] if not came_true else [1.0, 1.0]))
+        seen.add(np.array([0, cut, 100]), np.array([2.0, 1.0]))
+    assert waits[1:] == [2, 2, 4, 8, 16, 16, 16, 8, 4, 2, 2]
+
+
 def test_times_of_nothing_say_nothing():
     seen = Observed(np.arange(0, 801, 8), 2)
     seen.add(np.array([0, 50, 100]), np.zeros(2))

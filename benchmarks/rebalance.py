@@ -1,0 +1,246 @@
+"""What rebalancing brings, superstep by superstep: figure 18 of Lux, as a table, JSON and a picture.
+
+    python benchmarks/rebalance.py                 # PageRank on parts that run on virtual devices
+    python benchmarks/rebalance.py --simulate      # the model alone: times are computed, planning is real
+
+Each superstep is a bar of three pieces: the slowest part's compute, planning, and moving. The line is what a superstep
+would take with perfect balance: all work, divided by the speed of all devices.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import arcflux as af
+from arcflux.devices import Virtual
+from arcflux.engine.rebalance import Prices, alpha, plan
+from arcflux.engine.weights import Observed
+from measure import save
+
+# Seconds that the model takes for an in-edge and for a vertex, and what moving costs in it.
+EDGE, VERTEX = 4e-9, 2e-8
+PRICES = Prices(network=1e9, link=4e9)
+# How many times longer than their kernels all virtual devices take: four then need half a core each, and do not wait
+# for each other on two.
+PACE = 4.0
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """Devices with their slowdowns, how many of them make a node, and whether vertices stand in the order of degrees.
+
+    In that order, parts with as many in-edges as each other have very different numbers of vertices, which is what
+    makes power-law graphs uneven.
+    """
+
+    name: str
+    slowdowns: tuple[float, ...]
+    per_node: int
+    ordered: bool = False
+
+    @property
+    def nodes(self) -> NDArray[Any]:
+        return np.arange(len(self.slowdowns)) // self.per_node
+
+
+SCENARIOS = (
+    Scenario("one node, one of four devices 2x slower", (2.0, 1.0, 1.0, 1.0), 4),
+    Scenario("two nodes, one of four devices 2x slower", (2.0, 1.0, 1.0, 1.0), 2),
+    Scenario("one node, equal devices, by degree", (1.0, 1.0, 1.0, 1.0), 4, ordered=True),
+    Scenario("two nodes, equal devices, by degree", (1.0, 1.0, 1.0, 1.0), 2, ordered=True),
+)
+
+
+@dataclass
+class Bars:
+    """One run: seconds of every superstep, in three pieces, and the seconds of each part."""
+
+    scenario: Scenario
+    how: str
+    parts: list[list[float]] = field(default_factory=list)
+    planning: list[float] = field(default_factory=list)
+    moving: list[float] = field(default_factory=list)
+
+    def add(self, parts: list[float], planning: float, moving: float) -> None:
+        self.parts.append(parts)
+        self.planning.append(planning)
+        self.moving.append(moving)
+
+    @property
+    def compute(self) -> list[float]:
+        return [max(parts) for parts in self.parts]
+
+    @property
+    def total(self) -> float:
+        return sum(self.compute) + sum(self.planning) + sum(self.moving)
+
+    @property
+    def perfect(self) -> list[float]:
+        """What each superstep's compute would take if its work were spread by the devices' speeds."""
+        speeds = 1 / np.array(self.scenario.slowdowns)
+        return [float((np.array(parts) * speeds).sum() / speeds.sum()) for parts in self.parts]
+
+    @property
+    def settled(self) -> float:
+        """The median compute of the second half."""
+        return float(np.median(self.compute[len(self.compute) // 2 :]))
+
+    @property
+    def balanced_after(self) -> int | None:
+        """Supersteps before the first whose slowest part is within 10 % of perfect balance; None if none is."""
+        pairs = zip(self.compute, self.perfect, strict=True)
+        return next((k for k, (slowest, line) in enumerate(pairs) if slowest < 1.1 * line), None)
+
+    def as_json(self, off: Bars | None) -> dict[str, Any]:
+        return {
+            "scenario": self.scenario.name,
+            "slowdowns": self.scenario.slowdowns,
+            "per_node": self.scenario.per_node,
+            "ordered": self.scenario.ordered,
+            "rebalance": self.how,
+            "parts": self.parts,
+            "compute": self.compute,
+            "planning": self.planning,
+            "moving": self.moving,
+            "perfect": self.perfect,
+            "settled": self.settled,
+            "balanced_after": self.balanced_after,
+            "less_than_off": 1 - self.settled / off.settled if off else None,
+            "planning_share": sum(self.planning) / self.total,
+        }
+
+
+def by_degree(graph: Any) -> Any:
+    """The same graph with its vertices numbered from the largest in-degree on."""
+    out, into = graph.out, graph.into
+    number = np.empty(graph.vertices, np.int64)
+    number[np.argsort(-np.diff(into.offsets.astype(np.int64)), kind="stable")] = np.arange(graph.vertices)
+    sources = np.repeat(np.arange(graph.vertices), np.diff(out.offsets.astype(np.int64)))
+    return af.Graph.from_edges(number[sources], number[out.neighbours], directed=True)
+
+
+def simulated(graph: Any, scenario: Scenario, how: str, supersteps: int) -> Bars:
+    """A run of the model: parts take as long as their edges and vertices do, moving takes bytes over bandwidth."""
+    offsets = graph.into.offsets
+    seen = Observed(offsets, len(scenario.slowdowns))
+    bounds = seen.weights.pivots(np.ones(len(scenario.slowdowns)))
+    bars = Bars(scenario, how)
+    rng = np.random.default_rng(1)
+    for step in range(supersteps):
+        work = EDGE * np.diff(offsets[bounds].astype(np.float64)) + VERTEX * np.diff(bounds)
+        times = work * np.array(scenario.slowdowns) * rng.normal(1, 0.01, len(work))
+        begun = time.perf_counter()
+        given = {"how": how, "alpha": alpha(step + 1, supersteps), "prices": PRICES, "seen": seen}
+        made = plan(bounds, times, offsets, scenario.nodes, **given)
+        bars.add(times.tolist(), time.perf_counter() - begun, made.cost)
+        bounds = made.bounds
+    return bars
+
+
+def measured(graph: Any, scenario: Scenario, how: str, supersteps: int) -> Bars:
+    """A real run of PageRank on virtual devices."""
+    devices = [
+        Virtual(PACE * slowdown, name=f"device {i}", clock=time.thread_time)
+        for i, slowdown in enumerate(scenario.slowdowns)
+    ]
+    result = af.pagerank(
+        graph, tol=0.0, max_iter=supersteps, parts=len(devices), devices=devices, ranks_per_node=scenario.per_node,
+        rebalance=how,
+    )  # fmt: skip
+    return of_history(result.history, scenario, how)
+
+
+def of_history(history: Any, scenario: Scenario, how: str) -> Bars:
+    """The bars of a run on parts, whose supersteps say how long each part, planning and moving took."""
+    bars = Bars(scenario, how)
+    for step in history:
+        bars.add([float(seconds) for seconds in step.part_seconds], step.planning_seconds, step.moving_seconds)
+    return bars
+
+
+def table(runs: list[Bars]) -> str:
+    """One line a run."""
+    titles = f"{'first':>9} {'settled':>9} {'perfect':>9} {'less':>6} {'10 % after':>11} {'planning':>9}"
+    lines = [f"{'':<42} {'rebalance':<9} {titles}"]
+    for bars in runs:
+        off = _off(runs, bars.scenario)
+        less = "" if off is None or bars is off else f"{1 - bars.settled / off.settled:6.0%}"
+        after = "-" if bars.balanced_after is None else str(bars.balanced_after)
+        milliseconds = " ".join(f"{1e3 * s:6.2f} ms" for s in (bars.compute[0], bars.settled, np.median(bars.perfect)))
+        share = sum(bars.planning) / bars.total
+        lines.append(f"{bars.scenario.name:<42} {bars.how:<9} {milliseconds} {less:>6} {after:>11} {share:9.2%}")
+    return "\n".join(lines)
+
+
+def _off(runs: list[Bars], scenario: Scenario) -> Bars | None:
+    return next((bars for bars in runs if bars.scenario == scenario and bars.how == "off"), None)
+
+
+def picture(runs: list[Bars], path: Path) -> None:
+    """Stacked bars of every run, a row for each scenario, with the line of perfect balance."""
+    from matplotlib.figure import Figure
+
+    scenarios = list(dict.fromkeys(bars.scenario for bars in runs))
+    across = max(sum(bars.scenario == scenario for bars in runs) for scenario in scenarios)
+    figure = Figure(figsize=(4.2 * across, 2.8 * len(scenarios)), layout="constrained")
+    axes = figure.subplots(len(scenarios), across, squeeze=False, sharey="row")
+    for row, scenario in zip(axes, scenarios, strict=True):
+        for axis in row:
+            axis.set_visible(False)
+        for axis, bars in zip(row, (bars for bars in runs if bars.scenario == scenario), strict=False):
+            axis.set_visible(True)
+            _draw(axis, bars)
+        row[0].set_ylabel("milliseconds")
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=110)
+
+
+def _draw(axis: Any, bars: Bars) -> None:
+    steps = np.arange(1, len(bars.parts) + 1)
+    floor = np.zeros(len(steps))
+    for label, colour in (("compute", "#5e35b1"), ("planning", "#fbc02d"), ("moving", "#ec6fa9")):
+        heights = 1e3 * np.array(getattr(bars, label))
+        axis.bar(steps, heights, bottom=floor, label=label, color=colour, width=0.8)
+        floor += heights
+    line = 1e3 * float(np.median(bars.perfect))
+    axis.axhline(line, color="black", linewidth=1, linestyle="--", label="perfect balance")
+    axis.set_title(f"{bars.scenario.name}\nrebalance={bars.how!r}", fontsize="small")
+    axis.set_xlabel("superstep")
+    axis.xaxis.get_major_locator().set_params(integer=True)
+
+
+def options(arguments: list[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--graph", default="kron:18", help="anything that af.load takes")
+    parser.add_argument("--supersteps", type=int, default=20)
+    parser.add_argument("--simulate", action="store_true", help="compute times instead of measuring a run")
+    parser.add_argument("--out", type=Path, default=Path("results/rebalance.json"), help="the picture lies beside it")
+    return parser.parse_args(arguments)
+
+
+def main() -> None:
+    given = options()
+    graph = af.load(given.graph)
+    ordered = by_degree(graph)
+    run = simulated if given.simulate else measured
+    runs = []
+    for scenario in SCENARIOS:
+        hows = ("off", "auto") if scenario.per_node == len(scenario.slowdowns) else ("off", "local", "auto")
+        runs += [run(ordered if scenario.ordered else graph, scenario, how, given.supersteps) for how in hows]
+    print(f"\nPageRank on {given.graph}{', simulated' * given.simulate}\n{table(runs)}")
+    found = [bars.as_json(_off(runs, bars.scenario)) for bars in runs]
+    save(given.out, {"graph": given.graph, "simulated": given.simulate, "runs": found})
+    picture(runs, given.out.with_suffix(".png"))
+    print(f"written: {given.out.with_suffix('.png')}")
+
+
+if __name__ == "__main__":
+    main()
