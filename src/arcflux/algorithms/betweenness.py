@@ -6,10 +6,8 @@ import math
 import operator
 import random
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
-from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
@@ -160,13 +158,7 @@ def betweenness_centrality(
             f"weight is {weight!r}", expected="None: paths are measured in edges", remedy="leave weight= away"
         )
     chosen, sampled = _sources(graph, k, seed, sources)
-    launch, scores = _prepared(graph, chosen, endpoints, threads)
-    with trace.task("betweenness", total=len(chosen), unit="sources") as task:
-        overflow, compiled = launch(graph in _many_paths, task)
-        if overflow:
-            _many_paths.add(graph)
-            scores.fill(0.0)
-            compiled += launch(True, task)[1]
+    scores, compiled = _accumulated(graph, chosen, endpoints, threads)
     seconds = time.perf_counter() - begun - compiled
     scale = _scale(graph, chosen, sampled, normalized, endpoints)
     centrality = scores.sum(axis=0) * scale
@@ -200,17 +192,8 @@ def _sources(graph: Graph, k: Any, seed: int | None, sources: Any) -> tuple[Arra
     return (np.arange(n), False) if count == n else (np.array(random.Random(seed).sample(range(n), count)), True)
 
 
-# Graphs that were found to have more paths than a float can count.
-_many_paths: WeakSet[Graph] = WeakSet()
-
-
-def _prepared(
-    graph: Graph, sources: Array, endpoints: bool, threads: int | None
-) -> tuple[Callable[[bool, trace.Task], tuple[bool, float]], Array]:
-    """What runs the kernel, with powers or without, and where it adds up.
-
-    It returns whether there were too many paths to count without powers, and the seconds that compiling took.
-    """
+def _accumulated(graph: Graph, sources: Array, endpoints: bool, threads: int | None) -> tuple[Array, float]:
+    """The plain sums, in rows that are to be added up, and the seconds that compiling took."""
     from arcflux.kernels import betweenness as kernels
     from arcflux.kernels.ordered import sorted_rows
     from arcflux.spmd.barrier import WORDS
@@ -222,29 +205,26 @@ def _prepared(
     workers = min(config.threads(threads), lanes) if apart else config.threads(threads)
     teams = workers if apart else 1
     scores = recycled(lanes * n, np.float64).reshape(lanes, n)
-    what = [frozen(sources.astype(np.int64)), apart, float(endpoints)]
-
-    def launch(powers: bool, task: trace.Task) -> tuple[bool, float]:
-        sizes = [(n, kind), (n + 2, np.int64), (n, np.float64), (2 * n, np.float64), (n // 64 + 1, np.uint64)]
-        scratch = [borrow(teams * size, dtype) for size, dtype in [*sizes, (n, np.int32)][: 6 if powers else 5]]
-        for array in scratch[3:]:
-            array.fill(0)
-        queues, starts, paths, fronts, visits, *scales = [array.reshape(teams, -1) for array in scratch]
-        marks = [np.zeros((teams, WORDS), np.int64), np.zeros((teams, kernels.BOARD), np.int64)]
-        overflow = np.zeros(1, np.int64)
-        arguments = [
-            *out, *into, *what, queues, starts, paths, fronts.reshape(teams, 2, n), visits,
-            scales[0] if powers else None, *marks, np.empty((workers, kernels.BUFFER), kind), overflow, scores,
-        ]  # fmt: skip
-        begun = time.perf_counter()
-        kernels.accumulate.ready(0, workers, np.zeros(16, np.int64), *arguments)
-        compiled = time.perf_counter() - begun
+    sizes: list[tuple[int, Any]] = [
+        (n, kind), (n + 2, np.int64), (n, np.float64), (2 * n, np.float64), (n // 64 + 1, np.uint64), (n, np.int32),
+    ]  # fmt: skip
+    scratch = [borrow(teams * size, dtype) for size, dtype in sizes]
+    queues, starts, paths, fronts, visits, powers = [array.reshape(teams, -1) for array in scratch]
+    fronts.fill(0)
+    visits.fill(0)
+    marks = [np.zeros((teams, WORDS), np.int64), np.zeros((teams, kernels.BOARD), np.int64)]
+    arguments = [
+        *out, *into, frozen(sources.astype(np.int64)), apart, float(endpoints), kernels.MANY, queues, starts, paths,
+        fronts.reshape(teams, 2, n), visits, powers, *marks, np.empty((workers, kernels.BUFFER), kind), scores,
+    ]  # fmt: skip
+    begun = time.perf_counter()
+    kernels.accumulate.ready(0, workers, np.zeros(16, np.int64), *arguments)
+    compiled = time.perf_counter() - begun
+    with trace.task("betweenness", total=len(sources), unit="sources") as task:
         glance = lambda control: task.at(int(control[2]))  # noqa: E731
         run(kernels.accumulate, workers, *arguments, threads=workers, glance=glance)
-        give_back(scratch)
-        return bool(overflow[0]), compiled
-
-    return launch, scores
+    give_back(scratch)
+    return scores, compiled
 
 
 def _scale(graph: Graph, sources: Array, sampled: bool, normalized: bool, endpoints: bool) -> Any:

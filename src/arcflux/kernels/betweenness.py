@@ -2,13 +2,15 @@
 
 The trick: `front[k & 1]` is zero except at the vertices of level k. So the paths to a vertex of level k + 1 are the sum
 of front over *all* its in-neighbours, without asking for anybody's level. Backward, front holds (1 + credit) / paths
-of the level behind. Each worker sums whole rows in their order, so values do not depend on the number of workers.
+of the level behind; what is left of levels further behind belongs to nobody's neighbours. Each worker sums whole rows
+in their order, so values do not depend on the number of workers.
 
 Sources are dealt to lanes. Together, all workers share one lane and meet at a barrier after every level; apart, each
 worker takes lanes of its own and works in arrays of its own.
 
-Grids have more shortest paths than a float can count. Where that happens, the launch is made again with `powers`: a
-count is then ``value * STEP ** power``.
+Grids have more shortest paths than a float can count. So levels are plain up to the first with a count above `many`;
+from the next one on, `wide`, a count is ``value * STEP ** power``, and every vertex has a power. Scaling by powers of
+two is exact: where the wide levels begin makes no difference.
 """
 
 from __future__ import annotations
@@ -23,17 +25,20 @@ from arcflux.spmd.machine import claim, fetch_add
 from arcflux.spmd.pool import STOP
 from arcflux.spmd.reduce import into_or
 
-__all__ = ["BOARD", "BUFFER", "accumulate"]
+__all__ = ["BOARD", "BUFFER", "MANY", "accumulate"]
 
 # Counters of a phase, each on a cache line of its own; three blocks take turns, so that the reset meets nobody.
-_WORK, _CLEAR, _NEXT, _STOP = 0, 8, 16, 24
+_WORK, _CLEAR, _NEXT, _STOP, _WIDE = 0, 8, 16, 24, 25
 _BLOCK = 32
 BOARD = 3 * _BLOCK
 BUFFER = 1024
 _CHUNK = 64
 _STEP = 2.0**512
-# A count above this is too near to overflow, and its inverse to nothing.
-_MANY = 2.0**1000
+# Below every power.
+_LEAST = -(2**40)
+# A count above this is near to overflow. The level after it is still summed plainly, and cannot overflow: a vertex has
+# fewer than 2**60 neighbours.
+MANY = 2.0**900
 
 
 @inner
@@ -43,26 +48,36 @@ def _scale(power: Any) -> Any:
 
 
 @inner
-def _sum(offsets: Any, neighbours: Any, v: Any, values: Any, powers: Any, sign: Any) -> Any:
-    """The sum of the values of v's neighbours, each once, and its power; the powers count as sign * powers."""
-    total, power = 0.0, 0
+def _sum(offsets: Any, neighbours: Any, v: Any, values: Any) -> Any:
+    """The sum of the values of v's neighbours, each once."""
+    total = 0.0
     previous = v
     for i in range(offsets[v], offsets[v + np.uint64(1)]):
         u = np.uint64(neighbours[i])
-        if u == previous:
-            continue
-        previous = u
-        if powers is None:
+        if u != previous:
             total += values[u]
-        elif values[u] > 0.0:
+        previous = u
+    return total
+
+
+@inner
+def _wide_sum(offsets: Any, neighbours: Any, v: Any, values: Any, powers: Any, sign: Any) -> Any:
+    """The same of values with powers, and the power of the sum; the powers count as sign * powers."""
+    total, power = 0.0, _LEAST
+    previous = v
+    for i in range(offsets[v], offsets[v + np.uint64(1)]):
+        u = np.uint64(neighbours[i])
+        value = values[u]
+        if u != previous and value > 0.0:
             here = sign * np.int64(powers[u])
-            if total == 0.0:
-                power = here
-            if here > power:
-                total = total * _scale(power - here) + values[u]
-                power = here
+            if here == power:
+                total += value
+            elif here < power:
+                total += value * _scale(here - power)
             else:
-                total += values[u] * _scale(here - power)
+                total = total * _scale(power - here) + value
+                power = here
+        previous = u
     return total, power
 
 
@@ -107,20 +122,20 @@ def _meet(control: Any, barrier: Any, board: Any, step: Any, rank: Any, size: An
 @kernel
 def accumulate(
     worker: Any, workers: Any, control: Any, out_offsets: Any, out_neighbours: Any, in_offsets: Any,
-    in_neighbours: Any, sources: Any, apart: Any, endpoints: Any, queues: Any, starts: Any, paths: Any, fronts: Any,
-    visits: Any, powers: Any, barriers: Any, boards: Any, buffers: Any, overflow: Any, scores: Any,
+    in_neighbours: Any, sources: Any, apart: Any, endpoints: Any, many: Any, queues: Any, starts: Any, paths: Any,
+    fronts: Any, visits: Any, powers: Any, barriers: Any, boards: Any, buffers: Any, scores: Any,
 ) -> None:  # fmt: skip
     """Add to ``scores[lane]`` what the shortest paths from the sources of each lane give to each vertex.
 
     Of each team: queues: uint[teams, n], starts: int64[teams, n + 2] (where levels begin in the queue), paths:
     float64[teams, n] in the order of the queue, fronts: float64[teams, 2, n] and visits: uint64[teams, n / 64], both
-    zero, powers: None or int32[teams, n]. ``overflow[0]`` is set when powers are needed; scores are then unfinished.
+    zero, powers: int32[teams, n].
     """
     one, six, mask = np.uint64(1), np.uint64(6), np.uint64(63)
     team, rank, size = (worker, 0, 1) if apart else (0, worker, workers)
     barrier, board, buffer = barriers[team], boards[team], buffers[worker]
     queue, start, path, front, visited = queues[team], starts[team], paths[team], fronts[team], visits[team]
-    power = None if powers is None else powers[team]
+    power = powers[team]
     lanes = scores.shape[0]
     lane = claim(control) if apart else 0
     step = 0
@@ -137,11 +152,11 @@ def accumulate(
             step += 1
             # Forward: count the paths to a level, and find the next one.
             begin, end = np.uint64(0), one
-            level = 0
+            level, wide = 0, queue.size + 2
             while begin < end:
                 block = step % 3 * _BLOCK
                 old, new = front[(level + 1) & 1], front[level & 1]
-                held = 0
+                held, largest = 0, 1.0
                 while True:
                     low, high = _share(board, block + _WORK, begin, end)
                     if low == high:
@@ -157,16 +172,19 @@ def accumulate(
                                 held += 1
                                 if held == BUFFER:
                                     held = _flush(board, block + _NEXT, buffer, held, queue, end)
-                        count, scale = _sum(in_offsets, in_neighbours, v, old, power, 1)
-                        if level == 0:
-                            count = 1.0
-                        if power is not None:
+                        count, scale = 1.0, 0
+                        if level > wide:
+                            count, scale = _wide_sum(in_offsets, in_neighbours, v, old, power, 1)
+                        elif level > 0:
+                            count = _sum(in_offsets, in_neighbours, v, old)
+                        if level >= wide:
                             if count >= _STEP:
                                 count, scale = count / _STEP, scale + 1
                             power[v] = scale
-                        elif count > _MANY:
-                            overflow[0] = control[STOP] = 1
+                        largest = max(largest, count)
                         new[v] = path[k] = count
+                if largest > many:
+                    board[block + _WIDE] = 1
                 if level > 1:
                     _clear(board, block + _CLEAR, queue, start[level - 2], start[level - 1], new)
                 held = _flush(board, block + _NEXT, buffer, held, queue, end)
@@ -175,6 +193,8 @@ def accumulate(
                 step += 1
                 begin, end = end, end + np.uint64(board[block + _NEXT])
                 level += 1
+                if level < wide and board[block + _WIDE]:
+                    wide = level
                 if rank == 0:
                     start[level + 1] = end
             # Backward: the last level gets no credit; the others from their successors. The source counts for nothing.
@@ -189,23 +209,23 @@ def accumulate(
                     for k in range(low, high):
                         u = np.uint64(queue[k])
                         credit = 0.0
-                        if level < last:
-                            total, scale = _sum(out_offsets, out_neighbours, u, old, power, -1)
-                            credit = path[k] * total
-                            if power is not None and total > 0.0:
-                                credit *= _scale(min(0, scale + np.int64(power[u])))
+                        if level < last and level + 1 < wide:
+                            credit = path[k] * _sum(out_offsets, out_neighbours, u, old)
+                        elif level < last:
+                            total, scale = _wide_sum(out_offsets, out_neighbours, u, old, power, -1)
+                            own = np.int64(power[u]) if level >= wide else 0
+                            credit = path[k] * total * _scale(min(0, scale + own))
                         new[u] = (1.0 + credit) / path[k]
                         visited[u >> six] = 0
                         if level > 0:
                             score[u] += credit + endpoints
-                if level + 2 <= last:
-                    _clear(board, block + _CLEAR, queue, start[level + 2], start[level + 3], new)
                 if _meet(control, barrier, board, step, rank, size):
                     return
                 step += 1
-            block = step % 3 * _BLOCK
-            _clear(board, block + _CLEAR, queue, 0, start[min(last, 1) + 1], front[0])
-            _clear(board, block + _WORK, queue, 0, start[min(last, 1) + 1], front[1])
+            if apart or turn + lanes < sources.size:
+                block = step % 3 * _BLOCK
+                _clear(board, block + _CLEAR, queue, 0, start[last + 1], front[0])
+                _clear(board, block + _WORK, queue, 0, start[last + 1], front[1])
             if rank == 0:
                 score[source] += endpoints * np.float64(start[last + 1] - 1)
                 fetch_add(control, 2, 1)

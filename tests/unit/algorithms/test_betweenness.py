@@ -17,6 +17,7 @@ from arcflux import trace
 from arcflux.algorithms import betweenness
 from arcflux.algorithms.betweenness import betweenness_centrality, dependencies
 from arcflux.errors import IdError, UsageError
+from arcflux.kernels import betweenness as kernels
 
 
 def plain(s: Sample, **options: Any) -> list[float]:
@@ -124,21 +125,38 @@ def test_more_paths_than_a_float_can_count(threads: int, apart: bool) -> None:
     assert found[-1] == 0
 
 
-def test_powers_change_nothing_where_they_are_not_needed(monkeypatch: pytest.MonkeyPatch) -> None:
-    graph = af.load("kron:8")
+@pytest.mark.parametrize("many", [1.0, 2.0, 40.0])
+@pytest.mark.parametrize("spec", ["kron:8", "grid:40x30", "star:9"])
+def test_where_powers_begin_makes_no_difference(spec: str, many: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = af.load(spec)
     right = betweenness_centrality(graph, sources=[1, 5])["centrality"]
-    assert graph not in betweenness._many_paths
-    monkeypatch.setattr(betweenness, "_many_paths", {graph})
+    monkeypatch.setattr(kernels, "MANY", many)
     assert np.array_equal(betweenness_centrality(graph, sources=[1, 5])["centrality"], right)
 
 
-def test_a_graph_of_many_paths_is_known_the_second_time() -> None:
-    ladder = sample(
-        6001, [(3 * r + a, 3 * r + b) for r in range(2000) for a, b in ((0, 1), (0, 2), (1, 3), (2, 3))], directed=True
-    ).graph
-    first, second = (betweenness_centrality(ladder, sources=[0])["centrality"] for _ in range(2))
-    assert ladder in betweenness._many_paths
-    assert np.array_equal(first, second)
+def test_powers_are_needed_and_end_with_their_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    rungs = 2000
+    edges = [(3 * r + a, 3 * r + b) for r in range(rungs) for a, b in ((0, 1), (0, 2), (1, 3), (2, 3))]
+    ladder = sample(3 * rungs + 1, edges, directed=True).graph
+    many, few = 0, 3 * (rungs - 5)
+    alone = [betweenness_centrality(ladder, sources=[v], normalized=False)["centrality"] for v in (many, few)]
+    both = betweenness_centrality(ladder, sources=[many, few], normalized=False)["centrality"]
+    assert np.array_equal(both, alone[0] + alone[1])
+    monkeypatch.setattr(kernels, "MANY", np.inf)
+    with np.errstate(all="ignore"):
+        assert not np.allclose(betweenness_centrality(ladder, sources=[many], normalized=False)["centrality"], alone[0])
+
+
+def test_grids_on_both_sides_of_what_a_float_can_count() -> None:
+    """Every path crosses each level before its end once, so a level shares one credit for each vertex behind it."""
+    side = 560
+    found = betweenness_centrality(af.load(f"grid:{side}x{side}"), sources=[0], normalized=False)["centrality"]
+    grid = found.reshape(side, side)
+    np.testing.assert_allclose(grid, grid.T, rtol=1e-9)
+    distance = np.add.outer(np.arange(side), np.arange(side)).ravel()
+    credit = np.bincount(distance, 2 * found)
+    behind = np.cumsum(np.bincount(distance)[::-1])[::-1] - np.bincount(distance)
+    np.testing.assert_allclose(credit[1:], behind[1:], rtol=1e-9)
 
 
 def test_the_validator_sees_a_wrong_value() -> None:
