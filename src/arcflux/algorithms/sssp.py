@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakKeyDictionary
@@ -11,8 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import arcflux as af
+from arcflux import config
 from arcflux.errors import UsageError
 from arcflux.graph import Graph
+from arcflux.result import Superstep
+from arcflux.spmd.pool import run
 from arcflux.validate import arguments
 
 if TYPE_CHECKING:
@@ -71,30 +75,29 @@ WholePaths = cast("Program", Paths).retyped(distance=af.i32)
 
 
 @af.program
-class Predecessors:
-    """From whom each vertex has its distance: of several the largest number.
+class Within:
+    """From whom the vertices without a predecessor have their distance, if from one at the same distance.
 
-    First along edges from a smaller distance, which cannot close a circle. Then, `within` equal distances, from
-    vertices that have a predecessor to those that have none: edges of weight 0, or too light for the sum to show.
+    Along edges of weight 0, or too light for the sum to show: from vertices that have a predecessor to those that have
+    none, which cannot close a circle. Of several the largest number.
     """
 
-    within: bool = False
     sparse = True
     distance: af.f64
     predecessor: af.ref
 
-    def start(v, p):
-        return v.distance < math.inf and (v.predecessor >= 0 or not p.within)
+    def start(v):
+        return v.distance < math.inf and v.predecessor >= 0
 
     def wants(v):
         return v.predecessor < 0
 
-    def compute(v, u, edge, old, p):
-        if u.distance + edge.weight == old.distance and (u.distance < old.distance or p.within):
+    def compute(v, u, edge, old):
+        if u.distance + edge.weight == old.distance:
             v.predecessor = max(v.predecessor, u.number)
 
-    def update(v, p):
-        return p.within and v.predecessor >= 0
+    def update(v):
+        return v.predecessor >= 0
 
 
 def sssp(
@@ -112,12 +115,12 @@ def sssp(
     delta
         How much distance a bucket spans; chosen from the weights and the degrees without it. The result is the same.
     predecessors
-        Whether to find the field `predecessor`, which costs one more pass over the edges.
+        Whether to find the field `predecessor`, which costs a part of one more pass over the edges.
 
     Unreachable vertices are at distance inf and have predecessor -1; the source is its own. Of several predecessors the
-    one with the largest number is taken. Of parallel edges the lightest counts; self-loops make no difference. A run
-    that is stopped early (`timeout`, Ctrl-C) is marked as not converged: its distances are upper bounds, and it has no
-    predecessors.
+    one with the largest number is taken (in a graph made with `sort=False`, the last of the row). Of parallel edges the
+    lightest counts; self-loops make no difference. A run that is stopped early (`timeout`, Ctrl-C) is marked as not
+    converged: its distances are upper bounds, and it has no predecessors.
 
     Examples
     --------
@@ -174,28 +177,48 @@ def _paths(
     distance = found.values["distance"].astype(np.float64, copy=False)
     if whole:
         distance[found.values["distance"] == _FAR] = math.inf
-    values, history, seconds = {"distance": distance}, found.history, found.seconds
+    values = {"distance": distance}
     if predecessors and found.converged:
         shared = {name: options[name] for name in ("threads", "debug", "progress") if name in options}
-        tree = _tree(weighed, distance, roots, shared)
+        tree = _tree(weighed, found.values["distance"], far, roots, shared)
+        if not tree.converged:
+            given = {"distance": distance, "predecessor": tree.values["predecessor"]}
+            tree = _after(tree, af.run(Within, weighed, given=given, **shared))
         values["predecessor"] = tree.values["predecessor"]
-        history = [*history, *(replace(step, number=step.number + len(history)) for step in tree.history)]
-        seconds += tree.seconds
-    return replace(
-        found, name="SSSP", graph=graph, values=values, history=history, seconds=seconds,
-        references=frozenset({"predecessor"} & set(values)),
-    )  # fmt: skip
+        found = _after(found, tree)
+    return replace(found, name="SSSP", graph=graph, values=values, references=frozenset({"predecessor"} & set(values)))
 
 
-def _tree(graph: Graph, distance: NDArray[Any], roots: NDArray[Any], options: dict[str, Any]) -> af.Result:
-    predecessor = np.full(graph.vertices, -1)
+def _tree(
+    graph: Graph, distance: NDArray[Any], far: float, roots: NDArray[Any], options: dict[str, Any]
+) -> af.Result:  # fmt: skip
+    """The predecessors at smaller distances; it has converged when nobody lacks one."""
+    from arcflux.kernels import predecessors as kernels
+
+    begun = time.perf_counter()
+    predecessor = np.full(graph.vertices, -1, np.int32 if graph.vertices < 1 << 31 else np.int64)
     predecessor[roots] = roots
-    found = af.run(Predecessors, graph, given={"distance": distance, "predecessor": predecessor}, **options)
-    if np.any((found.values["predecessor"] < 0) & (distance < math.inf)):
-        before = found.seconds
-        found = af.run(Predecessors, graph, within=True, given=found.values, **options)
-        found = replace(found, seconds=found.seconds + before)
-    return found
+    lacking = np.zeros(1, np.int64)
+    threads = config.threads(options.get("threads"))
+    arguments = [*graph.into, graph.in_columns["weight"], distance, distance.dtype.type(far), predecessor, lacking]
+    ready = time.perf_counter()
+    kernels.predecessors.ready(0, threads, np.zeros(16, np.int64), *arguments)
+    compiled = time.perf_counter() - ready
+    run(kernels.predecessors, -(-graph.vertices // kernels.CHUNK), *arguments, threads=threads)
+    seconds = time.perf_counter() - begun - compiled
+    step = Superstep(0, "pull", graph.vertices, 0.0, seconds, reason="predecessors: the last edge that fits")
+    return af.Result("predecessors", graph, {"predecessor": predecessor}, [step], not lacking[0], seconds, compiled)
+
+
+def _after(first: af.Result, second: af.Result) -> af.Result:
+    """The second of two runs, with the time and the history of both."""
+    steps = len(first.history)
+    return replace(
+        second,
+        history=[*first.history, *(replace(step, number=steps + step.number) for step in second.history)],
+        seconds=first.seconds + second.seconds,
+        compile_seconds=first.compile_seconds + second.compile_seconds,
+    )
 
 
 _known: WeakKeyDictionary[Graph, dict[str | None, tuple[Graph | None, float]]] = WeakKeyDictionary()

@@ -87,6 +87,55 @@ def test_of_several_predecessors_the_largest_number_on_any_number_of_threads() -
     assert sssp(square, 0, weight=None)["predecessor"].tolist() == [0, 0, 0, 2]
 
 
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("kind", ["u1", "i4", "u8", "f4", "f8"])
+def test_the_predecessor_is_the_largest_by_definition(kind: str, directed: bool) -> None:
+    """Whole weights from 1 on and many ties, among them parallel edges and self-loops; most vertices are reached."""
+    random = np.random.default_rng(11)
+    source, target = random.integers(0, 60, (2, 400))
+    weight = random.integers(1, 5, 400)
+    graph = af.Graph.from_edges(source, target, columns={"weight": weight.astype(kind)}, vertices=64, directed=directed)
+    found = sssp(graph, 7, threads=2)
+    far = found["distance"]
+    wanted = np.full(64, -1)
+    wanted[7] = 7
+    arcs = [*zip(source, target, weight, strict=True)]
+    for u, v, w in arcs if directed else [*arcs, *((v, u, w) for u, v, w in arcs)]:
+        if v != 7 and far[u] + w == far[v] < math.inf:
+            wanted[v] = max(wanted[v], u)
+    assert (wanted >= 0).sum() > 40
+    assert found["predecessor"].tolist() == wanted.tolist()
+    assert [step.number for step in found.history] == list(range(found.supersteps))
+    assert found.history[-1].reason == "predecessors: the last edge that fits"
+
+
+@given(st.data())
+@settings(max_examples=60, deadline=None)
+def test_predecessors_make_a_tree_whatever_the_weights(data: st.DataObject) -> None:
+    """Weights of 0 and weights too light to show: following predecessors comes to the source, along tight edges."""
+    n = data.draw(st.integers(1, 9))
+    ends = st.tuples(st.integers(0, n - 1), st.integers(0, n - 1))
+    weights = st.sampled_from(data.draw(st.sampled_from([(0, 1, 3), (0.0, 1.0, 1e20), (0.1, 0.2, 0.3, 0.0)])))
+    arcs = data.draw(st.lists(st.tuples(ends, weights), max_size=30))
+    graph = af.Graph.from_edges(
+        np.array([a for (a, _), _ in arcs], int), np.array([b for (_, b), _ in arcs], int),
+        columns={"weight": np.array([w for _, w in arcs])}, vertices=n, sort=data.draw(st.booleans()),
+    )  # fmt: skip
+    found = sssp(graph, 0, threads=data.draw(st.sampled_from([1, 2])))
+    assert found.converged
+    far, before = found["distance"].tolist(), found["predecessor"].tolist()
+    tight = {(a, b) for (a, b), w in arcs if far[a] + w == far[b]}
+    for v in range(n):
+        if far[v] == math.inf or v == 0:
+            assert before[v] == (0 if v == 0 else -1)
+            continue
+        assert (before[v], v) in tight
+        steps, at = 0, v
+        while at != 0 and steps <= n:
+            at, steps = before[at], steps + 1
+        assert at == 0
+
+
 def test_ids_are_the_users() -> None:
     graph = af.Graph.from_edges(["ada", "bob", "ada"], ["bob", "eve", "eve"], columns={"weight": [1, 1, 5]},
                                 vertices=["ada", "bob", "eve", "kim"])  # fmt: skip
