@@ -25,11 +25,12 @@ def stretch(graph: Graph, begin: int, end: int) -> tuple[Adjacency, dict[str, Ar
 
 
 def chosen(
-    graph: Graph, rows: Array, part: int, rule: Rule, owner: Array, *, keep_empty: bool
+    graph: Graph, rows: Array, part: int, k: int, rule: Rule, owner: Array, *, keep_empty: bool
 ) -> tuple[Array, Adjacency, dict[str, Array]]:
     """Those in-arcs of the vertices `rows` that are at `part`: the vertices that have one (or all), arcs, columns."""
     chunks = -(-len(rows) // kernels.CHUNK)
-    given = *graph.into, frozen(rows), part, *rule.arguments(owner, graph)
+    wanted = np.arange(k) == part
+    given = *graph.into, frozen(rows), frozen(wanted), *rule.arguments(owner, graph)
     counts = empty(len(rows), np.uint64)
     run(kernels.count_arcs, chunks, *given, counts)
     starts = np.zeros(len(rows) + 1, np.uint64)

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from arcflux.errors import UsageError
 from arcflux.partition import kernels
 from arcflux.partition.parts import Parts, candidates
-from arcflux.spmd.memory import empty, frozen, zeros
+from arcflux.spmd.memory import empty, frozen, recycled
 from arcflux.spmd.pool import run
 
 __all__ = ["Halo", "by_node", "ins", "ons", "uds"]
@@ -148,7 +148,7 @@ class Halo:
         inside = (self.nodes >= base) & (self.nodes < base + here) & (self.nodes != own)
         bits = np.where(inside, np.uint64(1) << np.where(inside, self.nodes - base, 0).astype(np.uint64), np.uint64(0))
         full = np.bitwise_or.reduce(bits)
-        found, chunks = zeros(len(owned), np.uint64), -(-len(owned) // kernels.CHUNK)
+        found, chunks = recycled(len(owned), np.uint64), -(-len(owned) // kernels.CHUNK)
         rule = parts.rule.arguments(parts.owner, graph)
         if full and self.ends != "targets":
             run(kernels.masks, chunks, *graph.out, owned, True, frozen(bits), full, *rule, found)
@@ -178,7 +178,7 @@ class Halo:
 def _seen(parts: Parts, chosen: list[int], ends: str) -> Array:
     """Which vertices are an end of an arc at one of the chosen parts: a flag for each vertex of the graph."""
     graph = parts.graph
-    wanted, seen = np.zeros(parts.k, np.bool_), zeros(graph.vertices, np.bool_)
+    wanted, seen = np.zeros(parts.k, np.bool_), recycled(graph.vertices, np.bool_)
     wanted[chosen] = True
     rule = parts.rule.arguments(parts.owner, graph)
     for rows in (candidates(parts, i) for i in chosen) if parts.local_targets else [candidates(parts, chosen[0])]:

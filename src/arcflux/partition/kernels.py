@@ -53,12 +53,20 @@ def place(mode: Any, first: Any, second: Any, fold: Any, out: Any, limit: Any, u
     return np.int64(second[v])
 
 
+@inner
+def among(wanted: Any, mode: Any, first: Any, second: Any, fold: Any, out: Any, limit: Any, u: Any, v: Any) -> Any:
+    """Whether the arc from u to v is at a part with ``wanted[part]``; degrees are looked up only if it can be."""
+    if mode == _DEGREE and not (wanted[first[u]] or wanted[second[v]]):
+        return False
+    return wanted[place(mode, first, second, fold, out, limit, u, v)]
+
+
 @kernel
 def count_arcs(
     worker: Any, workers: Any, control: Any, offsets: Any, neighbours: Any, rows: Any, wanted: Any, mode: Any,
     first: Any, second: Any, fold: Any, out: Any, limit: Any, counts: Any,
 ) -> None:  # fmt: skip
-    """``counts[r]``: how many in-arcs of the vertex ``rows[r]`` are at the part `wanted`."""
+    """``counts[r]``: how many in-arcs of the vertex ``rows[r]`` are at a part with ``wanted[part]``."""
     while True:
         begin, end = take(control, np.uint64(rows.size), np.uint64(CHUNK))
         if begin == end:
@@ -67,7 +75,7 @@ def count_arcs(
             v = np.uint64(rows[r])
             found = np.uint64(0)
             for i in range(offsets[v], offsets[v + np.uint64(1)]):
-                if place(mode, first, second, fold, out, limit, np.uint64(neighbours[i]), v) == wanted:
+                if among(wanted, mode, first, second, fold, out, limit, np.uint64(neighbours[i]), v):
                     found += np.uint64(1)
             counts[r] = found
 
@@ -87,7 +95,7 @@ def copy_arcs(
             at = starts[r]
             for i in range(offsets[v], offsets[v + np.uint64(1)]):
                 u = neighbours[i]
-                if place(mode, first, second, fold, out, limit, np.uint64(u), v) == wanted:
+                if among(wanted, mode, first, second, fold, out, limit, np.uint64(u), v):
                     sources[at] = u
                     if origin is not None:
                         origin[at] = i
@@ -101,7 +109,7 @@ def mark_sources(
 ) -> None:  # fmt: skip
     """Set ``seen[u]`` for the source u of every in-arc of `rows` that is at a part with ``wanted[part]``.
 
-    Workers may set the same byte at once: they write the same.
+    Workers may set the same byte at once: they write the same. Looking first leaves the line with the other cores.
     """
     while True:
         begin, end = take(control, np.uint64(rows.size), np.uint64(CHUNK))
@@ -112,11 +120,13 @@ def mark_sources(
             if mode == _TARGET:
                 if wanted[second[v]]:
                     for i in range(offsets[v], offsets[v + np.uint64(1)]):
-                        seen[neighbours[i]] = True
+                        u = np.uint64(neighbours[i])
+                        if not seen[u]:
+                            seen[u] = True
             else:
                 for i in range(offsets[v], offsets[v + np.uint64(1)]):
                     u = np.uint64(neighbours[i])
-                    if wanted[place(mode, first, second, fold, out, limit, u, v)]:
+                    if not seen[u] and among(wanted, mode, first, second, fold, out, limit, u, v):
                         seen[u] = True
 
 
@@ -133,7 +143,7 @@ def mark_targets(
         for r in range(begin, end):
             v = np.uint64(rows[r])
             for i in range(offsets[v], offsets[v + np.uint64(1)]):
-                if wanted[place(mode, first, second, fold, out, limit, np.uint64(neighbours[i]), v)]:
+                if among(wanted, mode, first, second, fold, out, limit, np.uint64(neighbours[i]), v):
                     seen[v] = True
                     break
 

@@ -211,7 +211,9 @@ def _made(parts: Parts, i: int) -> Part:
         into, columns = cut.stretch(graph, int(parts.bounds[i]), int(parts.bounds[i + 1]))
         return Part(i, graph, owned, owned, into, columns, parts.duplicated)
     whole = parts.rule.mode == "target"
-    targets, into, columns = cut.chosen(graph, candidates(parts, i), i, parts.rule, parts.owner, keep_empty=whole)
+    targets, into, columns = cut.chosen(
+        graph, candidates(parts, i), i, parts.k, parts.rule, parts.owner, keep_empty=whole
+    )
     return Part(i, graph, owned, targets, into, columns, parts.duplicated)
 
 
