@@ -26,6 +26,8 @@ __all__ = [
     "mark_targets",
     "masks",
     "scatter",
+    "survey",
+    "tally",
 ]
 
 MODES = ("target", "source", "grid", "degree")
@@ -204,6 +206,52 @@ def list_bits(worker: Any, workers: Any, control: Any, found: Any, rows: Any, pl
                 bit = trailing_zeros(rest)
                 lists[row[bit]] = rows[r]
                 row[bit] += np.uint64(1)
+                rest &= rest - np.uint64(1)
+
+
+@kernel
+def survey(
+    worker: Any, workers: Any, control: Any, offsets: Any, neighbours: Any, owner: Any, mode: Any, first: Any,
+    second: Any, fold: Any, out: Any, limit: Any, arcs: Any, cut: Any,
+) -> None:  # fmt: skip
+    """Count ``arcs[worker, part]`` and, in ``cut[worker]``, the arcs whose ends have different owners."""
+    row, crossing = arcs[worker], 0
+    while True:
+        begin, end = take(control, np.uint64(owner.size), np.uint64(CHUNK))
+        if begin == end:
+            break
+        for v in range(begin, end):
+            for i in range(offsets[v], offsets[v + np.uint64(1)]):
+                u = np.uint64(neighbours[i])
+                row[place(mode, first, second, fold, out, limit, u, v)] += 1
+                crossing += owner[u] != owner[v]
+    cut[worker] = crossing
+
+
+@kernel
+def tally(
+    worker: Any, workers: Any, control: Any, sources: Any, targets: Any, owner: Any, base: Any, counts: Any
+) -> None:
+    """Over the masks of 64 parts from `base` on: ``counts[worker, what, part]`` of vertices, by what they are there.
+
+    0: sources; 1: targets; 2: sources that another part owns; 3: held, as source, target or owned.
+    """
+    while True:
+        begin, end = take(control, np.uint64(owner.size), np.uint64(LIST))
+        if begin == end:
+            break
+        row = counts[worker]
+        for v in range(begin, end):
+            own = np.uint64(owner[v]) - base
+            mine = np.uint64(1) << own if own < np.uint64(64) else np.uint64(0)
+            rest = sources[v] | targets[v] | mine
+            while rest != 0:
+                bit = trailing_zeros(rest)
+                one = np.uint64(1) << bit
+                row[0, bit] += (sources[v] & one) != 0
+                row[1, bit] += (targets[v] & one) != 0
+                row[2, bit] += (sources[v] & one & ~mine) != 0
+                row[3, bit] += 1
                 rest &= rest - np.uint64(1)
 
 

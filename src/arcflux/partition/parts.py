@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,9 @@ from arcflux.errors import UsageError
 from arcflux.graph.core import Adjacency, Graph
 from arcflux.partition.rule import Rule, smallest
 from arcflux.spmd.memory import frozen
+
+if TYPE_CHECKING:
+    from arcflux.partition.statistics import Statistics
 
 __all__ = ["Part", "Parts", "candidates"]
 
@@ -175,6 +178,13 @@ class Parts:
         assert self.rule.fold is not None
         column, row = divmod(int(np.searchsorted(self.rule.fold, i)), self.shape[0])
         return row, column
+
+    @cached_property
+    def statistics(self) -> Statistics:
+        """How even the parts are, how much they have in common, and what they read of each other."""
+        from arcflux.partition.statistics import examine
+
+        return examine(self)
 
     def at_targets(self) -> Parts:
         """The same owners, with each arc at its target's owner: what runs that repeat to the last bit use."""
