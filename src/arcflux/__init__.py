@@ -40,6 +40,7 @@ __all__ = [
     "i64",
     "label_propagation",
     "load",
+    "load_parts",
     "multi_source_sssp",
     "pagerank",
     "pagerank_delta",
@@ -76,6 +77,7 @@ if TYPE_CHECKING:
     from arcflux.engine import run
     from arcflux.graph import Graph
     from arcflux.io import load, save
+    from arcflux.partition.folder import load_parts
     from arcflux.partition.parts import Parts
     from arcflux.result import Result
 
@@ -100,6 +102,7 @@ _HOMES = {
     "Parts": "arcflux.partition.parts",
     "Result": "arcflux.result",
     "load": "arcflux.io",
+    "load_parts": "arcflux.partition.folder",
     "run": "arcflux.engine",
     "save": "arcflux.io",
     **dict.fromkeys(_ALGORITHMS, "arcflux.algorithms"),

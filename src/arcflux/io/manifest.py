@@ -17,7 +17,17 @@ from numpy.typing import NDArray
 
 from arcflux.errors import StoreError
 
-__all__ = ["FORMAT", "MANIFEST", "VERSION", "incomplete", "open_array", "open_arrays", "read_manifest"]
+__all__ = [
+    "FORMAT",
+    "MANIFEST",
+    "VERSION",
+    "incomplete",
+    "is_entry",
+    "open_array",
+    "open_arrays",
+    "read_json",
+    "read_manifest",
+]
 
 Array = NDArray[Any]
 
@@ -30,20 +40,28 @@ _TYPES = {np.dtype(code).str for code in "?bBhHiIqQfd"}
 
 def read_manifest(path: Path) -> dict[str, Any]:
     """The manifest of a store, every field of it there and of its type."""
+    remedy = "write one with `arcflux convert GRAPH FOLDER` or g.save(folder)"
+    manifest = read_json(path, FORMAT, VERSION, "store", remedy)
+    _check_manifest(path, manifest)
+    return manifest
+
+
+def read_json(path: Path, format: str, newest: int, what: str, remedy: str) -> dict[str, Any]:
+    """A manifest of this format and of a version that is known; `what` and `remedy` are for the error if it is not."""
     file = path / MANIFEST
     if not path.is_dir() or not file.is_file():
         raise StoreError(
-            "this is not a store" if path.exists() else "no such store",
+            f"this is not a {what}" if path.exists() else f"no such {what}",
             path=path,
             expected=f"a folder with a {MANIFEST}",
-            remedy="write one with `arcflux convert GRAPH FOLDER` or g.save(folder)",
+            remedy=remedy,
         )
     try:
         if file.stat().st_size > _LARGEST:
             raise ValueError("it is too large")
         manifest = json.loads(file.read_text(encoding="utf-8"))
-        if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-            raise ValueError(f"its format is not {FORMAT}")
+        if not isinstance(manifest, dict) or manifest.get("format") != format:
+            raise ValueError(f"its format is not {format}")
         version = manifest.get("version")
         if not isinstance(version, int) or version < 1:
             raise ValueError(f"its version is {version!r}")
@@ -51,14 +69,13 @@ def read_manifest(path: Path) -> dict[str, Any]:
         raise StoreError(
             f"the manifest cannot be read: {error}", path=file, expected="JSON that arcflux wrote"
         ) from error
-    if version > VERSION:
+    if version > newest:
         raise StoreError(
-            f"the store has format version {version}",
+            f"the {what} has format version {version}",
             path=file,
-            expected=f"at most {VERSION}, which this version of Arcflux knows",
+            expected=f"at most {newest}, which this version of Arcflux knows",
             remedy="pip install --upgrade arcflux",
         )
-    _check_manifest(path, manifest)
     return manifest
 
 
@@ -76,14 +93,14 @@ def _check_manifest(path: Path, manifest: dict[str, Any]) -> None:
             "ids.base": base is None
             or (isinstance(base, int) and -(1 << 63) <= base <= (1 << 63) - manifest["vertices"]),
             "changes": all(isinstance(count, int) for count in manifest["changes"].values()),
-            **{f"arrays.{name}": _is_entry(name, entry) for name, entry in manifest["arrays"].items()},
+            **{f"arrays.{name}": is_entry(name, entry) for name, entry in manifest["arrays"].items()},
         }
         wrong = [key for key, fine in right.items() if not fine]
     if wrong:
         raise incomplete(path, "the manifest lacks or mistypes " + ", ".join(wrong))
 
 
-def _is_entry(name: str, entry: Any) -> bool:
+def is_entry(name: str, entry: Any) -> bool:
     """Whether this describes an array, in a file of this folder."""
     plain = re.fullmatch(r"\w[\w.]*", name) is not None
     kinds = {"dtype": str, "sha256": str, "length": int}

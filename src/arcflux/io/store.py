@@ -30,7 +30,16 @@ from arcflux.io.manifest import FORMAT, MANIFEST, VERSION, incomplete, open_arra
 if TYPE_CHECKING:
     from typing import IO
 
-__all__ = ["VERSION", "open_graph", "verify", "write"]
+__all__ = [
+    "VERSION",
+    "check_array",
+    "open_graph",
+    "refuse_strangers",
+    "verify",
+    "write",
+    "write_array",
+    "write_manifest",
+]
 
 Array = NDArray[Any]
 
@@ -42,14 +51,10 @@ def write(graph: Graph, path: Path, *, reverse: bool | None = None) -> None:
     arrays = dict(_arrays(graph, reverse))
     total = sum(array.nbytes for array in arrays.values())
     with replacing(path, folder=True) as folder, trace.task(f"write {path.name}", total, "bytes") as task:
-        _refuse_strangers(path)
+        refuse_strangers(path, FORMAT)
         entries = {}
         for name, array in arrays.items():
-            entries[name] = {
-                "dtype": array.dtype.str,
-                "length": len(array),
-                "sha256": _write_array(folder / f"{name}.npy", array, task),
-            }
+            entries[name] = write_array(folder, name, array, task)
         manifest = {
             "format": FORMAT,
             "version": VERSION,
@@ -64,9 +69,7 @@ def write(graph: Graph, path: Path, *, reverse: bool | None = None) -> None:
             "assumptions": list(graph.assumptions),
             "arrays": entries,
         }
-        with open(folder / MANIFEST, "w", encoding="utf-8") as file:
-            json.dump(manifest, file, indent=1)
-            _to_disk(file)
+        write_manifest(folder, manifest)
 
 
 def open_graph(path: Path) -> Graph:
@@ -104,13 +107,7 @@ def verify(path: str | os.PathLike[str]) -> None:
     total = sum(np.dtype(e["dtype"]).itemsize * e["length"] for e in manifest["arrays"].values())
     with trace.task(f"verify {folder.name}", total, "bytes") as task:
         for name, entry in manifest["arrays"].items():
-            if _digest(open_array(folder, name, entry), task) != entry["sha256"]:
-                raise ChecksumError(
-                    f"the bytes of {name}.npy are not those that were written",
-                    path=folder / f"{name}.npy",
-                    expected=f"sha256 {entry['sha256'][:16]}...",
-                    remedy="restore the file from a copy, or make the store again from its source",
-                )
+            check_array(folder, name, entry, task)
     for adjacency in [graph.out, *([graph._in[0]] if graph._in else [])]:
         if not _goes_up(adjacency.offsets) or int(adjacency.neighbours.max(initial=0)) >= max(1, graph.vertices):
             raise incomplete(folder, "offsets go down, or a neighbour is no vertex")
@@ -119,6 +116,17 @@ def verify(path: str | os.PathLike[str]) -> None:
         raise incomplete(folder, "the ids are not in order, or not different")
     if isinstance(ids, TextIds) and not _are_names(ids):
         raise incomplete(folder, "the names are not UTF-8, not in order, or not different")
+
+
+def check_array(folder: Path, name: str, entry: dict[str, Any], task: trace.Task) -> None:
+    """Raise unless the bytes of an array have the checksum of its entry."""
+    if _digest(open_array(folder, name, entry), task) != entry["sha256"]:
+        raise ChecksumError(
+            f"the bytes of {name}.npy are not those that were written",
+            path=folder / f"{name}.npy",
+            expected=f"sha256 {entry['sha256'][:16]}...",
+            remedy="restore the file from a copy, or make the store again from its source",
+        )
 
 
 def _goes_up(values: Array, strictly: bool = False) -> bool:
@@ -137,21 +145,24 @@ def _are_names(ids: TextIds) -> bool:
     return pc.all(pc.greater(names[1:], names[:-1])).as_py() is not False
 
 
-def _refuse_strangers(path: Path) -> None:
-    """Writing replaces all of `path`: it has to be a store, an empty folder, or nothing yet."""
+def refuse_strangers(path: Path, format: str, *, beside: str = "") -> None:
+    """Writing replaces all of `path`: it has to be of this format, an empty folder, or nothing yet.
+
+    `beside` is the name of one folder that the format has beside its arrays.
+    """
     if not path.exists() or (path.is_dir() and not any(path.iterdir())):
         return
     try:
-        ours = json.loads((path / MANIFEST).read_text(encoding="utf-8"))["format"] == FORMAT
-        ours &= all(file.name == MANIFEST or file.suffix == ".npy" for file in path.iterdir())
+        ours = json.loads((path / MANIFEST).read_text(encoding="utf-8"))["format"] == format
+        ours &= all(file.name in (MANIFEST, beside) or file.suffix == ".npy" for file in path.iterdir())
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         ours = False
     if not ours:
         raise StoreError(
-            "something else than a store is here, and would be lost",
+            f"something else than {'a store' if format == FORMAT else format} is here, and would be lost",
             path=path,
-            expected="a store, an empty folder, or a new name",
-            remedy=f"write to {path}.arcflux",
+            expected=f"{'a store' if format == FORMAT else format}, an empty folder, or a new name",
+            remedy=f"write to {path}.arcflux" if format == FORMAT else "write to a new folder",
         )
 
 
@@ -186,15 +197,22 @@ def _digest(array: Array, task: trace.Task) -> str:
     return whole.hexdigest()
 
 
-def _write_array(path: Path, array: Array, task: trace.Task) -> str:
-    """Write one array as .npy, to the disk itself; returns its checksum."""
-    with open(path, "wb") as file:
+def write_array(folder: Path, name: str, array: Array, task: trace.Task) -> dict[str, Any]:
+    """Write one array as .npy, to the disk itself; returns what the manifest says about it."""
+    with open(folder / f"{name}.npy", "wb") as file:
         header = np.lib.format.header_data_from_array_1_0(np.ascontiguousarray(array))
         np.lib.format.write_array_header_1_0(file, header)
         for piece in _pieces(array):
             file.write(piece)
         _to_disk(file)
-    return _digest(array, task)
+    return {"dtype": array.dtype.str, "length": len(array), "sha256": _digest(array, task)}
+
+
+def write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
+    """Write what a folder says about itself, to the disk itself."""
+    with open(folder / MANIFEST, "w", encoding="utf-8") as file:
+        json.dump(manifest, file, indent=1)
+        _to_disk(file)
 
 
 def _to_disk(file: IO[Any]) -> None:

@@ -7,6 +7,7 @@ said in rule.py; cut.py takes a part's arcs out of the graph when somebody asks 
 from __future__ import annotations
 
 import operator
+import os
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -24,7 +25,7 @@ from arcflux.spmd.memory import frozen
 if TYPE_CHECKING:
     from arcflux.partition.statistics import Statistics
 
-__all__ = ["Part", "Parts", "candidates"]
+__all__ = ["Part", "Parts", "candidates", "made"]
 
 Array = NDArray[Any]
 
@@ -113,7 +114,7 @@ class Parts:
         self.rule = rule if rule is not None else Rule()
         self.notes, self.duplicated = list(notes), duplicated
         self._owner = owner
-        self._make = make if make is not None else _made
+        self._make = make if make is not None else made
         self._made: dict[int, Part] = {}
         self._lock = threading.Lock()
 
@@ -186,6 +187,12 @@ class Parts:
 
         return examine(self)
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Keep the parts, and the graph, in a folder that :func:`arcflux.load_parts` opens; see folder.py."""
+        from arcflux.partition.folder import write
+
+        write(self, path)
+
     def at_targets(self) -> Parts:
         """The same owners, with each arc at its target's owner: what runs that repeat to the last bit use."""
         return self if self.rule.mode == "target" else self._with(Rule("target"))
@@ -212,7 +219,7 @@ class Parts:
         )
 
 
-def _made(parts: Parts, i: int) -> Part:
+def made(parts: Parts, i: int) -> Part:
     """Part `i`, from the whole graph."""
     graph, owned = parts.graph, parts.owned(i)
     from arcflux.partition import cut

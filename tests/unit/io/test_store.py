@@ -137,7 +137,7 @@ FULL = OSError(errno.ENOSPC, "No space left on device")
 @pytest.mark.parametrize("error", [FULL, KeyboardInterrupt()], ids=["full", "interrupted"])
 @pytest.mark.parametrize(
     ("module", "name", "times"),
-    [(store, "_write_array", 0), (store, "_write_array", 3), (json, "dump", 0), (os, "fsync", 4), (os, "replace", 0)],
+    [(store, "write_array", 0), (store, "write_array", 3), (json, "dump", 0), (os, "fsync", 4), (os, "replace", 0)],
 )
 def test_the_old_store_stays_when_writing_fails(folder, tmp_path, monkeypatch, module, name, times, error):
     with monkeypatch.context() as broken:
