@@ -1,4 +1,4 @@
-"""The command line: ``arcflux info | convert | generate | verify | run | algorithms | cache | doctor``.
+"""The command line: ``arcflux info | convert | generate | verify | partition | run | algorithms | cache | doctor``.
 
 Results go to stdout, as text or with ``--json`` as JSON; everything else, notes, progress and errors, goes to stderr.
 The exit code tells what went wrong (docs/reference/cli.md). One file for each group of commands; base.py has what they
@@ -10,10 +10,11 @@ from arcflux.cli.catalogue import algorithms
 from arcflux.cli.entry import main
 from arcflux.cli.graphs import convert, generate, info, verify
 from arcflux.cli.machine import cache, doctor
+from arcflux.cli.partition import partition
 from arcflux.cli.run import run
 
 __all__ = ["commands", "main"]
 
 # In the order in which one needs them.
-for _command in (info, convert, generate, verify, run, algorithms, cache, doctor):
+for _command in (info, convert, generate, verify, partition, run, algorithms, cache, doctor):
     commands.add_command(_command)

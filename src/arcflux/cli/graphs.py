@@ -81,10 +81,12 @@ def _size(path: Path) -> int:
 @click.argument("store")
 @json_option
 def verify(store: str, as_json: bool) -> None:
-    """Compute the checksums of STORE again."""
+    """Compute the checksums of STORE, or of a folder of parts, again."""
     from arcflux.io.store import verify as verify_store
+    from arcflux.partition.folder import is_parts
+    from arcflux.partition.folder import verify as verify_parts
 
-    verify_store(store)
+    (verify_parts if is_parts(store) else verify_store)(store)
     if as_json:
         print_json({"store": store, "ok": True})
     else:

@@ -3,6 +3,7 @@
 :func:`partition` splits a graph into :class:`~arcflux.partition.parts.Parts`. One file a partitioner: ranges.py (Lux),
 grid.py (MapGraph), degree.py (HIVE), random.py, mincut.py (METIS), duplicate.py. rule.py says at which part an arc is,
 cut.py takes a part's arcs out of the graph, halo.py lists what parts read of each other, and kernels.py has the loops.
+statistics.py judges a split, drawing.py shows it, folder.py keeps it on disk.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from arcflux.partition.rule import Rule
 from arcflux.spmd.memory import empty, frozen
 from arcflux.spmd.pool import run
 
-__all__ = ["chosen", "outward", "stretch"]
+__all__ = ["chosen", "outward", "stretch", "where"]
 
 Array = NDArray[Any]
 
@@ -44,6 +44,14 @@ def chosen(
         some = counts > 0
         rows, starts = rows[some], np.append(starts[:-1][some], starts[-1])
     return frozen(rows), Adjacency(frozen(starts), frozen(sources)), columns
+
+
+def where(graph: Graph, sources: Array, targets: Array, rule: Rule, owner: Array) -> Array:
+    """The part of each arc that is given by its ends."""
+    found = empty(len(sources), owner.dtype)
+    ends = (frozen(np.asarray(end, graph.out.neighbours.dtype)) for end in (sources, targets))
+    run(kernels.where, -(-len(found) // kernels.LIST), *ends, *rule.arguments(owner, graph), found)
+    return found
 
 
 def outward(

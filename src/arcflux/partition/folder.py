@@ -25,7 +25,7 @@ from arcflux.partition import PARTITIONERS
 from arcflux.partition.parts import Part, Parts, made
 from arcflux.partition.rule import Rule, smallest
 
-__all__ = ["FORMAT", "load_parts", "verify", "write"]
+__all__ = ["FORMAT", "is_parts", "load_parts", "verify", "write"]
 
 Array = NDArray[Any]
 
@@ -107,6 +107,11 @@ def load_parts(path: str | os.PathLike[str]) -> Parts:
         shape=None if shape is None else (shape[0], shape[1]), notes=manifest["notes"],
         duplicated=manifest["duplicated"], make=opened,
     )  # fmt: skip
+
+
+def is_parts(path: str | os.PathLike[str]) -> bool:
+    """Whether this looks like a folder of parts."""
+    return (Path(path) / _GRAPH).is_dir()
 
 
 def _manifest(folder: Path) -> dict[str, Any]:

@@ -28,6 +28,7 @@ __all__ = [
     "scatter",
     "survey",
     "tally",
+    "where",
 ]
 
 MODES = ("target", "source", "grid", "degree")
@@ -207,6 +208,20 @@ def list_bits(worker: Any, workers: Any, control: Any, found: Any, rows: Any, pl
                 lists[row[bit]] = rows[r]
                 row[bit] += np.uint64(1)
                 rest &= rest - np.uint64(1)
+
+
+@kernel
+def where(
+    worker: Any, workers: Any, control: Any, sources: Any, targets: Any, mode: Any, first: Any, second: Any, fold: Any,
+    out: Any, limit: Any, found: Any,
+) -> None:  # fmt: skip
+    """``found[i]``: the part at which the arc from ``sources[i]`` to ``targets[i]`` is."""
+    while True:
+        begin, end = take(control, np.uint64(found.size), np.uint64(LIST))
+        if begin == end:
+            break
+        for i in range(begin, end):
+            found[i] = place(mode, first, second, fold, out, limit, np.uint64(sources[i]), np.uint64(targets[i]))
 
 
 @kernel

@@ -180,6 +180,12 @@ class Parts:
         column, row = divmod(int(np.searchsorted(self.rule.fold, i)), self.shape[0])
         return row, column
 
+    def where(self, sources: Array, targets: Array) -> Array:
+        """At which part the arc from each source to its target is, whether or not the graph has that arc."""
+        from arcflux.partition.cut import where
+
+        return where(self.graph, sources, targets, self.rule, self.owner)
+
     @cached_property
     def statistics(self) -> Statistics:
         """How even the parts are, how much they have in common, and what they read of each other."""
@@ -192,6 +198,12 @@ class Parts:
         from arcflux.partition.folder import write
 
         write(self, path)
+
+    def plot(self, path: str | os.PathLike[str]) -> None:
+        """Draw the adjacency matrix, coloured by part, into a file; its suffix names the format (needs matplotlib)."""
+        from arcflux.partition.drawing import plot
+
+        plot(self, path)
 
     def at_targets(self) -> Parts:
         """The same owners, with each arc at its target's owner: what runs that repeat to the last bit use."""
@@ -210,6 +222,16 @@ class Parts:
                     duplicated=self.duplicated,
                 )  # fmt: skip
             return known[rule.mode]
+
+    def __str__(self) -> str:
+        from arcflux.partition.drawing import text
+
+        return text(self)
+
+    def _repr_html_(self) -> str:
+        from arcflux.partition.drawing import html
+
+        return html(self)
 
     def __repr__(self) -> str:
         where = f"{self.shape[0]} x {self.shape[1]} " if self.shape else ""
