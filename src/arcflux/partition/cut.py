@@ -10,24 +10,31 @@ from numpy.typing import NDArray
 from arcflux.graph.build import gather, regroup
 from arcflux.graph.core import Adjacency, Graph
 from arcflux.partition import kernels
+from arcflux.partition.part import Inward, Outward
 from arcflux.partition.rule import Rule
 from arcflux.spmd.memory import empty, frozen
 from arcflux.spmd.pool import run
 
-__all__ = ["chosen", "outward", "stretch", "where"]
+__all__ = ["chosen", "out_stretch", "outward", "stretch", "where"]
 
 Array = NDArray[Any]
 
 
-def stretch(graph: Graph, begin: int, end: int) -> tuple[Adjacency, dict[str, Array]]:
+def stretch(graph: Graph, owned: Array, begin: int, end: int) -> Inward:
     """All in-arcs of the vertices from `begin` on and before `end`, without copying anything."""
-    return Adjacency(graph.into.offsets[begin : end + 1], graph.into.neighbours), dict(graph.in_columns)
+    into = Adjacency(graph.into.offsets[begin : end + 1], graph.into.neighbours)
+    return Inward(owned, into, dict(graph.in_columns))
 
 
-def chosen(
-    graph: Graph, rows: Array, part: int, k: int, rule: Rule, owner: Array, *, keep_empty: bool
-) -> tuple[Array, Adjacency, dict[str, Array]]:
-    """Those in-arcs of the vertices `rows` that are at `part`: the vertices that have one (or all), arcs, columns."""
+def out_stretch(graph: Graph, begin: int, end: int) -> Outward:
+    """All out-arcs of the vertices from `begin` on and before `end`; the rows of all others are empty."""
+    offsets = graph.out.offsets
+    inside = np.clip(offsets, offsets[begin], offsets[end])
+    return Outward(Adjacency(frozen(inside), graph.out.neighbours), dict(graph.columns))
+
+
+def chosen(graph: Graph, rows: Array, part: int, k: int, rule: Rule, owner: Array, *, keep_empty: bool) -> Inward:
+    """Those in-arcs of the vertices `rows` that are at `part`, with a row for those that have one, or for all."""
     chunks = -(-len(rows) // kernels.CHUNK)
     wanted = np.arange(k) == part
     given = *graph.into, frozen(rows), frozen(wanted), *rule.arguments(owner, graph)
@@ -43,7 +50,7 @@ def chosen(
     if not keep_empty:
         some = counts > 0
         rows, starts = rows[some], np.append(starts[:-1][some], starts[-1])
-    return frozen(rows), Adjacency(frozen(starts), frozen(sources)), columns
+    return Inward(frozen(rows), Adjacency(frozen(starts), frozen(sources)), columns)
 
 
 def where(graph: Graph, sources: Array, targets: Array, rule: Rule, owner: Array) -> Array:
@@ -54,10 +61,9 @@ def where(graph: Graph, sources: Array, targets: Array, rule: Rule, owner: Array
     return found
 
 
-def outward(
-    targets: Array, into: Adjacency, in_columns: dict[str, Array], vertices: int
-) -> tuple[Adjacency, dict[str, Array]]:
+def outward(arcs: Inward, vertices: int) -> Outward:
     """The same arcs by source: a row for each of all `vertices`, targets in their order."""
+    targets, into, in_columns = arcs
     begin, end = int(into.offsets[0]), int(into.offsets[-1])
     local = into.offsets - into.offsets[0] if begin else into.offsets
     offsets, rows, origin = regroup(local, into.neighbours[begin:end], vertices, carry=bool(in_columns))
@@ -68,4 +74,4 @@ def outward(
     columns = {
         name: frozen(gather(column[begin:end], origin)) for name, column in in_columns.items() if origin is not None
     }
-    return Adjacency(frozen(offsets), frozen(rows)), columns
+    return Outward(Adjacency(frozen(offsets), frozen(rows)), columns)

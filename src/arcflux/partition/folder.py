@@ -22,7 +22,8 @@ from arcflux.io import store
 from arcflux.io.loaded import replacing
 from arcflux.io.manifest import incomplete, is_entry, open_array, read_json
 from arcflux.partition import PARTITIONERS
-from arcflux.partition.parts import Part, Parts, made
+from arcflux.partition.part import Inward, Part
+from arcflux.partition.parts import Parts, made, outward_of
 from arcflux.partition.rule import Rule, smallest
 
 __all__ = ["FORMAT", "is_parts", "load_parts", "verify", "write"]
@@ -184,7 +185,8 @@ def _open_part(folder: Path, entries: dict[str, Any], parts: Parts, i: int) -> P
     if not fits:
         raise incomplete(folder, f"the arrays of part {i} contradict each other")
     named = dict(zip(graph.columns, columns, strict=True))
-    return Part(i, graph, parts.owned(i), targets, Adjacency(offsets, sources), named, parts.duplicated)
+    arcs = Inward(targets, Adjacency(offsets, sources), named)
+    return Part(i, graph, parts.owned(i), lambda: arcs, outward_of(parts, i), parts.duplicated)
 
 
 def _columns(graph: Graph) -> list[str]:

@@ -6,7 +6,8 @@ ONS off where this takes the owned vertices off. In Lux both are one range of ve
 is in no ONS, and on a grid the ONS are not the owned vertices.)
 
 A sender finds its lists from the out-arcs of what it owns, a receiver from the in-arcs at its node: each looks at its
-own slices of the graph alone, and both come to the same lists in the same order, so nobody has to send them.
+own slices of the graph alone, and both come to the same lists in the same order, so nobody has to send them. Only where
+the in-arcs at a node may be those of any vertex, a receiver goes over the graph, and finds all senders' lists at once.
 """
 
 from __future__ import annotations
@@ -127,7 +128,10 @@ class Halo:
         node = int(self.nodes[part])
         if node not in self._receives:
             foreign = [i for i in range(self.parts.k) if self.nodes[i] != node]
-            self._receives[node] = self._by_owner(self.uds(node), foreign)
+            if self.parts.local_targets:
+                self._receives[node] = self._by_owner(self.uds(node), foreign)
+            else:
+                self._receives[node] = {i: self.sends(i)[node] for i in foreign}
         return self._receives[node]
 
     def uds(self, node: int) -> Array:
@@ -147,7 +151,7 @@ class Halo:
         here = min(_WORD, self.count - base)
         inside = (self.nodes >= base) & (self.nodes < base + here) & (self.nodes != own)
         bits = np.where(inside, np.uint64(1) << np.where(inside, self.nodes - base, 0).astype(np.uint64), np.uint64(0))
-        full = np.bitwise_or.reduce(bits)
+        full = np.bitwise_or.reduce(bits) if f"{parts.placement}s" != self.ends else np.uint64(0)  # else all are owned
         found, chunks = recycled(len(owned), np.uint64), -(-len(owned) // kernels.CHUNK)
         rule = parts.rule.arguments(parts.owner, graph)
         if full and self.ends != "targets":

@@ -10,7 +10,6 @@ import operator
 import os
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -18,58 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcflux.errors import UsageError
-from arcflux.graph.core import Adjacency, Graph
+from arcflux.graph.core import Graph
+from arcflux.partition.part import Inward, Outward, Part
 from arcflux.partition.rule import Rule, smallest
 from arcflux.spmd.memory import frozen
 
 if TYPE_CHECKING:
     from arcflux.partition.statistics import Statistics
 
-__all__ = ["Part", "Parts", "candidates", "made"]
+__all__ = ["Part", "Parts", "candidates", "made", "outward_of"]
 
 Array = NDArray[Any]
-
-
-@dataclass(frozen=True, eq=False)
-class Part:
-    """What one worker has: the vertices it owns, and its arcs by target. All numbers are those of the whole graph.
-
-    The sources of the arcs to ``targets[r]`` are ``into.neighbours[into.offsets[r]:into.offsets[r + 1]]``, in the order
-    of ``graph.into``. Offsets need not begin at 0: where the arcs stand together in the graph, these are views of its
-    arrays. `in_columns` are in the order of ``into.neighbours``. Targets are the owned vertices when every arc is at
-    its target's owner, else those that have an arc here.
-    """
-
-    number: int
-    graph: Graph
-    owned: Array = field(repr=False)
-    targets: Array = field(repr=False)
-    into: Adjacency = field(repr=False)
-    in_columns: dict[str, Array] = field(repr=False)
-    duplicated: bool = False
-
-    @property
-    def arcs(self) -> int:
-        """How many arcs are here."""
-        return int(self.into.offsets[-1]) - int(self.into.offsets[0])
-
-    @property
-    def out(self) -> Adjacency:
-        """The same arcs by source: offsets uint64[vertices + 1] of the whole graph, targets rising; made when asked."""
-        return self._outward[0]
-
-    @property
-    def out_columns(self) -> dict[str, Array]:
-        """Edge columns in the order of `out`."""
-        return self._outward[1]
-
-    @cached_property
-    def _outward(self) -> tuple[Adjacency, dict[str, Array]]:
-        from arcflux.partition.cut import outward
-
-        if self.arcs == self.graph.arcs and self.graph.sorted:
-            return self.graph.out, dict(self.graph.columns)
-        return outward(self.targets, self.into, self.in_columns, self.graph.vertices)
 
 
 class Parts:
@@ -242,18 +200,27 @@ class Parts:
 
 
 def made(parts: Parts, i: int) -> Part:
-    """Part `i`, from the whole graph."""
-    graph, owned = parts.graph, parts.owned(i)
+    """Part `i`, from the whole graph; its arcs are taken out when they are asked for."""
+    return Part(i, parts.graph, parts.owned(i), lambda: _inward(parts, i), outward_of(parts, i), parts.duplicated)
+
+
+def _inward(parts: Parts, i: int) -> Inward:
     from arcflux.partition import cut
 
-    if parts.rule.mode == "target" and parts.bounds is not None:
-        into, columns = cut.stretch(graph, int(parts.bounds[i]), int(parts.bounds[i + 1]))
-        return Part(i, graph, owned, owned, into, columns, parts.duplicated)
     whole = parts.rule.mode == "target"
-    targets, into, columns = cut.chosen(
-        graph, candidates(parts, i), i, parts.k, parts.rule, parts.owner, keep_empty=whole
-    )
-    return Part(i, graph, owned, targets, into, columns, parts.duplicated)
+    if whole and parts.bounds is not None:
+        return cut.stretch(parts.graph, parts.owned(i), int(parts.bounds[i]), int(parts.bounds[i + 1]))
+    return cut.chosen(parts.graph, candidates(parts, i), i, parts.k, parts.rule, parts.owner, keep_empty=whole)
+
+
+def outward_of(parts: Parts, i: int) -> Callable[[], Outward] | None:
+    """How to find the arcs by source when they are a stretch of the graph's own, else None."""
+    if parts.rule.mode != "source" or parts.bounds is None or not parts.graph.sorted:
+        return None
+    from arcflux.partition import cut
+
+    begin, end = int(parts.bounds[i]), int(parts.bounds[i + 1])
+    return lambda: cut.out_stretch(parts.graph, begin, end)
 
 
 def candidates(parts: Parts, i: int) -> Array:

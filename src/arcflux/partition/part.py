@@ -1,0 +1,99 @@
+"""One part: what one worker has of a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
+
+from arcflux.graph.core import Adjacency, Graph
+
+__all__ = ["Inward", "Outward", "Part"]
+
+Array = NDArray[Any]
+
+
+class Inward(NamedTuple):
+    """Arcs by target: a row for each of `targets`, with the sources and the columns of its arcs."""
+
+    targets: Array
+    into: Adjacency
+    columns: dict[str, Array]
+
+
+class Outward(NamedTuple):
+    """Arcs by source: a row for each vertex of the graph, with the targets and the columns of its arcs."""
+
+    out: Adjacency
+    columns: dict[str, Array]
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What one worker has: the vertices it owns, and its arcs. All numbers are those of the whole graph.
+
+    Arcs by target and arcs by source are each made when they are first asked for, the latter from the former where
+    nothing better is known. Offsets need not begin at 0, and arrays may be longer than what offsets name: where the
+    arcs stand together in the graph, these are views of its arrays.
+    """
+
+    number: int
+    graph: Graph
+    owned: Array = field(repr=False)
+    make_inward: Callable[[], Inward] = field(repr=False)
+    make_outward: Callable[[], Outward] | None = field(default=None, repr=False)
+    duplicated: bool = False
+
+    @property
+    def arcs(self) -> int:
+        """How many arcs are here."""
+        offsets = (self.into if self.make_outward is None else self.out).offsets
+        return int(offsets[-1]) - int(offsets[0])
+
+    @property
+    def targets(self) -> Array:
+        """The vertices that `into` has a row for, ascending: those that have an arc here.
+
+        When every arc is at its target's owner, these are the owned vertices, also those without arcs.
+        """
+        return self._inward.targets
+
+    @property
+    def into(self) -> Adjacency:
+        """Arcs by target: ``neighbours[offsets[r]:offsets[r + 1]]`` are the sources of the arcs to ``targets[r]``.
+
+        They are in the order of ``graph.into``.
+        """
+        return self._inward.into
+
+    @property
+    def in_columns(self) -> dict[str, Array]:
+        """Edge columns in the order of `into`."""
+        return self._inward.columns
+
+    @property
+    def out(self) -> Adjacency:
+        """The same arcs by source, a row for each vertex of the graph: offsets uint64[vertices + 1], targets rising."""
+        return self._outward.out
+
+    @property
+    def out_columns(self) -> dict[str, Array]:
+        """Edge columns in the order of `out`."""
+        return self._outward.columns
+
+    @cached_property
+    def _inward(self) -> Inward:
+        return self.make_inward()
+
+    @cached_property
+    def _outward(self) -> Outward:
+        if self.make_outward is not None:
+            return self.make_outward()
+        if self.arcs == self.graph.arcs and self.graph.sorted:
+            return Outward(self.graph.out, dict(self.graph.columns))
+        from arcflux.partition.cut import outward
+
+        return outward(self._inward, self.graph.vertices)
