@@ -8,7 +8,7 @@ OUT    ?= build
 # The folder with the binaries of the GAP Benchmark Suite, if make bench-gap should run them too.
 GAP    ?=
 
-.PHONY: run test lint format bench bench-load bench-gap bench-abstraction docs clean
+.PHONY: run test lint format bench bench-load bench-gap bench-abstraction bench-partition docs clean
 
 run: $(VENV)/.installed
 	@mkdir -p $(OUT)
@@ -36,6 +36,7 @@ bench:
 	$(MAKE) bench-load
 	$(MAKE) bench-gap
 	$(MAKE) bench-abstraction
+	$(MAKE) bench-partition
 
 bench-load: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/load.py --folder $(OUT)
@@ -45,6 +46,9 @@ bench-gap: $(VENV)/.installed-bench
 
 bench-abstraction: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/abstraction.py
+
+bench-partition: $(VENV)/.installed-bench
+	$(BIN)/python benchmarks/partition.py
 
 docs: $(VENV)/.installed-dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
