@@ -43,7 +43,7 @@ def measured(graph: af.Graph, how: str, k: int, ranks_per_node: int, repeats: in
         "split": lambda: af.partition(graph, k, how),
         "senders": lambda: sends(parts, ranks_per_node),
         "receivers": lambda: receives(parts, ranks_per_node),
-        "one part": lambda: af.partition(graph, k, how).part(k // 2),
+        "one part": lambda: af.partition(graph, k, how).part(k // 2).into,
     }
     seconds = interleaved(steps, repeats)
     found = parts.statistics

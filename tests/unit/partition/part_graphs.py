@@ -1,4 +1,4 @@
-"""Small random graphs, with isolated vertices, self-loops and parallel edges."""
+"""Small random graphs, with isolated vertices, self-loops and parallel edges, also with rows that are not sorted."""
 
 import numpy as np
 from hypothesis import strategies as st
@@ -13,4 +13,5 @@ def graphs(draw, most=12):
     pairs = draw(st.lists(st.tuples(ends, ends), max_size=40))
     source, target = ([pair[side] for pair in pairs] for side in (0, 1))
     columns = {"weight": np.arange(len(pairs), dtype=np.float32)} if draw(st.booleans()) else None
-    return af.Graph.from_edges(source, target, columns=columns, vertices=n, directed=draw(st.booleans()))
+    options = {"directed": draw(st.booleans()), "sort": draw(st.booleans())}
+    return af.Graph.from_edges(source, target, columns=columns, vertices=n, **options)

@@ -1,5 +1,7 @@
 """Parts against a plain walk over all arcs, for every partitioner."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -173,6 +175,18 @@ def test_a_grid_tells_rows_and_columns_and_when_it_is_uneven():
 def test_bad_arguments_are_told(arguments, options, said):
     with pytest.raises(UsageError, match=said):
         af.partition("path:4", *arguments, **options)
+
+
+@pytest.mark.parametrize("how", ["ranges", "random", "degree"])
+def test_many_threads_may_ask_at_once(how):
+    graph = af.load("kron:10,weights=1-9")
+    expected, shared = af.partition(graph, 6, how), af.partition(graph, 6, how)
+    with ThreadPoolExecutor(8) as pool:
+        asked = list(pool.map(lambda turn: (turn % 6, shared.part(turn % 6), shared.part(turn % 6).out), range(24)))
+    for i, part, out in asked:
+        assert part is shared.part(i)
+        assert np.array_equal(out.neighbours, expected.part(i).out.neighbours)
+        assert np.array_equal(part.in_columns["weight"], expected.part(i).in_columns["weight"])
 
 
 def test_there_is_no_part_beyond_the_last():
