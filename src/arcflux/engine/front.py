@@ -25,7 +25,7 @@ from arcflux.progress import watching
 from arcflux.result import Result
 from arcflux.spmd.team import Team
 
-__all__ = ["run"]
+__all__ = ["checked_options", "run", "warn_unless_converged"]
 
 _DIRECTIONS = ("auto", "push", "pull")
 _MOST_SUPERSTEPS = 1_000_000
@@ -107,28 +107,39 @@ def run(
     >>> result["level"].tolist()
     [0, 1, 2, 3]
     """
+    options = checked_options(direction, threads, max_supersteps, timeout)
+    chosen = program(**parameters) if parameters else program
+    if graph.vertices < 1 << 31:
+        chosen = chosen.retyped(**dict.fromkeys(chosen.references, REF32))
+    lowered = lower(chosen, {name: column.dtype for name, column in graph.columns.items()}, deterministic)
+    values = given_values(lowered, graph, given or {})
+    spread = Spread(parts, partition, exchange, transport, ranks_per_node, devices, rebalance).checked()
+    with watching(progress):
+        if debug:
+            result = run_python(lowered, graph, options.limit, values, timeout)
+        elif spread.wanted:
+            result = run_spread(lowered, graph, values, replace(options, threads=threads or 1), spread)
+        else:
+            result = run_together(lowered, graph, values, options, Team(options.threads))
+    warn_unless_converged(result)
+    return result
+
+
+def checked_options(direction: str, threads: int | None, max_supersteps: int | None, timeout: float | None) -> Options:
+    """The options of a run, if they make sense."""
     if direction not in _DIRECTIONS:
         raise UsageError(f"direction is {direction!r}", expected=" or ".join(map(repr, _DIRECTIONS)))
     if max_supersteps is not None and not (isinstance(max_supersteps, (int, np.integer)) and max_supersteps >= 0):
         raise UsageError(f"max_supersteps is {max_supersteps!r}", expected="a whole number from 0 on")
     if timeout is not None and not (isinstance(timeout, (int, float)) and timeout >= 0):
         raise UsageError(f"timeout is {timeout!r}", expected="a number of seconds from 0 on")
-    chosen = program(**parameters) if parameters else program
-    if graph.vertices < 1 << 31:
-        chosen = chosen.retyped(**dict.fromkeys(chosen.references, REF32))
     limit = _MOST_SUPERSTEPS if max_supersteps is None else int(max_supersteps)
-    lowered = lower(chosen, {name: column.dtype for name, column in graph.columns.items()}, deterministic)
-    values = given_values(lowered, graph, given or {})
-    options = Options(direction, config.threads(threads), limit, timeout)
-    spread = Spread(parts, partition, exchange, transport, ranks_per_node, devices, rebalance).checked()
-    with watching(progress):
-        if debug:
-            result = run_python(lowered, graph, limit, values, timeout)
-        elif spread.wanted:
-            result = run_spread(lowered, graph, values, replace(options, threads=threads or 1), spread)
-        else:
-            result = run_together(lowered, graph, values, options, Team(options.threads))
+    return Options(direction, config.threads(threads), limit, timeout)
+
+
+def warn_unless_converged(result: Result) -> None:
+    """Warn whoever called the run if it ended before it was finished."""
     if not result.converged:
-        said = f"{chosen.name} stopped after {result.supersteps} supersteps before it converged"
-        warnings.warn(said, stacklevel=2)
-    return result
+        said = f"{result.name} stopped after {result.supersteps} supersteps before it converged"
+        warnings.warn(said, stacklevel=3)
+

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +24,10 @@ from arcflux.spmd.interrupt import held
 from arcflux.transports.base import Transport
 from arcflux.transports.local import run_local
 
-__all__ = ["EXCHANGES", "Spread", "run_spread"]
+__all__ = ["EXCHANGES", "Spread", "on_ranks", "run_spread"]
 
 Array = NDArray[Any]
+Answer = TypeVar("Answer")
 
 EXCHANGES = ("auto", "readers", "owners", "allreduce", "mixed")
 # A vertex is high when it has this many times the mean degree: its messages come from everywhere anyway.
@@ -67,7 +68,8 @@ class Spread:
             if made.graph is not graph and not made.graph.equals(graph):
                 raise UsageError("the parts are those of another graph", expected="parts of the graph that is run on")
         else:
-            made = partition(graph, self.parts or ranks or len(self.devices or [1]), self.partition)
+            count = self.parts if self.parts is not None else ranks or len(self.devices or [0])
+            made = partition(graph, count, self.partition)
         if ranks is not None and made.k != ranks:
             raise UsageError(
                 f"there are {made.k} parts and {ranks} ranks", expected="as many parts as ranks",
@@ -93,6 +95,14 @@ def run_spread(lowered: Lowered, graph: Graph, values: Mapping[str, Array], opti
         setting = Setting(placed, high, options, over, spread.devices, spread.rebalance)
         return PartRun(lowered, graph, values, setting, transport).run()
 
+    return on_ranks(spread, graph, work)
+
+
+def on_ranks(spread: Spread, graph: Graph, work: Callable[[Transport, Parts, Callable[[], bool]], Answer]) -> Answer:
+    """What ``work(transport, parts, pressed)`` gives, which every rank does on its own part.
+
+    `pressed` says whether the user wants the run to end: all ranks have to agree on when they do.
+    """
     with held() as pressed:
         parts = spread.split(graph, None)
         return run_local(parts.k, lambda own: work(own, parts, pressed), ranks_per_node=spread.ranks_per_node)[0]
