@@ -6,6 +6,7 @@ from typing import Any
 
 import arcflux as af
 from arcflux.graph import Graph
+from arcflux.traversal import grid_bfs, searched_on_grid
 
 __all__ = ["BFS", "bfs"]
 
@@ -37,18 +38,32 @@ class BFS:
         return True
 
 
-def bfs(graph: Graph, source: Any, **options: Any) -> af.Result:
+def bfs(graph: Graph, source: Any, *, scan: str | None = None, **options: Any) -> af.Result:
     """The level and the parent of every vertex that `source` reaches along the edges' direction.
 
     Unreached vertices have level and parent -1; the source is its own parent. Of several possible
     parents any may be taken. Weights, self-loops and parallel edges make no difference.
+
+    With ``parts=p * q, partition="grid"`` it is MapGraph's traversal by bitmaps; `scan` is then how a column of parts
+    agrees on who found a vertex first: "log" (ceil(log2 p) steps, the default) or "wave" (p - 1 steps). It takes no
+    ``deterministic``, ``debug``, ``given``, ``exchange`` nor several ``threads`` a part: with these, and on a number
+    of parts that makes no whole grid (7), the program above runs on the parts.
 
     Examples
     --------
     >>> import arcflux as af
     >>> af.algorithms.bfs(af.load("path:4"), 1)["level"].tolist()
     [1, 0, 1, 2]
+    >>> af.algorithms.bfs(af.load("path:4"), 1, parts=4, partition="grid")["level"].tolist()
+    [1, 0, 1, 2]
     """
+    if scan is not None or searched_on_grid(options):
+        where = {name: options[name] for name in ("parts", "transport", "ranks_per_node") if name in options}
+        return grid_bfs(graph, source, scan or "log", **options).checked_by(
+            lambda result: af.validate.grid_bfs(
+                graph, source, result["level"], result.numbers("parent"), numbers=True, **where
+            )
+        )
     return af.run(BFS, graph, source=source, **options).checked_by(
         lambda result: af.validate.bfs(graph, source, result["level"], result.numbers("parent"), numbers=True)
     )

@@ -1,6 +1,7 @@
 """Is this result right? Checks that name the rule a result breaks, and the vertices that break it.
 
-traversal.py: :func:`bfs` and :func:`sssp`, by the rules of Graph500 (paths.py). gap.py and recount.py: what else the
+traversal.py: :func:`bfs` and :func:`sssp`, by the rules of Graph500 (paths.py). grid.py: :func:`grid_bfs`, by those of
+MapGraph as well, on parts. gap.py and recount.py: what else the
 GAP suite verifies, :func:`pagerank` and :func:`components`, :func:`betweenness` and :func:`triangles`. ldbc.py:
 :func:`ldbc`, by the match rules of LDBC Graphalytics. Each returns a :class:`Report` (report.py).
 
@@ -17,6 +18,7 @@ True
 from __future__ import annotations
 
 from arcflux.validate.gap import components, pagerank
+from arcflux.validate.grid import grid_bfs
 from arcflux.validate.ldbc import ldbc, read_ldbc_output
 from arcflux.validate.recount import betweenness, triangles
 from arcflux.validate.report import Offence, Report, Rule
@@ -29,6 +31,7 @@ __all__ = [
     "betweenness",
     "bfs",
     "components",
+    "grid_bfs",
     "ldbc",
     "pagerank",
     "read_ldbc_output",

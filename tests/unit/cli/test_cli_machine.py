@@ -16,7 +16,7 @@ def test_algorithms_are_listed(run):
     assert all(len(line) <= 160 for line in out.splitlines())
     found = {entry["name"]: entry for entry in json.loads(run("algorithms", "--json")[1])}
     assert list(found) == list(ALGORITHMS)
-    assert found["bfs"]["parameters"] == {"source": {"type": "id", "required": True, "default": None}}
+    assert found["bfs"]["parameters"]["source"] == {"type": "id", "required": True, "default": None}
     assert found["pagerank"]["parameters"]["alpha"] == {"type": "float", "required": False, "default": 0.85}
     assert found["pagerank"]["parameters"]["personalization"]["type"] == "id shares"
     assert found["multi_source_sssp"]["parameters"]["sources"]["type"] == "ids"

@@ -1,0 +1,89 @@
+"""The call: which runs are searched this way, and the search as a result."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from arcflux.engine.front import checked_options, warn_unless_converged
+from arcflux.engine.spread import Spread, on_ranks
+from arcflux.errors import UsageError
+from arcflux.graph import Graph
+from arcflux.partition.grid import shape
+from arcflux.partition.parts import Parts
+from arcflux.progress import watching
+from arcflux.result import Result
+from arcflux.transports.base import Transport
+from arcflux.traversal.block import whole_grid
+from arcflux.traversal.scan import SCANS
+from arcflux.traversal.search import Found, Search
+
+__all__ = ["grid_bfs", "searched_on_grid"]
+
+_SPREAD = ("parts", "partition", "transport", "ranks_per_node")
+_TAKEN = (*_SPREAD, "direction", "max_supersteps", "timeout", "progress")
+
+
+def searched_on_grid(options: Mapping[str, Any]) -> bool:
+    """Whether a search with these options of :func:`arcflux.run` is one on a grid: nothing else is asked of it.
+
+    Examples
+    --------
+    >>> searched_on_grid({"parts": 4, "partition": "grid"}), searched_on_grid({"parts": 4})
+    (True, False)
+    >>> searched_on_grid({"parts": 7, "partition": "grid"})  # a cell too many
+    False
+    """
+    parts, asked = options.get("parts"), options.get("partition")
+    if isinstance(parts, Parts):
+        return parts.how == "grid" and _whole(parts.k) and _nothing_else(options)
+    count = parts if isinstance(parts, int) and parts > 0 else 1
+    wanted = parts is not None or options.get("transport") is not None
+    return wanted and asked == "grid" and _whole(count) and _nothing_else(options)
+
+
+def _whole(k: int) -> bool:
+    rows, columns = shape(k)
+    return rows * columns == k
+
+
+def _nothing_else(options: Mapping[str, Any]) -> bool:
+    plain: dict[str, Any] = {"exchange": "auto", "threads": 1}
+    return all(name in _TAKEN or value in (None, False, plain.get(name)) for name, value in options.items())
+
+
+def grid_bfs(graph: Graph, source: Any, scan: str = "log", **options: Any) -> Result:
+    """Search breadth-first from the vertex with id `source` on a grid of parts; see :func:`arcflux.bfs`.
+
+    Examples
+    --------
+    >>> import arcflux as af
+    >>> result = grid_bfs(af.load("path:6"), 2, parts=4, partition="grid")
+    >>> result["level"].tolist(), result["parent"].tolist()
+    ([2, 1, 0, 1, 2, 3], [1, 2, 2, 2, 3, 4])
+    """
+    if scan not in SCANS:
+        raise UsageError(f"scan is {scan!r}", expected=" or ".join(map(repr, SCANS)))
+    if not searched_on_grid(options):
+        raise UsageError(
+            "scan= says how a search on a grid goes, and this is none, or other options are in its way",
+            expected="parts= with the square of a number or a product of two, and partition='grid'",
+            remedy="parts=4, partition='grid', or leave scan= out",
+        )
+    spread = Spread(**{name: options[name] for name in _SPREAD if name in options}).checked()
+    taken = checked_options(options.get("direction", "auto"), 1, options.get("max_supersteps"), options.get("timeout"))
+    root = int(graph.ids.to_numbers([source])[0])
+    until = None if taken.timeout is None else time.perf_counter() + taken.timeout
+
+    def work(transport: Transport, parts: Parts, pressed: Callable[[], bool]) -> Found:
+        search = Search(transport, whole_grid(parts), root, scan, taken)
+        return search.run(lambda: pressed() or (until is not None and time.perf_counter() > until))
+
+    with watching(options.get("progress")):
+        found = on_ranks(spread, graph, work)
+    values = {"level": found.level, "parent": found.parent}
+    times = found.seconds, found.compile_seconds
+    result = Result("BFS", graph, values, found.history, found.finished, *times, frozenset(["parent"]))
+    warn_unless_converged(result)
+    return result

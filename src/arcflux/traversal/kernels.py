@@ -1,0 +1,129 @@
+"""The loops of the traversal on one part of a grid: from bitmap to list and along the arcs to bitmap; levels, parents.
+
+The bit of vertex v in the bitmap of a range is the bit ``v - base`` of its words, where base is the range's first
+vertex rounded down to a word (block.py). One worker runs them: each rank has a part of its own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from arcflux.spmd.jit import inner, kernel
+from arcflux.spmd.machine import count_ones, trailing_zeros
+
+__all__ = ["SPAN", "STEEP", "arcs_test", "count", "listed", "predecessors", "pull", "push", "settle"]
+
+SPAN, STEEP = 0, 1
+
+
+@inner
+def _has(bits: Any, v: Any) -> Any:
+    return (bits[v >> np.uint64(6)] >> (v & np.uint64(63))) & np.uint64(1) != np.uint64(0)
+
+
+@inner
+def _add(bits: Any, v: Any) -> None:
+    bits[v >> np.uint64(6)] |= np.uint64(1) << (v & np.uint64(63))
+
+
+@kernel
+def count(bits: Any) -> Any:
+    """How many bits are set."""
+    total = np.uint64(0)
+    for word in bits:
+        total += count_ones(word)
+    return total
+
+
+@kernel
+def listed(bits: Any, offsets: Any, queue: Any, found: Any) -> None:
+    """The set bits as a list; ``found``: how many they are, and how many arcs leave them."""
+    size, arcs = 0, np.uint64(0)
+    for place in range(bits.size):
+        word = bits[place]
+        while word != np.uint64(0):
+            v = (np.uint64(place) << np.uint64(6)) + trailing_zeros(word)
+            queue[size] = v
+            size += 1
+            arcs += offsets[v + np.uint64(1)] - offsets[v]
+            word &= word - np.uint64(1)
+    found[0], found[1] = size, arcs
+
+
+@kernel
+def push(queue: Any, size: Any, offsets: Any, targets: Any, base: Any, visited: Any, out: Any) -> None:
+    """Set the bits of all targets of the listed vertices that were not visited before."""
+    for place in range(size):
+        u = np.uint64(queue[place])
+        for i in range(offsets[u], offsets[u + np.uint64(1)]):
+            v = np.uint64(targets[i]) - base
+            if not _has(visited, v):
+                _add(out, v)
+
+
+@kernel
+def pull(
+    targets: Any, offsets: Any, sources: Any, base: Any, source_base: Any, frontier: Any, visited: Any, out: Any
+) -> None:
+    """The same bits, found from the other side: targets not visited before look for a source in the frontier."""
+    for row in range(targets.size):
+        v = np.uint64(targets[row]) - base
+        if _has(visited, v):
+            continue
+        for i in range(offsets[row], offsets[row + 1]):
+            if _has(frontier, np.uint64(sources[i]) - source_base):
+                _add(out, v)
+                break
+
+
+@kernel
+def settle(bits: Any, level: Any, now: Any) -> None:
+    """Vertices whose bit is set are at this level."""
+    for place in range(bits.size):
+        word = bits[place]
+        while word != np.uint64(0):
+            level[(np.uint64(place) << np.uint64(6)) + trailing_zeros(word)] = now
+            word &= word - np.uint64(1)
+
+
+@kernel
+def predecessors(
+    targets: Any, offsets: Any, sources: Any, base: Any, source_base: Any, assigned: Any, level: Any,
+    source_level: Any, coded: Any,
+) -> None:  # fmt: skip
+    """``coded[v]``: 1 + the largest source one level before v, for vertices assigned here; 0 when there is none."""
+    for row in range(targets.size):
+        v = np.uint64(targets[row]) - base
+        if not _has(assigned, v):
+            continue
+        best = np.int64(-1)
+        for i in range(offsets[row], offsets[row + 1]):
+            if source_level[np.uint64(sources[i]) - source_base] == level[v] - 1:
+                best = max(best, np.int64(sources[i]))
+        coded[v] = best + 1
+
+
+@kernel
+def arcs_test(targets: Any, offsets: Any, sources: Any, level: Any, coded: Any, counts: Any, first: Any) -> None:
+    """Count arcs from the tree out of it (SPAN), and arcs that lead more than one level down (STEEP).
+
+    ``coded`` has 0 for a vertex outside the tree; ``first[rule]`` gets the ends of the first arcs that break a rule.
+    """
+    for row in range(targets.size):
+        v = targets[row]
+        for i in range(offsets[row], offsets[row + 1]):
+            u = sources[i]
+            if coded[u] == 0:
+                continue
+            if coded[v] == 0:
+                rule = SPAN
+            elif level[v] > level[u] + 1:
+                rule = STEEP
+            else:
+                continue
+            if counts[rule] < first.shape[1]:
+                first[rule, counts[rule], 0] = u
+                first[rule, counts[rule], 1] = v
+            counts[rule] += 1
