@@ -80,7 +80,11 @@ class Span:
 
 @dataclass(frozen=True)
 class Block:
-    """The arcs of a cell by source (`out`: rows are local numbers of `sources`, targets global) and by target."""
+    """The arcs of a cell by source (`out`: rows are local numbers of `sources`, targets global) and by target.
+
+    `into` has the sources of the targets `rows`, which are `rising` in each row if the graph is sorted. `pieces` say
+    from which columns the bits of these sources come: the column, where the words are there, where they go.
+    """
 
     row: int
     column: int
@@ -89,6 +93,7 @@ class Block:
     out: Adjacency
     rows: Array
     into: Adjacency
+    rising: bool
     pieces: tuple[tuple[int, slice, slice], ...]
 
     @property
@@ -135,14 +140,12 @@ def _made(parts: Parts, part: Part, row: int, column: int) -> Block:
     offsets, places, _ = regroup(part.into.offsets - part.into.offsets[0], local, sources.size, carry=False)
     out = Adjacency(frozen(offsets), frozen(gather(part.targets, places)))
     into = Adjacency(frozen(part.into.offsets), frozen(part.into.neighbours))
-    return Block(row, column, sources, targets, out, frozen(part.targets), into, _pieces(sources, across))
+    pieces = _pieces(sources, across)
+    return Block(row, column, sources, targets, out, frozen(part.targets), into, parts.graph.sorted, pieces)
 
 
 def _pieces(sources: Span, across: Array) -> tuple[tuple[int, slice, slice], ...]:
-    """From which columns the bits of these sources come: the column, where the words are there, where they go.
-
-    On a square grid that is one column, the one on the diagonal, and all its words.
-    """
+    """On a square grid that is one column, the one on the diagonal, and all its words."""
     found = []
     for column in range(len(across) - 1):
         begin, end = max(sources.begin, int(across[column])), min(sources.end, int(across[column + 1]))

@@ -91,17 +91,23 @@ def settle(bits: Any, level: Any, now: Any) -> None:
 @kernel
 def predecessors(
     targets: Any, offsets: Any, sources: Any, base: Any, source_base: Any, assigned: Any, level: Any,
-    source_level: Any, coded: Any,
+    source_level: Any, rising: Any, coded: Any,
 ) -> None:  # fmt: skip
-    """``coded[v]``: 1 + the largest source one level before v, for vertices assigned here; 0 when there is none."""
+    """``coded[v]``: 1 + the largest source one level before v, for vertices assigned here; 0 when there is none.
+
+    Rows are read from their end; where sources are `rising` in them, the first that fits is the largest.
+    """
     for row in range(targets.size):
         v = np.uint64(targets[row]) - base
         if not _has(assigned, v):
             continue
         best = np.int64(-1)
-        for i in range(offsets[row], offsets[row + 1]):
-            if source_level[np.uint64(sources[i]) - source_base] == level[v] - 1:
-                best = max(best, np.int64(sources[i]))
+        for back in range(offsets[row + 1] - offsets[row]):
+            u = sources[offsets[row + 1] - np.uint64(1) - back]
+            if source_level[np.uint64(u) - source_base] == level[v] - 1:
+                best = max(best, np.int64(u))
+                if rising:
+                    break
         coded[v] = best + 1
 
 

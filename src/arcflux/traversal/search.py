@@ -189,10 +189,9 @@ class Search:
 
     def trace_back(self) -> None:
         """The predecessors of the vertices assigned to this rank, from its arcs to them; plus 1, and 0 for none."""
-        kernels.predecessors(
-            *self.block.by_target, *self._bases, self.assigned, self.level, self.source_level, self.coded
-        )
-        targets = self.block.targets
+        block, targets = self.block, self.block.targets
+        levels = self.level, self.source_level
+        kernels.predecessors(*block.by_target, *self._bases, self.assigned, *levels, block.rising, self.coded)
         if targets.begin <= self.root < targets.end:
             self.coded[self.root - targets.base] = self.root + 1
 
@@ -213,7 +212,7 @@ class Search:
         kernels.push.ready(self.queue, 0, *block.out, np.uint64(0), self.visited, self.out)
         arcs = [*block.by_target, *self._bases]
         kernels.pull.ready(*arcs, self.frontier, self.visited, self.out)
-        kernels.predecessors.ready(*arcs, self.assigned, self.level, self.source_level, self.coded)
+        kernels.predecessors.ready(*arcs, self.assigned, self.level, self.source_level, True, self.coded)
         if not self.transport.rank:
             self.transport.barrier()
         return time.perf_counter() - begun

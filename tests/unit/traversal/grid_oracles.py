@@ -15,7 +15,8 @@ def cases(draw, most=90):
     end = st.integers(0, n - 1)
     edges = draw(st.lists(st.tuples(end, end), max_size=draw(st.sampled_from([0, n // 2, 3 * n]))))
     directed = draw(st.booleans())
-    graph = af.Graph.from_edges([u for u, _ in edges], [v for _, v in edges], vertices=n, directed=directed)
+    ends = [u for u, _ in edges], [v for _, v in edges]
+    graph = af.Graph.from_edges(*ends, vertices=n, directed=directed, sort=draw(st.booleans()))
     return graph, edges if directed else oracles.both_ways(edges), draw(end)
 
 
