@@ -10,6 +10,7 @@ import numpy as np
 
 import arcflux as af
 from arcflux import config
+from arcflux.engine.spread import asked, on_ranks
 from arcflux.errors import GraphError, UsageError
 from arcflux.graph import Graph
 from arcflux.spmd.memory import empty
@@ -18,6 +19,7 @@ from arcflux.spmd.pool import run
 __all__ = ["Components", "connected_components", "weakly_connected_components"]
 
 _COMPONENT = frozenset({"component"})
+_SPREAD = {"parts": None, "partition": "ranges", "transport": None, "ranks_per_node": None}
 
 
 @af.program
@@ -53,7 +55,8 @@ def connected_components(
     threads
         Workers; every core without it.
     **options
-        With "min-label", what :func:`arcflux.run` takes.
+        `parts`, `partition`, `transport` and `ranks_per_node`, which run it on parts of the graph; with "min-label",
+        whatever :func:`arcflux.run` takes.
 
     Raises
     ------
@@ -76,18 +79,20 @@ def connected_components(
     if method == "min-label":
         result = replace(af.run(Components, graph, threads=threads, **options), references=_COMPONENT)
     elif method == "sampled":
-        _refuse(options)
-        result = _sampled("connected_components", graph, threads)
+        result = _sampled("connected_components", graph, threads, **_spread(options))
     else:
         raise UsageError(f"method is {method!r}", expected="'sampled' or 'min-label'")
     return _checked(result)
 
 
-def weakly_connected_components(graph: Graph, *, threads: int | None = None) -> af.Result:
+def weakly_connected_components(
+    graph: Graph, *, threads: int | None = None, parts: int | af.Parts | None = None, partition: str = "ranges",
+    transport: str | None = None, ranks_per_node: int | None = None,
+) -> af.Result:  # fmt: skip
     """The component of every vertex when directions are forgotten, named by the vertex of its smallest number.
 
     It is the sampled union-find of :func:`connected_components`, and gives the same on an undirected graph. Weights,
-    self-loops and parallel edges make no difference. In-edges are neither needed nor built.
+    self-loops and parallel edges make no difference. In-edges are neither needed nor built, except on parts.
 
     Examples
     --------
@@ -96,21 +101,33 @@ def weakly_connected_components(graph: Graph, *, threads: int | None = None) -> 
     >>> af.algorithms.weakly_connected_components(g)["component"].tolist()
     [0, 1, 0, 0]
     """
-    return _checked(_sampled("weakly_connected_components", graph, threads))
+    where = {"parts": parts, "partition": partition, "transport": transport, "ranks_per_node": ranks_per_node}
+    return _checked(_sampled("weakly_connected_components", graph, threads, **where))
 
 
-def _refuse(options: dict[str, Any]) -> None:
-    if options:
+def _spread(options: dict[str, Any]) -> dict[str, Any]:
+    """The options that say where the sampled method runs; it takes no others."""
+    unknown = options.keys() - _SPREAD.keys()
+    if unknown:
         raise UsageError(
-            f"method 'sampled' does not take {', '.join(options)}",
-            expected="threads= alone, since it is no vertex program",
+            f"method 'sampled' does not take {', '.join(sorted(unknown))}",
+            expected=f"threads, {', '.join(_SPREAD)}, since it is no vertex program",
             remedy="method='min-label'",
         )
+    return {**_SPREAD, **options}
 
 
-def _sampled(name: str, graph: Graph, threads: int | None) -> af.Result:
+def _sampled(
+    name: str, graph: Graph, threads: int | None, parts: Any, partition: str, transport: Any, ranks_per_node: Any
+) -> af.Result:
     from arcflux.kernels.components import CHUNK, PHASES, SAMPLES, afforest
 
+    spread = asked(parts, partition, transport, ranks_per_node, threads)
+    if spread is not None:
+        from arcflux.distributed.components import components
+
+        above, launch = on_ranks(spread, graph, components)
+        return af.Result(name, graph, {"component": above}, [], True, launch.seconds, launch.compiled, _COMPONENT)
     begun = time.perf_counter()
     kind = graph.out.neighbours.dtype
     workers = config.threads(threads)

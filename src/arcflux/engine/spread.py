@@ -24,7 +24,7 @@ from arcflux.spmd.interrupt import held
 from arcflux.transports.base import Transport
 from arcflux.transports.local import run_local
 
-__all__ = ["EXCHANGES", "Spread", "on_ranks", "run_spread"]
+__all__ = ["EXCHANGES", "Spread", "asked", "on_ranks", "run_spread"]
 
 Array = NDArray[Any]
 Answer = TypeVar("Answer")
@@ -80,6 +80,32 @@ class Spread:
         return made
 
 
+def asked(
+    parts: int | Parts | None, partition: str, transport: str | None, ranks_per_node: int | None, threads: int | None
+) -> Spread | None:
+    """Where an algorithm that is no vertex program runs, by its options; None: on the workers of this process."""
+    spread = Spread(parts, partition, "auto", transport, ranks_per_node).checked()
+    if not spread.wanted:
+        if partition != "ranges" or ranks_per_node is not None:
+            given = "ranks_per_node" if ranks_per_node is not None else "partition"
+            raise UsageError(f"{given} is given, and parts is not", expected="how many parts", remedy="parts=4")
+        return None
+    if threads not in (None, 1):
+        raise UsageError(
+            f"threads is {threads!r}, and there are parts: each is the work of one thread",
+            expected="either of them", remedy="leave threads= away, and take more parts",
+        )  # fmt: skip
+    if isinstance(parts, Parts) and partition != "ranges":
+        raise UsageError(f"partition is {partition!r}, and the parts are made already", remedy="leave partition= away")
+    return spread
+
+
+def on_ranks(spread: Spread, graph: Graph, work: Callable[[Transport, Parts], Answer]) -> Answer:
+    """What ``work(transport, parts)`` gives on every rank: those that this process is one of, or threads of it."""
+    parts = spread.split(graph, None)
+    return run_local(parts.k, lambda own: work(own, parts), ranks_per_node=spread.ranks_per_node)[0]
+
+
 def run_spread(lowered: Lowered, graph: Graph, values: Mapping[str, Array], options: Options, spread: Spread) -> Result:
     """Run on parts: on the ranks that this process is one of, or on threads of this process."""
     if lowered.ordered and options.direction == "pull":
@@ -95,17 +121,8 @@ def run_spread(lowered: Lowered, graph: Graph, values: Mapping[str, Array], opti
         setting = Setting(placed, high, options, over, spread.devices, spread.rebalance)
         return PartRun(lowered, graph, values, setting, transport).run()
 
-    return on_ranks(spread, graph, work)
-
-
-def on_ranks(spread: Spread, graph: Graph, work: Callable[[Transport, Parts, Callable[[], bool]], Answer]) -> Answer:
-    """What ``work(transport, parts, pressed)`` gives, which every rank does on its own part.
-
-    `pressed` says whether the user wants the run to end: all ranks have to agree on when they do.
-    """
     with held() as pressed:
-        parts = spread.split(graph, None)
-        return run_local(parts.k, lambda own: work(own, parts, pressed), ranks_per_node=spread.ranks_per_node)[0]
+        return on_ranks(spread, graph, lambda transport, parts: work(transport, parts, pressed))
 
 
 def _placed(lowered: Lowered, parts: Parts, exchange: str) -> tuple[Parts, Array | None]:

@@ -21,7 +21,7 @@ from arcflux.spmd.machine import compare_and_swap, fetch_add
 from arcflux.spmd.pool import STOP
 from arcflux.spmd.random import bits, key
 
-__all__ = ["CHUNK", "PHASES", "SAMPLES", "afforest"]
+__all__ = ["CHUNK", "PHASES", "SAMPLES", "afforest", "compress", "link", "most_frequent"]
 
 # Vertices that a worker takes at a time, counters that the phases take them from (a cache line each), and vertices that
 # are asked where they point.
@@ -40,7 +40,7 @@ def _chunk(control: Any, board: Any, phase: Any, size: Any) -> Any:
 
 
 @inner
-def _link(above: Any, u: Any, v: Any) -> None:
+def link(above: Any, u: Any, v: Any) -> None:
     """Join the trees of u and v."""
     one, other = above[u], above[v]
     while one != other:
@@ -52,7 +52,7 @@ def _link(above: Any, u: Any, v: Any) -> None:
 
 
 @inner
-def _compress(above: Any, begin: Any, end: Any) -> None:
+def compress(above: Any, begin: Any, end: Any) -> None:
     """Point vertices straight to their roots."""
     for v in range(begin, end):
         root = above[v]
@@ -63,7 +63,7 @@ def _compress(above: Any, begin: Any, end: Any) -> None:
 
 
 @inner
-def _most_frequent(above: Any, sample: Any) -> None:
+def most_frequent(above: Any, sample: Any) -> None:
     """``sample[0]``: the root that most of some random vertices point to."""
     stream = key(0, 0)
     for i in range(SAMPLES):
@@ -103,7 +103,7 @@ def afforest(
         begin, end = _chunk(control, board, 1, size)
         if begin == end:
             break
-        _compress(above, begin, end)
+        compress(above, begin, end)
     wait(barrier, workers)
     while True:  # a larger first neighbour, and the second one
         begin, end = _chunk(control, board, 2, size)
@@ -112,16 +112,16 @@ def afforest(
         for u in range(begin, end):
             for i in range(offsets[u], min(offsets[u] + two, offsets[u + one])):
                 if i != offsets[u] or neighbours[i] > u:
-                    _link(above, u, neighbours[i])
+                    link(above, u, neighbours[i])
     wait(barrier, workers)
     while True:
         begin, end = _chunk(control, board, 3, size)
         if begin == end:
             break
-        _compress(above, begin, end)
+        compress(above, begin, end)
     wait(barrier, workers)
     if worker == 0:
-        _most_frequent(above, sample)
+        most_frequent(above, sample)
     wait(barrier, workers)
     giant = sample[0]
     while True:  # the other edges, but those of the giant
@@ -132,10 +132,10 @@ def afforest(
             if mirrored and above[u] == giant:
                 continue
             for i in range(offsets[u] + two, offsets[u + one]):
-                _link(above, u, neighbours[i])
+                link(above, u, neighbours[i])
     wait(barrier, workers)
     while True:
         begin, end = _chunk(control, board, 5, size)
         if begin == end:
             break
-        _compress(above, begin, end)
+        compress(above, begin, end)

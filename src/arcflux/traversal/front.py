@@ -14,6 +14,7 @@ from arcflux.partition.grid import shape
 from arcflux.partition.parts import Parts
 from arcflux.progress import watching
 from arcflux.result import Result
+from arcflux.spmd.interrupt import held
 from arcflux.transports.base import Transport
 from arcflux.traversal.block import whole_grid
 from arcflux.traversal.scan import SCANS
@@ -80,8 +81,8 @@ def grid_bfs(graph: Graph, source: Any, scan: str = "log", **options: Any) -> Re
         search = Search(transport, whole_grid(parts), root, scan, taken)
         return search.run(lambda: pressed() or (until is not None and time.perf_counter() > until))
 
-    with watching(options.get("progress")):
-        found = on_ranks(spread, graph, work)
+    with watching(options.get("progress")), held() as pressed:
+        found = on_ranks(spread, graph, lambda transport, parts: work(transport, parts, pressed))
     values = {"level": found.level, "parent": found.parent}
     times = found.seconds, found.compile_seconds
     result = Result("BFS", graph, values, found.history, found.finished, *times, frozenset(["parent"]))
