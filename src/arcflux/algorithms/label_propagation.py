@@ -10,6 +10,7 @@ import numpy as np
 
 import arcflux as af
 from arcflux import config, trace
+from arcflux.engine.spread import Spread, asked, on_ranks
 from arcflux.errors import UsageError
 from arcflux.graph import Graph
 from arcflux.result import Superstep
@@ -21,7 +22,10 @@ __all__ = ["label_propagation"]
 _MOST_ROUNDS = 100_000
 
 
-def label_propagation(graph: Graph, max_iter: int = 10, *, threads: int | None = None) -> af.Result:
+def label_propagation(
+    graph: Graph, max_iter: int = 10, *, threads: int | None = None, parts: int | af.Parts | None = None,
+    partition: str = "ranges", transport: str | None = None, ranks_per_node: int | None = None,
+) -> af.Result:  # fmt: skip
     """The community of every vertex, `label`: the id that its members agreed on, by the CDLP rule of LDBC Graphalytics.
 
     Every vertex starts with its own id. In each of `max_iter` rounds all vertices at once take the label that is most
@@ -30,7 +34,8 @@ def label_propagation(graph: Graph, max_iter: int = 10, *, threads: int | None =
 
     Labels are compared as ids are: integers by value, text by its UTF-8 bytes. In a directed graph in- and
     out-neighbours both count, and one that is both counts twice. Parallel edges count once, self-loops and edge columns
-    not at all. The result does not depend on the number of threads.
+    not at all. The result does not depend on the number of threads, nor on the parts: `parts`, `partition`, `transport`
+    and `ranks_per_node` are those of :func:`arcflux.run`.
 
     Examples
     --------
@@ -46,6 +51,9 @@ def label_propagation(graph: Graph, max_iter: int = 10, *, threads: int | None =
         rounds = 0
     if not 1 <= rounds <= _MOST_ROUNDS:
         raise UsageError(f"max_iter is {max_iter!r}", expected=f"a whole number of rounds from 1 to {_MOST_ROUNDS:,}")
+    spread = asked(parts, partition, transport, ranks_per_node, threads)
+    if spread is not None:
+        return _spread(spread, graph, rounds)
     workers = config.threads(threads)
     label = np.arange(graph.vertices, dtype=graph.out.neighbours.dtype)
     history = np.zeros((rounds, 3), np.int64)
@@ -61,10 +69,24 @@ def label_propagation(graph: Graph, max_iter: int = 10, *, threads: int | None =
         Superstep(turn, "pull", counted, 0.0, ticks * tick, changed)
         for turn, (counted, changed, ticks) in enumerate(done.tolist())
     ]
+    return _result(graph, label, steps, seconds, ready - begun)
+
+
+def _spread(spread: Spread, graph: Graph, rounds: int) -> af.Result:
+    """The same on parts of the graph."""
+    from arcflux.distributed import label_propagation as distributed
+
+    def work(transport: Any, parts: af.Parts) -> tuple[Any, list[Superstep], Any]:
+        return distributed.label_propagation(transport, parts, rounds)
+
+    label, steps, launch = on_ranks(spread, graph, work)
+    return _result(graph, label, steps, launch.seconds, launch.compiled)
+
+
+def _result(graph: Graph, label: Any, steps: list[Superstep], seconds: float, compiled: float) -> af.Result:
     converged = steps[-1].changed == 0
-    return af.Result(
-        "label propagation", graph, {"label": label}, steps, converged, seconds, ready - begun, frozenset({"label"})
-    )
+    references = frozenset({"label"})
+    return af.Result("label propagation", graph, {"label": label}, steps, converged, seconds, compiled, references)
 
 
 def _prepare(graph: Graph, label: Any, history: Any, workers: int) -> tuple[Any, list[Any]]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+from arcflux import trace
 from arcflux.transports.base import Transport
 
 __all__ = ["Launch"]
@@ -34,6 +37,15 @@ class Launch:
                 self.transport.barrier()
             self.compiled += time.perf_counter() - begun
         kernel(0, 1, control, *arguments)
+
+    @contextmanager
+    def task(self, name: str, total: int, unit: str) -> Iterator[Callable[[int], None]]:
+        """Tell whoever listens how far the work is; the first rank speaks for all."""
+        if self.transport.rank > 0:
+            yield lambda done: None
+            return
+        with trace.task(name, total, unit) as work:
+            yield work.at
 
     @property
     def seconds(self) -> float:

@@ -16,7 +16,7 @@ from arcflux.spmd.jit import inner, kernel
 from arcflux.spmd.machine import fetch_add
 from arcflux.spmd.pool import STOP
 
-__all__ = ["BOARD", "BUFFER", "propagate", "slots"]
+__all__ = ["BOARD", "BUFFER", "count", "distinct", "leading", "propagate", "slots", "table_bits"]
 
 # Counters of a round, each on a cache line of its own; three blocks take turns, so that the reset meets nobody.
 _WORK, _TAKE, _CHANGED, _ARCS, _SEEN, _STOP = (8 * k for k in range(6))
@@ -39,7 +39,7 @@ def slots(voters: int) -> int:
 
 
 @inner
-def _bits(voters: Any) -> Any:
+def table_bits(voters: Any) -> Any:
     """The logarithm of ``slots(voters)``."""
     bits = np.uint64(1)
     while (np.uint64(1) << bits) < np.uint64(2) * voters:
@@ -48,14 +48,14 @@ def _bits(voters: Any) -> Any:
 
 
 @inner
-def _count(
-    offsets: Any, neighbours: Any, v: Any, label: Any, table: Any, used: Any, shift: Any, found: Any
+def count(
+    neighbours: Any, begin: Any, end: Any, v: Any, label: Any, table: Any, used: Any, shift: Any, found: Any
 ) -> Any:  # fmt: skip
     """Count the labels of a row in table[slot] = label, count; returns how many slots are in use."""
     one = np.uint64(1)
     mask = (one << (np.uint64(64) - shift)) - one
     previous = v
-    for i in range(offsets[v], offsets[v + one]):
+    for i in range(begin, end):
         u = np.uint64(neighbours[i])
         if u == previous:
             continue
@@ -75,7 +75,7 @@ def _count(
 
 
 @inner
-def _leading(table: Any, used: Any, found: Any, none: Any) -> Any:
+def leading(table: Any, used: Any, found: Any, none: Any) -> Any:
     """The label that was counted most, of several the smallest; empties the table.
 
     Only now: asking after every vote who leads is a branch that no processor foresees.
@@ -91,23 +91,28 @@ def _leading(table: Any, used: Any, found: Any, none: Any) -> Any:
 
 
 @inner
-def _first(offsets: Any, neighbours: Any, v: Any, none: Any) -> Any:
+def _first(neighbours: Any, begin: Any, end: Any, v: Any, none: Any) -> Any:
     """The first neighbour of v other than itself, in a sorted row."""
-    for i in range(offsets[v], offsets[v + np.uint64(1)]):
+    for i in range(begin, end):
         if np.uint64(neighbours[i]) != v:
             return np.uint64(neighbours[i])
     return none
 
 
 @inner
-def _distinct(out_offsets: Any, out_neighbours: Any, in_offsets: Any, in_neighbours: Any, v: Any, none: Any) -> Any:
-    """The label that leads while all differ: the first neighbour that is one both ways, else the first of all."""
+def distinct(
+    out_neighbours: Any, i: Any, out_end: Any, in_neighbours: Any, j: Any, in_end: Any, v: Any, none: Any
+) -> Any:  # fmt: skip
+    """The label that leads while all differ: the first neighbour that is one both ways, else the first of all.
+
+    The rows of v are out_neighbours[i:out_end] and, unless it is None, in_neighbours[j:in_end].
+    """
     one = np.uint64(1)
-    best = _first(out_offsets, out_neighbours, v, none)
-    if in_offsets is None:
+    best = _first(out_neighbours, i, out_end, v, none)
+    if in_neighbours is None:
         return best
-    i, j = out_offsets[v], in_offsets[v]
-    while i < out_offsets[v + one] and j < in_offsets[v + one]:
+    best = min(best, _first(in_neighbours, j, in_end, v, none))
+    while i < out_end and j < in_end:
         a, b = np.uint64(out_neighbours[i]), np.uint64(in_neighbours[j])
         if a == b and a != v:
             return a
@@ -115,7 +120,7 @@ def _distinct(out_offsets: Any, out_neighbours: Any, in_offsets: Any, in_neighbo
             i += one
         if b <= a:
             j += one
-    return min(best, _first(in_offsets, in_neighbours, v, none))
+    return best
 
 
 @inner
@@ -164,21 +169,23 @@ def propagate(
                 if not everywhere and not marked[v]:
                     continue
                 marked[v] = False
-                voters = out_offsets[v + one] - out_offsets[v]
+                begin_out, end_out = out_offsets[v], out_offsets[v + one]
+                begin_in, end_in = begin_out, begin_out
                 if in_offsets is not None:
-                    voters += in_offsets[v + one] - in_offsets[v]
+                    begin_in, end_in = in_offsets[v], in_offsets[v + one]
+                voters = end_out - begin_out + (end_in - begin_in)
                 if voters == 0:
                     continue
                 seen += 1
                 best = n
                 if turn == 0:
-                    best = _distinct(out_offsets, out_neighbours, in_offsets, in_neighbours, v, n)
+                    best = distinct(out_neighbours, begin_out, end_out, in_neighbours, begin_in, end_in, v, n)
                 else:
-                    shift = np.uint64(64) - _bits(min(voters, n))
-                    found = _count(out_offsets, out_neighbours, v, label, table, used, shift, np.uint64(0))
+                    shift = np.uint64(64) - table_bits(min(voters, n))
+                    found = count(out_neighbours, begin_out, end_out, v, label, table, used, shift, np.uint64(0))
                     if in_offsets is not None:
-                        found = _count(in_offsets, in_neighbours, v, label, table, used, shift, found)
-                    best = _leading(table, used, found, n)
+                        found = count(in_neighbours, begin_in, end_in, v, label, table, used, shift, found)
+                    best = leading(table, used, found, n)
                 if best != n and best != label[v]:
                     after[v] = best
                     moved += np.int64(voters)
