@@ -5,12 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 import arcflux as af
+from arcflux.algorithms.triangles import corners
+from arcflux.engine.spread import asked
 from arcflux.graph import Graph
 
 __all__ = ["clustering"]
 
 
-def clustering(graph: Graph, *, threads: int | None = None) -> af.Result:
+def clustering(
+    graph: Graph, *, threads: int | None = None, parts: int | af.Parts | None = None, partition: str = "ranges",
+    transport: str | None = None, ranks_per_node: int | None = None,
+) -> af.Result:  # fmt: skip
     """The local clustering coefficient of every vertex, as LDBC Graphalytics defines it: the field ``clustering``, f64.
 
     The neighbours of a vertex are the d other vertices that it has an edge to or from. Its coefficient is the number of
@@ -18,6 +23,8 @@ def clustering(graph: Graph, *, threads: int | None = None) -> af.Result:
     edge counts in both directions, and the coefficient is NetworkX's. In a directed one the direction of the edges
     among the neighbours counts, but not that of the edges to them (NetworkX's coefficient of directed graphs is another
     one, Fagiolo's). Parallel edges count once, self-loops not at all; weights make no difference.
+
+    `parts`, `partition`, `transport` and `ranks_per_node` are those of :func:`arcflux.run`.
 
     "The LDBC Graphalytics Benchmark", section 2.3: https://arxiv.org/abs/2011.15028
 
@@ -31,12 +38,10 @@ def clustering(graph: Graph, *, threads: int | None = None) -> af.Result:
     >>> af.algorithms.clustering(af.Graph.from_edges(source, target))["clustering"].round(3).tolist()
     [0.167, 0.5, 0.5, 0.0]
     """
-    from arcflux.kernels.rows import Rows
-
-    rows = Rows(graph, threads)
-    found, degrees = rows.corners(degrees=True)
+    spread = asked(parts, partition, transport, ranks_per_node, threads)
+    found, degrees, seconds, compiled = corners(graph, threads, spread, degrees=True)
     assert degrees is not None
     links = found if graph.directed else 2 * found
     pairs = degrees.astype(np.float64) * (degrees - 1)
     share = np.divide(links, pairs, out=np.zeros(graph.vertices), where=degrees > 1)
-    return af.Result("clustering", graph, {"clustering": share}, [], True, rows.seconds, rows.compile_seconds)
+    return af.Result("clustering", graph, {"clustering": share}, [], True, seconds, compiled)

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from numpy.typing import NDArray
+
 import arcflux as af
+from arcflux.engine.spread import Spread, asked, on_ranks
 from arcflux.errors import GraphError
 from arcflux.graph import Graph
 
-__all__ = ["triangle_count", "triangles"]
+__all__ = ["corners", "triangle_count", "triangles"]
+
+Array = NDArray[Any]
 
 
-def triangles(graph: Graph, *, threads: int | None = None) -> af.Result:
+def triangles(
+    graph: Graph, *, threads: int | None = None, parts: int | af.Parts | None = None, partition: str = "ranges",
+    transport: str | None = None, ranks_per_node: int | None = None,
+) -> af.Result:  # fmt: skip
     """The number of triangles through every vertex of an undirected graph: the field ``triangles``, int64.
 
     Parallel edges count once, self-loops not at all; weights make no difference. A vertex in no triangle has 0. The sum
@@ -18,6 +28,11 @@ def triangles(graph: Graph, *, threads: int | None = None) -> af.Result:
     Vertices are ranked by degree, each keeps its neighbours of lower rank (Chiba, Nishizeki, "Arboricity and subgraph
     listing algorithms", 1985; Latapy, "Main-memory triangle computations", 2008), and rows are intersected as bits.
     ``result.seconds`` includes the ranking: nothing is kept on the graph.
+
+    `parts`, `partition`, `transport` and `ranks_per_node` are those of :func:`arcflux.run`. No part has both rows, so
+    the owner of a vertex sends pairs of its neighbours to where their edge would be (Pearce, "Triangle counting for
+    scale-free graphs at scale in distributed memory", 2017). With ``partition="duplicate"`` each part has all rows, and
+    intersects its share of them.
 
     Raises
     ------
@@ -31,16 +46,17 @@ def triangles(graph: Graph, *, threads: int | None = None) -> af.Result:
     >>> af.algorithms.triangles(g)["triangles"].tolist()
     [1, 1, 1, 0]
     """
-    from arcflux.kernels.rows import Rows
-
     _refuse_directed(graph)
-    rows = Rows(graph, threads)
-    found, _ = rows.corners()
-    result = af.Result("triangles", graph, {"triangles": found}, [], True, rows.seconds, rows.compile_seconds)
+    spread = asked(parts, partition, transport, ranks_per_node, threads)
+    found, _, seconds, compiled = corners(graph, threads, spread)
+    result = af.Result("triangles", graph, {"triangles": found}, [], True, seconds, compiled)
     return result.checked_by(lambda made: af.validate.triangles(graph, per_vertex=made["triangles"]))
 
 
-def triangle_count(graph: Graph, *, threads: int | None = None) -> int:
+def triangle_count(
+    graph: Graph, *, threads: int | None = None, parts: int | af.Parts | None = None, partition: str = "ranges",
+    transport: str | None = None, ranks_per_node: int | None = None,
+) -> int:  # fmt: skip
     """How many triangles an undirected graph has; parallel edges count once, self-loops not at all.
 
     It is what :func:`triangles` sums to, divided by 3, without finding out whose they are.
@@ -54,7 +70,31 @@ def triangle_count(graph: Graph, *, threads: int | None = None) -> int:
     from arcflux.kernels.rows import Rows
 
     _refuse_directed(graph)
+    spread = asked(parts, partition, transport, ranks_per_node, threads)
+    if spread is not None:
+        from arcflux.distributed.triangles import count
+
+        return on_ranks(spread, graph, count)
     return Rows(graph, threads).count()
+
+
+def corners(
+    graph: Graph, threads: int | None, spread: Spread | None, *, degrees: bool = False
+) -> tuple[Array, Array | None, float, float]:
+    """What :meth:`~arcflux.kernels.rows.Rows.corners` gives, on parts if so asked; seconds, and those of compiling."""
+    if spread is not None:
+        from arcflux.distributed import triangles as distributed
+
+        def work(transport: Any, parts: af.Parts) -> tuple[Array, Array | None, Any]:
+            return distributed.corners(transport, parts, degrees=degrees)
+
+        found, counted, launch = on_ranks(spread, graph, work)
+        return found, counted, launch.seconds, launch.compiled
+    from arcflux.kernels.rows import Rows
+
+    rows = Rows(graph, threads)
+    found, counted = rows.corners(degrees=degrees)
+    return found, counted, rows.seconds, rows.compile_seconds
 
 
 def _refuse_directed(graph: Graph) -> None:

@@ -68,16 +68,28 @@ class Rows:
         self.members = self._each(min(most, 64 * longest), graph.out.neighbours.dtype)
         self.packed = frozen(self.span), frozen(self.place), frozen(self.word)
 
-    def count(self) -> int:
-        """How many triangles there are."""
+    def count(self, *, turn: int = 0, turns: int = 1) -> int:
+        """How many triangles there are; or those of one share of all rows, when there are more `turns`."""
         from arcflux.kernels.triangles import count
 
         totals = np.zeros((self.threads, 8), np.uint64)
-        self._timed("count triangles", count, *self.packed, self.bitmaps, self.members, totals)
+        self._timed(
+            "count triangles",
+            count,
+            np.uint64(turn),
+            np.uint64(turns),
+            *self.packed,
+            self.bitmaps,
+            self.members,
+            totals,
+        )
         return int(totals[:, 0].sum())
 
-    def corners(self, *, degrees: bool = False) -> tuple[Array, Array | None]:
-        """Triangles through each vertex, or edges among its neighbours if directed; and how many neighbours it has."""
+    def corners(self, *, degrees: bool = False, turn: int = 0, turns: int = 1) -> tuple[Array, Array | None]:
+        """Triangles through each vertex, or edges among its neighbours if directed; and how many neighbours it has.
+
+        With more than one of `turns`, only what one share of all rows gives to them: all turns add up to the whole.
+        """
         from arcflux.kernels.triangles import corners
 
         n = self.graph.vertices
@@ -85,8 +97,8 @@ class Rows:
         counted = zeros(n, np.int64) if degrees else None
         both = None if self.both is None else frozen(self.both)
         self._timed(
-            "count triangles", corners, *self.packed, both, self.bitmaps, self.back_maps, self.members,
-            self._each(n, np.uint32), found, counted,
+            "count triangles", corners, np.uint64(turn), np.uint64(turns), *self.packed, both, self.bitmaps,
+            self.back_maps, self.members, self._each(n, np.uint32), found, counted,
         )  # fmt: skip
         if self.rank is not None:
             found = found[self.rank]

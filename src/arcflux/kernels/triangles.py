@@ -134,9 +134,13 @@ def _announce(span: Any, place: Any, word: Any, member: Any, i: Any, size: Any) 
 
 @kernel
 def count(
-    worker: Any, workers: Any, control: Any, span: Any, place: Any, word: Any, bitmaps: Any, members: Any, totals: Any
-) -> None:
-    """``totals[worker, 0]``: triangles that a worker found. members: uint32|uint64[workers, longest row]."""
+    worker: Any, workers: Any, control: Any, turn: Any, turns: Any, span: Any, place: Any, word: Any, bitmaps: Any,
+    members: Any, totals: Any,
+) -> None:  # fmt: skip
+    """``totals[worker, 0]``: triangles that a worker found. members: uint32|uint64[workers, longest row].
+
+    Of the chunks of rows, only every one of `turns` is looked at, that of the number `turn` first.
+    """
     one, two = np.uint64(1), np.uint64(2)
     bits, member = bitmaps[worker], members[worker]
     total = np.uint64(0)
@@ -144,6 +148,8 @@ def count(
         begin, end = take(control, np.uint64(span.size) // two, np.uint64(CHUNK))
         if begin == end:
             break
+        if (begin // np.uint64(CHUNK)) % turns != turn:
+            continue
         for u in range(begin, end):
             size = _spread(span, place, word, u, bits, member)
             for i in range(size):
@@ -164,14 +170,14 @@ def count(
 
 @kernel
 def corners(
-    worker: Any, workers: Any, control: Any, span: Any, place: Any, word: Any, both: Any, bitmaps: Any, back_maps: Any,
-    members: Any, counters: Any, found: Any, degrees: Any,
+    worker: Any, workers: Any, control: Any, turn: Any, turns: Any, span: Any, place: Any, word: Any, both: Any,
+    bitmaps: Any, back_maps: Any, members: Any, counters: Any, found: Any, degrees: Any,
 ) -> None:  # fmt: skip
     """``found[r]``: triangles through each rank; where there is `both`, edges between its neighbours instead.
 
     Then an edge in each direction counts twice, so that a triangle adds to a corner the directions of the side that it
     does not touch. counters: uint32[workers, vertices], zero before and after. `degrees`, unless it is None, becomes
-    the distinct neighbours of each rank.
+    the distinct neighbours of each rank. `turn` and `turns` as for :func:`count`.
     """
     one, two = np.uint64(1), np.uint64(2)
     bits, member, local = bitmaps[worker], members[worker], counters[worker]
@@ -180,6 +186,8 @@ def corners(
         begin, end = take(control, np.uint64(span.size) // two, np.uint64(CHUNK))
         if begin == end:
             break
+        if (begin // np.uint64(CHUNK)) % turns != turn:
+            continue
         for u in range(begin, end):
             size = _spread(span, place, word, u, bits, member)
             own, stop = span[u + u] >> one, span[u + u + one]

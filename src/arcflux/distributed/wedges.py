@@ -1,0 +1,251 @@
+"""Triangles by checking wedges, where no rank has the whole graph (scan statistics of the HIVE study, after Pearce).
+
+Vertices have an order: by degree, equal ones by their number. (By degree alone, as it is printed there, a triangle of
+equal degrees is found six times.) The lowest corner v of a triangle sees the other two, u below w, ahead of itself; so
+v's owner sends the wedge <u, w, v> to the owner of u, which has to find w ahead of u. Wedges go in batches, so small
+that a rank has room for what comes from all others; those whose u is its own a rank checks at once. Counts are added up
+at the end: three numbers a wedge and eight bytes a vertex are all that is sent.
+
+A directed graph is taken without its directions, and each side knows in how many it stands. A triangle then gives to a
+corner the directions of the side that it does not touch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arcflux.distributed.launch import Launch
+from arcflux.distributed.rows import own_rows
+from arcflux.partition.parts import Parts
+from arcflux.spmd.jit import inner, kernel
+from arcflux.spmd.memory import empty, frozen
+from arcflux.transports.base import Transport
+
+__all__ = ["WEDGES", "Wedges"]
+
+Array = NDArray[Any]
+
+WEDGES = 7
+# Wedges that a rank takes in at a time, from all others together.
+_BATCH = 1 << 20
+# Degrees are compared up to here; larger ones are equal, and numbers decide.
+_MOST = (1 << 32) - 1
+
+
+@kernel
+def orient(
+    worker: Any, workers: Any, control: Any, vertices: Any, begins: Any, ends: Any, neighbours: Any, in_begins: Any,
+    in_ends: Any, in_neighbours: Any, degrees: Any, starts: Any, stops: Any, ahead: Any, weights: Any, sides: Any,
+    distinct: Any,
+) -> None:  # fmt: skip
+    """The row of each vertex ahead of it in the order, each neighbour once: number, degree, and in how many directions.
+
+    Two sorted rows are merged; the second, and `sides`, are None in an undirected graph. `distinct`: all neighbours.
+    """
+    one = np.uint64(1)
+    for r in range(vertices.size):
+        v = np.uint64(vertices[r])
+        i, end = begins[r], ends[r]
+        j, in_end = i, i
+        if in_neighbours is not None:
+            j, in_end = in_begins[r], in_ends[r]
+        at, count = starts[r], 0
+        while i < end or j < in_end:
+            w, ways = np.uint64(0), np.uint8(0)
+            from_out = i < end
+            if in_neighbours is not None:
+                from_out = from_out and (j >= in_end or neighbours[i] <= in_neighbours[j])
+            if from_out:
+                w = np.uint64(neighbours[i])
+                ways += np.uint8(1)
+                while i < end and neighbours[i] == w:
+                    i += one
+            if in_neighbours is not None and j < in_end and (not from_out or in_neighbours[j] == w):
+                w = np.uint64(in_neighbours[j])
+                ways += np.uint8(1)
+                while j < in_end and in_neighbours[j] == w:
+                    j += one
+            if w == v:
+                continue
+            count += 1
+            if degrees[w] > degrees[v] or (degrees[w] == degrees[v] and w > v):
+                ahead[at] = w
+                weights[at] = degrees[w]
+                if sides is not None:
+                    sides[at] = ways
+                at += one
+        stops[r] = at
+        distinct[r] = count
+
+
+@inner
+def _ways(ahead: Any, sides: Any, begin: Any, end: Any, w: Any) -> Any:
+    """In how many directions w stands in a row that is sorted; 0 if it does not."""
+    low, high = begin, end
+    while low < high:
+        middle = (low + high) >> np.uint64(1)
+        if np.uint64(ahead[middle]) < w:
+            low = middle + np.uint64(1)
+        else:
+            high = middle
+    if low < end and np.uint64(ahead[low]) == w:
+        return np.int64(1) if sides is None else np.int64(sides[low])
+    return np.int64(0)
+
+
+@inner
+def _close(row: Any, starts: Any, stops: Any, ahead: Any, sides: Any, u: Any, w: Any, v: Any, ways: Any, found: Any,
+           total: Any) -> None:  # fmt: skip
+    """Count the triangle of a wedge, if it is one; `ways` are the directions of its sides to u and, times 4, to w."""
+    r = np.uint64(row[u])
+    far = _ways(ahead, sides, starts[r], stops[r], w)
+    if far > 0:
+        total[0] += 1
+        if found is not None:
+            found[v] += far
+            found[w] += np.int64(ways & np.uint8(3))
+            found[u] += np.int64(ways >> np.uint8(2))
+
+
+@kernel
+def make_wedges(
+    worker: Any, workers: Any, control: Any, rank: Any, owner: Any, vertices: Any, row: Any, starts: Any, stops: Any,
+    ahead: Any, weights: Any, sides: Any, state: Any, wedges: Any, directions: Any, counts: Any, found: Any,
+    total: Any,
+) -> None:  # fmt: skip
+    """Check own wedges, and make others' from where ``state`` (row, and the places of its pair) is, up to a full batch.
+
+    wedges: uint[3, batch] becomes u, w, v; ``counts[peer]``, zero before, how many are for each. state[3]: how many.
+    """
+    one = np.uint64(1)
+    r, i, j = np.uint64(state[0]), np.uint64(state[1]), np.uint64(state[2])
+    held, room = 0, wedges.shape[1]
+    while r < np.uint64(vertices.size) and held < room:
+        v = np.uint64(vertices[r])
+        begin, end = starts[r], stops[r]
+        while begin + i < end and held < room:
+            while begin + j < end and held < room:
+                one_end, other = begin + i, begin + j
+                later = weights[other] > weights[one_end] or (
+                    weights[other] == weights[one_end] and ahead[other] > ahead[one_end]
+                )
+                near, far = (one_end, other) if later else (other, one_end)
+                u, w = np.uint64(ahead[near]), np.uint64(ahead[far])
+                ways = np.uint8(5)
+                if sides is not None:
+                    ways = np.uint8(sides[near] + np.uint8(4) * sides[far])
+                if owner[u] == rank:
+                    _close(row, starts, stops, ahead, sides, u, w, v, ways, found, total)
+                else:
+                    wedges[0, held], wedges[1, held], wedges[2, held] = u, w, v
+                    if sides is not None:
+                        directions[held] = ways
+                    counts[owner[u]] += 1
+                    held += 1
+                j += one
+            if begin + j >= end:
+                i += one
+                j = i + one
+        if begin + i >= end:
+            r += one
+            i, j = np.uint64(0), one
+    state[0], state[1], state[2], state[3] = r, i, j, held
+
+
+@kernel
+def deal(
+    worker: Any, workers: Any, control: Any, held: Any, owner: Any, wedges: Any, directions: Any, places: Any,
+    dealt: Any, dealt_directions: Any,
+) -> None:  # fmt: skip
+    """Put the wedges of each peer together: those of one begin at its place, which moves on."""
+    for k in range(held):
+        peer = owner[wedges[0, k]]
+        at = places[peer]
+        places[peer] = at + 1
+        for side in range(3):
+            dealt[side, at] = wedges[side, k]
+        if directions is not None:
+            dealt_directions[at] = directions[k]
+
+
+@kernel
+def check(
+    worker: Any, workers: Any, control: Any, u: Any, w: Any, v: Any, directions: Any, row: Any, starts: Any, stops: Any,
+    ahead: Any, sides: Any, found: Any, total: Any,
+) -> None:  # fmt: skip
+    """Count the triangles among wedges that came."""
+    for k in range(u.size):
+        ways = np.uint8(5) if directions is None else directions[k]
+        _close(row, starts, stops, ahead, sides, u[k], np.uint64(w[k]), v[k], ways, found, total)
+
+
+class Wedges:
+    """One rank's rows, and its share of the counting. `distinct` are the neighbours of its vertices, counted once."""
+
+    def __init__(self, transport: Transport, parts: Parts, launch: Launch, batch: int | None = None) -> None:
+        """`batch`: how many wedges may come in at a time."""
+        graph, rank = parts.graph, transport.rank
+        self.transport, self.parts, self.launch, self.kind = transport, parts, launch, graph.out.neighbours.dtype
+        self.batch = max(1, (_BATCH if batch is None else batch) // transport.size)
+        out = own_rows(parts, rank, out=True)
+        into = own_rows(parts, rank, out=False) if graph.directed else None
+        degrees = graph.out_degrees + graph.in_degrees if graph.directed else graph.out_degrees
+        degrees = np.minimum(degrees, np.uint64(_MOST)).astype(np.uint32)
+        lengths = out.lengths + (0 if into is None else into.lengths)
+        room, self.vertices = int(lengths.sum()), out.vertices
+        starts = np.concatenate([[0], np.cumsum(lengths)])[:-1].astype(np.uint64)
+        stops, self.distinct = np.empty(len(starts), np.uint64), np.empty(len(starts), self.kind)
+        ahead, weights = empty(room, self.kind), empty(room, np.uint32)
+        sides = empty(room, np.uint8) if graph.directed else None
+        second = into[1:] if into is not None else (None, None, None)
+        launch(orient, *out, *second, frozen(degrees), frozen(starts), stops, ahead, weights, sides, self.distinct)
+        self.row = transport.shared(graph.vertices, self.kind)
+        self.row[self.vertices] = np.arange(len(self.vertices), dtype=self.kind)
+        self.rows = [frozen(array) for array in (starts, stops, ahead)]
+        self.weights, self.sides = frozen(weights), None if sides is None else frozen(sides)
+
+    def count(self, found: Array | None) -> int:
+        """How many triangles this rank finds; adds to each corner in `found`, unless it is None. Collective."""
+        total = np.zeros(1, np.int64)
+        for u, w, v, directions in self._incoming(found, total):
+            self.launch(check, u, w, v, directions, self.row, *self.rows, self.sides, found, total)
+        return int(total[0])
+
+    def _incoming(self, found: Array | None, total: Array) -> Iterator[tuple[Array | None, ...]]:
+        """Batch by batch: make wedges and send them; give those that come from each rank."""
+        transport, owner = self.transport, frozen(self.parts.owner)
+        state = np.array([0, 0, 1, 0], np.int64)
+        wedges = np.empty((2, 3, self.batch), self.kind)
+        directions = [None, None] if self.sides is None else [np.empty(self.batch, np.uint8) for _ in range(2)]
+        left = True
+        while left:
+            counts = np.zeros(transport.size, np.int64)
+            self.launch(
+                make_wedges, transport.rank, owner, self.vertices, self.row, *self.rows, self.weights, self.sides,
+                state, wedges[0], directions[0], counts, found, total,
+            )  # fmt: skip
+            ends = np.cumsum(counts)
+            self.launch(
+                deal, int(state[3]), owner, wedges[0], directions[0], ends - counts, wedges[1], directions[1]
+            )  # fmt: skip
+            peers = [(transport.rank + step) % transport.size for step in range(1, transport.size)]
+            for peer in peers:
+                mine = slice(int(ends[peer] - counts[peer]), int(ends[peer]))
+                message = [wedges[1, side, mine] for side in range(3)]
+                transport.post(peer, message if directions[1] is None else [*message, directions[1][mine]], WEDGES)
+            for peer in peers:
+                yield self._read(transport.collect(peer, WEDGES))
+            transport.finish()
+            unfinished = int(state[0]) < len(self.vertices)
+            left = bool(transport.reduce(np.array([unfinished], np.int64), "max")[0])
+
+    def _read(self, message: Array) -> tuple[Array | None, ...]:
+        size = self.kind.itemsize
+        count = len(message) // (3 * size + (self.sides is not None))
+        numbers = [frozen(np.frombuffer(message, self.kind, count, side * size * count)) for side in range(3)]
+        rest = None if self.sides is None else frozen(np.frombuffer(message, np.uint8, count, 3 * size * count))
+        return *numbers, rest
