@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 import arcflux as af
 from arcflux import config, trace
+from arcflux.engine.spread import Spread, asked, on_ranks
 from arcflux.errors import SpaceError, UsageError
 from arcflux.generate.space import available
 from arcflux.graph import Graph
@@ -75,6 +76,10 @@ def two_hop_friends(
     seed: int = 0,
     lists: bool = True,
     threads: int | None = None,
+    parts: int | af.Parts | None = None,
+    partition: str = "ranges",
+    transport: str | None = None,
+    ranks_per_node: int | None = None,
 ) -> TwoHopFriends:
     """The vertices at distance two from each selected vertex: TFL of the G2 paper (Zhong, He 2013, section V).
 
@@ -94,6 +99,8 @@ def two_hop_friends(
         :class:`~arcflux.errors.SpaceError` says so when they do not fit the memory.
     threads
         Workers; every core without it.
+    parts, partition, transport, ranks_per_node
+        Those of :func:`arcflux.run`: run on parts of the graph.
 
     Examples
     --------
@@ -107,13 +114,17 @@ def two_hop_friends(
 
     begun = time.perf_counter()
     chosen = _chosen(graph, vertices, fraction, seed)
+    spread = asked(parts, partition, transport, ranks_per_node, threads)
+    if spread is not None:
+        return _spread(spread, graph, chosen, lists)
     chunks = max(1, -(-len(chosen) // kernels.CHUNK))
     workers = min(config.threads(threads), chunks)
     n = graph.vertices
     bitmaps = zeros(workers * (n // 64 + 1), np.uint64).reshape(workers, -1)
     summaries = zeros(workers * (n // 4096 + 1), np.uint64).reshape(workers, -1)
     counts = empty(len(chosen), np.int64)
-    shared = [*graph.out, frozen(chosen), bitmaps, summaries]
+    ends = graph.out.offsets
+    shared = [frozen(ends[:-1]), frozen(ends[1:]), graph.out.neighbours, frozen(chosen), bitmaps, summaries]
     kernels.two_hop.ready(0, workers, np.zeros(16, np.int64), *shared, counts, None, None)
     ready = time.perf_counter()
     with trace.task("count two-hop friends", total=len(chosen), unit="vertices") as task:
@@ -125,10 +136,36 @@ def two_hop_friends(
         with trace.task("list two-hop friends", total=len(chosen), unit="vertices") as task:
             run(kernels.two_hop, chunks, *shared, counts, offsets, friends, threads=workers, task=task)
     seconds = time.perf_counter() - ready
-    count = np.full(n, -1, np.int64)
+    return _result(graph, chosen, counts, offsets, friends, seconds, ready - begun)
+
+
+def _spread(spread: Spread, graph: Graph, chosen: Array, lists: bool) -> TwoHopFriends:
+    """The same on parts of the graph."""
+    from arcflux.distributed import two_hop as distributed
+
+    def room(friends: int) -> Array:
+        return _room(friends, graph.out.neighbours.dtype, len(chosen))
+
+    def work(transport: Any, parts: af.Parts) -> tuple[Array, Array | None, Array | None, Any]:
+        return distributed.two_hop_friends(transport, parts, chosen, room if lists else None)
+
+    counts, offsets, friends, launch = on_ranks(spread, graph, work)
+    return _result(graph, chosen, counts, offsets, friends, launch.seconds, launch.compiled)
+
+
+def _result(
+    graph: Graph,
+    chosen: Array,
+    counts: Array,
+    offsets: Array | None,
+    friends: Array | None,
+    seconds: float,
+    compiled: float,
+) -> TwoHopFriends:
+    count = np.full(graph.vertices, -1, np.int64)
     count[chosen] = counts
     return TwoHopFriends(
-        "two-hop friends", graph, {"count": count}, [], True, seconds, ready - begun,
+        "two-hop friends", graph, {"count": count}, [], True, seconds, compiled,
         chosen=chosen, offsets=offsets, neighbours=friends,
     )  # fmt: skip
 

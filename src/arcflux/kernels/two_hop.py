@@ -24,24 +24,24 @@ def _unset(bits: Any, w: Any) -> None:
 
 
 @inner
-def _gather(offsets: Any, neighbours: Any, v: Any, bits: Any, words: Any) -> Any:
+def _gather(begins: Any, ends: Any, neighbours: Any, v: Any, bits: Any, words: Any) -> Any:
     """Set the bits of what the neighbours of v lead to, less v and its neighbours; returns which words to look at."""
     one, six, mask = np.uint64(1), np.uint64(6), np.uint64(63)
     low, high = np.uint64(words.size), np.uint64(0)
     previous = v
-    for i in range(offsets[v], offsets[v + one]):
+    for i in range(begins[v], ends[v]):
         u = np.uint64(neighbours[i])
         if u == previous:
             continue
         previous = u
-        for j in range(offsets[u], offsets[u + one]):
+        for j in range(begins[u], ends[u]):
             w = np.uint64(neighbours[j])
             if bits[w >> six] == 0:
                 word = w >> np.uint64(12)
                 words[word] |= one << ((w >> six) & mask)
                 low, high = min(low, word), max(high, word + one)
             bits[w >> six] |= one << (w & mask)
-    for i in range(offsets[v], offsets[v + one]):
+    for i in range(begins[v], ends[v]):
         _unset(bits, np.uint64(neighbours[i]))
     _unset(bits, v)
     return low, high
@@ -49,11 +49,12 @@ def _gather(offsets: Any, neighbours: Any, v: Any, bits: Any, words: Any) -> Any
 
 @kernel
 def two_hop(
-    worker: Any, workers: Any, control: Any, offsets: Any, neighbours: Any, chosen: Any, bitmaps: Any, summaries: Any,
-    counts: Any, starts: Any, friends: Any,
+    worker: Any, workers: Any, control: Any, begins: Any, ends: Any, neighbours: Any, chosen: Any, bitmaps: Any,
+    summaries: Any, counts: Any, starts: Any, friends: Any,
 ) -> None:  # fmt: skip
     """Count the vertices two edges away from each chosen one; with starts, list them from ``friends[starts[k]]`` on.
 
+    The row of v is ``neighbours[begins[v]:ends[v]]``.
     bitmaps: uint64[workers, n / 64 + 1] and summaries: uint64[workers, n / 4096 + 1] are zero, and zero again after.
     """
     one, six = np.uint64(1), np.uint64(6)
@@ -63,7 +64,7 @@ def two_hop(
         if begin == end:
             break
         for k in range(begin, end):
-            low, high = _gather(offsets, neighbours, np.uint64(chosen[k]), bits, words)
+            low, high = _gather(begins, ends, neighbours, np.uint64(chosen[k]), bits, words)
             count = np.uint64(0)
             place = np.uint64(0) if starts is None else np.uint64(starts[k])
             for word in range(low, high):
