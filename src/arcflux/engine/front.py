@@ -142,4 +142,3 @@ def warn_unless_converged(result: Result) -> None:
     if not result.converged:
         said = f"{result.name} stopped after {result.supersteps} supersteps before it converged"
         warnings.warn(said, stacklevel=3)
-

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,7 +60,7 @@ def grid_bfs(
     levels = arguments.wholes("level", level, graph.vertices)
     before = np.maximum(arguments.parents(graph, parent, numbers), arguments.NOBODY)
 
-    def work(transport: Transport, split: Parts, pressed: Callable[[], bool]) -> Broken:
+    def work(transport: Transport, split: Parts) -> Broken:
         return broken(transport, whole_grid(split), root, levels, before, SHOWN)
 
     spread = Spread(parts, "grid", transport=transport, ranks_per_node=ranks_per_node).checked()
