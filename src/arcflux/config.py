@@ -12,7 +12,7 @@ from pathlib import Path
 
 from arcflux.errors import SpaceError, UsageError
 
-__all__ = ["cache_folder", "threads"]
+__all__ = ["cache_folder", "hang_seconds", "threads"]
 
 
 def threads(asked: int | None = None) -> int:
@@ -37,6 +37,24 @@ def threads(asked: int | None = None) -> int:
             remedy="leave threads= and ARCFLUX_THREADS unset to use every core",
         )
     return count
+
+
+def hang_seconds() -> float:
+    """How long others wait for a rank that does nothing until it is said to hang: ``ARCFLUX_HANG_SECONDS``, else 20.
+
+    Examples
+    --------
+    >>> hang_seconds()
+    20.0
+    """
+    given = os.environ.get("ARCFLUX_HANG_SECONDS") or "20"
+    try:
+        seconds = float(given)
+    except ValueError:
+        seconds = 0.0
+    if not 1 <= seconds <= 1e6:
+        raise UsageError(f"ARCFLUX_HANG_SECONDS is {given!r}", expected="seconds, from 1 to 1000000")
+    return seconds
 
 
 def cache_folder(*names: str) -> Path:

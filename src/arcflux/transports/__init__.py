@@ -5,6 +5,7 @@ node know about each other. Nothing here knows of graphs.
 """
 
 from arcflux.transports.base import Counts, Transport
+from arcflux.transports.launch import current
 from arcflux.transports.local import run_local
 
-__all__ = ["Counts", "Transport", "run_local"]
+__all__ = ["Counts", "Transport", "current", "run_local"]

@@ -25,7 +25,7 @@ from arcflux.spmd.memory import Array
 from arcflux.transports import collectives
 from arcflux.transports.board import THREW, Board
 
-__all__ = ["Counts", "Transport", "nodes_by_size"]
+__all__ = ["Counts", "Transport", "crowded", "naps", "nodes_by_size"]
 
 # How often a waiting rank gives its core away before it sleeps between looks: a few milliseconds.
 _YIELDS = 4000
@@ -34,7 +34,7 @@ _NAP = 50e-6
 _LONGEST_NAP = 1e-3
 
 
-def _naps() -> Iterator[float]:
+def naps() -> Iterator[float]:
     """How long to sleep between looks: longer and longer, up to a millisecond."""
     nap = _NAP
     while True:
@@ -176,6 +176,17 @@ class Transport(ABC):
             raise UsageError("an array of a message is not contiguous", remedy="numpy.ascontiguousarray(array)")
         return [part.reshape(-1).view(np.uint8) for part in parts]
 
+    @abstractmethod
+    def _advance(self) -> None:
+        """Let messages under way go on, while this rank waits for something else."""
+
+    def _group(self, colour: int, key: int) -> tuple[list[int], list[int]]:
+        """The ranks that gave the same colour, in the order of their keys, and their nodes, numbered anew."""
+        asked = [each.tolist() for each in self.gather(np.array([colour, key], np.int64))]
+        ranks = [rank for _, rank in sorted((k, rank) for rank, (c, k) in enumerate(asked) if c == colour)]
+        numbers = {node: number for number, node in enumerate(sorted({int(self.node_of[rank]) for rank in ranks}))}
+        return ranks, [numbers[int(self.node_of[rank])] for rank in ranks]
+
     # Waiting and failing.
 
     @property
@@ -187,11 +198,14 @@ class Transport(ABC):
     def superstep(self, value: int) -> None:
         self.board.at_superstep(self.names[self.rank], value)
 
-    def fail(self, error: BaseException) -> None:
-        """This rank cannot go on: end every other one's waiting, with an error that has this one's traceback."""
+    def fail(self, error: BaseException) -> bool:
+        """This rank cannot go on: end every other one's waiting, with an error that has this one's traceback.
+
+        False when another has failed before, so that the run ends with that one's error.
+        """
         trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
         code = error.exit_code if isinstance(error, ArcfluxError) else 1
-        self.board.raise_alarm(THREW, self.names[self.rank], self.superstep, trace, code)
+        return self.board.raise_alarm(THREW, self.names[self.rank], self.superstep, trace, code)
 
     def check(self) -> None:
         """Raise :class:`~arcflux.errors.RankError` if any rank has failed."""
@@ -215,10 +229,10 @@ class Transport(ABC):
         return next((peer for peer in peers if self.board.ended(self.names[peer])), None)
 
     @contextmanager
-    def _waiting(self) -> Iterator[None]:
-        """Whoever looks at the board sees that this rank waits."""
+    def _waiting(self, transfer: bool = False) -> Iterator[None]:
+        """Whoever looks at the board sees that this rank waits, and whether for a message that is arriving."""
         name = self.names[self.rank]
-        self.board.wait_since(name, time.monotonic_ns())
+        self.board.wait_since(name, time.monotonic_ns(), transfer)
         try:
             yield
         finally:
@@ -240,7 +254,8 @@ class Transport(ABC):
             token = int(self._meet(barrier, members, alarm, token, self._spins, _YIELDS))
         if token >= 0:
             with self._waiting():
-                for nap in _naps():
+                for nap in naps():
+                    self._advance()
                     ended = self._ended(self.mates)
                     token = int(self._meet(barrier, members, alarm, token, 0, 1))
                     if token < 0:

@@ -7,28 +7,31 @@ that a failure ends every wait of the node at once.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from arcflux.errors import RankError
 from arcflux.spmd.memory import Array
 
-__all__ = ["DIED", "ENDED", "HUNG", "RUNNING", "STUCK", "THREW", "Board"]
+__all__ = ["DIED", "ENDED", "HUNG", "RUNNING", "STUCK", "THREW", "TOLD", "Board"]
 
 # States of a rank.
 RUNNING, ENDED = 0, 1
 # Kinds of alarm; 0 is none, _SOMEBODY is held while the rest is filled in.
-THREW, DIED, HUNG, STUCK = 1, 2, 3, 4
+THREW, DIED, HUNG, STUCK, TOLD = 1, 2, 3, 4, 5
 _SOMEBODY = -1
 _SAID = {
     THREW: "failed",
     DIED: "was killed",
-    HUNG: "hangs: it neither computes nor answers",
-    STUCK: "waits for ever: what it waits for never comes",
+    HUNG: "hangs, neither computes nor answers,",
+    STUCK: "waits for ever: what it waits for never comes,",
+    TOLD: "was ended from outside, mpiexec says why,",
 }
 
 # Each rank has a cache line of its own: what it writes often disturbs nobody.
 _LINE = 8
-_SUPERSTEP, _STATE, _WAITING, _PID, _CODE = 0, 1, 2, 3, 4
+_SUPERSTEP, _STATE, _PID, _WAITING, _TRANSFER, _BEAT, _BUSY = range(7)
 _ALARM_WORDS = 8
 _TRACE_BYTES = 16 << 10
 
@@ -60,6 +63,11 @@ class Board:
         """The rank lives, in this process."""
         self.rows[rank, _PID] = pid
 
+    def alarm_words(self) -> tuple[int, int, int, int, str]:
+        """The alarm that was raised: kind (0: none yet), rank, superstep, exit code, traceback."""
+        kind, rank, superstep, length, code = (int(word) for word in self.alarm[:5])
+        return max(kind, 0), rank, superstep, code, bytes(self.trace[:length]).decode("utf-8", "replace")
+
     def pid(self, rank: int) -> int:
         """The process of a rank; 0 when the board does not know, since it lives on another node."""
         return int(self.rows[rank, _PID])
@@ -72,8 +80,9 @@ class Board:
         """Whether a rank has ended its work."""
         return bool(self.rows[rank, _STATE] == ENDED)
 
-    def wait_since(self, rank: int, nanoseconds: int) -> None:
-        """The rank waits for others since this time of the machine's monotonic clock; 0: it does not."""
+    def wait_since(self, rank: int, nanoseconds: int, transfer: bool = False) -> None:
+        """The rank waits since this time of the machine's monotonic clock, 0: no more; maybe for bytes on their way."""
+        self.rows[rank, _TRANSFER] = transfer
         self.rows[rank, _WAITING] = nanoseconds
 
     def waits_since(self, rank: int) -> int:
@@ -94,6 +103,39 @@ class Board:
         self.alarm[0] = kind
         return True
 
+    def beat(self, rank: int, now: int, busy: bool) -> None:
+        """The rank's process lives now, and (`busy`) has computed lately."""
+        self.rows[rank, _BEAT] = now
+        if busy:
+            self.rows[rank, _BUSY] = now
+
+    def silent(self, rank: int, now: int) -> int:
+        """For how long nothing was heard of a rank's process."""
+        return now - int(self.rows[rank, _BEAT])
+
+    def idle(self, rank: int, now: int) -> int:
+        """For how long a rank has neither computed nor waited."""
+        return 0 if self.rows[rank, _WAITING] else now - int(self.rows[rank, _BUSY])
+
+    def stuck(self, rank: int, now: int) -> int:
+        """For how long a rank waits for others, if nothing arrives meanwhile."""
+        since = int(self.rows[rank, _WAITING])
+        return now - since if since and not self.rows[rank, _TRANSFER] else 0
+
+    def ages(self, ranks: Sequence[int], now: int) -> Array:
+        """The rows of some ranks for another machine, which has another clock: times become ages."""
+        rows: Array = self.rows[list(ranks)].copy()
+        for word in (_WAITING, _BEAT, _BUSY):
+            rows[:, word] = np.where(rows[:, word] > 0, now - rows[:, word], -1)
+        return rows
+
+    def take_ages(self, ranks: Sequence[int], rows: Array, now: int) -> None:
+        """Put down what another machine said of its ranks."""
+        for word in (_WAITING, _BEAT, _BUSY):
+            rows[:, word] = np.where(rows[:, word] >= 0, now - rows[:, word], 0)
+        rows[:, _PID] = 0
+        self.rows[list(ranks)] = rows
+
     @property
     def alarmed(self) -> bool:
         """Whether the run is over."""
@@ -101,9 +143,7 @@ class Board:
 
     def error(self) -> RankError | None:
         """The alarm as an error that every rank can raise; None when there is none."""
-        kind = int(self.alarm[0])
-        if kind not in _SAID:
+        kind, rank, superstep, _, trace = self.alarm_words()
+        if not kind:
             return None
-        rank, superstep, length = (int(word) for word in self.alarm[1:4])
-        trace = bytes(self.trace[:length]).decode("utf-8", "replace")
         return RankError(_SAID[kind], rank=rank, superstep=superstep, trace=trace)

@@ -98,16 +98,15 @@ class LocalTransport(Transport):
     def finish(self) -> None:
         """Nothing: messages are copies."""
 
+    def _advance(self) -> None:
+        """Nothing: messages arrive at once."""
+
     def split(self, colour: int, key: int) -> Transport:
         """The group of the ranks that gave the same colour, in the order of their keys."""
-        asked = [tuple(int(x) for x in row) for row in self.gather(np.array([colour, key], np.int64))]
-        group = sorted((k, rank) for rank, (c, k) in enumerate(asked) if c == colour)
-        ranks = [rank for _, rank in group]
-        numbers = sorted({int(self.node_of[rank]) for rank in ranks})
+        ranks, node_of = self._group(colour, key)
         world = self._together(len(ranks), ("split", colour), lambda: _World(len(ranks)))
         made = LocalTransport(
-            world, ranks.index(self.rank), [numbers.index(int(self.node_of[rank])) for rank in ranks], self.board,
-            [self.names[rank] for rank in ranks], self._spins == 0,
+            world, ranks.index(self.rank), node_of, self.board, [self.names[rank] for rank in ranks], self._spins == 0,
         )  # fmt: skip
         made.sent = self.sent
         return made

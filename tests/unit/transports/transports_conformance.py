@@ -93,6 +93,16 @@ def buffers_may_change_after_finish(t):
     t.barrier()
 
 
+def large_messages_may_be_finished_before_they_are_collected(t):
+    there, back = (t.rank + 1) % t.size, (t.rank - 1) % t.size
+    for length in (100, 1 << 20):
+        for k in range(3):
+            t.post(there, [np.full(length, 10 * t.rank + k)], tag=k // 2)
+        t.finish()
+        t.node_barrier()
+        assert [int(t.collect(back, k // 2).view(np.int64)[-1]) for k in range(3)] == [10 * back + k for k in range(3)]
+
+
 def reductions_are_right(t):
     for dtype in DTYPES:
         for length in (1, 5, 40_000):
@@ -198,6 +208,7 @@ CASES = [
     messages_keep_their_order,
     messages_may_be_empty_or_large,
     buffers_may_change_after_finish,
+    large_messages_may_be_finished_before_they_are_collected,
     reductions_are_right,
     small_sums_go_by_rank,
     reductions_overlap,

@@ -1,0 +1,217 @@
+"""What sees that a rank was killed or hangs, and tells every node of a failure: one thread in each process of MPI.
+
+The thread notices at once when the process of a mate is gone, because it holds that process's descriptor. Now and then
+it writes on the node's board that its own process lives and whether that computes; the leaders tell each other what is
+on their boards. A rank is said to hang when others have waited long for it, and it has neither computed, nor read from
+disk, nor waited itself; one that computes for hours does not hang. After an alarm a rank has a few seconds to end in
+good order.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import select
+import threading
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from arcflux import config
+from arcflux.spmd.memory import Array
+from arcflux.transports.board import DIED, HUNG, STUCK
+
+if TYPE_CHECKING:
+    from arcflux.transports.mpi import MpiTransport
+
+__all__ = ["Watch", "sweep"]
+
+_SECOND = 1_000_000_000
+_GLANCE = 0.2
+# How long a rank may take to end in good order once the run is over.
+_GRACE = 5.0
+# Who has not looked for so long was stopped, maybe with all others: what he knows of them is old.
+_GAP = 1.0
+# A process that uses less of a core than this does not compute.
+_IDLE_SHARE = 0.05
+# Open MPI ends the other ranks a moment after one has died. When all end at once, on Ctrl-C say, none has to be blamed.
+_SECOND_LOOK = 0.1
+
+
+class Watch:
+    """The thread that watches for one rank."""
+
+    def __init__(self, transport: MpiTransport, mpi: Any, comm: Any) -> None:
+        self._transport, self._board, self._mpi, self._comm = transport, transport.board, mpi, comm
+        self._limit = int(config.hang_seconds() * _SECOND)
+        self._at_once = not mpi.get_vendor()[0].startswith("Open MPI")
+        self._parent = os.getppid()
+        self._used, self._reads, self._looked = 0.0, 0, time.monotonic()
+        self._sending: list[tuple[Any, Array]] = []
+        self._alarmed_since = 0.0
+        self._told = False
+        self._glance = _GLANCE
+        self._stopped = False
+        self._ear, self._mouth = os.pipe()
+        self._poll = select.poll()
+        self._poll.register(self._ear, select.POLLIN)
+        self._mates: dict[int, int] = {}
+        self._board.beat(transport.rank, time.monotonic_ns(), True)
+        transport.barrier()
+        for mate in transport.mates:
+            if mate != transport.rank:
+                descriptor = os.pidfd_open(self._board.pid(mate))
+                self._mates[descriptor] = mate
+                self._poll.register(descriptor, select.POLLIN)
+        self._last = self._awake_since = now = time.monotonic_ns()
+        for rank in range(transport.size):
+            self._board.beat(rank, now, True)
+        self._thread = threading.Thread(target=self._watch, name="arcflux-watch", daemon=True)
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Have a look now."""
+        os.write(self._mouth, b".")
+
+    def hurry(self) -> None:
+        """Look more often: this rank has ended, and waits for the others to."""
+        self._glance = _GLANCE / 10
+        self.wake()
+
+    def stop(self) -> None:
+        """End the thread, when all ranks have ended."""
+        self._stopped = True
+        self.wake()
+        self._thread.join()
+
+    def last_words(self, seconds: float = 1.0) -> None:
+        """Wait until the other nodes have been told of the alarm."""
+        end = time.monotonic() + seconds
+        while not self._told and time.monotonic() < end:
+            self.wake()
+            time.sleep(0.01)
+
+    def _watch(self) -> None:
+        while not self._stopped:
+            for descriptor, _ in self._poll.poll(int(self._glance * 1000)):
+                if descriptor == self._ear:
+                    os.read(self._ear, 4096)
+                else:
+                    self._poll.unregister(descriptor)
+                    self._bury(self._mates[descriptor])
+            now = time.monotonic_ns()
+            if now - self._last > _GAP * _SECOND:
+                self._awake_since = now
+            self._last = now
+            self._board.beat(self._transport.rank, now, self._computes())
+            if self._transport.place == 0 and self._transport.nodes > 1:
+                self._hear(now)
+                self._tell(now)
+            if self._board.alarmed:
+                self._end()
+            else:
+                self._judge(now)
+            if os.getppid() != self._parent:
+                leave_now(1)
+
+    def _bury(self, mate: int) -> None:
+        """The process of a mate is gone."""
+        if not self._at_once:
+            time.sleep(_SECOND_LOOK)
+        if not self._board.ended(mate):
+            self._raise(DIED, mate)
+
+    def _raise(self, kind: int, rank: int) -> None:
+        """Raise the alarm; whoever is first says it."""
+        # What is known of a far rank's superstep may be a moment old; it is at most one behind.
+        superstep = max(self._board.superstep(rank), self._transport.superstep - 1)
+        if self._board.raise_alarm(kind, rank, superstep):
+            os.write(2, f"arcflux: error: {self._board.error()}\n".encode())
+
+    def _computes(self) -> bool:
+        """Whether this process has computed or read from disk in the last second; asked sooner, it says no."""
+        now = time.monotonic()
+        if now - self._looked < 1.0:
+            return False
+        usage = resource.getrusage(resource.RUSAGE_SELF)
+        used, reads = usage.ru_utime + usage.ru_stime - time.thread_time(), usage.ru_majflt + usage.ru_inblock
+        computes = used - self._used > _IDLE_SHARE * (now - self._looked) or reads != self._reads
+        self._used, self._reads, self._looked = used, reads, now
+        return computes
+
+    def _judge(self, now: int) -> None:
+        """While this rank waits too long: see whether another hangs, or all wait for each other."""
+        transport, board = self._transport, self._board
+        if not (since := board.waits_since(transport.rank)):
+            return
+        waited = now - max(since, self._awake_since)
+        others = [rank for rank in range(transport.size) if rank != transport.rank and not board.ended(rank)]
+        # Leaders speak for their nodes, so they are judged first; far ranks later, by one node after another.
+        for rank in sorted(others, key=lambda rank: rank not in transport.leaders):
+            far = transport.node_of[rank] != transport.node
+            patience = self._limit + far * (3 + min(4, transport.node)) * _SECOND
+            if waited > patience and max(board.silent(rank, now), board.idle(rank, now)) > patience:
+                self._raise(HUNG, rank)
+                return
+        if (
+            transport.rank == 0
+            and waited > self._limit
+            and all(board.stuck(rank, now) > self._limit for rank in range(transport.size))
+        ):
+            self._raise(STUCK, 0)
+
+    def _end(self) -> None:
+        """The run is over: tell the other nodes, then see to it that this rank ends."""
+        if not self._alarmed_since:
+            self._alarmed_since = time.monotonic()
+        if not self._told and self._board.error() is not None:
+            self._tell(time.monotonic_ns())
+            self._told = True
+        if time.monotonic() - self._alarmed_since > _GRACE:
+            leave_now(self._board.alarm_words()[3] or 1)
+
+    def _tell(self, now: int) -> None:
+        """Send the leaders of the other nodes what is on this board."""
+        transport = self._transport
+        kind, rank, superstep, code, trace = self._board.alarm_words()
+        head = np.array([transport.node, kind, rank, superstep, code], np.int64)
+        rows = self._board.ages(transport.mates, now)
+        raw = np.frombuffer(trace.encode(), np.uint8)
+        message = np.concatenate([head.view(np.uint8), rows.reshape(-1).view(np.uint8), raw])
+        self._sending = [(request, kept) for request, kept in self._sending if not request.Test()]
+        for leader in transport.leaders:
+            if leader not in (transport.leaders[transport.node], transport.rank):
+                request = self._comm.Isend([message, self._mpi.BYTE], leader, 0)
+                self._sending.append((request, message))
+
+    def _hear(self, now: int) -> None:
+        """Put down what the others have sent."""
+        status = self._mpi.Status()
+        while (found := self._comm.Improbe(self._mpi.ANY_SOURCE, 0, status)) is not None:
+            message = np.empty(status.Get_elements(self._mpi.BYTE), np.uint8)
+            found.Recv([message, self._mpi.BYTE])
+            node, kind, rank, superstep, code = message[:40].view(np.int64).tolist()
+            mates = self._transport.members[node]
+            end = 40 + len(mates) * self._board.rows.shape[1] * 8
+            rows = message[40:end].view(np.int64).reshape(len(mates), -1)
+            self._board.take_ages(mates, rows, now)
+            if kind:
+                self._board.raise_alarm(kind, rank, superstep, message[end:].tobytes().decode(), code)
+
+
+def sweep() -> None:
+    """Remove the names in /dev/shm of the memory that MPI itself shares, which nobody else removes when it fails."""
+    with open("/proc/self/maps") as maps:
+        names = set(re.findall(r"/dev/shm/(?:sm_segment\.|mpich_shm_)\S+", maps.read()))
+    for name in names:
+        with suppress(OSError):
+            os.unlink(name)
+
+
+def leave_now(code: int) -> None:
+    """End this process, whatever it does: MPI ends the others."""
+    sweep()
+    os._exit(code)

@@ -1,0 +1,80 @@
+"""Ranks as processes: what every transport does, and how a run ends when a rank throws, is killed or hangs."""
+
+import subprocess
+import sys
+
+import pytest
+from transports_mpiexec import RANKS, needs_mpi, needs_mpich, of_mpich, started
+
+pytestmark = needs_mpi
+
+
+@pytest.fixture(params=["openmpi", pytest.param("mpich", marks=needs_mpich)])
+def mpi(request, monkeypatch):
+    if request.param == "mpich":
+        of_mpich(monkeypatch)
+    return request.param
+
+
+@pytest.mark.parametrize(
+    ("workers", "ranks_per_node", "nodes"), [(1, 0, 1), (2, 0, 1), (4, 2, 2), (5, 2, 3), (3, 1, 3)]
+)
+def test_conformance(mpi, workers, ranks_per_node, nodes):
+    code, out, err = started([RANKS, "conform", str(ranks_per_node)], workers=workers)
+    assert (code, f"well: {workers} ranks, {nodes} nodes" in out) == (0, True), err
+
+
+@pytest.mark.parametrize("ranks_per_node", [0, 2, 1])
+def test_an_error_of_one_rank_arrives_with_its_traceback(mpi, ranks_per_node):
+    code, out, err = started([RANKS, "throw", str(ranks_per_node)])
+    assert "arcflux: error: rank 2 failed in superstep 3\nTraceback" in err
+    assert 'raise ZeroDivisionError("of the user\'s")' in err
+    assert err.count("Traceback") == 1
+    assert (code, "well" in out) == (1, False)
+
+
+@pytest.mark.parametrize("ranks_per_node", [0, 2])
+def test_a_killed_rank_is_named(mpi, ranks_per_node):
+    code, out, err = started([RANKS, "kill", str(ranks_per_node)])
+    assert "rank 2 was killed in superstep 3" in err
+    assert code
+    assert "well" not in out
+
+
+def test_a_killed_rank_that_is_alone_on_its_node_ends_the_run():
+    code, _, err = started([RANKS, "kill", "1"])
+    assert "was ended from outside, mpiexec says why, in superstep" in err
+    assert "process rank 2" in err
+    assert code
+
+
+@pytest.mark.parametrize(("how", "ranks_per_node"), [("stop", 0), ("stop", 1), ("sleep", 2)])
+def test_a_rank_that_hangs_is_named(mpi, how, ranks_per_node):
+    code, out, err = started([RANKS, how, str(ranks_per_node)])
+    assert "rank 2 hangs, neither computes nor answers, in superstep 3" in err
+    assert code
+    assert "well" not in out
+
+
+def test_ranks_that_wait_for_each_other_are_told(mpi):
+    code, _, err = started([RANKS, "astray", "2"])
+    assert "waits for ever" in err
+    assert code == 9
+
+
+@pytest.mark.parametrize("ranks_per_node", [0, 1])
+def test_waiting_for_a_rank_that_has_ended_is_an_error(ranks_per_node):
+    code, _, err = started([RANKS, "leave", str(ranks_per_node)])
+    assert "waits for rank 2, which has ended its work, in superstep 4" in err
+    assert code == 9
+
+
+def test_a_rank_that_computes_for_long_does_not_hang():
+    code, out, err = started([RANKS, "work_long", "2"])
+    assert (code, "well" in out) == (0, True), err
+
+
+def test_mpi_is_not_imported_where_mpiexec_has_not_been():
+    text = "import sys; from arcflux.transports import current; print(current(), 'mpi4py' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
+    assert done.stdout == "None False\n"

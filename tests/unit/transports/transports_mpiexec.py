@@ -1,0 +1,74 @@
+"""Starts ranks of MPI as the launcher does, with a time limit, and sees that nothing is left of them."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+import uuid
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from arcflux.transports import launch
+
+RANKS = str(Path(__file__).with_name("transports_ranks.py"))
+SHARED = Path("/dev/shm")
+# Where a Python with mpi4py and MPICH is; the wheels of two MPIs do not fit into one environment.
+MPICH = os.environ.get("ARCFLUX_TEST_MPICH", "")
+
+needs_mpi = pytest.mark.skipif(
+    not (Path(sys.executable).with_name("mpiexec").exists() or shutil.which("mpiexec")),
+    reason="mpiexec is not installed",
+)
+needs_mpich = pytest.mark.skipif(
+    not MPICH, reason="ARCFLUX_TEST_MPICH does not name the folder of a Python with the packages mpich and mpi4py"
+)
+
+
+def of_mpich(monkeypatch):
+    """Have the launcher start the ranks with MPICH, on the Python beside it."""
+    monkeypatch.setenv("ARCFLUX_MPIEXEC", f"{MPICH}/mpiexec")
+    monkeypatch.setattr(sys, "executable", f"{MPICH}/python")
+
+
+def processes_with(mark):
+    found = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdecimal():
+            with suppress(OSError):
+                if mark.encode() in (folder / "environ").read_bytes():
+                    found.append((folder.name, (folder / "cmdline").read_text().replace("\0", " ")))
+    return found
+
+
+def in_use(path):
+    """Whether a process still maps the file: other jobs of MPI may run on this machine."""
+    for folder in Path("/proc").iterdir():
+        with suppress(OSError):
+            if folder.name.isdecimal() and str(path) in (folder / "maps").read_text():
+                return True
+    return False
+
+
+def started(arguments, *, workers=4, seconds=200, **environment):
+    """The exit code, what was printed, and what was said, of ranks that have all ended."""
+    mark = uuid.uuid4().hex
+    before = set(SHARED.iterdir())
+    line, base = launch.command(workers, arguments)
+    paths = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+    env = {**base, "PYTHONPATH": paths, "ARCFLUX_TEST_MARK": mark, "ARCFLUX_HANG_SECONDS": "4", **environment}
+    at = line.index(sys.executable)
+    if "-x" in line:
+        line[at:at] = ["-x", "ARCFLUX_TEST_MARK", "-x", "PYTHONPATH", "-x", "ARCFLUX_HANG_SECONDS"]
+    done = subprocess.run(
+        line, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds, check=False
+    )
+    end = time.monotonic() + 5
+    while (left := processes_with(mark)) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert not left
+    new = [path for path in set(SHARED.iterdir()) - before if path.exists() and not in_use(path)]
+    assert not [path for path in new if path.exists()]
+    return done.returncode, done.stdout, done.stderr

@@ -1,0 +1,71 @@
+"""What ranks of MPI do in the tests: ``mpiexec -n 4 python transports_ranks.py WHAT RANKS_PER_NODE``."""
+
+import os
+import signal
+import sys
+import time
+
+import numpy as np
+import transports_conformance
+
+from arcflux.transports import current
+
+VICTIM = 2
+
+
+def conform(t):
+    for case in transports_conformance.CASES:
+        case(t)
+        t.barrier()
+
+
+def throw(t):
+    raise ZeroDivisionError("of the user's")
+
+
+def kill(t):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def stop(t):
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
+def sleep(t):
+    time.sleep(3600)
+
+
+def leave(t):
+    sys.exit(0)
+
+
+def astray(t):
+    """Wait for a message that nobody sends."""
+    t.collect(0, tag=77)
+
+
+def work_long(t):
+    """Compute for longer than a rank may hang, and come back."""
+    end = time.monotonic() + 6
+    while time.monotonic() < end:
+        np.sort(np.random.default_rng(1).random(100_000))
+
+
+def main():
+    what, ranks_per_node = sys.argv[1], int(sys.argv[2]) or None
+    t = current(ranks_per_node=ranks_per_node)
+    assert t is not None
+    if what == "conform":
+        conform(t)
+    else:
+        for step in range(6):
+            t.superstep = step
+            t.reduce(np.arange(5), "sum")
+            if t.rank == VICTIM and step == 3:
+                globals()[what](t)
+    if t.rank == 0:
+        print(f"well: {t.size} ranks, {t.nodes} nodes", flush=True)
+
+
+if __name__ == "__main__":
+    main()
