@@ -13,7 +13,7 @@ from arcflux.compile.blocked import blocked
 from arcflux.compile.buckets import ordered
 from arcflux.compile.dense import CHUNK, dense, messages, sends
 from arcflux.compile.edges import edge
-from arcflux.compile.frontier import extra, frontier, restored
+from arcflux.compile.frontier import frontier
 from arcflux.compile.lower import Lowered
 from arcflux.compile.parts import parts
 from arcflux.compile.push import dense_push
@@ -28,6 +28,7 @@ from arcflux.compile.source import (
     shared,
     sources,
 )
+from arcflux.compile.sparse import extra, restored
 
 __all__ = ["CHUNK", "parts_source", "source"]
 

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from arcflux.compile.dense import CHUNK
-from arcflux.compile.frontier import BLOCK, buffered, explained, precomputed
+from arcflux.compile.frontier import explained
+from arcflux.compile.lists import BLOCK
+from arcflux.compile.sparse import buffered, precomputed
 from arcflux.engine.loop import Loop
 from arcflux.engine.state import State, rows
 from arcflux.result import Superstep

@@ -1,0 +1,101 @@
+"""Pull: every vertex that wants messages looks for them along its in-edges, and reduces them in registers."""
+
+from __future__ import annotations
+
+from arcflux.compile.dense import CHUNK, piece
+from arcflux.compile.edges import edge_call, fresh
+from arcflux.compile.lists import Board, about, apply_phase, to_bits, to_next, to_receivers, unless_wanted
+from arcflux.compile.lower import Lowered
+from arcflux.compile.source import (
+    bound,
+    claimed,
+    inited,
+    inside,
+    keep,
+    kept,
+    load,
+    made,
+    measured,
+    message_reads,
+    received,
+    results,
+    sent,
+    updated,
+    written,
+)
+from arcflux.compile.sparse import delayed, direct, precomputed, restored
+
+__all__ = ["kept_apart", "pull_phase"]
+
+
+def pull_phase(lowered: Lowered) -> list[str]:
+    """The frontier becomes a bitmap; then every vertex that wants messages looks for them along its in-edges."""
+    sender = ["u = np.uint64(queues[base + k])", "into_or(bits, now + (u >> six), one << (u & mask))"]
+    for message in precomputed(lowered):
+        sender += [*bound(lowered, [n for n in message_reads(message) if n[0] == "u"], "u"), sent(message, "u")]
+    setting = claimed(f"board, block + {Board.CLAIM_BITS}", 4096, "k", "words", ["bits[now + k] = 0"])
+    setting.append("wait(barrier, workers)")
+    setting += claimed(f"board, block + {Board.CLAIM_SET}", 4096, "k", "np.uint64(size)", sender)
+    setting.append("wait(barrier, workers)")
+    if lowered.steady and not precomputed(lowered):
+        setting = []  # who is in the frontier makes no difference
+    claim, into = f"board, block + {Board.CLAIM}", _pull_into(lowered)
+    if direct(lowered):
+        into += kept(lowered, written(lowered)) + restored(lowered) + to_bits()
+        cleared = f"for k in range(begin >> six, min((begin + np.uint64({CHUNK})) >> six, words)):"
+        pulling = claimed(claim, CHUNK, "v", "n", into, kept_apart(lowered), [cleared, "    bits[later + k] = 0"])
+        return [*(["if not as_bits:", *inside(setting)] if setting else []), *pulling, "as_bits = True"]
+    if delayed(lowered):
+        pulling = claimed(claim, CHUNK, "v", "n", into + _aside(lowered), kept_apart(lowered))
+        return [*setting, *pulling, *apply_phase(_taken_over(lowered))]
+    into += kept(lowered, written(lowered)) + restored(lowered) + to_next()
+    return [*setting, *claimed(claim, CHUNK, "v", "n", into, kept_apart(lowered))]
+
+
+def kept_apart(lowered: Lowered) -> str:
+    """Where pull keeps the residual of a chunk, when adding them up must have one order."""
+    return piece(lowered) if lowered.deterministic else ""
+
+
+def _pull_into(lowered: Lowered) -> list[str]:
+    """Statements that reduce into v, in registers, what its in-neighbours in the frontier send, and update it."""
+    lines = about(lowered, ("wants",)) + unless_wanted(lowered)
+    lines += about(lowered, ("init", "update", "residual"), edge=True) + inited(lowered)
+    lines += [
+        "got = False",
+        *fresh(lowered),
+        "for i in range(in_offsets[v], in_offsets[v + one]):",
+        *inside(_pull_from(lowered)),
+    ]
+    lines += ["if not got:", "    continue"]
+    return lines + updated(lowered) + measured(lowered)
+
+
+def _pull_from(lowered: Lowered) -> list[str]:
+    """Statements that take the messages of u at the start of an in-edge, if it is in the frontier."""
+    known = ["if not (bits[now + (u >> six)] >> (u & mask)) & one:", "    continue"]
+    lines = [
+        "u = np.uint64(in_neighbours[i])",
+        *([] if lowered.steady and not precomputed(lowered) else known),
+        "got = True",
+        *(received(message, "u") for message in precomputed(lowered)),
+        *made(lowered, [message for message in lowered.messages if message.field is not None]),
+    ]
+    lines += [f"e_{column} = ci_{column}[i]" for column in lowered.columns]
+    return [*lines, edge_call(lowered), *(["break"] if lowered.only_any else [])]
+
+
+def _aside(lowered: Lowered) -> list[str]:
+    """Statements that keep v's new values aside, when others may still read the old ones."""
+    lines = ["if True:" if results(lowered, "update") else "if moved:"]
+    lines += inside([keep(lowered, name[2:], f"a_{name[2:]}", "v", name) for name in written(lowered)])
+    return [*lines, "    flags[v] = moved", *inside(to_receivers())]
+
+
+def _taken_over(lowered: Lowered) -> list[str]:
+    """Statements that make what was kept aside v's values."""
+    lines = [
+        keep(lowered, name[2:], f"f_{name[2:]}", "v", load(lowered, name[2:], f"a_{name[2:]}", "v"))
+        for name in written(lowered)
+    ]
+    return [*lines, *restored(lowered), "moved = flags[v]", *to_next()]

@@ -1,0 +1,80 @@
+"""What a program of which only changed vertices send allows its kernel to do, and the arrays it needs for that."""
+
+from __future__ import annotations
+
+import ast
+
+from arcflux.compile.lower import Lowered, Message
+from arcflux.compile.source import arguments, bound, inited, keep, load, results, written
+
+__all__ = ["beamer", "buffered", "claims", "delayed", "direct", "extra", "immediate", "precomputed", "restored"]
+
+
+def delayed(lowered: Lowered) -> bool:
+    """Whether pull has to keep new values aside until all have read the old ones."""
+    read = {n.id[2:] for m in lowered.messages for n in ast.walk(m.source) if isinstance(n, ast.Name)}
+    in_place = "monotone" in lowered.program.promises and not lowered.deterministic
+    return bool(read & {name[2:] for name in written(lowered)}) and not in_place
+
+
+def immediate(lowered: Lowered) -> bool:
+    """Whether push updates a vertex with its first message: any will do, and nobody reads what it becomes."""
+    return lowered.only_any and not delayed(lowered)
+
+
+def claims(lowered: Lowered) -> str:
+    """The field by which a push takes a vertex, so that no stamp is needed; "" when there is none.
+
+    One that is negative while the vertex wants messages, and that ``af.any(u.number)`` makes positive for good.
+    """
+    wants, targets = lowered.functions.get("wants"), list(lowered.reductions)
+    if wants is None or not immediate(lowered) or len(targets) != 1 or results(lowered, "init"):
+        return ""
+    said = ast.unparse(ast.Module([*wants.body, *lowered.edge], []))
+    pattern = f"return v_{targets[0]} < 0\nreduce_any(v_{targets[0]}, u_number)"
+    return targets[0] if said == pattern else ""
+
+
+def buffered(lowered: Lowered) -> list[str]:
+    """The fields that have a second array: accumulators, and what pull keeps aside."""
+    if lowered.ordered or immediate(lowered):
+        return []
+    names = set(lowered.reductions)
+    if delayed(lowered):
+        names |= {name[2:] for name in written(lowered)}
+    return sorted(names)
+
+
+def precomputed(lowered: Lowered) -> list[Message]:
+    """The messages that pull computes once for each vertex of the frontier; a field is read where it stands."""
+    return [message for message in lowered.messages if message.field is None and not lowered.ordered]
+
+
+def extra(lowered: Lowered) -> list[str]:
+    """The names of the arrays that the kernel has besides the fields."""
+    return [*(f"a_{name}" for name in buffered(lowered)), *(f"s_{m.name}" for m in precomputed(lowered))]
+
+
+def restored(lowered: Lowered) -> list[str]:
+    """Statements that make the accumulators what init gives for v's fields as they now stand."""
+    if not buffered(lowered):
+        return []
+    init = results(lowered, "init")
+    from_init = [name for name in sorted(lowered.reductions) if f"v_{name}" in init]
+    lines = []
+    if from_init:
+        lines += bound(lowered, [n for n in arguments(lowered, "init") if n[:2] in ("o_", "v_")], "v") + inited(lowered)
+    for name in sorted(lowered.reductions):
+        value = f"v_{name}" if name in from_init else load(lowered, name, f"f_{name}", "v")
+        lines.append(keep(lowered, name, f"a_{name}", "v", value))
+    return lines
+
+
+def direct(lowered: Lowered) -> bool:
+    """Whether a pull can leave the next frontier in bits: it applies at once, and no messages are to be computed."""
+    return not delayed(lowered) and not precomputed(lowered)
+
+
+def beamer(lowered: Lowered) -> bool:
+    """Whether vertices stop wanting messages, so that a pull ends early and Beamer's rule holds."""
+    return "wants" in lowered.functions
