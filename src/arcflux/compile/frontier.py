@@ -46,7 +46,7 @@ def frontier(worker, workers, control, barrier, board, slots, sums, history, fir
     n = np.uint64(in_offsets.size) - one
     words = (n + mask) >> six
     pieces = np.uint64(sums.size // 2)
-    buffer = buffers[worker]
+    buffer, chosen = buffers[worker, 0], buffers[worker, 1]
     size, edges = board[{3 * BLOCK}], board[{3 * BLOCK + 1}]
     unexplored = g_arcs
     as_bits = board[{3 * BLOCK + 2}] != 0

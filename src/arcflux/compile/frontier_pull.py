@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from arcflux.compile.dense import CHUNK, piece
 from arcflux.compile.edges import edge_call, fresh
-from arcflux.compile.lists import Board, about, apply_phase, to_bits, to_next, to_receivers, unless_wanted
+from arcflux.compile.lists import Board, about, apply_phase, to_bits, to_next, to_receivers
 from arcflux.compile.lower import Lowered
 from arcflux.compile.source import (
     bound,
+    call,
     claimed,
     inited,
     inside,
@@ -23,9 +24,12 @@ from arcflux.compile.source import (
     updated,
     written,
 )
-from arcflux.compile.sparse import delayed, direct, precomputed, restored
+from arcflux.compile.sparse import beamer, delayed, direct, precomputed, restored
 
 __all__ = ["kept_apart", "pull_phase"]
+
+# How many vertices ahead of the one in hand a pull has edges fetched.
+_AHEAD = 12
 
 
 def pull_phase(lowered: Lowered) -> list[str]:
@@ -39,17 +43,40 @@ def pull_phase(lowered: Lowered) -> list[str]:
     setting.append("wait(barrier, workers)")
     if lowered.steady and not precomputed(lowered):
         setting = []  # who is in the frontier makes no difference
-    claim, into = f"board, block + {Board.CLAIM}", _pull_into(lowered)
+    into = _pull_into(lowered)
     if direct(lowered):
         into += kept(lowered, written(lowered)) + restored(lowered) + to_bits()
         cleared = f"for k in range(begin >> six, min((begin + np.uint64({CHUNK})) >> six, words)):"
-        pulling = claimed(claim, CHUNK, "v", "n", into, kept_apart(lowered), [cleared, "    bits[later + k] = 0"])
+        pulling = _wanting(lowered, into, [cleared, "    bits[later + k] = 0"])
         return [*(["if not as_bits:", *inside(setting)] if setting else []), *pulling, "as_bits = True"]
     if delayed(lowered):
-        pulling = claimed(claim, CHUNK, "v", "n", into + _aside(lowered), kept_apart(lowered))
-        return [*setting, *pulling, *apply_phase(_taken_over(lowered))]
-    into += kept(lowered, written(lowered)) + restored(lowered) + to_next()
-    return [*setting, *claimed(claim, CHUNK, "v", "n", into, kept_apart(lowered))]
+        return [*setting, *_wanting(lowered, into + _aside(lowered)), *apply_phase(_taken_over(lowered))]
+    return [*setting, *_wanting(lowered, into + kept(lowered, written(lowered)) + restored(lowered) + to_next())]
+
+
+def _wanting(lowered: Lowered, body: list[str], opening: list[str] | None = None) -> list[str]:
+    """A loop over all vertices that want messages; `opening` stands before each chunk.
+
+    The vertices of a chunk that want some, and have in-edges at all, are listed first. Then the edges of those to come
+    can be fetched while others are looked at: a search that stops early reads a few edges here and there, which no
+    processor foresees.
+    """
+    share = f"board, block + {Board.CLAIM}", CHUNK
+    if not beamer(lowered):
+        return claimed(*share, "v", "n", body, kept_apart(lowered), opening or [])
+    listing = [
+        *about(lowered, ("wants",)),
+        "chosen[wanting] = v",
+        f"wanting += np.int64({call(lowered, 'wants')} & (in_offsets[v] != in_offsets[v + one]))",
+    ]
+    listed = [f"for v in range(begin, min(begin + np.uint64({CHUNK}), n)):", *inside(listing)]
+    fetching = [
+        f"if j + {_AHEAD} < wanting:",
+        f"    prefetch_to_read(in_neighbours, in_offsets[np.uint64(chosen[j + {_AHEAD}])])",
+        "v = np.uint64(chosen[j])",
+    ]
+    first = [*(opening or []), "wanting = 0", *listed]
+    return claimed(*share, "j", "n", fetching + body, kept_apart(lowered), first, "range(wanting)")
 
 
 def kept_apart(lowered: Lowered) -> str:
@@ -59,8 +86,7 @@ def kept_apart(lowered: Lowered) -> str:
 
 def _pull_into(lowered: Lowered) -> list[str]:
     """Statements that reduce into v, in registers, what its in-neighbours in the frontier send, and update it."""
-    lines = about(lowered, ("wants",)) + unless_wanted(lowered)
-    lines += about(lowered, ("init", "update", "residual"), edge=True) + inited(lowered)
+    lines = about(lowered, ("init", "update", "residual"), edge=True) + inited(lowered)
     lines += [
         "got = False",
         *fresh(lowered),

@@ -222,20 +222,21 @@ def kept(lowered: Lowered, names: list[str]) -> list[str]:
 
 def claimed(
     counter: str, chunk: int | str, name: str, end: str, body: list[str], piece: str = "",
-    opening: tuple[str, ...] | list[str] = (),
+    opening: tuple[str, ...] | list[str] = (), over: str = "",
 ) -> list[str]:  # fmt: skip
     """A loop that all workers share: each claims the next `chunk` of what is left before `end`, until nothing is.
 
     With `piece`, the residual of each chunk is kept by that number, so that adding them up has one order. `opening`
-    stands before each chunk.
+    stands before each chunk, and may make another range of it, which is then `over`.
     """
+    over = over or f"range(begin, min(begin + np.uint64({chunk}), {end}))"
     return [
         "while True:",
         f"    begin = np.uint64(fetch_add({counter}, {chunk}))",
         f"    if begin >= {end}:",
         "        break",
         *inside([*opening, *(["residual_sum = 0.0"] if piece else [])]),
-        f"    for {name} in range(begin, min(begin + np.uint64({chunk}), {end})):",
+        f"    for {name} in {over}:",
         *inside(body, 2),
         *inside([f"sums[{piece}] = residual_sum"] if piece else []),
     ]

@@ -16,7 +16,6 @@ from arcflux.result import Superstep
 
 __all__ = ["Frontier"]
 
-_BUFFER = 1024
 _CODES = {"auto": 0, "push": 1, "pull": 2}
 
 
@@ -54,7 +53,7 @@ class Frontier(Loop):
         self.sums = self.team.small(2 * max(self.threads, pieces), np.float64)
         columns = [side[name] for name in self.lowered.columns for side in (graph.in_columns, graph.columns)]
         bits, flags = self.borrowed(2 * ((n + 63) // 64), np.uint64), self.borrowed(n, np.bool_)
-        buffers = np.empty((self.threads, _BUFFER), kind)
+        buffers = np.empty((self.threads, 2, CHUNK), kind)
         work = [queues, self.borrowed(n, kind), stamp, bits, flags, buffers]
         self.rest = [*graph.into, *graph.out, *work, *columns, *self.arrays, *state.constants]
         self.arrays = []
