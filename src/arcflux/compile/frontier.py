@@ -2,10 +2,9 @@
 
 Push: every vertex of the frontier computes its messages once and reduces them into the accumulators of its neighbours;
 whoever was reached is listed once (a stamp of one byte tells), and updated after a barrier, or at once when any message
-will do. Pull: every vertex that still wants
-messages looks at its in-neighbours in the frontier (a bitmap, so that the question is answered from the cache) and
-reduces in registers. The direction is chosen before each superstep from the frontier's edges, as in
-direction-optimising BFS (Beamer, Asanovic, Patterson 2012), for any program.
+will do. Pull: every vertex that still wants messages looks at its in-neighbours in the frontier (a bitmap, so that the
+question is answered from the cache) and reduces in registers. The direction is chosen before each superstep from the
+frontier's edges, as in direction-optimising BFS (Beamer, Asanovic, Patterson 2012), for any program.
 
 Accumulators hold what init gives at all times between supersteps, so a superstep costs its frontier's edges, never a
 pass over all vertices.
@@ -17,7 +16,7 @@ from arcflux.compile.dense import summed
 from arcflux.compile.edges import push_edge
 from arcflux.compile.frontier_pull import kept_apart, pull_phase
 from arcflux.compile.frontier_push import push_phase
-from arcflux.compile.lists import BLOCK, FLUSH, Board
+from arcflux.compile.lists import BLOCK, FLUSH, PARTS, Board
 from arcflux.compile.lower import Lowered
 from arcflux.compile.source import inside, shared
 from arcflux.compile.sparse import beamer, extra
@@ -53,6 +52,7 @@ def frontier(worker, workers, control, barrier, board, slots, sums, history, fir
     push_rate, pull_rate = {_PRIOR}, 1.0
     pushed, pulled = False, False
     pull = False
+    middle = np.uint64(0)
     for step in range(first, last):
         begun = ticks()
         block = step % 3 * {BLOCK}
@@ -119,7 +119,7 @@ def explained(lowered: Lowered, pull: bool, edges: int, arcs: int, about: float)
 # The end of a superstep: the next frontier is complete, and every worker adds up what all wrote before the barrier, so
 # all decide alike whether to go on. The slots have two halves, so that no worker writes what a slower one still reads.
 _END = f"""\
-        held = flush(board, block + {Board.NEXT}, buffer, held, queues, there)
+        held, middle = flush(board, block + {Board.NEXT}, buffer, held, queues, there)
         half = (step & 1) * workers
         slots[half + worker, 0] = edges_out
         slots[half + worker, 1] = np.int64(ticks() - begun)
@@ -129,6 +129,8 @@ _END = f"""\
         if worker == 0:
             for k in range({BLOCK}):
                 board[(step + 1) % 3 * {BLOCK} + k] = 0
+            for k in range(workers):
+                board[{PARTS} + ((step + 1) % 3 * workers + k) * 8] = 0
             control[8 + (step & 1)] = control[1]
         wait(barrier, workers)
         unexplored -= edges

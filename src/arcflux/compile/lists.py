@@ -5,11 +5,30 @@ from __future__ import annotations
 from arcflux.compile.lower import Lowered
 from arcflux.compile.source import arguments, bound, call, claimed, edge_reads, inside, written
 
-__all__ = ["BLOCK", "FLUSH", "Board", "about", "apply_phase", "to_bits", "to_next", "to_receivers", "unless_wanted"]
+__all__ = [
+    "BLOCK",
+    "FLUSH",
+    "PARTS",
+    "Board",
+    "about",
+    "apply_phase",
+    "board_size",
+    "to_bits",
+    "to_next",
+    "to_receivers",
+    "unless_wanted",
+]
 
 # The board: a block of counters for each of three supersteps in turn, each counter on its own cache line. Behind the
-# blocks stand the size and the edges of the frontier and whether it is in bits, from one launch to the next.
+# blocks stand the size and the edges of the frontier and whether it is in bits, from one launch to the next; then,
+# again for three supersteps in turn, how far each part of the queue is claimed.
 BLOCK = 64
+PARTS = 3 * BLOCK + 8
+
+
+def board_size(workers: int) -> int:
+    """How many numbers the board has."""
+    return PARTS + 3 * 8 * workers
 
 
 class Board:
@@ -18,20 +37,21 @@ class Board:
     CLAIM, CLAIM_LATER, CLAIM_BITS, CLAIM_SET, RECEIVED, NEXT, CLAIM_WORDS, FROM_BITS = range(0, 64, 8)
 
 
-# A worker lists vertices in a buffer of its own, and copies it to its place on the shared list when it is full.
+# A worker lists vertices in a buffer of its own, and copies it to its place on the shared list when it is full. It
+# remembers the middle of that place, because it has what belongs to these vertices in its cache.
 FLUSH = """@inner
 def flush(board, head, buffer, held, array, offset):
-    place = np.uint64(fetch_add(board, head, held)) + offset
+    place = np.uint64(fetch_add(board, head, held))
     for k in range(held):
-        array[place + np.uint64(k)] = buffer[k]
-    return 0
+        array[offset + place + np.uint64(k)] = buffer[k]
+    return 0, place + np.uint64(held >> 1)
 """
 
 
 def apply_phase(body: list[str]) -> list[str]:
     """After a barrier, `body` for every vertex on the list of those that received."""
     return [
-        f"held = flush(board, block + {Board.RECEIVED}, buffer, held, received, np.uint64(0))",
+        f"held, middle = flush(board, block + {Board.RECEIVED}, buffer, held, received, np.uint64(0))",
         "wait(barrier, workers)",
         f"reached = np.uint64(board[block + {Board.RECEIVED}])",
         *claimed(f"board, block + {Board.CLAIM_LATER}", 256, "k", "reached", ["v = np.uint64(received[k])", *body]),
@@ -88,5 +108,5 @@ def _listed(condition: str, head: int, array: str, offset: str) -> list[str]:
         "    buffer[held] = v",
         "    held += 1",
         "    if held == buffer.size:",
-        f"        held = flush(board, block + {head}, buffer, held, {array}, {offset})",
+        f"        held, middle = flush(board, block + {head}, buffer, held, {array}, {offset})",
     ]

@@ -8,7 +8,7 @@ import numpy as np
 
 from arcflux.compile.dense import CHUNK
 from arcflux.compile.frontier import explained
-from arcflux.compile.lists import BLOCK
+from arcflux.compile.lists import BLOCK, board_size
 from arcflux.compile.sparse import buffered, precomputed
 from arcflux.engine.loop import Loop
 from arcflux.engine.state import State, rows
@@ -47,13 +47,13 @@ class Frontier(Loop):
             queues[:count] = first
         self.finished = not count
         self.kernel = self.made.frontier
-        self.board = self.team.small(3 * BLOCK + 8)
+        self.board = self.team.small(board_size(self.threads))
         self.board[3 * BLOCK], self.board[3 * BLOCK + 1] = count, edges
         pieces = -(-n // CHUNK) if self.lowered.deterministic else 0
         self.sums = self.team.small(2 * max(self.threads, pieces), np.float64)
         columns = [side[name] for name in self.lowered.columns for side in (graph.in_columns, graph.columns)]
         bits, flags = self.borrowed(2 * ((n + 63) // 64), np.uint64), self.borrowed(n, np.bool_)
-        buffers = np.empty((self.threads, 2, CHUNK), kind)
+        buffers = self.team.small((self.threads, 2, CHUNK), kind)
         work = [queues, self.borrowed(n, kind), stamp, bits, flags, buffers]
         self.rest = [*graph.into, *graph.out, *work, *columns, *self.arrays, *state.constants]
         self.arrays = []
