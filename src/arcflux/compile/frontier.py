@@ -53,27 +53,30 @@ def frontier(worker, workers, control, barrier, board, slots, sums, history, fir
     pushed, pulled = False, False
     pull = False
     middle = np.uint64(0)
-    for step in range(first, last):
+    alone = False
+    step = first
+    while step < last:
         begun = ticks()
-        block = step % 3 * {BLOCK}
-        base = n if step & 1 else np.uint64(0)
-        there = n - base
-        mark = np.uint8(step % 255 + 1)
-        if step % 255 == 0:
-            share = n // np.uint64(workers) + one
-            for k in range(share * np.uint64(worker), min(share * np.uint64(worker + 1), n)):
-                stamp[k] = 0
-            wait(barrier, workers)
-        now, later = words * (np.uint64(step) & one), words * (one - (np.uint64(step) & one))
-        held, listed, walked = 0, 0, 0
-        edges_out = 0
-        residual_sum = 0.0
         leaving, senders = edges, size
         about = {_ABOUT_CHOICE[beamer(lowered)]}
         if direction == 0:
             {_CHOICE[beamer(lowered)]}
         else:
             pull = direction == 2
+{_LONELY}
+        block = step % 3 * {BLOCK}
+        base = n if step & 1 else np.uint64(0)
+        there = n - base
+        mark = np.uint8(step % 255 + 1)
+        if step % 255 == 0:
+            share = n // np.uint64(team) + one
+            for k in range(share * np.uint64(worker), min(share * np.uint64(worker + 1), n)):
+                stamp[k] = 0
+            wait(barrier, team)
+        now, later = words * (np.uint64(step) & one), words * (one - (np.uint64(step) & one))
+        held, listed, walked = 0, 0, 0
+        edges_out = 0
+        residual_sum = 0.0
         if pull:
 {pull}
         else:
@@ -88,9 +91,27 @@ def _end(lowered: Lowered) -> str:
         adding = summed()
     elif "residual" in lowered.functions:
         keeping = "sums[half + worker] = residual_sum"
-        adding = ["total_sum = 0.0", "for w in range(workers):", "    total_sum += sums[half + w]"]
+        adding = ["total_sum = 0.0", "for w in range(team):", "    total_sum += sums[half + w]"]
     return _END.replace("KEEPING", keeping).replace("ADDING", "\n".join(inside(adding, 2)).lstrip())
 
+
+# A push along fewer edges than this is for the first worker alone, as are those after it while they are small: without
+# barriers and atomics. The others wait until it has come to a larger one, and go on with what it left on the board.
+_SMALL = 256
+_LONELY = f"""\
+        lonely = alone
+        alone = workers > 1 and not pull and not as_bits and edges < {_SMALL}
+        team = 1 if alone else workers
+        if alone != lonely:
+            wait(barrier, workers)
+        if alone and worker != 0:
+            wait(barrier, workers)
+            alone = False
+            size, edges = board[{3 * BLOCK}], board[{3 * BLOCK + 1}]
+            step, unexplored = board[{3 * BLOCK + 3}], board[{3 * BLOCK + 4}]
+            if board[{3 * BLOCK + 5}]:
+                break
+            continue"""
 
 # The rule for a superstep's direction, without and with `wants`, and the number that explains the choice.
 # Without: push costs the frontier's edges, pull all arcs, each at the rate measured so far in this run; before there is
@@ -132,11 +153,11 @@ _END = f"""\
             for k in range(workers):
                 board[{PARTS} + ((step + 1) % 3 * workers + k) * 8] = 0
             control[8 + (step & 1)] = control[1]
-        wait(barrier, workers)
+        wait(barrier, team)
         unexplored -= edges
         size, edges = board[block + {Board.NEXT}], 0
         slowest, walked = 0, 0
-        for w in range(workers):
+        for w in range(team):
             edges += slots[half + w, 0]
             size += slots[half + w, 2]
             walked += slots[half + w, 3]
@@ -149,7 +170,7 @@ _END = f"""\
             pulled = True
             if not pushed:
                 push_rate = {_PRIOR} * pull_rate
-        elif leaving > {_MEASURED}:
+        elif leaving > {_MEASURED} and not alone:
             push_rate = slowest / leaving
             pushed = True
             if not pulled:
@@ -164,6 +185,12 @@ _END = f"""\
             history[step - first, 6] = size
             control[2] = step + 1
             board[{3 * BLOCK}], board[{3 * BLOCK + 1}], board[{3 * BLOCK + 2}] = size, edges, as_bits
-        if size == 0 or total_sum < tolerance or control[8 + (step & 1)]:
+        over = size == 0 or total_sum < tolerance or control[8 + (step & 1)] != 0
+        step += 1
+        if alone:
+            board[{3 * BLOCK + 3}], board[{3 * BLOCK + 4}], board[{3 * BLOCK + 5}] = step, unexplored, over
+        if over:
             break
+    if alone:
+        wait(barrier, workers)
 """

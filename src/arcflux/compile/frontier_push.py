@@ -46,8 +46,8 @@ def _by_parts(sender: list[str]) -> list[str]:
     """
     counter = f"board, {PARTS} + (step % 3 * workers + np.int64(part)) * 8"
     return [
-        "for turn in range(workers):",
-        "    parts, whole = np.uint64(workers), np.uint64(size)",
+        "for turn in range(team):",
+        "    parts, whole = np.uint64(team), np.uint64(size)",
         "    part = (middle * parts // whole + np.uint64(turn)) % parts",
         "    origin, share = base + part * whole // parts, (part + one) * whole // parts - part * whole // parts",
         *inside(claimed(counter, 64, "k", "share", sender)),
@@ -130,7 +130,7 @@ def _push_to(lowered: Lowered) -> list[str]:
         mine, kind = f"f_{claims(lowered)}", lowered.fields[claims(lowered)][0].name
         first = [
             f"before = {mine}[v]",
-            f"if before < 0 and compare_and_swap({mine}, v, before, np.{kind}(u_number)) == before:",
+            f"if before < 0 and (alone or compare_and_swap({mine}, v, before, np.{kind}(u_number)) == before):",
         ]
     if immediate(lowered):
         taken = about(lowered, ("init", "update", "residual"), edge=True) + inited(lowered) + [edge_call(lowered)]

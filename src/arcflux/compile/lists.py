@@ -20,8 +20,9 @@ __all__ = [
 ]
 
 # The board: a block of counters for each of three supersteps in turn, each counter on its own cache line. Behind the
-# blocks stand the size and the edges of the frontier and whether it is in bits, from one launch to the next; then,
-# again for three supersteps in turn, how far each part of the queue is claimed.
+# blocks stand the size and the edges of the frontier and whether it is in bits, from one launch to the next; what a
+# worker that was alone leaves to the others: the superstep, the unexplored edges, and whether all is over; and, for
+# three supersteps in turn, how far each part of the queue is claimed.
 BLOCK = 64
 PARTS = 3 * BLOCK + 8
 
@@ -52,7 +53,7 @@ def apply_phase(body: list[str]) -> list[str]:
     """After a barrier, `body` for every vertex on the list of those that received."""
     return [
         f"held, middle = flush(board, block + {Board.RECEIVED}, buffer, held, received, np.uint64(0))",
-        "wait(barrier, workers)",
+        "wait(barrier, team)",
         f"reached = np.uint64(board[block + {Board.RECEIVED}])",
         *claimed(f"board, block + {Board.CLAIM_LATER}", 256, "k", "reached", ["v = np.uint64(received[k])", *body]),
     ]

@@ -88,7 +88,9 @@ def ticks(typingctx: Any) -> Any:
 
 @inner
 def wait(barrier: Any, workers: Any) -> None:
-    """Return when all workers are here."""
+    """Return when all workers are here; one that is alone need not tell anybody."""
+    if workers == 1:
+        return
     generation = load_acquire(barrier, GENERATION)
     if arrive(barrier) == workers - 1:
         barrier[0] = 0
