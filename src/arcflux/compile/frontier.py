@@ -19,7 +19,7 @@ from arcflux.compile.frontier_push import push_phase
 from arcflux.compile.lists import BLOCK, FLUSH, PARTS, Board
 from arcflux.compile.lower import Lowered
 from arcflux.compile.source import inside, shared
-from arcflux.compile.sparse import beamer, extra
+from arcflux.compile.sparse import beamer, claims, extra
 
 __all__ = ["explained", "frontier"]
 
@@ -49,8 +49,7 @@ def frontier(worker, workers, control, barrier, board, slots, sums, history, fir
     size, edges = board[{3 * BLOCK}], board[{3 * BLOCK + 1}]
     unexplored = g_arcs
     as_bits = board[{3 * BLOCK + 2}] != 0
-    push_rate, pull_rate = {_PRIOR}, 1.0
-    pushed, pulled = False, False
+{"" if beamer(lowered) else _RATES}\
     pull = False
     middle = np.uint64(0)
     alone = False
@@ -67,14 +66,9 @@ def frontier(worker, workers, control, barrier, board, slots, sums, history, fir
         block = step % 3 * {BLOCK}
         base = n if step & 1 else np.uint64(0)
         there = n - base
-        mark = np.uint8(step % 255 + 1)
-        if step % 255 == 0:
-            share = n // np.uint64(team) + one
-            for k in range(share * np.uint64(worker), min(share * np.uint64(worker + 1), n)):
-                stamp[k] = 0
-            wait(barrier, team)
+{"" if claims(lowered) else _STAMPS}\
         now, later = words * (np.uint64(step) & one), words * (one - (np.uint64(step) & one))
-        held, listed, walked = 0, 0, 0
+        held, listed, walked = np.int64(0), 0, 0
         edges_out = 0
         residual_sum = 0.0
         if pull:
@@ -92,7 +86,12 @@ def _end(lowered: Lowered) -> str:
     elif "residual" in lowered.functions:
         keeping = "sums[half + worker] = residual_sum"
         adding = ["total_sum = 0.0", "for w in range(team):", "    total_sum += sums[half + w]"]
-    return _END.replace("KEEPING", keeping).replace("ADDING", "\n".join(inside(adding, 2)).lstrip())
+    measured = "" if beamer(lowered) else _MEASURED
+    return (
+        _END.replace("MEASURED", measured)
+        .replace("KEEPING", keeping)
+        .replace("ADDING", "\n".join(inside(adding, 2)).lstrip())
+    )
 
 
 # A push along fewer edges than this is for the first worker alone, as are those after it while they are small: without
@@ -125,7 +124,33 @@ _CHOICE = {
 }
 _ABOUT_CHOICE = {False: "push_rate / pull_rate", True: "np.float64(unexplored)"}
 # Fewer edges than this tell more about the barrier than about an edge.
-_MEASURED = 20_000
+_MANY = 20_000
+_RATES = f"""\
+    push_rate, pull_rate = {_PRIOR}, 1.0
+    pushed, pulled = False, False
+"""
+_MEASURED = f"""\
+        if pull:
+            pull_rate = slowest / max(1, g_arcs)
+            pulled = True
+            if not pushed:
+                push_rate = {_PRIOR} * pull_rate
+        elif leaving > {_MANY} and not alone:
+            push_rate = slowest / leaving
+            pushed = True
+            if not pulled:
+                pull_rate = push_rate / {_PRIOR}
+"""
+
+# The stamps by which push knows whom it has listed in this superstep; a program whose fields tell has none.
+_STAMPS = """\
+        mark = np.uint8(step % 255 + 1)
+        if step % 255 == 0:
+            share = n // np.uint64(team) + one
+            for k in range(share * np.uint64(worker), min(share * np.uint64(worker + 1), n)):
+                stamp[k] = 0
+            wait(barrier, team)
+"""
 
 
 def explained(lowered: Lowered, pull: bool, edges: int, arcs: int, about: float) -> str:
@@ -142,10 +167,11 @@ def explained(lowered: Lowered, pull: bool, edges: int, arcs: int, about: float)
 _END = f"""\
         held, middle = flush(board, block + {Board.NEXT}, buffer, held, queues, there)
         half = (step & 1) * workers
-        slots[half + worker, 0] = edges_out
-        slots[half + worker, 1] = np.int64(ticks() - begun)
-        slots[half + worker, 2] = listed if as_bits else 0
-        slots[half + worker, 3] = walked
+        slot = slots[half + worker]
+        slot[0] = edges_out
+        slot[1] = np.int64(ticks() - begun)
+        slot[2] = listed if as_bits else 0
+        slot[3] = walked
         KEEPING
         if worker == 0:
             for k in range({BLOCK}):
@@ -165,24 +191,15 @@ _END = f"""\
         ADDING
         if not pull:
             leaving = walked
-        if pull:
-            pull_rate = slowest / max(1, g_arcs)
-            pulled = True
-            if not pushed:
-                push_rate = {_PRIOR} * pull_rate
-        elif leaving > {_MEASURED} and not alone:
-            push_rate = slowest / leaving
-            pushed = True
-            if not pulled:
-                pull_rate = push_rate / {_PRIOR}
-        if worker == 0:
-            history[step - first, 0] = senders
-            history[step - first, 1] = total_sum
-            history[step - first, 2] = np.float64(ticks() - begun)
-            history[step - first, 3] = 2 if pull else 1
-            history[step - first, 4] = leaving
-            history[step - first, 5] = about
-            history[step - first, 6] = size
+MEASURED        if worker == 0:
+            said = history[step - first]
+            said[0] = senders
+            said[1] = total_sum
+            said[2] = np.float64(ticks() - begun)
+            said[3] = 2 if pull else 1
+            said[4] = leaving
+            said[5] = about
+            said[6] = size
             control[2] = step + 1
             board[{3 * BLOCK}], board[{3 * BLOCK + 1}], board[{3 * BLOCK + 2}] = size, edges, as_bits
         over = size == 0 or total_sum < tolerance or control[8 + (step & 1)] != 0
