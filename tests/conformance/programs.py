@@ -344,6 +344,33 @@ class Choosy:
 
 
 @af.program
+class Forgetful:
+    """Wants any message, as a search does, but forgets it at once: nothing tells that a vertex was taken."""
+
+    source: af.vertex
+    sparse = True
+    count: af.i64
+    parent: af.ref
+
+    def start(v, p):
+        v.parent = -1
+        return v.number == p.source
+
+    def wants(v):
+        return v.parent < 0
+
+    def compute(v, u):
+        v.parent = af.any(u.number)
+
+    def update(v, step):
+        if v.parent < 0:
+            return False
+        v.parent = -1
+        v.count += 1
+        return step < 3
+
+
+@af.program
 class Someone:
     """Every vertex sends, and any of the messages will do: the smallest when a run is deterministic."""
 
@@ -365,5 +392,5 @@ class Someone:
         return step < 2
 
 
-ALL = [Choosy, Reach, Widest, Counts, DeltaRank, Bits, Differences, Steps, Vectors, Extremes, Sketch,
-       Wanting]  # fmt: skip
+ALL = [Choosy, Reach, Widest, Counts, DeltaRank, Bits, Differences, Forgetful, Steps, Vectors, Extremes,
+       Sketch, Wanting]  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,12 +15,16 @@ from arcflux.devices import Device
 from arcflux.engine.loop import Options
 from arcflux.engine.parts import PartRun, Setting
 from arcflux.engine.rebalance import HOW
+from arcflux.engine.team import Ranks
+from arcflux.engine.together import run_together
 from arcflux.errors import UsageError
 from arcflux.graph import Graph
 from arcflux.partition import partition
 from arcflux.partition.parts import Parts
 from arcflux.result import Result
 from arcflux.spmd.interrupt import held
+from arcflux.spmd.team import Team
+from arcflux.transports import current
 from arcflux.transports.base import Transport
 from arcflux.transports.local import run_local
 
@@ -50,16 +54,36 @@ class Spread:
         """The same, if it makes sense."""
         if self.exchange not in EXCHANGES:
             raise UsageError(f"exchange is {self.exchange!r}", expected=" or ".join(map(repr, EXCHANGES)))
-        if self.transport not in (None, "local"):
-            raise UsageError(f"transport is {self.transport!r}", expected="'local'")
+        if self.transport not in (None, "local", "mpi"):
+            raise UsageError(f"transport is {self.transport!r}", expected="'local' or 'mpi'")
         if self.rebalance not in HOW:
             raise UsageError(f"rebalance is {self.rebalance!r}", expected=" or ".join(map(repr, HOW)))
         return self
 
     @property
     def wanted(self) -> bool:
-        """Whether the run is to be spread at all."""
-        return any(said is not None for said in (self.parts, self.transport, self.devices))
+        """Whether the run is to be spread at all: it is asked for, or this process is one of several ranks."""
+        asked = any(said is not None for said in (self.parts, self.transport, self.devices))
+        return asked or self.ranks() is not None
+
+    def ranks(self) -> Transport | None:
+        """The ranks that this process is one of; None when it is alone, or is to be."""
+        found = None if self.transport == "local" else current(ranks_per_node=self.ranks_per_node)
+        if found is None and self.transport == "mpi":
+            raise UsageError(
+                "transport is 'mpi', and this process was not started by mpiexec", expected="a process of an MPI job",
+                remedy="mpiexec -n 4 python ..., or arcflux run ... --workers 4",
+            )  # fmt: skip
+        return found
+
+    def shares_all(self, nodes: int, parts: Parts) -> bool:
+        """Whether workers may take chunks of the whole graph as they become free.
+
+        On one node they see everything, and nothing needs to be fixed beforehand, unless devices differ or a model of
+        exchange is asked for.
+        """
+        usual = self.devices is None and self.exchange in ("auto", "readers")
+        return nodes == 1 and usual and parts.placement == "target"
 
     def split(self, graph: Graph, ranks: int | None) -> Parts:
         """The parts of a graph: those given, or as many as there are ranks."""
@@ -102,6 +126,9 @@ def asked(
 
 def on_ranks(spread: Spread, graph: Graph, work: Callable[[Transport, Parts], Answer]) -> Answer:
     """What ``work(transport, parts)`` gives on every rank: those that this process is one of, or threads of it."""
+    ranks = spread.ranks()
+    if ranks is not None:
+        return work(ranks, spread.split(graph, ranks.size))
     parts = spread.split(graph, None)
     return run_local(parts.k, lambda own: work(own, parts), ranks_per_node=spread.ranks_per_node)[0]
 
@@ -117,10 +144,18 @@ def run_spread(lowered: Lowered, graph: Graph, values: Mapping[str, Array], opti
         def over() -> bool:
             return pressed() or (until is not None and time.perf_counter() > until)
 
+        if spread.shares_all(transport.nodes, parts) and not lowered.ordered:
+            return run_together(lowered, graph, values, options, Ranks(transport))
         placed, high = _placed(lowered, parts, spread.exchange)
         setting = Setting(placed, high, options, over, spread.devices, spread.rebalance)
         return PartRun(lowered, graph, values, setting, transport).run()
 
+    if spread.ranks() is None:
+        parts = spread.split(graph, None)
+        one_node = spread.ranks_per_node is None or spread.ranks_per_node >= parts.k
+        if spread.shares_all(1 if one_node else 2, parts):
+            team = Team(parts.k * options.threads)
+            return run_together(lowered, graph, values, replace(options, threads=team.workers), team)
     with held() as pressed:
         return on_ranks(spread, graph, lambda transport, parts: work(transport, parts, pressed))
 
