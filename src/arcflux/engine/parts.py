@@ -130,6 +130,7 @@ class PartRun:
             self.leaders = transport.split(min(1, transport.place), rank)
         self.mine = frozen(own)
         self.targets = frozen(self.part.targets)
+        self.middles: dict[int, int] = {}
         self.lists = Lists.of(transport, self.parts, self.part, self.whole, self.high)
         size = self.graph.vertices
         self.reached = np.empty(size, own.dtype)
@@ -192,7 +193,7 @@ class PartRun:
     def _begin(self) -> None:
         """The first state; who is active at first sends."""
         self.finished = self.graph.vertices == 0
-        self.stopped = False
+        self.stopped = self.early = False
         self._each("start", 0, self.mine, self.everywhere)
         self._leave_init_to_one()
         self.transport.node_barrier()
@@ -210,6 +211,7 @@ class PartRun:
         self.counts[:] = 0
         self.edges_before, self.size_before = self.edges, self.size
         self.pull = self.direction.choose(self.size, self.edges)
+        self.early = self.pull and self.whole and not self.lowered.ordered
         self._clear_next(step)
         if self.whole and self.pull:
             with self.device.timed() as took:
@@ -230,10 +232,19 @@ class PartRun:
         self.seconds = took.seconds + sum(map(self.device.transfer, self.streamed))
 
     def _pulled(self, step: int) -> None:
-        """Own vertices take all their messages: those whose edges are with the device, then block by block."""
-        ends = [0, self.placed.resident, *self.placed.blocks[1:].tolist()] if self.streamed else [0, len(self.mine)]
-        for first, last in pairwise(np.array(ends, np.uint64)):
+        """Own vertices take all their messages: those whose edges are with the device, then block by block.
+
+        What the first half of them will send goes out while the second half computes.
+        """
+        size = len(self.mine)
+        ends = [0, self.placed.resident, *self.placed.blocks[1:].tolist()] if self.streamed else [0, size // 2, size]
+        for piece, (first, last) in enumerate(pairwise(np.array(ends, np.uint64))):
             self._call("pull", step, self.mine, first, last, *self._in_edges, self.bits_at(step))
+            if self.early and not self.streamed:
+                self._tell_half(piece)
+        if self.early and self.streamed:
+            self._tell_half(0)
+            self._tell_half(1)
 
     def exchange(self, step: int) -> None:
         """What changed becomes what is sent, here and in the nodes that read it."""
@@ -375,17 +386,44 @@ class PartRun:
         transport, n = self.transport, self.graph.vertices
         now = [message[:n] for message in self.messages]
         told = np.sort(self.told[: int(self.counts[1])])
-        for peer, vertices in self.lists.tell.items():
-            chosen = self._chosen(vertices, told)
-            transport.post(peer, packed(vertices, chosen, lambda some: [a[some] for a in now], self.traffic)[0])
-        for peer, vertices in self.lists.hear.items():
-            some, values = unpacked(transport.collect(peer), vertices, now)
-            for array, value in zip(now, values, strict=True):
-                array[some] = value
-            if self.lowered.sparse and len(some):
-                self.join_frontier(step + 1, frozen(some))
+        if not self.early:
+            for peer, vertices in self.lists.tell.items():
+                chosen = self._chosen(vertices, told)
+                transport.post(peer, packed(vertices, chosen, lambda some: [a[some] for a in now], self.traffic)[0])
+        for peer, everything in self.lists.hear.items():
+            for vertices in self._halves(peer, everything) if self.early else [everything]:
+                some, values = unpacked(transport.collect(peer), vertices, now)
+                for array, value in zip(now, values, strict=True):
+                    array[some] = value
+                if self.lowered.sparse and len(some):
+                    self.join_frontier(step + 1, frozen(some))
         transport.finish()
         self.moves[told] = False
+
+    def _tell_half(self, half: int) -> None:
+        """What own vertices of one half have prepared, if it changed, goes to the nodes that read them."""
+        n = self.graph.vertices
+        later = [message[n:] for message in self.messages]
+        for peer, everything in self.lists.tell.items():
+            vertices = self._halves(self.transport.rank, everything)[half]
+            if self.lowered.sparse:
+                chosen = self.moves[vertices]
+            else:
+                chosen = np.zeros(len(vertices), bool)
+                for now, then in zip(self.messages, later, strict=True):
+                    differs = now[vertices] != then[vertices]
+                    chosen |= differs.any(axis=1) if differs.ndim > 1 else differs
+            self.transport.post(
+                peer, packed(vertices, chosen, lambda some: [array[some] for array in later], self.traffic)[0]
+            )
+
+    def _halves(self, owner: int, vertices: Array) -> list[Array]:
+        """Vertices of an owner: those in the first half of its own, and the others."""
+        if owner not in self.middles:
+            own = self.parts.owned(owner)
+            self.middles[owner] = int(own[len(own) // 2]) if len(own) else 0
+        cut = int(np.searchsorted(vertices, vertices.dtype.type(self.middles[owner])))
+        return [vertices[:cut], vertices[cut:]]
 
     def join_frontier(self, step: int, vertices: Array) -> None:
         """Vertices of other nodes are in the frontier of a superstep."""

@@ -1,9 +1,13 @@
 """Small random graphs, with isolated vertices, self-loops and parallel edges, also with rows that are not sorted."""
 
 import numpy as np
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 import arcflux as af
+
+# The first graph of a machine compiles what builds it.
+patient = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 
 
 @st.composite

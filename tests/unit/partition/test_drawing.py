@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from part_graphs import graphs
+from part_graphs import graphs, patient
 from part_oracles import arcs_of, place
 
 import arcflux as af
@@ -15,7 +15,7 @@ from arcflux.partition import PARTITIONERS, drawing
 
 
 @pytest.mark.parametrize("how", PARTITIONERS)
-@settings(deadline=None, max_examples=25)
+@settings(patient)
 @given(graph=graphs(), k=st.integers(1, 5))
 def test_where_arcs_are_and_what_the_matrix_shows(how, graph, k):
     parts = af.partition(graph, k, how)

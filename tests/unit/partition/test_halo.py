@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from part_graphs import graphs
+from part_graphs import graphs, patient
 from part_oracles import ends_of, needs_of
 
 import arcflux as af
@@ -33,7 +33,7 @@ def check(parts, nodes, ends):
 
 
 @pytest.mark.parametrize("how", PARTITIONERS)
-@settings(deadline=None, max_examples=40)
+@settings(patient)
 @given(st.data())
 def test_lists_of_every_grouping(how, data):
     parts = af.partition(data.draw(graphs()), data.draw(st.integers(1, 6)), how)
@@ -44,7 +44,7 @@ def test_lists_of_every_grouping(how, data):
 
 
 @pytest.mark.parametrize("how", PARTITIONERS)
-@settings(deadline=None, max_examples=40)
+@settings(patient)
 @given(graph=graphs(), k=st.integers(1, 6))
 def test_ins_and_ons_are_the_ends_of_the_arcs(how, graph, k):
     parts = af.partition(graph, k, how)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from part_graphs import graphs
+from part_graphs import graphs, patient
 from part_oracles import arcs_of, place
 
 import arcflux as af
@@ -60,7 +60,7 @@ def check(parts, threshold=None):
 
 
 @pytest.mark.parametrize("how", PARTITIONERS)
-@settings(deadline=None, max_examples=40)
+@settings(patient)
 @given(graph=graphs(), k=st.integers(1, 9))
 def test_every_arc_is_at_its_part(how, graph, k):
     parts = af.partition(graph, k, how)
@@ -75,7 +75,7 @@ def test_every_arc_is_at_its_part(how, graph, k):
         assert other.owner.tolist() == parts.owner.tolist()
 
 
-@settings(deadline=None, max_examples=40)
+@settings(patient)
 @given(graph=graphs(), k=st.integers(1, 9), threshold=st.integers(0, 6))
 def test_arcs_by_degree_with_any_threshold(graph, k, threshold):
     parts = af.partition(graph, k, "degree", threshold=threshold)
@@ -91,7 +91,7 @@ def test_a_larger_graph_with_weights(how):
     check(parts.at_sources())
 
 
-@settings(deadline=None, max_examples=40)
+@settings(patient)
 @given(graphs(), st.integers(1, 9))
 def test_ranges_cover_all_vertices_and_cut_nearest_to_equal_shares(graph, k):
     parts = af.partition(graph, k)

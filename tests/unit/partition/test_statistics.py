@@ -5,7 +5,7 @@ import json
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from part_graphs import graphs
+from part_graphs import graphs, patient
 from part_oracles import arcs_of, ends_of, place
 
 import arcflux as af
@@ -34,7 +34,7 @@ def check(parts):
 
 
 @pytest.mark.parametrize("how", PARTITIONERS)
-@settings(deadline=None, max_examples=40)
+@settings(patient)
 @given(graph=graphs(), k=st.integers(1, 7))
 def test_of_every_partitioner(how, graph, k):
     parts = af.partition(graph, k, how)
