@@ -145,7 +145,7 @@ def run_spread(lowered: Lowered, graph: Graph, values: Mapping[str, Array], opti
             return pressed() or (until is not None and time.perf_counter() > until)
 
         if spread.shares_all(transport.nodes, parts) and not lowered.ordered:
-            return run_together(lowered, graph, values, options, Ranks(transport))
+            return run_together(lowered, graph, values, options, Ranks.of(transport))
         placed, high = _placed(lowered, parts, spread.exchange)
         setting = Setting(placed, high, options, over, spread.devices, spread.rebalance)
         return PartRun(lowered, graph, values, setting, transport).run()

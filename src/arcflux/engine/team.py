@@ -5,8 +5,10 @@ Every rank runs the same Python, and is one worker of every kernel. Nothing is s
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -21,31 +23,64 @@ __all__ = ["Ranks"]
 Array = NDArray[Any]
 
 
+# Bytes of shared memory that are kept for the next run, at most.
+_MOST_SPARE = 1 << 30
+_teams: WeakKeyDictionary[Transport, Ranks] = WeakKeyDictionary()
+
+
 class Ranks(Team):
-    """The ranks of this rank's node."""
+    """The ranks of this rank's node.
+
+    Memory that a run has shared serves the next one: new pages cost a short run as much as its work. All ranks ask for
+    the same arrays in the same order, so they find the same ones again.
+    """
 
     def __init__(self, transport: Transport) -> None:
         super().__init__(1)
-        self.transport = transport
+        self.transport = weakref.proxy(transport)
         self.workers = len(transport.mates)
         self.leads = transport.place == 0
         self.control = transport.shared(16, np.int64)
+        self.spare: list[Array] = []
+        self.used: list[Array] = []
+
+    @classmethod
+    def of(cls, transport: Transport) -> Ranks:
+        """The team of a transport, always the same."""
+        if transport not in _teams:
+            _teams[transport] = cls(transport)
+        return _teams[transport]
+
+    def _memory(self, size: int, dtype: DTypeLike, zero: bool) -> Array:
+        """Shared memory that was used before, or new."""
+        kind = np.dtype(dtype)
+        count = size * kind.itemsize
+        fitting = [k for k, block in enumerate(self.spare) if count <= block.nbytes <= 2 * count + 4096]
+        if fitting:
+            block = self.spare.pop(fitting[-1])
+            if zero and self.leads:
+                block[:count] = 0
+        else:
+            block = self.transport.shared(max(1, count), np.uint8)
+        self.used.append(block)
+        return block[:count].view(kind)
 
     def kept(self, size: int, dtype: DTypeLike, *, zero: bool = True) -> Array:
         """Shared; :meth:`result` copies what is wanted of it."""
-        return self.transport.shared(size, dtype)
+        return self._memory(size, dtype, zero)
 
     def lent(self, size: int, dtype: DTypeLike) -> Array:
         """Shared."""
-        return self.transport.shared(size, dtype)
+        return self._memory(size, dtype, zero=False)
 
     def small(self, shape: int | tuple[int, ...], dtype: DTypeLike = np.int64) -> Array:
         """Shared zeros."""
-        return self.transport.shared(shape, dtype)
+        return self._memory(int(np.prod(shape)), dtype, zero=True).reshape(shape)
 
     def lasting(self, size: int, dtype: DTypeLike) -> Array:
-        """Shared for as long as the transport lives."""
-        return self.transport.shared(size, dtype)
+        """Shared for as long as anybody has it."""
+        made: Array = self.transport.shared(size, dtype)
+        return made
 
     def launch(
         self,
@@ -76,4 +111,9 @@ class Ranks(Team):
         return array.copy()
 
     def end(self) -> None:
-        """What is shared goes with the transport."""
+        """The run is over, for all of them."""
+        self.together()
+        self.spare += self.used
+        self.used = []
+        while sum(block.nbytes for block in self.spare) > _MOST_SPARE:
+            self.spare.pop(0)

@@ -1,0 +1,77 @@
+"""What every rank of an MPI job does to see that programs give on parts what they give alone; see test_ranks.py."""
+
+import sys
+import warnings
+
+import numpy as np
+import programs
+
+import arcflux as af
+from arcflux import algorithms
+from arcflux.transports import current
+
+warnings.simplefilter("error")
+PROGRAMS = [*programs.ALL, algorithms.BFS, algorithms.SSSP, algorithms.PageRank]
+
+
+def graphs() -> list[af.Graph]:
+    """Small multigraphs with self-loops and isolated vertices, and one that is not so small; the same on every rank."""
+    random = np.random.default_rng(5)
+    made = []
+    for n, arcs, directed in ((1, 0, True), (9, 30, True), (12, 30, False), (300, 3000, True)):
+        ends = random.integers(0, n, (2, arcs))
+        weight = random.integers(0, 10, arcs).astype(np.int32)
+        made.append(af.Graph.from_edges(*ends, columns={"weight": weight}, vertices=n, directed=directed))
+    return made
+
+
+def check(graph: af.Graph, program: object, **spread: object) -> None:
+    options = {"source": 0} if "source" in program.parameters else {}
+    alone = af.run(program, graph, debug=graph.vertices < 100, transport="local", parts=1, **options)
+    split = af.run(program, graph, **spread, **options)
+    where = f"{program.name}, {graph.vertices} vertices, {spread}"
+    assert split.converged, where
+    for name, values in alone.values.items():
+        if values.dtype.kind == "f":
+            narrow = any(field.dtype == np.float32 for field in alone.values.values())
+            close = {"rtol": 1e-4, "atol": 1e-6} if narrow else {"rtol": 1e-9, "atol": 1e-15}
+            np.testing.assert_allclose(split.values[name], values, err_msg=where, **close)
+        elif (program.name, name) not in (("BFS", "parent"),):
+            np.testing.assert_array_equal(split.values[name], values, err_msg=where)
+
+
+def main() -> None:
+    per_node = int(sys.argv[1]) or None
+    ranks = current(ranks_per_node=per_node)
+    assert ranks is not None
+    choices = [
+        {"partition": how, "exchange": exchange, "direction": way}
+        for how, exchange, way in (
+            ("ranges", "auto", "auto"),
+            ("ranges", "readers", "push"),
+            ("ranges", "owners", "pull"),
+            ("grid", "auto", "auto"),
+            ("random", "mixed", "push"),
+            ("degree", "allreduce", "pull"),
+        )
+    ]
+    for number, graph in enumerate(graphs()):
+        for turn, program in enumerate(PROGRAMS):
+            for choice in choices if number == 1 else [choices[(turn + number) % len(choices)]]:
+                check(graph, program, ranks_per_node=per_node, **choice)
+    graph = af.load("kron:9")
+    source = int(np.argmax(graph.out_degrees))
+    for call in (
+        lambda **more: algorithms.connected_components(graph, **more),
+        lambda **more: algorithms.triangles(graph, **more),
+        lambda **more: algorithms.label_propagation(graph, **more),
+        lambda **more: algorithms.sssp(graph, source, weight=None, **more),
+    ):
+        alone, split = call(parts=1, transport="local"), call(ranks_per_node=per_node)
+        for name, values in alone.values.items():
+            np.testing.assert_array_equal(values, split.values[name])
+    print(f"rank {ranks.rank} of {ranks.size}: the same")
+
+
+if __name__ == "__main__":
+    main()

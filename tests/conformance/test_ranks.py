@@ -1,0 +1,24 @@
+"""Programs and algorithms give on ranks of MPI what they give alone, on one node and on pretended ones."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from arcflux.transports import launch
+
+pytest.importorskip("mpi4py")
+
+
+@pytest.mark.parametrize(("workers", "per_node"), [(2, 0), (2, 1), (3, 2), (4, 2)])
+def test_ranks_give_what_one_process_gives(workers: int, per_node: int) -> None:
+    line, environment = launch.command(workers, [str(Path(__file__).with_name("ranks.py")), str(per_node)])
+    environment["PYTHONPATH"] = ":".join(sys.path)
+    at = line.index(sys.executable)
+    if "-x" in line:
+        line[at:at] = ["-x", "PYTHONPATH"]
+    done = subprocess.run(line, env=environment, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    said = sorted(line for line in done.stdout.splitlines() if line.startswith("rank"))
+    assert said == [f"rank {rank} of {workers}: the same" for rank in range(workers)]
