@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from arcflux import __version__, trace
+from arcflux.cli.ranks import is_silent
 from arcflux.progress import Terminal
 
 __all__ = ["commands", "examples", "json_option", "load_options", "loaded", "print_json"]
@@ -34,7 +35,7 @@ def commands(ctx: click.Context, quiet: bool) -> None:
     GRAPH is a file (text edge list, .mtx, .graph, .gr, .e/.v, .sg, .parquet, ...), a store folder, or a generator spec
     such as kron:20 or grid:1024x1024.
     """
-    terminal = Terminal(quiet=quiet or bool(os.environ.get("ARCFLUX_QUIET")))
+    terminal = Terminal(quiet=quiet or bool(os.environ.get("ARCFLUX_QUIET")) or is_silent())
     ctx.with_resource(trace.listen(terminal))
     ctx.call_on_close(terminal.close)
 

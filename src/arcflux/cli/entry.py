@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import click
 
 from arcflux.cli.base import commands, print_json
+from arcflux.cli.ranks import is_silent, tells
 from arcflux.errors import ArcfluxError, FormatError, SpaceError
 
 __all__ = ["INTERRUPTED", "described", "main", "said"]
@@ -23,19 +24,28 @@ def main(arguments: list[str] | None = None) -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that has no blocks shows question marks
     try:
-        code = commands.main(given, standalone_mode=False)
+        code = commands.main(given, standalone_mode=False, obj=given)
         sys.exit(code if isinstance(code, int) else 0)
-    except (click.exceptions.Abort, KeyboardInterrupt):
-        _fail("Interrupted", "interrupted; nothing half-written is left", INTERRUPTED, given)
+    except (click.exceptions.Abort, KeyboardInterrupt, ArcfluxError, MemoryError, OSError) as error:
+        if not tells(error):
+            sys.exit(getattr(error, "exit_code", 1))
+        _explain(error, given)
     except click.ClickException as error:
+        if is_silent():
+            sys.exit(error.exit_code)
         error.show()
         _fail("UsageError", error.format_message(), error.exit_code, given, shown=True)
-    except ArcfluxError as error:
+
+
+def _explain(error: BaseException, given: list[str]) -> NoReturn:
+    """Say what went wrong, as the class of the error wants it, and leave."""
+    if isinstance(error, ArcfluxError):
         _fail(type(error).__name__, str(error), error.exit_code, given, error)
-    except MemoryError:
+    if isinstance(error, MemoryError):
         _fail("SpaceError", "not enough memory for this graph", SpaceError.exit_code, given)
-    except OSError as error:
+    if isinstance(error, OSError):
         _fail("SpaceError", str(error), SpaceError.exit_code, given)
+    _fail("Interrupted", "interrupted; nothing half-written is left", INTERRUPTED, given)
 
 
 def described(kind: str, text: str, code: int, error: ArcfluxError | None = None) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from click.shell_completion import CompletionItem
 
 from arcflux.cli.base import examples, json_option, load_options, loaded, print_json
 from arcflux.cli.entry import INTERRUPTED, described, said
+from arcflux.cli.ranks import joined, launched, worker_options
 from arcflux.errors import SpaceError, UsageError, ValidationError
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ def _names(ctx: click.Context, parameter: click.Parameter, begun: str) -> list[C
 @click.option("--source", help="The id of the vertex to start from.")
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter; lists as sources=1,5,9.")
 @_run_options
+@worker_options
 @click.option("--repeat", type=click.IntRange(min=1), default=1, help="Run so often; the time is the median.")
 @click.option("--out", type=click.Path(), help="Write the result: .csv, .parquet, or one field as .npy.")
 @click.option("--top", type=click.IntRange(min=1), help="Print the vertices with the largest values.")
@@ -68,12 +70,16 @@ def _names(ctx: click.Context, parameter: click.Parameter, begun: str) -> list[C
 @json_option
 def run(
     algorithm: str, graph: str, source: str | None, settings: tuple[str, ...], repeat: int, out: str | None,
-    top: int | None, field: str | None, validate: bool, as_json: bool, **options: Any,
+    top: int | None, field: str | None, validate: bool, as_json: bool,
+    workers: int | None, ranks_per_node: int | None, **options: Any,
 ) -> int:  # fmt: skip
     """Run ALGORITHM (see `arcflux algorithms`), or a vertex program FILE.py:CLASS, on GRAPH."""
     from arcflux.cli.summary import Outcome, facts, text
     from arcflux.cli.target import chosen, parted, with_ids
 
+    if (code := launched(workers)) is not None:
+        return code
+    transport = joined(workers, ranks_per_node)
     # Whatever can be wrong is told before the graph is loaded, which may take long.
     given = {name: options.pop(name) for name in ("direction", "max_supersteps", "timeout", "deterministic", "debug")}
     target = chosen(algorithm)
@@ -90,6 +96,8 @@ def run(
         while len(results) < repeat and not pressed():
             results.append(target.call(found, **values, **wanted))
         interrupted = pressed()
+    if transport is not None and transport.rank:
+        return 0
     outcome = Outcome(target, results, values, load_seconds, warned, interrupted, options["threads"])
     if out is not None:
         outcome.result.save(out, field if Path(out).suffix == ".npy" else None)

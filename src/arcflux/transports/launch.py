@@ -93,7 +93,7 @@ def command(workers: int, arguments: Sequence[str]) -> tuple[list[str], dict[str
     mpiexec, environment = _mpiexec(), dict(os.environ)
     options = ["-n", str(workers)]
     if _is_open_mpi(mpiexec):
-        environment.setdefault("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe")
+        environment.setdefault("PRTE_MCA_rmaps_default_mapping_policy", "slot:oversubscribe")
         environment.setdefault("PRTE_MCA_hwloc_default_binding_policy", "none")
         if os.geteuid() == 0:
             environment |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}

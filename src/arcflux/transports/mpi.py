@@ -28,7 +28,7 @@ from arcflux.transports.base import Transport, naps, nodes_by_size
 from arcflux.transports.board import TOLD, Board
 from arcflux.transports.watch import Watch, leave_now, sweep
 
-__all__ = ["MpiTransport", "world"]
+__all__ = ["MpiTransport", "made", "world"]
 
 _PAGES_TAG = 32_765
 # How often a waiting rank looks before it gives its core away each time, and before it naps.
@@ -243,6 +243,11 @@ def world(ranks_per_node: int | None = None) -> MpiTransport:
         signal.signal(signal.SIGTERM, lambda number, frame: _ended_by(number, transport))
     atexit.register(_leave, transport, watch)
     return transport
+
+
+def made() -> MpiTransport | None:
+    """The transport that :func:`world` made; None before."""
+    return next(iter(_made.values()), None)
 
 
 def _hook(transport: MpiTransport, before: Callable[..., Any]) -> Callable[..., None]:

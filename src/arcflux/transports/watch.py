@@ -22,7 +22,7 @@ import numpy as np
 
 from arcflux import config
 from arcflux.spmd.memory import Array
-from arcflux.transports.board import DIED, HUNG, STUCK
+from arcflux.transports.board import DIED, HUNG, STUCK, Board
 
 if TYPE_CHECKING:
     from arcflux.transports.mpi import MpiTransport
@@ -38,7 +38,7 @@ _GAP = 1.0
 # A process that uses less of a core than this does not compute.
 _IDLE_SHARE = 0.05
 # Open MPI ends the other ranks a moment after one has died. When all end at once, on Ctrl-C say, none has to be blamed.
-_SECOND_LOOK = 0.1
+_SECOND_LOOK = 0.02
 
 
 class Watch:
@@ -69,6 +69,7 @@ class Watch:
         self._last = self._awake_since = now = time.monotonic_ns()
         for rank in range(transport.size):
             self._board.beat(rank, now, True)
+        Board(np.zeros(Board.bytes(1), np.uint8), 1).raise_alarm(DIED, 0, 0)  # have it compiled: later, time is short
         self._thread = threading.Thread(target=self._watch, name="arcflux-watch", daemon=True)
         self._thread.start()
 
@@ -148,14 +149,17 @@ class Watch:
         if not (since := board.waits_since(transport.rank)):
             return
         waited = now - max(since, self._awake_since)
-        others = [rank for rank in range(transport.size) if rank != transport.rank and not board.ended(rank)]
-        # Leaders speak for their nodes, so they are judged first; far ranks later, by one node after another.
-        for rank in sorted(others, key=lambda rank: rank not in transport.leaders):
-            far = transport.node_of[rank] != transport.node
+        worst, longest = -1, 0
+        for rank in range(transport.size):
+            # Leaders speak for their nodes; far ranks are judged later, and by one node after another.
+            far = int(transport.node_of[rank] != transport.node)
             patience = self._limit + far * (3 + min(4, transport.node)) * _SECOND
-            if waited > patience and max(board.silent(rank, now), board.idle(rank, now)) > patience:
-                self._raise(HUNG, rank)
-                return
+            quiet = max(board.silent(rank, now), board.idle(rank, now)) + (rank in transport.leaders)
+            if rank != transport.rank and not board.ended(rank) and min(waited, quiet) > patience and quiet > longest:
+                worst, longest = rank, quiet
+        if worst >= 0:
+            self._raise(HUNG, worst)
+            return
         if (
             transport.rank == 0
             and waited > self._limit

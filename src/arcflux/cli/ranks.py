@@ -1,0 +1,64 @@
+"""Commands on several processes: ``--workers`` starts them; each knows that it is one of them, and the first speaks."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from arcflux.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from arcflux.transports import Transport
+
+__all__ = ["is_silent", "joined", "launched", "tells", "worker_options"]
+
+
+def worker_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of a command that may run on several processes."""
+    for option in (
+        click.option("--ranks-per-node", type=click.IntRange(min=1), help="Pretend that so many ranks are a node."),
+        click.option("--workers", type=click.IntRange(min=1), help="Run as so many processes of MPI, started here."),
+    ):
+        command = option(command)
+    return command
+
+
+def launched(workers: int | None) -> int | None:
+    """Start the same command as so many processes, if that is asked for and this is none of them; their exit code."""
+    from arcflux.transports import launch
+
+    if workers is None or launch.place() is not None:
+        return None
+    return launch.launch(workers, ["-m", "arcflux", *click.get_current_context().find_root().obj])
+
+
+def joined(workers: int | None, ranks_per_node: int | None) -> Transport | None:
+    """The transport of this process, if mpiexec has started it."""
+    from arcflux.transports import current
+    from arcflux.transports.launch import place
+
+    found = place()
+    if found is not None and workers not in (None, found[1]):
+        raise UsageError(f"--workers is {workers}, and mpiexec has started {found[1]}", remedy="leave --workers out")
+    return current(ranks_per_node=ranks_per_node)
+
+
+def is_silent() -> bool:
+    """Whether this process is a rank that leaves speaking to the first."""
+    from arcflux.transports.launch import place
+
+    return (place() or (0, 1))[0] > 0
+
+
+def tells(error: BaseException) -> bool:
+    """Whether it is for this process to say what went wrong: of several ranks, the one that failed first."""
+    mpi = sys.modules.get("arcflux.transports.mpi")
+    transport = mpi.made() if mpi else None
+    if transport is None:
+        return not is_silent()
+    return bool(transport.fail(error))
