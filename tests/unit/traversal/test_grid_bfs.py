@@ -58,6 +58,16 @@ def test_larger_graphs_equal_the_program(spec, k):
         found.validate().raise_for_failure()
 
 
+def test_of_several_predecessors_the_largest_is_taken_in_any_order_of_edges():
+    starts, ends = [0] * 5 + [5, 1, 3], [1, 2, 3, 4, 5, 6, 6, 6]
+    for directed in (True, False):
+        for sort in (True, False):
+            graph = af.Graph.from_edges(starts, ends, directed=directed, sort=sort)
+            assert af.bfs(graph, 0, parts=1, partition="grid")["parent"].tolist() == [0, 0, 0, 0, 0, 0, 5]
+            # Two rows: sources 0 to 2 come first, and own what they find.
+            assert af.bfs(graph, 0, parts=4, partition="grid")["parent"].tolist() == [0, 0, 0, 0, 0, 0, 1]
+
+
 def test_edges_of_a_frontier_are_counted_once():
     graph = af.load("kron:9")
     source = int(np.argmax(graph.out_degrees))
