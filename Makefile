@@ -8,7 +8,7 @@ OUT    ?= build
 # The folder with the binaries of the GAP Benchmark Suite, if make bench-gap should run them too.
 GAP    ?=
 
-.PHONY: run test lint format bench bench-load bench-gap bench-abstraction bench-partition docs clean
+.PHONY: run test lint format bench bench-load bench-gap bench-abstraction bench-partition bench-bfs-grid docs clean
 
 run: $(VENV)/.installed
 	@mkdir -p $(OUT)
@@ -37,6 +37,7 @@ bench:
 	$(MAKE) bench-gap
 	$(MAKE) bench-abstraction
 	$(MAKE) bench-partition
+	$(MAKE) bench-bfs-grid
 
 bench-load: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/load.py --folder $(OUT)
@@ -49,6 +50,9 @@ bench-abstraction: $(VENV)/.installed-bench
 
 bench-partition: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/partition.py
+
+bench-bfs-grid: $(VENV)/.installed-bench
+	$(BIN)/python benchmarks/bfs_grid.py
 
 docs: $(VENV)/.installed-dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

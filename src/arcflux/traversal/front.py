@@ -23,6 +23,14 @@ from arcflux.traversal.search import Found, Search
 __all__ = ["grid_bfs", "searched_on_grid"]
 
 _SPREAD = ("parts", "partition", "transport", "ranks_per_node")
+# What the other options may be: as good as not given.
+_PLAIN = {
+    "exchange": ("auto",),
+    "threads": (1,),
+    "deterministic": (False,),
+    "debug": (False,),
+    "rebalance": ("auto", "off"),
+}
 _TAKEN = (*_SPREAD, "direction", "max_supersteps", "timeout", "progress")
 
 
@@ -36,22 +44,23 @@ def searched_on_grid(options: Mapping[str, Any]) -> bool:
     >>> searched_on_grid({"parts": 7, "partition": "grid"})  # a cell too many
     False
     """
-    parts, asked = options.get("parts"), options.get("partition")
+    if not all(name in _TAKEN or value is None or value in _PLAIN.get(name, ()) for name, value in options.items()):
+        return False
+    parts = options.get("parts")
     if isinstance(parts, Parts):
-        return parts.how == "grid" and _whole(parts.k) and _nothing_else(options)
-    count = parts if isinstance(parts, int) and parts > 0 else 1
-    wanted = parts is not None or options.get("transport") is not None
-    return wanted and asked == "grid" and _whole(count) and _nothing_else(options)
+        return parts.how == "grid" and _whole(parts.k)
+    spread = Spread(**{name: options[name] for name in _SPREAD if name in options})
+    if spread.partition != "grid" or not spread.wanted:
+        return False
+    if parts is None:
+        ranks = spread.ranks()
+        parts = 1 if ranks is None else ranks.size
+    return not isinstance(parts, int) or parts < 1 or _whole(parts)  # what is no count is refused later
 
 
 def _whole(k: int) -> bool:
     rows, columns = shape(k)
     return rows * columns == k
-
-
-def _nothing_else(options: Mapping[str, Any]) -> bool:
-    plain: dict[str, Any] = {"exchange": "auto", "threads": 1}
-    return all(name in _TAKEN or value in (None, False, plain.get(name)) for name, value in options.items())
 
 
 def grid_bfs(graph: Graph, source: Any, scan: str = "log", **options: Any) -> Result:
