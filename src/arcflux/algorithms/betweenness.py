@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 import arcflux as af
 from arcflux import config, trace
+from arcflux.engine.spread import Spread, asked, on_ranks
 from arcflux.errors import UsageError
 from arcflux.graph import Graph
 from arcflux.spmd.memory import borrow, frozen, give_back, recycled
@@ -120,6 +121,10 @@ def betweenness_centrality(
     *,
     sources: Any = None,
     threads: int | None = None,
+    parts: int | af.Parts | None = None,
+    partition: str = "ranges",
+    transport: str | None = None,
+    ranks_per_node: int | None = None,
 ) -> af.Result:
     """The share of shortest paths between all pairs of other vertices that lead through each vertex: `centrality`.
 
@@ -145,6 +150,9 @@ def betweenness_centrality(
         again.
     threads
         Workers; every core without it.
+    parts, partition, transport, ranks_per_node
+        Those of :func:`arcflux.run`: run on parts of the graph, which agree to rounding. With
+        ``partition="duplicate"`` each part takes sources of its own.
 
     Examples
     --------
@@ -158,11 +166,15 @@ def betweenness_centrality(
             f"weight is {weight!r}", expected="None: paths are measured in edges", remedy="leave weight= away"
         )
     chosen, sampled = _sources(graph, k, seed, sources)
-    scores, compiled = _accumulated(graph, chosen, endpoints, threads)
-    seconds = time.perf_counter() - begun - compiled
+    spread = asked(parts, partition, transport, ranks_per_node, threads)
+    if spread is not None:
+        sums, seconds, compiled = _spread(spread, graph, chosen, endpoints)
+    else:
+        scores, compiled = _accumulated(graph, chosen, endpoints, threads)
+        sums = scores.sum(axis=0)
+        seconds = time.perf_counter() - begun - compiled
     scale = _scale(graph, chosen, sampled, normalized, endpoints)
-    centrality = scores.sum(axis=0) * scale
-    result = af.Result("betweenness", graph, {"centrality": centrality}, [], True, seconds, compiled)
+    result = af.Result("betweenness", graph, {"centrality": sums * scale}, [], True, seconds, compiled)
     if endpoints:
         return result  # the validator knows paths, not their ends
     return result.checked_by(
@@ -170,6 +182,17 @@ def betweenness_centrality(
             graph, graph.ids.to_ids(chosen), np.nan_to_num(result["centrality"] / scale, nan=0.0)
         )
     )
+
+
+def _spread(spread: Spread, graph: Graph, sources: Array, endpoints: bool) -> tuple[Array, float, float]:
+    """What the paths from all sources give to each vertex, on parts of the graph; seconds, and those of compiling."""
+    from arcflux.distributed.betweenness import dependencies
+
+    def work(transport: Any, parts: af.Parts) -> tuple[Array, Any]:
+        return dependencies(transport, parts, sources.astype(np.int64), endpoints)
+
+    sums, launch = on_ranks(spread, graph, work)
+    return sums, launch.seconds, launch.compiled
 
 
 def _sources(graph: Graph, k: Any, seed: int | None, sources: Any) -> tuple[Array, bool]:

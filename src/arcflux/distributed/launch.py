@@ -41,7 +41,7 @@ class Launch:
     @contextmanager
     def task(self, name: str, total: int, unit: str) -> Iterator[Callable[[int], None]]:
         """Tell whoever listens how far the work is; the first rank speaks for all."""
-        if self.transport.rank > 0:
+        if self.transport.names[self.transport.rank] > 0:
             yield lambda done: None
             return
         with trace.task(name, total, unit) as work:
