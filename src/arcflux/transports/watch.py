@@ -160,11 +160,11 @@ class Watch:
         if worst >= 0:
             self._raise(HUNG, worst)
             return
-        if (
-            transport.rank == 0
-            and waited > self._limit
-            and all(board.stuck(rank, now) > self._limit for rank in range(transport.size))
-        ):
+        # Who has not been heard of lately may have been stopped while he waited.
+        if transport.rank == 0 and waited > self._limit and all(
+            board.stuck(rank, now) > self._limit and board.silent(rank, now) < self._limit // 2
+            for rank in range(transport.size)
+        ):  # fmt: skip
             self._raise(STUCK, 0)
 
     def _end(self) -> None:
