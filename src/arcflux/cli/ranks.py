@@ -21,6 +21,20 @@ __all__ = ["is_silent", "joined", "launched", "tells", "worker_options"]
 def worker_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of a command that may run on several processes."""
     for option in (
+        click.option(
+            "--rebalance", type=click.Choice(["auto", "local", "off"]), help="Whether parts move; default: auto."
+        ),
+        click.option(
+            "--exchange",
+            type=click.Choice(["auto", "readers", "owners", "allreduce", "mixed"]),
+            help="What nodes tell each other; default: auto.",
+        ),
+        click.option(
+            "--partition",
+            type=click.Choice(["ranges", "grid", "degree", "random", "mincut", "duplicate"]),
+            help="How to split the graph; default: ranges.",
+        ),
+        click.option("--parts", type=click.IntRange(min=1), help="Run on so many parts; with workers, one each."),
         click.option("--ranks-per-node", type=click.IntRange(min=1), help="Pretend that so many ranks are a node."),
         click.option("--workers", type=click.IntRange(min=1), help="Run as so many processes of MPI, started here."),
     ):

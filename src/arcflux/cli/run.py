@@ -34,6 +34,18 @@ _RUN_OPTIONS = (
 )
 
 
+_SPREAD = ("parts", "partition", "exchange", "rebalance")
+_GIVEN = ("direction", "max_supersteps", "timeout", "deterministic", "debug", *_SPREAD)
+
+
+def _refuse_without_parts(given: dict[str, Any]) -> None:
+    """Options that say how a run is spread, when it is not."""
+    for name in (*_SPREAD, "ranks_per_node"):
+        if given[name] is not None:
+            said = f"--{name.replace('_', '-')} is given, and the graph is not split"
+            raise UsageError(said, expected="how many parts", remedy="--parts 4, or --workers 4")
+
+
 def _run_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(_RUN_OPTIONS):
         command = option(command)
@@ -81,7 +93,14 @@ def run(
         return code
     transport = joined(workers, ranks_per_node)
     # Whatever can be wrong is told before the graph is loaded, which may take long.
-    given = {name: options.pop(name) for name in ("direction", "max_supersteps", "timeout", "deterministic", "debug")}
+    given = {name: options.pop(name) for name in _GIVEN}
+    parts = _parts_of(graph, options)
+    if parts is not None:
+        given |= {"parts": parts, "partition": None}
+    if transport is not None or given["parts"] is not None:
+        given |= {"ranks_per_node": ranks_per_node, "transport": "local" if transport is None else None}
+    else:
+        _refuse_without_parts({**given, "ranks_per_node": ranks_per_node})
     target = chosen(algorithm)
     values, ids = parted(target, settings, source)
     wanted = _accepted(target, {**given, "threads": options["threads"]})
@@ -89,20 +108,21 @@ def run(
     _check_out(out)
     if validate and (target.algorithm is None or not target.algorithm.checked):
         raise UsageError(f"there are no rules to check {target.name} by", remedy="leave --validate out")
-    found, load_seconds = loaded(graph, **options)
+    found, load_seconds = loaded(graph, **options) if parts is None else (parts.graph, 0.0)
     values |= with_ids(target, found, ids)
     with _warnings() as warned, _presses() as pressed:
         results: list[Result] = []
         while len(results) < repeat and not pressed():
             results.append(target.call(found, **values, **wanted))
         interrupted = pressed()
+    outcome = Outcome(target, results, values, load_seconds, warned, interrupted, options["threads"])
+    outcome.spread = _spread(wanted, transport)
+    if validate and not interrupted and (transport is None or not transport.rank or given["partition"] == "grid"):
+        outcome.report = outcome.result.validate()  # of a grid, all ranks do it together
     if transport is not None and transport.rank:
         return 0
-    outcome = Outcome(target, results, values, load_seconds, warned, interrupted, options["threads"])
     if out is not None:
         outcome.result.save(out, field if Path(out).suffix == ".npy" else None)
-    if validate and not interrupted:
-        outcome.report = outcome.result.validate()
     code, error = _verdict(outcome)
     if as_json:
         print_json({**facts(outcome, top, field, out), **({"error": error} if error else {})})
@@ -111,6 +131,31 @@ def run(
     if error:
         said(error["what"])
     return code
+
+
+def _parts_of(graph: str, options: dict[str, Any]) -> Any:
+    """The parts in a folder that `arcflux partition` has written; None when GRAPH is something else."""
+    from arcflux.partition.folder import is_parts, load_parts
+
+    if not is_parts(graph):
+        return None
+    read = [name for name, value in options.items() if value not in (None, False) and name != "threads"]
+    if read:
+        raise UsageError(f"--{read[0].replace('_', '-')} is for reading a graph, and {graph} has parts of one",
+                         remedy="leave it out")  # fmt: skip
+    return load_parts(graph)
+
+
+def _spread(wanted: dict[str, Any], transport: Any) -> dict[str, Any] | None:
+    """On what the run was spread; None when it was not."""
+    parts: Any = wanted.get("parts")
+    if parts is None and transport is None:
+        return None
+    k = transport.size if transport is not None else parts if isinstance(parts, int) else parts.k
+    how = wanted.get("partition", "ranges") if parts is None or isinstance(parts, int) else parts.how
+    per_node = wanted.get("ranks_per_node")
+    nodes = transport.nodes if transport is not None else 1 if per_node is None else -(-k // per_node)
+    return {"parts": k, "partition": how, "transport": "mpi" if transport is not None else "local", "nodes": nodes}
 
 
 def _accepted(target: Target, given: dict[str, Any]) -> dict[str, Any]:

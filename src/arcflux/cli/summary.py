@@ -12,6 +12,7 @@ import numpy as np
 from arcflux import Result, config
 from arcflux.cli.target import Target
 from arcflux.drawing import extent, spark
+from arcflux.result import Superstep
 from arcflux.trace import readable
 
 __all__ = ["Outcome", "counted", "facts", "text"]
@@ -29,6 +30,7 @@ class Outcome:
     interrupted: bool
     threads: int | None
     report: Any = None
+    spread: dict[str, Any] | None = None
 
     @property
     def result(self) -> Result:
@@ -78,9 +80,12 @@ def facts(outcome: Outcome, top: int | None, field: str, out: str | None) -> dic
         "edges_counted": counted(outcome),
         "edges_per_second": counted(outcome) / outcome.seconds if outcome.seconds else 0.0,
         "fields": {name: str(values.dtype) for name, values in result.values.items()},
-        "history": [asdict(step) for step in result.history],
+        "history": [_step(step) for step in result.history],
         "warnings": outcome.warnings,
     }  # fmt: skip
+    if outcome.spread is not None:
+        crossed = {name: sum(getattr(step, name) for step in result.history) for name in ("bytes", "more_bytes")}
+        found["spread"] = {**outcome.spread, **crossed}
     if len(outcome.results) > 1:
         found["all_seconds"] = [one.seconds for one in outcome.results]
     if top is not None:
@@ -91,6 +96,15 @@ def facts(outcome: Outcome, top: int | None, field: str, out: str | None) -> dic
     if out is not None:
         found["out"] = {"path": out, "bytes": Path(out).stat().st_size}
     return found
+
+
+def _step(step: Superstep) -> dict[str, Any]:
+    """A superstep, without what only parts have when there are none."""
+    told = asdict(step)
+    if not step.part_seconds:
+        for name in ("bytes", "more_bytes", "part_seconds", "planning", "migration"):
+            del told[name]
+    return told
 
 
 def text(outcome: Outcome, top: int | None, field: str, out: str | None) -> str:
@@ -119,13 +133,27 @@ def _times(outcome: Outcome) -> list[tuple[str, str]]:
     rows = [
         ("graph", f"{_several(graph.vertices, 'vertex')}, {_several(graph.edges, kind)}"),
         ("ready in", f"{outcome.load_seconds:.3f} s to load the graph, {compiled:.3f} s to prepare the kernels"),
-        ("ran in", f"{outcome.seconds:.4f} s{runs} on {_several(config.threads(outcome.threads), 'thread')}"),
+        ("ran in", f"{outcome.seconds:.4f} s{runs} on {_workers(outcome)}"),
     ]
     if result.history or state != "converged":  # an algorithm with kernels of its own has no supersteps
         rows.append(("steps", f"{_several(result.supersteps, 'superstep')}, {state}"))
     if outcome.seconds:
         rows.append(("speed", f"{_large(counted(outcome) / outcome.seconds)} edges a second"))
     return rows
+
+
+def _workers(outcome: Outcome) -> str:
+    if outcome.spread is None:
+        return _several(config.threads(outcome.threads), "thread")
+    spread, crossed = outcome.spread, sum(step.bytes + step.more_bytes for step in outcome.result.history)
+    said = f"{_several(spread['parts'], 'part')} by {spread['partition']}"
+    if spread["transport"] == "mpi":
+        said += ", one for each rank"
+    if spread["nodes"] > 1:
+        said += f", {spread['nodes']} nodes"
+    if spread["nodes"] > 1 and outcome.result.history:
+        said += f", {readable(crossed)} between them"
+    return said
 
 
 def _values(outcome: Outcome) -> list[tuple[str, str]]:

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import shlex
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from arcflux.errors import MissingExtraError, RankError, UsageError
 
@@ -30,6 +32,7 @@ _PLACES = (("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"), ("PMI_RANK", "PMI_S
 _PASSED_ON = ("ARCFLUX_", "NUMBA_", "PYTHON")
 _OURS = {*range(10), 130}
 _PR_SET_PDEATHSIG = 1
+_RESET = b"\x1b[0m"
 
 
 def place() -> tuple[int, int] | None:
@@ -108,13 +111,32 @@ def _end_with_parent() -> None:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
+def _pass_on(stream: Any) -> None:
+    """Print what ranks print, at once, without the colour that Open MPI resets at the end of each."""
+    held = b""
+    while True:
+        chunk = stream.read1(1 << 16)
+        text = held + chunk
+        kept = text.rstrip(_RESET) if chunk else re.sub(rb"(\x1b\[0m)+\Z", b"", text)
+        held = text[len(kept) :] if chunk else b""
+        sys.stdout.buffer.write(kept)
+        sys.stdout.buffer.flush()
+        if not chunk:
+            return
+
+
 def launch(workers: int, arguments: Sequence[str]) -> int:
     """Run this Python with these arguments as `workers` ranks, and wait; the exit code of the rank that failed first.
 
     What the ranks print appears here, a failing rank's own traceback too. Ctrl-C goes to all of them.
     """
     line, environment = command(workers, arguments)
-    with subprocess.Popen(line, env=environment, stdin=subprocess.DEVNULL, preexec_fn=_end_with_parent) as process:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        line, env=environment, stdin=subprocess.DEVNULL, stdout=pipe, preexec_fn=_end_with_parent
+    ) as process:
+        teller = threading.Thread(target=_pass_on, args=(process.stdout,), daemon=True)
+        teller.start()
         before = signal.signal(signal.SIGTERM, lambda number, frame: process.send_signal(number))
         try:
             while True:
@@ -123,4 +145,5 @@ def launch(workers: int, arguments: Sequence[str]) -> int:
                     break
         finally:
             signal.signal(signal.SIGTERM, before)
+        teller.join(timeout=10)
     return code if code in _OURS else RankError.exit_code
