@@ -16,6 +16,7 @@ from arcflux.spmd.memory import Array, frozen
 from arcflux.transports.base import Transport
 from arcflux.traversal import kernels
 from arcflux.traversal.block import block_of
+from arcflux.traversal.groups import groups
 from arcflux.traversal.search import merged
 
 __all__ = ["Broken", "broken"]
@@ -33,7 +34,7 @@ class Broken:
 def broken(transport: Transport, parts: Parts, root: int, level: Array, parent: Array, shown: int) -> Broken:
     """Check levels and predecessors (-1 for none) of all vertices; the same answer on every rank."""
     block, own = block_of(parts, transport.rank), parts.owned(transport.rank).astype(np.int64)
-    column, row = transport.split(block.column, block.row), transport.split(block.row, block.column)
+    column, row = groups(transport, parts)
     coded = np.zeros(block.targets.size, np.int64)
     coded[own - block.targets.base] = parent[own] + 1
     table = merged(column, row, coded, block.targets.begin - block.targets.base)

@@ -27,6 +27,7 @@ from arcflux.spmd.memory import Array
 from arcflux.transports.base import Transport
 from arcflux.traversal import kernels
 from arcflux.traversal.block import block_of
+from arcflux.traversal.groups import groups
 from arcflux.traversal.scan import HEADER, SCANS, Path
 
 __all__ = ["Found", "Iteration", "Search", "merged"]
@@ -86,8 +87,7 @@ class Search:
         self.vertices = parts.graph.vertices
         self.scan = SCANS[scan]
         self.block = block = block_of(parts, transport.rank)
-        self.column = transport.split(block.column, block.row)
-        self.row = transport.split(block.row, block.column)
+        self.column, self.row = groups(transport, parts)
         self.inside = block.sources.mask
         self.frontier, self.visited = block.sources.bits(root), block.targets.bits(root)
         self.out, self.assigned = np.zeros_like(self.visited), np.zeros_like(self.visited)

@@ -14,9 +14,11 @@ from arcflux.engine.front import checked_options
 from arcflux.errors import IdError, UsageError
 from arcflux.partition.grid import shape
 from arcflux.transports import collectives, run_local
+from arcflux.transports.local import LocalTransport
 from arcflux.traversal import search as search_module
 from arcflux.traversal import searched_on_grid
 from arcflux.traversal.block import Span, block_of
+from arcflux.traversal.check import broken
 from arcflux.traversal.search import Search
 
 PATIENT = settings(max_examples=40, deadline=None)
@@ -116,6 +118,27 @@ def test_a_rank_has_the_levels_of_its_row_and_its_column_and_owns_what_nobody_el
         bits = np.unpackbits(search.assigned.view(np.uint8), bitorder="little")
         owners[search.block.targets.base + np.flatnonzero(bits)] += 1
     np.testing.assert_array_equal(owners, (level > 0).astype(int))
+
+
+def test_rows_and_columns_are_made_once(monkeypatch):
+    graph = af.load("kron:6")
+    some, others = af.partition(graph, 4, "grid"), af.partition(graph, 4, "grid")
+    taken, made = checked_options("auto", 1, None, None), []
+    split = LocalTransport.split
+
+    def counted(self, colour, key):
+        made.append(self.rank)
+        return split(self, colour, key)
+
+    monkeypatch.setattr(LocalTransport, "split", counted)
+
+    def work(transport):
+        for parts in (some, others, some):
+            found = Search(transport, parts, 1, "log", taken).run(lambda: False)
+            broken(transport, parts, 1, found.level, found.parent, 10)
+
+    run_local(4, work)
+    assert sorted(made) == [0, 0, 1, 1, 2, 2, 3, 3]
 
 
 def test_the_arcs_of_a_cell_are_those_from_its_row_to_its_column():
