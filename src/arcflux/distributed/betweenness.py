@@ -1,9 +1,10 @@
 """Brandes' accumulation on parts: levels forward, then what each level gets back from the one behind it.
 
-It is the algorithm of kernels/betweenness.py, a level at a time: `front[k & 1]` is zero except at the vertices of level
-k, so an owner sums its own rows without asking for anybody's level. Forward it sums paths over in-neighbours, backward
-(1 + credit) / paths over out-neighbours. A node that reads a vertex is told its value once each way, when the turn of
-its level comes. Only where paths are more than a float can count, they are carried as ``value * STEP ** power``.
+As in kernels/betweenness.py, an owner sums its own rows without asking for anybody's level. Forward, `front[k & 1]` has
+the paths to the vertices of level k, and of k - 2 and so on; but of those, none has an edge to level k + 1. Backward it
+has (1 + credit) / paths of level k, k + 2 and so on, to which level k - 1 has no edge except to k. A node that reads a
+vertex is told its value once each way, when the turn of its level comes. Only where paths are more than a float can
+count, they are carried as ``value * STEP ** power``.
 
 Meeting after every level is what it costs, so some sources are searched from at once, each in a copy of the graph of
 its own: vertex v of copy c is ``c * vertices + v``, here called a key. Where every rank has the whole graph, each takes
@@ -143,7 +144,7 @@ class _Search:
     """One rank's part of all searches. Fronts, what was seen and the queue of a level are shared by the node.
 
     A rank has the keys that it owns in the order of their levels, which begin at `starts`, with the paths to each.
-    `heard` are keys of others whose values it has written for its node, level by level.
+    `heard` are keys of others whose values it has written for its node.
     """
 
     def __init__(self, transport: Transport, parts: Parts, launch: Launch, sources: int) -> None:
@@ -156,12 +157,8 @@ class _Search:
         behind = Readers.of(transport, parts, launch, out=[True]) if graph.directed else ahead
         self.ahead, self.behind = (readers.copies(self.copies, self.n) for readers in (ahead, behind))
         size, own = self.copies * self.n, self.copies * len(self.out.vertices)
-        self.fronts, self.seen, self.queue = (
-            shared((2, size), np.float64),
-            shared(size, np.bool_),
-            shared(size, np.int64),
-        )
-        self.powers = shared(size, np.int32)
+        self.fronts, self.powers = shared((2, size), np.float64), shared(size, np.int32)
+        self.seen, self.queue = shared(size, np.bool_), shared(size, np.int64)
         self.row, self.sizes = shared(self.n, np.int64), shared(len(transport.mates), np.int64)
         self.row[self.out.vertices] = np.arange(len(self.out.vertices))
         self.keys, self.paths = np.empty(own, np.int64), np.empty(own)
@@ -205,7 +202,6 @@ class _Search:
         overflow = np.zeros(1, np.int64)
         level = 0
         while self._publish(level, powers, overflow):
-            self._clear(level - 1, self.fronts[(level + 1) & 1])
             self._discover()
             level += 1
             self.launch(
@@ -243,30 +239,23 @@ class _Search:
         """Add up what each level gets from the one behind; the source, level 0, counts for nothing."""
         arrays = [] if powers is None else [powers]
         last = len(self.starts) - 3  # the level after it is empty
-        self.heard = [self.keys[:0]] * (last + 3)
         for level in range(last, 0, -1):
             old, new = self.fronts[(level + 1) & 1], self.fronts[level & 1]
-            self._clear(level + 2, new)
             self.launch(
                 credit, self._level(level), self.row, *self.out[1:], self.n, old, new,
                 self.paths[self.starts[level] : self.starts[level + 1]], powers, endpoints, scores,
             )  # fmt: skip
             if level > 1:
-                self.heard[level] = self.behind.exchange(self.transport, self._level(level), [new, *arrays], _BACKWARD)
+                mine = self._level(level)
+                self.heard.append(self.behind.exchange(self.transport, mine, [new, *arrays], _BACKWARD))
             self.transport.node_barrier()
 
     def _level(self, level: int) -> Array:
         """The own keys of a level."""
         return frozen(self.keys[self.starts[level] : self.starts[level + 1]])
 
-    def _clear(self, level: int, front: Array) -> None:
-        """Make a front zero where it still has the values of a level."""
-        if 0 <= level < len(self.starts) - 1:
-            front[self._level(level)] = 0.0
-            front[self.heard[level]] = 0.0
-
     def _forget(self, seen: Array | None) -> None:
-        """Make both fronts zero, and what was seen unseen."""
+        """Make both fronts zero; with `seen`, what was seen unseen."""
         mine = self.keys[: self.starts[-1]]
         for front in self.fronts:
             for keys in (mine, *self.heard):

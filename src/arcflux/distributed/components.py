@@ -6,9 +6,9 @@ tells the root; the smallest root wins on the way up, and the roots of shared ve
 node only follows its own root there, and what it came to is told at the end, when everybody learns everything. So each
 node sends a few values a vertex, however many arcs there are.
 
-An undirected graph is sampled first, two arcs a row, and merged; rows in the largest component then skip the rest,
-which needs roots that all nodes agree on: the other end of an edge has it as well, and looks at it unless it is in that
-component too.
+An undirected graph is sampled first, two arcs a row. Rows that point to the root of the largest component then skip
+the rest: the other end of an edge has it as well, and looks at it unless it points there too. Forests are merged before
+that, so that all nodes have that root, and hardly any row of the component is left.
 """
 
 from __future__ import annotations
@@ -143,7 +143,6 @@ class _Forest:
             for node in others:
                 some, roots = self._heard(transport.leaders[node], _REST, self.alone[node])
                 self.above[some] = roots
-            self.above[self.common] = self.known
             transport.finish()
         transport.barrier()
 

@@ -51,9 +51,10 @@ def test_exact_centrality_passes_the_rules(how: str) -> None:
     found.validate().raise_for_failure()
 
 
+@pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("nodes", [None, 1, 2])
 @pytest.mark.parametrize("how", ["ranges", "random", "duplicate"])
-def test_more_paths_than_a_float_can_count(how: str, nodes: int | None) -> None:
+def test_more_paths_than_a_float_can_count(how: str, nodes: int | None, directed: bool) -> None:
     """Through 280 layers of 16 vertices, and beside them along a chain, where there is one path."""
     layers = 1 + np.arange(280 * 16).reshape(280, 16)
     chain = np.concatenate([[0], layers.max() + 1 + np.arange(280)])
@@ -62,7 +63,7 @@ def test_more_paths_than_a_float_can_count(how: str, nodes: int | None) -> None:
     sides = [(np.zeros(16, int), layers[0]), between, (layers[-1], np.full(16, end)), (chain, [*chain[1:], end])]
     number = np.random.default_rng(1).permutation(end + 1)
     source, target = (number[np.concatenate([side[k] for side in sides])] for k in (0, 1))
-    graph = af.Graph.from_edges(source, target, vertices=end + 1, directed=False)
+    graph = af.Graph.from_edges(source, target, vertices=end + 1, directed=directed)
     spread = {"parts": 4, "partition": how, "ranks_per_node": nodes}
     same(graph, spread, sources=[int(number[0]), int(number[end])])
 
