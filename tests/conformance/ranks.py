@@ -64,12 +64,24 @@ def main() -> None:
     for call in (
         lambda **more: algorithms.connected_components(graph, **more),
         lambda **more: algorithms.triangles(graph, **more),
+        lambda **more: algorithms.triangles(graph, partition="duplicate", **more),
+        lambda **more: algorithms.clustering(graph, **more),
+        lambda **more: algorithms.two_hop_friends(graph, fraction=0.1, **more),
         lambda **more: algorithms.label_propagation(graph, **more),
+        lambda **more: algorithms.betweenness_centrality(graph, sources=[source], **more),
         lambda **more: algorithms.sssp(graph, source, weight=None, **more),
     ):
         alone, split = call(parts=1, transport="local"), call(ranks_per_node=per_node)
         for name, values in alone.values.items():
             np.testing.assert_array_equal(values, split.values[name])
+    whole = algorithms.betweenness_centrality(graph, parts=1, transport="local")["centrality"]
+    for how in ("random", "duplicate"):
+        split = algorithms.betweenness_centrality(graph, partition=how, ranks_per_node=per_node)["centrality"]
+        np.testing.assert_allclose(split, whole, rtol=1e-9, atol=1e-15)
+    # Without a seed every process samples others: the ranks have to agree on one sample.
+    guess = algorithms.betweenness_centrality(graph, k=20, ranks_per_node=per_node)
+    np.testing.assert_array_equal(guess["centrality"], ranks.broadcast(guess["centrality"], 0))
+    guess.validate().raise_for_failure()
     print(f"rank {ranks.rank} of {ranks.size}: the same")
 
 

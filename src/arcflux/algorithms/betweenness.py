@@ -168,7 +168,7 @@ def betweenness_centrality(
     chosen, sampled = _sources(graph, k, seed, sources)
     spread = asked(parts, partition, transport, ranks_per_node, threads)
     if spread is not None:
-        sums, seconds, compiled = _spread(spread, graph, chosen, endpoints)
+        sums, chosen, seconds, compiled = _spread(spread, graph, chosen, endpoints)
     else:
         scores, compiled = _accumulated(graph, chosen, endpoints, threads)
         sums = scores.sum(axis=0)
@@ -184,15 +184,19 @@ def betweenness_centrality(
     )
 
 
-def _spread(spread: Spread, graph: Graph, sources: Array, endpoints: bool) -> tuple[Array, float, float]:
-    """What the paths from all sources give to each vertex, on parts of the graph; seconds, and those of compiling."""
+def _spread(spread: Spread, graph: Graph, sources: Array, endpoints: bool) -> tuple[Array, Array, float, float]:
+    """What the paths from all sources give to each vertex, on parts; the sources, seconds, and those of compiling.
+
+    The sources are the first rank's: without a seed, each has sampled others.
+    """
     from arcflux.distributed.betweenness import dependencies
 
-    def work(transport: Any, parts: af.Parts) -> tuple[Array, Any]:
-        return dependencies(transport, parts, sources.astype(np.int64), endpoints)
+    def work(transport: Any, parts: af.Parts) -> tuple[Array, Any, Array]:
+        agreed = transport.broadcast(sources.astype(np.int64), 0)
+        return *dependencies(transport, parts, agreed, endpoints), agreed
 
-    sums, launch = on_ranks(spread, graph, work)
-    return sums, launch.seconds, launch.compiled
+    sums, launch, agreed = on_ranks(spread, graph, work)
+    return sums, agreed, launch.seconds, launch.compiled
 
 
 def _sources(graph: Graph, k: Any, seed: int | None, sources: Any) -> tuple[Array, bool]:

@@ -26,6 +26,7 @@ from arcflux.partition.parts import Parts
 from arcflux.spmd.jit import inner, kernel
 from arcflux.spmd.memory import frozen
 from arcflux.transports.base import Transport
+from arcflux.transports.local import run_local
 
 __all__ = ["dependencies"]
 
@@ -127,17 +128,27 @@ def credit(
 
 def dependencies(transport: Transport, parts: Parts, sources: Array, endpoints: bool) -> tuple[Array, Launch]:
     """For each vertex, the sum of what the shortest paths from each source give to it; with their ends, if so asked."""
-    if parts.duplicated and transport.size > 1:
-        alone, one = transport.split(transport.rank, 0), partition(parts.graph, 1)
-        mine, launch = dependencies(alone, one, sources[transport.rank :: transport.size], endpoints)
-        return transport.reduce(mine, "sum"), launch
-    launch = Launch(transport)
+    if not parts.duplicated:
+        launch = Launch(transport)
+        return _accumulated(transport, parts, sources, endpoints, launch), launch
+    mine, one = sources[transport.rank :: transport.size], partition(parts.graph, 1)
+
+    def alone(rank: Transport) -> tuple[Array, Launch]:
+        launch = Launch(rank, quiet=transport.rank > 0)
+        return _accumulated(rank, one, mine, endpoints, launch), launch
+
+    sums, launch = run_local(1, alone)[0]
+    return transport.reduce(sums, "sum"), launch
+
+
+def _accumulated(transport: Transport, parts: Parts, sources: Array, endpoints: bool, launch: Launch) -> Array:
+    """The sums over all sources, by one search of all ranks."""
     search = _Search(transport, parts, launch, len(sources))
     scores = search.run(sources, endpoints, powers=False)
     if scores is None:
         scores = search.run(sources, endpoints, powers=True)
     assert scores is not None, "with powers there is no overflow"
-    return whole(transport, parts, scores), launch
+    return whole(transport, parts, scores)
 
 
 class _Search:

@@ -18,8 +18,10 @@ __all__ = ["Launch"]
 class Launch:
     """Calls kernels with one worker, and adds up what compiling took. All ranks make their first call of each alike."""
 
-    def __init__(self, transport: Transport) -> None:
+    def __init__(self, transport: Transport, quiet: bool | None = None) -> None:
+        """`quiet`: whether nobody hears how far it is; without it, all but the first rank are."""
         self.transport = transport
+        self.quiet = transport.rank > 0 if quiet is None else quiet
         self.begun = time.perf_counter()
         self.compiled = 0.0
         self._ready: set[Any] = set()
@@ -41,7 +43,7 @@ class Launch:
     @contextmanager
     def task(self, name: str, total: int, unit: str) -> Iterator[Callable[[int], None]]:
         """Tell whoever listens how far the work is; the first rank speaks for all."""
-        if self.transport.names[self.transport.rank] > 0:
+        if self.quiet:
             yield lambda done: None
             return
         with trace.task(name, total, unit) as work:
