@@ -161,7 +161,7 @@ def of_history(history: Any, scenario: Scenario, how: str) -> Bars:
     """The bars of a run on parts, whose supersteps say how long each part, planning and moving took."""
     bars = Bars(scenario, how)
     for step in history:
-        bars.add([float(seconds) for seconds in step.part_seconds], step.planning_seconds, step.moving_seconds)
+        bars.add([float(seconds) for seconds in step.part_seconds], step.planning, step.migration)
     return bars
 
 

@@ -15,6 +15,11 @@ from arcflux.errors import SpaceError, UsageError
 __all__ = ["cache_folder", "hang_seconds", "threads"]
 
 
+def cores() -> int:
+    """The cores this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def threads(asked: int | None = None) -> int:
     """How many workers to use: `asked`, else ``ARCFLUX_THREADS``, else the cores this process may run on.
 
@@ -25,7 +30,7 @@ def threads(asked: int | None = None) -> int:
     """
     given: int | str | None = asked if asked is not None else os.environ.get("ARCFLUX_THREADS") or None
     if given is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return cores()
     try:
         count = int(given) if isinstance(given, str) else operator.index(given)
     except (TypeError, ValueError):

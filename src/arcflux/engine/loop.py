@@ -56,7 +56,7 @@ class Loop:
         self.team = team
         self.threads = team.workers
         self.finished = graph.vertices == 0
-        self.barrier = team.small(16)
+        self.barrier = team.barrier()
         self.slots = team.small((2 * self.threads, 8))
         self.history = team.small((_AT_ONCE, 8), np.float64)
         self.tolerance = tolerance_of(lowered)

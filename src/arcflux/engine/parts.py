@@ -131,13 +131,24 @@ class PartRun:
         self.mine = frozen(own)
         self.targets = frozen(self.part.targets)
         self.middles: dict[int, int] = {}
-        self.lists = Lists.of(transport, self.parts, self.part, self.whole, self.high)
+        self.lists = self._known_lists()
         size = self.graph.vertices
         self.reached = np.empty(size, own.dtype)
         self.told = np.empty(len(own) + len(self.everywhere), own.dtype)
         for name in ("_in_edges", "_out_edges"):
             self.__dict__.pop(name, None)
         self._place()
+
+    def _known_lists(self) -> Lists:
+        """Who tells whom, found once for these parts and nodes."""
+        known: dict[Any, Lists] = self.part.__dict__.setdefault("known_lists", {})
+        key = tuple(self.transport.node_of.tolist())
+        if self.high is not None or key not in known:
+            found = Lists.of(self.transport, self.parts, self.part, self.whole, self.high)
+            if self.high is not None:
+                return found
+            known[key] = found
+        return known[key]
 
     def _place(self) -> None:
         """Take the device's memory for the part; what does not fit will stream through it."""

@@ -93,7 +93,10 @@ class Spread:
                 raise UsageError("the parts are those of another graph", expected="parts of the graph that is run on")
         else:
             count = self.parts if self.parts is not None else ranks or len(self.devices or [0])
-            made = partition(graph, count, self.partition)
+            key = ("parts", count, self.partition)
+            if key not in graph.kept:
+                graph.kept[key] = partition(graph, count, self.partition)
+            made = graph.kept[key]
         if ranks is not None and made.k != ranks:
             raise UsageError(
                 f"there are {made.k} parts and {ranks} ranks", expected="as many parts as ranks",

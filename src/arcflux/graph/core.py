@@ -68,13 +68,14 @@ class Graph:
     """
 
     __slots__ = ("__weakref__", "_columns", "_in", "_lock", "_out", "_sealed", "assumptions", "changes", "directed",
-                 "edges", "ids", "name", "sorted")  # fmt: skip
+                 "edges", "ids", "kept", "name", "sorted")  # fmt: skip
 
     directed: bool
     edges: int
     ids: Ids
     name: str
     sorted: bool
+    kept: dict[Any, Any]  # what was made of the graph and serves again, by whatever names it
     changes: Changes
     assumptions: tuple[str, ...]
 
@@ -101,6 +102,7 @@ class Graph:
         self.ids = ids if ids is not None else RangeIds(len(out.offsets) - 1)
         self.sorted = sorted
         self.name = name
+        self.kept = {}
         self.changes = changes if changes is not None else Changes(edges_given=self.edges)
         self.assumptions = assumptions
         self._sealed = True

@@ -17,12 +17,26 @@ from numba.extending import intrinsic
 from arcflux.spmd.jit import inner
 from arcflux.spmd.machine import element
 
-__all__ = ["GENERATION", "WORDS", "arrive", "give_way", "load_acquire", "pause", "store_release", "ticks", "wait"]
+__all__ = [
+    "CROWDED",
+    "GENERATION",
+    "WORDS",
+    "arrive",
+    "give_way",
+    "load_acquire",
+    "pause",
+    "store_release",
+    "ticks",
+    "wait",
+]
 
 # A barrier is int64[WORDS]: arrivals in the first cache line, the generation in the second.
 WORDS = 16
 GENERATION = 8
 _SPINS = 4000
+# Set in a barrier whose workers are more than cores: whoever waits then gives its core to those who work.
+CROWDED = 1
+_FEW_SPINS = 20
 
 give_way = types.ExternalFunction("sched_yield", types.int32())
 
@@ -97,9 +111,10 @@ def wait(barrier: Any, workers: Any) -> None:
         store_release(barrier, GENERATION, generation + 1)
         return
     spins = 0
+    most = _SPINS if barrier[CROWDED] == 0 else _FEW_SPINS
     while load_acquire(barrier, GENERATION) == generation:
         spins += 1
-        if spins < _SPINS:
+        if spins < most:
             pause()
         else:
             give_way()

@@ -51,6 +51,14 @@ class Team:
             made.fill(0)
         return made
 
+    def barrier(self) -> Array:
+        """A barrier for the kernels of the team."""
+        from arcflux.spmd.barrier import CROWDED, WORDS
+
+        made = self.small(WORDS)
+        made[CROWDED] = self.workers > config.cores()
+        return made
+
     def launch(
         self,
         kernel: Any,
