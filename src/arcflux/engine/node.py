@@ -1,0 +1,159 @@
+"""What the ranks of a node share in a run on parts, and how they run kernels on it.
+
+Fields, messages, accumulators and the frontier stand in arrays of all vertices by their global numbers, one for each
+node. Of the messages, the first half is what vertices send in this superstep, the second what they will send next.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arcflux.compile import cache, cpu
+from arcflux.compile.lower import Lowered
+from arcflux.compile.parts import PART_TALLY
+from arcflux.engine.exchange import Lists, Traffic
+from arcflux.engine.state import parameter_values, rows
+from arcflux.graph import Graph
+from arcflux.partition.parts import Parts
+from arcflux.spmd.pool import run as launch
+from arcflux.transports.base import Transport
+
+__all__ = ["Node", "identity"]
+
+Array = NDArray[Any]
+
+# Kernels that a rank may call when others do not, and that one thread runs.
+_ALONE = ("receive", "residual")
+
+
+class Node:
+    """A rank's view of its node: shared arrays, own counters, and kernels.
+
+    `mine` are the vertices that the rank owns, `everywhere` its share of those that every node has whole; `lists` say
+    who tells whom.
+    """
+
+    parts: Parts
+    lists: Lists
+    mine: Array
+    everywhere: Array
+
+    def __init__(
+        self, lowered: Lowered, graph: Graph, values: Mapping[str, Array], threads: int, transport: Transport
+    ) -> None:
+        self.lowered, self.graph, self.transport = lowered, graph, transport
+        self.threads = threads
+        self.made = cache.module(cpu.parts_source(lowered))
+        self.ready: set[str] = set()
+        self.compiled = 0.0
+        self.traffic = Traffic()
+        self._share_state(values)
+
+    def _share_state(self, values: Mapping[str, Array]) -> None:
+        """What the node's ranks share: fields, messages, accumulators, the frontier."""
+        graph, lowered, shared = self.graph, self.lowered, self.transport.shared
+        n, kind = graph.vertices, graph.out.neighbours.dtype
+
+        def of(size: int, dtype: Any, length: int | None) -> Array:
+            return rows(shared, size, dtype, length)
+
+        self.fields = {name: of(n, *kind_of) for name, kind_of in lowered.fields.items()}
+        self.messages = [of(2 * n, message.dtype, message.length) for message in lowered.messages]
+        self.accumulators = {name: of(n, *lowered.fields[name]) for name in sorted(lowered.reductions)}
+        self.moves, self.pending = shared(n, np.bool_), shared(n, np.bool_)
+        self.residuals = shared(n if lowered.deterministic and "residual" in lowered.functions else 1, np.float64)
+        self.bits, self.queues = shared(2 * (-(-n // 64)), np.uint64), shared(2 * n, kind)
+        self.stamp, self.heads = shared(n, np.uint8), shared(16, np.int64)
+        if self.transport.place == 0:
+            for name, array in self.accumulators.items():
+                array[:] = identity(lowered.reductions[name].operation, array.dtype)
+            for name, given in values.items():
+                self.fields[name][:] = given
+        self.tally = np.zeros((self.threads, PART_TALLY))
+        self.counts = np.zeros(16, np.int64)
+        self.constants = [*self.fields.values(), n, graph.edges, graph.arcs, *parameter_values(lowered.program, graph)]
+        self.held = [graph.into.offsets, graph.out.offsets, self.moves, self.pending, self.residuals, self.tally]
+        self.held += [*self.messages, *self.accumulators.values()]
+        self.transport.node_barrier()
+
+    # --- the frontier
+
+    def _mark(self, step: int) -> np.uint8:
+        return np.uint8(step % 255 + 1)
+
+    def bits_at(self, step: int) -> Array:
+        """The frontier of a superstep, as this node knows it."""
+        half = len(self.bits) // 2
+        return self.bits[half:] if step & 1 else self.bits[:half]
+
+    def _queue(self, step: int) -> Array:
+        half = self.graph.vertices
+        return self.queues[half:] if step & 1 else self.queues[:half]
+
+    def _clear_next(self, step: int) -> None:
+        """Make room for the next frontier; now and then for marks, too. Each rank of the node does its share."""
+        place, mates = self.transport.place, len(self.transport.mates)
+        later = self.bits_at(step + 1)
+        share = -(-len(later) // mates)
+        later[place * share : (place + 1) * share] = 0
+        if place == 0:
+            self.heads[8 * ((step + 1) & 1)] = 0
+        if step % 255 == 0:
+            self.transport.node_barrier()
+            share = -(-len(self.stamp) // mates)
+            self.stamp[place * share : (place + 1) * share] = 0
+            self.transport.node_barrier()
+
+    # --- kernels
+
+    def _each(self, name: str, step: int, mine: Array, everywhere: Array, *given: Any) -> None:
+        """Run a kernel on own vertices, and on the share of those that every node has, which one node counts."""
+        self._call(name, step, mine, *given)
+        if not len(everywhere):
+            return
+        tally, told = self.tally.copy(), int(self.counts[1])
+        self._call(name, step, everywhere, *given)
+        if self.transport.node > 0:
+            self.tally[:] = tally
+            self.counts[2] += self.counts[1] - told
+
+    def _call(self, name: str, step: int, *given: Any) -> None:
+        self._call_plain(name, step, *given, *self.held, *self.constants)
+
+    def _call_plain(self, name: str, *arguments: Any) -> None:
+        """Run a kernel; before its first use one rank compiles it for all."""
+        kernel, threads = getattr(self.made, f"part_{name}"), self.threads
+        if name not in self.ready:
+            self.ready.add(name)
+            begun = time.perf_counter()
+            alone = name in _ALONE or self.transport.rank == 0
+            if not alone:
+                self.transport.barrier()
+            kernel.ready(0, threads, np.zeros(16, np.int64), *arguments)
+            if alone and name not in _ALONE:
+                self.transport.barrier()
+            self.compiled += time.perf_counter() - begun
+        if threads == 1 or name in _ALONE:
+            kernel(0, 1, np.zeros(16, np.int64), *arguments)
+        else:
+            launch(kernel, threads, *arguments, threads=threads)
+
+
+def identity(operation: str, dtype: np.dtype[Any]) -> Any:
+    """What a reduction leaves as it is."""
+    if operation in ("sum", "or", "any"):
+        return dtype.type(0)
+    if operation == "product":
+        return dtype.type(1)
+    if operation == "and":
+        return np.bool_(True) if dtype.kind == "b" else dtype.type(np.iinfo(dtype).max if dtype.kind == "u" else -1)
+    if dtype.kind == "f":
+        return dtype.type(np.inf if operation == "min" else -np.inf)
+    if dtype.kind == "b":
+        return np.bool_(operation == "min")
+    return dtype.type(np.iinfo(dtype).max if operation == "min" else np.iinfo(dtype).min)

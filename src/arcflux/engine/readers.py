@@ -1,0 +1,128 @@
+"""Owners tell readers: what changed becomes what is sent, in the own node at once, in others by messages.
+
+While a part pulls, what the first half of its vertices will send is on its way before the second half is computed.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arcflux.compile.bins import width
+from arcflux.engine.exchange import packed, rows_of, unpacked
+from arcflux.engine.node import Node
+from arcflux.spmd.memory import frozen
+
+__all__ = ["Readers"]
+
+Array = NDArray[Any]
+
+
+class Readers(Node):
+    """What a rank tells about its own vertices, and hears for its node.
+
+    `told` has room for those that changed; `early` says whether messages went out while the part computed; `middles`
+    are the vertices at which the halves of owners begin.
+    """
+
+    told: Array
+    early: bool
+    middles: dict[int, int]
+
+    def _publish(self, step: int, mine: Array, everywhere: Array) -> None:
+        """Own vertices that changed now send what they have prepared."""
+        limit = self._limit() if self.lowered.ordered else 0.0
+        heads = self.heads[8 * ((step + 1) & 1) :]
+        later = [self.bits_at(step + 1), self._queue(step + 1), heads, self.told, self.counts]
+        self._each("publish", step, mine, everywhere, limit, *later)
+
+    def _limit(self) -> float:
+        """Up to which priority vertices send: the end of the first bucket in which any waits. Collective."""
+        least = np.full(self.threads, np.inf)
+        before = self.tally.copy()
+        self._call("least", 0, self.mine, least)
+        lowest = least.min()
+        self._call("least", 0, self.everywhere, least)
+        self.tally[:] = before
+        lowest = float(self.transport.reduce(np.array([min(lowest, least.min())]), "min")[0])
+        return np.inf if lowest == np.inf else (np.floor(lowest / self._width) + 1) * self._width
+
+    @cached_property
+    def _width(self) -> float:
+        return width(self.lowered, self.graph)
+
+    def _tell(self, step: int) -> None:
+        """What own vertices now send goes to the nodes that read them; what others send comes in."""
+        transport, n = self.transport, self.graph.vertices
+        now = [message[:n] for message in self.messages]
+        told = np.sort(self.told[: int(self.counts[1])])
+        if not self.early:
+            for peer, vertices in self.lists.tell.items():
+                chosen = self._chosen(vertices, told)
+                transport.post(peer, packed(vertices, chosen, lambda some: [a[some] for a in now], self.traffic)[0])
+        for peer, everything in self.lists.hear.items():
+            for vertices in self._halves(peer, everything) if self.early else [everything]:
+                some, values = unpacked(transport.collect(peer), vertices, now)
+                for array, value in zip(now, values, strict=True):
+                    array[some] = value
+                if self.lowered.sparse and len(some):
+                    self.join_frontier(step + 1, frozen(some))
+        transport.finish()
+        self.moves[told] = False
+
+    def _tell_half(self, half: int) -> None:
+        """What own vertices of one half have prepared, if it changed, goes to the nodes that read them."""
+        n = self.graph.vertices
+        later = [message[n:] for message in self.messages]
+        for peer, everything in self.lists.tell.items():
+            vertices = self._halves(self.transport.rank, everything)[half]
+            if self.lowered.sparse:
+                chosen = self.moves[vertices]
+            else:
+                chosen = np.zeros(len(vertices), bool)
+                for now, then in zip(self.messages, later, strict=True):
+                    differs = now[vertices] != then[vertices]
+                    chosen |= differs.any(axis=1) if differs.ndim > 1 else differs
+            self.transport.post(
+                peer, packed(vertices, chosen, lambda some: [array[some] for array in later], self.traffic)[0]
+            )
+
+    def _halves(self, owner: int, vertices: Array) -> list[Array]:
+        """Vertices of an owner: those in the first half of its own, and the others."""
+        if owner not in self.middles:
+            own = self.parts.owned(owner)
+            self.middles[owner] = int(own[len(own) // 2]) if len(own) else 0
+        cut = int(np.searchsorted(vertices, vertices.dtype.type(self.middles[owner])))
+        return [vertices[:cut], vertices[cut:]]
+
+    def join_frontier(self, step: int, vertices: Array) -> None:
+        """Vertices of other nodes are in the frontier of a superstep."""
+        heads = self.heads[8 * (step & 1) :]
+        self._call_plain("receive", vertices, self.bits_at(step), self._queue(step), heads)
+
+    def _tell_all(self) -> None:
+        """Every vertex sends once at the start, when pull will not ask who is in the frontier."""
+        n = self.graph.vertices
+        for which in (self.mine, self.everywhere):
+            for message in self.messages:
+                message[which] = message[n + which.astype(np.int64)]
+        for peer, vertices in self.lists.tell.items():
+            self.transport.post(peer, [message[vertices] for message in self.messages], tag=2)
+        for peer, vertices in self.lists.hear.items():
+            values = rows_of(self.transport.collect(peer, tag=2), 0, len(vertices), self.messages)
+            for message, value in zip(self.messages, values, strict=True):
+                message[vertices] = value
+        self.transport.finish()
+
+    def _chosen(self, vertices: Array, told: Array) -> Array:
+        """Which of the vertices are among those told."""
+        if len(told) * 16 > len(vertices):
+            return self.moves[vertices]
+        chosen = np.zeros(len(vertices), bool)
+        places = np.searchsorted(vertices, told)
+        inside = places < len(vertices)
+        chosen[places[inside][vertices[places[inside]] == told[inside]]] = True
+        return chosen
