@@ -62,7 +62,8 @@ class Balancer:
         run, old = self.run, self.run.parts.bounds
         assert old is not None
         known = run.lists.read
-        state = [*run.fields.values(), *run.accumulators.values(), run.pending]
+        prepared = [message[run.graph.vertices :] for message in run.messages]
+        state = [*run.fields.values(), *run.accumulators.values(), run.pending, *prepared]
         for move in moves(old, new, run.graph.into.offsets, run.transport.node_of):
             if move.far and run.transport.rank in (move.source, move.target):
                 vertices = np.arange(move.begin, move.end, dtype=run.mine.dtype)

@@ -37,6 +37,8 @@ __all__ = ["PartRun", "Setting"]
 
 Array = NDArray[Any]
 
+# Bytes of the blocks that stream through a device, unless its memory is small.
+_BLOCK = 4 << 20
 # What ranks add up: changed, edges, residual, senders, whether to stop, bytes of values and of all else.
 _COUNTED = 7
 
@@ -207,7 +209,8 @@ class PartRun(Owners):
         vertex += sum(array.nbytes // max(1, len(array)) for array in self.fields.values())
         demand = Demand(offsets, arc, vertex * self.graph.vertices)
         self.device.release(self.held_bytes)
-        self.placed = place([demand], [self.device]).parts[0]
+        block = min(_BLOCK, max(4096, (self.device.memory or 0) // 16))
+        self.placed = place([demand], [self.device], block=block).parts[0]
         self.held_bytes = self.placed.device_bytes
         self.device.hold(self.held_bytes, f"part {self.part.number}")
         self.streamed = [demand.between(*pair) for pair in pairwise(self.placed.blocks.tolist())]
