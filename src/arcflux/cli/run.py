@@ -139,7 +139,8 @@ def _parts_of(graph: str, options: dict[str, Any]) -> Any:
 
     if not is_parts(graph):
         return None
-    read = [name for name, value in options.items() if value not in (None, False) and name != "threads"]
+    usual = {"no_weights": False}
+    read = [name for name, value in options.items() if value != usual.get(name) and name != "threads"]
     if read:
         raise UsageError(f"--{read[0].replace('_', '-')} is for reading a graph, and {graph} has parts of one",
                          remedy="leave it out")  # fmt: skip

@@ -7,6 +7,8 @@ in-edges, as in the plain pull, so the two give the same bits; they differ in wh
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from arcflux.compile.dense import accumulators, dense_end, emptied, finished, if_wanted, messages, sends
 from arcflux.compile.edges import edge_call
 from arcflux.compile.lower import Lowered
@@ -22,6 +24,8 @@ from arcflux.compile.source import (
 
 __all__ = ["blocked"]
 
+_STREAMS = 4
+
 
 def blocked(lowered: Lowered) -> str:
     """The kernel."""
@@ -29,7 +33,7 @@ def blocked(lowered: Lowered) -> str:
     arrays = [*columns, *messages(lowered), *accumulators(lowered), *shared(lowered)]
     given = ", ".join(["arcs", "starts", "order", "in_offsets", "out_offsets", *arrays])
     first = "\n".join(inside(if_wanted(lowered, emptied(lowered)), 4))
-    arc = "\n".join(inside(_arc(lowered), 5))
+    block = "\n".join(inside(_block(_arc(lowered)), 4))
     last = "\n".join(inside([*if_wanted(lowered, finished(lowered)), *sends(lowered, "other")], 4))
     return f"""@kernel
 def blocked(worker, workers, control, barrier, counters, slots, sums, history, first, last, tolerance, {given}):
@@ -53,12 +57,38 @@ def blocked(worker, workers, control, barrier, counters, slots, sums, history, f
 {first}
             for s in range(wide):
                 near = s << bits
-                for i in range(starts[row * wide + s], starts[row * wide + s + one]):
-{arc}
+{block}
             for v in range(begin, end):
 {last}
             sums[(np.uint64(step) & one) * pieces + row] = residual_sum
 {dense_end(lowered, "pull")}"""
+
+
+def _block(arc: list[str]) -> list[str]:
+    """Statements that reduce the arcs of a block, from several places in turns.
+
+    Arcs to the same target follow each other, and each waits for what the one before it has stored: on some processors
+    longer than for the message itself. Those of another stretch wait for others. No target is in two stretches, so each
+    still meets its messages in their order.
+    """
+    cuts = [f"cut{k}" for k in range(_STREAMS + 1)]
+    lines = [f"cut0, cut{_STREAMS} = starts[row * wide + s], starts[row * wide + s + one]"]
+    lines.append(f"share = (cut{_STREAMS} - cut0) // np.uint64({_STREAMS})")
+    for before, cut in zip(cuts, cuts[1:-1], strict=False):
+        same = f"arcs[{cut}] >> np.uint32(16) == arcs[{cut} - one] >> np.uint32(16)"
+        lines += [
+            f"{cut} = {before} + share",
+            f"while {before} < {cut} < cut{_STREAMS} and {same}:",
+            f"    {cut} += one",
+        ]
+        lines.append(f"{cut} = min({cut}, cut{_STREAMS})")
+    sizes = ", ".join(f"{after} - {before}" for before, after in pairwise(cuts))
+    lines += [f"both = min({sizes})", "for k in range(both):"]
+    for cut in cuts[:-1]:
+        lines += inside([f"i = {cut} + k", *arc])
+    for before, after in pairwise(cuts):
+        lines += [f"for i in range({before} + both, {after}):", *inside(arc)]
+    return lines
 
 
 def _arc(lowered: Lowered) -> list[str]:

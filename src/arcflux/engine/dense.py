@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ __all__ = ["Dense"]
 _CACHE = 2 << 20
 _ARCS = 16_384
 _SUPERSTEPS = 4
+# Supersteps of each way before the faster one is known.
+_TRIALS = 2
 
 
 class Dense(Loop):
@@ -66,27 +69,71 @@ class Dense(Loop):
         return self.messages
 
     def begin(self, state: State) -> None:
-        """Choose the kernel."""
+        """Prepare the kernels that may run; with blocks there are two, which give the same bits."""
         graph, names = self.graph, self.lowered.columns
         self.board = self.team.small(72)
         self.choice = [self.tolerance]
-        pieces = -(-graph.vertices // CHUNK) if self.blocks is None else self.blocks.across
-        self.sums = self.team.small(2 * pieces, np.float64)
+        pieces = -(-graph.vertices // CHUNK)
         if self.push:
-            self.kernel = self.made.dense_push
             columns = [graph.columns[name] for name in names]
-            self.rest = [graph.into.offsets, *graph.out, *columns, *self._accumulators(), *state.constants]
-        elif self.blocks is not None:
-            self.kernel = self.made.blocked
+            arguments = [graph.into.offsets, *graph.out, *columns, *self._accumulators(), *state.constants]
+            self.ways = {"push": (self.made.dense_push, pieces, arguments)}
+        else:
+            columns = [graph.in_columns[name] for name in names]
+            arguments = [*graph.into, graph.out.offsets, *columns, *self.messages, *state.constants]
+            self.ways = {"plain": (self.made.dense, pieces, arguments)}
+        if self.blocks is not None:
             found = self.blocks
             arcs = [found.arcs, found.starts, found.order, graph.into.offsets, graph.out.offsets]
             columns = [found.columns[name] for name in names]
-            self.rest = [*arcs, *columns, *self.messages, *self._accumulators(), *state.constants]
-        else:
-            self.kernel = self.made.dense
-            columns = [graph.in_columns[name] for name in names]
-            self.rest = [*graph.into, graph.out.offsets, *columns, *self.messages, *state.constants]
+            arguments = [*arcs, *columns, *self.messages, *self._accumulators(), *state.constants]
+            self.ways["blocks"] = self.made.blocked, found.across, arguments
+        self.all_sums = {way: self.team.small(2 * size, np.float64) for way, (_, size, _) in self.ways.items()}
         self.messages = []
+        self.ticks: dict[str, float] = {}
+        self._take(next(iter(self.ways)))
+
+    def _take(self, way: str) -> None:
+        self.way = way
+        self.kernel, _, self.rest = self.ways[way]
+        self.sums = self.all_sums[way]
+
+    def compile(self, state: State) -> float:
+        """Compile all that may run."""
+        seconds = super().compile(state)
+        for way in list(self.ways)[1:]:
+            self._take(way)
+            begun = time.perf_counter()
+            self.kernel.ready(0, self.threads, np.zeros(16, np.int64), *self.arguments(0, 1))
+            seconds += time.perf_counter() - begun
+        return seconds
+
+    @property
+    def _known(self) -> tuple[str, ...]:
+        kinds = [message.dtype.name for message in self.lowered.messages]
+        return ("pull", self.lowered.program.name, str(self.threads), *kinds)
+
+    def choose(self, steps: int) -> int:
+        """The faster of two ways, by their second supersteps: which it is differs from machine to machine."""
+        if len(self.ways) == 1:
+            return super().choose(steps)
+        ways = list(self.ways)
+        if self._known not in self.graph.kept and steps < _TRIALS * len(ways):
+            self._take(ways[steps % len(ways)])
+            return 1
+        if self.ticks:
+            self.graph.kept[self._known] = min(self.ticks, key=lambda way: self.ticks[way])
+        self._take(self.graph.kept[self._known])
+        return super().choose(steps)
+
+    def launched(self, steps: int) -> None:
+        """Remember how long a superstep of this way took."""
+        self.ticks[self.way] = float(self.history[0, 2])
+
+    def give_back(self) -> None:
+        """The arguments are among what was borrowed."""
+        self.ways = {}
+        super().give_back()
 
     def _accumulators(self) -> list[Any]:
         fields = [self.lowered.fields[name] for name in sorted(self.lowered.reductions)]

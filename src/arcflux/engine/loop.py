@@ -83,6 +83,13 @@ class Loop:
         """Whether the run has converged with this superstep; None when none was completed."""
         return last is not None and (last.changed == 0 or last.residual < self.tolerance)
 
+    def choose(self, steps: int) -> int:
+        """Set the kernel for what comes after so many supersteps; how many of them, at most, before asking again."""
+        return _AT_ONCE
+
+    def launched(self, steps: int) -> None:
+        """Look at the raw history of the supersteps from `steps` on, which all workers see alike."""
+
     # --- what all do
 
     def borrowed(self, size: int, dtype: Any) -> Array:
@@ -126,8 +133,9 @@ class Loop:
                 self.team.together()
                 self.history[:] = 0
                 begun = time.perf_counter()
-                arguments = self.arguments(steps, min(limit, steps + _AT_ONCE))
+                arguments = self.arguments(steps, min(limit, steps + self.choose(steps)))
                 self.team.launch(self.kernel, self.threads, *arguments, glance=glance)
+                self.launched(steps)
                 rows.append(self._read(time.perf_counter() - begun))
                 self.finished = self.done(self.superstep(steps, rows[-1][-1].tolist()) if len(rows[-1]) else None)
                 steps += len(rows[-1])
