@@ -139,8 +139,10 @@ def _parts_of(graph: str, options: dict[str, Any]) -> Any:
 
     if not is_parts(graph):
         return None
-    usual = {"no_weights": False}
-    read = [name for name, value in options.items() if value != usual.get(name) and name != "threads"]
+    flags = ("symmetrise", "drop_self_loops", "no_weights")
+    read = [
+        name for name, value in options.items() if value != (False if name in flags else None) and name != "threads"
+    ]
     if read:
         raise UsageError(f"--{read[0].replace('_', '-')} is for reading a graph, and {graph} has parts of one",
                          remedy="leave it out")  # fmt: skip

@@ -74,14 +74,10 @@ def _block(arc: list[str]) -> list[str]:
     cuts = [f"cut{k}" for k in range(_STREAMS + 1)]
     lines = [f"cut0, cut{_STREAMS} = starts[row * wide + s], starts[row * wide + s + one]"]
     lines.append(f"share = (cut{_STREAMS} - cut0) // np.uint64({_STREAMS})")
-    for before, cut in zip(cuts, cuts[1:-1], strict=False):
+    for before, cut in pairwise(cuts[:-1]):
         same = f"arcs[{cut}] >> np.uint32(16) == arcs[{cut} - one] >> np.uint32(16)"
-        lines += [
-            f"{cut} = {before} + share",
-            f"while {before} < {cut} < cut{_STREAMS} and {same}:",
-            f"    {cut} += one",
-        ]
-        lines.append(f"{cut} = min({cut}, cut{_STREAMS})")
+        lines.append(f"{cut} = min({before} + share, cut{_STREAMS})")
+        lines += [f"while {before} < {cut} < cut{_STREAMS} and {same}:", f"    {cut} += one"]
     sizes = ", ".join(f"{after} - {before}" for before, after in pairwise(cuts))
     lines += [f"both = min({sizes})", "for k in range(both):"]
     for cut in cuts[:-1]:
