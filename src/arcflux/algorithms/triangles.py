@@ -27,6 +27,7 @@ def triangles(
 
     Vertices are ranked by degree, each keeps its neighbours of lower rank (Chiba, Nishizeki, "Arboricity and subgraph
     listing algorithms", 1985; Latapy, "Main-memory triangle computations", 2008), and rows are intersected as bits.
+    Where no vertex has more than 16 neighbours, rows are merged as they are.
     ``result.seconds`` includes the ranking: nothing is kept on the graph.
 
     `parts`, `partition`, `transport` and `ranks_per_node` are those of :func:`arcflux.run`. No part has both rows, so
@@ -67,6 +68,7 @@ def triangle_count(
     >>> af.algorithms.triangle_count(af.load("complete:5"))
     10
     """
+    from arcflux.kernels import short_rows
     from arcflux.kernels.rows import Rows
 
     _refuse_directed(graph)
@@ -75,6 +77,8 @@ def triangle_count(
         from arcflux.distributed.triangles import count
 
         return on_ranks(spread, graph, count)
+    if short_rows.are_short(graph):
+        return int(short_rows.corners(graph, threads)[0].sum()) // 3
     return Rows(graph, threads).count()
 
 
@@ -90,8 +94,12 @@ def corners(
 
         found, counted, launch = on_ranks(spread, graph, work)
         return found, counted, launch.seconds, launch.compiled
+    from arcflux.kernels import short_rows
     from arcflux.kernels.rows import Rows
 
+    if not degrees and short_rows.are_short(graph):
+        found, seconds, compiled = short_rows.corners(graph, threads)
+        return found, None, seconds, compiled
     rows = Rows(graph, threads)
     found, counted = rows.corners(degrees=degrees)
     return found, counted, rows.seconds, rows.compile_seconds

@@ -3,13 +3,14 @@
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from wedge_samples import Sample, patient, sample, samples
 
 import arcflux as af
 import oracles
 from arcflux.algorithms import triangle_count, triangles
 from arcflux.errors import GraphError, UsageError
+from arcflux.kernels import short_rows
 from arcflux.kernels.rows import Rows
 
 
@@ -103,3 +104,20 @@ def test_a_wrong_count_is_found_by_validate() -> None:
     assert result.validate()
     result.values["triangles"][3] += 1
     assert not result.validate()
+
+
+@patient
+@given(case=samples(directed=False))
+def test_rows_are_merged_or_packed_with_the_same_result(case: Sample) -> None:
+    assume(case.graph.sorted)
+    merged, _, _ = short_rows.corners(case.graph, 2)
+    assert merged.tolist() == oracles.triangles(case.n, case.edges)
+    assert merged.tolist() == Rows(case.graph, 1).corners()[0].tolist()
+
+
+def test_which_rows_are_short() -> None:
+    assert short_rows.are_short(af.load("grid:5x5"))
+    assert short_rows.are_short(af.load("star:17"))
+    assert not short_rows.are_short(af.load("star:18"))
+    assert not short_rows.are_short(af.Graph.from_edges([0, 1], [1, 2]))
+    assert not short_rows.are_short(af.Graph.from_edges([0, 0], [2, 1], directed=False, sort=False))
