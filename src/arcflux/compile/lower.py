@@ -162,6 +162,12 @@ def _lowered(program: Program, columns: Mapping[str, np.dtype[Any]], determinist
     edge = [ast.fix_missing_locations(finder.visit(node)) for node in _inlined(copy.deepcopy(compute.body))]
     if "priority" in functions:
         _refuse_disorder(program, functions)
+    if "sparse" in program.promises and "init" in functions and "step" in functions["init"].reads:
+        raise program.refusal(
+            program.functions["init"].line,
+            "with sparse, a vertex rests with what init gave it until a message comes, and step would have gone on",
+            "read step in compute or update, or leave sparse out: then every vertex sends in every superstep",
+        )
     return Lowered(
         program=program,
         fields={name: (kind.dtype, length_of(program, kind)) for name, kind in program.fields.items()},

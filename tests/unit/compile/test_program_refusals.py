@@ -258,3 +258,10 @@ def test_a_priority_rules_out_what_an_order_could_show(what: str, tmp_path: Path
 
 
 ORDER = "def priority(v):\n    return v.x"
+
+
+def test_a_sparse_vertex_rests_whatever_the_superstep(tmp_path: Path) -> None:
+    parts = {"fields": PARTS["fields"] + "\nsparse = True", "init": "def init(v, step):\n    v.x = step * 1.0"}
+    with pytest.raises(ProgramError, match="rests with what init gave it") as caught:
+        made(tmp_path, **parts)
+    assert "leave sparse out" in caught.value.remedy
