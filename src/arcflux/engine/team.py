@@ -13,7 +13,6 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from arcflux.spmd.memory import recycled
 from arcflux.spmd.pool import run
 from arcflux.spmd.team import Team
 from arcflux.trace import Task
@@ -33,7 +32,8 @@ class Ranks(Team):
     """The ranks of this rank's node.
 
     Memory that a run has shared serves the next one: new pages cost a short run as much as its work. All ranks ask for
-    the same arrays in the same order, so they find the same ones again.
+    the same arrays in the same order, so they find the same ones again. Results stay where they are, one copy for all
+    ranks; each has a flag behind its block that says whether it still holds the result.
     """
 
     def __init__(self, transport: Transport) -> None:
@@ -42,8 +42,11 @@ class Ranks(Team):
         self.workers = len(transport.mates)
         self.leads = transport.place == 0
         self.control = transport.shared(16, np.int64)
+        self.chosen = transport.shared(8, np.int64)
         self.spare: list[Array] = []
         self.used: list[Array] = []
+        self.leased: list[Array] = []
+        self.holds: list[tuple[Array, Array]] = []
 
     @classmethod
     def of(cls, transport: Transport) -> Ranks:
@@ -67,8 +70,33 @@ class Ranks(Team):
         return block[:count].view(kind)
 
     def kept(self, size: int, dtype: DTypeLike, *, zero: bool = True) -> Array:
-        """Shared; :meth:`result` copies what is wanted of it."""
-        return self._memory(size, dtype, zero)
+        """Shared, and not used for anything else until every rank has let go of it."""
+        kind = np.dtype(dtype)
+        count = size * kind.itemsize
+        if self.leads:
+            free = (
+                k for k, block in enumerate(self.leased) if self._fits(block, count) and not self._flags(block).any()
+            )
+            self.chosen[0] = next(free, -1)
+        self.together()
+        place = int(self.chosen[0])
+        self.together()
+        if place < 0:
+            self.leased.append(self.transport.shared(max(1, count) + self.workers, np.uint8))
+        block = self.leased[place]
+        self._flags(block)[self.transport.place] = 1
+        if zero and self.leads and place >= 0:
+            block[:count] = 0
+        # Whatever the user makes of it has this array as its base, since it stands on a buffer and not on an array.
+        array = np.frombuffer(block[:count].data, kind)
+        self.holds.append((array, block))
+        return array
+
+    def _fits(self, block: Array, count: int) -> bool:
+        return count <= block.nbytes - self.workers <= 2 * count + 4096
+
+    def _flags(self, block: Array) -> Array:
+        return block[-self.workers :]
 
     def lent(self, size: int, dtype: DTypeLike) -> Array:
         """Shared."""
@@ -108,14 +136,22 @@ class Ranks(Team):
         return bool(self.transport.reduce(np.array([yes], np.uint8), "max")[0])
 
     def result(self, array: Array) -> Array:
-        """A copy of this rank's own."""
-        own = recycled(array.size, array.dtype, zero=False).reshape(array.shape)
-        own[:] = array
-        return own
+        """The array itself; its block is free again when it dies, on all ranks."""
+        anchor = array if array.base is None or not isinstance(array.base, np.ndarray) else array.base
+        for k, (held, block) in enumerate(self.holds):
+            if held is anchor:
+                flags = self._flags(block)
+                weakref.finalize(anchor, flags.__setitem__, self.transport.place, 0).atexit = False
+                del self.holds[k]
+                return array
+        raise AssertionError("a result was not kept by this team")
 
     def end(self) -> None:
         """The run is over, for all of them."""
         self.together()
+        for _, block in self.holds:
+            self._flags(block)[self.transport.place] = 0
+        self.holds = []
         self.spare += self.used
         self.used = []
         while sum(block.nbytes for block in self.spare) > _MOST_SPARE:
