@@ -11,13 +11,13 @@ from arcflux.transports import launch
 pytest.importorskip("mpi4py")
 
 
-@pytest.mark.parametrize(("workers", "per_node"), [(2, 0), (2, 1), (3, 2), (4, 2)])
+@pytest.mark.parametrize(("workers", "per_node"), [(2, 0), (3, 2)])
 def test_ranks_give_what_one_process_gives(workers: int, per_node: int) -> None:
     line, environment = launch.command(workers, [str(Path(__file__).with_name("ranks.py")), str(per_node)])
-    environment["PYTHONPATH"] = ":".join(sys.path)
+    environment |= {"PYTHONPATH": ":".join(sys.path), "ARCFLUX_HANG_SECONDS": "120"}
     at = line.index(sys.executable)
     if "-x" in line:
-        line[at:at] = ["-x", "PYTHONPATH"]
+        line[at:at] = ["-x", "PYTHONPATH", "-x", "ARCFLUX_HANG_SECONDS"]
     done = subprocess.run(line, env=environment, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     said = sorted(line for line in done.stdout.splitlines() if line.startswith("rank"))
