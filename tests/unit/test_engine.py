@@ -360,4 +360,4 @@ def test_options_that_make_no_sense(options: dict[str, object], said: str) -> No
 def test_a_history_holds_no_arrays_of_the_run() -> None:
     for result in (bfs(af.load("path:9"), 0), pagerank(af.load("path:9")), af.sssp(af.load("path:9"), 0, weight=None)):
         loop = result.history._make.__self__ if hasattr(result.history, "_make") else None
-        assert loop is None or not (loop.rest or loop.choice or loop._borrowed)
+        assert loop is None or not (loop.rest or loop.choice or loop.team._lent)

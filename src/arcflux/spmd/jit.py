@@ -25,11 +25,18 @@ __all__ = ["inner", "kernel"]
 _OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False}
 
 
-@lru_cache(maxsize=1)
-def _shared_stamp() -> bytes:
+# Rooms whose kernels call inner functions of another room, besides those of this one.
+_BORROWS = {"distributed": ("kernels",)}
+
+
+@lru_cache
+def _shared_stamp(room: str) -> bytes:
+    """What the kernels of a room are compiled from, besides their own file: all that they can borrow from."""
     digest = hashlib.sha256(numba.__version__.encode())
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(path.read_bytes())
+    here = Path(__file__).parent
+    for folder in (here, *(here.parent / name for name in _BORROWS.get(room, ()))):
+        for path in sorted(folder.glob("*.py")):
+            digest.update(path.read_bytes())
     return digest.digest()
 
 
@@ -41,7 +48,7 @@ class _Locator(InTreeCacheLocator):
         self._cache_path = str(config.cache_folder("kernels", self.get_suitable_cache_subpath(py_file)))
 
     def get_source_stamp(self) -> Any:
-        return super().get_source_stamp() + _shared_stamp()
+        return super().get_source_stamp() + _shared_stamp(Path(self._py_file).parent.name)
 
 
 class _CacheImpl(CompileResultCacheImpl):

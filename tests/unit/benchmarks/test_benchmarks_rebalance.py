@@ -54,7 +54,7 @@ def test_by_degree(graph: af.Graph) -> None:
 
 
 def test_bars_of_a_history() -> None:
-    steps = [SimpleNamespace(part_seconds=(4.0, 1.0, 1.0, 1.0), planning_seconds=0.5, moving_seconds=0.25)]
+    steps = [SimpleNamespace(part_seconds=(4.0, 1.0, 1.0, 1.0), planning=0.5, migration=0.25)]
     bars = of_history(steps, SLOW, "auto")
     assert bars.compute == [4.0]
     assert bars.perfect == [pytest.approx(5 / 3.5)]

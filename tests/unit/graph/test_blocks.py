@@ -16,7 +16,7 @@ def unpacked(graph: af.Graph, threads: int) -> list[list[tuple[int, int, float]]
     """For every target its arcs in the order of the blocks: source, block of the source, weight."""
     found = blocks(graph, team=Team(threads))
     assert found is not None
-    weights = found.column("weight", graph.in_columns["weight"], threads)
+    weights = found.column("weight", graph.in_columns["weight"], Team(threads))
     met: list[list[tuple[int, int, float]]] = [[] for _ in range(graph.vertices)]
     for row in range(found.across):
         for s in range(found.across):
