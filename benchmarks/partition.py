@@ -76,7 +76,7 @@ def main() -> None:
     parser.add_argument("--parts", type=int, default=16)
     parser.add_argument("--ranks-per-node", type=int, default=1)
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--mincut", action="store_true", help="also METIS, which takes minutes on a graph of this size")
+    parser.add_argument("--mincut", action="store_true", help="also METIS, which takes far longer than the others")
     parser.add_argument("--json", type=Path, default=Path("results/partition.json"), metavar="FILE")
     given = parser.parse_args()
     graph = af.load(given.graph)

@@ -28,6 +28,7 @@ __all__ = [
     "clustering",
     "collaborative_filtering",
     "connected_components",
+    "devices",
     "dot",
     "errors",
     "f32",
@@ -63,7 +64,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from arcflux import algorithms, errors, generate, validate
+    from arcflux import algorithms, devices, errors, generate, validate
     from arcflux.algorithms.betweenness import betweenness_centrality
     from arcflux.algorithms.bfs import bfs
     from arcflux.algorithms.clustering import clustering
@@ -115,7 +116,7 @@ def __getattr__(name: str) -> Any:
 
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
-    if name in ("algorithms", "errors", "generate", "validate"):
+    if name in ("algorithms", "devices", "errors", "generate", "validate"):
         return import_module(f"arcflux.{name}")
     raise AttributeError(f"module 'arcflux' has no attribute {name!r}")
 

@@ -49,11 +49,7 @@ def test_parts_give_what_the_whole_gives(program: object, data: st.DataObject) -
     same(program, whole, split)
 
 
-# Those for which the order of messages makes a difference: sums of floats, and one of several.
-ORDERED = [programs.Counts, programs.DeltaRank, programs.Choosy, programs.Vectors, algorithms.BFS, algorithms.PageRank]
-
-
-@pytest.mark.parametrize("program", ORDERED, ids=lambda p: p.name)
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
 @settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_deterministic_parts_give_the_bits_of_the_whole(program: object, data: st.DataObject) -> None:

@@ -11,7 +11,7 @@ from arcflux.transports import launch
 pytest.importorskip("mpi4py")
 
 
-@pytest.mark.parametrize(("workers", "per_node"), [(2, 0), (3, 2)])
+@pytest.mark.parametrize(("workers", "per_node"), [(2, 0), (2, 1), (3, 2), (4, 2)])
 def test_ranks_give_what_one_process_gives(workers: int, per_node: int) -> None:
     line, environment = launch.command(workers, [str(Path(__file__).with_name("ranks.py")), str(per_node)])
     environment |= {"PYTHONPATH": ":".join(sys.path), "ARCFLUX_HANG_SECONDS": "120"}

@@ -74,7 +74,8 @@ def run(
         that add floats or use `af.any` are then pulled only, which costs most where frontiers are small: a search of
         a Kronecker graph took 5 times as long, of a grid 12 times, PageRank about as long as before.
     debug
-        Run in plain Python, where breakpoints and prints work, promises are checked, and NaN and overflow are errors.
+        Run in plain Python, where breakpoints and prints work, promises are checked, and NaN and overflow are errors;
+        in one process, whatever `parts` says.
     progress
         Whether to show progress on stderr; without it, when a run is long and stderr is a terminal.
     given
