@@ -107,7 +107,9 @@ class Watch:
             if now - self._last > _GAP * _SECOND:
                 self._awake_since = now
             self._last = now
-            self._board.beat(self._transport.rank, now, self._computes())
+            # Whoever waits is not idle, nor is he in the moment after, when the others still wait for him.
+            waits = self._board.waits_since(self._transport.rank) > 0
+            self._board.beat(self._transport.rank, now, self._computes() or waits)
             if self._transport.place == 0 and self._transport.nodes > 1:
                 self._hear(now)
                 self._tell(now)

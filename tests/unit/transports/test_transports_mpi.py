@@ -71,8 +71,9 @@ def test_waiting_for_a_rank_that_has_ended_is_an_error(ranks_per_node):
     assert code == 9
 
 
-def test_a_rank_that_computes_for_long_does_not_hang():
-    code, out, err = started([RANKS, "work_long", "2"])
+@pytest.mark.parametrize("how", ["work_long", "relay"])
+def test_a_rank_that_computes_or_waits_for_long_does_not_hang(how):
+    code, out, err = started([RANKS, how, "2"])
     assert (code, "well" in out) == (0, True), err
 
 

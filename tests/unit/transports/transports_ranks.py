@@ -51,6 +51,16 @@ def work_long(t):
         np.sort(np.random.default_rng(1).random(100_000))
 
 
+def relay(t):
+    """Rank 0 waits for long, then dawdles for a moment, and all the time the others wait for it."""
+    if t.rank == VICTIM:
+        work_long(t)
+        t.post(0, [np.ones(1)])
+    elif t.rank == 0:
+        t.collect(VICTIM)
+        time.sleep(2)
+
+
 def main():
     what, ranks_per_node = sys.argv[1], int(sys.argv[2]) or None
     t = current(ranks_per_node=ranks_per_node)
@@ -61,7 +71,7 @@ def main():
         for step in range(6):
             t.superstep = step
             t.reduce(np.arange(5), "sum")
-            if t.rank == VICTIM and step == 3:
+            if step == 3 and (t.rank == VICTIM or what == "relay"):
                 globals()[what](t)
     if t.rank == 0:
         print(f"well: {t.size} ranks, {t.nodes} nodes", flush=True)
