@@ -57,6 +57,7 @@ class Ours:
     def __init__(self, graph: af.Graph, threads: int) -> None:
         os.environ["ARCFLUX_THREADS"] = str(threads)
         self.graph = graph
+        self.eager: bool | None = None
         self.kernels = {kernel for kernel, name in self.functions.items() if hasattr(af.algorithms, name)}
 
     def run(self, kernel: str, source: int, limit: float) -> Answer:
@@ -75,10 +76,20 @@ class Ours:
         return af.algorithms.sssp(self.graph, vertex, predecessors=False)
 
     def pr(self, vertex: Any) -> af.Result:
-        """Until all ranks together move by less than 1e-4, rank of vertices without edges lost, as in the GAP suite."""
+        """Until all ranks together move by less than 1e-4, rank of vertices without edges lost, as in the GAP suite.
+
+        Of our two PageRanks the better one counts, as of the suite's (suite.py).
+        """
+        if self.eager is None:
+            tried = {eager: min(self._ranked(eager).seconds for _ in range(3)) for eager in (False, True)}
+            self.eager = min(tried, key=lambda eager: tried[eager])
+        return self._ranked(self.eager)
+
+    def _ranked(self, eager: bool) -> af.Result:
         return af.algorithms.pagerank(
-            self.graph, tol=1e-4 / self.graph.vertices, dtype="f32", dangling="drop", weight=None, max_iter=100
-        )
+            self.graph, tol=1e-4 / self.graph.vertices, dtype="f32", dangling="drop", weight=None, max_iter=100,
+            eager=eager,
+        )  # fmt: skip
 
     def cc(self, vertex: Any) -> af.Result:
         return af.algorithms.connected_components(self.graph)

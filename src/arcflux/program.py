@@ -134,6 +134,19 @@ class Program:
             changed[name] = Parameter(changed[name].kind, _parameter_value(self.name, name, changed[name].kind, value))
         return replace(self, parameters=MappingProxyType(changed))
 
+    def promising(self, *promises: str) -> Program:
+        """The same program with more promises.
+
+        Examples
+        --------
+        >>> import arcflux as af
+        >>> sorted(af.algorithms.PageRank.promising("monotone").promises)
+        ['monotone']
+        """
+        if unknown := set(promises) - set(PROMISES):
+            raise UsageError(f"{min(unknown)!r} is no promise", expected=" or ".join(map(repr, PROMISES)))
+        return replace(self, promises=self.promises | set(promises))
+
     def retyped(self, **types: FieldType) -> Program:
         """The same program with other types of fields, such as f32 where it says f64.
 

@@ -392,5 +392,25 @@ class Someone:
         return step < 2
 
 
+@af.program
+class Tenths:
+    """Sums of narrow floats."""
+
+    x: af.f32
+
+    def start(v):
+        v.x = 0.1
+        return True
+
+    def init(v):
+        v.x = 0.0
+
+    def compute(v, u):
+        v.x += u.x
+
+    def update(v):
+        return False
+
+
 ALL = [Choosy, Reach, Widest, Counts, DeltaRank, Bits, Differences, Forgetful, Steps, Vectors, Extremes,
        Sketch, Wanting]  # fmt: skip

@@ -107,6 +107,29 @@ def test_blocks_give_the_bits_of_the_plain_pull(program: object, threads: int) -
         assert values.tobytes() == blocked.values[name].tobytes()
 
 
+def test_narrow_sums_are_added_up_wide() -> None:
+    """A hundred thousand times a tenth, in f32: rounded at every step it would be 9998.6 or so, not 10000."""
+    size = 100_000
+    graph = af.Graph.from_edges(np.arange(1, size + 1), np.zeros(size, np.int64))
+    for more in ({}, {"parts": 2, "ranks_per_node": 1}, {"deterministic": True}):
+        total = af.run(programs.Tenths, graph, direction="pull", max_supersteps=1, **more)["x"][0]
+        assert total == np.float32(np.float64(np.float32(0.1)) * size), more
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_a_deterministic_run_of_narrow_floats_is_the_same_on_any_graph(threads: int) -> None:
+    """Whether blocks would be faster must not show."""
+    random = np.random.default_rng(7)
+    graph = af.Graph.from_edges(*random.integers(0, 150_000, (2, 400_000)), vertices=150_000, directed=False)
+    program = algorithms.PageRank.retyped(rank=af.f32)
+    plain = af.run(program, graph, deterministic=True)
+    with mock.patch.object(dense, "_CACHE", 0), mock.patch.object(dense, "_ARCS", 0), mock.patch.object(
+        dense, "scattered"
+    ):  # fmt: skip
+        large = af.run(program, graph, deterministic=True, threads=threads)
+    assert large["rank"].tobytes() == plain["rank"].tobytes()
+
+
 def test_large_graphs_have_the_smallest_of_several_any_too() -> None:
     random = np.random.default_rng(3)
     graph = af.Graph.from_edges(*random.integers(0, 270_000, (2, 300_000)), vertices=270_000)

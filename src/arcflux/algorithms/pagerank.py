@@ -149,6 +149,7 @@ def pagerank(
     *,
     damping: float | None = None,
     dtype: str = "f64",
+    eager: bool = False,
     **options: Any,
 ) -> af.Result:
     """The rank of every vertex; the arguments are NetworkX's.
@@ -176,6 +177,11 @@ def pagerank(
         Another name for `alpha`.
     dtype
         "f64", or "f32" for half the memory traffic and seven digits.
+    eager
+        Let a vertex take ranks that are of this superstep already (as Gauss and Seidel do). On meshes half as many
+        supersteps are needed, elsewhere a third less for a loose tolerance, such as 1e-4 in all, and up to twice as
+        many for a tight one. How workers meet shows in the ranks, within the tolerance; with `deterministic`, and on
+        parts of several nodes, it changes nothing.
 
     Parallel edges count as often as they appear, self-loops count, and edges are followed in their direction. With
     negative weights there is no surfer: they are refused.
@@ -214,6 +220,7 @@ def pagerank(
     moved = min(n * tol, _MOST_MOVED)
     tolerance = moved * ((1.0 - alpha) if lossy else 1.0)
     chosen = program.retyped(**dict.fromkeys(program.fields, af.f32)) if dtype == "f32" else program
+    chosen = chosen.promising("monotone") if eager else chosen
     options = {"max_supersteps": max_iter, **options}
     result = af.run(chosen, weighed or graph, given=given, damping=alpha, tolerance=tolerance, **options)
     rank = result.values["rank"]

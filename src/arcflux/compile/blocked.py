@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from arcflux.compile.dense import accumulators, dense_end, emptied, finished, if_wanted, messages, sends
+from arcflux.compile.dense import accumulators, dense_end, emptied, finished, halves, if_wanted, messages, sends
 from arcflux.compile.edges import edge_call
 from arcflux.compile.lower import Lowered
 from arcflux.compile.source import (
@@ -42,8 +42,7 @@ def blocked(worker, workers, control, barrier, counters, slots, sums, history, f
     pieces = wide
     for step in range(first, last):
         begun = ticks()
-        base = n if step & 1 else np.uint64(0)
-        other = n - base
+        {halves(lowered)}
         turn = step % 3
         changed = 0
         while True:

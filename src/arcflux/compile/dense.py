@@ -2,12 +2,12 @@
 
 push.py sends along out-edges instead; blocked.py pulls by blocks that fit the cache. All run many supersteps in one
 launch. Messages of a pull are double-buffered (2n values, the halves in turn), so that every vertex reads what u was
-when the superstep began.
+when the superstep began; a monotone program needs one half only.
 """
 
 from __future__ import annotations
 
-from arcflux.compile.edges import edge_call, fresh
+from arcflux.compile.edges import edge_call, fresh, settled
 from arcflux.compile.lower import Lowered
 from arcflux.compile.source import (
     accumulated,
@@ -30,19 +30,20 @@ from arcflux.compile.source import (
     written,
 )
 
-__all__ = ["CHUNK", "accumulators", "dense", "dense_end", "emptied", "finished", "if_wanted", "loaded", "messages",
-           "piece", "sends", "summed"]  # fmt: skip
+__all__ = ["CHUNK", "accumulators", "dense", "dense_end", "emptied", "finished", "halves", "if_wanted", "loaded",
+           "messages", "piece", "sends", "summed"]  # fmt: skip
 
 CHUNK = 1024
-# Where the residual of a chunk of vertices is kept; the sums have two halves, like all that is read after a barrier.
-_PIECE = f"(np.uint64(step) & one) * pieces + begin // np.uint64({CHUNK})"
 
 
 def dense(lowered: Lowered) -> str:
     """Every vertex pulls from all its in-neighbours. Messages are double-buffered: 2n values, the halves in turn."""
     columns = [f"c_{column}" for column in lowered.columns]
-    given = ", ".join(["in_offsets", "neighbours", "out_offsets", *columns, *messages(lowered), *shared(lowered)])
-    vertices = "\n".join(inside(claimed("counters, turn * 8", CHUNK, "v", "n", _vertex(lowered), piece(lowered)), 2))
+    arrays = ["in_offsets", "neighbours", "out_offsets", *columns, *messages(lowered), *shared(lowered)]
+    given = ", ".join(["span", *arrays])
+    several = f"range(begin, min(begin + np.uint64(span), n), np.uint64({CHUNK}))"
+    loop = claimed("counters, turn * 8", "span", "few", "n", _chunk(lowered), over=several)
+    vertices = "\n".join(inside(loop, 2))
     return f"""@kernel
 def dense(worker, workers, control, barrier, counters, slots, sums, history, first, last, tolerance, {given}):
     one = np.uint64(1)
@@ -50,20 +51,27 @@ def dense(worker, workers, control, barrier, counters, slots, sums, history, fir
     pieces = np.uint64(sums.size // 2)
     for step in range(first, last):
         begun = ticks()
-        base = n if step & 1 else np.uint64(0)
-        other = n - base
+        {halves(lowered)}
         turn = step % 3
         changed = 0
 {vertices}
 {dense_end(lowered, "pull")}"""
 
 
+def _chunk(lowered: Lowered) -> list[str]:
+    """Statements that take the vertices from `few` on through a superstep, as many as have a sum of their own."""
+    lines = ["row_end = in_offsets[few]", "residual_sum = 0.0"]
+    lines += [f"for v in range(few, min(few + np.uint64({CHUNK}), n)):", *inside(_vertex(lowered))]
+    return [*lines, *([f"sums[{_piece('few')}] = residual_sum"] if "residual" in lowered.functions else [])]
+
+
 def _vertex(lowered: Lowered) -> list[str]:
     """Statements that take v through a superstep: load, init, pull, update, store, and say what it sends next."""
     lines = loaded(lowered, ("init", "update", "residual"), edge=True) + inited(lowered)
-    lines += [*fresh(lowered), "for i in range(in_offsets[v], in_offsets[v + one]):", *inside(_edge(lowered))]
-    lines += updated(lowered) + kept(lowered, written(lowered))
-    return [*if_wanted(lowered, [*lines, "changed += np.int64(moved)", *measured(lowered)]), *sends(lowered, "other")]
+    lines += [*fresh(lowered), "for i in range(row, row_end):", *inside(_edge(lowered))]
+    lines += settled(lowered)
+    lines += updated(lowered) + kept(lowered, written(lowered)) + ["changed += np.int64(moved)", *measured(lowered)]
+    return ["row, row_end = row_end, in_offsets[v + one]", *if_wanted(lowered, lines), *sends(lowered, "other")]
 
 
 def _edge(lowered: Lowered) -> list[str]:
@@ -74,6 +82,17 @@ def _edge(lowered: Lowered) -> list[str]:
     if "u_number" in edge_reads(lowered):
         lines.append("u_number = np.int64(u)")
     return [*lines, edge_call(lowered)]
+
+
+def halves(lowered: Lowered) -> str:
+    """Statements that say in which half messages are read, and in which those of the next superstep are written.
+
+    Both are the first when a vertex may see what others have become already.
+    """
+    return "base = np.uint64(0); other = base" if lowered.in_place else _HALVES
+
+
+_HALVES = "base = n if step & 1 else np.uint64(0); other = n - base"
 
 
 def messages(lowered: Lowered) -> list[str]:
@@ -131,7 +150,12 @@ def if_wanted(lowered: Lowered, body: list[str]) -> list[str]:
 
 def piece(lowered: Lowered) -> str:
     """Where the residual of a chunk of vertices is kept; nowhere without residual."""
-    return _PIECE if "residual" in lowered.functions else ""
+    return _piece("begin") if "residual" in lowered.functions else ""
+
+
+def _piece(begin: str) -> str:
+    """The sums have two halves, like all that is read after a barrier."""
+    return f"(np.uint64(step) & one) * pieces + {begin} // np.uint64({CHUNK})"
 
 
 def dense_end(lowered: Lowered, way: str) -> str:

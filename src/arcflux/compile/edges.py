@@ -5,18 +5,40 @@ from __future__ import annotations
 import ast
 import textwrap
 
+import numpy as np
+
 from arcflux.compile.lower import Lowered
 from arcflux.compile.source import edge_reads, in_function, reduced, tupled
 
-__all__ = ["edge", "edge_call", "fresh", "push_edge", "push_reads"]
+__all__ = ["edge", "edge_call", "fresh", "narrow_sums", "push_edge", "push_reads", "settled", "taken"]
 
 
 def fresh(lowered: Lowered) -> list[str]:
-    """Statements before the first edge: of several `any` the smallest is looked for, and none has come yet."""
-    return [f"{name} = False" for name in _taken(lowered)]
+    """Statements before the first edge.
+
+    Of several `any` the smallest is looked for, and none has come yet; narrow floats add up in wide registers.
+    """
+    return [*(f"{name} = False" for name in taken(lowered)), *_converted(lowered, "float64")]
 
 
-def _taken(lowered: Lowered) -> list[str]:
+def settled(lowered: Lowered) -> list[str]:
+    """Statements after the last edge: what was added up becomes as narrow as its field."""
+    return _converted(lowered, "float32")
+
+
+def narrow_sums(lowered: Lowered) -> list[str]:
+    """The fields whose sums, or products, are of narrow floats: their last bits show how they were added up."""
+    return sorted(
+        name for name, how in lowered.reductions.items()
+        if how.operation in ("sum", "product") and lowered.fields[name] == (np.dtype(np.float32), None)
+    )  # fmt: skip
+
+
+def _converted(lowered: Lowered, kind: str) -> list[str]:
+    return [f"v_{name} = np.{kind}(v_{name})" for name in narrow_sums(lowered)]
+
+
+def taken(lowered: Lowered) -> list[str]:
     """The names that say whether an `any` has come, when the smallest is looked for."""
     found = sorted(name for name, how in lowered.reductions.items() if how.operation == "any")
     return [f"taken_{name}" for name in found] if lowered.deterministic else []
@@ -24,13 +46,13 @@ def _taken(lowered: Lowered) -> list[str]:
 
 def edge_call(lowered: Lowered) -> str:
     """The statement that reduces along an edge, in registers."""
-    targets = [*reduced(lowered), *_taken(lowered)]
+    targets = [*reduced(lowered), *taken(lowered)]
     return f"{tupled(targets)} = edge({', '.join([*targets, *edge_reads(lowered)])})"
 
 
 def edge(lowered: Lowered) -> str:
     """The edge part for pull: reduces into values."""
-    targets = [*reduced(lowered), *_taken(lowered)]
+    targets = [*reduced(lowered), *taken(lowered)]
     text = _edge_part(lowered, _Registers(lowered))
     names = [*targets, *edge_reads(lowered)]
     return f"@inner\ndef edge({', '.join(names)}):\n{textwrap.indent(text, '    ')}\n    return {tupled(targets)}\n"

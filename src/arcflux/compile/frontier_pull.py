@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from arcflux.compile.dense import CHUNK, piece
-from arcflux.compile.edges import edge_call, fresh
+from arcflux.compile.edges import edge_call, fresh, settled
 from arcflux.compile.lists import Board, about, apply_phase, to_bits, to_next, to_receivers
 from arcflux.compile.lower import Lowered
 from arcflux.compile.source import (
@@ -93,7 +93,7 @@ def _pull_into(lowered: Lowered) -> list[str]:
         "for i in range(in_offsets[v], in_offsets[v + one]):",
         *inside(_pull_from(lowered)),
     ]
-    lines += ["if not got:", "    continue"]
+    lines += ["if not got:", "    continue", *settled(lowered)]
     return lines + updated(lowered) + measured(lowered)
 
 

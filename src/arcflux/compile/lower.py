@@ -94,6 +94,11 @@ class Lowered:
         )
 
     @property
+    def in_place(self) -> bool:
+        """Whether a vertex may see what others have become in the same superstep."""
+        return "monotone" in self.program.promises and not self.deterministic
+
+    @property
     def ordered(self) -> bool:
         """Whether vertices are taken in the order of a priority, and change in place."""
         return "priority" in self.functions

@@ -13,7 +13,7 @@ nodes, and `part_apply` updates whoever received.
 from __future__ import annotations
 
 from arcflux.compile.dense import accumulators, emptied, finished, if_wanted, loaded, messages, sends
-from arcflux.compile.edges import edge_call, fresh, push_edge, push_reads
+from arcflux.compile.edges import edge_call, fresh, push_edge, push_reads, settled
 from arcflux.compile.lower import Lowered
 from arcflux.compile.source import (
     bound,
@@ -93,6 +93,7 @@ def _pull(lowered: Lowered) -> str:
         body += ["if not got:", "    continue"]
     else:
         body += _row(lowered, "k", _taken(lowered))
+    body += settled(lowered)
     body += [*updated(lowered), *kept(lowered, written(lowered)), "changed += np.int64(moved)", *_measured(lowered)]
     if lowered.sparse:
         body += [*_emptied_for_next(lowered), *sends(lowered, "other"), *_moved(lowered)]

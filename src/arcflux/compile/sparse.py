@@ -13,8 +13,7 @@ __all__ = ["beamer", "buffered", "claims", "delayed", "direct", "extra", "immedi
 def delayed(lowered: Lowered) -> bool:
     """Whether pull has to keep new values aside until all have read the old ones."""
     read = {n.id[2:] for m in lowered.messages for n in ast.walk(m.source) if isinstance(n, ast.Name)}
-    in_place = "monotone" in lowered.program.promises and not lowered.deterministic
-    return bool(read & {name[2:] for name in written(lowered)}) and not in_place
+    return bool(read & {name[2:] for name in written(lowered)}) and not lowered.in_place
 
 
 def immediate(lowered: Lowered) -> bool:

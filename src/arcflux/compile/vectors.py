@@ -3,7 +3,8 @@
 ``v_grad = old_grad + p_rate * m0`` stays as it is but for conversions: where a scalar or a vector of another type meets
 a vector, ``as_float32(p_rate, 16)`` makes both lanes of the type that types.py says. ``v_grad[k] = e`` becomes
 ``v_grad = put(v_grad, k, e)``, ``dot(a, b)`` ``total(a * b)``, and a parameter that is a length its value, so that LLVM
-unrolls ``for k in range(p.k)`` and knows which element every index means.
+unrolls ``for k in range(p.k)`` and knows which element every index means. What is written to a narrow float field is
+rounded there and then, as it will be stored.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import ast
 import copy
 from collections.abc import Mapping
 from functools import reduce
+
+import numpy as np
 
 from arcflux.compile.types import Value, joined, of_sign, typed
 
@@ -70,6 +73,8 @@ class _InLanes(ast.NodeTransformer):
             return ast.Assign([_stored(target.value)], self._with(target, self.visit(node.value)))
         kind = typed(target, self.names)
         value = self.visit(node.value) if kind.length is None else self.whole(node.value, kind)
+        if kind.length is None and kind.dtype == np.float32 and ast.unparse(target).startswith("v_"):
+            value = _narrow(value)
         return ast.Assign([target], value)
 
     def visit_Expr(self, node: ast.Expr) -> ast.stmt:
@@ -85,13 +90,18 @@ class _InLanes(ast.NodeTransformer):
 
     # --- expressions
 
+    def _met(self, node: ast.expr, kind: Value) -> ast.expr:
+        """An operand as it is used: what is weak takes the type of the narrow float that it meets."""
+        done: ast.expr = self.visit(node)
+        return _narrow(done) if kind.dtype == np.float32 and typed(node, self.names).dtype is None else done
+
     def visit_Name(self, node: ast.Name) -> ast.expr:
         return ast.Constant(self.numbers[node.id]) if node.id in self.numbers else node
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         kind = typed(node, self.names)
         if kind.length is None:
-            return ast.BinOp(self.visit(node.left), node.op, self.visit(node.right))
+            return ast.BinOp(self._met(node.left, kind), node.op, self._met(node.right, kind))
         left = self.whole(node.left, kind)
         if isinstance(node.op, ast.Pow) and isinstance(node.right, ast.Constant) and node.right.value == 2:
             return ast.BinOp(left, ast.Mult(), left)
@@ -128,6 +138,10 @@ class _InLanes(ast.NodeTransformer):
 
 def _called(name: str, *given: ast.expr) -> ast.expr:
     return ast.Call(ast.Name(name, ast.Load()), list(given), [])
+
+
+def _narrow(node: ast.expr) -> ast.expr:
+    return ast.Call(ast.parse("np.float32", mode="eval").body, [node], [])
 
 
 def _stored(node: ast.expr) -> ast.expr:

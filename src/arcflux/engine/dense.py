@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from arcflux.compile.dense import CHUNK
-from arcflux.compile.edges import fresh
+from arcflux.compile.edges import narrow_sums, taken
 from arcflux.engine.loop import Loop
 from arcflux.engine.state import State, rows
 from arcflux.graph.blocks import Blocks, blocks, scattered
@@ -21,8 +21,12 @@ __all__ = ["Dense"]
 _CACHE = 2 << 20
 _ARCS = 16_384
 _SUPERSTEPS = 4
+# A worker takes about so many arcs at once, in at most so many chunks, and comes back at least so many times.
+_MANY_ARCS = 32_768
+_MOST_CHUNKS = 8
+_TURNS = 16
 # Supersteps of each way before the faster one is known.
-_TRIALS = 2
+_TRIALS = 3
 
 
 class Dense(Loop):
@@ -49,10 +53,11 @@ class Dense(Loop):
     def _large(self) -> bool:
         """Whether messages overflow the cache, and arcs are enough to fill blocks.
 
-        The smallest of several `af.any` is looked for vertex by vertex, which blocks are not.
+        The smallest of several `af.any` is looked for vertex by vertex, which blocks are not; and they add up narrow
+        floats in memory, so not to the same bits as in a register.
         """
         messages = self.lowered.messages
-        if fresh(self.lowered):
+        if taken(self.lowered) or (self.lowered.deterministic and narrow_sums(self.lowered)):
             return False
         across = -(-self.graph.vertices >> 16)
         size = self.graph.vertices * sum(message.dtype.itemsize for message in messages)
@@ -61,9 +66,9 @@ class Dense(Loop):
 
     def extra(self) -> list[Any]:
         """Messages, now and next; push computes them as it sends."""
-        n = self.graph.vertices
+        size = self.graph.vertices * (1 if self.lowered.in_place else 2)
         self.messages: list[Any] = [
-            None if self.push else rows(self.borrowed, 2 * n, message.dtype, message.length)
+            None if self.push else rows(self.borrowed, size, message.dtype, message.length)
             for message in self.lowered.messages
         ]
         return self.messages
@@ -80,8 +85,8 @@ class Dense(Loop):
             self.ways = {"push": (self.made.dense_push, pieces, arguments)}
         else:
             columns = [graph.in_columns[name] for name in names]
-            arguments = [*graph.into, graph.out.offsets, *columns, *self.messages, *state.constants]
-            self.ways = {"plain": (self.made.dense, pieces, arguments)}
+            arrays = [*graph.into, graph.out.offsets, *columns, *self.messages]
+            self.ways = {"plain": (self.made.dense, pieces, [self._span(), *arrays, *state.constants])}
         if self.blocks is not None:
             found = self.blocks
             arcs = [found.arcs, found.starts, found.order, graph.into.offsets, graph.out.offsets]
@@ -90,8 +95,14 @@ class Dense(Loop):
             self.ways["blocks"] = self.made.blocked, found.across, arguments
         self.all_sums = {way: self.team.small(2 * size, np.float64) for way, (_, size, _) in self.ways.items()}
         self.messages = []
-        self.ticks: dict[str, float] = {}
+        self.ticks: dict[str, list[float]] = graph.kept.setdefault(self._known, {})
         self._take(next(iter(self.ways)))
+
+    def _span(self) -> int:
+        """How many vertices a worker takes at once: whole chunks, of many arcs but not so many that others wait."""
+        graph = self.graph
+        most = min(_MOST_CHUNKS, graph.vertices // (_TURNS * CHUNK * self.threads))
+        return CHUNK * max(1, min(most, _MANY_ARCS * graph.vertices // (CHUNK * max(1, graph.arcs))))
 
     def _take(self, way: str) -> None:
         self.way = way
@@ -114,21 +125,23 @@ class Dense(Loop):
         return ("pull", self.lowered.program.name, str(self.threads), *kinds)
 
     def choose(self, steps: int) -> int:
-        """The faster of two ways, by their second supersteps: which it is differs from machine to machine."""
+        """The faster of two ways, by their best supersteps: which it is differs from machine to machine.
+
+        They take turns until each had a few; what was found is kept with the graph.
+        """
         if len(self.ways) == 1:
             return super().choose(steps)
-        ways = list(self.ways)
-        if self._known not in self.graph.kept and steps < _TRIALS * len(ways):
-            self._take(ways[steps % len(ways)])
+        turns = {way: len(self.ticks.setdefault(way, [])) for way in self.ways}
+        if min(turns.values()) < _TRIALS:
+            self._take(min(turns, key=lambda way: turns[way]))
             return 1
-        if self.ticks:
-            self.graph.kept[self._known] = min(self.ticks, key=lambda way: self.ticks[way])
-        self._take(self.graph.kept[self._known])
+        self._take(min(self.ways, key=lambda way: min(self.ticks[way])))
         return super().choose(steps)
 
     def launched(self, steps: int) -> None:
         """Remember how long a superstep of this way took."""
-        self.ticks[self.way] = float(self.history[0, 2])
+        if len(self.ways) > 1 and len(self.ticks[self.way]) < _TRIALS:
+            self.ticks[self.way].append(float(self.history[0, 2]))
 
     def give_back(self) -> None:
         """The arguments are among what was borrowed."""

@@ -214,3 +214,13 @@ def test_bad_ids_and_deltas_are_named() -> None:
     for wrong in ({"alpha": 1.0}, {"tol": 0.0}, {"tol": math.nan}):
         with pytest.raises(UsageError):
             pagerank_delta(graph, **wrong)
+
+
+def test_eager_ends_within_the_tolerance():
+    graph = af.load("grid:40x40")
+    slow = pagerank(graph, tol=1e-12)
+    fast = pagerank(graph, tol=1e-12, eager=True)
+    assert fast.supersteps < slow.supersteps
+    np.testing.assert_allclose(fast["rank"], slow["rank"], rtol=1e-6)
+    assert fast.validate().ok
+    assert pagerank(graph, eager=True, deterministic=True)["rank"].tolist() == pagerank(graph)["rank"].tolist()

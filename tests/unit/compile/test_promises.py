@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import arcflux as af
-from arcflux.errors import ProgramError
+from arcflux.errors import ProgramError, UsageError
 
 
 @af.program
@@ -111,6 +111,57 @@ class Nearly:
 
     def priority(v):
         return v.distance
+
+
+@af.program
+class Linear:
+    """The solution of x = b + W x, by supersteps."""
+
+    tolerance: float = 1e-9
+    x: af.f64
+
+    def start(v):
+        return True
+
+    def init(v):
+        v.x = 1.0
+
+    def compute(v, u, edge):
+        v.x += edge.weight * u.x
+
+    def update(v, old):
+        return v.x != old.x
+
+    def residual(v, old):
+        return abs(v.x - old.x)
+
+
+def linear(weights: list[float]) -> af.Graph:
+    return af.Graph.from_edges([1, 2, 0, 2, 0, 1], [0, 0, 1, 1, 2, 2], columns={"weight": weights})
+
+
+def test_what_only_settles_by_supersteps_is_not_monotone() -> None:
+    """Jacobi's iteration ends after three steps here, and that of Gauss and Seidel never does."""
+    graph = linear([-2.0, 2.0, -1.0, -1.0, -2.0, -2.0])
+    assert af.run(Linear, graph, debug=True).converged
+    with pytest.raises(ProgramError, match="monotone is promised, but after the end of a run with fresher values"):
+        af.run(Linear.promising("monotone"), graph, debug=True, max_supersteps=50)
+
+
+def test_a_monotone_program_of_which_all_send_ends_sooner_at_the_same_place() -> None:
+    graph = linear([0.2, 0.1, 0.3, 0.1, 0.2, 0.2])
+    exact = np.linalg.solve(np.eye(3) - [[0, 0.2, 0.1], [0.3, 0, 0.1], [0.2, 0.2, 0]], np.ones(3))
+    slow, fast = (af.run(program, graph, threads=1) for program in (Linear, Linear.promising("monotone")))
+    assert fast.supersteps < slow.supersteps
+    np.testing.assert_allclose(fast["x"], exact, atol=1e-8)
+    assert af.run(Linear.promising("monotone"), graph, debug=True).converged
+    same = af.run(Linear.promising("monotone"), graph, deterministic=True)
+    assert same["x"].tolist() == slow["x"].tolist()
+
+
+def test_what_is_no_promise() -> None:
+    with pytest.raises(UsageError, match="'swift' is no promise"):
+        Linear.promising("swift")
 
 
 @pytest.mark.parametrize(
