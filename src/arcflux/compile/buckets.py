@@ -37,12 +37,12 @@ def ordered(lowered: Lowered) -> str:
 
 
 # `into_bin` returns the first of the worker's free blocks. Without a free block, the vertex is only marked as lost.
-_BINS = f"""@inner
+_BINS = f"""@fragment
 def place_of(priority, origin, inverse):
     return (max(np.float64(priority), -{_FAR}) - origin) * inverse
 
 
-@inner
+@fragment
 def into_bin(pool, links, head, count, lost, board, spare, bin, v):
     held = count[bin]
     place = np.uint64(held) & np.uint64({BLOCK - 1})

@@ -9,6 +9,8 @@ with thousands of levels costs microseconds a level.
 
 from __future__ import annotations
 
+import re
+
 from arcflux.compile.blocked import blocked
 from arcflux.compile.buckets import ordered
 from arcflux.compile.dense import CHUNK, dense, messages, sends
@@ -38,7 +40,7 @@ import math
 import numpy as np
 
 from arcflux.spmd.barrier import ticks, wait
-from arcflux.spmd.jit import inner, kernel
+from arcflux.spmd.jit import fragment, kernel
 from arcflux.spmd.lanes import as_boolean, as_float32, as_float64, as_int64, as_uint64
 from arcflux.spmd.lanes import keep, larger, load, magnitude, put, smaller, total
 from arcflux.spmd.machine import compare_and_swap, fetch_add, prefetch, prefetch_to_read, trailing_zeros
@@ -52,15 +54,24 @@ CHUNK = {chunk}
 def source(lowered: Lowered) -> str:
     """The module with the kernels of a program."""
     if "cpu" not in lowered.sources:
-        lowered.sources["cpu"] = _source(lowered)
+        lowered.sources["cpu"] = _named(_source(lowered))
     return lowered.sources["cpu"]
 
 
 def parts_source(lowered: Lowered) -> str:
     """The module with the kernels of a program for parts of a graph."""
     if "parts" not in lowered.sources:
-        lowered.sources["parts"] = "\n\n".join([*_pieces(lowered), parts(lowered)])
+        lowered.sources["parts"] = _named("\n\n".join([*_pieces(lowered), parts(lowered)]))
     return lowered.sources["parts"]
+
+
+def _named(text: str) -> str:
+    """The same with names for what is said again and again: Numba types every ``np.uint64(8)`` anew, as a call."""
+    numbers = sorted(set(re.findall(r"np\.uint64\((\d+)\)", text)), key=int)
+    text = re.sub(r"np\.uint64\((\d+)\)", r"U\1", text)
+    text = text.replace("np.uint64(", "u64(").replace("np.int64(", "i64(")
+    head = "\n".join(["u64, i64 = np.uint64, np.int64", *(f"U{number} = np.uint64({number})" for number in numbers)])
+    return text.replace("\nCHUNK = ", f"\n{head}\nCHUNK = ", 1)
 
 
 def _pieces(lowered: Lowered) -> list[str]:

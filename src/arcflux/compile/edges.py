@@ -55,13 +55,13 @@ def edge(lowered: Lowered) -> str:
     targets = [*reduced(lowered), *taken(lowered)]
     text = _edge_part(lowered, _Registers(lowered))
     names = [*targets, *edge_reads(lowered)]
-    return f"@inner\ndef edge({', '.join(names)}):\n{textwrap.indent(text, '    ')}\n    return {tupled(targets)}\n"
+    return f"@fragment\ndef edge({', '.join(names)}):\n{textwrap.indent(text, '    ')}\n    return {tupled(targets)}\n"
 
 
 def push_edge(lowered: Lowered) -> str:
     """The edge part for push: reduces into the accumulators of v; says whether anything came of it."""
     body = f"hit = False\n{_edge_part(lowered, _Shared(lowered))}\nreturn hit\n"
-    return f"@inner\ndef push_edge({', '.join(push_reads(lowered))}):\n{textwrap.indent(body, '    ')}"
+    return f"@fragment\ndef push_edge({', '.join(push_reads(lowered))}):\n{textwrap.indent(body, '    ')}"
 
 
 def push_reads(lowered: Lowered) -> list[str]:

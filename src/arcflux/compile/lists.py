@@ -40,7 +40,7 @@ class Board:
 
 # A worker lists vertices in a buffer of its own, and copies it to its place on the shared list when it is full. It
 # remembers the middle of that place, because it has what belongs to these vertices in its cache.
-FLUSH = """@inner
+FLUSH = """@fragment
 def flush(board, head, buffer, held, array, offset):
     place = np.uint64(fetch_add(board, head, held))
     for k in range(held):

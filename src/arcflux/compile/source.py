@@ -65,7 +65,7 @@ def function(lowered: Lowered, name: str) -> str:
     text = "\n".join(ast.unparse(ast.fix_missing_locations(node)) for node in body) or "pass"
     if name == "init":
         text += f"\nreturn {tupled(returned)}"
-    return f"@inner\ndef {name}({', '.join(arguments(lowered, name))}):\n{textwrap.indent(text, '    ')}\n"
+    return f"@fragment\ndef {name}({', '.join(arguments(lowered, name))}):\n{textwrap.indent(text, '    ')}\n"
 
 
 class _Returning(ast.NodeTransformer):
@@ -116,7 +116,7 @@ def sources(lowered: Lowered) -> str:
     for message in lowered.messages:
         names = message_reads(message)
         (value,) = in_function(lowered, lowered.functions["compute"], [ast.Return(message.source)])
-        made.append(f"@inner\ndef source_{message.name}({', '.join(names)}):\n    {ast.unparse(value)}\n")
+        made.append(f"@fragment\ndef source_{message.name}({', '.join(names)}):\n    {ast.unparse(value)}\n")
     return "\n\n".join(made)
 
 

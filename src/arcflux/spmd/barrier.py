@@ -14,7 +14,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from arcflux.spmd.jit import inner
+from arcflux.spmd.jit import fragment
 from arcflux.spmd.machine import element
 
 __all__ = [
@@ -100,7 +100,7 @@ def ticks(typingctx: Any) -> Any:
     return types.uint64(), generate
 
 
-@inner
+@fragment
 def wait(barrier: Any, workers: Any) -> None:
     """Return when all workers are here; one that is alone need not tell anybody."""
     if workers == 1:

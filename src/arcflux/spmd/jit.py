@@ -1,4 +1,4 @@
-"""Two decorators: :func:`kernel` for what :func:`arcflux.spmd.pool.run` launches, :func:`inner` for what kernels call.
+"""Decorators: :func:`kernel` for what :func:`arcflux.spmd.pool.run` launches, :func:`inner` for what kernels call.
 
 Kernels are cached on disk in the owner-only cache folder. A cached kernel is fresh while its own file and the files of
 this folder have the same content; so a kernel calls inner functions of its own module or of this folder alone.
@@ -19,11 +19,12 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, InTreeCach
 
 from arcflux import config, trace
 
-__all__ = ["inner", "kernel"]
+__all__ = ["fragment", "inner", "kernel"]
 
 # Without Numba's reference counts, which are atomic operations in the middle of hot loops (parsing text took three
 # times as long with them). So a kernel cannot allocate: its scratch arrays are arguments.
-_OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False}
+# And without what lets C call them, which takes time to compile.
+_OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
 
 
 # Rooms whose kernels call inner functions of another room, besides those of this one.
@@ -113,3 +114,8 @@ def _kind(arg: Any) -> Any:
 def inner(function: Callable[..., Any]) -> Any:
     """Compile a function that kernels call; it is inlined into them."""
     return numba.njit(forceinline=True, **_OPTIONS)(function)
+
+
+def fragment(function: Callable[..., Any]) -> Any:
+    """The same for what Python never calls, and must not: it is compiled sooner without what that needs."""
+    return numba.njit(forceinline=True, no_cpython_wrapper=True, **_OPTIONS)(function)
