@@ -7,14 +7,16 @@ it, and with its in-edges come sources that the node did not read before: their 
 from __future__ import annotations
 
 import time
+from collections import deque
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arcflux.engine.exchange import packed, unpacked
-from arcflux.engine.rebalance import Prices, alpha, moves, plan
-from arcflux.engine.weights import Observed
+from arcflux.engine.rebalance import Prices, alpha, calm, decide, moves
+from arcflux.engine.weights import REPEATS, Observed
 from arcflux.partition.parts import Parts
 from arcflux.spmd.memory import frozen
 
@@ -27,36 +29,65 @@ Array = NDArray[Any]
 
 
 class Balancer:
-    """Looks at the times of a run's parts, and moves their bounds when that pays."""
+    """Looks at the times of a run's parts, and moves their bounds when that pays.
+
+    All ranks know all times, and see alike whether there is anything to plan. Only then does the first one plan, and
+    tells the others.
+    """
 
     def __init__(self, run: PartRun, how: str) -> None:
         self.run, self.how = run, how
         possible = run.whole and run.parts.bounds is not None and run.parts.k > 1 and not run.parts.duplicated
         self.on = how != "off" and possible and run.graph.vertices > 0
         self.planning = self.migration = 0.0
-        leads = self.on and run.transport.rank == 0
-        self.seen = Observed(run.graph.into.offsets, run.parts.k) if leads else None
-        self.prices = _prices(run) if leads else None
+        self.recent: deque[tuple[float, ...]] = deque(maxlen=REPEATS)
+        if self.on:
+            self.seen = Observed(run.graph.into.offsets, run.parts.k)
+            self.prices = _prices(run)
 
     def after(self, step: int) -> None:
-        """Between two supersteps: plan, and move. Collective; the first rank decides."""
+        """Between two supersteps: plan, and move. Collective."""
         self.planning = self.migration = 0.0
         if not self.on:
             return
-        run, begun = self.run, time.perf_counter()
-        old = np.asarray(run.parts.bounds)
-        new = old
-        if self.seen is not None:
-            limit = run.options.limit
-            new = plan(
-                old, np.array(run.part_seconds), run.graph.into.offsets, run.transport.node_of, how=self.how,
-                alpha=alpha(step + 1, limit), prices=self.prices, seen=self.seen,
-            ).bounds  # fmt: skip
-        new = run.transport.broadcast(np.ascontiguousarray(new, np.int64), 0)
+        begun = time.perf_counter()
+        old = np.asarray(self.run.parts.bounds)
+        new = self._planned(old, alpha(step + 1, self.run.options.limit)) if self._striking(old) else old
         self.planning = time.perf_counter() - begun
         if not np.array_equal(old, new):
             self._move(step, new)
             self.migration = time.perf_counter() - begun - self.planning
+            self.prices = replace(self.prices, each=self.migration)
+
+    def _striking(self, bounds: Array) -> bool:
+        """Whether it is time to look closer: not too soon after the last plan, and not when parts took the same time.
+
+        Until then, times are only kept.
+        """
+        times = self.run.part_seconds
+        self.recent.append(times)
+        if len(self.recent) + self.seen.waited < self.seen.patience or max(times) * len(times) < 1.03 * sum(times):
+            return False
+        for each in self.recent:
+            self.seen.add(bounds, np.array(each))
+        self.recent.clear()
+        return True
+
+    def _planned(self, old: Array, alpha: float) -> Array:
+        """The bounds from now on. The first rank decides, since the same sums may differ from machine to machine."""
+        run, seen, seconds = self.run, self.seen, sum(self.run.part_seconds)
+        nodes = run.transport.node_of
+        if calm(seen, seconds, nodes, self.how, alpha):
+            return old
+        told = np.empty(len(old) + 2)
+        if run.transport.rank == 0:
+            made = decide(old, seconds, run.graph.into.offsets, nodes, self.how, alpha, self.prices, seen)
+            told[:-2], told[-2:] = made.bounds, (seen.hope(made.predicted) if made.moves else np.nan, seen.effort)
+        told = run.transport.broadcast(told, 0)
+        if run.transport.rank > 0:
+            seen.planned(None if np.isnan(told[-2]) else float(told[-2]))
+            seen.effort = float(told[-1])
+        return told[:-2].astype(np.int64)
 
     def _move(self, step: int, new: Array) -> None:
         run, old = self.run, self.run.parts.bounds

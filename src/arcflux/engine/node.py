@@ -125,19 +125,28 @@ class Node:
     def _call(self, name: str, step: int, *given: Any) -> None:
         self._call_plain(name, step, *given, *self.held, *self.constants)
 
+    def _compile(self, name: str, step: int, *given: Any) -> None:
+        """Compile a kernel now, so that its first run is only a run."""
+        if name not in self.ready:
+            self._compile_plain(name, step, *given, *self.held, *self.constants)
+
+    def _compile_plain(self, name: str, *arguments: Any) -> None:
+        """Compile a kernel on one rank for all; collective, but for those that a rank may call when others do not."""
+        self.ready.add(name)
+        begun = time.perf_counter()
+        alone = name in _ALONE or self.transport.rank == 0
+        if not alone:
+            self.transport.barrier()
+        getattr(self.made, f"part_{name}").ready(0, self.threads, np.zeros(16, np.int64), *arguments)
+        if alone and name not in _ALONE:
+            self.transport.barrier()
+        self.compiled += time.perf_counter() - begun
+
     def _call_plain(self, name: str, *arguments: Any) -> None:
-        """Run a kernel; before its first use one rank compiles it for all."""
+        """Run a kernel; before its first use it is compiled."""
         kernel, threads = getattr(self.made, f"part_{name}"), self.threads
         if name not in self.ready:
-            self.ready.add(name)
-            begun = time.perf_counter()
-            alone = name in _ALONE or self.transport.rank == 0
-            if not alone:
-                self.transport.barrier()
-            kernel.ready(0, threads, np.zeros(16, np.int64), *arguments)
-            if alone and name not in _ALONE:
-                self.transport.barrier()
-            self.compiled += time.perf_counter() - begun
+            self._compile_plain(name, *arguments)
         if threads == 1 or name in _ALONE:
             kernel(0, 1, np.zeros(16, np.int64), *arguments)
         else:

@@ -128,17 +128,21 @@ class PartRun(Owners):
         self.early = self.pull and self.whole and not self.lowered.ordered
         self._clear_next(step)
         if self.whole and self.pull:
+            self._compile("pull", step, *self._pulling(step, 0, 0))
             with self.device.timed() as took:
                 self._pulled(step)
             self.updated = self.mine, self.everywhere
         else:
+            name, given = self._gathering(step)
+            self._compile(name, step, *given)
             with self.device.timed() as took:
-                self._gathered(step)
+                self._call(name, step, *given)
             seconds = took.seconds
             if not self.whole:
                 self.transport.node_barrier()
                 self._contribute(step)
             self.updated = self._receivers(step)
+            self._compile("apply", step, self.updated[0])
             with self.device.timed() as took:
                 self._each("apply", step, *self.updated)
             took.seconds += seconds
@@ -234,22 +238,25 @@ class PartRun(Owners):
         """
         size = len(self.mine)
         ends = [0, self.placed.resident, *self.placed.blocks[1:].tolist()] if self.streamed else [0, size // 2, size]
-        for piece, (first, last) in enumerate(pairwise(np.array(ends, np.uint64))):
-            self._call("pull", step, self.mine, first, last, *self._in_edges, self.bits_at(step))
+        for piece, (first, last) in enumerate(pairwise(ends)):
+            self._call("pull", step, *self._pulling(step, first, last))
             if self.early and not self.streamed:
                 self._tell_half(piece)
         if self.early and self.streamed:
             self._tell_half(0)
             self._tell_half(1)
 
-    def _gathered(self, step: int) -> None:
-        """Messages along the part's edges are reduced into accumulators."""
+    def _pulling(self, step: int, first: int, last: int) -> list[Any]:
+        """What the kernel is given that takes own vertices from the place `first` to before `last` through pull."""
+        return [self.mine, np.uint64(first), np.uint64(last), *self._in_edges, self.bits_at(step)]
+
+    def _gathering(self, step: int) -> tuple[str, list[Any]]:
+        """The kernel that reduces messages along the part's edges into accumulators, and what it is given."""
         listing = [self.stamp, self._mark(step), self.reached, self.counts]
         if self.pull:
-            self._call("gather", step, self.targets, *self._in_edges, self.bits_at(step), *listing)
-        else:
-            size = int(self.heads[8 * (step & 1)])
-            self._call("push", step, self._queue(step), size, *self._out_edges, self.whole, *listing)
+            return "gather", [self.targets, *self._in_edges, self.bits_at(step), *listing]
+        size = int(self.heads[8 * (step & 1)])
+        return "push", [self._queue(step), size, *self._out_edges, self.whole, *listing]
 
     def _receivers(self, step: int) -> tuple[Array, Array]:
         """Vertices to update, own ones and the share of those everywhere: that received, or all when all send."""

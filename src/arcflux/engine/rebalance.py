@@ -8,7 +8,7 @@ sends its bounds to the others, who find with `moves` what each gives and gets.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -19,23 +19,26 @@ from numpy.typing import NDArray
 from arcflux.engine.weights import Observed
 from arcflux.errors import UsageError
 
-__all__ = ["HOW", "Move", "Plan", "Prices", "alpha", "moves", "plan"]
+__all__ = ["HOW", "Move", "Plan", "Prices", "alpha", "calm", "decide", "moves", "plan"]
 
 Array = NDArray[Any]
 
 HOW = ("auto", "local", "off")
-# Parts that differ by less are balanced; by how much the times of one superstep are doubted, of n by 1 / sqrt(n) of it.
-_SLACK, _DOUBT = 0.03, 0.06
+# A gain of less is none.
+_SLACK = 0.03
 
 
 @dataclass(frozen=True)
 class Prices:
-    """What moving costs: bytes of an in-edge and of a vertex, bytes a second between nodes and within one."""
+    """What moving costs: bytes of an in-edge and of a vertex, bytes a second between nodes and within one; and each
+    time, however little moves, so many seconds.
+    """
 
     arc_bytes: float = 4.0
     vertex_bytes: float = 8.0
     network: float = 1e9
     link: float = 1e10
+    each: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -150,18 +153,44 @@ def plan(
     if nodes.shape != took.shape:
         raise UsageError(f"{nodes.size} parts have a node and {took.size} have a time", expected="one of each per part")
     seen = Observed(in_offsets, took.size) if seen is None else seen
-    case = _Case(old, took, in_offsets, nodes, alpha, prices or Prices(), seen, begun)
     if how == "off":
-        return case.stay("rebalancing is off")
+        return _Case(old, took, in_offsets, nodes, alpha, prices or Prices(), seen, begun).stay("rebalancing is off")
     seen.add(old, took)
+    reason = calm(seen, float(took.sum()), nodes, how, alpha)
+    case = _Case(old, seen.shares * took.sum(), in_offsets, nodes, alpha, prices or Prices(), seen, begun)
+    return case.stay(reason) if reason else case.decided(how)
+
+
+def calm(seen: Observed, seconds: float, nodes: Array, how: str, alpha: float) -> str:
+    """Why nothing has to be planned after a superstep in which all parts took so many seconds; "" if something has.
+
+    It costs next to nothing and follows from what all ranks know, so that they agree without asking each other.
+    """
     if not seen.ready:
-        return case.stay("the last plan brought too little: to be seen for some supersteps")
-    case = replace(case, times=seen.shares * took.sum())
-    if case.even(case.runs if how == "local" else [slice(0, took.size)]):
-        return case.stay("parts are balanced, or differ by less than times do, or than planning takes")
-    made = (case.between_nodes() if how == "auto" else None) or case.within_nodes()
-    seen.planned(made.predicted if made.moves else None)
-    return made
+        return "the last plan brought too little: to be seen for some supersteps"
+    times, slack = seen.shares * seconds, seen.slack
+    for group in _runs(nodes) if how == "local" else [slice(0, len(times))]:
+        mean = float(times[group].mean())
+        if float(times[group].max()) - mean > max(slack * mean, alpha * seen.effort):
+            return ""
+    return "parts are balanced, or differ by less than times do, or than planning takes"
+
+
+def decide(
+    bounds: Array, seconds: float, in_offsets: Array, nodes: Array, how: str, alpha: float, prices: Prices, seen: Observed
+) -> Plan:
+    """What :func:`plan` decides when it is not calm; `seen` has the times, which make so many seconds together."""
+    begun = time.perf_counter()
+    return _Case(bounds, seen.shares * seconds, in_offsets, nodes, alpha, prices, seen, begun).decided(how)
+
+
+def _runs(nodes: Array) -> list[slice]:
+    """Neighbouring parts of the same node: among them, bounds move without a byte between nodes.
+
+    That is a whole node where nodes have their parts in a row, as they mostly do; else it stands for a node.
+    """
+    cuts = [0, *(np.flatnonzero(np.diff(nodes)) + 1).tolist(), nodes.size]
+    return [slice(begin, end) for begin, end in pairwise(cuts)]
 
 
 @dataclass(frozen=True)
@@ -181,14 +210,11 @@ class _Case:
         """Nothing moves."""
         return self._made("none", self.old, 0.0, 0.0, reason, self.times)
 
-    def even(self, groups: list[slice]) -> bool:
-        """Whether no group of parts has much to gain, as far as that can be told without estimating anything."""
-        slack = max(_SLACK, _DOUBT / max(self.seen.repeats, 1) ** 0.5)
-        for group in groups:
-            mean = float(self.times[group].mean())
-            if float(self.times[group].max()) - mean > max(slack * mean, self.alpha * self.seen.effort):
-                return False
-        return True
+    def decided(self, how: str) -> Plan:
+        """Between nodes if that is worth it, else within each."""
+        made = (self.between_nodes() if how == "auto" else None) or self.within_nodes()
+        self.seen.planned(self.seen.hope(made.predicted) if made.moves else None)
+        return made
 
     def between_nodes(self) -> Plan | None:
         """The global phase: new bounds for all parts, when nodes differ by more than moving costs (steps 2 and 3)."""
@@ -199,6 +225,7 @@ class _Case:
         new = self.seen.weights.pivots(1 / self.seen.rates)
         gain = self._reachable(gain, new, slice(None))
         cost = sum(self._bytes(move) for move in self._moves(new) if move.far) / self.prices.network
+        cost += self.prices.each
         if gain <= _SLACK * level or not self.alpha * cost < gain:
             return None
         return self._made("global", new, gain, cost, f"nodes differ: {_said(gain, self.alpha, cost)}")
@@ -217,6 +244,7 @@ class _Case:
             tried[run.start : run.stop + 1] = self.seen.weights.pivots(1 / self.seen.rates[run], begin, end)
             gain = self._reachable(gain, tried, run)
             cost = sum(self._bytes(move) for move in self._moves(tried)) / self.prices.link
+            cost += self.prices.each
             if gain <= _SLACK * level:
                 refused = "no better bounds are known"
             elif not self.alpha * cost < gain:
@@ -232,12 +260,7 @@ class _Case:
 
     @cached_property
     def runs(self) -> list[slice]:
-        """Neighbouring parts of the same node: among them, bounds move without a byte between nodes.
-
-        That is a whole node where nodes have their parts in a row, as they mostly do; else it stands for a node.
-        """
-        cuts = [0, *(np.flatnonzero(np.diff(self.nodes)) + 1).tolist(), self.nodes.size]
-        return [slice(begin, end) for begin, end in pairwise(cuts)]
+        return _runs(self.nodes)
 
     def _reachable(self, gain: float, new: Array, parts: slice) -> float:
         """What of a gain these bounds bring: less than all of it when single vertices are heavy."""

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import least_squares
 
-from arcflux.engine import weights as module
+from arcflux.engine import fit as module
 from arcflux.engine.weights import Observed, Weights
 from arcflux.errors import UsageError
 
@@ -159,7 +159,7 @@ def test_setbacks_make_plans_rarer_and_successes_make_up_for_them():
         while not seen.ready:
             seen.add(np.array([0, cut, 100]), np.array([2.0, 1.0]))
         waits.append(seen.waited)
-        seen.planned(np.array([1.0, 1.0]))
+        seen.planned(seen.hope(np.array([1.0, 1.0])))
         cut -= 1
         seen.add(np.array([0, cut, 100]), np.array([2.0, 1.0] if not came_true else [1.0, 1.0]))
         seen.add(np.array([0, cut, 100]), np.array([2.0, 1.0]))
