@@ -16,10 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcflux.graph import Graph
+from arcflux.partition import kernels
 from arcflux.partition.parts import Part, Parts
+from arcflux.spmd.memory import frozen
+from arcflux.spmd.pool import run
 from arcflux.transports.base import Transport
 
-__all__ = ["Lists", "Traffic", "packed", "rows_of", "unpacked"]
+__all__ = ["Lists", "Traffic", "packed", "rows_of", "serves", "unpacked"]
 
 Array = NDArray[Any]
 
@@ -63,27 +66,34 @@ class Lists:
         if transport.nodes == 1:
             return made
         made.read, reached = _presence(transport, parts.graph, part)
-        read = made.read
-        nodes = np.asarray(transport.node_of)
-        local = np.zeros(parts.graph.vertices, bool) if high is None else high
-        own = {peer: parts.owned(peer) for peer in range(transport.size)}
-        mine, home, rank = own[transport.rank], transport.node, transport.rank
+        nodes, home, rank = np.asarray(transport.node_of), transport.node, transport.rank
+        read = made.read if high is None else [flags & ~high for flags in made.read]
         for peer in range(transport.size):
             there = int(nodes[peer])
             if there == home:
                 continue
-            if _serves(nodes, peer, rank):
-                made.tell[peer] = mine[read[there][mine] & ~local[mine]]
-            if _serves(nodes, rank, peer):
-                made.hear[peer] = own[peer][read[home][own[peer]] & ~local[own[peer]]]
+            if serves(nodes, peer, rank):
+                made.tell[peer] = _owned(parts, rank, read[there])
+            if serves(nodes, rank, peer):
+                made.hear[peer] = _owned(parts, peer, read[home])
             if whole:
                 continue
-            made.give[peer] = _share(own[peer][reached[home][own[peer]] & ~local[own[peer]]], nodes, rank)
-            made.take[peer] = _share(mine[reached[there][mine] & ~local[mine]], nodes, peer)
+            given, taken = (reached[node] if high is None else reached[node] & ~high for node in (home, there))
+            made.give[peer] = _share(_owned(parts, peer, given), nodes, rank)
+            made.take[peer] = _share(_owned(parts, rank, taken), nodes, peer)
         return made
 
 
-def _serves(nodes: Array, reader: int, owner: int) -> bool:
+def _owned(parts: Parts, i: int, flags: Array) -> Array:
+    """Those vertices of part `i` whose flag is set, ascending."""
+    if parts.bounds is None:
+        own = parts.owned(i)
+        return own[flags[own]]
+    begin, end = parts.bounds[i : i + 2].tolist()
+    return (np.flatnonzero(flags[begin:end]) + begin).astype(parts.graph.out.neighbours.dtype)
+
+
+def serves(nodes: Array, reader: int, owner: int) -> bool:
     """Whether this reader is the one of its node that hears this owner."""
     mates = np.flatnonzero(nodes == nodes[reader])
     return int(mates[owner % len(mates)]) == reader
@@ -103,7 +113,7 @@ def _presence(transport: Transport, graph: Graph, part: Part) -> tuple[list[Arra
     sources = neighbours[int(offsets[0]) : int(offsets[-1])]
     for side, vertices in enumerate((sources, part.targets)):
         flags = np.zeros(graph.vertices, bool)
-        flags[vertices] = True
+        run(kernels.mark, -(-len(vertices) // kernels.LIST), frozen(vertices), flags, threads=1)
         seen[side, transport.node] = np.packbits(flags)
     whole = transport.reduce(seen.reshape(-1), "or").reshape(seen.shape)
     flags = np.unpackbits(whole, axis=2, count=graph.vertices).astype(bool)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from arcflux.engine.exchange import packed, unpacked
 from arcflux.engine.rebalance import Prices, alpha, calm, decide, moves
-from arcflux.engine.weights import REPEATS, Observed
+from arcflux.engine.weights import REPEATS, SLACK, Observed
 from arcflux.partition.parts import Parts
 from arcflux.spmd.memory import frozen
 
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 __all__ = ["Balancer"]
 
 Array = NDArray[Any]
+
+
+# Seconds an in-edge of a part: for lists of who tells whom, and for out-edges.
+_LISTED, _TURNED = 3e-9, 20e-9
 
 
 class Balancer:
@@ -66,7 +70,7 @@ class Balancer:
         """
         times = self.run.part_seconds
         self.recent.append(times)
-        if len(self.recent) + self.seen.waited < self.seen.patience or max(times) * len(times) < 1.03 * sum(times):
+        if len(self.recent) + self.seen.waited < self.seen.patience or max(times) * len(times) < (1 + SLACK) * sum(times):
             return False
         for each in self.recent:
             self.seen.add(bounds, np.array(each))
@@ -74,7 +78,7 @@ class Balancer:
         return True
 
     def _planned(self, old: Array, alpha: float) -> Array:
-        """The bounds from now on. The first rank decides, since the same sums may differ from machine to machine."""
+        """The bounds from now on. The first rank decides: what it estimates may have other last bits elsewhere."""
         run, seen, seconds = self.run, self.seen, sum(self.run.part_seconds)
         nodes = run.transport.node_of
         if calm(seen, seconds, nodes, self.how, alpha):
@@ -142,11 +146,16 @@ def _among(bits: Array, vertices: Array) -> Array:
 
 
 def _prices(run: PartRun) -> Prices:
-    """What an in-edge and a vertex of this run weigh; links as fast as its devices say."""
+    """What an in-edge and a vertex of this run weigh; links as fast as its devices say.
+
+    Until a move was timed, what it costs besides is guessed: who tells whom is found anew where there are several
+    nodes, and out-edges are made of in-edges anew for programs that push.
+    """
     arc = run.graph.into.neighbours.itemsize + sum(
         run.graph.in_columns[name].dtype.itemsize for name in run.lowered.columns
     )
     arrays = [*run.fields.values(), *run.accumulators.values(), *run.messages]
     vertex = sum(array.nbytes // max(1, len(array)) for array in arrays)
-    link = run.device.bandwidth
-    return Prices(arc, vertex, link=link) if link is not None else Prices(arc, vertex)
+    each = run.graph.arcs / run.parts.k * (_LISTED * (run.transport.nodes > 1) + _TURNED * run.lowered.sparse)
+    prices, link = Prices(arc, vertex, each=each), run.device.bandwidth
+    return prices if link is None else replace(prices, link=link)

@@ -58,7 +58,7 @@ class Readers(Node):
         """What own vertices now send goes to the nodes that read them; what others send comes in."""
         transport, n = self.transport, self.graph.vertices
         now = [message[:n] for message in self.messages]
-        told = np.sort(self.told[: int(self.counts[1])])
+        told = self.told[: int(self.counts[1])]
         if not self.early:
             for peer, vertices in self.lists.tell.items():
                 chosen = self._chosen(vertices, told)

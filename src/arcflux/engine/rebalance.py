@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux.engine.weights import Observed
+from arcflux.engine.weights import SLACK, Observed
 from arcflux.errors import UsageError
 
 __all__ = ["HOW", "Move", "Plan", "Prices", "alpha", "calm", "decide", "moves", "plan"]
@@ -24,8 +24,6 @@ __all__ = ["HOW", "Move", "Plan", "Prices", "alpha", "calm", "decide", "moves", 
 Array = NDArray[Any]
 
 HOW = ("auto", "local", "off")
-# A gain of less is none.
-_SLACK = 0.03
 
 
 @dataclass(frozen=True)
@@ -220,13 +218,13 @@ class _Case:
         """The global phase: new bounds for all parts, when nodes differ by more than moving costs (steps 2 and 3)."""
         level = self._level(slice(None))
         gain = max(self._level(run) for run in self.runs) - level
-        if gain <= _SLACK * level:
+        if gain <= SLACK * level:
             return None
         new = self.seen.weights.pivots(1 / self.seen.rates)
         gain = self._reachable(gain, new, slice(None))
         cost = sum(self._bytes(move) for move in self._moves(new) if move.far) / self.prices.network
         cost += self.prices.each
-        if gain <= _SLACK * level or not self.alpha * cost < gain:
+        if gain <= SLACK * level or not self.alpha * cost < gain:
             return None
         return self._made("global", new, gain, cost, f"nodes differ: {_said(gain, self.alpha, cost)}")
 
@@ -237,7 +235,7 @@ class _Case:
         for run in self.runs:
             level = self._level(run)
             gain = float(self.times[run].max()) - level
-            if run.stop - run.start < 2 or gain <= _SLACK * level:
+            if run.stop - run.start < 2 or gain <= SLACK * level:
                 continue
             tried = self.old.copy()
             begin, end = int(self.old[run.start]), int(self.old[run.stop])
@@ -245,7 +243,7 @@ class _Case:
             gain = self._reachable(gain, tried, run)
             cost = sum(self._bytes(move) for move in self._moves(tried)) / self.prices.link
             cost += self.prices.each
-            if gain <= _SLACK * level:
+            if gain <= SLACK * level:
                 refused = "no better bounds are known"
             elif not self.alpha * cost < gain:
                 refused = f"not worth moving: {_said(gain, self.alpha, cost)}"

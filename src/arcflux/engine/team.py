@@ -62,8 +62,10 @@ class Ranks(Team):
         fitting = [k for k, block in enumerate(self.spare) if count <= block.nbytes <= 2 * count + 4096]
         if fitting:
             block = self.spare.pop(fitting[-1])
-            if zero and self.leads:
-                block[:count] = 0
+            if zero:
+                share = -(-count // self.workers)
+                place = self.transport.place
+                block[:count][place * share : (place + 1) * share] = 0
         else:
             block = self.transport.shared(max(1, count), np.uint8)
         self.used.append(block)
@@ -103,7 +105,7 @@ class Ranks(Team):
         return self._memory(size, dtype, zero=False)
 
     def small(self, shape: int | tuple[int, ...], dtype: DTypeLike = np.int64) -> Array:
-        """Shared zeros."""
+        """Shared zeros, when all ranks have asked and met."""
         return self._memory(int(np.prod(shape)), dtype, zero=True).reshape(shape)
 
     def lasting(self, size: int, dtype: DTypeLike) -> Array:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from arcflux.engine.fit import LEAST, Fit
 from arcflux.errors import UsageError
 
-__all__ = ["REPEATS", "Observed", "Weights"]
+__all__ = ["REPEATS", "SLACK", "Observed", "Weights"]
 
 Array = NDArray[Any]
 
@@ -35,7 +35,7 @@ _SETBACKS = 5
 # What the noise of a part's share is taken for before it is known, and how many deviations that guess counts for.
 _GUESS, _GUESSED = 0.05, 8
 # Parts that differ by less are balanced, and by less than so many times the noise may be.
-_SLACK, _SURE = 0.03, 2.0
+SLACK, _SURE = 0.03, 2.0
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ class Observed:
     @property
     def slack(self) -> float:
         """By how much the slowest part may be above the mean before that is more than noise."""
-        return max(_SLACK, _SURE * self.noise / max(self.repeats, 1) ** 0.5)
+        return max(SLACK, _SURE * self.noise / max(self.repeats, 1) ** 0.5)
 
     @property
     def shares(self) -> Array:
