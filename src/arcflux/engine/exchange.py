@@ -65,7 +65,7 @@ class Lists:
         made = cls()
         if transport.nodes == 1:
             return made
-        made.read, reached = _presence(transport, parts.graph, part)
+        made.read, reached = _presence(transport, parts.graph, part, whole)
         nodes, home, rank = np.asarray(transport.node_of), transport.node, transport.rank
         read = made.read if high is None else [flags & ~high for flags in made.read]
         for peer in range(transport.size):
@@ -106,18 +106,19 @@ def _share(vertices: Array, nodes: Array, rank: int) -> Array:
     return spoken
 
 
-def _presence(transport: Transport, graph: Graph, part: Part) -> tuple[list[Array], list[Array]]:
-    """For each node, which vertices its parts have as sources, and which as targets."""
-    seen = np.zeros((2, transport.nodes, -(-graph.vertices // 8)), np.uint8)
+def _presence(transport: Transport, graph: Graph, part: Part, whole: bool) -> tuple[list[Array], list[Array]]:
+    """For each node, which vertices its parts have as sources, and unless vertices are whole which as targets."""
     offsets, neighbours = part.into
     sources = neighbours[int(offsets[0]) : int(offsets[-1])]
-    for side, vertices in enumerate((sources, part.targets)):
+    sides = [sources] if whole else [sources, part.targets]
+    seen = np.zeros((len(sides), transport.nodes, -(-graph.vertices // 8)), np.uint8)
+    for side, vertices in enumerate(sides):
         flags = np.zeros(graph.vertices, bool)
         run(kernels.mark, -(-len(vertices) // kernels.LIST), frozen(vertices), flags, threads=1)
         seen[side, transport.node] = np.packbits(flags)
-    whole = transport.reduce(seen.reshape(-1), "or").reshape(seen.shape)
-    flags = np.unpackbits(whole, axis=2, count=graph.vertices).astype(bool)
-    return list(flags[0]), list(flags[1])
+    everywhere = transport.reduce(seen.reshape(-1), "or").reshape(seen.shape)
+    found = np.unpackbits(everywhere, axis=2, count=graph.vertices).view(bool)
+    return list(found[0]), list(found[-1])
 
 
 def packed(

@@ -6,6 +6,7 @@ it, and with its in-edges come sources that the node did not read before: their 
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from dataclasses import replace
@@ -35,8 +36,8 @@ _LISTED, _TURNED = 3e-9, 20e-9
 class Balancer:
     """Looks at the times of a run's parts, and moves their bounds when that pays.
 
-    All ranks know all times, and see alike whether there is anything to plan. Only then does the first one plan, and
-    tells the others.
+    The first rank plans, while the others are in the next superstep already. `told` are the bounds that it has found;
+    they reach all ranks with what ranks add up at the end of that superstep, and then parts move.
     """
 
     def __init__(self, run: PartRun, how: str) -> None:
@@ -44,54 +45,61 @@ class Balancer:
         possible = run.whole and run.parts.bounds is not None and run.parts.k > 1 and not run.parts.duplicated
         self.on = how != "off" and possible and run.graph.vertices > 0
         self.planning = self.migration = 0.0
+        self.told: Array | None = None
         self.recent: deque[tuple[float, ...]] = deque(maxlen=REPEATS)
-        if self.on:
+        self.plans = self.on and run.transport.rank == 0
+        if self.plans:
             self.seen = Observed(run.graph.into.offsets, run.parts.k)
             self.prices = _prices(run)
+            self.moved, self.rest = math.inf, 0
 
-    def after(self, step: int) -> None:
-        """Between two supersteps: plan, and move. Collective."""
+    def after(self, step: int, heard: Array | None) -> None:
+        """Between two supersteps: move to the bounds that were `heard`, which all ranks do together, or plan."""
         self.planning = self.migration = 0.0
-        if not self.on:
+        if not self.on or self.run.finished:
             return
         begun = time.perf_counter()
-        old = np.asarray(self.run.parts.bounds)
-        new = self._planned(old, alpha(step + 1, self.run.options.limit)) if self._striking(old) else old
-        self.planning = time.perf_counter() - begun
-        if not np.array_equal(old, new):
-            self._move(step, new)
-            self.migration = time.perf_counter() - begun - self.planning
-            self.prices = replace(self.prices, each=self.migration)
+        if self.plans:
+            self.recent.append(self.run.part_seconds)
+        if heard is not None:
+            if self.plans:
+                self._add()
+                self.told, self.rest = None, 0
+            self._move(step, heard)
+            self.migration = time.perf_counter() - begun
+            if self.plans:
+                self.moved = min(self.moved, self.migration)
+                self.prices = replace(self.prices, each=self.moved)
+        elif self.plans:
+            self.told = self._planned(alpha(step + 1, self.run.options.limit)) if self._striking() else None
+            self.planning = time.perf_counter() - begun
 
-    def _striking(self, bounds: Array) -> bool:
-        """Whether it is time to look closer: not too soon after the last plan, and not when parts took the same time.
+    def _striking(self) -> bool:
+        """Whether it is time to look closer: not too soon after the last look, and not when parts took the same time.
 
         Until then, times are only kept.
         """
         times = self.run.part_seconds
-        self.recent.append(times)
-        if len(self.recent) + self.seen.waited < self.seen.patience or max(times) * len(times) < (1 + SLACK) * sum(times):
-            return False
-        for each in self.recent:
-            self.seen.add(bounds, np.array(each))
-        self.recent.clear()
-        return True
+        soon = len(self.recent) < max(self.rest, self.seen.patience - self.seen.waited)
+        return not soon and max(times) * len(times) >= (1 + SLACK) * sum(times)
 
-    def _planned(self, old: Array, alpha: float) -> Array:
-        """The bounds from now on. The first rank decides: what it estimates may have other last bits elsewhere."""
-        run, seen, seconds = self.run, self.seen, sum(self.run.part_seconds)
-        nodes = run.transport.node_of
-        if calm(seen, seconds, nodes, self.how, alpha):
-            return old
-        told = np.empty(len(old) + 2)
-        if run.transport.rank == 0:
-            made = decide(old, seconds, run.graph.into.offsets, nodes, self.how, alpha, self.prices, seen)
-            told[:-2], told[-2:] = made.bounds, (seen.hope(made.predicted) if made.moves else np.nan, seen.effort)
-        told = run.transport.broadcast(told, 0)
-        if run.transport.rank > 0:
-            seen.planned(None if np.isnan(told[-2]) else float(told[-2]))
-            seen.effort = float(told[-1])
-        return told[:-2].astype(np.int64)
+    def _add(self) -> None:
+        """Learn from the times that were kept."""
+        for times in self.recent:
+            self.seen.add(np.asarray(self.run.parts.bounds), np.array(times))
+        self.recent.clear()
+
+    def _planned(self, alpha: float) -> Array | None:
+        """The bounds that would be better, if any are worth a move."""
+        self._add()
+        run, nodes, seconds = self.run, self.run.transport.node_of, sum(self.run.part_seconds)
+        self.rest = 0
+        if calm(self.seen, seconds, nodes, self.how, alpha):
+            self.rest = self.seen.repeats  # twice as much is known then
+            return None
+        bounds = np.asarray(run.parts.bounds)
+        made = decide(bounds, seconds, run.graph.into.offsets, nodes, self.how, alpha, self.prices, self.seen)
+        return made.bounds if made.moves else None
 
     def _move(self, step: int, new: Array) -> None:
         run, old = self.run, self.run.parts.bounds

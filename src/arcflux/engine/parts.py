@@ -39,7 +39,8 @@ Array = NDArray[Any]
 
 # Bytes of the blocks that stream through a device, unless its memory is small.
 _BLOCK = 4 << 20
-# What ranks add up: changed, edges, residual, senders, whether to stop, bytes of values and of all else.
+# What ranks add up: changed, edges, residual, senders, whether to stop, bytes of values and of all else; then the
+# seconds of each, and new bounds, of which the last is the number of vertices, if there are any.
 _COUNTED = 7
 
 
@@ -91,8 +92,8 @@ class PartRun(Owners):
                 self.compute(step)
                 self.exchange(step)
                 history.append(self.converge(step, started))
-                self.balancer.after(step)
-                if self.balancer.planning:
+                self.balancer.after(step, self.heard)
+                if self.balancer.planning or self.balancer.migration:
                     planned, moved = self.balancer.planning, self.balancer.migration
                     history[-1] = replace(history[-1], planning=planned, migration=moved)
                 task.at(step + 1)
@@ -168,6 +169,7 @@ class PartRun(Owners):
         return Superstep(
             step, way, frontier, shown, time.perf_counter() - started, changed, edges, self.direction.reason,
             bytes=self.bytes, more_bytes=self.more_bytes, part_seconds=self.part_seconds,
+            bounds=() if self.parts.bounds is None else tuple(self.parts.bounds.tolist()),
         )  # fmt: skip
 
     # --- the part
@@ -274,18 +276,22 @@ class PartRun(Owners):
     def _agree(self, seconds: float) -> tuple[int, float]:
         """Add up what all ranks have counted; how many vertices changed, and the residual."""
         size, rank = self.transport.size, self.transport.rank
-        mine = np.zeros(_COUNTED + size)
+        times, bounds = slice(_COUNTED, _COUNTED + size), slice(_COUNTED + size, None)
+        mine = np.zeros(_COUNTED + 2 * size + 1)
         mine[:3] = self.tally[:, :3].sum(axis=0)
         mine[3] = self.counts[1] - self.counts[2]
         mine[4] = self.over()
         mine[5:_COUNTED] = self.traffic.values, self.traffic.places + self.traffic.headers
-        mine[_COUNTED + rank] = seconds
+        mine[times][rank] = seconds
+        if self.balancer.told is not None:
+            mine[bounds] = self.balancer.told
         self.traffic = Traffic()
         total = self.transport.reduce(mine, "sum")
         self.size, self.edges = int(total[3]), int(total[1])
         self.bytes, self.more_bytes = int(total[5]), int(total[6])
         self.stopped = total[4] > 0
-        self.part_seconds = tuple(total[_COUNTED:].tolist())
+        self.part_seconds = tuple(total[times].tolist())
+        self.heard = total[bounds].astype(np.int64) if total[-1] > 0 else None
         self.slowest = max(self.part_seconds)
         residual = float(total[2])
         if "residual" not in self.lowered.functions:

@@ -2,7 +2,8 @@
 
 `plan` is called between supersteps with the seconds of every part. It is a pure function of what it is given: it moves
 nothing itself, and knows neither the engine nor a transport. Every rank needs the same plan, so one rank makes it and
-sends its bounds to the others, who find with `moves` what each gives and gets.
+sends its bounds to the others, who find with `moves` what each gives and gets. The engine asks in two steps, whether it
+is `calm`, and else what to `decide`.
 """
 
 from __future__ import annotations
@@ -162,7 +163,7 @@ def plan(
 def calm(seen: Observed, seconds: float, nodes: Array, how: str, alpha: float) -> str:
     """Why nothing has to be planned after a superstep in which all parts took so many seconds; "" if something has.
 
-    It costs next to nothing and follows from what all ranks know, so that they agree without asking each other.
+    Nothing is estimated for it, so that it costs little.
     """
     if not seen.ready:
         return "the last plan brought too little: to be seen for some supersteps"

@@ -111,7 +111,7 @@ class Observed:
 
     Measured times are noisy, and work may change from superstep to superstep. So of supersteps with the same bounds the
     medians count, and after setbacks it takes more supersteps until the next plan is made (`ready`). A setback is a
-    plan that moved nothing, or a move that brought less than half of what it promised; one that brought more makes up
+    plan that moved nothing, or a move that brought less than a third of what it promised; one that brought more makes up
     for one of them.
 
     Examples
@@ -201,8 +201,8 @@ class Observed:
         self.waited += 1
 
     def hope(self, seconds: Array) -> float:
-        """The largest share of a part that makes a plan a good one, which promises these seconds: half of the gain."""
-        return float(self.shares.max() + seconds.max() / seconds.sum()) / 2
+        """The largest share of a part that makes a plan a good one, which promises these seconds: a third of the gain."""
+        return float(2 * self.shares.max() + seconds.max() / seconds.sum()) / 3
 
     def planned(self, hope: float | None) -> None:
         """A plan was made: remember what it promises, so that the next superstep tells; None if nothing moves."""

@@ -11,7 +11,7 @@ import rebalance
 from arcflux.engine.rebalance import Prices
 from rebalance import SCENARIOS, Bars, Scenario, by_degree, of_history, picture, simulated, table
 
-SLOW, SLOW_APART, DEGREES, _ = SCENARIOS
+SLOW, SLOW_APART, DEGREES, DEGREES_APART, _ = SCENARIOS
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def test_by_degree(graph: af.Graph) -> None:
 
 
 def test_bars_of_a_history() -> None:
-    steps = [SimpleNamespace(part_seconds=(4.0, 1.0, 1.0, 1.0), planning=0.5, migration=0.25)]
+    steps = [SimpleNamespace(part_seconds=(4.0, 1.0, 1.0, 1.0), planning=0.5, migration=0.25, bounds=(0, 1, 2, 3, 4))]
     bars = of_history(steps, SLOW, "auto")
     assert bars.compute == [4.0]
     assert bars.perfect == [pytest.approx(5 / 3.5)]
