@@ -293,7 +293,7 @@ def main() -> None:
         chosen = ordered if scenario.ordered else graph
         made = [(simulated if given.simulate else measured)(chosen, scenario, how, given.supersteps) for how in hows]
         if not given.simulate:
-            judge(chosen, made, turns=4, supersteps=10)
+            judge(chosen, made, turns=10, supersteps=4)
         runs += made
     print(f"\nPageRank on {given.graph}{', simulated' * given.simulate}\n{table(runs)}")
     found = [bars.as_json(_off(runs, bars.scenario)) for bars in runs]

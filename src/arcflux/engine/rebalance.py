@@ -9,7 +9,7 @@ is `calm`, and else what to `decide`.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -204,6 +204,7 @@ class _Case:
     prices: Prices
     seen: Observed
     begun: float
+    _found: dict[bytes, tuple[Array, tuple[Move, ...]]] = field(default_factory=dict)
 
     def stay(self, reason: str) -> Plan:
         """Nothing moves."""
@@ -274,11 +275,19 @@ class _Case:
         return float((self.times[parts] * speed).sum() / speed.sum())
 
     def _predicted(self, new: Array) -> Array:
-        scale = self.times.sum() / self.seen.seconds(self.old).sum()
-        return np.array(self.seen.seconds(new) * scale)
+        return self._about(new)[0]
 
     def _moves(self, new: Array) -> tuple[Move, ...]:
-        return moves(self.old, new, self.in_offsets, self.nodes)
+        return self._about(new)[1]
+
+    def _about(self, new: Array) -> tuple[Array, tuple[Move, ...]]:
+        """What bounds promise and what they move, found once."""
+        key = new.tobytes()
+        if key not in self._found:
+            scale = self.times.sum() / self.seen.seconds(self.old).sum()
+            moved = moves(self.old, new, self.in_offsets, self.nodes)
+            self._found[key] = np.array(self.seen.seconds(new) * scale), moved
+        return self._found[key]
 
     def _bytes(self, move: Move) -> float:
         return self.prices.arc_bytes * move.arcs + self.prices.vertex_bytes * (move.end - move.begin)
