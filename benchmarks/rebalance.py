@@ -7,7 +7,7 @@ Each superstep is a bar of three pieces: the slowest part's compute, planning, a
 would take with perfect balance: all work, divided by the speed of all devices.
 
 The times of one superstep are noise on a busy machine: of four parts with the same work the slowest is often 20 % above
-the mean. So the table judges bounds, not moments: all that a scenario's runs came by are run again, in turns and without
+the mean. So the table judges bounds, not moments: all that a scenario's runs came by are run again, in turns, without
 rebalancing, and each part counts with the median of its times.
 
 Devices start from as many in-edges each, as runs do. That is nearly balanced on equal devices, so there is nothing to
@@ -60,7 +60,6 @@ class Scenario:
     @property
     def nodes(self) -> NDArray[Any]:
         return np.arange(len(self.slowdowns)) // self.per_node
-
 
     def start(self, in_offsets: NDArray[Any]) -> NDArray[np.int64]:
         """The bounds of the first superstep."""
@@ -214,7 +213,7 @@ def judge(graph: Any, runs: list[Bars], turns: int, supersteps: int) -> None:
 
 
 def usual(times: NDArray[Any]) -> NDArray[Any]:
-    """What parts usually take: medians of their shares, which noise that hits all parts leaves alone, of the usual sum."""
+    """What parts usually take: medians of their shares, which noise that hits all of them leaves, and of the sum."""
     sums = times.sum(axis=1)
     shares = np.median(times / sums[:, None], axis=0)
     return np.asarray(shares / shares.sum() * np.median(sums))

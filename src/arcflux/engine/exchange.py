@@ -87,10 +87,11 @@ class Lists:
 def _owned(parts: Parts, i: int, flags: Array) -> Array:
     """Those vertices of part `i` whose flag is set, ascending."""
     if parts.bounds is None:
-        own = parts.owned(i)
-        return own[flags[own]]
-    begin, end = parts.bounds[i : i + 2].tolist()
-    return (np.flatnonzero(flags[begin:end]) + begin).astype(parts.graph.out.neighbours.dtype)
+        found: Array = parts.owned(i)[flags[parts.owned(i)]]
+    else:
+        begin, end = parts.bounds[i : i + 2].tolist()
+        found = (np.flatnonzero(flags[begin:end]) + begin).astype(parts.graph.out.neighbours.dtype)
+    return found
 
 
 def serves(nodes: Array, reader: int, owner: int) -> bool:

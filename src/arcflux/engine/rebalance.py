@@ -176,8 +176,9 @@ def calm(seen: Observed, seconds: float, nodes: Array, how: str, alpha: float) -
 
 
 def decide(
-    bounds: Array, seconds: float, in_offsets: Array, nodes: Array, how: str, alpha: float, prices: Prices, seen: Observed
-) -> Plan:
+    bounds: Array, seconds: float, in_offsets: Array, nodes: Array, how: str, alpha: float, prices: Prices,
+    seen: Observed,
+) -> Plan:  # fmt: skip
     """What :func:`plan` decides when it is not calm; `seen` has the times, which make so many seconds together."""
     begun = time.perf_counter()
     return _Case(bounds, seen.shares * seconds, in_offsets, nodes, alpha, prices, seen, begun).decided(how)

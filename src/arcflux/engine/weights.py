@@ -13,6 +13,7 @@ factor that changes little from neighbour to neighbour.
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -111,8 +112,8 @@ class Observed:
 
     Measured times are noisy, and work may change from superstep to superstep. So of supersteps with the same bounds the
     medians count, and after setbacks it takes more supersteps until the next plan is made (`ready`). A setback is a
-    plan that moved nothing, or a move that brought less than a third of what it promised; one that brought more makes up
-    for one of them.
+    plan that moved nothing, or a move that brought less than a third of what it promised; one that brought more makes
+    up for one of them.
 
     Examples
     --------
@@ -177,7 +178,7 @@ class Observed:
     @property
     def slack(self) -> float:
         """By how much the slowest part may be above the mean before that is more than noise."""
-        return max(SLACK, _SURE * self.noise / max(self.repeats, 1) ** 0.5)
+        return max(SLACK, _SURE * self.noise / math.sqrt(max(self.repeats, 1)))
 
     @property
     def shares(self) -> Array:
@@ -201,7 +202,7 @@ class Observed:
         self.waited += 1
 
     def hope(self, seconds: Array) -> float:
-        """The largest share of a part that makes a plan a good one, which promises these seconds: a third of the gain."""
+        """The largest share of a part with which a plan that promises these seconds was good: a third of the gain."""
         return float(2 * self.shares.max() + seconds.max() / seconds.sum()) / 3
 
     def planned(self, hope: float | None) -> None:
