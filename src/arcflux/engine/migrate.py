@@ -31,6 +31,8 @@ Array = NDArray[Any]
 
 # Seconds an in-edge of a part: for lists of who tells whom, and for out-edges.
 _LISTED, _TURNED = 3e-9, 20e-9
+# The most moves that count.
+_MOVES = 8
 
 
 class Balancer:
@@ -51,7 +53,7 @@ class Balancer:
         if self.plans:
             self.seen = Observed(run.graph.into.offsets, run.parts.k)
             self.prices = _prices(run)
-            self.moved, self.rest = math.inf, 0
+            self.moved, self.rest, self.moves = math.inf, 0, 0
 
     def after(self, step: int, heard: Array | None) -> None:
         """Between two supersteps: move to the bounds that were `heard`, which all ranks do together, or plan."""
@@ -68,6 +70,7 @@ class Balancer:
             self._move(step, heard)
             self.migration = time.perf_counter() - begun
             if self.plans:
+                self.moves = min(self.moves + 1, _MOVES)
                 self.moved = min(self.moved, self.migration)
                 self.prices = replace(self.prices, each=self.moved)
         elif self.plans:
@@ -77,10 +80,11 @@ class Balancer:
     def _striking(self) -> bool:
         """Whether it is time to look closer: not too soon after the last look, and not when parts took the same time.
 
-        Until then, times are only kept.
+        Until then, times are only kept. The more often parts have moved, the nearer to balance they are, and the more
+        supersteps it takes to tell what is left from noise: 1, 1, 2, 2, 4, ..., 16.
         """
         times = self.run.part_seconds
-        soon = len(self.recent) < max(self.rest, self.seen.patience - self.seen.waited)
+        soon = len(self.recent) < max(self.rest, self.seen.patience - self.seen.waited, 1 << self.moves // 2)
         return not soon and max(times) * len(times) >= (1 + SLACK) * sum(times)
 
     def _add(self) -> None:

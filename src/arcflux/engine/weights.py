@@ -34,7 +34,7 @@ _ROUNDS, REPEATS = 4, 16
 # The most setbacks that count: plans are then made every 16 supersteps.
 _SETBACKS = 5
 # What the noise of a part's share is taken for before it is known, and how many deviations that guess counts for.
-_GUESS, _GUESSED = 0.05, 8
+_GUESS, _GUESSED = 0.035, 8
 # Parts that differ by less are balanced, and by less than so many times the noise may be.
 SLACK, _SURE = 0.03, 2.0
 
