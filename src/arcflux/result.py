@@ -30,8 +30,8 @@ class Superstep:
     `edges` of a pull that follows a push of many vertices are estimated, from the degrees of one vertex in 16. On parts
     of a graph, `bytes` are the values that crossed between nodes, `more_bytes` what said whose values they are, and
     `part_seconds` is how long each part computed, and `bounds` where each began and the last one ended, if parts are
-    ranges; `planning` and `migration` are the seconds after the superstep that went into finding and moving to better
-    ones.
+    ranges; `planning` is how long the first rank then computed to find better ones, while the others went on, and
+    `migration` how long moving to them took.
     """
 
     number: int

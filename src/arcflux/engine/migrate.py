@@ -74,8 +74,9 @@ class Balancer:
                 self.moved = min(self.moved, self.migration)
                 self.prices = replace(self.prices, each=self.moved)
         elif self.plans:
+            computed = time.thread_time()  # others go on, and on few cores this rank may have to wait for one of theirs
             self.told = self._planned(alpha(step + 1, self.run.options.limit)) if self._striking() else None
-            self.planning = time.perf_counter() - begun
+            self.planning = time.thread_time() - computed
 
     def _striking(self) -> bool:
         """Whether it is time to look closer: not too soon after the last look, and not when parts took the same time.
