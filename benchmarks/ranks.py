@@ -51,6 +51,8 @@ def serve(path: str, pipes: str, per_node: int | None) -> None:
             asked = ranks.broadcast(asked, 0)
         if asked[0] < 0:
             return
+        if ranks is not None:
+            ranks.barrier()  # those that slept until they were asked are awake
         seconds = timed(graph, KERNELS[asked[0]], int(asked[1]), options)
         if answers is not None:
             print(seconds, file=answers, flush=True)
@@ -89,6 +91,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--graph", default="kron:20")
     options.add_argument("--repeats", type=int, default=9)
+    options.add_argument("--kernels", nargs="+", default=KERNELS, choices=KERNELS)
     options.add_argument("--json", type=Path, default=Path("results/ranks.json"), metavar="FILE")
     options.add_argument("--serve", nargs=2, help=argparse.SUPPRESS)
     options.add_argument("--per-node", type=int, help=argparse.SUPPRESS)
@@ -106,7 +109,7 @@ def main() -> None:
             "2 ranks, 2 nodes": Candidate(path, 2, 1),
         }
         results = {}
-        for kernel in KERNELS:
+        for kernel in given.kernels:
             taken = rounds({name: partial(one.run, kernel) for name, one in candidates.items()}, given.repeats)
             results[kernel] = report(f"{kernel} on {given.graph}", taken, "2 threads", unit="ms")
         for one in candidates.values():

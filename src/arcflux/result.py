@@ -29,8 +29,9 @@ class Superstep:
 
     `edges` of a pull that follows a push of many vertices are estimated, from the degrees of one vertex in 16. On parts
     of a graph, `bytes` are the values that crossed between nodes, `more_bytes` what said whose values they are, and
-    `part_seconds` is how long each part computed; `planning` and `migration` are the seconds after the superstep that
-    went into finding and moving to better parts.
+    `part_seconds` is how long each part computed, and `bounds` where each began and the last one ended, if parts are
+    ranges; `planning` is how long the first rank then computed to find better ones, while the others went on, and
+    `migration` how long moving to them took.
     """
 
     number: int
@@ -44,6 +45,7 @@ class Superstep:
     bytes: int = 0
     more_bytes: int = 0
     part_seconds: tuple[float, ...] = ()
+    bounds: tuple[int, ...] = ()
     planning: float = 0.0
     migration: float = 0.0
 

@@ -102,7 +102,7 @@ def _step(step: Superstep) -> dict[str, Any]:
     """A superstep, without what only parts have when there are none."""
     told = asdict(step)
     if not step.part_seconds:
-        for name in ("bytes", "more_bytes", "part_seconds", "planning", "migration"):
+        for name in ("bytes", "more_bytes", "part_seconds", "bounds", "planning", "migration"):
             del told[name]
     return told
 

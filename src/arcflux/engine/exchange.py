@@ -16,10 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcflux.graph import Graph
+from arcflux.partition import kernels
 from arcflux.partition.parts import Part, Parts
+from arcflux.spmd.memory import frozen
+from arcflux.spmd.pool import run
 from arcflux.transports.base import Transport
 
-__all__ = ["Lists", "Traffic", "packed", "rows_of", "unpacked"]
+__all__ = ["Lists", "Traffic", "packed", "rows_of", "serves", "unpacked"]
 
 Array = NDArray[Any]
 
@@ -62,28 +65,36 @@ class Lists:
         made = cls()
         if transport.nodes == 1:
             return made
-        made.read, reached = _presence(transport, parts.graph, part)
-        read = made.read
-        nodes = np.asarray(transport.node_of)
-        local = np.zeros(parts.graph.vertices, bool) if high is None else high
-        own = {peer: parts.owned(peer) for peer in range(transport.size)}
-        mine, home, rank = own[transport.rank], transport.node, transport.rank
+        made.read, reached = _presence(transport, parts.graph, part, whole)
+        nodes, home, rank = np.asarray(transport.node_of), transport.node, transport.rank
+        read = made.read if high is None else [flags & ~high for flags in made.read]
         for peer in range(transport.size):
             there = int(nodes[peer])
             if there == home:
                 continue
-            if _serves(nodes, peer, rank):
-                made.tell[peer] = mine[read[there][mine] & ~local[mine]]
-            if _serves(nodes, rank, peer):
-                made.hear[peer] = own[peer][read[home][own[peer]] & ~local[own[peer]]]
+            if serves(nodes, peer, rank):
+                made.tell[peer] = _owned(parts, rank, read[there])
+            if serves(nodes, rank, peer):
+                made.hear[peer] = _owned(parts, peer, read[home])
             if whole:
                 continue
-            made.give[peer] = _share(own[peer][reached[home][own[peer]] & ~local[own[peer]]], nodes, rank)
-            made.take[peer] = _share(mine[reached[there][mine] & ~local[mine]], nodes, peer)
+            given, taken = (reached[node] if high is None else reached[node] & ~high for node in (home, there))
+            made.give[peer] = _share(_owned(parts, peer, given), nodes, rank)
+            made.take[peer] = _share(_owned(parts, rank, taken), nodes, peer)
         return made
 
 
-def _serves(nodes: Array, reader: int, owner: int) -> bool:
+def _owned(parts: Parts, i: int, flags: Array) -> Array:
+    """Those vertices of part `i` whose flag is set, ascending."""
+    if parts.bounds is None:
+        found: Array = parts.owned(i)[flags[parts.owned(i)]]
+    else:
+        begin, end = parts.bounds[i : i + 2].tolist()
+        found = (np.flatnonzero(flags[begin:end]) + begin).astype(parts.graph.out.neighbours.dtype)
+    return found
+
+
+def serves(nodes: Array, reader: int, owner: int) -> bool:
     """Whether this reader is the one of its node that hears this owner."""
     mates = np.flatnonzero(nodes == nodes[reader])
     return int(mates[owner % len(mates)]) == reader
@@ -96,18 +107,19 @@ def _share(vertices: Array, nodes: Array, rank: int) -> Array:
     return spoken
 
 
-def _presence(transport: Transport, graph: Graph, part: Part) -> tuple[list[Array], list[Array]]:
-    """For each node, which vertices its parts have as sources, and which as targets."""
-    seen = np.zeros((2, transport.nodes, -(-graph.vertices // 8)), np.uint8)
+def _presence(transport: Transport, graph: Graph, part: Part, whole: bool) -> tuple[list[Array], list[Array]]:
+    """For each node, which vertices its parts have as sources, and unless vertices are whole which as targets."""
     offsets, neighbours = part.into
     sources = neighbours[int(offsets[0]) : int(offsets[-1])]
-    for side, vertices in enumerate((sources, part.targets)):
+    sides = [sources] if whole else [sources, part.targets]
+    seen = np.zeros((len(sides), transport.nodes, -(-graph.vertices // 8)), np.uint8)
+    for side, vertices in enumerate(sides):
         flags = np.zeros(graph.vertices, bool)
-        flags[vertices] = True
+        run(kernels.mark, -(-len(vertices) // kernels.LIST), frozen(vertices), flags, threads=1)
         seen[side, transport.node] = np.packbits(flags)
-    whole = transport.reduce(seen.reshape(-1), "or").reshape(seen.shape)
-    flags = np.unpackbits(whole, axis=2, count=graph.vertices).astype(bool)
-    return list(flags[0]), list(flags[1])
+    everywhere = transport.reduce(seen.reshape(-1), "or").reshape(seen.shape)
+    found = np.unpackbits(everywhere, axis=2, count=graph.vertices).view(bool)
+    return list(found[0]), list(found[-1])
 
 
 def packed(

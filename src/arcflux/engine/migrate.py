@@ -6,15 +6,18 @@ it, and with its in-edges come sources that the node did not read before: their 
 
 from __future__ import annotations
 
+import math
 import time
+from collections import deque
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arcflux.engine.exchange import packed, unpacked
-from arcflux.engine.rebalance import Prices, alpha, moves, plan
-from arcflux.engine.weights import Observed
+from arcflux.engine.rebalance import Prices, alpha, calm, decide, moves
+from arcflux.engine.weights import REPEATS, SLACK, Observed
 from arcflux.partition.parts import Parts
 from arcflux.spmd.memory import frozen
 
@@ -26,37 +29,82 @@ __all__ = ["Balancer"]
 Array = NDArray[Any]
 
 
+# Seconds an in-edge of a part: for lists of who tells whom, and for out-edges.
+_LISTED, _TURNED = 3e-9, 20e-9
+# The most moves that count.
+_MOVES = 8
+
+
 class Balancer:
-    """Looks at the times of a run's parts, and moves their bounds when that pays."""
+    """Looks at the times of a run's parts, and moves their bounds when that pays.
+
+    The first rank plans, while the others are in the next superstep already. `told` are the bounds that it has found;
+    they reach all ranks with what ranks add up at the end of that superstep, and then parts move.
+    """
 
     def __init__(self, run: PartRun, how: str) -> None:
         self.run, self.how = run, how
         possible = run.whole and run.parts.bounds is not None and run.parts.k > 1 and not run.parts.duplicated
         self.on = how != "off" and possible and run.graph.vertices > 0
         self.planning = self.migration = 0.0
-        leads = self.on and run.transport.rank == 0
-        self.seen = Observed(run.graph.into.offsets, run.parts.k) if leads else None
-        self.prices = _prices(run) if leads else None
+        self.told: Array | None = None
+        self.recent: deque[tuple[float, ...]] = deque(maxlen=REPEATS)
+        self.plans = self.on and run.transport.rank == 0
+        if self.plans:
+            self.seen = Observed(run.graph.into.offsets, run.parts.k)
+            self.prices = _prices(run)
+            self.moved, self.rest, self.moves = math.inf, 0, 0
 
-    def after(self, step: int) -> None:
-        """Between two supersteps: plan, and move. Collective; the first rank decides."""
+    def after(self, step: int, heard: Array | None) -> None:
+        """Between two supersteps: move to the bounds that were `heard`, which all ranks do together, or plan."""
         self.planning = self.migration = 0.0
-        if not self.on:
+        if not self.on or self.run.finished:
             return
-        run, begun = self.run, time.perf_counter()
-        old = np.asarray(run.parts.bounds)
-        new = old
-        if self.seen is not None:
-            limit = run.options.limit
-            new = plan(
-                old, np.array(run.part_seconds), run.graph.into.offsets, run.transport.node_of, how=self.how,
-                alpha=alpha(step + 1, limit), prices=self.prices, seen=self.seen,
-            ).bounds  # fmt: skip
-        new = run.transport.broadcast(np.ascontiguousarray(new, np.int64), 0)
-        self.planning = time.perf_counter() - begun
-        if not np.array_equal(old, new):
-            self._move(step, new)
-            self.migration = time.perf_counter() - begun - self.planning
+        begun = time.perf_counter()
+        if self.plans:
+            self.recent.append(self.run.part_seconds)
+        if heard is not None:
+            if self.plans:
+                self._add()
+                self.told, self.rest = None, 0
+            self._move(step, heard)
+            self.migration = time.perf_counter() - begun
+            if self.plans:
+                self.moves = min(self.moves + 1, _MOVES)
+                self.moved = min(self.moved, self.migration)
+                self.prices = replace(self.prices, each=self.moved)
+        elif self.plans:
+            computed = time.thread_time()  # others go on, and on few cores this rank may have to wait for one of theirs
+            self.told = self._planned(alpha(step + 1, self.run.options.limit)) if self._striking() else None
+            self.planning = time.thread_time() - computed
+
+    def _striking(self) -> bool:
+        """Whether it is time to look closer: not too soon after the last look, and not when parts took the same time.
+
+        Until then, times are only kept. The more often parts have moved, the nearer to balance they are, and the more
+        supersteps it takes to tell what is left from noise: 1, 1, 2, 2, 4, ..., 16.
+        """
+        times = self.run.part_seconds
+        soon = len(self.recent) < max(self.rest, self.seen.patience - self.seen.waited, 1 << self.moves // 2)
+        return not soon and max(times) * len(times) >= (1 + SLACK) * sum(times)
+
+    def _add(self) -> None:
+        """Learn from the times that were kept."""
+        for times in self.recent:
+            self.seen.add(np.asarray(self.run.parts.bounds), np.array(times))
+        self.recent.clear()
+
+    def _planned(self, alpha: float) -> Array | None:
+        """The bounds that would be better, if any are worth a move."""
+        self._add()
+        run, nodes, seconds = self.run, self.run.transport.node_of, sum(self.run.part_seconds)
+        self.rest = 0
+        if calm(self.seen, seconds, nodes, self.how, alpha):
+            self.rest = self.seen.repeats  # twice as much is known then
+            return None
+        bounds = np.asarray(run.parts.bounds)
+        made = decide(bounds, seconds, run.graph.into.offsets, nodes, self.how, alpha, self.prices, self.seen)
+        return made.bounds if made.moves else None
 
     def _move(self, step: int, new: Array) -> None:
         run, old = self.run, self.run.parts.bounds
@@ -111,11 +159,16 @@ def _among(bits: Array, vertices: Array) -> Array:
 
 
 def _prices(run: PartRun) -> Prices:
-    """What an in-edge and a vertex of this run weigh; links as fast as its devices say."""
+    """What an in-edge and a vertex of this run weigh; links as fast as its devices say.
+
+    Until a move was timed, what it costs besides is guessed: who tells whom is found anew where there are several
+    nodes, and out-edges are made of in-edges anew for programs that push.
+    """
     arc = run.graph.into.neighbours.itemsize + sum(
         run.graph.in_columns[name].dtype.itemsize for name in run.lowered.columns
     )
     arrays = [*run.fields.values(), *run.accumulators.values(), *run.messages]
     vertex = sum(array.nbytes // max(1, len(array)) for array in arrays)
-    link = run.device.bandwidth
-    return Prices(arc, vertex, link=link) if link is not None else Prices(arc, vertex)
+    each = run.graph.arcs / run.parts.k * (_LISTED * (run.transport.nodes > 1) + _TURNED * run.lowered.sparse)
+    prices, link = Prices(arc, vertex, each=each), run.device.bandwidth
+    return prices if link is None else replace(prices, link=link)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from arcflux.compile.lower import Lowered
 from arcflux.compile.parts import PART_TALLY
 from arcflux.engine.exchange import Lists, Traffic
 from arcflux.engine.state import parameter_values, rows
+from arcflux.engine.team import Ranks
 from arcflux.graph import Graph
 from arcflux.partition.parts import Parts
 from arcflux.spmd.pool import run as launch
@@ -52,26 +54,32 @@ class Node:
         self.ready: set[str] = set()
         self.compiled = 0.0
         self.traffic = Traffic()
+        self.team = Ranks.of(transport)
         self._share_state(values)
 
     def _share_state(self, values: Mapping[str, Array]) -> None:
-        """What the node's ranks share: fields, messages, accumulators, the frontier."""
-        graph, lowered, shared = self.graph, self.lowered, self.transport.shared
+        """What the node's ranks share: fields, messages, accumulators, the frontier.
+
+        The memory is that of earlier runs where there were any, since new pages cost a short run more than its work.
+        Fields stay where they are: they are the result.
+        """
+        graph, lowered, team = self.graph, self.lowered, self.team
         n, kind = graph.vertices, graph.out.neighbours.dtype
-
-        def of(size: int, dtype: Any, length: int | None) -> Array:
-            return rows(shared, size, dtype, length)
-
-        self.fields = {name: of(n, *kind_of) for name, kind_of in lowered.fields.items()}
-        self.messages = [of(2 * n, message.dtype, message.length) for message in lowered.messages]
-        self.accumulators = {name: of(n, *lowered.fields[name]) for name in sorted(lowered.reductions)}
-        self.moves, self.pending = shared(n, np.bool_), shared(n, np.bool_)
-        self.residuals = shared(n if lowered.deterministic and "residual" in lowered.functions else 1, np.float64)
-        self.bits, self.queues = shared(2 * (-(-n // 64)), np.uint64), shared(2 * n, kind)
-        self.stamp, self.heads = shared(n, np.uint8), shared(16, np.int64)
-        if self.transport.place == 0:
-            for name, array in self.accumulators.items():
-                array[:] = identity(lowered.reductions[name].operation, array.dtype)
+        written = lowered.functions["start"].always_writes - set(values)
+        zeros = team.small
+        self.fields = {
+            name: rows(partial(team.kept, zero=name not in written), n, *kind_of)
+            for name, kind_of in lowered.fields.items()
+        }
+        self.messages = [rows(zeros, 2 * n, message.dtype, message.length) for message in lowered.messages]
+        self.accumulators = {name: rows(team.lent, n, *lowered.fields[name]) for name in sorted(lowered.reductions)}
+        for name, array in self.accumulators.items():
+            self._filled(array, identity(lowered.reductions[name].operation, array.dtype))
+        self.moves, self.pending = zeros(n, np.bool_), zeros(n, np.bool_)
+        self.residuals = zeros(n if lowered.deterministic and "residual" in lowered.functions else 1, np.float64)
+        self.bits, self.queues = zeros(2 * (-(-n // 64)), np.uint64), team.lent(2 * n, kind)
+        self.stamp, self.heads = zeros(n, np.uint8), zeros(16, np.int64)
+        if team.leads:
             for name, given in values.items():
                 self.fields[name][:] = given
         self.tally = np.zeros((self.threads, PART_TALLY))
@@ -80,6 +88,13 @@ class Node:
         self.held = [graph.into.offsets, graph.out.offsets, self.moves, self.pending, self.residuals, self.tally]
         self.held += [*self.messages, *self.accumulators.values()]
         self.transport.node_barrier()
+
+    def _filled(self, array: Array, value: Any) -> Array:
+        """The array, of which each rank of the node has filled its share."""
+        place, mates = self.transport.place, len(self.transport.mates)
+        share = -(-len(array) // mates)
+        array[place * share : (place + 1) * share] = value
+        return array
 
     # --- the frontier
 
@@ -97,16 +112,12 @@ class Node:
 
     def _clear_next(self, step: int) -> None:
         """Make room for the next frontier; now and then for marks, too. Each rank of the node does its share."""
-        place, mates = self.transport.place, len(self.transport.mates)
-        later = self.bits_at(step + 1)
-        share = -(-len(later) // mates)
-        later[place * share : (place + 1) * share] = 0
-        if place == 0:
+        self._filled(self.bits_at(step + 1), 0)
+        if self.team.leads:
             self.heads[8 * ((step + 1) & 1)] = 0
         if step % 255 == 0:
             self.transport.node_barrier()
-            share = -(-len(self.stamp) // mates)
-            self.stamp[place * share : (place + 1) * share] = 0
+            self._filled(self.stamp, 0)
             self.transport.node_barrier()
 
     # --- kernels
@@ -125,19 +136,28 @@ class Node:
     def _call(self, name: str, step: int, *given: Any) -> None:
         self._call_plain(name, step, *given, *self.held, *self.constants)
 
+    def _compile(self, name: str, step: int, *given: Any) -> None:
+        """Compile a kernel now, so that its first run is only a run."""
+        if name not in self.ready:
+            self._compile_plain(name, step, *given, *self.held, *self.constants)
+
+    def _compile_plain(self, name: str, *arguments: Any) -> None:
+        """Compile a kernel on one rank for all; collective, but for those that a rank may call when others do not."""
+        self.ready.add(name)
+        begun = time.perf_counter()
+        alone = name in _ALONE or self.transport.rank == 0
+        if not alone:
+            self.transport.barrier()
+        getattr(self.made, f"part_{name}").ready(0, self.threads, np.zeros(16, np.int64), *arguments)
+        if alone and name not in _ALONE:
+            self.transport.barrier()
+        self.compiled += time.perf_counter() - begun
+
     def _call_plain(self, name: str, *arguments: Any) -> None:
-        """Run a kernel; before its first use one rank compiles it for all."""
+        """Run a kernel; before its first use it is compiled."""
         kernel, threads = getattr(self.made, f"part_{name}"), self.threads
         if name not in self.ready:
-            self.ready.add(name)
-            begun = time.perf_counter()
-            alone = name in _ALONE or self.transport.rank == 0
-            if not alone:
-                self.transport.barrier()
-            kernel.ready(0, threads, np.zeros(16, np.int64), *arguments)
-            if alone and name not in _ALONE:
-                self.transport.barrier()
-            self.compiled += time.perf_counter() - begun
+            self._compile_plain(name, *arguments)
         if threads == 1 or name in _ALONE:
             kernel(0, 1, np.zeros(16, np.int64), *arguments)
         else:

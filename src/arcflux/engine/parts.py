@@ -39,7 +39,8 @@ Array = NDArray[Any]
 
 # Bytes of the blocks that stream through a device, unless its memory is small.
 _BLOCK = 4 << 20
-# What ranks add up: changed, edges, residual, senders, whether to stop, bytes of values and of all else.
+# What ranks add up: changed, edges, residual, senders, whether to stop, bytes of values and of all else; then the
+# seconds of each, and new bounds, of which the last is the number of vertices, if there are any.
 _COUNTED = 7
 
 
@@ -91,14 +92,15 @@ class PartRun(Owners):
                 self.compute(step)
                 self.exchange(step)
                 history.append(self.converge(step, started))
-                self.balancer.after(step)
-                if self.balancer.planning:
+                self.balancer.after(step, self.heard)
+                if self.balancer.planning or self.balancer.migration:
                     planned, moved = self.balancer.planning, self.balancer.migration
                     history[-1] = replace(history[-1], planning=planned, migration=moved)
                 task.at(step + 1)
                 if self.stopped:
                     break
         fields = self._collected()
+        self.team.end()
         self.device.release(self.held_bytes)
         seconds = time.perf_counter() - begun - self.compiled
         name, references = self.lowered.program.name, self.lowered.program.references
@@ -128,17 +130,21 @@ class PartRun(Owners):
         self.early = self.pull and self.whole and not self.lowered.ordered
         self._clear_next(step)
         if self.whole and self.pull:
+            self._compile("pull", step, *self._pulling(step, 0, 0))
             with self.device.timed() as took:
                 self._pulled(step)
             self.updated = self.mine, self.everywhere
         else:
+            name, given = self._gathering(step)
+            self._compile(name, step, *given)
             with self.device.timed() as took:
-                self._gathered(step)
+                self._call(name, step, *given)
             seconds = took.seconds
             if not self.whole:
                 self.transport.node_barrier()
                 self._contribute(step)
             self.updated = self._receivers(step)
+            self._compile("apply", step, self.updated[0])
             with self.device.timed() as took:
                 self._each("apply", step, *self.updated)
             took.seconds += seconds
@@ -163,6 +169,7 @@ class PartRun(Owners):
         return Superstep(
             step, way, frontier, shown, time.perf_counter() - started, changed, edges, self.direction.reason,
             bytes=self.bytes, more_bytes=self.more_bytes, part_seconds=self.part_seconds,
+            bounds=() if self.parts.bounds is None else tuple(self.parts.bounds.tolist()),
         )  # fmt: skip
 
     # --- the part
@@ -234,22 +241,25 @@ class PartRun(Owners):
         """
         size = len(self.mine)
         ends = [0, self.placed.resident, *self.placed.blocks[1:].tolist()] if self.streamed else [0, size // 2, size]
-        for piece, (first, last) in enumerate(pairwise(np.array(ends, np.uint64))):
-            self._call("pull", step, self.mine, first, last, *self._in_edges, self.bits_at(step))
+        for piece, (first, last) in enumerate(pairwise(ends)):
+            self._call("pull", step, *self._pulling(step, first, last))
             if self.early and not self.streamed:
                 self._tell_half(piece)
         if self.early and self.streamed:
             self._tell_half(0)
             self._tell_half(1)
 
-    def _gathered(self, step: int) -> None:
-        """Messages along the part's edges are reduced into accumulators."""
+    def _pulling(self, step: int, first: int, last: int) -> list[Any]:
+        """What the kernel is given that takes own vertices from the place `first` to before `last` through pull."""
+        return [self.mine, np.uint64(first), np.uint64(last), *self._in_edges, self.bits_at(step)]
+
+    def _gathering(self, step: int) -> tuple[str, list[Any]]:
+        """The kernel that reduces messages along the part's edges into accumulators, and what it is given."""
         listing = [self.stamp, self._mark(step), self.reached, self.counts]
         if self.pull:
-            self._call("gather", step, self.targets, *self._in_edges, self.bits_at(step), *listing)
-        else:
-            size = int(self.heads[8 * (step & 1)])
-            self._call("push", step, self._queue(step), size, *self._out_edges, self.whole, *listing)
+            return "gather", [self.targets, *self._in_edges, self.bits_at(step), *listing]
+        size = int(self.heads[8 * (step & 1)])
+        return "push", [self._queue(step), size, *self._out_edges, self.whole, *listing]
 
     def _receivers(self, step: int) -> tuple[Array, Array]:
         """Vertices to update, own ones and the share of those everywhere: that received, or all when all send."""
@@ -266,18 +276,22 @@ class PartRun(Owners):
     def _agree(self, seconds: float) -> tuple[int, float]:
         """Add up what all ranks have counted; how many vertices changed, and the residual."""
         size, rank = self.transport.size, self.transport.rank
-        mine = np.zeros(_COUNTED + size)
+        times, bounds = slice(_COUNTED, _COUNTED + size), slice(_COUNTED + size, None)
+        mine = np.zeros(_COUNTED + 2 * size + 1)
         mine[:3] = self.tally[:, :3].sum(axis=0)
         mine[3] = self.counts[1] - self.counts[2]
         mine[4] = self.over()
         mine[5:_COUNTED] = self.traffic.values, self.traffic.places + self.traffic.headers
-        mine[_COUNTED + rank] = seconds
+        mine[times][rank] = seconds
+        if self.balancer.told is not None:
+            mine[bounds] = self.balancer.told
         self.traffic = Traffic()
         total = self.transport.reduce(mine, "sum")
         self.size, self.edges = int(total[3]), int(total[1])
         self.bytes, self.more_bytes = int(total[5]), int(total[6])
         self.stopped = total[4] > 0
-        self.part_seconds = tuple(total[_COUNTED:].tolist())
+        self.part_seconds = tuple(total[times].tolist())
+        self.heard = total[bounds].astype(np.int64) if total[-1] > 0 else None
         self.slowest = max(self.part_seconds)
         residual = float(total[2])
         if "residual" not in self.lowered.functions:
@@ -298,14 +312,3 @@ class PartRun(Owners):
         self._call_plain("residual", everywhere, CHUNK, total)
         self.transport.node_barrier()
         return float(total[0])
-
-    def _collected(self) -> dict[str, Array]:
-        """All fields of all vertices, in arrays of this rank's own."""
-        self.transport.barrier()
-        made = {name: array.copy() for name, array in self.fields.items()}
-        if self.transport.nodes > 1:
-            own = self.parts.owned(self.transport.rank)
-            for array in made.values():
-                for rank, piece in enumerate(self.transport.gather(array[own].reshape(-1))):
-                    array[self.parts.owned(rank)] = piece.reshape(-1, *array.shape[1:])
-        return made

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcflux.compile.bins import width
-from arcflux.engine.exchange import packed, rows_of, unpacked
+from arcflux.engine.exchange import packed, rows_of, serves, unpacked
 from arcflux.engine.node import Node
 from arcflux.spmd.memory import frozen
 
@@ -58,7 +58,7 @@ class Readers(Node):
         """What own vertices now send goes to the nodes that read them; what others send comes in."""
         transport, n = self.transport, self.graph.vertices
         now = [message[:n] for message in self.messages]
-        told = np.sort(self.told[: int(self.counts[1])])
+        told = self.told[: int(self.counts[1])]
         if not self.early:
             for peer, vertices in self.lists.tell.items():
                 chosen = self._chosen(vertices, told)
@@ -126,3 +126,28 @@ class Readers(Node):
         inside = places < len(vertices)
         chosen[places[inside][vertices[places[inside]] == told[inside]]] = True
         return chosen
+
+    def _collected(self) -> dict[str, Array]:
+        """All fields of all vertices, in arrays that the node's ranks share; what others own comes from its owners."""
+        transport, arrays = self.transport, list(self.fields.values())
+        transport.node_barrier()
+        nodes = transport.node_of
+        for peer in range(transport.size):
+            if nodes[peer] != transport.node and serves(nodes, peer, transport.rank):
+                own = self._stretch(transport.rank)
+                transport.post(peer, [np.ascontiguousarray(array[own]) for array in arrays], tag=4)
+        for peer in range(transport.size):
+            if nodes[peer] != transport.node and serves(nodes, transport.rank, peer):
+                theirs, message = self._stretch(peer), transport.collect(peer, tag=4)
+                count = len(self.parts.owned(peer)) if self.parts.bounds is None else theirs.stop - theirs.start
+                for array, values in zip(arrays, rows_of(message, 0, count, arrays), strict=True):
+                    array[theirs] = values
+        transport.finish()
+        transport.node_barrier()
+        return {name: self.team.result(array) for name, array in self.fields.items()}
+
+    def _stretch(self, rank: int) -> Any:
+        """What picks the vertices of a rank out of an array: a slice where they stand together."""
+        if self.parts.bounds is None:
+            return self.parts.owned(rank)
+        return slice(*self.parts.bounds[rank : rank + 2].tolist())

@@ -2,13 +2,14 @@
 
 `plan` is called between supersteps with the seconds of every part. It is a pure function of what it is given: it moves
 nothing itself, and knows neither the engine nor a transport. Every rank needs the same plan, so one rank makes it and
-sends its bounds to the others, who find with `moves` what each gives and gets.
+sends its bounds to the others, who find with `moves` what each gives and gets. The engine asks in two steps, whether it
+is `calm`, and else what to `decide`.
 """
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -16,26 +17,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux.engine.weights import Observed
+from arcflux.engine.weights import SLACK, Observed
 from arcflux.errors import UsageError
 
-__all__ = ["HOW", "Move", "Plan", "Prices", "alpha", "moves", "plan"]
+__all__ = ["HOW", "Move", "Plan", "Prices", "alpha", "calm", "decide", "moves", "plan"]
 
 Array = NDArray[Any]
 
 HOW = ("auto", "local", "off")
-# Parts that differ by less are balanced; by how much the times of one superstep are doubted, of n by 1 / sqrt(n) of it.
-_SLACK, _DOUBT = 0.03, 0.06
 
 
 @dataclass(frozen=True)
 class Prices:
-    """What moving costs: bytes of an in-edge and of a vertex, bytes a second between nodes and within one."""
+    """What moving costs: bytes of an in-edge and of a vertex, bytes a second between nodes and within one; and each
+    time, however little moves, so many seconds.
+    """
 
     arc_bytes: float = 4.0
     vertex_bytes: float = 8.0
     network: float = 1e9
     link: float = 1e10
+    each: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -150,18 +152,45 @@ def plan(
     if nodes.shape != took.shape:
         raise UsageError(f"{nodes.size} parts have a node and {took.size} have a time", expected="one of each per part")
     seen = Observed(in_offsets, took.size) if seen is None else seen
-    case = _Case(old, took, in_offsets, nodes, alpha, prices or Prices(), seen, begun)
     if how == "off":
-        return case.stay("rebalancing is off")
+        return _Case(old, took, in_offsets, nodes, alpha, prices or Prices(), seen, begun).stay("rebalancing is off")
     seen.add(old, took)
+    reason = calm(seen, float(took.sum()), nodes, how, alpha)
+    case = _Case(old, seen.shares * took.sum(), in_offsets, nodes, alpha, prices or Prices(), seen, begun)
+    return case.stay(reason) if reason else case.decided(how)
+
+
+def calm(seen: Observed, seconds: float, nodes: Array, how: str, alpha: float) -> str:
+    """Why nothing has to be planned after a superstep in which all parts took so many seconds; "" if something has.
+
+    Nothing is estimated for it, so that it costs little.
+    """
     if not seen.ready:
-        return case.stay("the last plan brought too little: to be seen for some supersteps")
-    case = replace(case, times=seen.shares * took.sum())
-    if case.even(case.runs if how == "local" else [slice(0, took.size)]):
-        return case.stay("parts are balanced, or differ by less than times do, or than planning takes")
-    made = (case.between_nodes() if how == "auto" else None) or case.within_nodes()
-    seen.planned(made.predicted if made.moves else None)
-    return made
+        return "the last plan brought too little: to be seen for some supersteps"
+    times, slack = seen.shares * seconds, seen.slack
+    for group in _runs(nodes) if how == "local" else [slice(0, len(times))]:
+        mean = float(times[group].mean())
+        if float(times[group].max()) - mean > max(slack * mean, alpha * seen.effort):
+            return ""
+    return "parts are balanced, or differ by less than times do, or than planning takes"
+
+
+def decide(
+    bounds: Array, seconds: float, in_offsets: Array, nodes: Array, how: str, alpha: float, prices: Prices,
+    seen: Observed,
+) -> Plan:  # fmt: skip
+    """What :func:`plan` decides when it is not calm; `seen` has the times, which make so many seconds together."""
+    begun = time.perf_counter()
+    return _Case(bounds, seen.shares * seconds, in_offsets, nodes, alpha, prices, seen, begun).decided(how)
+
+
+def _runs(nodes: Array) -> list[slice]:
+    """Neighbouring parts of the same node: among them, bounds move without a byte between nodes.
+
+    That is a whole node where nodes have their parts in a row, as they mostly do; else it stands for a node.
+    """
+    cuts = [0, *(np.flatnonzero(np.diff(nodes)) + 1).tolist(), nodes.size]
+    return [slice(begin, end) for begin, end in pairwise(cuts)]
 
 
 @dataclass(frozen=True)
@@ -176,30 +205,29 @@ class _Case:
     prices: Prices
     seen: Observed
     begun: float
+    _found: dict[bytes, tuple[Array, tuple[Move, ...]]] = field(default_factory=dict)
 
     def stay(self, reason: str) -> Plan:
         """Nothing moves."""
         return self._made("none", self.old, 0.0, 0.0, reason, self.times)
 
-    def even(self, groups: list[slice]) -> bool:
-        """Whether no group of parts has much to gain, as far as that can be told without estimating anything."""
-        slack = max(_SLACK, _DOUBT / max(self.seen.repeats, 1) ** 0.5)
-        for group in groups:
-            mean = float(self.times[group].mean())
-            if float(self.times[group].max()) - mean > max(slack * mean, self.alpha * self.seen.effort):
-                return False
-        return True
+    def decided(self, how: str) -> Plan:
+        """Between nodes if that is worth it, else within each."""
+        made = (self.between_nodes() if how == "auto" else None) or self.within_nodes()
+        self.seen.planned(self.seen.hope(made.predicted) if made.moves else None)
+        return made
 
     def between_nodes(self) -> Plan | None:
         """The global phase: new bounds for all parts, when nodes differ by more than moving costs (steps 2 and 3)."""
         level = self._level(slice(None))
         gain = max(self._level(run) for run in self.runs) - level
-        if gain <= _SLACK * level:
+        if gain <= SLACK * level:
             return None
         new = self.seen.weights.pivots(1 / self.seen.rates)
         gain = self._reachable(gain, new, slice(None))
         cost = sum(self._bytes(move) for move in self._moves(new) if move.far) / self.prices.network
-        if gain <= _SLACK * level or not self.alpha * cost < gain:
+        cost += self.prices.each
+        if gain <= SLACK * level or not self.alpha * cost < gain:
             return None
         return self._made("global", new, gain, cost, f"nodes differ: {_said(gain, self.alpha, cost)}")
 
@@ -210,14 +238,15 @@ class _Case:
         for run in self.runs:
             level = self._level(run)
             gain = float(self.times[run].max()) - level
-            if run.stop - run.start < 2 or gain <= _SLACK * level:
+            if run.stop - run.start < 2 or gain <= SLACK * level:
                 continue
             tried = self.old.copy()
             begin, end = int(self.old[run.start]), int(self.old[run.stop])
             tried[run.start : run.stop + 1] = self.seen.weights.pivots(1 / self.seen.rates[run], begin, end)
             gain = self._reachable(gain, tried, run)
             cost = sum(self._bytes(move) for move in self._moves(tried)) / self.prices.link
-            if gain <= _SLACK * level:
+            cost += self.prices.each
+            if gain <= SLACK * level:
                 refused = "no better bounds are known"
             elif not self.alpha * cost < gain:
                 refused = f"not worth moving: {_said(gain, self.alpha, cost)}"
@@ -232,12 +261,7 @@ class _Case:
 
     @cached_property
     def runs(self) -> list[slice]:
-        """Neighbouring parts of the same node: among them, bounds move without a byte between nodes.
-
-        That is a whole node where nodes have their parts in a row, as they mostly do; else it stands for a node.
-        """
-        cuts = [0, *(np.flatnonzero(np.diff(self.nodes)) + 1).tolist(), self.nodes.size]
-        return [slice(begin, end) for begin, end in pairwise(cuts)]
+        return _runs(self.nodes)
 
     def _reachable(self, gain: float, new: Array, parts: slice) -> float:
         """What of a gain these bounds bring: less than all of it when single vertices are heavy."""
@@ -252,11 +276,19 @@ class _Case:
         return float((self.times[parts] * speed).sum() / speed.sum())
 
     def _predicted(self, new: Array) -> Array:
-        scale = self.times.sum() / self.seen.seconds(self.old).sum()
-        return np.array(self.seen.seconds(new) * scale)
+        return self._about(new)[0]
 
     def _moves(self, new: Array) -> tuple[Move, ...]:
-        return moves(self.old, new, self.in_offsets, self.nodes)
+        return self._about(new)[1]
+
+    def _about(self, new: Array) -> tuple[Array, tuple[Move, ...]]:
+        """What bounds promise and what they move, found once."""
+        key = new.tobytes()
+        if key not in self._found:
+            scale = self.times.sum() / self.seen.seconds(self.old).sum()
+            moved = moves(self.old, new, self.in_offsets, self.nodes)
+            self._found[key] = np.array(self.seen.seconds(new) * scale), moved
+        return self._found[key]
 
     def _bytes(self, move: Move) -> float:
         return self.prices.arc_bytes * move.arcs + self.prices.vertex_bytes * (move.end - move.begin)

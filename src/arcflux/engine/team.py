@@ -42,7 +42,9 @@ class Ranks(Team):
         self.workers = len(transport.mates)
         self.leads = transport.place == 0
         self.control = transport.shared(16, np.int64)
+        # Which block was chosen, in turns: whoever writes a place again has met all who read it.
         self.chosen = transport.shared(8, np.int64)
+        self.asked = 0
         self.spare: list[Array] = []
         self.used: list[Array] = []
         self.leased: list[Array] = []
@@ -62,8 +64,10 @@ class Ranks(Team):
         fitting = [k for k, block in enumerate(self.spare) if count <= block.nbytes <= 2 * count + 4096]
         if fitting:
             block = self.spare.pop(fitting[-1])
-            if zero and self.leads:
-                block[:count] = 0
+            if zero:
+                share = -(-count // self.workers)
+                place = self.transport.place
+                block[:count][place * share : (place + 1) * share] = 0
         else:
             block = self.transport.shared(max(1, count), np.uint8)
         self.used.append(block)
@@ -77,10 +81,10 @@ class Ranks(Team):
             free = (
                 k for k, block in enumerate(self.leased) if self._fits(block, count) and not self._flags(block).any()
             )
-            self.chosen[0] = next(free, -1)
+            self.chosen[self.asked % len(self.chosen)] = next(free, -1)
         self.together()
-        place = int(self.chosen[0])
-        self.together()
+        place = int(self.chosen[self.asked % len(self.chosen)])
+        self.asked += 1
         if place < 0:
             self.leased.append(self.transport.shared(max(1, count) + self.workers, np.uint8))
         block = self.leased[place]
@@ -103,7 +107,7 @@ class Ranks(Team):
         return self._memory(size, dtype, zero=False)
 
     def small(self, shape: int | tuple[int, ...], dtype: DTypeLike = np.int64) -> Array:
-        """Shared zeros."""
+        """Shared zeros, when all ranks have asked and met."""
         return self._memory(int(np.prod(shape)), dtype, zero=True).reshape(shape)
 
     def lasting(self, size: int, dtype: DTypeLike) -> Array:

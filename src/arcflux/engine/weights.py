@@ -13,6 +13,7 @@ factor that changes little from neighbour to neighbour.
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,25 +22,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arcflux.engine.fit import LEAST, Fit
 from arcflux.errors import UsageError
 
-__all__ = ["Observed", "Weights"]
+__all__ = ["REPEATS", "SLACK", "Observed", "Weights"]
 
 Array = NDArray[Any]
 
-# Rounds of different bounds that are remembered; how much less sure each older one is; supersteps of each round.
-_ROUNDS, _FADING, _REPEATS = 4, 0.7, 16
+# Rounds of different bounds that are remembered, and supersteps of each round.
+_ROUNDS, REPEATS = 4, 16
 # The most setbacks that count: plans are then made every 16 supersteps.
 _SETBACKS = 5
-# In logarithms: by how much measured times are off, how unequal rates are, and how much heavier an edge may be one
-# part's width further on, before anything is known. Cells narrower than a 50th of a part differ as if they were wider.
-_NOISE, _UNEQUAL, _UNEVEN, _NARROW = 0.03, 1.0, 1.0, 0.02
-# What holds up scales and the mean of all factors, which times do not tell.
-_LOOSE = 1e-3
-# A part that took no time at all counts as one that took a thousandth of the mean.
-_LEAST = 1e-3
-# Newton's steps, the largest one of a logarithm, and the one that is small enough.
-_STEPS, _STRIDE, _SMALL = 8, 1.5, 1e-2
+# What the noise of a part's share is taken for before it is known, and how many deviations that guess counts for.
+_GUESS, _GUESSED = 0.035, 8
+# Parts that differ by less are balanced, and by less than so many times the noise may be.
+SLACK, _SURE = 0.03, 2.0
 
 
 @dataclass(frozen=True)
@@ -115,8 +112,8 @@ class Observed:
 
     Measured times are noisy, and work may change from superstep to superstep. So of supersteps with the same bounds the
     medians count, and after setbacks it takes more supersteps until the next plan is made (`ready`). A setback is a
-    plan that moved nothing, or a move that brought less than half of what it promised; one that brought more makes up
-    for one of them.
+    plan that moved nothing, or a move that brought less than a third of what it promised; one that brought more makes
+    up for one of them.
 
     Examples
     --------
@@ -155,14 +152,33 @@ class Observed:
         return self._fitted()[1]
 
     @property
+    def patience(self) -> int:
+        """How many supersteps have to pass from plan to plan: 1, 1, 2, 4, ..., 16, by setbacks."""
+        return 1 << max(self.setbacks - 1, 0)
+
+    @property
     def ready(self) -> bool:
-        """Whether there were enough supersteps since the last plan: 1, 1, 2, 4, ..., 16, by setbacks."""
-        return self.waited >= 1 << max(self.setbacks - 1, 0)
+        """Whether there were enough supersteps since the last plan."""
+        return self.waited >= self.patience
 
     @property
     def repeats(self) -> int:
         """How many of the last supersteps had the bounds of the last one; no more are kept than count."""
         return len(self._rounds[-1][1]) if self._rounds else 0
+
+    @property
+    def noise(self) -> float:
+        """By how much a part's share of a superstep is off, as a share of itself: what differs while bounds do not."""
+        off = [np.full(_GUESSED, _GUESS)]
+        for _, shares in self._rounds:
+            if len(shares) > 1:
+                off.append(np.abs(np.array(shares) / np.maximum(_middle(shares), LEAST) - 1).ravel())
+        return 1.5 * float(np.median(np.concatenate(off)))
+
+    @property
+    def slack(self) -> float:
+        """By how much the slowest part may be above the mean before that is more than noise."""
+        return max(SLACK, _SURE * self.noise / math.sqrt(max(self.repeats, 1)))
 
     @property
     def shares(self) -> Array:
@@ -177,7 +193,7 @@ class Observed:
             return
         shares = given[1] / given[1].sum()
         if self._rounds and np.array_equal(self._rounds[-1][0], given[0]):
-            self._rounds[-1][1][:] = [*self._rounds[-1][1][1 - _REPEATS :], shares]
+            self._rounds[-1][1][:] = [*self._rounds[-1][1][1 - REPEATS :], shares]
         else:
             self._rounds = [*self._rounds[1 - _ROUNDS :], (given[0], [shares])]
             if self._hope is not None:
@@ -185,13 +201,17 @@ class Observed:
         self._found = self._hope = None
         self.waited += 1
 
-    def planned(self, seconds: Array | None) -> None:
+    def hope(self, seconds: Array) -> float:
+        """The largest share of a part with which a plan that promises these seconds was good: a third of the gain."""
+        return float(2 * self.shares.max() + seconds.max() / seconds.sum()) / 3
+
+    def planned(self, hope: float | None) -> None:
         """A plan was made: remember what it promises, so that the next superstep tells; None if nothing moves."""
         self.waited = 0
-        if seconds is None:
+        if hope is None:
             self._learn(False)
         else:
-            self._hope = float(self.shares.max() + seconds.max() / seconds.sum()) / 2
+            self._hope = hope
 
     def _learn(self, good: bool) -> None:
         self.setbacks = max(self.setbacks - 1, 0) if good else min(self.setbacks + 1, _SETBACKS)
@@ -216,73 +236,16 @@ class Observed:
         edges /= edges.sum()
         rates, weights = self._before or (np.ones(self.parts), plain)
         start = np.log(rates), np.log(np.diff(weights(knots)) / edges)
-        rates, factors = _Fit(rounds, knots, edges, self.parts).solution(*start)
+        rates, factors = Fit(rounds, knots, edges, self.parts).solution(*start)
         heavy = edges * np.exp(factors)
         bounds, shares = rounds[-1]
         at = np.searchsorted(knots, bounds)
         for i in np.flatnonzero(np.diff(bounds)).tolist():
             cells = slice(at[i], at[i + 1])
-            heavy[cells] *= max(shares[i], _LEAST / self.parts) / np.exp(rates[i]) / heavy[cells].sum()
+            heavy[cells] *= max(shares[i], LEAST / self.parts) / np.exp(rates[i]) / heavy[cells].sum()
         values = np.concatenate(([0.0], np.cumsum(heavy / heavy.sum())))
         values[-1] = 1.0
         return np.exp(rates - rates.mean()), Weights(self.in_offsets, knots, values, self.per_vertex)
-
-
-class _Fit:
-    """The least squares, by Gauss and Newton: unknown are the logarithms of rates, of cells' factors, of scales.
-
-    A cell is what lies between two neighbouring bounds of any round. Its factor says how much heavier than its in-edges
-    it is. Factors of neighbours differ as a random walk does, by the distance: a sliver between the bounds of two
-    rounds then weighs what its neighbours do, and cannot take the blame for all that the two disagree about.
-    """
-
-    def __init__(self, rounds: list[tuple[Array, Array]], knots: Array, edges: Array, parts: int) -> None:
-        self.edges, self.parts = edges, parts
-        self.cells = slice(parts, parts + len(edges))
-        self.rounds: list[tuple[Array, Array, Array, float]] = []
-        for r, (bounds, shares) in enumerate(rounds):
-            some = np.flatnonzero(np.diff(bounds))
-            others = np.zeros((len(some), self.cells.stop + len(rounds)))
-            others[np.arange(len(some)), some] = others[:, self.cells.stop + r] = 1.0
-            inside = (knots[:-1] >= bounds[some, None]) & (knots[:-1] < bounds[some + 1, None])
-            logs = np.log(np.maximum(shares[some], _LEAST / parts))
-            self.rounds.append((inside, others, logs, (_FADING ** (len(rounds) - 1 - r) / _NOISE) ** 2))
-        self.pull = np.diag(np.full(self.cells.stop + len(rounds), _LOOSE))
-        self.pull[np.arange(parts), np.arange(parts)] = 1 / _UNEQUAL**2
-        width = np.maximum(parts * (edges[:-1] + edges[1:]) / 2, _NARROW)
-        left = np.arange(parts, parts + len(width))
-        walk = 1 / (_UNEVEN**2 * width)
-        self.pull[left, left] += walk
-        self.pull[left + 1, left + 1] += walk
-        self.pull[left, left + 1] -= walk
-        self.pull[left + 1, left] -= walk
-
-    def solution(self, rates: Array, factors: Array) -> tuple[Array, Array]:
-        """The logarithms of all rates and of all factors, searched from near where they are."""
-        found = np.zeros(len(self.pull))
-        found[: self.parts], found[self.cells] = rates, factors
-        for _ in range(_STEPS):
-            step = np.linalg.solve(*self._normal(found))
-            found += np.clip(step, -_STRIDE, _STRIDE)
-            if np.abs(step).max() < _SMALL:
-                break
-        return found[: self.parts], found[self.cells]
-
-    def _normal(self, found: Array) -> tuple[Array, Array]:
-        """The normal equations of the next step; round by round, whose matrices are too small for BLAS to use threads.
-
-        Its threads wait for each other, and on busy cores that takes longer than all the rest.
-        """
-        heavy = self.edges * np.exp(found[self.cells])
-        matrix, right = self.pull.copy(), -self.pull.dot(found)
-        for inside, others, logs, sure in self.rounds:
-            whole = inside.dot(heavy)
-            off = logs - others.dot(found) - np.log(whole)
-            slopes = others.copy()
-            slopes[:, self.cells] = inside * heavy / whole[:, None]
-            matrix += sure * slopes.T.dot(slopes)
-            right += sure * off.dot(slopes)
-        return matrix, right
 
 
 def _middle(shares: list[Array]) -> Array:

@@ -22,6 +22,7 @@ __all__ = [
     "count_arcs",
     "count_bits",
     "list_bits",
+    "mark",
     "mark_sources",
     "mark_targets",
     "masks",
@@ -103,6 +104,19 @@ def copy_arcs(
                     if origin is not None:
                         origin[at] = i
                     at += np.uint64(1)
+
+
+@kernel
+def mark(worker: Any, workers: Any, control: Any, vertices: Any, seen: Any) -> None:
+    """Set ``seen[v]`` for all these vertices; looking first, as in :func:`mark_sources`."""
+    while True:
+        begin, end = take(control, np.uint64(vertices.size), np.uint64(LIST))
+        if begin == end:
+            break
+        for k in range(begin, end):
+            v = np.uint64(vertices[k])
+            if not seen[v]:
+                seen[v] = True
 
 
 @kernel

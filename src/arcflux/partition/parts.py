@@ -110,8 +110,9 @@ class Parts:
         """The vertices that part `i` owns, ascending."""
         i = self._checked(i)
         if self.bounds is not None:
-            begin, end = self.bounds[i], self.bounds[i + 1]
-            return frozen(np.arange(begin, end, dtype=self.graph.out.neighbours.dtype))
+            if "numbers" not in self.graph.kept:
+                self.graph.kept["numbers"] = np.arange(self.graph.vertices, dtype=self.graph.out.neighbours.dtype)
+            return frozen(self.graph.kept["numbers"][self.bounds[i] : self.bounds[i + 1]])
         order, starts = self._by_owner
         return order[starts[i] : starts[i + 1]]
 

@@ -68,7 +68,7 @@ class LocalTransport(Transport):
         whole = (shape,) if isinstance(shape, int) else tuple(shape)
         size = math.prod(whole)
         found: Array = self._together(
-            len(self.mates), ("shared", self.node), lambda: memory.zeros(size, dtype).reshape(whole)
+            len(self.mates), ("shared", self.node), lambda: memory.recycled(size, dtype).reshape(whole)
         )
         return found
 

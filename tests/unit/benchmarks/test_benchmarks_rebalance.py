@@ -9,9 +9,9 @@ import pytest
 import arcflux as af
 import rebalance
 from arcflux.engine.rebalance import Prices
-from rebalance import SCENARIOS, Bars, Scenario, by_degree, of_history, picture, simulated, table
+from rebalance import SCENARIOS, Bars, Scenario, by_degree, judge, of_history, picture, simulated, table, usual
 
-SLOW, SLOW_APART, DEGREES, _ = SCENARIOS
+SLOW, SLOW_APART, DEGREES, DEGREES_APART, _ = SCENARIOS
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +44,33 @@ def test_local_alone_stops_short_between_nodes(graph: af.Graph) -> None:
     assert sum(auto.moving) > sum(local.moving) > 0
 
 
+def test_parts_with_as_many_vertices_each_are_far_from_the_line(graph: af.Graph) -> None:
+    ordered = by_degree(graph)
+    for scenario in (DEGREES, DEGREES_APART):
+        off, auto = (simulated(ordered, scenario, how, 16) for how in ("off", "auto"))
+        assert off.slowest[0] > 1.6 * off.perfect[0]
+        assert auto.balanced_after is not None
+        assert auto.balanced_after <= 4
+        assert auto.settled < 0.6 * off.settled
+
+
+def test_what_parts_usually_take_is_not_what_one_superstep_took() -> None:
+    times = np.array([[1.0, 3.0], [1.1, 3.3], [9.0, 3.0], [0.9, 2.7], [1.0, 30.0]])
+    assert usual(times).tolist() == pytest.approx([1.1, 3.3])
+
+
+def test_judging_runs_the_bounds_of_all_runs_again(graph: af.Graph) -> None:
+    start = tuple(SLOW.start(graph.into.offsets).tolist())
+    far = (0, 10, 20, 30, graph.vertices)
+    off, auto = Bars(SLOW, "off"), Bars(SLOW, "auto")
+    for bars, bounds in ((off, start), (off, start), (auto, start), (auto, far)):
+        bars.add([0.0] * 4, 0.0, 0.0, bounds)
+    judge(graph, [off, auto], turns=1, supersteps=2)
+    assert off.judged == [auto.judged[0]] * 2
+    assert auto.judged[1] != auto.judged[0]
+    assert min(map(min, auto.judged)) > 0
+
+
 def test_by_degree(graph: af.Graph) -> None:
     found = by_degree(graph)
     degrees = np.diff(found.into.offsets.astype(np.int64))
@@ -54,7 +81,7 @@ def test_by_degree(graph: af.Graph) -> None:
 
 
 def test_bars_of_a_history() -> None:
-    steps = [SimpleNamespace(part_seconds=(4.0, 1.0, 1.0, 1.0), planning=0.5, migration=0.25)]
+    steps = [SimpleNamespace(part_seconds=(4.0, 1.0, 1.0, 1.0), planning=0.5, migration=0.25, bounds=(0, 1, 2, 3, 4))]
     bars = of_history(steps, SLOW, "auto")
     assert bars.compute == [4.0]
     assert bars.perfect == [pytest.approx(5 / 3.5)]

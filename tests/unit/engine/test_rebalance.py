@@ -196,6 +196,14 @@ def test_what_costs_more_than_it_gains_stays(nodes):
         assert bool(made.moves) == (phase != "none")
 
 
+def test_what_each_move_costs_counts():
+    bounds, times = np.array([0, VERTICES // 2, VERTICES]), np.array([0.3, 0.1])
+    given = bounds, times, offsets(UNIFORM), np.array([0, 0])
+    for each, phase in ((0.79, "local"), (0.81, "none")):
+        made = plan(*given, alpha=0.125, prices=Prices(network=1e30, link=1e30, each=each), seen=equal(2))
+        assert made.phase == phase
+
+
 def test_a_network_too_slow_leaves_the_local_phase():
     bounds = np.linspace(0, VERTICES, 5).astype(int)
     times, nodes = np.array([0.6, 0.2, 0.1, 0.1]), np.array([0, 0, 1, 1])

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import least_squares
 
-from arcflux.engine import weights as module
+from arcflux.engine import fit as module
 from arcflux.engine.weights import Observed, Weights
 from arcflux.errors import UsageError
 
@@ -152,6 +152,30 @@ def test_the_median_of_supersteps_counts():
     assert seen.repeats == 5
 
 
+def test_noise_is_what_differs_while_bounds_do_not():
+    rng = np.random.default_rng(4)
+    found = []
+    for spread in (0.002, 0.1, 0.3):
+        seen = Observed(np.arange(0, 801, 8), 4)
+        slacks = []
+        for _ in range(16):
+            seen.add(np.array([0, 20, 50, 70, 100]), np.exp(rng.normal(0, spread, 4)))
+            slacks.append(seen.slack)
+        assert slacks[-1] < slacks[0]
+        found.append(seen.noise)
+    assert found[0] < 0.01
+    assert found[1] == pytest.approx(0.1, rel=0.4)
+    assert found[2] == pytest.approx(0.3, rel=0.4)
+
+
+def test_bounds_that_moved_are_no_noise():
+    seen = Observed(np.arange(0, 801, 8), 2)
+    for cut in (50, 40, 30, 20):
+        for _ in range(6):
+            seen.add(np.array([0, cut, 100]), np.array([2.0 * cut, 100.0 - cut]))
+    assert seen.noise < 1e-9
+
+
 def test_setbacks_make_plans_rarer_and_successes_make_up_for_them():
     seen = Observed(np.arange(0, 801, 8), 2)
     cut, waits = 50, []
@@ -159,7 +183,7 @@ def test_setbacks_make_plans_rarer_and_successes_make_up_for_them():
         while not seen.ready:
             seen.add(np.array([0, cut, 100]), np.array([2.0, 1.0]))
         waits.append(seen.waited)
-        seen.planned(np.array([1.0, 1.0]))
+        seen.planned(seen.hope(np.array([1.0, 1.0])))
         cut -= 1
         seen.add(np.array([0, cut, 100]), np.array([2.0, 1.0] if not came_true else [1.0, 1.0]))
         seen.add(np.array([0, cut, 100]), np.array([2.0, 1.0]))
