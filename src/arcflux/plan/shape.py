@@ -1,8 +1,8 @@
 """What a plan needs to know of a graph: how many vertices and arcs, how they are spread, how deep a search goes.
 
 From the degrees alone follow the sizes of Lux's sets, INS and UDS, when the numbers of neighbours have nothing to do
-with each other: of k ranges, a vertex with d out-arcs is read by k (1 - (1 - 1/k)^d). Where neighbours are near, as on a
-grid, what is read of others is the `boundary` of each cut. A graph that is there is asked instead (sample.py).
+with each other: of k ranges, a vertex with d out-arcs is read by k (1 - (1 - 1/k)^d). Where neighbours are near, as on
+a grid, what is read of others is the `boundary` of each cut. A graph that is there is asked instead (sample.py).
 """
 
 from __future__ import annotations
