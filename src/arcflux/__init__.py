@@ -26,12 +26,14 @@ __all__ = [
     "any",
     "betweenness_centrality",
     "bfs",
+    "calibrate",
     "clustering",
     "collaborative_filtering",
     "connected_components",
     "devices",
     "dot",
     "errors",
+    "estimate",
     "f32",
     "f64",
     "flag",
@@ -82,6 +84,8 @@ if TYPE_CHECKING:
     from arcflux.io import load, save
     from arcflux.partition.folder import load_parts
     from arcflux.partition.parts import Parts
+    from arcflux.plan import estimate
+    from arcflux.plan.calibrate import calibrate
     from arcflux.result import Result
 
 _ALGORITHMS = (
@@ -102,6 +106,8 @@ _ALGORITHMS = (
 )
 _HOMES = {
     "Graph": "arcflux.graph",
+    "calibrate": "arcflux.plan.calibrate",
+    "estimate": "arcflux.plan",
     "Parts": "arcflux.partition.parts",
     "Result": "arcflux.result",
     "load": "arcflux.io",

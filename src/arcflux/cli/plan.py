@@ -6,7 +6,7 @@ import click
 
 from arcflux.cli.base import examples, json_option, print_json
 
-__all__ = ["plan"]
+__all__ = ["described", "plan"]
 
 
 @click.command(
@@ -43,7 +43,7 @@ def plan(
     from arcflux.plan import plan as planned
 
     found = planned(
-        algorithm, _described(graph), on=machine, nodes=nodes, devices=devices, supersteps=supersteps
+        algorithm, described(graph), on=machine, nodes=nodes, devices=devices, supersteps=supersteps
     )  # fmt: skip
     if picture is not None:
         found.plot(picture)
@@ -53,7 +53,7 @@ def plan(
         click.echo(str(found))
 
 
-def _described(graph: str) -> str | tuple[int | str, ...]:
+def described(graph: str) -> str | tuple[int | str, ...]:
     """VERTICES,ARCS,SHAPE as a tuple; anything else as it is."""
     first, _, rest = graph.partition(",")
     if not first.isdigit() or not rest:

@@ -9,9 +9,22 @@ from arcflux.errors import MissingExtraError
 from arcflux.trace import readable
 
 if TYPE_CHECKING:
+    from arcflux.plan.calibrate import Calibration
     from arcflux.plan.choose import Plan, Row
+    from arcflux.plan.expect import Estimate
 
-__all__ = ["plot", "seconds", "text"]
+__all__ = ["estimated", "memories", "plot", "seconds", "text"]
+
+
+_HELP = {
+    "load": "a larger cache, or vertices in an order in which neighbours are near",
+    "compute": "more cores, or more memory bandwidth",
+    "update": "more cores",
+    "barriers": "fewer workers, since supersteps are short",
+    "launch": "nothing: the graph is small",
+    "transfer": "a faster link, fewer parts, or a partitioning that cuts less",
+    "overhead": "fewer parts, since supersteps are short",
+}
 
 
 def seconds(value: float) -> str:
@@ -74,13 +87,17 @@ def _phases(row: Row) -> str:
     return ", ".join(f"{name} {100 * share:.0f} %" for name, share in shares.items() if share >= 0.005)
 
 
-def plot(plan: Plan, target: Any) -> None:
-    """Draw predicted seconds by phase, and speed-up, over the number of devices."""
+def _figure(purpose: str, size: tuple[float, float]) -> Any:
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise MissingExtraError("matplotlib", "plot", "drawing a plan") from error
-    figure = Figure(figsize=(9, 4), layout="constrained")
+        raise MissingExtraError("matplotlib", "plot", purpose) from error
+    return Figure(figsize=size, layout="constrained")
+
+
+def plot(plan: Plan, target: Any) -> None:
+    """Draw predicted seconds by phase, and speed-up, over the number of devices."""
+    figure = _figure("drawing a plan", (9, 4))
     left, right = figure.subplots(1, 2)
     devices = [row.devices for row in plan.rows]
     places, bottom = range(len(devices)), [0.0] * len(devices)
@@ -96,4 +113,41 @@ def plot(plan: Plan, target: Any) -> None:
     right.set(xlabel="devices", ylabel="speed-up (predicted)", xscale="log", yscale="log")
     right.legend()
     figure.suptitle(f"predicted: {plan.algorithm} on {plan.graph.name}, {plan.machine.name}")
+    figure.savefig(target)
+
+
+def estimated(found: Estimate) -> str:
+    """An estimate as a tree: what would be done, why, what else could be, and what would help most."""
+    shape, (low, high) = found.graph, found.range
+    first, *others = found.ways
+    phases = sorted(((share, name) for name, share in first.phases.items() if share > 0), reverse=True)
+    lines = [
+        f"predicted: {found.algorithm} on {shape.name} ({shape.vertices:,} vertices, {shape.arcs:,} arcs)",
+        f"      on: {found.machine}",
+        f"├─ {seconds(found.seconds)}, between {seconds(low)} and {seconds(high)}; "
+        f"{readable(round(found.bytes))} moved, {readable(round(found.memory))} at the peak",
+        f"├─ {first.name}" + (f", {found.supersteps:.0f} supersteps" if found.supersteps else ""),
+    ]
+    lines += [f"│  ├─ {name}: {seconds(share)}, {100 * share / first.seconds:.0f} %" for share, name in phases]
+    for other in others[:3]:
+        lines.append(
+            f"├─ instead {other.name}: {seconds(other.seconds)}, {other.seconds / first.seconds:.2f} times as long"
+        )
+    lines.append(f"└─ what would help most: {_HELP.get(phases[0][1], 'a faster device') if phases else 'nothing'}")
+    lines += [f"note: {note}" for note in found.notes]
+    return "\n".join(lines)
+
+
+def memories(calibration: Calibration, target: Any) -> None:
+    """Draw the bandwidth of arrays of each size, in order and at random, as figure 2 of Lux does of memories."""
+    figure = _figure("drawing a calibration", (7, 4))
+    axes = figure.subplots()
+    rows = calibration.hierarchy
+    places = range(len(rows))
+    for shift, way in ((-0.2, "regular"), (0.2, "random")):
+        axes.bar([place + shift for place in places], [row[way] / 1e9 for row in rows], 0.4, label=way)
+    axes.set_xticks(list(places), [readable(round(row["bytes"])) for row in rows], rotation=30)
+    axes.set(xlabel="memory that is read", ylabel="GB/s (measured)", yscale="log")
+    axes.legend()
+    axes.set_title(f"{calibration.machine['model']}, {calibration.machine['threads']} threads")
     figure.savefig(target)

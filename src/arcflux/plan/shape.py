@@ -91,6 +91,19 @@ class Shape:
         taken = np.clip(hot - (np.cumsum(counts) - counts), 0.0, counts)
         return float(1.0 - (arcs * taken / np.maximum(counts, 1e-300)).sum() / total)
 
+    def hot(self, share: float = 0.8) -> float:
+        """How many vertices, those with most arcs first, have such a share of all arcs: what a cache should hold."""
+        order = np.argsort(-self.degrees)
+        arcs = np.cumsum((self.counts * self.degrees)[order])
+        if not len(arcs) or arcs[-1] == 0:
+            return 0.0
+        return float(np.cumsum(self.counts[order])[np.searchsorted(arcs, share * arcs[-1])])
+
+    def local(self, k: int = 16) -> float:
+        """How near neighbours are: 0 when they are anywhere, 1 when ranges read nothing of each other."""
+        anywhere = (k - 1) * float((self.counts * self._hit(1.0 / k)).sum())
+        return max(0.0, 1.0 - self.uds(k) / anywhere) if anywhere else 0.0
+
     def high(self, threshold: float) -> tuple[float, float]:
         """How many vertices have more than `threshold` out-arcs, and how many arcs those have."""
         above = self.degrees > threshold

@@ -48,3 +48,31 @@ def test_refusals(run, arguments, exit_code, says):
     code, error, _ = failing(run, "plan", *arguments)
     assert code == exit_code
     assert says in error["what"]
+
+
+def test_calibrate_and_explain(run, monkeypatch, tmp_path):
+    from arcflux.plan import calibrate as calibrating
+
+    monkeypatch.setenv("ARCFLUX_CACHE", str(tmp_path / "cache"))
+    code, error, _ = failing(run, "calibrate", "--show")
+    assert (code, error["what"]) == (2, "this machine has not been measured")
+    failing(run, "explain", "bfs", "kron:8")
+    monkeypatch.setattr(calibrating, "_FEW", ("kron:6", "urand:6", "grid:40x40"))
+    monkeypatch.setattr(calibrating, "_TRIES", 1)
+    code, out, _ = run("--quiet", "calibrate", "--quick", "--plot", "memory.png")
+    assert code == 0
+    assert "barrier" in out
+    assert Path("memory.png").read_bytes().startswith(b"\x89PNG")
+    kept = json.loads(run("calibrate", "--show", "--json")[1])
+    assert kept["notes"] == []
+    assert Path(kept["path"]).exists()
+    code, out, _ = run("--quiet", "explain", "bfs", "kron:8", "--run", "--json")
+    found = json.loads(out)
+    assert found["predicted_seconds"] > 0
+    assert found["measured"]["measured_supersteps"] == len(found["measured"]["supersteps"])
+    code, out, _ = run("--quiet", "explain", "bfs", "kron:8", "--run")
+    assert "predicted: bfs on kron:8" in out
+    assert "measured: " in out
+    assert failing(run, "explain", "bfs", "1000,8000", "--run")[0] == 2
+    assert failing(run, "explain", "bfs", "kron:8", "--run", "--on", "dgx1")[0] == 2
+    assert json.loads(run("explain", "pagerank", "1000,8000", "--on", "dgx1", "--json")[1])["machine"] == "dgx1"
