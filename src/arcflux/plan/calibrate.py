@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ __all__ = ["Calibration", "calibrate", "kept", "machine", "path"]
 _FORMAT = 1
 _OLD_DAYS = 90
 _TRIES = 4
-_GRAPHS = (
+GRAPHS = (
     "kron:12", "kron:14", "kron:16", "kron:18", "urand:13", "urand:15", "urand:18", "grid:128x128", "grid:500x500",
     "ws:50000,k=10,p=0.05",
 )  # fmt: skip
@@ -101,14 +102,20 @@ class Calibration:
 
 def machine() -> dict[str, Any]:
     """What a calibration is of: the processor, the cores that are used, and the memory."""
+    return {**_hardware(), "cores": config.cores(), "threads": config.threads()}
+
+
+@lru_cache(maxsize=1)
+def _hardware() -> dict[str, Any]:
     model = platform.processor() or platform.machine()
     with suppress(OSError, StopIteration):
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
         model = next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
     size = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 0
-    return {"model": model, "cores": config.cores(), "threads": config.threads(), "memory_gb": round(size / 1e9)}
+    return {"model": model, "memory_gb": round(size / 1e9)}
 
 
+@lru_cache(maxsize=1)
 def _versions() -> dict[str, str]:
     from importlib.metadata import version
 
@@ -127,14 +134,16 @@ def kept(target: Path | None = None) -> Calibration | None:
     where = path() if target is None else target
     if not where.exists():
         return None
-    found = _read(where)
+    found = _read(where, where.stat().st_mtime_ns)
     if found.foreign:
         trace.note(f"{where} is of another machine ({found.foreign}), and is not used; arcflux calibrate")
         return None
     return found
 
 
-def _read(where: Path) -> Calibration:
+@lru_cache(maxsize=4)
+def _read(where: Path, written: int) -> Calibration:
+    """The calibration in a file; read again when it was written again."""
     remedy = "arcflux calibrate"
     try:
         raw = json.loads(where.read_text(encoding="utf-8"))
@@ -165,7 +174,7 @@ def calibrate(*, quick: bool = False, keep: bool = True) -> Calibration:
     trace.note("measuring barriers and transports")
     barrier, launch = microbench.barrier_seconds(), microbench.launch_seconds()
     exchange = microbench.exchange(processes=not quick)
-    fits = _fits(_FEW if quick else _GRAPHS, Curve.of(hierarchy))
+    fits = _fits(_FEW if quick else GRAPHS, Curve.of(hierarchy))
     found = Calibration(
         machine(), _versions(), datetime.now(timezone.utc).isoformat(timespec="seconds"),
         time.perf_counter() - begun, throughput, latency, hierarchy, barrier, launch, exchange, fits,

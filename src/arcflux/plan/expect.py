@@ -25,7 +25,7 @@ _STATE = {"pagerank": 33.5, "bfs": 13.4, "sssp": 33.1, "connected_components": 4
           "label_propagation": 15.0}  # fmt: skip
 # Dense programs arrange arcs by blocks when messages overflow the cache (engine/dense.py): these many bytes more.
 _BLOCK_CACHE, _BLOCK_ARCS, _BLOCK_BITS = 2 << 20, 16_384, 16
-_BLOCK_ARC, _BLOCK_VERTEX = 4.0, 41.0
+_BLOCK_ARC, _BLOCK_VERTEX = 4.0, 25.0
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ def calibration(tmp_path, monkeypatch):
     curve = Curve.of(HIERARCHY)
     table = {f"{way}_{what}": {"self": 10e9, "host": 20e9} for way in ("regular", "random")
              for what in ("read", "write", "update")}  # fmt: skip
-    steps = {"skewed": 11.0, "flat": 7.0, "near": 28.0}
+    steps = {"skewed": (11.0, 0.0), "flat": (7.0, 0.0), "near": (28.0, 0.0)}
     fits = {
         "pagerank/pull": Fit((1e-4, 1e-6, 1e-9, 1e-9, 0.0, 0.5), True, curve, 8.0, 0.05, 0.2, 9, steps),
         "pagerank/push": Fit((1e-4, 1e-6, 1e-9, 4e-9, 0.0, 2.0), True, curve, 8.0, 0.10, 0.4, 9, steps),

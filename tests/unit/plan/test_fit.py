@@ -6,7 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from plan_machine import HIERARCHY
 
+import arcflux as af
 from arcflux.plan.fit import Curve, Fit, Observation, features, fit, kind
+from arcflux.plan.sample import shape_of
 from arcflux.plan.shape import grid, kronecker, uniform
 
 CURVE = Curve.of(HIERARCHY)
@@ -43,10 +45,20 @@ def test_rates_are_never_negative_and_noise_moves_them_little(truth, dense):
 
 def test_supersteps_are_remembered_by_kind():
     found = fit(list(runs(np.full(6, 1e-9), True)), True, CURVE, 8)
-    assert found.supersteps == {"skewed": 12, "flat": 12, "near": 12}
-    assert found.steps(kronecker(30)) == 12
+    assert set(found.supersteps) == {"skewed", "flat", "near"}
+    assert found.steps(kronecker(30)) == pytest.approx(12)
+    ring = af.load("ws:5000,k=6,p=0.01")
+    assert kind(shape_of(ring)) in ("local", "near")
+    assert found.steps(shape_of(ring)) == pytest.approx(12)  # of a kind that was not seen
     walk = fit(list(runs(np.full(6, 1e-9), False)), False, CURVE, 8)
     assert walk.steps(kronecker(30)) == kronecker(30).depth
+
+
+def test_supersteps_may_grow_with_the_graph():
+    seen = [Observation(shape, float(np.log2(shape.vertices)), 1e-3) for shape in SHAPES]
+    found = fit(seen, True, CURVE, 8)
+    assert found.steps(kronecker(24)) == pytest.approx(24)
+    assert found.steps(uniform(1 << 24, 1 << 28)) == pytest.approx(24)
 
 
 def test_there_and_back():
