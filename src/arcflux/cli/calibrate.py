@@ -67,9 +67,18 @@ def _text(found: Any) -> str:
 @click.argument("graph")
 @click.option("--on", "machine", help="Another machine, as for arcflux plan; default: this one.")
 @click.option("--supersteps", type=int, help="How many there will be; default: what is known of the algorithm.")
+@click.option("--plot", "picture", help="With --run, a picture of both: .png, .svg, .pdf.")
 @click.option("--run", "real", is_flag=True, help="Run it too, and print measured beside predicted.")
 @json_option
-def explain(algorithm: str, graph: str, machine: str | None, supersteps: int | None, real: bool, as_json: bool) -> None:
+def explain(
+    algorithm: str,
+    graph: str,
+    machine: str | None,
+    supersteps: int | None,
+    real: bool,
+    picture: str | None,
+    as_json: bool,
+) -> None:
     """Say what ALGORITHM on GRAPH would take here, how it would run and why; nothing is run without --run."""
     from arcflux.cli.plan import described
     from arcflux.errors import UsageError
@@ -79,12 +88,15 @@ def explain(algorithm: str, graph: str, machine: str | None, supersteps: int | N
     given: Any = described(graph)
     if real and (machine is not None or not isinstance(given, str)):
         raise UsageError("--run is for this machine and a graph that is there", remedy="leave --run out")
+    if picture is not None and not real:
+        raise UsageError("--plot draws what was measured too", remedy="add --run")
     found = estimate(algorithm, given, on=machine, supersteps=supersteps)
-    result = measured_run(algorithm, graph) if real else None
+    both = compared(found, measured_run(algorithm, graph)) if real else None
+    if both is not None and picture is not None:
+        both.plot(picture)
     if as_json:
-        measured = None if result is None else compared(found, result).to_dict()
-        print_json({**found.to_dict(), "measured": measured})
+        print_json({**found.to_dict(), "measured": None if both is None else both.to_dict(), "plot": picture})
         return
     click.echo(str(found))
-    if result is not None:
-        click.echo(str(compared(found, result)))
+    if both is not None:
+        click.echo(str(both))

@@ -48,6 +48,12 @@ class Explanation:
             ],
         }  # fmt: skip
 
+    def plot(self, target: Any) -> None:
+        """Draw predicted seconds by phase beside the measured ones: .png, .svg or .pdf."""
+        from arcflux.plan.report import beside
+
+        beside(self, target)
+
     def __str__(self) -> str:
         history = list(self.result.history)
         told = "within the range" if self.within else "outside the range"

@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from arcflux.plan.calibrate import Calibration
     from arcflux.plan.choose import Plan, Row
     from arcflux.plan.expect import Estimate
+    from arcflux.plan.explain import Explanation
 
-__all__ = ["estimated", "memories", "plot", "seconds", "text"]
+__all__ = ["beside", "estimated", "memories", "plot", "seconds", "text"]
 
 
 _HELP = {
@@ -136,6 +137,24 @@ def estimated(found: Estimate) -> str:
     lines.append(f"└─ what would help most: {_HELP.get(phases[0][1], 'a faster device') if phases else 'nothing'}")
     lines += [f"note: {note}" for note in found.notes]
     return "\n".join(lines)
+
+
+def beside(explanation: Explanation, target: Any) -> None:
+    """Draw predicted seconds by phase as a stack, for every way, beside what was measured, as figure 20 of Lux does."""
+    figure = _figure("drawing an explanation", (7, 4))
+    axes = figure.subplots()
+    ways = explanation.estimate.ways
+    names = list(dict.fromkeys(name for way in ways for name in way.phases))
+    bottom = [0.0] * len(ways)
+    for name in names:
+        heights = [way.phases.get(name, 0.0) for way in ways]
+        axes.bar(range(len(ways)), heights, bottom=bottom, label=name)
+        bottom = [one + more for one, more in zip(bottom, heights, strict=True)]
+    axes.bar(len(ways), explanation.result.seconds, color="grey", label="measured")
+    axes.set_xticks(range(len(ways) + 1), [*(f"{way.name}\n(predicted)" for way in ways), "measured"])
+    axes.set(ylabel="seconds", title=f"{explanation.estimate.algorithm} on {explanation.estimate.graph.name}")
+    axes.legend()
+    figure.savefig(target)
 
 
 def memories(calibration: Calibration, target: Any) -> None:

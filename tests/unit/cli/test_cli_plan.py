@@ -70,7 +70,9 @@ def test_calibrate_and_explain(run, monkeypatch, tmp_path):
     found = json.loads(out)
     assert found["predicted_seconds"] > 0
     assert found["measured"]["measured_supersteps"] == len(found["measured"]["supersteps"])
-    code, out, _ = run("--quiet", "explain", "bfs", "kron:8", "--run")
+    code, out, _ = run("--quiet", "explain", "bfs", "kron:8", "--run", "--plot", "both.png")
+    assert Path("both.png").read_bytes().startswith(b"\x89PNG")
+    assert failing(run, "explain", "bfs", "kron:8", "--plot", "both.png")[0] == 2
     assert "predicted: bfs on kron:8" in out
     assert "measured: " in out
     assert failing(run, "explain", "bfs", "1000,8000", "--run")[0] == 2

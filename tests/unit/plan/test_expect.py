@@ -69,11 +69,13 @@ def test_text_and_json(calibration, on):
     assert whole["label"] == "predicted"
 
 
-def test_a_result_explains_itself(calibration):
+def test_a_result_explains_itself(calibration, tmp_path):
     result = af.bfs(af.load("kron:10"), 1)
     found = result.explain()
     assert found.ratio == pytest.approx(found.estimate.seconds / result.seconds)
     assert f"in {len(result.history)} supersteps" in str(found)
+    found.plot(tmp_path / "both.svg")
+    assert "<svg" in (tmp_path / "both.svg").read_text()
     whole = json.loads(json.dumps(found.to_dict()))
     assert len(whole["supersteps"]) == len(result.history)
     assert whole["within_range"] == (found.estimate.range[0] <= result.seconds <= found.estimate.range[1])
