@@ -19,7 +19,9 @@ __all__ = ["described", "plan"]
 )
 @click.argument("algorithm")
 @click.argument("graph")
-@click.option("--on", "machine", required=True, help="dgx1, dgx2, xstream, sci-k20, ec2-m2050, lonestar5, FILE.toml.")
+@click.option(
+    "--on", "machine", required=True, help="dgx1, dgx2, xstream, sci-k20, ec2-m2050, lonestar5, here, FILE.toml."
+)
 @click.option("--nodes", help="How many nodes, all of whose devices run: 4, 1..16 or 1,2,4; default: 1.")
 @click.option("--devices", help="How many devices instead, on as few nodes as have them: 16,25,36.")
 @click.option("--supersteps", type=int, help="How many there will be; default: what is known of the algorithm.")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from arcflux.errors import UsageError
+from arcflux.graph import Graph
 from arcflux.plan import hive
 from arcflux.plan.predict import Candidate, application, candidates
 from arcflux.plan.profile import Profile, read
@@ -125,7 +126,8 @@ def make(
     profile = read(on)
     sizes = _sizes(profile, nodes, devices)
     ways = hive.find(algorithm) if isinstance(algorithm, str) else []
-    work = None if ways else work_of(algorithm, supersteps)
+    columns = {name: column.dtype for name, column in graph.columns.items()} if isinstance(graph, Graph) else None
+    work = None if ways else work_of(algorithm, supersteps, columns)
     shape = shape_of(graph)
     rows = tuple(_row(profile, shape, ways, work, x, total) for x, total in sizes)
     name = work.name if work is not None else str(algorithm)
@@ -153,9 +155,15 @@ def _row(
         ratio, scalability = scaling.ratio, scaling.scalability
     traversal = work is not None and work.traversal
     return Row(
-        x, total, tuple(found), alone.seconds / best.seconds, shape.arcs / best.seconds / 1e9 if traversal else None,
+        x, total, tuple(found), _over(alone.seconds, best.seconds, 1.0),
+        _over(shape.arcs / 1e9, best.seconds, 0.0) if traversal else None,
         _cost(profile, x, total, best.seconds), ratio, hive.needed(profile, x), scalability,
     )  # fmt: skip
+
+
+def _over(value: float, seconds: float, otherwise: float) -> float:
+    """A rate; `otherwise` where nothing takes no time."""
+    return value / seconds if seconds else otherwise
 
 
 def _cost(profile: Profile, nodes: int, devices: int, seconds: float) -> float | None:

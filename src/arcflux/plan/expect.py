@@ -11,6 +11,7 @@ from typing import Any
 
 from arcflux import config
 from arcflux.errors import UsageError
+from arcflux.graph import Graph
 from arcflux.plan.calibrate import Calibration, kept
 from arcflux.plan.fit import Curve
 from arcflux.plan.sample import shape_of
@@ -91,7 +92,8 @@ class Estimate:
 
 def on_this_machine(algorithm: Any, graph: Any, supersteps: int | None = None) -> Estimate:
     """The estimate behind :func:`arcflux.estimate`, by the calibration of this machine."""
-    work = work_of(algorithm, supersteps)
+    columns = {name: column.dtype for name, column in graph.columns.items()} if isinstance(graph, Graph) else None
+    work = work_of(algorithm, supersteps, columns)
     found = kept()
     if found is None:
         raise UsageError(

@@ -137,7 +137,7 @@ def known() -> list[str]:
 
 
 def read(machine: str | os.PathLike[str] | Profile) -> Profile:
-    """The profile of a machine: one that is shipped, by its name, or one of your own, by its TOML file.
+    """The profile of a machine: one that is shipped, by its name, "here", or one of your own, by its TOML file.
 
     Examples
     --------
@@ -147,12 +147,16 @@ def read(machine: str | os.PathLike[str] | Profile) -> Profile:
     Traceback (most recent call last):
     ...
     arcflux.errors.UsageError: 'dgx3' names no machine
-      expected: one of dgx1, dgx2, ec2-m2050, lonestar5, sci-k20, xstream, or a file NAME.toml
+      expected: one of dgx1, dgx2, ec2-m2050, lonestar5, sci-k20, xstream, here, or a file NAME.toml
       try: dgx2
     """
     if isinstance(machine, Profile):
         return machine
     named = os.fspath(machine)
+    if named == "here":
+        from arcflux.plan.here import here
+
+        return here()
     if named in known():
         text = (resources.files("arcflux.plan") / "profiles" / f"{named}.toml").read_text(encoding="utf-8")
         return _profile(_parsed(text, named), named)
@@ -160,7 +164,7 @@ def read(machine: str | os.PathLike[str] | Profile) -> Profile:
         near = get_close_matches(named, known(), n=1)
         raise UsageError(
             f"{named!r} names no machine",
-            expected=f"one of {', '.join(known())}, or a file NAME.toml",
+            expected=f"one of {', '.join(known())}, here, or a file NAME.toml",
             remedy=near[0] if near else "dgx1",
         )
     try:

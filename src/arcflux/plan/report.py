@@ -56,9 +56,8 @@ def text(plan: Plan) -> str:
     lines += [_line(row, traversal) for row in plan.rows]
     best, row = plan.best, plan.best.best
     lines += ["", f"  best: {best.devices} devices, {row.name}: {_phases(best)}"]
-    others = [one for one in best.candidates[1:] if one.seconds > 0]
-    if others:
-        second = others[0]
+    if len(best.candidates) > 1 and row.seconds > 0:
+        second = best.candidates[1]
         why = f"{second.seconds / row.seconds:.2f} times as long" if second.fits else "does not fit"
         if second.fits and second.seconds < row.seconds:
             why += ", but nothing of its kind was measured there"
@@ -84,7 +83,9 @@ def _line(row: Row, traversal: bool) -> str:
 
 def _phases(row: Row) -> str:
     parts = row.best.phases
-    shares = {name: getattr(parts, name) / parts.seconds for name in ("load", "compute", "transfer", "overhead")}
+    shares = {
+        name: getattr(parts, name) / (parts.seconds or 1.0) for name in ("load", "compute", "transfer", "overhead")
+    }
     return ", ".join(f"{name} {100 * share:.0f} %" for name, share in shares.items() if share >= 0.005)
 
 

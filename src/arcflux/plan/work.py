@@ -6,6 +6,7 @@ large its messages and its state are.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -73,8 +74,8 @@ WORKS = {
 }
 
 
-def work_of(algorithm: Any, supersteps: int | None = None) -> Work:
-    """The work of an algorithm by name, or of a vertex program.
+def work_of(algorithm: Any, supersteps: int | None = None, columns: Mapping[str, Any] | None = None) -> Work:
+    """The work of an algorithm by name, or of a vertex program, which may read `columns` of arcs.
 
     Examples
     --------
@@ -88,7 +89,7 @@ def work_of(algorithm: Any, supersteps: int | None = None) -> Work:
     if isinstance(algorithm, Work):
         found = algorithm
     elif isinstance(algorithm, Program):
-        found = _of_program(algorithm)
+        found = _of_program(algorithm, columns)
     else:
         found = _by_name(algorithm)
     if supersteps is None:
@@ -108,13 +109,13 @@ def _by_name(algorithm: Any) -> Work:
     return Work(entry.name, 4, 8, supersteps=1, bound=True, note=note)
 
 
-def _of_program(program: Any) -> Work:
-    """The work of a superstep of a vertex program, in which every vertex sends."""
+def _of_program(program: Any, given: Mapping[str, Any] | None) -> Work:
+    """The work of a superstep of a vertex program, in which every vertex sends; without a graph, weights are floats."""
     import numpy as np
 
     from arcflux.compile.lower import lower
 
-    columns = {name: np.dtype(np.float64) for name in ("weight",)}
+    columns = {"weight": np.dtype(np.float64)} if given is None else dict(given)
     lowered = lower(program, columns, False)
     value = sum(one.dtype.itemsize * (one.length or 1) for one in lowered.messages)
     state = sum(dtype.itemsize * (length or 1) for dtype, length in lowered.fields.values())

@@ -13,7 +13,8 @@ from arcflux.errors import FormatError, UsageError
 from arcflux.plan import calibrate as calibrating
 from arcflux.plan import microbench
 from arcflux.plan.calibrate import PROGRAMS, calibrate, kept, path
-from arcflux.plan.profile import ACCESSES
+from arcflux.plan.profile import ACCESSES, read
+from arcflux.plan.shape import kronecker
 
 calibration = plan_machine.calibration
 
@@ -92,3 +93,23 @@ def test_messages_are_timed_between_two_ranks():
     found = microbench.exchange(processes=False)["local"]
     assert 0 < found["latency"] < 10
     assert found["bandwidth"] > 0
+
+
+def test_this_machine_is_a_profile_too(calibration):
+    found = read("here")
+    assert (found.name, found.nodes, found.devices) == ("here", 1, 1)
+    assert found.bandwidth == 20e9
+    assert found.network == 1e10
+    assert 0 < found.efficiency <= 1
+    fit, shape = calibration.fits["pagerank/pull"], kronecker(18)
+    row = af.plan("pagerank", shape, on="here", supersteps=10).rows[0]
+    assert row.best.seconds == pytest.approx(fit.seconds(shape, 10), rel=0.1)
+    many = af.plan("pagerank", shape, on="here", nodes="1,4")
+    assert many.rows[1].speedup > 1
+    assert any("takes more of the same" in note for note in many.notes)
+
+
+def test_a_machine_that_was_not_measured_is_no_profile(tmp_path, monkeypatch):
+    monkeypatch.setenv("ARCFLUX_CACHE", str(tmp_path / "empty"))
+    with pytest.raises(UsageError, match="has not been measured"):
+        read("here")

@@ -105,3 +105,44 @@ def test_nonsense_is_refused(change, says):
     asked = {"algorithm": "pagerank", "graph": "kron:10", "on": "dgx1", **change}
     with pytest.raises(UsageError, match=says):
         af.plan(asked.pop("algorithm"), asked.pop("graph"), **asked)
+
+
+def test_a_program_that_reads_columns():
+    @af.program
+    class Longest:
+        length: af.f64
+
+        def start(v, g):
+            v.length = 0.0
+            return True
+
+        def compute(v, u, edge):
+            v.length = max(v.length, edge.toll)
+
+        def update(v, old):
+            return v.length != old.length
+
+    graph = af.Graph.from_edges([0, 1, 2], [1, 2, 0], columns={"toll": [1.0, 2.0, 3.0]})
+    assert af.plan(Longest, graph, on="dgx1").rows[0].best.seconds > 0
+
+
+def test_nothing_takes_no_time(tmp_path):
+    from dataclasses import replace
+
+    from arcflux.plan.profile import read
+
+    found = af.plan("bfs", (1, 0, "uniform"), on=replace(read("dgx1"), launch=0.0), devices=1)
+    assert found.rows[0].speedup == 1
+    assert found.rows[0].gteps == 0
+    assert "predicted" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("spec", "gpus", "printed"),
+    [("kron:25", 16, 15.2), ("kron:25", 25, 18.2), ("kron:25", 36, 20.5), ("kron:25", 49, 21.8), ("kron:25", 64, 22.7),
+     ("kron:21", 1, 2.5), ("kron:23", 4, 6.3), ("kron:27", 64, 29.1)],
+)  # fmt: skip
+def test_searches_of_our_own_kronecker_graphs_are_as_fast_as_mapgraph_printed(spec, gpus, printed):
+    row = af.plan("bfs", spec, on="sci-k20", devices=gpus).rows[0]
+    assert row.gteps == pytest.approx(printed, rel=0.15)
+    assert row.best.partition == "grid"
