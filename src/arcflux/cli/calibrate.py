@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from arcflux.cli.base import examples, json_option, print_json
+from arcflux.cli.base import examples, json_option, load_options, print_json
 
 __all__ = ["calibrate", "explain"]
 
@@ -69,6 +69,7 @@ def _text(found: Any) -> str:
 @click.option("--supersteps", type=int, help="How many there will be; default: what is known of the algorithm.")
 @click.option("--plot", "picture", help="With --run, a picture of both: .png, .svg, .pdf.")
 @click.option("--run", "real", is_flag=True, help="Run it too, and print measured beside predicted.")
+@load_options
 @json_option
 def explain(
     algorithm: str,
@@ -78,20 +79,23 @@ def explain(
     real: bool,
     picture: str | None,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Say what ALGORITHM on GRAPH would take here, how it would run and why; nothing is run without --run."""
-    from arcflux.cli.plan import described
+    from arcflux.cli.plan import subject
     from arcflux.errors import UsageError
     from arcflux.plan import estimate
     from arcflux.plan.explain import compared, measured_run
 
-    given: Any = described(graph)
-    if real and (machine is not None or not isinstance(given, str)):
-        raise UsageError("--run is for this machine and a graph that is there", remedy="leave --run out")
+    if real and machine is not None:
+        raise UsageError("--run is for this machine", remedy="leave --on out")
     if picture is not None and not real:
         raise UsageError("--plot draws what was measured too", remedy="add --run")
+    given = subject(graph, options)
+    if real and isinstance(given, tuple):
+        raise UsageError("--run is for a graph that is there", remedy="leave --run out")
     found = estimate(algorithm, given, on=machine, supersteps=supersteps)
-    both = compared(found, measured_run(algorithm, graph)) if real else None
+    both = compared(found, measured_run(algorithm, given)) if real else None
     if both is not None and picture is not None:
         both.plot(picture)
     if as_json:

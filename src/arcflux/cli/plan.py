@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from arcflux.cli.base import examples, json_option, print_json
+from arcflux.cli.base import examples, json_option, load_options, loaded, print_json
 
-__all__ = ["described", "plan"]
+__all__ = ["plan", "subject"]
 
 
 @click.command(
@@ -26,6 +28,7 @@ __all__ = ["described", "plan"]
 @click.option("--devices", help="How many devices instead, on as few nodes as have them: 16,25,36.")
 @click.option("--supersteps", type=int, help="How many there will be; default: what is known of the algorithm.")
 @click.option("--plot", "picture", help="A picture of time and speed-up over devices: .png, .svg, .pdf.")
+@load_options
 @json_option
 def plan(
     algorithm: str,
@@ -36,17 +39,18 @@ def plan(
     supersteps: int | None,
     picture: str | None,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Predict what ALGORITHM on GRAPH would take on another machine: time, bytes, memory, cost. Nothing is run.
 
     ALGORITHM may also be an application of the HIVE study, such as louvain. GRAPH may also be VERTICES,ARCS,SHAPE with
     a shape of kron, powerlaw, uniform and grid.
     """
-    from arcflux.plan import plan as planned
+    from arcflux.plan.choose import prepared
 
-    found = planned(
-        algorithm, described(graph), on=machine, nodes=nodes, devices=devices, supersteps=supersteps
-    )  # fmt: skip
+    # Whatever can be wrong is told before the graph is loaded, which may take long.
+    made = prepared(algorithm, machine, nodes, devices, supersteps)
+    found = made(subject(graph, options))
     if picture is not None:
         found.plot(picture)
     if as_json:
@@ -55,9 +59,12 @@ def plan(
         click.echo(str(found))
 
 
-def described(graph: str) -> str | tuple[int | str, ...]:
-    """VERTICES,ARCS,SHAPE as a tuple; anything else as it is."""
+def subject(graph: str, options: dict[str, Any]) -> Any:
+    """What a plan is of: VERTICES,ARCS,SHAPE as a tuple, a spec as it is, and anything else loaded."""
+    from arcflux.generate.spec import is_spec
+
     first, _, rest = graph.partition(",")
-    if not first.isdigit() or not rest:
-        return graph
-    return tuple(int(item) if item.isdigit() else item for item in graph.split(","))
+    if first.isdigit() and rest:
+        return tuple(int(item) if item.isdigit() else item for item in graph.split(","))
+    plain = not any(value not in (None, False) for value in options.values())
+    return graph if plain and is_spec(graph) else loaded(graph, **options)[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +15,9 @@ from arcflux.plan.profile import Profile, read
 from arcflux.plan.sample import shape_of
 from arcflux.plan.shape import Shape
 from arcflux.plan.work import Work, work_of
+from arcflux.program import Program
 
-__all__ = ["Plan", "Row", "make", "whole_numbers"]
+__all__ = ["Plan", "Row", "make", "prepared", "whole_numbers"]
 
 _MOST = 1 << 20
 _LIFETIME = 3 * 365.25 * 86400.0
@@ -114,24 +115,33 @@ class Plan:
 
 
 def make(
-    algorithm: Any,
-    graph: Any,
-    on: Any,
-    nodes: Any = None,
-    devices: Any = None,
-    supersteps: int | None = None,
+    algorithm: Any, graph: Any, on: Any, nodes: Any = None, devices: Any = None, supersteps: int | None = None
 ) -> Plan:
     """The plan behind :func:`arcflux.plan`."""
-    # Whatever can be wrong is told before a graph is loaded, which may take long.
+    return prepared(algorithm, on, nodes, devices, supersteps)(graph)
+
+
+def prepared(
+    algorithm: Any, on: Any, nodes: Any = None, devices: Any = None, supersteps: int | None = None
+) -> Callable[[Any], Plan]:
+    """A plan that lacks its graph: what is wrong with the rest is told before one is loaded, which may take long."""
     profile = read(on)
     sizes = _sizes(profile, nodes, devices)
     ways = hive.find(algorithm) if isinstance(algorithm, str) else []
-    columns = {name: column.dtype for name, column in graph.columns.items()} if isinstance(graph, Graph) else None
-    work = None if ways else work_of(algorithm, supersteps, columns)
-    shape = shape_of(graph)
-    rows = tuple(_row(profile, shape, ways, work, x, total) for x, total in sizes)
-    name = work.name if work is not None else str(algorithm)
-    return Plan(name, shape, profile, rows, tuple(_notes(profile, work, ways, sizes)))
+    if not ways and not isinstance(algorithm, Program):
+        work_of(algorithm, supersteps)
+    for way in ways:
+        hive.judge(way, hive.Given(1.0, 1.0, 1))
+
+    def made(graph: Any) -> Plan:
+        columns = {name: column.dtype for name, column in graph.columns.items()} if isinstance(graph, Graph) else None
+        work = None if ways else work_of(algorithm, supersteps, columns)
+        shape = shape_of(graph)
+        rows = tuple(_row(profile, shape, ways, work, x, total) for x, total in sizes)
+        name = work.name if work is not None else str(algorithm)
+        return Plan(name, shape, profile, rows, tuple(_notes(profile, work, ways, sizes)))
+
+    return made
 
 
 def _row(

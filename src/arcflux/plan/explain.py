@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from arcflux.errors import UsageError
+from arcflux.graph import Graph
 from arcflux.plan.expect import Estimate, on_this_machine
 from arcflux.plan.report import seconds
 from arcflux.result import Result
@@ -94,14 +95,14 @@ def _plain(name: str) -> str:
     return name.replace("_", "").replace(" ", "").lower()
 
 
-def measured_run(algorithm: str, graph: str) -> Result:
+def measured_run(algorithm: str, graph: Any) -> Result:
     """Run an algorithm once to compile it and once to measure it, from the vertex with most arcs if it asks for one."""
     import numpy as np
 
     from arcflux.algorithms.registry import find
     from arcflux.io import load
 
-    entry, found = find(algorithm), load(graph)
+    entry, found = find(algorithm), graph if isinstance(graph, Graph) else load(graph)
     given: dict[str, Any] = {}
     for name, one in entry.arguments.items():
         if one.required and name == "source":

@@ -78,3 +78,13 @@ def test_calibrate_and_explain(run, monkeypatch, tmp_path):
     assert failing(run, "explain", "bfs", "1000,8000", "--run")[0] == 2
     assert failing(run, "explain", "bfs", "kron:8", "--run", "--on", "dgx1")[0] == 2
     assert json.loads(run("explain", "pagerank", "1000,8000", "--on", "dgx1", "--json")[1])["machine"] == "dgx1"
+
+
+def test_options_of_loading(run):
+    Path("roads.txt").write_text("1 2\n2 3\n3 1\n3 4\n")
+    found = {
+        way: json.loads(run("plan", "pagerank", "roads.txt", way, "--on", "dgx1", "--json")[1])["graph"]["arcs"]
+        for way in ("--directed", "--undirected")
+    }
+    assert found == {"--directed": 4, "--undirected": 8}
+    assert json.loads(run("plan", "pagerank", "kron:6", "--directed", "--on", "dgx1", "--json")[1])["graph"]["arcs"] > 0
