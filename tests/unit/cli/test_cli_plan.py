@@ -87,4 +87,4 @@ def test_options_of_loading(run):
         for way in ("--directed", "--undirected")
     }
     assert found == {"--directed": 4, "--undirected": 8}
-    assert json.loads(run("plan", "pagerank", "kron:6", "--directed", "--on", "dgx1", "--json")[1])["graph"]["arcs"] > 0
+    failing(run, "plan", "pagerank", "kron:6", "--directed", "--on", "dgx1")  # a spec says it itself
