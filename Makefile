@@ -8,7 +8,7 @@ OUT    ?= build
 # The folder with the binaries of the GAP Benchmark Suite, if make bench-gap should run them too.
 GAP    ?=
 
-.PHONY: run test lint format bench bench-load bench-gap bench-abstraction bench-partition bench-bfs-grid docs clean
+.PHONY: run test lint format bench bench-load bench-gap bench-abstraction bench-partition bench-bfs-grid bench-papers bench-planner docs clean
 
 run: $(VENV)/.installed
 	@mkdir -p $(OUT)
@@ -38,6 +38,8 @@ bench:
 	$(MAKE) bench-abstraction
 	$(MAKE) bench-partition
 	$(MAKE) bench-bfs-grid
+	$(MAKE) bench-papers
+	$(MAKE) bench-planner
 
 bench-load: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/load.py --folder $(OUT)
@@ -53,6 +55,13 @@ bench-partition: $(VENV)/.installed-bench
 
 bench-bfs-grid: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/bfs_grid.py
+
+bench-papers: $(VENV)/.installed-bench
+	$(BIN)/python benchmarks/papers.py
+
+bench-planner: $(VENV)/.installed-bench
+	$(BIN)/arcflux calibrate
+	$(BIN)/python benchmarks/planner.py --fresh --folder $(OUT)
 
 docs: $(VENV)/.installed-dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

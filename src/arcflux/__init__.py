@@ -14,6 +14,7 @@ __version__ = "0.1.0"
 
 # Imported at once: functions that have the name of their module have to win. The others are the words of programs.
 from arcflux.partition import partition
+from arcflux.plan import plan
 from arcflux.program import any, dot, f32, f64, flag, i8, i16, i32, i64, program, ref, u8, u16, u32, u64, vertex
 
 __all__ = [
@@ -25,12 +26,14 @@ __all__ = [
     "any",
     "betweenness_centrality",
     "bfs",
+    "calibrate",
     "clustering",
     "collaborative_filtering",
     "connected_components",
     "devices",
     "dot",
     "errors",
+    "estimate",
     "f32",
     "f64",
     "flag",
@@ -46,6 +49,7 @@ __all__ = [
     "pagerank",
     "pagerank_delta",
     "partition",
+    "plan",
     "program",
     "ref",
     "run",
@@ -80,6 +84,8 @@ if TYPE_CHECKING:
     from arcflux.io import load, save
     from arcflux.partition.folder import load_parts
     from arcflux.partition.parts import Parts
+    from arcflux.plan import estimate
+    from arcflux.plan.calibrate import calibrate
     from arcflux.result import Result
 
 _ALGORITHMS = (
@@ -100,6 +106,8 @@ _ALGORITHMS = (
 )
 _HOMES = {
     "Graph": "arcflux.graph",
+    "calibrate": "arcflux.plan.calibrate",
+    "estimate": "arcflux.plan",
     "Parts": "arcflux.partition.parts",
     "Result": "arcflux.result",
     "load": "arcflux.io",

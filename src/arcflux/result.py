@@ -115,6 +115,12 @@ class Result:
         """The same result, which :meth:`validate` checks with `validator`."""
         return replace(self, validator=validator)
 
+    def explain(self) -> Any:
+        """What was to be expected of this run, beside what was measured; needs a calibration of this machine."""
+        from arcflux.plan.explain import explained
+
+        return explained(self)
+
     def validate(self) -> Any:
         """Check the values by the rules of the algorithm that made them; a :class:`arcflux.validate.Report`.
 

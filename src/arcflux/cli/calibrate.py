@@ -1,0 +1,106 @@
+"""Commands about how fast this machine is: measure it, and say what a run would take on it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from arcflux.cli.base import examples, json_option, load_options, print_json
+
+__all__ = ["calibrate", "explain"]
+
+
+@click.command(
+    epilog=examples("arcflux calibrate", "arcflux calibrate --show --json", "arcflux calibrate --plot memory.png")
+)
+@click.option("--show", is_flag=True, help="Measure nothing; say what is kept.")
+@click.option("--quick", is_flag=True, help="Small graphs alone: seconds instead of a minute, and rough.")
+@click.option("--plot", "picture", help="A picture of the bandwidth of each memory: .png, .svg, .pdf.")
+@json_option
+def calibrate(show: bool, quick: bool, picture: str | None, as_json: bool) -> None:
+    """Measure this machine once, in less than two minutes: memory, barriers, transports, rates of programs."""
+    from arcflux.errors import UsageError
+    from arcflux.plan.calibrate import calibrate as measured
+    from arcflux.plan.calibrate import kept, path
+
+    found = kept() if show else measured(quick=quick)
+    if found is None:
+        raise UsageError("this machine has not been measured", remedy="arcflux calibrate")
+    if picture is not None:
+        found.plot(picture)
+    if as_json:
+        print_json({**found.to_dict(), "path": str(path()), "notes": found.notes, "plot": picture})
+        return
+    click.echo(_text(found))
+    click.echo(f"  kept in {path()}")
+
+
+def _text(found: Any) -> str:
+    machine = found.machine
+    lines = [
+        f"{machine['model']}, {machine['threads']} threads, measured {found.date} in {found.seconds:.0f} s",
+        f"  {'GB/s':<16} {'self':>8} {'host':>8}   {'ns':>6} {'self':>8} {'host':>8}",
+    ]
+    for access, row in found.throughput.items():
+        late = found.latency[access]
+        lines.append(
+            f"  {access.replace('_', ' '):<16} {row['self'] / 1e9:8.2f} {row['host'] / 1e9:8.2f}   "
+            f"{'':>6} {late['self'] * 1e9:8.1f} {late['host'] * 1e9:8.1f}"
+        )
+    lines.append(f"  barrier {found.barrier * 1e6:.2f} us, launch {found.launch * 1e6:.0f} us")
+    for name, one in found.exchange.items():
+        lines.append(f"  {name}: {one['latency'] * 1e6:.1f} us a message, {one['bandwidth'] / 1e9:.1f} GB/s")
+    for name, one in found.fits.items():
+        lines.append(f"  {name}: fitted to {one.runs} runs, off by {100 * one.error:.0f} % in the median")
+    return "\n".join([*lines, *(f"  note: {note}" for note in found.notes)])
+
+
+@click.command(
+    epilog=examples(
+        "arcflux explain pagerank kron:20",
+        "arcflux explain bfs roads.csv --run --json",
+        "arcflux explain pagerank 1000000,30000000,powerlaw",
+    )
+)
+@click.argument("algorithm")
+@click.argument("graph")
+@click.option("--on", "machine", help="Another machine, as for arcflux plan; default: this one.")
+@click.option("--supersteps", type=int, help="How many there will be; default: what is known of the algorithm.")
+@click.option("--plot", "picture", help="With --run, a picture of both: .png, .svg, .pdf.")
+@click.option("--run", "real", is_flag=True, help="Run it too, and print measured beside predicted.")
+@load_options
+@json_option
+def explain(
+    algorithm: str,
+    graph: str,
+    machine: str | None,
+    supersteps: int | None,
+    real: bool,
+    picture: str | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Say what ALGORITHM on GRAPH would take here, how it would run and why; nothing is run without --run."""
+    from arcflux.cli.plan import subject
+    from arcflux.errors import UsageError
+    from arcflux.plan import estimate
+    from arcflux.plan.explain import compared, measured_run
+
+    if real and machine is not None:
+        raise UsageError("--run is for this machine", remedy="leave --on out")
+    if picture is not None and not real:
+        raise UsageError("--plot draws what was measured too", remedy="add --run")
+    given = subject(graph, options)
+    if real and isinstance(given, tuple):
+        raise UsageError("--run is for a graph that is there", remedy="leave --run out")
+    found = estimate(algorithm, given, on=machine, supersteps=supersteps)
+    both = compared(found, measured_run(algorithm, given)) if real else None
+    if both is not None and picture is not None:
+        both.plot(picture)
+    if as_json:
+        print_json({**found.to_dict(), "measured": None if both is None else both.to_dict(), "plot": picture})
+        return
+    click.echo(str(found))
+    if both is not None:
+        click.echo(str(both))

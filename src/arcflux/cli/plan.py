@@ -1,0 +1,70 @@
+"""The command that answers "what if": a run on a machine that need not be here, predicted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from arcflux.cli.base import examples, json_option, load_options, loaded, print_json
+
+__all__ = ["plan", "subject"]
+
+
+@click.command(
+    epilog=examples(
+        "arcflux plan pagerank kron:26 --on dgx1 --nodes 1..16",
+        "arcflux plan bfs kron:25 --on sci-k20 --devices 16,25,36,49,64 --json",
+        "arcflux plan louvain kron:24 --on dgx2 --devices 1,2,4,8,16 --plot louvain.png",
+        "arcflux plan pagerank 41652230,1468365182,powerlaw --on my-machine.toml",
+    )
+)
+@click.argument("algorithm")
+@click.argument("graph")
+@click.option(
+    "--on", "machine", required=True, help="dgx1, dgx2, xstream, sci-k20, ec2-m2050, lonestar5, here, FILE.toml."
+)
+@click.option("--nodes", help="How many nodes, all of whose devices run: 4, 1..16 or 1,2,4; default: 1.")
+@click.option("--devices", help="How many devices instead, on as few nodes as have them: 16,25,36.")
+@click.option("--supersteps", type=int, help="How many there will be; default: what is known of the algorithm.")
+@click.option("--plot", "picture", help="A picture of time and speed-up over devices: .png, .svg, .pdf.")
+@load_options
+@json_option
+def plan(
+    algorithm: str,
+    graph: str,
+    machine: str,
+    nodes: str | None,
+    devices: str | None,
+    supersteps: int | None,
+    picture: str | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Predict what ALGORITHM on GRAPH would take on another machine: time, bytes, memory, cost. Nothing is run.
+
+    ALGORITHM may also be an application of the HIVE study, such as louvain. GRAPH may also be VERTICES,ARCS,SHAPE with
+    a shape of kron, powerlaw, uniform and grid.
+    """
+    from arcflux.plan.choose import prepared
+
+    # Whatever can be wrong is told before the graph is loaded, which may take long.
+    made = prepared(algorithm, machine, nodes, devices, supersteps)
+    found = made(subject(graph, options))
+    if picture is not None:
+        found.plot(picture)
+    if as_json:
+        print_json({**found.to_dict(), "plot": picture})
+    else:
+        click.echo(str(found))
+
+
+def subject(graph: str, options: dict[str, Any]) -> Any:
+    """What a plan is of: VERTICES,ARCS,SHAPE as a tuple, a spec as it is, and anything else loaded."""
+    from arcflux.generate.spec import is_spec
+
+    first, _, rest = graph.partition(",")
+    if first.isdigit() and rest:
+        return tuple(int(item) if item.isdigit() else item for item in graph.split(","))
+    plain = not any(value not in (None, False) for value in options.values())
+    return graph if plain and is_spec(graph) else loaded(graph, **options)[0]

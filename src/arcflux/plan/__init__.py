@@ -1,0 +1,85 @@
+"""What a run would cost, here or on a machine that is not here: predicted time, bytes, memory, and why.
+
+profile.py reads machines (``profiles/*.toml``), shape.py says what a plan needs to know of a graph and sample.py finds
+it in one, work.py says what algorithms do to each arc. The models: lux.py (equations 10 to 14), exchange.py (what
+crosses between parts), grid.py (MapGraph's search), hive.py (ratios and classes of the HIVE applications), memory.py
+(what has to fit, and what spills). predict.py has every way to run at one size, choose.py makes plans of the best,
+report.py shows them. This machine is measured by calibrate.py: microbench.py has its memory, barriers and transports
+looked at with the loops of kernels.py, fit.py makes rates of runs, here.py a profile, and expect.py says what a run
+would take here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from arcflux.plan.choose import Plan
+    from arcflux.plan.expect import Estimate
+
+__all__ = ["estimate", "plan"]
+
+
+def plan(
+    algorithm: Any,
+    graph: Any,
+    *,
+    on: Any,
+    nodes: Any = None,
+    devices: Any = None,
+    supersteps: int | None = None,
+) -> Plan:
+    """What a run would cost on a machine that need not be here: predicted, for each size that is asked about.
+
+    Parameters
+    ----------
+    algorithm
+        The name of an algorithm, a vertex program, or the name of an application of the HIVE study.
+    graph
+        A graph, a spec (which is not generated where a formula will do), a file, or ``(vertices, arcs, shape)`` with
+        a shape of "kron", "powerlaw", "uniform" and "grid".
+    on
+        A machine: the name of a shipped profile, or a TOML file.
+    nodes
+        Sizes as counts of nodes, all of whose devices are used: ``4``, ``"1..16"``, ``[1, 2, 4]``; 1 without it.
+    devices
+        Sizes as counts of devices instead, on as few nodes as have them.
+    supersteps
+        How many there will be; without it, what is known of the algorithm.
+
+    Examples
+    --------
+    >>> import arcflux as af
+    >>> found = af.plan("bfs", (1 << 25, 1 << 30, "kron"), on="sci-k20", devices=[16, 64])
+    >>> [round(row.gteps, 1) for row in found.rows]
+    [14.7, 24.0]
+    """
+    from arcflux.plan.choose import make
+
+    return make(algorithm, graph, on, nodes, devices, supersteps)
+
+
+def estimate(algorithm: Any, graph: Any, *, on: Any = None, supersteps: int | None = None) -> Estimate:
+    """What a run would take, before anything is loaded: seconds with a range, bytes moved, peak memory.
+
+    Parameters
+    ----------
+    algorithm
+        The name of an algorithm, or a vertex program. One that was not measured gets a bound, and says so.
+    graph
+        A graph, a spec, a file, or ``(vertices, arcs, shape)``, as for :func:`plan`.
+    on
+        A machine by name or file; without it this one, which :func:`arcflux.calibrate` has to have measured.
+    supersteps
+        How many there will be; without it, what is known of the algorithm.
+
+    Examples
+    --------
+    >>> import arcflux as af
+    >>> found = af.estimate("pagerank", "kron:24", on="dgx1")
+    >>> found.range[0] < found.seconds < found.range[1]
+    True
+    """
+    from arcflux.plan.expect import of_plan, on_this_machine
+
+    return on_this_machine(algorithm, graph, supersteps) if on is None else of_plan(algorithm, graph, on, supersteps)

@@ -1,0 +1,262 @@
+"""The HIVE study: operations and bytes of its twelve applications, their ratio, and how well that scales.
+
+Costs are the study's, corrected where its own text contradicts its tables (the wedge check costs d + a log d, its
+communication 12 a E / p). The study sorts by three rules (summary of results), which are these:
+
+good
+    Every superstep visits the whole graph, each arc is worth some computation, and no more is sent than two words a
+    vertex; or what is sent falls with p, as the computation does, and is a tenth of it.
+poor
+    Something is sent for every visit, or there is less than an operation for a word of 4 bytes.
+moderate
+    All else. Where nothing has to be sent, scaling is perfect.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from arcflux.errors import UsageError
+from arcflux.plan.profile import Profile
+from arcflux.plan.shape import Shape
+
+__all__ = ["APPLICATIONS", "Application", "Given", "Scaling", "find", "given_by", "judge", "needed", "typical"]
+
+_WORD = 4
+_EXPECTED = {"perfect": (8, 8), "good": (5, 7), "moderate": (2, 5), "poor": (1, 2)}
+
+
+@dataclass(frozen=True)
+class Given:
+    """What the study's formulas are of: V, E, d, p, and numbers that the input and not the graph decides.
+
+    `a`: how often a vertex changes, or wedges a triangle; `reduced`: E', edges of the contracted or projected graph;
+    `walks`, `batch`, `children`, `leaves`, `features`, `width`: of random walks and GraphSAGE.
+    """
+
+    vertices: float
+    edges: float
+    p: int
+    a: float = 2.0
+    reduced: float = 0.0
+    walks: float = 1e6
+    batch: float = 512.0
+    children: float = 16.0
+    leaves: float = 8.0
+    features: float = 64.0
+    width: float = 64.0
+
+    @property
+    def degree(self) -> float:
+        """Edges a vertex."""
+        return self.edges / max(1.0, self.vertices)
+
+    @property
+    def log_degree(self) -> float:
+        """Steps of a search in a row."""
+        return math.log2(max(2.0, self.degree))
+
+    @property
+    def projected(self) -> float:
+        """E' of a projection: two-hop pairs, an eighth of which are different where nothing better is known."""
+        return self.reduced or self.degree * self.edges / 8
+
+    @property
+    def contracted(self) -> float:
+        """E' of a contraction: a tenth of the edges where nothing better is known."""
+        return self.reduced or self.edges / 10
+
+
+@dataclass(frozen=True)
+class Application:
+    """An application, one way to do it: operations and bytes of each device, and what the three rules ask."""
+
+    name: str
+    variant: str
+    ratio: str
+    printed: str
+    difficulty: str
+    operations: Callable[[Given], float] | None = None
+    bytes: Callable[[Given], float] | None = None
+    whole: bool = False
+    """Whether every superstep visits the whole graph, and each arc is worth some computation."""
+    each_visit: bool = False
+    """Whether something is sent for every visit."""
+    falls: bool = False
+    """Whether what is sent falls with p."""
+    memory: Callable[[Given], float] | None = None
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """How an application scales: operations a byte, the class, and the speed-up on 8 devices that goes with it."""
+
+    application: Application
+    operations: float
+    bytes: float
+    ratio: float
+    scalability: str
+    expected: tuple[int, int] | None
+
+
+def _sage(g: Given) -> float:
+    both = 2 * g.width
+    inside = g.children * g.features + g.children + g.features + both
+    c, f = g.children, g.features
+    return g.batch / g.p * (c + 3 * c * f + 3 * g.leaves * c * f + both * inside)
+
+
+def _sage_bytes(g: Given) -> float:
+    rows = (g.features + 2 * g.width) * min(g.children, 2 * g.p)
+    return g.batch / g.p * (8 * g.children + 4 * rows)
+
+
+def _wedges(g: Given) -> float:
+    return (g.degree + g.a * g.log_degree) * g.edges / g.p + 2 * g.vertices + g.vertices / g.p
+
+
+def _flow(g: Given) -> float:
+    v = g.vertices
+    return (g.a * v + g.a + 1) * v * g.edges / g.p + 2 * g.edges / g.p + v / g.p
+
+
+def _flow_bytes(g: Given) -> float:
+    v = g.vertices
+    return 8 * v * v * ((v + 1) * g.degree / g.p + 1) + 8 * v + 4 * v / g.p
+
+
+_DUPLICATED = "duplicated graph"
+APPLICATIONS = (
+    Application(
+        "louvain", "", "E/p : 2V", "Okay", "Hard",
+        lambda g: 10 * (g.edges + g.vertices) / g.p, lambda g: 20 * g.vertices, whole=True,
+        memory=lambda g: 88 * g.edges / g.p + 12 * g.vertices + 16 * g.contracted,
+    ),
+    Application("graphsage", "", "CF : 4 min(C, 2p)", "Good", "Easy", _sage, _sage_bytes, whole=True, falls=True),
+    Application("random_walk", _DUPLICATED, "infinity", "Perfect", "Trivial", lambda g: g.walks / g.p, lambda g: 0.0),
+    Application(
+        "random_walk", "distributed graph", "1 : 24", "Very poor", "Easy",
+        lambda g: g.walks / g.p, lambda g: 24 * g.walks / g.p, each_visit=True, falls=True,
+    ),
+    *(
+        Application(
+            "graph_search", variant, ratio, printed, "Easy", operations, lambda g: 24 * g.walks / g.p,
+            each_visit=True, falls=True,
+        )
+        for variant, ratio, printed, operations in (
+            ("uniform", "1 : 24", "Very poor", lambda g: g.walks / g.p),
+            ("greedy", "d : 24", "Poor", lambda g: g.degree * g.walks / g.p),
+            ("greedy, pre-visit", "1 : 24", "Very poor", lambda g: g.walks / g.p),
+            ("stochastic greedy", "d : 24", "Poor", lambda g: g.degree * g.walks / g.p),
+            ("stochastic greedy, pre-visit", "log d : 24", "Very poor", lambda g: g.log_degree * g.walks / g.p),
+        )
+    ),
+    Application(
+        "geolocation", "explicit movement", "25E/p : 4V", "Okay", "Easy",
+        lambda g: 100 * g.edges / g.p, lambda g: 16 * g.vertices, whole=True,
+    ),
+    Application(
+        "geolocation", "peer access", "25 : 1", "Good", "Easy",
+        lambda g: 100 * g.edges / g.p, lambda g: 8 * g.edges / g.p, whole=True, falls=True,
+    ),
+    Application(
+        "vertex_nomination", "", "E : 8V min(d, p)", "Okay", "Easy",
+        lambda g: g.a * g.edges / g.p, lambda g: g.a * g.vertices / g.p * min(g.degree, g.p) * 8, falls=True,
+    ),
+    Application(
+        "scan_statistics", _DUPLICATED, "infinity", "Perfect", "Trivial",
+        lambda g: g.edges * g.degree / g.p, lambda g: 0.0,
+    ),
+    Application(
+        "scan_statistics", "distributed graph", "d + a log d : 12a", "Okay", "Easy",
+        _wedges, lambda g: 12 * g.a * g.edges / g.p + 8 * g.vertices, falls=True,
+    ),
+    Application(
+        "sparse_fused_lasso", "", "a : 8", "Less than okay", "Hard", _flow, _flow_bytes, each_visit=True, falls=True
+    ),
+    Application(
+        "graph_projection", _DUPLICATED, "infinity", "Perfect", "Easy",
+        lambda g: 2 * g.degree * g.edges / g.p + g.projected, lambda g: 0.0,
+    ),
+    Application(
+        "graph_projection", "distributed graph", "dE/p + E' : 6E'", "Okay", "Easy",
+        lambda g: 2 * g.degree * g.edges / g.p + 2 * g.projected, lambda g: 12 * g.projected,
+    ),
+    Application(
+        "local_graph_clustering", "", "(6 + d)/p : 4", "Good", "Easy",
+        lambda g: (12 * g.vertices + 2 * g.edges) / g.p, lambda g: 8 * g.vertices, whole=True,
+    ),
+    Application("seeded_graph_matching", "", "", "", ""),
+    Application("application_classification", "", "", "", ""),
+)  # fmt: skip
+
+
+def find(name: str) -> list[Application]:
+    """The ways to do an application of the study; empty when it has none of that name.
+
+    Examples
+    --------
+    >>> [one.variant for one in find("geolocation")]
+    ['explicit movement', 'peer access']
+    """
+    return [one for one in APPLICATIONS if one.name == name]
+
+
+def judge(application: Application, given: Given) -> Scaling:
+    """Operations, bytes, their ratio and the class of an application on a graph and p devices.
+
+    Examples
+    --------
+    >>> judge(find("random_walk")[1], Given(1e6, 16e6, 8)).scalability
+    'poor'
+    """
+    if application.operations is None or application.bytes is None:
+        raise UsageError(
+            f"the HIVE study gives no cost of {application.name}",
+            expected="one of " + ", ".join(dict.fromkeys(one.name for one in APPLICATIONS if one.operations)),
+        )
+    operations, moved = application.operations(given), application.bytes(given)
+    ratio = operations / moved if moved else math.inf
+    words = ratio * _WORD
+    if not moved:
+        found = "perfect"
+    elif words < 1 or (application.each_visit and words < 10):
+        found = "poor"
+    elif application.whole and (moved <= 2 * _WORD * given.vertices or (application.falls and words >= 10)):
+        found = "good"
+    else:
+        found = "moderate"
+    return Scaling(application, operations, moved, ratio, found, _EXPECTED[found])
+
+
+def typical(group: str) -> str:
+    """The typical member of a class, as the study names it."""
+    return {"good": "PageRank", "moderate": "SSSP", "poor": "random walk"}[group]
+
+
+def given_by(shape: Shape, p: int, **more: Any) -> Given:
+    """What the formulas are of, for a graph."""
+    return Given(float(shape.vertices), float(shape.arcs), p, **more)
+
+
+def needed(profile: Profile, nodes: int = 1) -> float:
+    """Operations a byte that an application needs to scale: 2.5 on a DGX-1, 30 on a cluster of them.
+
+    The study finds these from local memory against links. For another machine they go as its own memory and links do.
+
+    Examples
+    --------
+    >>> from arcflux.plan.profile import read
+    >>> round(needed(read("dgx1")), 1), round(needed(read("dgx1"), 2))
+    (2.5, 30)
+    """
+    rule, measured = 10 / _WORD, 448.59 / 14.01
+    link = profile.peer or profile.host / profile.host_sharers
+    inside = rule * profile.bandwidth / link / measured
+    if nodes == 1 or profile.network is None:
+        return inside
+    lanes = profile.lanes * profile.lane if profile.lanes and profile.lane else link
+    return inside * max(1.0, 12 / 12.8 * profile.devices * lanes / profile.network)

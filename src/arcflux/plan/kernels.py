@@ -1,0 +1,78 @@
+"""The loops of the micro-benchmark: memory in order and at random, one after another, barriers, and nothing at all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from arcflux.spmd.barrier import wait
+from arcflux.spmd.jit import kernel
+from arcflux.spmd.machine import fetch_add
+
+__all__ = ["READ", "UPDATE", "WRITE", "barriers", "chase", "nothing", "regular", "scattered"]
+
+READ, WRITE, UPDATE = 0, 1, 2
+
+
+@kernel
+def regular(worker: Any, workers: Any, control: Any, data: Any, what: Any, rounds: Any, out: Any) -> None:
+    """Go over this worker's slice of ``data: uint32`` so many times, reading, writing or adding to it."""
+    share = np.uint64(data.size) // np.uint64(workers)
+    begin = np.uint64(worker) * share
+    total = np.uint64(0)
+    for turn in range(rounds):
+        if what == READ:
+            for i in range(begin, begin + share):
+                total += np.uint64(data[i])
+        elif what == WRITE:
+            for i in range(begin, begin + share):
+                data[i] = np.uint32(turn)
+        else:
+            for i in range(begin, begin + share):
+                data[i] += np.uint32(1)
+    out[worker * 8] = total
+
+
+@kernel
+def scattered(worker: Any, workers: Any, control: Any, data: Any, what: Any, count: Any, out: Any) -> None:
+    """Touch `count` random places of ``data: uint32[a power of two]``; an update is an atomic addition."""
+    mask = np.uint64(data.size - 1)
+    x = np.uint64(worker + 1) * np.uint64(0x9E3779B97F4A7C15)
+    total = np.uint64(0)
+    for _ in range(count):
+        x = x * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
+        i = (x >> np.uint64(33)) & mask
+        if what == READ:
+            total += np.uint64(data[i])
+        elif what == WRITE:
+            data[i] = np.uint32(x)
+        else:
+            fetch_add(data, i, np.uint32(1))
+    out[worker * 8] = total
+
+
+@kernel
+def chase(worker: Any, workers: Any, control: Any, data: Any, what: Any, count: Any, out: Any) -> None:
+    """Go from place to place, each named by the one before, so that nothing overlaps: ``data`` is one cycle."""
+    i = np.uint64(worker)
+    for _ in range(count):
+        j = np.uint64(data[i])
+        if what == WRITE:
+            data[i] = np.uint32(j)
+        elif what == UPDATE:
+            fetch_add(data, i, np.uint32(0))
+        i = j
+    out[worker * 8] = i
+
+
+@kernel
+def barriers(worker: Any, workers: Any, control: Any, barrier: Any, count: Any) -> None:
+    """Meet `count` times."""
+    for _ in range(count):
+        wait(barrier, workers)
+
+
+@kernel
+def nothing(worker: Any, workers: Any, control: Any) -> None:
+    """Return at once: what is left is the cost of a launch."""

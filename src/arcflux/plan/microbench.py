@@ -1,0 +1,189 @@
+"""What this machine's memory, barriers and transports can do: HIVE's micro-benchmark, on cores.
+
+"self" is one worker alone with its memory, "host" all workers at once with the memory they share. Elements have 4
+bytes, as in the study. Throughput is the best of a few tries: whatever else the machine does only takes away from it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arcflux import config
+from arcflux.spmd.memory import empty
+from arcflux.spmd.pool import run
+
+__all__ = ["accesses", "barrier_seconds", "exchange", "hierarchy", "launch_seconds"]
+
+_LARGE = 1 << 25  # elements of 4 bytes: beyond every cache
+_TRIES = 3
+_WAYS = ("read", "write", "update")
+
+
+def _best(work: Callable[[], Any], tries: int = _TRIES) -> float:
+    """Seconds of the fastest of some tries, after one that compiles."""
+    taken = []
+    for _ in range(tries + 1):
+        begun = time.perf_counter()
+        work()
+        taken.append(time.perf_counter() - begun)
+    return min(taken[1:])
+
+
+def accesses(elements: int = _LARGE) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, float]]]:
+    """Bytes a second, and seconds of a single access, by access and place."""
+    from arcflux.plan import kernels
+
+    data: NDArray[Any] = empty(elements, np.uint32)
+    data[:] = 0
+    throughput: dict[str, dict[str, float]] = {}
+    count = min(elements, 1 << 20)
+    for what, name in enumerate(_WAYS):
+        throughput[f"regular_{name}"] = {
+            place: 4.0 * elements / _pass(kernels.regular, data, what, 1, workers) for place, workers in _places()
+        }
+        throughput[f"random_{name}"] = {
+            place: 4.0 * count * workers / _pass(kernels.scattered, data, what, count, workers)
+            for place, workers in _places()
+        }
+    latency: dict[str, dict[str, float]] = {}
+    for way in ("regular", "random"):
+        data[:] = _cycle(elements, way)
+        steps = min(elements, 1 << 15)
+        for what, name in enumerate(_WAYS):
+            latency[f"{way}_{name}"] = {
+                place: _pass(kernels.chase, data, what, steps, workers) / steps for place, workers in _places()
+            }
+    return throughput, latency
+
+
+def _places() -> list[tuple[str, int]]:
+    return [("self", 1), ("host", config.threads())]
+
+
+def _pass(kernel: Any, data: NDArray[Any], what: int, count: int, workers: int) -> float:
+    out = np.zeros(8 * workers, np.uint64)
+    return _best(lambda: run(kernel, workers, data, what, count, out, threads=workers))
+
+
+def _cycle(elements: int, way: str) -> NDArray[Any]:
+    """Successors that go through all elements: the next one, or one that is anywhere."""
+    if way == "regular":
+        return np.roll(np.arange(elements, dtype=np.uint32), -1)
+    # An odd step visits all of a power of two; this one is far away each time, and never near where it was.
+    step = 0x9E3779B97F4A7C15 % elements | 1
+    return np.roll(np.arange(elements, dtype=np.uint32), -step)
+
+
+def hierarchy(smallest: int = 1 << 14, largest: int = 1 << 28) -> list[dict[str, float]]:
+    """For arrays from a core's first cache to memory: bytes, and bytes a second in order and at random, all workers."""
+    from arcflux.plan import kernels
+
+    workers, rows = config.threads(), []
+    size = smallest
+    while size <= largest:
+        data: NDArray[Any] = empty(size // 4, np.uint32)
+        data[:] = 0
+        rounds = max(1, (1 << 25) // size)
+        in_order = _pass(kernels.regular, data, kernels.READ, rounds, workers)
+        count = 1 << 20
+        at_random = _pass(kernels.scattered, data, kernels.READ, count, workers)
+        rows.append({
+            "bytes": float(size), "regular": size * rounds / in_order, "random": 4.0 * count * workers / at_random,
+        })  # fmt: skip
+        size *= 4
+    return rows
+
+
+def barrier_seconds(count: int = 20_000) -> float:
+    """Seconds of a barrier of all workers."""
+    from arcflux.plan import kernels
+    from arcflux.spmd.barrier import WORDS
+
+    workers, barrier = config.threads(), np.zeros(WORDS, np.int64)
+    return _best(lambda: run(kernels.barriers, workers, barrier, count)) / count
+
+
+def launch_seconds(count: int = 200) -> float:
+    """Seconds of a launch that does nothing."""
+    from arcflux.plan import kernels
+
+    def launches() -> None:
+        for _ in range(count):
+            run(kernels.nothing, config.threads())
+
+    return _best(launches) / count
+
+
+def pingpong(transport: Any, sizes: tuple[int, ...] = (8, 1 << 22), rounds: int = 30) -> list[float]:
+    """Seconds of a message each way between ranks 0 and 1, for each size."""
+    other, found = 1 - transport.rank, []
+    for size in sizes:
+        message = np.zeros(size, np.uint8)
+        transport.barrier()
+        begun = time.perf_counter()
+        for _ in range(rounds):
+            if transport.rank == 0:
+                transport.post(other, [message])
+                transport.collect(other)
+            else:
+                transport.collect(other)
+                transport.post(other, [message])
+            transport.finish()
+        found.append((time.perf_counter() - begun) / rounds / 2)
+    return found
+
+
+def exchange(*, processes: bool = True) -> dict[str, dict[str, float]]:
+    """Latency and bytes a second of messages between two ranks, for each transport that is there."""
+    from arcflux.transports import run_local
+
+    times = run_local(2, pingpong, ranks_per_node=1)[0]
+    found = {"local": _rates(times)}
+    by_mpi = _with_mpi() if processes else None
+    if by_mpi is not None:
+        found["mpi"] = _rates(by_mpi)
+    return found
+
+
+def _rates(times: list[float], sizes: tuple[int, int] = (8, 1 << 22)) -> dict[str, float]:
+    short, long = times
+    return {"latency": short, "bandwidth": (sizes[1] - sizes[0]) / max(long - short, 1e-9)}
+
+
+def _with_mpi() -> list[float] | None:
+    """The same between two processes, when MPI is installed and starts."""
+    from importlib.util import find_spec
+
+    from arcflux.errors import ArcfluxError
+    from arcflux.transports.launch import command
+
+    if find_spec("mpi4py") is None:
+        return None
+    code = "from arcflux.plan.microbench import speak; speak()"
+    try:
+        words, environment = command(2, ["-c", code])
+        done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=60, check=True)
+    except (ArcfluxError, OSError, subprocess.SubprocessError):
+        return None
+    said = re.search(r"\[[^\[\]m]+\]", done.stdout)  # Open MPI writes escape sequences after it
+    return None if said is None else list(json.loads(said.group()))
+
+
+def speak() -> None:
+    """What a process of MPI does: rank 0 prints the times."""
+    from arcflux.transports.launch import current
+
+    transport = current(ranks_per_node=1)
+    assert transport is not None
+    times = pingpong(transport)
+    if transport.rank == 0:
+        print(json.dumps(times))
+    transport.close()

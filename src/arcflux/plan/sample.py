@@ -1,0 +1,107 @@
+"""The shape of a graph that is there: degrees counted, and what parts read of each other found in a sample.
+
+A sample of vertices is asked in how many ranges their arcs end, which sees what degrees alone cannot: that neighbours
+are near each other. What was found is kept with the graph, so a second plan asks nothing (Lux, section 6.2).
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from arcflux.errors import UsageError
+from arcflux.graph import Graph
+from arcflux.plan.shape import Shape, described, of_spec
+
+__all__ = ["measured", "shape_of"]
+
+_ARCS = 400_000
+_KEPT: WeakKeyDictionary[Graph, Shape] = WeakKeyDictionary()
+
+
+def shape_of(graph: Any) -> Shape:
+    """The shape of a graph, of a spec (without generating it where a formula will do), of a file, or as described.
+
+    A description is ``(vertices, arcs)`` or ``(vertices, arcs, shape)`` with a shape of
+    :data:`arcflux.plan.shape.SHAPES`.
+
+    Examples
+    --------
+    >>> shape_of("kron:30").vertices
+    1073741824
+    >>> shape_of((1000, 8000, "uniform")).mean_degree
+    8.0
+    """
+    if isinstance(graph, Shape):
+        return graph
+    if isinstance(graph, Graph):
+        return measured(graph)
+    if isinstance(graph, tuple):
+        if len(graph) not in (2, 3):
+            raise UsageError(f"the graph is {graph!r}", expected="(vertices, arcs) or (vertices, arcs, shape)")
+        return described(*graph)
+    if isinstance(graph, str | os.PathLike):
+        from arcflux.generate.spec import is_spec
+        from arcflux.io import load
+
+        found = of_spec(os.fspath(graph)) if is_spec(graph) else None
+        return found if found is not None else measured(load(graph))
+    raise UsageError(f"the graph is {graph!r}", expected="a graph, a spec, a file, or (vertices, arcs, shape)")
+
+
+def measured(graph: Graph) -> Shape:
+    """The shape of a graph in memory; asked once."""
+    if graph not in _KEPT:
+        _KEPT[graph] = _measured(graph)
+    return _KEPT[graph]
+
+
+def _measured(graph: Graph) -> Shape:
+    degrees = np.asarray(graph.out_degrees)
+    histogram = np.bincount(degrees.astype(np.int64))
+    present = np.flatnonzero(histogram)
+    name = graph.name or "graph"
+    return Shape(
+        name, graph.vertices, graph.arcs, present.astype(np.float64), histogram[present].astype(np.float64),
+        _depth(graph, degrees), asked=_asking(graph),
+    )  # fmt: skip
+
+
+def _depth(graph: Graph, degrees: Any) -> float:
+    """Levels of a search from the vertex with most arcs, and half a level more, since others lie less well."""
+    from arcflux.algorithms.bfs import bfs
+
+    if not graph.arcs:
+        return 0.0
+    hub = graph.ids.to_ids(np.array([int(np.argmax(degrees))]))[0]
+    return float(max(1, int(bfs(graph, hub)["level"].max()))) + 0.5
+
+
+def _asking(graph: Graph) -> Any:
+    """A function from k to the sums of INS and UDS over k ranges, from a sample of vertices."""
+    offsets, neighbours = graph.out.offsets.astype(np.int64), graph.out.neighbours
+    step = max(1, graph.arcs // _ARCS)
+    picked = np.arange(step // 2, graph.vertices, step, dtype=np.int64)
+    lengths = offsets[picked + 1] - offsets[picked]
+    starts = np.repeat(offsets[picked] - (np.cumsum(lengths) - lengths), lengths)
+    targets = np.asarray(neighbours)[starts + np.arange(int(lengths.sum()))]
+    sources = np.repeat(np.arange(len(picked)), lengths)
+    share = graph.vertices / max(1, len(picked))
+    into, kept = graph.into.offsets, {}
+
+    def asked(k: int) -> tuple[int, int]:
+        from arcflux.partition.ranges import bounds
+
+        if k not in kept:
+            cuts = bounds(into, k)
+            where = np.searchsorted(cuts[1:], targets, side="right")
+            home = np.searchsorted(cuts[1:], picked, side="right")
+            pairs = np.unique(sources * k + where)
+            foreign = int((pairs % k != home[pairs // k]).sum())
+            kept[k] = round(len(pairs) * share), round(foreign * share)
+        return kept[k]
+
+    return asked

@@ -1,0 +1,96 @@
+"""af.estimate and result.explain: by a calibration that is known, and for machines that are not here."""
+
+import json
+
+import plan_machine
+import pytest
+
+import arcflux as af
+from arcflux.errors import UsageError
+from arcflux.plan.fit import features
+from arcflux.plan.sample import shape_of
+
+calibration = plan_machine.calibration
+
+
+def test_the_fastest_way_is_first(calibration):
+    found = af.estimate("pagerank", "kron:18")
+    assert [way.name for way in found.ways] == ["pull", "push"]
+    shape, fit = shape_of("kron:18"), calibration.fits["pagerank/pull"]
+    expected = features(shape, 11, True, fit.curve, 8) @ fit.coefficients
+    assert found.seconds == pytest.approx(expected) == pytest.approx(sum(found.ways[0].phases.values()))
+    low, high = found.range
+    assert low < found.seconds < high
+    assert found.supersteps == 11
+    assert af.estimate("pagerank", "kron:18", supersteps=22).seconds > 1.8 * found.seconds
+    assert found.direction == "pull"
+
+
+def test_memory_is_the_graph_and_the_run(calibration):
+    graph = af.load("kron:10")
+    assert af.estimate("bfs", graph).memory == pytest.approx(graph.memory + 13.4 * graph.vertices)
+    flat = af.estimate("pagerank", (1 << 17, 1 << 21, "uniform")).memory
+    assert flat == pytest.approx(8 * (2**17 + 1) + 4 * 2**21 + 33.5 * 2**17)
+    large = af.estimate("pagerank", (1 << 22, 1 << 27, "uniform")).memory
+    assert large > 8 * 2**22 + 8 * 2**27  # arcs twice: by rows, and by blocks
+
+
+def test_what_was_not_measured_gets_a_bound(calibration):
+    found = af.estimate("triangles", "kron:16")
+    assert found.ways[0].name == "bound"
+    assert any("bound" in note for note in found.notes)
+    assert found.range[0] == found.seconds
+    own = af.estimate(af.algorithms.BFS, "kron:16")
+    assert any("one superstep" in note for note in own.notes)
+    walked = af.estimate("sssp", "kron:16")
+    assert any("was not measured" in note for note in walked.notes)
+
+
+def test_stale_calibrations_are_noted(calibration):
+    notes = af.estimate("bfs", "kron:10").notes
+    assert all("stale" in note for note in notes)
+
+
+def test_other_machines(calibration):
+    found = af.estimate("pagerank", "kron:24", on="dgx1")
+    row = af.plan("pagerank", "kron:24", on="dgx1").rows[0]
+    assert found.seconds == row.best.seconds
+    assert found.memory == row.best.memory
+    assert len(found.ways) == len(row.candidates)
+
+
+@pytest.mark.parametrize("on", [None, "dgx2"])
+def test_text_and_json(calibration, on):
+    found = af.estimate("bfs", "kron:20", on=on)
+    assert "predicted" in str(found)
+    assert "what would help most" in str(found)
+    whole = json.loads(json.dumps(found.to_dict()))
+    assert {"predicted_seconds", "predicted_bytes", "predicted_memory", "candidates"} <= set(whole)
+    assert whole["label"] == "predicted"
+
+
+def test_a_result_explains_itself(calibration, tmp_path):
+    result = af.bfs(af.load("kron:10"), 1)
+    found = result.explain()
+    assert found.ratio == pytest.approx(found.estimate.seconds / result.seconds)
+    assert f"in {len(result.history)} supersteps" in str(found)
+    found.plot(tmp_path / "both.svg")
+    assert "<svg" in (tmp_path / "both.svg").read_text()
+    whole = json.loads(json.dumps(found.to_dict()))
+    assert len(whole["supersteps"]) == len(result.history)
+    assert whole["within_range"] == (found.estimate.range[0] <= result.seconds <= found.estimate.range[1])
+    assert af.connected_components(af.load("kron:8")).explain().estimate.algorithm == "connected_components"
+
+
+def test_a_program_of_ones_own_has_no_model(calibration):
+    from dataclasses import replace
+
+    with pytest.raises(UsageError, match="Mine is no algorithm"):
+        replace(af.bfs(af.load("path:4"), 0), name="Mine").explain()
+
+
+def test_without_a_calibration(tmp_path, monkeypatch):
+    monkeypatch.setenv("ARCFLUX_CACHE", str(tmp_path / "empty"))
+    with pytest.raises(UsageError, match="has not been measured") as caught:
+        af.estimate("pagerank", "kron:10")
+    assert "arcflux calibrate" in caught.value.remedy
