@@ -1,0 +1,118 @@
+"""The one door to numba.cuda. Nothing else in the package imports it, and this file does so only when asked.
+
+With ``NUMBA_ENABLE_CUDASIM=1`` in the environment before Numba is loaded, everything behind this door is the simulator:
+one device, kernels run by Python, lane by lane (simulator.py), with the warp operations that Numba's own lacks.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import threading
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arcflux.errors import MissingExtraError, UsageError
+
+__all__ = ["available", "cuda", "empty", "launch", "mapped", "pinned", "simulated", "stream", "to_device"]
+
+Array = NDArray[Any]
+
+# The simulator runs one kernel at a time, whichever of this process's ranks launches it.
+_one_at_a_time = threading.Lock()
+
+
+@lru_cache
+def cuda() -> Any:
+    """The module ``numba.cuda``; in the simulator, with what that lacks."""
+    import numba
+
+    if not numba.config.ENABLE_CUDASIM and importlib.util.find_spec("numba_cuda") is None:
+        raise MissingExtraError("numba-cuda", "cuda", "running on a GPU")
+    from numba import cuda as module
+
+    if numba.config.ENABLE_CUDASIM:
+        from arcflux.gpu import simulator
+
+        simulator.install()
+    return module
+
+
+def simulated() -> bool:
+    """Whether kernels run in the simulator: ``NUMBA_ENABLE_CUDASIM=1`` was set when Numba was loaded."""
+    import numba
+
+    return bool(numba.config.ENABLE_CUDASIM)
+
+
+def available() -> list[int]:
+    """The numbers of the devices that this process can use; an error says what is missing when there is none."""
+    module = cuda()
+    if simulated():
+        return [0]
+    try:
+        return [device.id for device in module.gpus]
+    except module.cudadrv.error.CudaSupportError as error:
+        raise UsageError(
+            f"no CUDA device can be used: {error}",
+            expected="an NVIDIA GPU and its driver",
+            remedy="arcflux doctor --gpu says what is there; NUMBA_ENABLE_CUDASIM=1 runs the same in a simulator",
+        ) from error
+
+
+# --- memory
+
+
+def to_device(array: Array, on: Any = 0) -> Any:
+    """A copy of an array in the device's memory."""
+    return cuda().to_device(np.ascontiguousarray(array), stream=on)
+
+
+def empty(shape: Any, dtype: Any) -> Any:
+    """Memory of the device, with whatever is in it."""
+    return cuda().device_array(shape, dtype)
+
+
+def mapped(array: Array) -> tuple[Any, Any]:
+    """An array of the host as the device sees it, without a copy; and what to close when that is over.
+
+    Its pages are locked and mapped (zero-copy memory), so kernels of this device and other workers of the node read
+    and write the same memory.
+    """
+    module = cuda()
+    if simulated():
+        from numba.cuda.simulator.cudadrv.devicearray import FakeCUDAArray
+
+        return FakeCUDAArray(array), None
+    opened = module.mapped(array)
+    return opened.__enter__(), opened
+
+
+def pinned(shape: Any, dtype: Any) -> Array:
+    """Memory of the host that the device's copies reach at full speed."""
+    made: Array = cuda().pinned_array(shape, dtype)
+    return made
+
+
+def stream() -> Any:
+    """A queue of work of its own on the device."""
+    return cuda().stream()
+
+
+# --- kernels
+
+
+def launch(kernel: Any, blocks: int, threads: int, *arguments: Any, on: Any = 0) -> None:
+    """Run a kernel on so many blocks of so many threads."""
+    if not simulated():
+        kernel[blocks, threads, on](*arguments)
+        return
+    with _one_at_a_time:
+        kernel[blocks, threads](*arguments)
+
+
+def synchronize() -> None:
+    """Wait until all that was launched is done; what went wrong in it is raised here."""
+    cuda().synchronize()
