@@ -6,30 +6,25 @@ node. Of the messages, the first half is what vertices send in this superstep, t
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux.compile import cache, cpu
 from arcflux.compile.lower import Lowered
 from arcflux.compile.parts import PART_TALLY
+from arcflux.devices import Device
+from arcflux.engine.calls import Calls, OnCores
 from arcflux.engine.exchange import Lists, Traffic
 from arcflux.engine.state import parameter_values, rows
 from arcflux.graph import Graph
 from arcflux.partition.parts import Parts
-from arcflux.spmd.pool import run as launch
 from arcflux.transports.base import Transport
 
 __all__ = ["Node", "identity"]
 
 Array = NDArray[Any]
-
-# Kernels that a rank may call when others do not, and that one thread runs.
-_ALONE = ("receive", "residual")
-
 
 class Node:
     """A rank's view of its node: shared arrays, own counters, and kernels.
@@ -44,15 +39,20 @@ class Node:
     everywhere: Array
 
     def __init__(
-        self, lowered: Lowered, graph: Graph, values: Mapping[str, Array], threads: int, transport: Transport
+        self,
+        lowered: Lowered,
+        graph: Graph,
+        values: Mapping[str, Array],
+        threads: int,
+        transport: Transport,
+        device: Device,
     ) -> None:
-        self.lowered, self.graph, self.transport = lowered, graph, transport
+        self.lowered, self.graph, self.transport, self.device = lowered, graph, transport, device
         self.threads = threads
-        self.made = cache.module(cpu.parts_source(lowered))
-        self.ready: set[str] = set()
         self.compiled = 0.0
         self.traffic = Traffic()
         self._share_state(values)
+        self.calls: Calls = device.calls(self, OnCores(self))
 
     def _share_state(self, values: Mapping[str, Array]) -> None:
         """What the node's ranks share: fields, messages, accumulators, the frontier."""
@@ -100,13 +100,13 @@ class Node:
         place, mates = self.transport.place, len(self.transport.mates)
         later = self.bits_at(step + 1)
         share = -(-len(later) // mates)
-        later[place * share : (place + 1) * share] = 0
+        self.calls.zero(later[place * share : (place + 1) * share])
         if place == 0:
-            self.heads[8 * ((step + 1) & 1)] = 0
+            self.calls.zero(self.heads[8 * ((step + 1) & 1) :][:1])
         if step % 255 == 0:
             self.transport.node_barrier()
             share = -(-len(self.stamp) // mates)
-            self.stamp[place * share : (place + 1) * share] = 0
+            self.calls.zero(self.stamp[place * share : (place + 1) * share])
             self.transport.node_barrier()
 
     # --- kernels
@@ -116,32 +116,17 @@ class Node:
         self._call(name, step, mine, *given)
         if not len(everywhere):
             return
+        self.calls.fetch(self.tally, self.counts)
         tally, told = self.tally.copy(), int(self.counts[1])
         self._call(name, step, everywhere, *given)
         if self.transport.node > 0:
+            self.calls.fetch(self.tally, self.counts)
             self.tally[:] = tally
             self.counts[2] += self.counts[1] - told
+            self.calls.changed(self.tally, self.counts)
 
     def _call(self, name: str, step: int, *given: Any) -> None:
-        self._call_plain(name, step, *given, *self.held, *self.constants)
-
-    def _call_plain(self, name: str, *arguments: Any) -> None:
-        """Run a kernel; before its first use one rank compiles it for all."""
-        kernel, threads = getattr(self.made, f"part_{name}"), self.threads
-        if name not in self.ready:
-            self.ready.add(name)
-            begun = time.perf_counter()
-            alone = name in _ALONE or self.transport.rank == 0
-            if not alone:
-                self.transport.barrier()
-            kernel.ready(0, threads, np.zeros(16, np.int64), *arguments)
-            if alone and name not in _ALONE:
-                self.transport.barrier()
-            self.compiled += time.perf_counter() - begun
-        if threads == 1 or name in _ALONE:
-            kernel(0, 1, np.zeros(16, np.int64), *arguments)
-        else:
-            launch(kernel, threads, *arguments, threads=threads)
+        self.calls.run(name, step, *given)
 
 
 def identity(operation: str, dtype: np.dtype[Any]) -> Any:

@@ -65,11 +65,11 @@ class PartRun(Owners):
     def __init__(
         self, lowered: Lowered, graph: Graph, values: Mapping[str, Array], setting: Setting, transport: Transport
     ) -> None:
-        super().__init__(lowered, graph, values, setting.options.threads, transport)
+        threads, devices = setting.options.threads, setting.devices
+        device = CPU(threads) if devices is None else devices[transport.rank]
+        super().__init__(lowered, graph, values, threads, transport, device)
         self.parts, self.high, self.options = setting.parts, setting.high, setting.options
         self.over = setting.over
-        devices = setting.devices
-        self.device = CPU(self.options.threads) if devices is None else devices[transport.rank]
         self.held_bytes = 0
         self.whole = self.parts.placement == "target" and self.high is None
         self.direction = Direction(lowered, self.options.direction, graph.vertices, graph.arcs)
@@ -99,6 +99,7 @@ class PartRun(Owners):
                 if self.stopped:
                     break
         fields = self._collected()
+        self.calls.close()
         self.device.release(self.held_bytes)
         seconds = time.perf_counter() - begun - self.compiled
         name, references = self.lowered.program.name, self.lowered.program.references
@@ -121,8 +122,8 @@ class PartRun(Owners):
 
     def compute(self, step: int) -> None:
         """Take the part through a superstep, up to what its vertices will send."""
-        self.tally[:] = 0
-        self.counts[:] = 0
+        self.calls.zero(self.tally)
+        self.calls.zero(self.counts)
         self.edges_before, self.size_before = self.edges, self.size
         self.pull = self.direction.choose(self.size, self.edges)
         self.early = self.pull and self.whole and not self.lowered.ordered
@@ -188,6 +189,7 @@ class PartRun(Owners):
         for name in ("_in_edges", "_out_edges"):
             self.__dict__.pop(name, None)
         self._place()
+        self.calls.took_part()
 
     def _known_lists(self) -> Lists:
         """Who tells whom, found once for these parts and nodes."""
@@ -248,6 +250,7 @@ class PartRun(Owners):
         if self.pull:
             self._call("gather", step, self.targets, *self._in_edges, self.bits_at(step), *listing)
         else:
+            self.calls.fetch(self.heads)
             size = int(self.heads[8 * (step & 1)])
             self._call("push", step, self._queue(step), size, *self._out_edges, self.whole, *listing)
 
@@ -255,8 +258,10 @@ class PartRun(Owners):
         """Vertices to update, own ones and the share of those everywhere: that received, or all when all send."""
         if not self.lowered.sparse:
             return self.mine, self.everywhere
+        self.calls.fetch(self.counts)
         if self.whole:
             return frozen(self.reached[: int(self.counts[0])]), self.everywhere
+        self.calls.fetch(self.stamp)
         mark = self._mark(step)
         mine, everywhere = (which[self.stamp[which] == mark] for which in (self.mine, self.everywhere))
         return frozen(mine), frozen(everywhere)
@@ -266,6 +271,7 @@ class PartRun(Owners):
     def _agree(self, seconds: float) -> tuple[int, float]:
         """Add up what all ranks have counted; how many vertices changed, and the residual."""
         size, rank = self.transport.size, self.transport.rank
+        self.calls.fetch(self.tally, self.counts)
         mine = np.zeros(_COUNTED + size)
         mine[:3] = self.tally[:, :3].sum(axis=0)
         mine[3] = self.counts[1] - self.counts[2]
@@ -290,17 +296,19 @@ class PartRun(Owners):
         """The sum of all residuals in the order in which one process adds them up."""
         everywhere = self.residuals
         if self.transport.nodes > 1:
+            self.calls.fetch(self.residuals)
             pieces = self.transport.gather(self.residuals[self.mine])
             everywhere = np.zeros_like(self.residuals)
             for rank, piece in enumerate(pieces):
                 everywhere[self.parts.owned(rank)] = piece
         total = np.zeros(1)
-        self._call_plain("residual", everywhere, CHUNK, total)
+        self.calls.alone("residual", everywhere, CHUNK, total)
         self.transport.node_barrier()
         return float(total[0])
 
     def _collected(self) -> dict[str, Array]:
         """All fields of all vertices, in arrays of this rank's own."""
+        self.calls.fetch(*self.fields.values())
         self.transport.barrier()
         made = {name: array.copy() for name, array in self.fields.items()}
         if self.transport.nodes > 1:

@@ -138,7 +138,8 @@ def on_ranks(spread: Spread, graph: Graph, work: Callable[[Transport, Parts], An
 
 def run_spread(lowered: Lowered, graph: Graph, values: Mapping[str, Array], options: Options, spread: Spread) -> Result:
     """Run on parts: on the ranks that this process is one of, or on threads of this process."""
-    if lowered.ordered and options.direction == "pull":
+    by_supersteps = not all(device.buckets for device in spread.devices or ())
+    if lowered.ordered and (options.direction == "pull" or by_supersteps):
         lowered = lowered.unordered()
 
     until = None if options.timeout is None else time.perf_counter() + options.timeout

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import threading
 from functools import lru_cache
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,19 @@ from numpy.typing import NDArray
 
 from arcflux.errors import MissingExtraError, UsageError
 
-__all__ = ["available", "cuda", "empty", "launch", "mapped", "pinned", "simulated", "stream", "to_device"]
+__all__ = [
+    "available",
+    "cuda",
+    "empty",
+    "extending",
+    "launch",
+    "mapped",
+    "pinned",
+    "simulated",
+    "stream",
+    "synchronize",
+    "to_device",
+]
 
 Array = NDArray[Any]
 
@@ -116,3 +129,22 @@ def launch(kernel: Any, blocks: int, threads: int, *arguments: Any, on: Any = 0)
 def synchronize() -> None:
     """Wait until all that was launched is done; what went wrong in it is raised here."""
     cuda().synchronize()
+
+
+def extending() -> SimpleNamespace:
+    """What it takes to teach the compiler for GPUs a new operation: types, models, templates, builders."""
+    cuda()
+    from numba.cuda import cgutils, types
+    from numba.cuda.datamodel import models
+    from numba.cuda.extending import _intrinsic, lower_builtin, register_model
+    from numba.cuda.typing.templates import AbstractTemplate, infer_global, signature
+
+    def intrinsic(function: Any = None, **options: Any) -> Any:
+        made = _intrinsic(target="cuda", **options)
+        return made if function is None else made(function)
+
+    return SimpleNamespace(
+        cgutils=cgutils, types=types, models=models, intrinsic=intrinsic, lower_builtin=lower_builtin,
+        register_model=register_model, AbstractTemplate=AbstractTemplate, infer_global=infer_global,
+        signature=signature,
+    )  # fmt: skip

@@ -1,7 +1,7 @@
 """How the simulator runs a block: one lane at a time, each until it waits or ends, in an order that a seed decides.
 
-Numba's simulator has a thread for each lane, all at once, and polls them. Here a lane runs alone until a barrier, a warp
-operation, or (when shuffled) an atomic; then another is chosen. So a schedule can be repeated, and every schedule can
+Numba's simulator has a thread for each lane, all at once, and polls them. Here a lane runs alone until a barrier, a
+warp operation, or (when shuffled) an atomic; then another is chosen. So a schedule can be repeated, and every schedule can
 be tried: with `shuffled(seed)`, blocks and lanes come in another order and lanes change before each atomic. The warp
 operations are for whole, converged warps alone, and a block that can go no further says which lane waits for what.
 """
@@ -14,6 +14,8 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
+
+import numpy as np
 
 __all__ = ["DivergenceError", "install", "shuffled"]
 
@@ -82,7 +84,8 @@ class _Lane:
     def body(self) -> None:
         """Run the kernel as this lane."""
         try:
-            self.block.work()
+            with np.errstate(all="ignore"):
+                self.block.work()
         except _Stop:
             pass
         except BaseException as error:
@@ -153,7 +156,9 @@ class _Block:
         if size % WARP:
             raise DivergenceError(f"a block of {size} threads: whole warps are needed, of {WARP}")
         lanes = [
-            _Lane(self, k, where, Dim3(k % self.dim[0], k // self.dim[0] % self.dim[1], k // self.dim[0] // self.dim[1]))
+            _Lane(
+                self, k, where, Dim3(k % self.dim[0], k // self.dim[0] % self.dim[1], k // self.dim[0] // self.dim[1])
+            )
             for k in range(size)
         ]
         try:
@@ -262,7 +267,6 @@ def _shuffle(operation: str, source: Callable[[int, int], int]) -> Callable[...,
 
 def _shared_array(self: Any, shape: Any, dtype: Any, alignment: Any = None) -> Any:
     """As Numba's, told apart by the line that asks for it, but without reading the whole stack."""
-    import numpy as np
     from numba.cuda.np import numpy_support
 
     caller = sys._getframe(1)
