@@ -36,6 +36,7 @@ from arcflux.gpu.reduce import into_and_native, into_any_native, into_max_native
 from arcflux.gpu.reduce import into_sum_native
 
 DETERMINISTIC = {deterministic}
+BOUNDS = {bounds}
 
 '''
 
@@ -43,12 +44,19 @@ DETERMINISTIC = {deterministic}
 def cuda_source(lowered: Lowered) -> str:
     """The module with the kernels of a program."""
     if "cuda" not in lowered.sources:
-        made = [_HEAD.format(name=lowered.program.name, deterministic=lowered.deterministic)]
+        head = {"deterministic": lowered.deterministic, "bounds": _bounds(lowered)}
+        made = [_HEAD.format(name=lowered.program.name, **head)]
         made += [function(lowered, name) for name in lowered.functions if name != "compute"]
         made += [sources(lowered), edge(replace(lowered, deterministic=True)), push_edge(lowered, CudaShared)]
         made += [_start(lowered), *pulls(lowered), *expansions(lowered), _apply(lowered), _publish(lowered)]
         lowered.sources["cuda"] = re.sub(r"\n{3,}", "\n\n\n", "\n\n".join(made))
     return lowered.sources["cuda"]
+
+
+def _bounds(lowered: Lowered) -> tuple[int, int] | None:
+    """Threads of a block, and how many blocks a multiprocessor should have; vectors take the registers they need."""
+    vectors = any(length is not None for _, length in lowered.fields.values())
+    return None if vectors else (256, 8)
 
 
 def _start(lowered: Lowered) -> str:
@@ -91,16 +99,12 @@ def _publish(lowered: Lowered) -> str:
     if lowered.sparse:
         listed += ["if queues_too:", "    place = claim(tells, heads, 0, scratch)", "    if tells:"]
         listed += ["        queue[place] = v"]
+    body = ["t = cuda.grid(1)", "tells = False", "v = np.uint64(0)", "if t < which.size:"]
+    body += [*inside([*lines, "if tells:", *inside(told)]), *listed]
     loop = [
         "scratch = cuda.shared.array(33, np.int64)",
         "edges_out = np.int64(0)",
-        "for first in range(cuda.blockIdx.x * cuda.blockDim.x, which.size, cuda.gridsize(1)):",
-        "    t = first + cuda.threadIdx.x",
-        "    tells = False",
-        "    v = np.uint64(0)",
-        "    if t < which.size:",
-        *inside([*lines, "if tells:", *inside(told)], 2),
-        *inside(listed),
+        *body,
         "counted(tally, 1, edges_out)",
     ]
     return kernel(lowered, "publish", loop)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from arcflux.compile.cuda_source import identity, kernel, known, taken, tallied, threads
+from arcflux.compile.cuda_source import identity, kernel, known, strided, taken, tallied, threads
 from arcflux.compile.dense import if_wanted, loaded, sends
 from arcflux.compile.edges import edge_call, fresh
 from arcflux.compile.lower import Lowered
@@ -87,8 +87,7 @@ def _together(lowered: Lowered, who: str) -> str:
     if not ordered and (empty := _empty(lowered)):
         body += [f"if {own} != zero:", *inside(empty)]
     body += [*(["got = False"] if lowered.sparse else []), *_bounds()]
-    body += [f"for begun in range(begin, end, {wide}):"]
-    body += inside(_in_turn(lowered) if ordered else _alone(lowered, own, who))
+    body += strided("begun", "begin", "end", wide, _in_turn(lowered) if ordered else _alone(lowered, own, who))
     if not ordered:
         body += _combined(lowered, who)
     elif lowered.sparse:
@@ -99,9 +98,9 @@ def _together(lowered: Lowered, who: str) -> str:
     lines += [f"if {own} == zero:", "    moves[v] = False", *if_wanted(lowered, body)]
     lines += [] if lowered.sparse else [f"if {own} == zero:", *inside(sends(lowered, "other"))]
     if who == "warp":
-        loop = ["for t in range(cuda.grid(1) >> 5, which.size, cuda.gridsize(1) >> 5):", *inside(lines)]
+        loop = ["t = cuda.grid(1) >> 5", "if t < which.size:", *inside(lines)]
         return kernel(lowered, "pull_warp", [*_tiles(lowered), *loop, *tallied(lowered)])
-    loop = ["for t in range(cuda.blockIdx.x, which.size, cuda.gridDim.x):", *inside([*lines, "cuda.syncthreads()"])]
+    loop = ["t = cuda.blockIdx.x", *lines]
     first = ["own = np.uint64(cuda.threadIdx.x)", *_slots(lowered)]
     return kernel(lowered, "pull_block", [*first, *loop, *tallied(lowered)])
 
@@ -128,7 +127,7 @@ def _alone(lowered: Lowered, own: str, who: str) -> list[str]:
     message = [*_from_tile(lowered, taken(lowered)), edge_call(replace(lowered, deterministic=True))]
     message += ["got = True"] if lowered.sparse else []
     asked = known(lowered)
-    lines = [f"i = np.uint64(begun) + {own}"]
+    lines = [f"i = begun + {own}"]
     if tile_threads(lowered):
         lines += _copied(lowered)
         inner = [f"if {asked}:", *inside(message)] if asked else message
@@ -137,7 +136,7 @@ def _alone(lowered: Lowered, own: str, who: str) -> list[str]:
         inner = ["u = np.uint64(neighbours[i])", *([f"if {asked}:", *inside(message)] if asked else message)]
         lines += ["if i < end:", *inside(inner)]
     if lowered.only_any and lowered.sparse:
-        seen = "cuda.any_sync(FULL, got)" if who == "warp" else "cuda.syncthreads_or(got)"
+        seen = "cuda.any_sync(FULL, got)" if who == "warp" else "cuda.syncthreads_or(np.int32(got))"
         lines += [f"if {seen}:", "    break"]
     return lines
 
@@ -145,7 +144,7 @@ def _alone(lowered: Lowered, own: str, who: str) -> list[str]:
 def _in_turn(lowered: Lowered) -> list[str]:
     """Statements in which lanes read together, and then all of them take every message in the order of the edges."""
     asked = known(lowered)
-    lines = ["i = np.uint64(begun) + lane"]
+    lines = ["i = begun + lane"]
     if tile_threads(lowered):
         lines += _copied(lowered)
     else:
@@ -167,7 +166,7 @@ def _in_turn(lowered: Lowered) -> list[str]:
         turn.append("u_number = cuda.shfl_sync(FULL, own_u, j)")
     call = [edge_call(replace(lowered, deterministic=True)), *(["got = True"] if lowered.sparse else [])]
     turn += ["if cuda.shfl_sync(FULL, sends_now, j) != 0:", *inside(call)] if asked else call
-    return [*lines, "for j in range(np.int64(min(end - np.uint64(begun), np.uint64(32)))):", *inside(turn)]
+    return [*lines, "for j in range(np.int64(min(end - begun, np.uint64(32)))):", *inside(turn)]
 
 
 def _shuffled(operation: str, name: str, dtype: np.dtype[Any], which: str) -> str:
@@ -250,7 +249,7 @@ def _combined(lowered: Lowered, who: str) -> list[str]:
     for name, how in sorted(lowered.reductions.items()):
         lines.append(f"    slot_{name}[warp] = v_{name}")
         lines += [f"    came_{name}[warp] = np.int32(taken_{name})"] if how.operation == "any" else []
-    lines += ["got = cuda.syncthreads_or(got) != 0" if lowered.sparse else "cuda.syncthreads()"]
+    lines += ["got = cuda.syncthreads_or(np.int32(got)) != 0" if lowered.sparse else "cuda.syncthreads()"]
     lines += ["if own == zero:", "    for w in range(1, cuda.blockDim.x >> 5):"]
     for name, how in sorted(lowered.reductions.items()):
         lines.append(f"        other_{name} = slot_{name}[w]")

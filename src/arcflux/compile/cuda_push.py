@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from arcflux.compile.cuda_source import kernel, known, old, taken
+from arcflux.compile.cuda_source import kernel, known, old, strided, taken
 from arcflux.compile.dense import loaded
 from arcflux.compile.edges import Shared, push_reads
 from arcflux.compile.lower import Lowered
@@ -90,24 +90,25 @@ def _reduced(lowered: Lowered) -> list[str]:
 def _edges(lowered: Lowered, scan: str, many: str, body: list[str]) -> list[str]:
     """A loop over the edges of so many senders (or rows), a block's threads at a time; `scan` says where each begins."""
     listed = ["place = claim(first_here, counts, 0, scratch)", "if first_here:", "    reached[place] = v"]
+    loop = [
+        "if own < np.uint64(2):",
+        "    end = first if own == zero else min(first + width, total_edges) - one",
+        f"    between[own] = search({scan}, zero, {many} - one, end)",
+        "cuda.syncthreads()",
+        "low, high = between[0], between[1]",
+        "cuda.syncthreads()",
+        "number = first + own",
+        *(["first_here = False", "v = zero"] if lowered.sparse else []),
+        "if number < total_edges:",
+        f"    k = search({scan}, low, high, number)",
+        *inside(body),
+        *(listed if lowered.sparse else []),
+    ]
     return [
         *(["scratch = cuda.shared.array(33, np.int64)"] if lowered.sparse else []),
         "between = cuda.shared.array(2, np.uint64)",
         f"total_edges = np.uint64({scan}[{many}])",
         "width = np.uint64(cuda.blockDim.x)",
         "own = np.uint64(cuda.threadIdx.x)",
-        "for begin in range(np.uint64(cuda.blockIdx.x) * width, total_edges, np.uint64(cuda.gridsize(1))):",
-        "    first = np.uint64(begin)",
-        "    if own < np.uint64(2):",
-        "        end = first if own == zero else min(first + width, total_edges) - one",
-        f"        between[own] = search({scan}, zero, {many} - one, end)",
-        "    cuda.syncthreads()",
-        "    low, high = between[0], between[1]",
-        "    cuda.syncthreads()",
-        "    number = first + own",
-        *(["    first_here = False", "    v = zero"] if lowered.sparse else []),
-        "    if number < total_edges:",
-        f"        k = search({scan}, low, high, number)",
-        *inside(body, 2),
-        *(inside(listed) if lowered.sparse else []),
+        *strided("first", "np.uint64(cuda.blockIdx.x) * width", "total_edges", "np.uint64(cuda.gridsize(1))", loop),
     ]

@@ -11,7 +11,7 @@ from arcflux.compile.dense import accumulators, messages
 from arcflux.compile.lower import Lowered
 from arcflux.compile.source import edge_reads, inside, load, shared
 
-__all__ = ["identity", "in_frontier", "kernel", "known", "old", "taken", "tallied", "threads"]
+__all__ = ["identity", "in_frontier", "kernel", "known", "old", "strided", "taken", "tallied", "threads"]
 
 _GIVEN = ("step", "mine", "which", "targets", "rows", "neighbours", "shift", "bits", "queue", "scan", "size", "whole",
           "stamp", "mark", "reached", "counts", "told", "heads", "queues_too", "in_offsets", "out_offsets", "moves",
@@ -38,8 +38,13 @@ def kernel(lowered: Lowered, name: str, body: list[str]) -> str:
 
 
 def threads(end: str, body: list[str]) -> list[str]:
-    """A loop in which every thread takes the next of what is left before `end`."""
-    return [f"for t in range(cuda.grid(1), {end}, cuda.gridsize(1)):", *inside(body)]
+    """Every thread takes one of those before `end`: without a loop, which would be unrolled and take registers."""
+    return ["t = cuda.grid(1)", f"if t < {end}:", *inside(body)]
+
+
+def strided(name: str, begin: str, end: str, step: str, body: list[str]) -> list[str]:
+    """A loop by steps that are no constant, of which a range would first count the rounds, by a division."""
+    return [f"{name} = {begin}", f"while {name} < {end}:", *inside([*body, f"{name} += {step}"])]
 
 
 def tallied(lowered: Lowered) -> list[str]:

@@ -26,6 +26,7 @@ __all__ = ["Node", "identity"]
 
 Array = NDArray[Any]
 
+
 class Node:
     """A rank's view of its node: shared arrays, own counters, and kernels.
 

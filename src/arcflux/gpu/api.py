@@ -50,7 +50,26 @@ def cuda() -> Any:
         from arcflux.gpu import simulator
 
         simulator.install()
+    else:
+        _respect_order()
     return module
+
+
+def _respect_order() -> None:
+    """Let kernels of a module that says DETERMINISTIC multiply and add in two roundings, as a CPU does.
+
+    The compiler would make one operation of both (fma), with one rounding; numba.cuda has no option against that.
+    """
+    from numba.cuda import compiler, dispatcher
+
+    plain = compiler.compile_cuda
+
+    def compile_cuda(function: Any, *given: Any, nvvm_options: Any = None, **named: Any) -> Any:
+        if function.__globals__.get("DETERMINISTIC"):
+            nvvm_options = {**(nvvm_options or {}), "fma": False}
+        return plain(function, *given, nvvm_options=nvvm_options, **named)
+
+    compiler.compile_cuda = dispatcher.compile_cuda = compile_cuda
 
 
 def simulated() -> bool:
@@ -148,3 +167,25 @@ def extending() -> SimpleNamespace:
         register_model=register_model, AbstractTemplate=AbstractTemplate, infer_global=infer_global,
         signature=signature,
     )  # fmt: skip
+
+
+def array_type(dtype: np.dtype[Any], dimensions: int) -> Any:
+    """The type of a device array, as the compiler calls it."""
+    from numba import from_dtype, types
+
+    return types.Array(from_dtype(dtype), dimensions, "C")
+
+
+def number_type(dtype: np.dtype[Any]) -> Any:
+    """The type of a number, as the compiler calls it."""
+    from numba import from_dtype
+
+    return from_dtype(dtype)
+
+
+def dispatching() -> Any:
+    """The module that asks for the current device when it compiles."""
+    cuda()
+    from numba.cuda import dispatcher
+
+    return dispatcher

@@ -1,4 +1,4 @@
-"""The edges of a part in a device's memory: all of them, or those that fit, and two blocks through which others come."""
+"""The edges of a part in a device's memory: all of them, or those that fit, and two blocks for the others."""
 
 from __future__ import annotations
 

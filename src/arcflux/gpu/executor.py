@@ -1,7 +1,7 @@
 """Runs the kernels of a part on a GPU: what the engine calls by name is launched here, on what the device has of it.
 
-Edges of the part are copied to the device once. Fields, accumulators and marks of own vertices live there, too, for only
-this rank touches them. When the rank is alone, so does all else; when there are others, what they read (messages and
+Edges of the part are copied to the device once. Fields, accumulators and marks of own vertices live there, too, for
+only this rank touches them. When the rank is alone, so does all else; when there are others, what they read (messages and
 the frontier) stays in the node's memory, locked and mapped, and the messages that the part reads are copied to the
 device before each superstep by a kernel (Lux, figure 13a).
 """
@@ -142,14 +142,14 @@ class OnGpu:
         self._finish()
         self.cores.alone(name, *arguments)
 
-    def _launch(self, name: str, work: int, values: dict[str, Any], threads: int | None = None) -> None:
+    def _launch(self, name: str, shape: tuple[int, int], values: dict[str, Any]) -> None:
         """Launch a kernel of the program with the arrays that it names."""
         kernel = getattr(self.made, f"part_{name}")
         code = kernel.py_func.__code__
         begun, first = time.perf_counter(), name not in self.ready
         self.ready.add(name)
         arguments = [self._value(word, values) for word in code.co_varnames[: code.co_argcount]]
-        api.launch(kernel, *self.shapes.launch(work, threads), *arguments)
+        api.launch(kernel, *shape, *arguments)
         if first:
             self.node.compiled += time.perf_counter() - begun
 
@@ -187,10 +187,10 @@ class OnGpu:
     # --- what each does
 
     def _start(self, values: dict[str, Any]) -> None:
-        self._launch("start", len(values["mine"]), values)
+        self._launch("start", self.shapes.launch(len(values["mine"])), values)
 
     def _apply(self, values: dict[str, Any]) -> None:
-        self._launch("apply", len(values["which"]), values)
+        self._launch("apply", self.shapes.launch(len(values["which"])), values)
 
     def _publish(self, values: dict[str, Any]) -> None:
         """What changed is sent; where others share the frontier, the host says who is in it."""
@@ -199,7 +199,7 @@ class OnGpu:
         if self.mates:
             self.fetch(counts)
             before = int(counts[1])
-        self._launch("publish", len(values["which"]), values)
+        self._launch("publish", self.shapes.launch(len(values["which"])), values)
         if self.mates and self.lowered.sparse:
             self.fetch(counts, told)
             some = told[before : int(counts[1])].copy()
@@ -218,10 +218,7 @@ class OnGpu:
                 threads = self.shapes.block_threads if name == "pull_block" else None
                 if name == "pull_warp" and tile_threads(self.lowered):
                     threads = min(self.shapes.threads, tile_threads(self.lowered))
-                self._pulled(name, which, width, given, threads)
-
-    def _pulled(self, name: str, which: Any, width: int, given: dict[str, Any], threads: int | None) -> None:
-        self._launch(name, int(which.size) * width, given, threads)
+                self._launch(name, self.shapes.launch(int(which.size) * width, threads), given)
 
     def _push(self, values: dict[str, Any]) -> None:
         """Number the senders' edges through, then give every thread one."""
@@ -242,12 +239,12 @@ class OnGpu:
             values["scan"] = self.scan
         else:
             self._load(self.into.sources, len(self.into.sources))
-        self._launch("push", edges, values)
+        self._launch("push", self.shapes.walking(edges), values)
 
     def _gather(self, values: dict[str, Any]) -> None:
         self._load(self.into.sources, len(self.into.sources))
         values |= self.into.whole()
-        self._launch("gather", self.node.graph.arcs, values)
+        self._launch("gather", self.shapes.walking(self.node.graph.arcs), values)
 
     def _load(self, places: Any, size: int) -> None:
         """What the part reads of the node's messages comes into the device's memory."""
@@ -257,17 +254,17 @@ class OnGpu:
         for message, here in zip(self.node.messages, self.read, strict=True):
             there = self.state.device(message[:n])
             if message.ndim == 1:
-                api.launch(self.walk.load_values, *self.shapes.launch(size), places, size, there, here)
+                api.launch(self.walk.load_values, *self.shapes.walking(size), places, size, there, here)
             else:
                 length = message.shape[1]
-                shape = self.shapes.launch(size * length)
+                shape = self.shapes.walking(size * length)
                 api.launch(self.walk.load_vectors, *shape, places, size, there, here, length)
 
     def _residual(self, residuals: Array, chunk: int, total: Array) -> None:
         """Residuals are added up in the order in which one process does it: chunks side by side, then their sums."""
         chunks = -(-len(residuals) // chunk)
         sums = api.empty(max(1, chunks), np.float64)
-        api.launch(self.walk.chunk_sums, *self.shapes.launch(chunks), self.state.device(residuals), chunk, sums)
+        api.launch(self.walk.chunk_sums, *self.shapes.walking(chunks), self.state.device(residuals), chunk, sums)
         total[0] = 0.0
         for value in sums.copy_to_host()[:chunks]:
             total[0] += value

@@ -31,9 +31,16 @@ cuda: Any = _Running() if api.simulated() else api.cuda()
 
 
 def kernel(function: Callable[..., None]) -> Any:
-    """Compile a kernel for the device, on first use, cached on disk."""
+    """Compile a kernel for the device, on first use, cached on disk.
+
+    A module that says BOUNDS, threads of a block and blocks of a multiprocessor, gets no more registers than let so
+    many be there at once. Machine code is made here and now (not when it is linked), so that its options are those given.
+    """
     module = api.cuda()
-    return module.jit(function) if api.simulated() else module.jit(cache=True)(function)
+    if api.simulated():
+        return module.jit(function)
+    bounds = function.__globals__.get("BOUNDS")
+    return module.jit(cache=True, lto=False, launch_bounds=bounds)(function)
 
 
 def inner(function: Callable[..., Any]) -> Any:

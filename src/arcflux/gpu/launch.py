@@ -15,8 +15,10 @@ __all__ = ["Shapes", "chosen", "occupancy", "shared_out"]
 Array = NDArray[Any]
 
 # What a multiprocessor has, by compute capability: threads, blocks, registers, bytes of shared memory.
-_LIMITS = {80: (2048, 32, 65536, 164 << 10), 86: (1536, 16, 65536, 100 << 10), 89: (1536, 24, 65536, 100 << 10),
-           90: (2048, 32, 65536, 228 << 10), 100: (2048, 32, 65536, 228 << 10), 120: (1536, 24, 65536, 100 << 10)}  # fmt: skip
+_LIMITS = {
+    80: (2048, 32, 65536, 164 << 10), 86: (1536, 16, 65536, 100 << 10), 89: (1536, 24, 65536, 100 << 10),
+    90: (2048, 32, 65536, 228 << 10), 100: (2048, 32, 65536, 228 << 10), 120: (1536, 24, 65536, 100 << 10),
+}  # fmt: skip
 _WARP = 32
 
 
@@ -35,16 +37,20 @@ class Shapes:
     block_from: int = 2048
 
     def launch(self, work: int, threads: int | None = None) -> tuple[int, int]:
-        """Blocks and threads for so much work, one piece for a thread."""
+        """Blocks and threads for so much work, one piece for a thread; as many blocks as it takes."""
         width = threads or self.threads
-        return max(1, min(self.blocks, -(-work // width))), width
+        return max(1, -(-work // width)), width
+
+    def walking(self, work: int) -> tuple[int, int]:
+        """Blocks and threads for so much work that threads share in rounds."""
+        return max(1, min(self.blocks, -(-work // self.threads))), self.threads
 
 
 def chosen(degrees: Array, multiprocessors: int = 108, asked: Shapes | None = None) -> Shapes:
     """Shapes for rows of these lengths on a device; what is asked for goes before all.
 
-    A row goes to a warp when that leaves few of its lanes without an edge, unless most rows are short: then the loads of
-    neighbouring threads are close to each other anyway. In the simulator blocks are small, and short rows are long, so
+    A row goes to a warp when that leaves few of its lanes without an edge, unless most rows are short: then the loads
+    of neighbouring threads are close to each other anyway. In the simulator blocks are small, and short rows are long, so
     that graphs of a hundred vertices see all kernels.
 
     Examples

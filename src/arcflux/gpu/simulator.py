@@ -1,23 +1,30 @@
 """How the simulator runs a block: one lane at a time, each until it waits or ends, in an order that a seed decides.
 
-Numba's simulator has a thread for each lane, all at once, and polls them. Here a lane runs alone until a barrier, a
-warp operation, or (when shuffled) an atomic; then another is chosen. So a schedule can be repeated, and every schedule can
-be tried: with `shuffled(seed)`, blocks and lanes come in another order and lanes change before each atomic. The warp
-operations are for whole, converged warps alone, and a block that can go no further says which lane waits for what.
+Numba's simulator has a thread for each lane, all at once, and polls them. Here a lane is a greenlet, which runs alone
+until a barrier, a warp operation, or (when shuffled) an atomic; then another is chosen. So a schedule can be repeated,
+and any schedule can be tried: with `shuffled(seed)`, blocks and lanes come in another order, and lanes change before
+each atomic. The warp operations are for whole, converged warps alone, and a block that can go no further says which
+lane waits for what.
 """
 
 from __future__ import annotations
 
 import random
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-__all__ = ["DivergenceError", "install", "shuffled"]
+from arcflux.errors import MissingExtraError
+
+try:
+    from greenlet import greenlet
+except ImportError as error:
+    raise MissingExtraError("greenlet", "cuda", "simulating a GPU") from error
+
+__all__ = ["DivergenceError", "install", "shuffled", "switch"]
 
 WARP = 32
 _FULL = 0xFFFFFFFF
@@ -40,96 +47,33 @@ def shuffled(seed: int) -> Iterator[None]:
         _seed = before
 
 
-class _Worker(threading.Thread):
-    """A thread that is lane after lane: it waits for one, runs it, and says so."""
-
-    def __init__(self) -> None:
-        super().__init__(daemon=True)
-        self.go = threading.Lock()
-        self.go.acquire()
-        self.lane: _Lane | None = None
-        self.start()
-
-    def run(self) -> None:
-        while True:
-            self.go.acquire()
-            lane = self.lane
-            assert lane is not None
-            lane.body()
-
-    # What Numba's simulated module asks of the current thread.
-    def __getattr__(self, name: str) -> Any:
-        if name in ("threadIdx", "blockIdx", "thread_id", "syncthreads", "syncthreads_count", "syncthreads_and",
-                    "syncthreads_or"):  # fmt: skip
-            return getattr(self.__dict__["lane"], name)
-        raise AttributeError(name)
-
-
-_idle: list[_Worker] = []
-
-
 class _Lane:
-    """One thread of the block."""
+    """One thread of the block; what it waits for, and what it gives to those who wait with it."""
 
     def __init__(self, block: _Block, number: int, block_index: Any, thread_index: Any) -> None:
         self.block, self.thread_id = block, number
         self.blockIdx, self.threadIdx = block_index, thread_index
         self.waits: Any = None
         self.given: Any = None
-        self.ended = False
-        self.error: BaseException | None = None
-        self.worker = _idle.pop() if _idle else _Worker()
-        self.worker.lane = self
-
-    def body(self) -> None:
-        """Run the kernel as this lane."""
-        try:
-            with np.errstate(all="ignore"):
-                self.block.work()
-        except _Stop:
-            pass
-        except BaseException as error:
-            self.error = error
-        self.ended = True
-        worker, self.worker = self.worker, None  # type: ignore[assignment]
-        _idle.append(worker)
-        self.block.turn.release()
+        self.greenlet = greenlet(block.work)
 
     def pause(self, waits: Any, given: Any = None) -> None:
         """Let others run, until what this lane waits for has come."""
         self.waits, self.given = waits, given
-        self.block.turn.release()
-        self.worker.go.acquire()
-        if self.block.over:
-            raise _Stop
-
-    def syncthreads(self) -> None:
-        """Wait for the whole block."""
-        self.pause("syncthreads")
-
-    def syncthreads_count(self, value: Any) -> int:
-        """Wait for the whole block; in how many lanes `value` is true."""
-        self.pause("syncthreads_count", bool(value))
-        return sum(self.block.gathered)
-
-    def syncthreads_and(self, value: Any) -> int:
-        """Wait for the whole block; whether `value` is true in all lanes."""
-        self.pause("syncthreads_and", bool(value))
-        return int(all(self.block.gathered))
-
-    def syncthreads_or(self, value: Any) -> int:
-        """Wait for the whole block; whether `value` is true in any lane."""
-        self.pause("syncthreads_or", bool(value))
-        return int(any(self.block.gathered))
+        self.block.home.switch()
 
     def in_warp(self, operation: str, value: Any) -> list[Any]:
         """Wait for the warp; what each of its lanes has given."""
         self.pause((operation, self.thread_id // WARP), value)
         return self.block.in_warps[self.thread_id // WARP]
 
+    def in_block(self, operation: str, value: Any = None) -> list[Any]:
+        """Wait for the block; what each of its lanes has given."""
+        self.pause(operation, value)
+        return self.block.gathered
 
-class _Stop(BaseException):
-    """Ends the lanes of a block in which another went wrong."""
+
+_running: _Lane
 
 
 class _Block:
@@ -137,11 +81,9 @@ class _Block:
 
     def __init__(self, f: Callable[..., None], grid_dim: Any, block_dim: Any, debug: bool) -> None:
         self.f, self.grid, self.dim = f, tuple(grid_dim), tuple(block_dim)
-        self.over = False
         self.gathered: list[Any] = []
         self.in_warps: dict[int, list[Any]] = {}
-        self.turn = threading.Lock()
-        self.turn.acquire()
+        self.home = greenlet.getcurrent()
         self.work: Callable[[], None] = lambda: None
 
     def run(self, grid_point: tuple[int, ...], *args: Any) -> None:
@@ -151,58 +93,52 @@ class _Block:
         rank = _rank(grid_point, self.grid)
         order = random.Random(None if _seed is None else f"{_seed} {rank}")
         where = Dim3(*_point(_permuted(rank, self.grid), self.grid))
-        self.work = lambda: self.f(*args)
-        size = self.dim[0] * self.dim[1] * self.dim[2]
-        if size % WARP:
-            raise DivergenceError(f"a block of {size} threads: whole warps are needed, of {WARP}")
+
+        def work() -> None:
+            with np.errstate(all="ignore"):  # as hardware does; what is set around belongs to another greenlet
+                self.f(*args)
+
+        self.work = work
+        width, height, depth = self.dim
+        if width * height * depth % WARP:
+            raise DivergenceError(f"a block of {width * height * depth} threads: whole warps are needed, of {WARP}")
         lanes = [
-            _Lane(
-                self, k, where, Dim3(k % self.dim[0], k // self.dim[0] % self.dim[1], k // self.dim[0] // self.dim[1])
-            )
-            for k in range(size)
+            _Lane(self, k, where, Dim3(k % width, k // width % height, k // width // height))
+            for k in range(width * height * depth)
         ]
-        try:
-            self._schedule(lanes, order)
-        finally:
-            self.over = True
-            for lane in lanes:
-                if not lane.ended:
-                    lane.worker.go.release()
-                    self.turn.acquire()
+        self._schedule(lanes, order)
 
     def _schedule(self, lanes: list[_Lane], order: random.Random) -> None:
+        global _running
         ready = list(lanes)
         while True:
-            while ready:
-                lane = ready.pop(order.randrange(len(ready)) if _seed is not None else 0)
+            if _seed is not None:
+                order.shuffle(ready)
+            for lane in ready:
                 lane.waits = None
-                lane.worker.go.release()
-                self.turn.acquire()
-                if lane.error is not None:
-                    raise lane.error
-                if not lane.ended and lane.waits == "turn":
-                    ready.append(lane)
-            alive = [lane for lane in lanes if not lane.ended]
+                _running = lane
+                lane.greenlet.switch()
+            alive = [lane for lane in lanes if not lane.greenlet.dead]
             if not alive:
                 return
-            ready = self._released(lanes, alive)
+            ready = [lane for lane in alive if lane.waits == "turn"] or self._released(lanes, alive)
 
     def _released(self, lanes: list[_Lane], alive: list[_Lane]) -> list[_Lane]:
         """The lanes that may go on, now that all wait: whole warps at a warp operation, else the whole block."""
         found = []
         for first in range(0, len(lanes), WARP):
             warp = lanes[first : first + WARP]
-            asked = {lane.waits for lane in warp if not lane.ended}
-            if len(asked) == 1 and isinstance(next(iter(asked)), tuple) and not any(lane.ended for lane in warp):
+            asked = {lane.waits for lane in warp}
+            if len(asked) == 1 and isinstance(warp[0].waits, tuple) and not any(lane.greenlet.dead for lane in warp):
                 self.in_warps[first // WARP] = [lane.given for lane in warp]
                 found += warp
         if found:
             return found
         asked = {lane.waits for lane in alive}
-        if len(asked) == 1 and isinstance(next(iter(asked)), str):
+        if len(asked) == 1 and isinstance(alive[0].waits, str):
             self.gathered = [lane.given for lane in alive]
             return alive
-        said = ", ".join(f"{lane.thread_id}: {'ended' if lane.ended else lane.waits}" for lane in lanes[:WARP])
+        said = ", ".join(f"{lane.thread_id}: {'ended' if lane.greenlet.dead else lane.waits}" for lane in lanes[:WARP])
         raise DivergenceError(f"the lanes of a block wait for different things: {said}")
 
 
@@ -226,11 +162,6 @@ def _permuted(rank: int, shape: tuple[int, ...]) -> int:
 # --- what Numba's simulator lacks
 
 
-def _lane() -> _Lane:
-    found: _Lane = threading.current_thread().lane  # type: ignore[attr-defined]
-    return found
-
-
 def _whole(mask: int) -> None:
     if mask != _FULL:
         raise DivergenceError(f"a warp operation with mask {mask:#x}: the simulator knows whole warps alone")
@@ -238,12 +169,12 @@ def _whole(mask: int) -> None:
 
 def _syncwarp(self: Any, mask: int = _FULL) -> None:
     _whole(mask)
-    _lane().in_warp("syncwarp", None)
+    _running.in_warp("syncwarp", None)
 
 
 def _ballot(self: Any, mask: int, predicate: Any) -> int:
     _whole(mask)
-    return sum(1 << k for k, said in enumerate(_lane().in_warp("ballot_sync", bool(predicate))) if said)
+    return sum(1 << k for k, said in enumerate(_running.in_warp("ballot_sync", bool(predicate))) if said)
 
 
 def _any(self: Any, mask: int, predicate: Any) -> bool:
@@ -257,7 +188,7 @@ def _all(self: Any, mask: int, predicate: Any) -> bool:
 def _shuffle(operation: str, source: Callable[[int, int], int]) -> Callable[..., Any]:
     def shuffle(self: Any, mask: int, value: Any, which: int) -> Any:
         _whole(mask)
-        lane = _lane()
+        lane = _running
         values, own = lane.in_warp(operation, value), lane.thread_id % WARP
         place = source(own, int(which))
         return values[place] if 0 <= place < WARP else values[own]
@@ -281,7 +212,7 @@ def _shared_array(self: Any, shape: Any, dtype: Any, alignment: Any = None) -> A
 def _yielding(atomic: Callable[..., Any]) -> Callable[..., Any]:
     def changed(self: Any, *given: Any) -> Any:
         if _seed is not None:
-            _lane().pause("turn")
+            _running.pause("turn")
         return atomic(self, *given)
 
     return changed
@@ -290,7 +221,7 @@ def _yielding(atomic: Callable[..., Any]) -> Callable[..., Any]:
 def switch() -> None:
     """Let another lane run here, when schedules are shuffled."""
     if _seed is not None:
-        _lane().pause("turn")
+        _running.pause("turn")
 
 
 def install() -> None:
@@ -302,6 +233,13 @@ def install() -> None:
         return
     kernel.BlockManager = _Block
     kernelapi.FakeCUDAShared.array = _shared_array
+    module.threadIdx = property(lambda self: _running.threadIdx)
+    module.blockIdx = property(lambda self: _running.blockIdx)
+    module.laneid = property(lambda self: _running.thread_id % WARP)
+    module.syncthreads = lambda self: _running.pause("syncthreads")
+    module.syncthreads_count = lambda self, value: sum(_running.in_block("syncthreads_count", bool(value)))
+    module.syncthreads_and = lambda self, value: int(all(_running.in_block("syncthreads_and", bool(value))))
+    module.syncthreads_or = lambda self, value: int(any(_running.in_block("syncthreads_or", bool(value))))
     module.syncwarp, module.ballot_sync, module.any_sync, module.all_sync = _syncwarp, _ballot, _any, _all
     module.shfl_sync = _shuffle("shfl_sync", lambda own, which: which % WARP)
     module.shfl_down_sync = _shuffle("shfl_down_sync", lambda own, delta: own + delta)

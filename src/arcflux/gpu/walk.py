@@ -91,9 +91,11 @@ def added(scan: Any, size: Any, sums: Any) -> None:
 @kernel
 def load_values(places: Any, size: Any, there: Any, here: Any) -> None:
     """``here[p] = there[p]`` for the listed places: what a part reads comes into the device's memory."""
-    for k in range(cuda.grid(1), size, cuda.gridsize(1)):
+    k = cuda.grid(1)
+    while k < size:
         p = np.uint64(places[k])
         here[p] = there[p]
+        k += cuda.gridsize(1)
 
 
 @kernel
