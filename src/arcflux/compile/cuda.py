@@ -56,7 +56,7 @@ def cuda_source(lowered: Lowered) -> str:
 def _bounds(lowered: Lowered) -> tuple[int, int] | None:
     """Threads of a block, and how many blocks a multiprocessor should have; vectors take the registers they need."""
     vectors = any(length is not None for _, length in lowered.fields.values())
-    return None if vectors else (256, 8)
+    return (256, 4) if vectors else (256, 8) if len(lowered.reductions) < 3 else (256, 6)
 
 
 def _start(lowered: Lowered) -> str:

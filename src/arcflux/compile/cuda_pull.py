@@ -232,7 +232,7 @@ def _combined(lowered: Lowered, who: str) -> list[str]:
         dtype, length = lowered.fields[name]
         if length is not None:
             for k in range(length):
-                other = _shuffled("shfl_xor_sync", f"v_{name}[{k}]", dtype, "apart")
+                other = _shuffled("shfl_xor_sync", f"v_{name}[{k}]", _widened(dtype), "apart")
                 steps.append(f"v_{name} = put(v_{name}, {k}, {_merged(how.operation, f'v_{name}[{k}]', other)})")
             continue
         lines.append(f"v_{name} = {_plain(f'v_{name}', dtype)}")
@@ -279,6 +279,11 @@ def _plain(name: str, dtype: np.dtype[Any]) -> str:
     kind = dtype.kind
     wide = {"f": f"np.{dtype}", "i": "np.int64", "u": "np.uint64", "b": "bool"}[kind]
     return f"{wide}({name})"
+
+
+def _widened(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The type that elements of a vector have while one computes with them."""
+    return dtype if dtype.kind in "bf" or dtype == np.uint64 else np.dtype(np.int64)
 
 
 def _slots(lowered: Lowered) -> list[str]:

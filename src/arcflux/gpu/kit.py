@@ -45,7 +45,13 @@ def kernel(function: Callable[..., None]) -> Any:
 
 def inner(function: Callable[..., Any]) -> Any:
     """Compile a function that kernels call; it is inlined into them."""
-    return function if api.simulated() else api.cuda().jit(device=True, forceinline=True)(function)
+    if not api.simulated():
+        return api.cuda().jit(device=True, forceinline=True)(function)
+    if not function.__module__.startswith("arcflux_program_"):
+        return function
+    from arcflux.gpu.simulator import typed
+
+    return typed(function)
 
 
 @inner

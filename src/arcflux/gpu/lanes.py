@@ -68,7 +68,7 @@ if api.simulated():
 else:
     from arcflux.spmd.lane_values import define
 
-    _made = define(api.extending())
+    _made = define(api.extending(), selects=True)
     as_boolean, as_float32, as_float64 = _made.as_boolean, _made.as_float32, _made.as_float64
     as_int64, as_uint64 = _made.as_int64, _made.as_uint64
     keep, larger, load, magnitude = _made.keep, _made.larger, _made.load, _made.magnitude

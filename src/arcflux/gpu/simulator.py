@@ -9,8 +9,12 @@ lane waits for what.
 
 from __future__ import annotations
 
+import ast
+import functools
+import inspect
 import random
 import sys
+import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -24,7 +28,7 @@ try:
 except ImportError as error:
     raise MissingExtraError("greenlet", "cuda", "simulating a GPU") from error
 
-__all__ = ["DivergenceError", "install", "shuffled", "switch"]
+__all__ = ["DivergenceError", "install", "shuffled", "switch", "typed"]
 
 WARP = 32
 _FULL = 0xFFFFFFFF
@@ -222,6 +226,40 @@ def switch() -> None:
     """Let another lane run here, when schedules are shuffled."""
     if _seed is not None:
         _running.pause("turn")
+
+
+# --- numbers as compiled code has them
+
+
+def typed(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function in which literals are int64 and float64, as compiled code has them.
+
+    A Python number takes the type of the float32 that it meets, and rounds as that does; a literal in a kernel does not.
+    """
+    tree = _Typed().visit(ast.parse(textwrap.dedent(inspect.getsource(function))))
+    tree.body[0].decorator_list = []
+    space: dict[str, Any] = {}
+    where = function.__globals__
+    exec(compile(ast.fix_missing_locations(tree), function.__code__.co_filename, "exec"), where, space)
+    return functools.wraps(function)(space[function.__name__])
+
+
+class _Typed(ast.NodeTransformer):
+    """Wraps literals, but for lengths and indices."""
+
+    def visit_Constant(self, node: ast.Constant) -> ast.expr:
+        kind = {int: "int64", float: "float64"}.get(type(node.value))
+        return (
+            node if kind is None else ast.Call(ast.Attribute(ast.Name("np", ast.Load()), kind, ast.Load()), [node], [])
+        )
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        counted = isinstance(node.func, ast.Name) and (node.func.id in ("range", "put") or node.func.id[:3] == "as_")
+        node.args = [part if counted and isinstance(part, ast.Constant) else self.visit(part) for part in node.args]
+        return node
 
 
 def install() -> None:

@@ -35,8 +35,12 @@ class Lanes(types.Type):  # type: ignore[misc]
         super().__init__(f"Lanes({dtype}, {length})")
 
 
-def define(tools: Any) -> SimpleNamespace:
-    """The functions on lanes, for a compiler whose `tools` are given: models, templates, builders."""
+def define(tools: Any, selects: bool = False) -> SimpleNamespace:
+    """The functions on lanes, for a compiler whose `tools` are given: models, templates, builders.
+
+    With `selects`, an element whose index is only known at run time is chosen by comparing; else the compiler would put
+    the vector into memory, which is the right thing for a CPU, and slow on a GPU.
+    """
     cgutils, models, signature = tools.cgutils, tools.models, tools.signature
     AbstractTemplate, infer_global = tools.AbstractTemplate, tools.infer_global
     intrinsic, lower_builtin, register_model = tools.intrinsic, tools.lower_builtin, tools.register_model
@@ -147,14 +151,27 @@ def define(tools: Any) -> SimpleNamespace:
 
     @lower_builtin(operator.getitem, Lanes, types.Integer)  # type: ignore[untyped-decorator]
     def _element(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return builder.extract_element(*args)
+        if not selects:
+            return builder.extract_element(*args)
+        found = builder.extract_element(args[0], _INDEX(0))
+        for k in range(1, sig.args[0].length):
+            here = builder.icmp_unsigned("==", args[1], ir.Constant(args[1].type, k))
+            found = builder.select(here, builder.extract_element(args[0], _INDEX(k)), found)
+        return found
 
     @intrinsic  # type: ignore[untyped-decorator]
     def put(typingctx: Any, lanes: Any, index: Any, value: Any) -> Any:
         """`lanes` with another value at `index`."""
 
         def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            return builder.insert_element(args[0], args[2], args[1])
+            if not selects:
+                return builder.insert_element(args[0], args[2], args[1])
+            made = args[0]
+            for k in range(lanes.length):
+                here = builder.icmp_unsigned("==", args[1], ir.Constant(args[1].type, k))
+                value = builder.select(here, args[2], builder.extract_element(made, _INDEX(k)))
+                made = builder.insert_element(made, value, _INDEX(k))
+            return made
 
         return lanes(lanes, types.uint64, lanes.dtype), generate
 
@@ -204,7 +221,10 @@ def define(tools: Any) -> SimpleNamespace:
 
     @lower_builtin(operator.neg, Lanes)  # type: ignore[untyped-decorator]
     def _negative(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return builder.fneg(args[0]) if isinstance(sig.return_type.dtype, types.Float) else builder.neg(args[0])
+        if not isinstance(sig.return_type.dtype, types.Float):
+            return builder.neg(args[0])
+        # As 0 - x with a negative zero: the compiler for GPUs does not know fneg.
+        return builder.fsub(ir.Constant(args[0].type, [-0.0] * sig.return_type.length), args[0])
 
     def _less(builder: Any, dtype: Any, a: Any, b: Any) -> Any:
         if isinstance(dtype, types.Float):
