@@ -39,6 +39,8 @@ def options(program: object, graph: af.Graph) -> dict[str, object]:
     found: dict[str, object] = {}
     if "source" in program.parameters:
         found["source"] = 0
+    if program is programs.DeltaRank:
+        found["tolerance"] = 1e-2
     if program is algorithms.PageRank:
         found["max_supersteps"] = 4
     if program is algorithms.CollaborativeFiltering:

@@ -1,9 +1,9 @@
 """Kernels for a GPU that take vertices through a superstep at once: init, all their messages, update.
 
 `pull_thread` has a thread for each vertex, `pull_warp` a warp, `pull_block` a block: whoever launches them shares the
-rows out by their lengths. A warp reads 32 neighbours side by side, every lane reduces its own, and lanes are combined by
-shuffles, warps by shared memory. Messages that are vectors are first copied to shared memory by all lanes together, and
-then computed with by each lane alone (Lux, figure 14). When sums of floats must have the order of the edges, lanes
+rows out by their lengths. A warp reads 32 neighbours side by side, every lane reduces its own, and lanes are combined
+by shuffles, warps by shared memory. Messages that are vectors are first copied to shared memory by all lanes together,
+and then computed with by each lane alone (Lux, figure 14). When sums of floats must have the order of the edges, lanes
 read together and every lane then reduces all that was read, in order.
 """
 
@@ -157,10 +157,10 @@ def _in_turn(lowered: Lowered) -> list[str]:
     lines += ["own_u = np.int64(u)"]
     turn = [f"{message.name} = {_shuffled('shfl_sync', f'own_{message.name}', message.dtype, 'j')}"
             for message in scalars]  # fmt: skip
-    for message in lowered.messages:
-        if message.length is not None:
-            turn.append(f"{message.name} = load(tile_{message.name}, warp_first + np.uint64(j), {message.length})")
-    turn += [f"e_{column} = {_shuffled('shfl_sync', f'own_{column}', lowered.functions['compute'].types[f'e_{column}'].stored, 'j')}"
+    turn += [f"{message.name} = load(tile_{message.name}, warp_first + np.uint64(j), {message.length})"
+             for message in lowered.messages if message.length is not None]  # fmt: skip
+    kinds = lowered.functions["compute"].types
+    turn += [f"e_{column} = {_shuffled('shfl_sync', f'own_{column}', kinds[f'e_{column}'].stored, 'j')}"
              for column in lowered.columns]  # fmt: skip
     if "u_number" in edge_reads(lowered):
         turn.append("u_number = cuda.shfl_sync(FULL, own_u, j)")

@@ -1,7 +1,7 @@
 """Kernels for a GPU in which every thread has an edge: push along out-edges of senders, gather along rows of in-edges.
 
-The edges of all senders are numbered through by a scan of their degrees; a block takes the next edges, as many as it has
-threads, finds between which senders they are, and every thread finds its own among those. So a vertex of a million
+The edges of all senders are numbered through by a scan of their degrees; a block takes the next edges, as many as it
+has threads, finds between which senders they are, and every thread finds its own among those. So a vertex of a million
 edges is the work of many blocks, and a million vertices of one edge are that of as many. When every vertex sends, the
 rows' own offsets are the scan.
 """
@@ -88,7 +88,7 @@ def _reduced(lowered: Lowered) -> list[str]:
 
 
 def _edges(lowered: Lowered, scan: str, many: str, body: list[str]) -> list[str]:
-    """A loop over the edges of so many senders (or rows), a block's threads at a time; `scan` says where each begins."""
+    """A loop over the edges of so many senders or rows, a block's threads at a time; `scan` says where each begins."""
     listed = ["place = claim(first_here, counts, 0, scratch)", "if first_here:", "    reached[place] = v"]
     loop = [
         "if own < np.uint64(2):",

@@ -100,6 +100,7 @@ class Shared(_Reduces):
     """``reduce_min(v_dist, e)`` becomes ``hit = into_min(a_dist, v, np.float64(e)) or hit``; a vector, by element."""
 
     def reduced(self, operation: str, field: str, index: str | None, value: str) -> str:
+        """The statements that reduce a value into an accumulator of v, or into an element of it."""
         dtype, length = self.lowered.fields[field]
         form = f"hit = into_{operation}(%s, %s, np.{dtype.name}(%s)) or hit"
         if length is None:

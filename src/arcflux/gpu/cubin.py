@@ -131,7 +131,7 @@ def _type(lowered: Lowered, name: str, word: str, columns: dict[str, np.dtype[An
         return api.number_type(np.dtype("i8"))
     if kind == "p_":
         wanted = lowered.program.parameters[rest].kind
-        return api.number_type(np.dtype({float: "f8", bool: "?"}.get(wanted, "i8")))
+        return api.number_type(np.dtype("f8" if wanted is float else "?" if wanted is bool else "i8"))
     if kind == "c_":
         return api.array_type(columns[rest], 1)
     if kind in ("s_", "r_"):

@@ -1,8 +1,8 @@
 """Runs the kernels of a part on a GPU: what the engine calls by name is launched here, on what the device has of it.
 
 Edges of the part are copied to the device once. Fields, accumulators and marks of own vertices live there, too, for
-only this rank touches them. When the rank is alone, so does all else; when there are others, what they read (messages and
-the frontier) stays in the node's memory, locked and mapped, and the messages that the part reads are copied to the
+only this rank touches them. When the rank is alone, so does all else; when there are others, what they read (messages
+and the frontier) stays in the node's memory, locked and mapped, and the messages that the part reads are copied to the
 device before each superstep by a kernel (Lux, figure 13a).
 """
 
@@ -61,7 +61,7 @@ class OnGpu:
 
     def _take_arrays(self) -> None:
         node, state = self.node, self.state
-        shared = partial(state.mirror, shared=not self.single)
+        shared = partial(state.mirror, shared=self.mates)
         for array in (*node.fields.values(), *node.accumulators.values(), node.moves, node.pending, node.stamp):
             shared(array)
         (shared if len(node.residuals) > 1 else state.mirror)(node.residuals)
@@ -93,7 +93,7 @@ class OnGpu:
                 state.forget(before)
             setattr(self, f"_{name}", now)
             (state.mirror if name in ("told", "reached") else state.keep)(now)
-        state.own = None if self.single else np.concatenate([node.mine, node.everywhere])
+        state.own = np.concatenate([node.mine, node.everywhere]) if self.mates else None
         self.shapes = chosen(np.diff(node.part.into.offsets), asked=self.asked)
         self.into = Edges(node, self.lowered, state, self.shapes)
         self.out: tuple[Any, Any, list[Any]] | None = None

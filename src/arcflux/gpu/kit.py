@@ -34,7 +34,8 @@ def kernel(function: Callable[..., None]) -> Any:
     """Compile a kernel for the device, on first use, cached on disk.
 
     A module that says BOUNDS, threads of a block and blocks of a multiprocessor, gets no more registers than let so
-    many be there at once. Machine code is made here and now (not when it is linked), so that its options are those given.
+    many be there at once. Machine code is made here and now (not when it is linked), so that its options are those
+    given.
     """
     module = api.cuda()
     if api.simulated():

@@ -50,8 +50,8 @@ def chosen(degrees: Array, multiprocessors: int = 108, asked: Shapes | None = No
     """Shapes for rows of these lengths on a device; what is asked for goes before all.
 
     A row goes to a warp when that leaves few of its lanes without an edge, unless most rows are short: then the loads
-    of neighbouring threads are close to each other anyway. In the simulator blocks are small, and short rows are long, so
-    that graphs of a hundred vertices see all kernels.
+    of neighbouring threads are close to each other anyway. In the simulator blocks are small, and short rows are long,
+    so that graphs of a hundred vertices see all kernels.
 
     Examples
     --------

@@ -234,7 +234,8 @@ def switch() -> None:
 def typed(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function in which literals are int64 and float64, as compiled code has them.
 
-    A Python number takes the type of the float32 that it meets, and rounds as that does; a literal in a kernel does not.
+    A Python number takes the type of the float32 that it meets, and rounds as that does; a literal in a kernel does
+    not.
     """
     tree = _Typed().visit(ast.parse(textwrap.dedent(inspect.getsource(function))))
     tree.body[0].decorator_list = []
