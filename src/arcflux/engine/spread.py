@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcflux.compile.lower import Lowered
-from arcflux.devices import Device
+from arcflux.devices import Device, named
 from arcflux.engine.loop import Options
 from arcflux.engine.parts import PartRun, Setting
 from arcflux.engine.rebalance import HOW
@@ -59,6 +59,10 @@ class Spread:
         if self.rebalance not in HOW:
             raise UsageError(f"rebalance is {self.rebalance!r}", expected=" or ".join(map(repr, HOW)))
         return self
+
+    def on(self, devices: str | Sequence[Device] | None, threads: int | None) -> Spread:
+        """The same on these devices, or on those of a name such as "cuda:0-3"; collective where there are ranks."""
+        return replace(self, devices=named(devices, self.ranks(), threads) if isinstance(devices, str) else devices)
 
     @property
     def wanted(self) -> bool:
@@ -151,7 +155,10 @@ def run_spread(lowered: Lowered, graph: Graph, values: Mapping[str, Array], opti
         if spread.shares_all(transport.nodes, parts) and not lowered.ordered:
             return run_together(lowered, graph, values, options, Ranks.of(transport))
         placed, high = _placed(lowered, parts, spread.exchange)
-        setting = Setting(placed, high, options, over, spread.devices, spread.rebalance)
+        devices, given = spread.devices, options
+        if devices is not None:
+            given = replace(options, threads=devices[transport.rank].threads)
+        setting = Setting(placed, high, given, over, devices, spread.rebalance)
         return PartRun(lowered, graph, values, setting, transport).run()
 
     if spread.ranks() is None:

@@ -7,6 +7,8 @@ one device, kernels run by Python, lane by lane (simulator.py), with the warp op
 from __future__ import annotations
 
 import importlib.util
+import os
+import sys
 import threading
 from functools import lru_cache
 from types import SimpleNamespace
@@ -73,9 +75,10 @@ def _respect_order() -> None:
 
 
 def simulated() -> bool:
-    """Whether kernels run in the simulator: ``NUMBA_ENABLE_CUDASIM=1`` was set when Numba was loaded."""
-    import numba
-
+    """Whether kernels run in the simulator: ``NUMBA_ENABLE_CUDASIM=1`` was set when Numba was, or will be, loaded."""
+    numba = sys.modules.get("numba")
+    if numba is None:
+        return os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0")
     return bool(numba.config.ENABLE_CUDASIM)
 
 
