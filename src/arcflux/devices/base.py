@@ -52,6 +52,15 @@ class Device:
         return cores
 
     @contextmanager
+    def active(self) -> Iterator[None]:
+        """A run works here inside; when it fails, its memory is given back, too."""
+        before = self.held
+        try:
+            yield
+        finally:
+            self.held = before
+
+    @contextmanager
     def timed(self) -> Iterator[Timing]:
         """Measure what is done inside: ``with device.timed() as took: kernel(...)``, then ``took.seconds``."""
         took = Timing()

@@ -18,8 +18,7 @@ from arcflux.devices.base import Device
 from arcflux.devices.cpu import CPU
 from arcflux.devices.cuda import Cuda
 from arcflux.errors import ArcfluxError, DeviceError, MissingExtraError, SpaceError, UsageError
-from arcflux.gpu import driver
-from arcflux.gpu.api import cuda, simulated
+from arcflux.gpu import api, driver
 from arcflux.transports.base import Transport
 
 __all__ = ["Wanted", "named", "read"]
@@ -112,7 +111,7 @@ def _of_ranks(wanted: Wanted, ranks: Transport, threads: int | None) -> list[Dev
     problem: ArcfluxError | None = None
     try:
         there = _there(wanted)
-        if ranks.place < len(there) or (simulated() and not wanted.cpu):  # of simulators each process has its own
+        if ranks.place < len(there) or (api.simulated() and not wanted.cpu):  # of simulators each process has its own
             own = Cuda(there[ranks.place % len(there)])
         elif not wanted.cpu:
             raise DeviceError(
@@ -146,7 +145,7 @@ def _of_other(rank: int, index: int) -> Device:
 
 def _there(wanted: Wanted) -> tuple[int, ...]:
     """The numbers of the GPUs that are meant; raises when there is no GPU at all."""
-    cuda()  # without the extra nothing else matters
+    api.cuda()  # without the extra nothing else matters
     found = driver.found()
     return tuple(range(len(found))) if wanted.gpus is None else wanted.gpus
 

@@ -9,8 +9,7 @@ from typing import Any
 from arcflux import config
 from arcflux.devices.base import Device
 from arcflux.errors import DeviceError, UsageError
-from arcflux.gpu import driver
-from arcflux.gpu.api import cuda, simulated
+from arcflux.gpu import api, driver
 from arcflux.gpu.memory import Memory, told_well
 
 __all__ = ["Cuda"]
@@ -47,7 +46,7 @@ class Cuda(Device):
     def __init__(self, index: int = 0, memory: int | None = None) -> None:
         if isinstance(index, bool) or not isinstance(index, int) or index < 0:
             raise UsageError(f"index of a GPU is {index!r}", expected="a whole number from 0 on")
-        cuda()  # without the extra nothing else matters
+        api.cuda()  # without the extra nothing else matters
         there = driver.found()
         if index >= len(there):
             raise DeviceError(
@@ -63,15 +62,15 @@ class Cuda(Device):
                 f"cuda:{index} ({self.gpu.name}) is closed: its compute mode lets no process use it",
                 remedy="another GPU (devices='cuda:1'), or nvidia-smi -c DEFAULT",
             )
-        self.index, self.capability = index, self.gpu.capability
+        self.index, self.name, self.capability = index, f"cuda:{index}", self.gpu.capability
         self.total = self.gpu.memory
-        super().__init__(f"cuda:{index}", 1, self._budget(memory), bandwidth=_BANDWIDTH)
+        super().__init__(self.name, 1, self._budget(memory), bandwidth=_BANDWIDTH)
         self.buckets = False
 
     def _budget(self, asked: int | None) -> int:
         """The bytes that a run may take."""
         limit = config.gpu_memory() if asked is None else asked
-        with self.active():
+        with told_well(self.name, "its work"), self._selected():
             free = self.free()
         budget = int(_SHARE * free) if limit is None else limit
         if isinstance(budget, bool) or not isinstance(budget, int) or budget <= 0:
@@ -85,24 +84,24 @@ class Cuda(Device):
 
     @contextmanager
     def active(self) -> Iterator[None]:
-        """What this thread does with numba.cuda inside happens on this GPU; errors of the driver are told well."""
-        with told_well(f"cuda:{self.index}", "its work"):
-            if simulated():
+        """Whatever this thread does inside, it does on this GPU; errors are told well, and no array stays."""
+        with super().active(), told_well(self.name, "its work"), self._selected():
+            with api.within(Memory(self.name)):
                 yield
-                return
-            with cuda().gpus[self.index]:
+
+    @contextmanager
+    def _selected(self) -> Iterator[None]:
+        if api.simulated():
+            yield
+        else:
+            with api.cuda().gpus[self.index]:
                 yield
 
     def free(self) -> int:
         """Bytes of its memory that nobody has; it has to be active."""
-        if simulated():
+        if api.simulated():
             return self.total
-        return int(cuda().current_context().get_memory_info().free)
-
-    def arrays(self) -> Memory:
-        """Room for the arrays of a run: as much as is not held yet. It gives all back at its end."""
-        assert self.memory is not None
-        return Memory(self.name, self.memory - self.held)
+        return int(api.cuda().current_context().get_memory_info().free)
 
     def calls(self, node: Any, cores: Any) -> Any:
         """What runs the kernels of a part, on this GPU; a few that have no counterpart there run on `cores`."""

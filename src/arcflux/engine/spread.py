@@ -155,11 +155,14 @@ def run_spread(lowered: Lowered, graph: Graph, values: Mapping[str, Array], opti
         if spread.shares_all(transport.nodes, parts) and not lowered.ordered:
             return run_together(lowered, graph, values, options, Ranks.of(transport))
         placed, high = _placed(lowered, parts, spread.exchange)
-        devices, given = spread.devices, options
-        if devices is not None:
-            given = replace(options, threads=devices[transport.rank].threads)
-        setting = Setting(placed, high, given, over, devices, spread.rebalance)
-        return PartRun(lowered, graph, values, setting, transport).run()
+        if spread.devices is None:
+            setting = Setting(placed, high, options, over, None, spread.rebalance)
+            return PartRun(lowered, graph, values, setting, transport).run()
+        device = spread.devices[transport.rank]
+        given = replace(options, threads=device.threads)
+        setting = Setting(placed, high, given, over, spread.devices, spread.rebalance)
+        with device.active():
+            return PartRun(lowered, graph, values, setting, transport).run()
 
     if spread.ranks() is None:
         parts = spread.split(graph, None)

@@ -10,6 +10,8 @@ import importlib.util
 import os
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any
@@ -31,6 +33,7 @@ __all__ = [
     "stream",
     "synchronize",
     "to_device",
+    "within",
 ]
 
 Array = NDArray[Any]
@@ -99,15 +102,32 @@ def available() -> list[int]:
 
 # --- memory
 
+# By thread: who is told of arrays that are made (gpu/memory.py), so that none stays when work fails.
+_told = threading.local()
+
+
+@contextmanager
+def within(memory: Any) -> Iterator[None]:
+    """Arrays that this thread makes inside are known to `memory`, which gives back what is left of them at its end."""
+    before = getattr(_told, "memory", None)
+    _told.memory = memory
+    try:
+        with memory:
+            yield
+    finally:
+        _told.memory = before
+
 
 def to_device(array: Array, on: Any = 0) -> Any:
     """A copy of an array in the device's memory."""
-    return cuda().to_device(np.ascontiguousarray(array), stream=on)
+    memory, array = getattr(_told, "memory", None), np.ascontiguousarray(array)
+    return cuda().to_device(array, stream=on) if memory is None else memory.copy(array, on=on)
 
 
 def empty(shape: Any, dtype: Any) -> Any:
     """Memory of the device, with whatever is in it."""
-    return cuda().device_array(shape, dtype)
+    memory = getattr(_told, "memory", None)
+    return cuda().device_array(shape, dtype) if memory is None else memory.empty(shape, dtype)
 
 
 def mapped(array: Array) -> tuple[Any, Any]:
@@ -122,7 +142,10 @@ def mapped(array: Array) -> tuple[Any, Any]:
 
         return FakeCUDAArray(array), None
     opened = module.mapped(array)
-    return opened.__enter__(), opened
+    found = opened.__enter__()
+    if getattr(_told, "memory", None) is not None:
+        _told.memory.opened(opened)
+    return found, opened
 
 
 def pinned(shape: Any, dtype: Any) -> Array:

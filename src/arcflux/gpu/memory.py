@@ -1,13 +1,15 @@
-"""Arrays on one GPU, within a budget: what does not fit is told in bytes, and nothing stays when a kernel fails.
+"""Arrays on one GPU: what does not fit is told in bytes, and nothing stays when a kernel fails.
 
 Numba frees an array when nobody refers to it any more; the traceback of an error refers to all that its functions had.
-So whoever works on a GPU takes arrays from a :class:`Memory`, which gives them back at its end, whatever happened.
+So whoever works on a GPU does it within a :class:`Memory`, which knows the arrays that were made meanwhile, without
+keeping them, and gives back what is left of them at its end, whatever happened.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator
+import weakref
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Any
@@ -16,7 +18,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from arcflux.errors import ArcfluxError, DeviceError, SpaceError
-from arcflux.gpu.api import cuda
+from arcflux.gpu import api
 from arcflux.trace import readable
 
 __all__ = ["Memory", "no_room", "told_well"]
@@ -39,7 +41,7 @@ class Memory:
     name
         How messages call the GPU.
     budget
-        The most bytes that arrays may take together.
+        The most bytes that arrays may take together; as many as there are without it.
 
     Examples
     --------
@@ -50,33 +52,37 @@ class Memory:
     0
     """
 
-    def __init__(self, name: str, budget: int) -> None:
+    def __init__(self, name: str, budget: int | None = None) -> None:
         self.name, self.budget = name, budget
         self.held = 0
-        self._arrays: dict[int, Any] = {}
+        self._arrays: dict[int, weakref.ref[Any]] = {}
+        self._opened: list[Any] = []
 
-    def empty(self, shape: int | tuple[int, ...], dtype: DTypeLike, what: str) -> Any:
+    def empty(self, shape: int | tuple[int, ...], dtype: DTypeLike, what: str = "an array") -> Any:
         """A new array for `what`, with any values."""
         whole = tuple(shape) if isinstance(shape, tuple) else (operator.index(shape),)
         nbytes = int(np.prod(whole, dtype=np.int64)) * np.dtype(dtype).itemsize
-        return self._kept(nbytes, what, lambda: cuda().device_array(whole, dtype))
+        return self._made(nbytes, what, lambda: api.cuda().device_array(whole, dtype))
 
-    def copy(self, array: NDArray[Any], what: str, stream: Any = 0) -> Any:
+    def copy(self, array: NDArray[Any], what: str = "an array", on: Any = 0) -> Any:
         """A copy of an array of the node's memory; with a stream, it may still be on its way."""
-        return self._kept(array.nbytes, what, lambda: cuda().to_device(array, stream=stream))
+        return self._made(array.nbytes, what, lambda: api.cuda().to_device(array, stream=on))
 
-    def free(self, array: Any) -> None:
-        """Give one array back before the end."""
-        kept = self._arrays.pop(id(array))
-        self.held -= kept.nbytes
-        _freed(kept)
+    def opened(self, mapping: Any) -> None:
+        """Pages of the node's memory are mapped: close that at the end, if nobody did before."""
+        self._opened.append(mapping)
 
     def close(self) -> None:
         """Give all arrays back; also those of a GPU that answers no more, of which nothing is left to give."""
-        for array in self._arrays.values():
+        for found in list(self._arrays.values()):
+            if (array := found()) is not None:
+                with suppress(Exception):
+                    _free(array)
+        for mapping in self._opened:
             with suppress(Exception):
-                _freed(array)
+                mapping.__exit__(None, None, None)
         self._arrays.clear()
+        self._opened.clear()
         self.held = 0
 
     def __enter__(self) -> Memory:
@@ -85,12 +91,19 @@ class Memory:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
 
-    def _kept(self, nbytes: int, what: str, make: Any) -> Any:
-        if self.held + nbytes > self.budget:
+    def _made(self, nbytes: int, what: str, make: Callable[[], Any]) -> Any:
+        if self.budget is not None and self.held + nbytes > self.budget:
             raise no_room(self.name, what, nbytes, self.budget - self.held, self.budget)
         with told_well(self.name, what, nbytes):
             array = make()
-        self._arrays[id(array)] = array
+        key = id(array)
+
+        def gone(found: weakref.ref[Any]) -> None:
+            if self._arrays.get(key) is found:
+                del self._arrays[key]
+                self.held -= nbytes
+
+        self._arrays[key] = weakref.ref(array, gone)
         self.held += nbytes
         return array
 
@@ -154,14 +167,14 @@ def _explained(name: str, what: str, nbytes: int | None, code: int, error: Excep
 def _left() -> int | None:
     """Bytes that the current GPU has free; None when it does not say."""
     try:
-        return int(cuda().current_context().get_memory_info().free)
+        return int(api.cuda().current_context().get_memory_info().free)
     except Exception:
         return None
 
 
-def _freed(array: Any) -> None:
+def _free(array: Any) -> None:
     """Give the memory of an array back now, whoever still refers to it; the simulator has none to give."""
     pointer = getattr(array, "gpu_data", None)
     if pointer is not None:
         pointer.free()
-        cuda().current_context().deallocations.clear()
+        api.cuda().current_context().deallocations.clear()

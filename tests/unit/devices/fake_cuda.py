@@ -1,7 +1,10 @@
 """A CUDA driver of lies: its library, as ctypes would load it, and what Numba makes of it."""
 
+import weakref
 from contextlib import contextmanager
 from types import SimpleNamespace
+
+import numpy as np
 
 A100 = {"name": b"NVIDIA A100", "capability": (8, 0), "memory": 40 << 30, "processors": 108, "mode": 0}
 H100 = {**A100, "name": b"NVIDIA H100", "capability": (9, 0), "memory": 80 << 30, "processors": 132}
@@ -63,7 +66,7 @@ class Numba:
     def __init__(self, library, free=None, fail=None, room=None):
         self.library, self.fail, self.room = library, fail, room
         self.free = free if free is not None else library.gpus[0]["memory"] if library.gpus else 0
-        self.opened, self.arrays, self.cleared = [], [], 0
+        self.opened, self.held, self.cleared = [], [], 0
         self.gpus = [self._gpu(index) for index in range(len(library.gpus))]
 
     def _gpu(self, index):
@@ -96,13 +99,20 @@ class Numba:
         self.cleared += 1
 
     def device_array(self, shape, dtype):
-        import numpy as np
-
-        array = Array(np.empty(shape, dtype), self)
+        array = Array(np.empty(shape, dtype))
+        array.gpu_data = SimpleNamespace(free=self._freeing(weakref.ref(array)))
         if array.nbytes > (self.free if self.room is None else self.room):
             raise CudaAPIError(2, "Call to cuMemAlloc results in CUDA_ERROR_OUT_OF_MEMORY")
-        self.arrays.append(array)
+        self.held.append(weakref.ref(array))
         return array
+
+    @property
+    def arrays(self):
+        """Those whose memory is taken."""
+        return [found() for found in self.held if found() is not None]
+
+    def _freeing(self, array):
+        return lambda: self.held.remove(array)
 
     def to_device(self, array, stream=0):
         made = self.device_array(array.shape, array.dtype)
@@ -113,6 +123,5 @@ class Numba:
 class Array:
     """An array on the GPU of lies."""
 
-    def __init__(self, values, numba):
-        self.values, self.numba, self.nbytes, self.dtype = values, numba, values.nbytes, values.dtype
-        self.gpu_data = SimpleNamespace(free=lambda: numba.arrays.remove(self))
+    def __init__(self, values):
+        self.values, self.nbytes, self.dtype = values, values.nbytes, values.dtype

@@ -40,8 +40,7 @@ def machine(monkeypatch):
                 raise MissingExtraError("numba-cuda", "cuda", "a run on a GPU")
             return module
 
-        for place in ("devices.cuda", "devices.choose", "gpu.memory", "gpu.api"):
-            monkeypatch.setattr(f"arcflux.{place}.cuda", cuda)
+        monkeypatch.setattr("arcflux.gpu.api.cuda", cuda)
         return module
 
     return has
@@ -270,12 +269,12 @@ def test_debug_needs_no_gpu(machine):
 def test_arrays_beyond_the_budget_are_refused_in_bytes(machine):
     machine(Library(), free=1 << 20)
     with Memory("cuda:0", 1000) as memory:
-        memory.empty(100, np.float64, "sums")
+        sums = memory.empty(100, np.float64, "sums")
         with pytest.raises(SpaceError, match=r"no room for edges: 400 bytes.*200 of the 1,000 that it may use") as told:
             memory.copy(np.zeros(100, np.int32), "edges")
         assert "float32" in told.value.remedy
         assert "ARCFLUX_GPU_MEMORY" in told.value.remedy
-        assert memory.held == 800
+        assert memory.held == sums.nbytes == 800
     assert memory.held == 0
 
 
@@ -286,31 +285,48 @@ def test_a_gpu_that_is_full_although_the_budget_is_not(machine):
     assert told.value.__cause__.code == 2
 
 
+def test_arrays_that_nobody_has_any_more_leave_their_room(machine):
+    machine(Library())
+    with Memory("cuda:0", 1000) as memory:
+        for _ in range(5):
+            kept = memory.empty(100, np.float64, "sums")
+            assert memory.held == 800
+            del kept
+        assert memory.held == 0
+
+
 @pytest.mark.parametrize("broken", [False, True])
 def test_nothing_stays_when_a_kernel_fails(machine, broken):
     numba = machine(Library())
-    kept = []
+    gpu, kept, closed = Cuda(0), [], []
+
+    class Mapping:
+        def __exit__(self, *error):
+            closed.append(self)
 
     def work():
-        with Cuda(0).arrays() as memory:
-            rows = memory.copy(np.arange(1000), "rows")
-            memory.free(memory.empty(7, np.uint8, "scratch"))
-            assert (memory.held, len(numba.arrays)) == (8000, 1)
-            kept.append(rows)
+        with gpu.active():
+            gpu.hold(8000, "part 0")
+            rows, sums = api.to_device(np.arange(1000)), api.empty(7, np.uint8)
+            assert numba.arrays == [rows, sums]
+            api._told.memory.opened(Mapping())
+            kept.append((rows, sums))
             if broken:
 
                 def gone():
-                    numba.arrays.clear()
+                    numba.held.clear()
                     raise CudaAPIError(700, "gone")
 
-                rows.gpu_data.free = gone
-            with told_well("cuda:0", "pull"):
-                raise CudaAPIError(700, "Call to cuCtxSynchronize results in CUDA_ERROR_ILLEGAL_ADDRESS")
+                rows.gpu_data.free = sums.gpu_data.free = gone
+            raise CudaAPIError(700, "Call to cuCtxSynchronize results in CUDA_ERROR_ILLEGAL_ADDRESS")
 
-    with pytest.raises(DeviceError, match=r"cuda:0 failed in pull: .*ILLEGAL_ADDRESS; it cannot be used again"):
+    with pytest.raises(DeviceError, match=r"cuda:0 failed in its work: .*ILLEGAL_ADDRESS; it cannot be used again"):
         work()
-    assert numba.arrays == []
     assert kept
+    assert numba.arrays == []
+    assert len(closed) == 1
+    assert gpu.held == 0
+    api.to_device(np.zeros(3))  # nobody counts what is made outside
 
 
 def test_other_errors_pass_as_they_are():
