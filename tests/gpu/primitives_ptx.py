@@ -1,6 +1,6 @@
 """Compile the kernels that serve every program for GPUs that are not here, and have ptxas say what they take.
 
-A script, because the compiler is there only where the simulator is not: prints a JSON object by kernel and architecture.
+A script, because the compiler is there only where the simulator is not: prints JSON, by kernel and architecture.
 """
 
 import json

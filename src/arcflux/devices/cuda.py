@@ -85,9 +85,8 @@ class Cuda(Device):
     @contextmanager
     def active(self) -> Iterator[None]:
         """Whatever this thread does inside, it does on this GPU; errors are told well, and no array stays."""
-        with super().active(), told_well(self.name, "its work"), self._selected():
-            with api.within(Memory(self.name)):
-                yield
+        with super().active(), told_well(self.name, "its work"), self._selected(), api.within(Memory(self.name)):
+            yield
 
     @contextmanager
     def _selected(self) -> Iterator[None]:

@@ -18,8 +18,8 @@ from arcflux.gpu import api
 from arcflux.gpu.kit import FULL, cuda, inner, kernel
 
 __all__ = [
-    "KERNELS", "THREADS", "TILE", "bits_of", "fill", "gather", "list_of", "merge", "ones", "partials", "reduced", "scan",
-    "scatter", "tiles",
+    "KERNELS", "THREADS", "TILE", "bits_of", "fill", "gather", "list_of", "merge", "ones", "partials", "reduced",
+    "scan", "scatter", "tiles",
 ]  # fmt: skip
 
 THREADS = 128
@@ -298,7 +298,8 @@ _REDUCTIONS = {"sum": _reduction(0), "min": _reduction(1), "max": _reduction(2)}
 KERNELS: dict[str, Any] = {
     "fill": _fill, "gather": _gather, "gather_rows": _gather_rows, "scatter": _scatter, "scatter_rows": _scatter_rows,
     "bits_of": _bits_of, "list_of": _list_of, "merge": _merge, "ones": _ones, "tile_sums": _tile_sums,
-    "scan_sums": _scan_sums, "scan_tiles": _scan_tiles, **{f"reduce_{name}": made for name, made in _REDUCTIONS.items()},
+    "scan_sums": _scan_sums, "scan_tiles": _scan_tiles,
+    **{f"reduce_{name}": made for name, made in _REDUCTIONS.items()},
 }  # fmt: skip
 
 
