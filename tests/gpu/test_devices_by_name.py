@@ -17,6 +17,8 @@ GRAPH = af.load("grid:3x4,weights=1-9")
 @pytest.fixture
 def two(monkeypatch):
     """A machine with two GPUs."""
+    if not api.simulated():
+        pytest.skip("only the simulator has as many GPUs as one likes")
     monkeypatch.setenv("ARCFLUX_SIMULATED_GPUS", "2")
 
 
@@ -40,6 +42,7 @@ def test_a_program(two, devices):
     [
         (af.bfs, {"source": 0}, "level"),
         (af.sssp, {"source": 0}, "distance"),
+        (af.multi_source_sssp, {"sources": [0, 11]}, "distance"),
         (af.connected_components, {"method": "min-label"}, "component"),
         (af.pagerank, {"tol": 1e-3}, "rank"),
         (af.pagerank_delta, {"tol": 1e-3}, "rank"),

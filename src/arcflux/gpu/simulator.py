@@ -263,15 +263,27 @@ class _Typed(ast.NodeTransformer):
         return node
 
 
+def _widened(read: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Read signed numbers as compiled code computes with them, in 64 bits: where it adds, NumPy would wrap around."""
+
+    def wide(self: Any, place: Any) -> Any:
+        found = read(self, place)
+        return np.int64(found) if isinstance(found, np.signedinteger) else found
+
+    return wide
+
+
 def install() -> None:
     """Put all of it in the place of what Numba's simulator has."""
     from numba.cuda.simulator import kernel, kernelapi
+    from numba.cuda.simulator.cudadrv.devicearray import FakeWithinKernelCUDAArray
 
     module, atomic = kernelapi.FakeCUDAModule, kernelapi.FakeCUDAAtomic
     if kernel.BlockManager is _Block:
         return
     kernel.BlockManager = _Block
     kernelapi.FakeCUDAShared.array = _shared_array
+    FakeWithinKernelCUDAArray.__getitem__ = _widened(FakeWithinKernelCUDAArray.__getitem__)
     module.threadIdx = property(lambda self: _running.threadIdx)
     module.blockIdx = property(lambda self: _running.blockIdx)
     module.laneid = property(lambda self: _running.thread_id % WARP)
