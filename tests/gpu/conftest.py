@@ -1,8 +1,10 @@
-"""Tests of the GPU back end. What runs kernels here runs them in the simulator, in a pytest process of its own."""
+"""Tests of the GPU back end: in the simulator, in a pytest process of its own, or on a GPU (`make test-gpu`)."""
 
 import os
 
 import pytest
+
+from arcflux.gpu import driver
 
 SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0")
 
@@ -14,5 +16,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         compiles = item.path.name in ("test_cubin.py",)
         if compiles and SIMULATED:
             item.add_marker(pytest.mark.skip(reason="the simulator compiles nothing: run without NUMBA_ENABLE_CUDASIM"))
-        if not compiles and not SIMULATED:
-            item.add_marker(pytest.mark.skip(reason="runs in the simulator: NUMBA_ENABLE_CUDASIM=1 pytest tests/gpu"))
+        if not compiles and not SIMULATED and driver.unavailable():
+            why = "no GPU here, and not in the simulator: NUMBA_ENABLE_CUDASIM=1 pytest tests/gpu"
+            item.add_marker(pytest.mark.skip(reason=why))

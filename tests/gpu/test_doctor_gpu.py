@@ -6,6 +6,7 @@ import pytest
 
 from arcflux import checkup
 from arcflux.cli import main
+from arcflux.gpu import api
 
 
 def examined(capsys, *more):
@@ -15,6 +16,10 @@ def examined(capsys, *more):
     return capsys.readouterr().out
 
 
+simulated = pytest.mark.skipif(not api.simulated(), reason="only the simulator has as many GPUs as one likes")
+
+
+@simulated
 def test_each_gpu_is_tried(capsys, monkeypatch):
     monkeypatch.setenv("ARCFLUX_SIMULATED_GPUS", "2")
     found = json.loads(examined(capsys, "--json"))["gpu"]
@@ -27,6 +32,7 @@ def test_each_gpu_is_tried(capsys, monkeypatch):
     assert all(0 < gpu["budget"] <= gpu["memory"] for gpu in found["gpus"])
 
 
+@simulated
 def test_a_gpu_that_computes_wrongly_is_found_out(capsys, monkeypatch):
     from arcflux.gpu import executor
 
@@ -44,6 +50,7 @@ def test_a_gpu_that_computes_wrongly_is_found_out(capsys, monkeypatch):
     assert gpu["error"] == "levels of a search differ from those on cores"
 
 
+@simulated
 def test_a_gpu_that_fails_is_told(capsys, monkeypatch):
     from arcflux.gpu import executor
 

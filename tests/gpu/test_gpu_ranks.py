@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from arcflux.gpu import api
 from arcflux.transports import launch
 
 pytest.importorskip("mpi4py")
+pytestmark = pytest.mark.skipif(not api.simulated(), reason="as many simulators as ranks, and not as many GPUs")
 
 
 @pytest.mark.parametrize(

@@ -70,6 +70,9 @@ def test_a_message_of_another_size():
         run_local(2, work)
 
 
+simulated = pytest.mark.skipif(not api.simulated(), reason="lies are for the simulator")
+
+
 class Post:
     """What carries messages between threads, for an MPI and an NCCL of lies."""
 
@@ -108,6 +111,7 @@ class Comm:
         return done
 
 
+@simulated
 def test_mpi_that_takes_device_memory():
     post = Post()
 
@@ -154,6 +158,7 @@ class Nccl:
                 values.copy_to_device(raw)
 
 
+@simulated
 def test_nccl():
     nccl = Nccl()
     check(run_local(2, lambda ranks: ring(links.NcclLink(ranks, nccl), ranks)))
@@ -185,6 +190,7 @@ def test_without_mpi_there_is_no_way_by_mpi(monkeypatch):
     assert run_local(2, lambda ranks: links.chosen(ranks).name) == ["staged", "staged"]
 
 
+@simulated
 def test_what_is_asked_for_is_taken_or_refused(monkeypatch):
     monkeypatch.setenv("ARCFLUX_GPU_LINK", "staged")
     assert run_local(2, lambda ranks: links.chosen(ranks).name) == ["staged", "staged"]
