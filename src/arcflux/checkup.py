@@ -48,17 +48,16 @@ def _version(package: str) -> str | None:
 
 def _trial(index: int) -> dict[str, Any]:
     """Whether a search on this GPU gives what it gives on cores, and how long it took the second time."""
-    from arcflux.algorithms.bfs import BFS
+    from arcflux.algorithms.bfs import bfs
     from arcflux.devices import Cuda
-    from arcflux.engine import run
     from arcflux.io import load
 
     try:
         gpu, graph = Cuda(index), load(_GRAPH)
-        on_gpu = [run(BFS, graph, source=0, devices=[gpu]) for _ in range(2)][-1]
+        on_gpu = [bfs(graph, 0, devices=[gpu]) for _ in range(2)][-1]
     except Exception as error:  # whatever it is, it is what the trial has found out
         return {"works": False, "error": f"{type(error).__name__}: {error}"}
-    same = on_gpu["level"].tolist() == run(BFS, graph, source=0)["level"].tolist()
+    same = on_gpu["level"].tolist() == bfs(graph, 0)["level"].tolist()
     return {"works": same, "error": None if same else "levels of a search differ from those on cores",
             "budget": gpu.memory, "trial_seconds": on_gpu.seconds}  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""One of several processes of MPI, each with its own simulator: prints whether it gets what one process gets on cores."""
+"""One of several processes of MPI, each with its own simulator: prints whether it gets what one process gets."""
 
 import sys
 import warnings
@@ -43,7 +43,8 @@ def main(per_node, devices):
     ranks = current(ranks_per_node=per_node)
     warnings.simplefilter("ignore")  # PageRank is stopped early
     where = {"devices": devices, "ranks_per_node": per_node}
-    same = linked(ranks) and all([agrees(program, options, where) for program, options in PROGRAMS])
+    found = [agrees(program, options, where) for program, options in PROGRAMS]  # all of them, as the other ranks do
+    same = linked(ranks) and all(found)
     print(f"rank {ranks.rank} of {ranks.size}: {'the same' if same else 'different'}", flush=True)
 
 

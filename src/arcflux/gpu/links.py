@@ -116,7 +116,8 @@ class StagedLink(Link):
         place = next((k for k, room in enumerate(self._free) if room.nbytes >= size), None)
         whole = api.pinned(max(size, 1), np.uint8) if place is None else self._free.pop(place)
         self._used.append(whole)
-        return whole[:size].view(values.dtype).reshape(values.shape)
+        room: Array = whole[:size].view(values.dtype).reshape(values.shape)
+        return room
 
 
 class MpiLink(Link):
@@ -228,7 +229,7 @@ def chosen(ranks: Ranks, mpi: Any = None, comm: Any = None) -> Link:
     if name == "mpi":
         return MpiLink(ranks, mpi, comm)
     if name == "nccl":
-        import nccl.core as module  # type: ignore[import-not-found]
+        import nccl.core as module
 
         return NcclLink(ranks, module)
     return StagedLink(ranks)
