@@ -2,9 +2,9 @@
 
     python benchmarks/gpu_report.py --out build/gpu-report.json
 
-Each part runs whatever became of the others, and the report says so. Nothing in it names the user or the machine's
-address; please send it to the project. In Numba's simulator (NUMBA_ENABLE_CUDASIM=1) the same is done, with tiny graphs,
-to see that the report itself works; it is then marked as simulated.
+Each part runs whatever became of the others, and the report says so. Please send it to the project. In Numba's
+simulator (NUMBA_ENABLE_CUDASIM=1) the same is done, with tiny graphs, to see that the report itself works; it is then
+marked as simulated.
 """
 
 from __future__ import annotations

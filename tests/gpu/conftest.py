@@ -13,7 +13,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.parent.name != "gpu":
             continue
-        compiles = item.path.name in ("test_cubin.py",)
+        compiles = item.path.name in ("test_cubin.py", "test_primitives_ptx.py")
         if compiles and SIMULATED:
             item.add_marker(pytest.mark.skip(reason="the simulator compiles nothing: run without NUMBA_ENABLE_CUDASIM"))
         if not compiles and not SIMULATED and driver.unavailable():

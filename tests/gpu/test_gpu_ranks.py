@@ -1,5 +1,7 @@
 """Ranks of MPI, each with a GPU of its own, give what one process gives on cores; here each has its own simulator."""
 
+import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -28,3 +30,14 @@ def test_ranks_with_gpus(workers: int, per_node: int, devices: str) -> None:
     assert done.returncode == 0, done.stderr[-3000:]
     said = sorted(line for line in done.stdout.splitlines() if line.startswith("rank"))
     assert said == [f"rank {rank} of {workers}: the same" for rank in range(workers)]
+
+
+def test_the_command_line_starts_ranks_with_gpus() -> None:
+    line = [sys.executable, "-m", "arcflux", "run", "bfs", "path:6", "--source", "0", "--workers", "2", "--devices",
+            "cuda", "--validate", "--json"]  # fmt: skip
+    environment = {**os.environ, "PYTHONPATH": ":".join(sys.path), "ARCFLUX_HANG_SECONDS": "120"}
+    done = subprocess.run(line, env=environment, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    found = json.loads(done.stdout)
+    assert found["spread"]["devices"] == ["cuda:0", "cuda:0 of rank 1"]
+    assert found["spread"]["transport"] == "mpi"

@@ -50,6 +50,23 @@ def test_a_run_on_cores_imports_nothing_of_gpus():
     assert not {"arcflux.gpu.kit", "arcflux.gpu.executor", "arcflux.gpu.simulator"} & found
 
 
+def test_without_the_extra_cores_work_and_gpus_say_what_to_install():
+    program = """
+import sys
+sys.modules["numba_cuda"] = None  # as if it were not installed
+import arcflux as af
+graph = af.load("path:3")
+print(af.bfs(graph, 0)["level"].tolist())
+for devices in ("cuda", "cuda:0", "cpu+cuda"):
+    try:
+        af.bfs(graph, 0, devices=devices)
+    except af.errors.MissingExtraError as error:
+        print(error.remedy)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["[0, 1, 2]", *["pip install 'arcflux[cuda]'"] * 3]
+
+
 def test_every_public_name_is_there_and_no_other():
     for name in arcflux.__all__:
         assert getattr(arcflux, name) is not None

@@ -19,10 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux.errors import MissingExtraError, UsageError
+from arcflux.errors import MissingExtraError
 
 __all__ = [
-    "available",
     "cuda",
     "empty",
     "extending",
@@ -83,21 +82,6 @@ def simulated() -> bool:
     if numba is None:
         return os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0")
     return bool(numba.config.ENABLE_CUDASIM)
-
-
-def available() -> list[int]:
-    """The numbers of the devices that this process can use; an error says what is missing when there is none."""
-    module = cuda()
-    if simulated():
-        return [0]
-    try:
-        return [device.id for device in module.gpus]
-    except module.cudadrv.error.CudaSupportError as error:
-        raise UsageError(
-            f"no CUDA device can be used: {error}",
-            expected="an NVIDIA GPU and its driver",
-            remedy="arcflux doctor --gpu says what is there; NUMBA_ENABLE_CUDASIM=1 runs the same in a simulator",
-        ) from error
 
 
 # --- memory
