@@ -2,9 +2,9 @@
 
 import json
 
-import gpu_report
 import pytest
 
+import gpu_report
 from arcflux.gpu import api
 
 pytestmark = pytest.mark.skipif(not api.simulated(), reason="on a GPU, this is what is being run")

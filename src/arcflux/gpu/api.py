@@ -22,18 +22,9 @@ from numpy.typing import NDArray
 from arcflux.errors import MissingExtraError
 
 __all__ = [
-    "cuda",
-    "empty",
-    "extending",
-    "launch",
-    "mapped",
-    "pinned",
-    "simulated",
-    "stream",
-    "synchronize",
-    "to_device",
-    "within",
-]
+    "architecture", "array_type", "cuda", "dispatching", "empty", "event", "extending", "launch", "mapped",
+    "number_type", "pinned", "simulated", "stream", "synchronize", "to_device", "within",
+]  # fmt: skip
 
 Array = NDArray[Any]
 
@@ -82,6 +73,15 @@ def simulated() -> bool:
     if numba is None:
         return os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0")
     return bool(numba.config.ENABLE_CUDASIM)
+
+
+def architecture() -> int:
+    """The architecture of the current device, such as 80; 0 where there is none, as when code is only compiled."""
+    try:
+        major, minor = cuda().get_current_device().compute_capability
+    except Exception:  # whatever a driver that is not there raises
+        return 0
+    return 10 * int(major) + int(minor)
 
 
 # --- memory
@@ -141,6 +141,11 @@ def pinned(shape: Any, dtype: Any) -> Array:
 def stream() -> Any:
     """A queue of work of its own on the device."""
     return cuda().stream()
+
+
+def event() -> Any:
+    """A mark in such a queue, for others to wait for."""
+    return cuda().event() if simulated() else cuda().event(timing=False)
 
 
 # --- kernels

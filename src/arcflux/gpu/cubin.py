@@ -25,7 +25,7 @@ from arcflux.compile.cuda_pull import tile_threads
 from arcflux.compile.lower import Lowered
 from arcflux.errors import MissingExtraError
 from arcflux.gpu import api
-from arcflux.gpu.launch import occupancy
+from arcflux.gpu.launch import bounds, occupancy
 
 __all__ = ["ARCHITECTURES", "Compiled", "compiled", "kernels", "ptx"]
 
@@ -91,7 +91,7 @@ def ptx(lowered: Lowered, name: str, architecture: int, columns: dict[str, np.dt
             cc=capability,
             output="ptx",
             abi="numba",
-            launch_bounds=generated.BOUNDS,
+            launch_bounds=bounds(generated.BOUNDS, architecture),
         )
     return str(made)
 

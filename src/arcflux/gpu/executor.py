@@ -53,6 +53,8 @@ class OnGpu:
         self.state, self.ready = State(), set[str]()
         self.single = self.transport.size == 1
         self.mates = len(self.transport.mates) > 1
+        # Kernels have a queue of their own, so that blocks of edges can come at the same time.
+        self.queue = api.stream()
         self.asked: Shapes | None = getattr(device, "shapes", None)
         self.shapes = chosen(np.zeros(0), asked=self.asked)
         self._take_arrays()
@@ -95,8 +97,8 @@ class OnGpu:
             (state.mirror if name in ("told", "reached") else state.keep)(now)
         state.own = np.concatenate([node.mine, node.everywhere]) if self.mates else None
         self.shapes = chosen(np.diff(node.part.into.offsets), asked=self.asked)
-        self.into = Edges(node, self.lowered, state, self.shapes)
-        self.out: tuple[Any, Any, list[Any]] | None = None
+        self.into = Edges(node, self.lowered, state, self.shapes, self.queue)
+        self.out: tuple[Any, list[Any]] | None = None
 
     def fetch(self, *arrays: Array) -> None:
         """The host will read these arrays."""
@@ -149,7 +151,7 @@ class OnGpu:
         begun, first = time.perf_counter(), name not in self.ready
         self.ready.add(name)
         arguments = [self._value(word, values) for word in code.co_varnames[: code.co_argcount]]
-        api.launch(kernel, *shape, *arguments)
+        api.launch(kernel, *shape, *arguments, on=self.queue)
         if first:
             self.node.compiled += time.perf_counter() - begun
 
@@ -222,8 +224,8 @@ class OnGpu:
 
     def _push(self, values: dict[str, Any]) -> None:
         """Number the senders' edges through, then give every thread one."""
-        rows, neighbours, columns = self._out(values)
-        values |= {"rows": rows, "neighbours": neighbours, **columns}
+        values |= self._out(values)
+        rows = values["rows"]
         size = int(values["size"])
         edges = self.node.graph.arcs
         if self.lowered.sparse:
@@ -233,9 +235,9 @@ class OnGpu:
             self._load(queue, size)
             width = self.shapes.threads
             blocks = -(-size // width)
-            api.launch(self.walk.degrees, blocks, width, queue, size, rows, self.scan, self.sums)
-            api.launch(self.walk.scan_sums, 1, width, self.sums, blocks, self.scan, size)
-            api.launch(self.walk.added, blocks, width, self.scan, size, self.sums)
+            api.launch(self.walk.degrees, blocks, width, queue, size, rows, self.scan, self.sums, on=self.queue)
+            api.launch(self.walk.scan_sums, 1, width, self.sums, blocks, self.scan, size, on=self.queue)
+            api.launch(self.walk.added, blocks, width, self.scan, size, self.sums, on=self.queue)
             values["scan"] = self.scan
         else:
             self._load(self.into.sources, len(self.into.sources))
@@ -254,28 +256,29 @@ class OnGpu:
         for message, here in zip(self.node.messages, self.read, strict=True):
             there = self.state.device(message[:n])
             if message.ndim == 1:
-                api.launch(self.walk.load_values, *self.shapes.walking(size), places, size, there, here)
+                api.launch(self.walk.load_values, *self.shapes.walking(size), places, size, there, here, on=self.queue)
             else:
                 length = message.shape[1]
                 shape = self.shapes.walking(size * length)
-                api.launch(self.walk.load_vectors, *shape, places, size, there, here, length)
+                api.launch(self.walk.load_vectors, *shape, places, size, there, here, length, on=self.queue)
 
     def _residual(self, residuals: Array, chunk: int, total: Array) -> None:
         """Residuals are added up in the order in which one process does it: chunks side by side, then their sums."""
         chunks = -(-len(residuals) // chunk)
         sums = api.empty(max(1, chunks), np.float64)
-        api.launch(self.walk.chunk_sums, *self.shapes.walking(chunks), self.state.device(residuals), chunk, sums)
+        api.launch(
+            self.walk.chunk_sums, *self.shapes.walking(chunks), self.state.device(residuals), chunk, sums, on=self.queue
+        )
         total[0] = 0.0
         for value in sums.copy_to_host()[:chunks]:
             total[0] += value
 
-    def _out(self, values: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
+    def _out(self, values: dict[str, Any]) -> dict[str, Any]:
         """The part's out-edges, copied when they are first needed."""
         if self.out is None:
-            self.out = self.into.copied(values["rows"], values["neighbours"],
-                                        [values[f"c_{column}"] for column in self.lowered.columns])  # fmt: skip
-        rows, neighbours, columns = self.out
-        return rows, neighbours, {f"c_{name}": c for name, c in zip(self.lowered.columns, columns, strict=True)}
+            columns = [values[f"c_{column}"] for column in self.lowered.columns]
+            self.out = self.into.out(values["rows"], values["neighbours"], columns)
+        return self.into.named(*self.out, 0)
 
 
 def _number(value: Any) -> Any:

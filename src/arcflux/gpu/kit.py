@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from arcflux.gpu import api
+from arcflux.gpu.launch import bounds
 
 __all__ = ["FULL", "claim", "counted", "cuda", "inner", "kernel", "search", "summed"]
 
@@ -40,8 +41,8 @@ def kernel(function: Callable[..., None]) -> Any:
     module = api.cuda()
     if api.simulated():
         return module.jit(function)
-    bounds = function.__globals__.get("BOUNDS")
-    return module.jit(cache=True, lto=False, launch_bounds=bounds)(function)
+    asked = bounds(function.__globals__.get("BOUNDS"), api.architecture())
+    return module.jit(cache=True, lto=False, launch_bounds=asked)(function)
 
 
 def inner(function: Callable[..., Any]) -> Any:

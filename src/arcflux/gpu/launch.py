@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from arcflux.gpu import api
 
-__all__ = ["Shapes", "chosen", "occupancy", "shared_out"]
+__all__ = ["Shapes", "bounds", "chosen", "occupancy", "shared_out"]
 
 Array = NDArray[Any]
 
@@ -79,6 +79,22 @@ def shared_out(degrees: Array, first: int, shapes: Shapes, with_blocks: bool) ->
     blocks = (degrees >= shapes.block_from) & with_blocks
     found = {"pull_thread": ~warps, "pull_warp": warps & ~blocks, "pull_block": warps & blocks}
     return {name: (np.flatnonzero(mask) + first).astype(np.uint32) for name, mask in found.items() if mask.any()}
+
+
+def bounds(asked: tuple[int, int] | None, architecture: int) -> tuple[int, int] | None:
+    """Threads of a block and blocks of a multiprocessor for which the compiler leaves registers.
+
+    From Blackwell on a thread wants a few more for the same kernel: there six blocks, with 40 registers, instead of
+    eight with 32 of which some would spill.
+
+    Examples
+    --------
+    >>> bounds((256, 8), 90), bounds((256, 8), 100), bounds(None, 100)
+    ((256, 8), (256, 6), None)
+    """
+    if asked is None or architecture < 100:
+        return asked
+    return asked[0], min(asked[1], 6)
 
 
 def occupancy(registers: int, shared_bytes: int, threads: int, architecture: int) -> float:
