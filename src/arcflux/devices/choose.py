@@ -10,6 +10,7 @@ import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,7 +20,9 @@ from arcflux.devices.cpu import CPU
 from arcflux.devices.cuda import Cuda
 from arcflux.errors import ArcfluxError, DeviceError, MissingExtraError, SpaceError, UsageError
 from arcflux.gpu import api, driver
-from arcflux.transports.base import Transport
+
+if TYPE_CHECKING:
+    from arcflux.transports.base import Transport
 
 __all__ = ["Wanted", "named", "read"]
 

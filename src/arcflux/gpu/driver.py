@@ -11,7 +11,6 @@ import ctypes
 import os
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from importlib import metadata
 from typing import Any
 
 from arcflux.errors import DeviceError, UsageError
@@ -96,6 +95,8 @@ def driver_version() -> tuple[int, int] | None:
 
 def needed_version() -> tuple[int, int]:
     """The CUDA for which kernels are compiled: that of the installed compiler, 12.0 when only an older one is there."""
+    from importlib import metadata
+
     try:
         return int(metadata.version("nvidia-nvvm").partition(".")[0]), 0
     except metadata.PackageNotFoundError:

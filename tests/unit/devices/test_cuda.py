@@ -3,6 +3,7 @@
 import ctypes
 import re
 import warnings
+from importlib import metadata
 
 import numpy as np
 import pytest
@@ -200,13 +201,13 @@ def test_the_real_machine_agrees_with_itself():
 
 
 def test_needed_is_the_cuda_of_the_compiler(monkeypatch):
-    monkeypatch.setattr(driver.metadata, "version", lambda name: {"nvidia-nvvm": "13.0.88"}[name])
+    monkeypatch.setattr(metadata, "version", lambda name: {"nvidia-nvvm": "13.0.88"}[name])
     assert driver.needed_version() == (13, 0)
 
     def none(name):
-        raise driver.metadata.PackageNotFoundError(name)
+        raise metadata.PackageNotFoundError(name)
 
-    monkeypatch.setattr(driver.metadata, "version", none)
+    monkeypatch.setattr(metadata, "version", none)
     assert driver.needed_version() == (12, 0)
 
 
