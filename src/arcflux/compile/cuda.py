@@ -40,9 +40,6 @@ BOUNDS = {bounds}
 
 '''
 
-# Registers of vectors up to which four blocks of a multiprocessor have enough of them.
-_FEW_WORDS = 8
-
 
 def cuda_source(lowered: Lowered) -> str:
     """The module with the kernels of a program."""
@@ -57,10 +54,9 @@ def cuda_source(lowered: Lowered) -> str:
 
 
 def _bounds(lowered: Lowered) -> tuple[int, int] | None:
-    """Threads of a block, and how many blocks a multiprocessor should have; long vectors take what they need."""
-    words = sum(length * -(-dtype.itemsize // 4) for dtype, length in lowered.fields.values() if length is not None)
-    if words:
-        return (256, 4) if words <= _FEW_WORDS else None
+    """Threads of a block, and how many blocks a multiprocessor should have; vectors take the registers they need."""
+    if any(length is not None for _, length in lowered.fields.values()):
+        return None
     return (256, 8) if len(lowered.reductions) < 3 else (256, 6)
 
 

@@ -84,17 +84,17 @@ def shared_out(degrees: Array, first: int, shapes: Shapes, with_blocks: bool) ->
 def bounds(asked: tuple[int, int] | None, architecture: int) -> tuple[int, int] | None:
     """Threads of a block and blocks of a multiprocessor for which the compiler leaves registers.
 
-    From Blackwell on a thread wants a few more for the same kernel: there six blocks, with 40 registers, instead of
-    eight with 32 of which some would spill.
+    From Blackwell on the compiler wants a few more for the same kernel: there five blocks, with 48 registers, instead
+    of eight with 32 of which some would spill.
 
     Examples
     --------
     >>> bounds((256, 8), 90), bounds((256, 8), 100), bounds(None, 100)
-    ((256, 8), (256, 6), None)
+    ((256, 8), (256, 5), None)
     """
     if asked is None or architecture < 100:
         return asked
-    return asked[0], min(asked[1], 6)
+    return asked[0], min(asked[1], 5)
 
 
 def occupancy(registers: int, shared_bytes: int, threads: int, architecture: int) -> float:

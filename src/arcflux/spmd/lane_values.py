@@ -46,7 +46,7 @@ def define(tools: Any, selects: bool = False) -> SimpleNamespace:
     intrinsic, lower_builtin, register_model = tools.intrinsic, tools.lower_builtin, tools.register_model
 
     @register_model(Lanes)
-    class _LanesModel(tools.models.PrimitiveModel):  # type: ignore[misc, name-defined]
+    class _LanesModel(tools.models.PrimitiveModel):  # type: ignore[misc]
         def __init__(self, manager: Any, lanes: Lanes) -> None:
             super().__init__(manager, lanes, ir.VectorType(manager.lookup(lanes.dtype).get_value_type(), lanes.length))
 
@@ -143,7 +143,7 @@ def define(tools: Any, selects: bool = False) -> SimpleNamespace:
     # --- elements
 
     @infer_global(operator.getitem)
-    class _Element(tools.AbstractTemplate):  # type: ignore[misc, name-defined]
+    class _Element(tools.AbstractTemplate):  # type: ignore[misc]
         def generic(self, args: Any, kws: Any) -> Any:
             if isinstance(args[0], Lanes) and isinstance(args[1], types.Integer):
                 return signature(args[0].dtype, args[0], types.uint64)
@@ -185,7 +185,7 @@ def define(tools: Any, selects: bool = False) -> SimpleNamespace:
         function = getattr(operator, name)
 
         @infer_global(function)
-        class Operation(tools.AbstractTemplate):  # type: ignore[misc, name-defined]
+        class Operation(tools.AbstractTemplate):  # type: ignore[misc]
             def generic(self, args: Any, kws: Any) -> Any:
                 if len(args) == 2 and isinstance(args[0], Lanes) and args[0] == args[1]:
                     return signature(args[0], *args)
@@ -215,7 +215,7 @@ def define(tools: Any, selects: bool = False) -> SimpleNamespace:
         _operation(_name)
 
     @infer_global(operator.neg)
-    class _Negative(tools.AbstractTemplate):  # type: ignore[misc, name-defined]
+    class _Negative(tools.AbstractTemplate):  # type: ignore[misc]
         def generic(self, args: Any, kws: Any) -> Any:
             return signature(args[0], args[0]) if isinstance(args[0], Lanes) else None
 
