@@ -14,9 +14,16 @@ from arcflux.devices.cuda import Cuda
 SHAPES = shapes()
 
 
-def _fits(program: object, graph: af.Graph) -> bool:
-    undirected = (algorithms.Components, algorithms.CollaborativeFiltering)
-    return not (program in undirected and graph.directed)
+def _cases(names: list[str]) -> list[object]:
+    """Every program on every directed shape; on the undirected one those that need it, and some that do not."""
+    needs = (algorithms.Components, algorithms.CollaborativeFiltering)
+    both = (*needs, algorithms.BFS, programs.Vectors, programs.Wanting)
+    return [
+        pytest.param(program, name, id=f"{program.name}-{name}")
+        for program in PROGRAMS
+        for name in names
+        if (program not in needs if SHAPES[name].directed else program in both)
+    ]
 
 
 def run(program: object, graph: af.Graph, **more: object) -> af.Result:
@@ -36,12 +43,9 @@ def same(program: object, one: af.Result, other: af.Result) -> None:
 
 
 @pytest.mark.parametrize("direction", ["pull", "push"])
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
+@pytest.mark.parametrize(("program", "shape"), _cases(list(SHAPES)))
 def test_a_gpu_gives_what_plain_python_gives(program: object, shape: str, direction: str) -> None:
     graph = SHAPES[shape]
-    if not _fits(program, graph):
-        return
     plain = run(program, graph, debug=True)
     there = run(program, graph, devices=[Cuda(0)], direction=direction)
     assert there.converged == plain.converged
@@ -50,12 +54,9 @@ def test_a_gpu_gives_what_plain_python_gives(program: object, shape: str, direct
     same(program, plain, there)
 
 
-@pytest.mark.parametrize("shape", ["star", "skewed", "undirected"])
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
+@pytest.mark.parametrize(("program", "shape"), _cases(["star", "skewed", "undirected"]))
 def test_deterministic_runs_give_the_bits_of_the_cores(program: object, shape: str) -> None:
     graph = SHAPES[shape]
-    if not _fits(program, graph):
-        return
     cores = run(program, graph, deterministic=True, threads=2)
     there = run(program, graph, deterministic=True, devices=[Cuda(0)])
     for name, values in cores.values.items():
