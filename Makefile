@@ -1,5 +1,6 @@
 # make run   sets up .venv and does the main job        make test   sets up, lints, tests
 # make bench measures against other libraries           make docs   builds the documentation into site/
+# make test-gpu runs tests and times on the GPUs of this machine, and writes build/gpu-report.json
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
@@ -8,7 +9,7 @@ OUT    ?= build
 # The folder with the binaries of the GAP Benchmark Suite, if make bench-gap should run them too.
 GAP    ?=
 
-.PHONY: run test lint format bench bench-load bench-gap bench-abstraction bench-partition bench-bfs-grid bench-papers bench-planner docs clean
+.PHONY: run test test-gpu lint format bench bench-load bench-gap bench-abstraction bench-partition bench-bfs-grid bench-papers bench-planner docs clean
 
 run: $(VENV)/.installed
 	@mkdir -p $(OUT)
@@ -18,8 +19,14 @@ run: $(VENV)/.installed
 	@echo
 	$(BIN)/arcflux run bfs $(OUT)/kron-18.arcflux --source 101327 --repeat 3 --validate --out $(OUT)/levels.csv
 
+# Numba has its simulator of GPUs when it is imported, or never: its tests are a process of their own.
 test: lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --ignore=tests/gpu
+	NUMBA_ENABLE_CUDASIM=1 $(BIN)/python -m pytest tests/gpu
+	$(BIN)/python -m pytest tests/gpu
+
+test-gpu: $(VENV)/.installed-dev $(VENV)/.installed-cuda
+	$(BIN)/python benchmarks/gpu_report.py --out $(OUT)/gpu-report.json
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

@@ -12,6 +12,6 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 @pytest.fixture(autouse=True)
 def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("ARCFLUX_QUIET", "ARCFLUX_THREADS", "NO_COLOR"):
+    for name in ("ARCFLUX_GPU_MEMORY", "ARCFLUX_QUIET", "ARCFLUX_SIMULATED_GPUS", "ARCFLUX_THREADS", "NO_COLOR"):
         if name in os.environ:
             monkeypatch.delenv(name)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from arcflux.errors import SpaceError, UsageError
 
-__all__ = ["cache_folder", "hang_seconds", "threads"]
+__all__ = ["cache_folder", "gpu_memory", "hang_seconds", "threads"]
 
 
 def cores() -> int:
@@ -60,6 +60,29 @@ def hang_seconds() -> float:
     if not 1 <= seconds <= 1e6:
         raise UsageError(f"ARCFLUX_HANG_SECONDS is {given!r}", expected="seconds, from 1 to 1000000")
     return seconds
+
+
+def gpu_memory() -> int | None:
+    """How many bytes of each GPU a run may take: ``ARCFLUX_GPU_MEMORY``, such as 6G or 800M; None without it.
+
+    Examples
+    --------
+    >>> os.environ["ARCFLUX_GPU_MEMORY"] = "1.5G"
+    >>> gpu_memory()
+    1610612736
+    >>> del os.environ["ARCFLUX_GPU_MEMORY"]
+    """
+    given = os.environ.get("ARCFLUX_GPU_MEMORY")
+    if not given:
+        return None
+    number, power = (given[:-1], " KMGT".find(given[-1].upper())) if given[-1].isalpha() else (given, 0)
+    try:
+        size = float(number) * 1024.0**power if power >= 0 else 0.0
+    except ValueError:
+        size = 0.0
+    if not 1 <= size <= 2**60:
+        raise UsageError(f"ARCFLUX_GPU_MEMORY is {given!r}", expected="bytes, such as 800M or 6G")
+    return int(size)
 
 
 def cache_folder(*names: str) -> Path:

@@ -21,6 +21,7 @@ _CORE = ("numpy", "scipy", "numba", "llvmlite", "pyarrow", "rich", "click")
 _EXTRAS = {
     "mpi": ("mpi4py",),
     "cuda": ("numba-cuda",),
+    "nccl": ("nccl4py",),
     "spark": ("pyspark",),
     "partition": ("pymetis",),
     "networkx": ("networkx",),
@@ -29,8 +30,8 @@ _EXTRAS = {
 }
 
 
-def examine() -> dict[str, Any]:
-    """Everything the doctor looks at, ready for JSON. Imports none of the extras."""
+def examine(*, gpu: bool = False) -> dict[str, Any]:
+    """Everything the doctor looks at, ready for JSON; with `gpu`, a trial of each. Imports none of the extras else."""
     total, available = _memory()
     found: dict[str, Any] = {
         "arcflux": __version__,
@@ -45,6 +46,10 @@ def examine() -> dict[str, Any]:
         "cache": _cache(),
     }
     found["advice"] = _advice(found)
+    if gpu:
+        from arcflux import checkup
+
+        found["gpu"] = checkup.examine()
     return found
 
 
@@ -81,7 +86,7 @@ def _cpu_model() -> str:
 
 
 def _cuda() -> dict[str, Any]:
-    """Whether a CUDA driver is there; Arcflux has no GPU kernels yet, so a device only tells what is to come."""
+    """Whether a CUDA driver is there, as far as one sees without asking it; `arcflux doctor --gpu` does."""
     return {
         "driver": Path("/proc/driver/nvidia/version").exists(),
         "nvidia_smi": shutil.which("nvidia-smi") is not None,
@@ -135,11 +140,15 @@ def text(found: dict[str, Any]) -> str:
         ("packages", ", ".join(f"{name} {version or 'missing'}" for name, version in found["packages"].items())),
         ("extras", ", ".join(extras)),
         ("cpu", f"{found['devices']['cpu']['model']}, {found['devices']['cpu']['cores']} cores"),
-        ("cuda", "a driver is here; GPU kernels come in a later version" if cuda["driver"] else "no driver"),
+        ("cuda", "a driver is here: `arcflux doctor --gpu` asks it" if cuda["driver"] else "no driver"),
         ("threads", str(found["threads"])),
         ("memory", f"{readable(memory['available'])} free of {readable(memory['total'])}"),
         ("pages", f"transparent huge pages: {found['huge_pages'] or 'unknown'}"),
         ("cache", f"{cache['folder']} ({readable(cache['bytes'])})" if cache["folder"] else cache["problem"]),
         *(("faster", line) for line in found["advice"] or ["nothing to suggest"]),
     ]
+    if "gpu" in found:
+        from arcflux import checkup
+
+        rows += checkup.text(found["gpu"])
     return "\n".join(f"{label:<9} {said}" for label, said in rows)

@@ -12,6 +12,7 @@ from typing import Any
 __all__ = [
     "ArcfluxError",
     "ChecksumError",
+    "DeviceError",
     "FormatError",
     "GraphError",
     "IdError",
@@ -185,3 +186,9 @@ class RankError(ArcfluxError):
         self.rank = rank
         self.superstep = superstep
         self.trace = trace
+
+
+class DeviceError(ArcfluxError, RuntimeError):
+    """A GPU cannot be used, or has failed: no driver, no device, a driver too old, a device that is busy."""
+
+    exit_code = 10

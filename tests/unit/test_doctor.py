@@ -26,7 +26,7 @@ def test_json_has_the_documented_keys(capsys):
     assert found["devices"]["cpu"]["cores"] >= 1
     assert set(found["devices"]["cuda"]) == {"driver", "nvidia_smi"}
     assert all(found["packages"].values())
-    assert set(found["extras"]) == {"mpi", "cuda", "spark", "partition", "networkx", "serve", "plot"}
+    assert set(found["extras"]) == {"mpi", "cuda", "nccl", "spark", "partition", "networkx", "serve", "plot"}
     assert found["cache"] == {"folder": str(config.cache_folder()), "bytes": found["cache"]["bytes"]}
 
 
@@ -36,6 +36,28 @@ def test_text_says_the_same(capsys):
     labels = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
     assert " ".join(labels[:10]) == "arcflux platform packages extras cpu cuda threads memory pages cache"
     assert set(labels[10:]) == {"faster"}
+
+
+def test_gpus_are_asked_for_when_one_asks(capsys, monkeypatch):
+    """Here there is no driver, or none is looked for: the doctor says what is missing, and that is no failure."""
+    monkeypatch.delenv("NUMBA_ENABLE_CUDASIM", raising=False)
+    monkeypatch.setattr("arcflux.gpu.driver._LIBRARIES", ("libcuda-of-nobody.so",))
+    with pytest.raises(SystemExit) as left:
+        main(["doctor", "--gpu", "--json"])
+    assert left.value.code == 0
+    found = json.loads(capsys.readouterr().out)
+    assert set(found) == {*KEYS, "gpu"}
+    gpu = found["gpu"]
+    assert set(gpu) == {"simulated", "driver", "needed", "packages", "link", "gpus", "usable", "problem"}
+    assert (gpu["gpus"], gpu["usable"], gpu["driver"], gpu["simulated"]) == ([], False, None, False)
+    assert "there is no CUDA driver on this machine" in gpu["problem"]
+    assert gpu["link"]["chosen"] in ("nccl", "staged")
+    with pytest.raises(SystemExit):
+        main(["doctor", "--gpu"])
+    out = capsys.readouterr().out
+    assert "driver    none" in out
+    assert "gpu       there is no CUDA driver on this machine\n" in out
+    assert "docker run --gpus" in out
 
 
 def test_advice(monkeypatch, tmp_path):
@@ -86,5 +108,5 @@ def test_a_file_that_vanishes_from_the_cache(monkeypatch, tmp_path):
 def test_no_extra_is_imported():
     script = "import sys; from arcflux import doctor; doctor.examine(); print(*sys.modules)"
     modules = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
-    for name in ("mpi4py", "pyspark", "pymetis", "networkx", "uvicorn", "matplotlib", "numba", "pyarrow"):
+    for name in ("mpi4py", "pyspark", "pymetis", "networkx", "uvicorn", "matplotlib", "numba", "pyarrow", "nccl"):
         assert name not in modules

@@ -36,6 +36,37 @@ def test_rooms_import_no_heavy_package(module):
     assert found & HEAVY == set()
 
 
+def test_devices_import_no_compiler():
+    assert imported_by("import arcflux.devices, arcflux.gpu.driver, arcflux.gpu.links") & HEAVY == set()
+
+
+def test_a_run_on_cores_imports_nothing_of_gpus():
+    """Whether the extra is installed or not, who does not ask for a GPU pays nothing for it."""
+    program = "import arcflux as af; af.bfs(af.load('path:3'), 0); import sys; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    found = set(done.stdout.split())
+    assert "numba" in found
+    assert not {name for name in found if name.startswith(("numba.cuda", "numba_cuda", "cuda.", "nccl", "nvidia"))}
+    assert not {"arcflux.gpu.kit", "arcflux.gpu.executor", "arcflux.gpu.simulator"} & found
+
+
+def test_without_the_extra_cores_work_and_gpus_say_what_to_install():
+    program = """
+import sys
+sys.modules["numba_cuda"] = None  # as if it were not installed
+import arcflux as af
+graph = af.load("path:3")
+print(af.bfs(graph, 0)["level"].tolist())
+for devices in ("cuda", "cuda:0", "cpu+cuda"):
+    try:
+        af.bfs(graph, 0, devices=devices)
+    except af.errors.MissingExtraError as error:
+        print(error.remedy)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["[0, 1, 2]", *["pip install 'arcflux[cuda]'"] * 3]
+
+
 def test_every_public_name_is_there_and_no_other():
     for name in arcflux.__all__:
         assert getattr(arcflux, name) is not None

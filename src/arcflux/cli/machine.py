@@ -10,13 +10,14 @@ from arcflux.trace import readable
 __all__ = ["cache", "doctor"]
 
 
-@click.command(epilog=examples("arcflux doctor", "arcflux doctor --json"))
+@click.command(epilog=examples("arcflux doctor", "arcflux doctor --gpu --json"))
+@click.option("--gpu", is_flag=True, help="Ask the driver for GPUs, and try each; how ranks would exchange.")
 @json_option
-def doctor(as_json: bool) -> None:
+def doctor(as_json: bool, gpu: bool) -> None:
     """Say what is installed, which devices, threads and memory there are, and what would make Arcflux faster."""
     from arcflux import doctor as examination
 
-    found = examination.examine()
+    found = examination.examine(gpu=gpu)
     if as_json:
         print_json(found)
     else:

@@ -34,6 +34,7 @@ def worker_options(command: Callable[..., Any]) -> Callable[..., Any]:
             type=click.Choice(["ranges", "grid", "degree", "random", "mincut", "duplicate"]),
             help="How to split the graph; default: ranges.",
         ),
+        click.option("--devices", help="What runs it: cpu, cuda, cuda:0, cuda:0-3, cpu+cuda, or auto."),
         click.option("--parts", type=click.IntRange(min=1), help="Run on so many parts; with workers, one each."),
         click.option("--ranks-per-node", type=click.IntRange(min=1), help="Pretend that so many ranks are a node."),
         click.option("--workers", type=click.IntRange(min=1), help="Run as so many processes of MPI, started here."),

@@ -35,7 +35,7 @@ _RUN_OPTIONS = (
 
 
 _SPREAD = ("parts", "partition", "exchange", "rebalance")
-_GIVEN = ("direction", "max_supersteps", "timeout", "deterministic", "debug", *_SPREAD)
+_GIVEN = ("direction", "max_supersteps", "timeout", "deterministic", "debug", "devices", *_SPREAD)
 
 
 def _refuse_without_parts(given: dict[str, Any]) -> None:
@@ -65,6 +65,7 @@ def _names(ctx: click.Context, parameter: click.Parameter, begun: str) -> list[C
         "arcflux run pagerank kron:18 --top 10 --validate",
         "arcflux run bfs roads.csv --undirected --source alice --out levels.csv",
         "arcflux run my_program.py:MyProgram kron:16 --set damping=0.9 --json",
+        "arcflux run pagerank kron:20 --devices cuda",
     )
 )
 @click.argument("algorithm", shell_complete=_names)
@@ -88,6 +89,7 @@ def run(
     """Run ALGORITHM (see `arcflux algorithms`), or a vertex program FILE.py:CLASS, on GRAPH."""
     from arcflux.cli.summary import Outcome, facts, text
     from arcflux.cli.target import chosen, parted, with_ids
+    from arcflux.devices import named
 
     if (code := launched(workers)) is not None:
         return code
@@ -99,11 +101,16 @@ def run(
         given |= {"parts": parts, "partition": None}
     if transport is not None or given["parts"] is not None:
         given |= {"ranks_per_node": ranks_per_node, "transport": "local" if transport is None else None}
+    elif given["devices"] is not None:
+        given["ranks_per_node"] = ranks_per_node
     else:
         _refuse_without_parts({**given, "ranks_per_node": ranks_per_node})
     target = chosen(algorithm)
     values, ids = parted(target, settings, source)
     wanted = _accepted(target, {**given, "threads": options["threads"]})
+    with _warnings() as early:
+        if "devices" in wanted and "debug" not in wanted:
+            wanted["devices"] = named(wanted["devices"], transport, options["threads"])
     field = _field(target, field, top)
     _check_out(out)
     if validate and (target.algorithm is None or not target.algorithm.checked):
@@ -115,7 +122,7 @@ def run(
         while len(results) < repeat and not pressed():
             results.append(target.call(found, **values, **wanted))
         interrupted = pressed()
-    outcome = Outcome(target, results, values, load_seconds, warned, interrupted, options["threads"])
+    outcome = Outcome(target, results, values, load_seconds, [*early, *warned], interrupted, options["threads"])
     outcome.spread = _spread(wanted, transport)
     if validate and not interrupted and (transport is None or not transport.rank or given["partition"] == "grid"):
         outcome.report = outcome.result.validate()  # of a grid, all ranks do it together
@@ -152,13 +159,18 @@ def _parts_of(graph: str, options: dict[str, Any]) -> Any:
 def _spread(wanted: dict[str, Any], transport: Any) -> dict[str, Any] | None:
     """On what the run was spread; None when it was not."""
     parts: Any = wanted.get("parts")
-    if parts is None and transport is None:
+    devices: Any = wanted.get("devices")
+    if parts is None and transport is None and not isinstance(devices, list):
         return None
+    if parts is None and transport is None:
+        parts = len(devices)
     k = transport.size if transport is not None else parts if isinstance(parts, int) else parts.k
     how = wanted.get("partition", "ranges") if parts is None or isinstance(parts, int) else parts.how
     per_node = wanted.get("ranks_per_node")
     nodes = transport.nodes if transport is not None else 1 if per_node is None else -(-k // per_node)
-    return {"parts": k, "partition": how, "transport": "mpi" if transport is not None else "local", "nodes": nodes}
+    by = "mpi" if transport is not None else "local"
+    found = {"parts": k, "partition": how, "transport": by, "nodes": nodes}
+    return found | {"devices": [device.name for device in devices]} if isinstance(devices, list) else found
 
 
 def _accepted(target: Target, given: dict[str, Any]) -> dict[str, Any]:

@@ -147,6 +147,8 @@ def _workers(outcome: Outcome) -> str:
         return _several(config.threads(outcome.threads), "thread")
     spread, crossed = outcome.spread, sum(step.bytes + step.more_bytes for step in outcome.result.history)
     said = f"{_several(spread['parts'], 'part')} by {spread['partition']}"
+    if "devices" in spread:
+        said += f" on {', '.join(spread['devices'])}"
     if spread["transport"] == "mpi":
         said += ", one for each rank"
     if spread["nodes"] > 1:

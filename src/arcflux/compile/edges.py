@@ -10,7 +10,7 @@ import numpy as np
 from arcflux.compile.lower import Lowered
 from arcflux.compile.source import edge_reads, in_function, reduced, tupled
 
-__all__ = ["edge", "edge_call", "fresh", "narrow_sums", "push_edge", "push_reads", "settled", "taken"]
+__all__ = ["Shared", "edge", "edge_call", "fresh", "narrow_sums", "push_edge", "push_reads", "settled", "taken"]
 
 
 def fresh(lowered: Lowered) -> list[str]:
@@ -58,9 +58,9 @@ def edge(lowered: Lowered) -> str:
     return f"@fragment\ndef edge({', '.join(names)}):\n{textwrap.indent(text, '    ')}\n    return {tupled(targets)}\n"
 
 
-def push_edge(lowered: Lowered) -> str:
+def push_edge(lowered: Lowered, how: type[Shared] | None = None) -> str:
     """The edge part for push: reduces into the accumulators of v; says whether anything came of it."""
-    body = f"hit = False\n{_edge_part(lowered, _Shared(lowered))}\nreturn hit\n"
+    body = f"hit = False\n{_edge_part(lowered, (how or Shared)(lowered))}\nreturn hit\n"
     return f"@fragment\ndef push_edge({', '.join(push_reads(lowered))}):\n{textwrap.indent(body, '    ')}"
 
 
@@ -118,10 +118,11 @@ class _Registers(_Reduces):
         return f"{name} = {after}" if index is None else f"{name} = put({name}, {index}, {after})"
 
 
-class _Shared(_Reduces):
+class Shared(_Reduces):
     """``reduce_min(v_dist, e)`` becomes ``hit = into_min(a_dist, v, np.float64(e)) or hit``; a vector, by element."""
 
     def reduced(self, operation: str, field: str, index: str | None, value: str) -> str:
+        """The statements that reduce a value into an accumulator of v, or into an element of it."""
         dtype, length = self.lowered.fields[field]
         form = f"hit = into_{operation}(%s, %s, np.{dtype.name}(%s)) or hit"
         if length is None:

@@ -30,7 +30,7 @@ from arcflux.compile.source import (
     written,
 )
 
-__all__ = ["PART_TALLY", "parts"]
+__all__ = ["PART_TALLY", "emptied_for_next", "measured", "moved", "parts"]
 
 # What each worker counts in a row of `tally`: vertices that changed, the edges that leave them, the residual.
 PART_TALLY = 8
@@ -94,9 +94,9 @@ def _pull(lowered: Lowered) -> str:
     else:
         body += _row(lowered, "k", _taken(lowered))
     body += settled(lowered)
-    body += [*updated(lowered), *kept(lowered, written(lowered)), "changed += np.int64(moved)", *_measured(lowered)]
+    body += [*updated(lowered), *kept(lowered, written(lowered)), "changed += np.int64(moved)", *measured(lowered)]
     if lowered.sparse:
-        body += [*_emptied_for_next(lowered), *sends(lowered, "other"), *_moved(lowered)]
+        body += [*emptied_for_next(lowered), *sends(lowered, "other"), *moved(lowered)]
         lines += if_wanted(lowered, body)
     else:
         lines += [*if_wanted(lowered, body), *sends(lowered, "other")]
@@ -139,7 +139,7 @@ def _taken(lowered: Lowered) -> list[str]:
     return [*_message(lowered), edge_call(lowered), *(["break"] if lowered.only_any and lowered.sparse else [])]
 
 
-def _measured(lowered: Lowered) -> list[str]:
+def measured(lowered: Lowered) -> list[str]:
     """Statements that measure v: added up, or kept for each vertex when adding up must have one order."""
     if "residual" not in lowered.functions:
         return []
@@ -147,12 +147,12 @@ def _measured(lowered: Lowered) -> list[str]:
     return [f"residuals[v] = {said}" if lowered.deterministic else f"residual_sum += {said}"]
 
 
-def _moved(lowered: Lowered) -> list[str]:
+def moved(lowered: Lowered) -> list[str]:
     """Statements that note that v changed: it is for publish to say when it sends."""
     return ["moves[v] = moved", *(["if moved:", "    pending[v] = True"] if lowered.ordered else [])]
 
 
-def _emptied_for_next(lowered: Lowered) -> list[str]:
+def emptied_for_next(lowered: Lowered) -> list[str]:
     """Statements that give v's accumulators what init will give in the next superstep."""
     lines = emptied(lowered)
     if "step" not in lowered.reads("init"):
@@ -216,12 +216,12 @@ def _gather(lowered: Lowered) -> str:
 def _apply(lowered: Lowered) -> str:
     """The listed vertices are updated from their accumulators."""
     lines = ["v = np.uint64(which[k])", "moves[v] = False", "moved = False"]
-    done = [line for line in finished(lowered) if "residual_sum" not in line] + _measured(lowered)
+    done = [line for line in finished(lowered) if "residual_sum" not in line] + measured(lowered)
     if lowered.sparse:
-        lines += if_wanted(lowered, [*done, *sends(lowered, "other"), *_moved(lowered)])
-        lines += _emptied_for_next(lowered)
+        lines += if_wanted(lowered, [*done, *sends(lowered, "other"), *moved(lowered)])
+        lines += emptied_for_next(lowered)
     else:
-        lines += [*if_wanted(lowered, done), *sends(lowered, "other"), *_emptied_for_next(lowered)]
+        lines += [*if_wanted(lowered, done), *sends(lowered, "other"), *emptied_for_next(lowered)]
     loop = claimed("control, 0", 256, "k", "np.uint64(which.size)", lines)
     return _kernel(lowered, "apply", "which", loop, _tallied())
 

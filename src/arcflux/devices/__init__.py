@@ -1,12 +1,15 @@
 """What runs a part: a device with its memory, its speed and its link; and which edges lie in whose memory.
 
-`CPU` runs at full speed in the memory of its node. `Virtual` is a CPU that pretends to be another device: slower, with
-a memory of its own, behind a link. What works on unequal virtual devices can be tried without the hardware.
+`CPU` runs at full speed in the memory of its node. `Cuda` is a GPU. `Virtual` is a CPU that pretends to be another
+device: slower, with a memory of its own, behind a link; what works on unequal virtual devices can be tried without the
+hardware. `named` finds the devices of a name such as "cuda:0-3".
 """
 
 from arcflux.devices.base import Device, Timing
+from arcflux.devices.choose import named
 from arcflux.devices.cpu import CPU
+from arcflux.devices.cuda import Cuda
 from arcflux.devices.placement import Demand, Placed, Placement, place
 from arcflux.devices.virtual import Virtual
 
-__all__ = ["CPU", "Demand", "Device", "Placed", "Placement", "Timing", "Virtual", "place"]
+__all__ = ["CPU", "Cuda", "Demand", "Device", "Placed", "Placement", "Timing", "Virtual", "named", "place"]

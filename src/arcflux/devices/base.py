@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from arcflux.errors import SpaceError, UsageError
 from arcflux.trace import readable
@@ -26,7 +27,8 @@ class Device:
 
     name: how messages call it; threads: workers of its kernels; memory: bytes of its own, None when it works in the
     memory of its node, so that nothing is copied to it; slowdown: how many times longer than this machine's CPU it
-    takes; bandwidth: bytes a second between its memory and its node's, None when there is no link to cross.
+    takes; bandwidth: bytes a second between its memory and its node's, None when there is no link to cross; buckets:
+    whether it takes vertices by priority, or by supersteps to the same end.
     """
 
     name: str
@@ -34,6 +36,7 @@ class Device:
     memory: int | None = None
     slowdown: float = 1.0
     bandwidth: float | None = None
+    buckets: bool = field(default=True, init=False)
     held: int = field(default=0, init=False)
     transferred: int = field(default=0, init=False)
 
@@ -43,6 +46,19 @@ class Device:
         for name in ("memory", "bandwidth"):
             if getattr(self, name) is not None:
                 _positive(name, getattr(self, name))
+
+    def calls(self, node: Any, cores: Any) -> Any:
+        """What runs the kernels of a part here, for the engine; `cores` does so on the node's cores."""
+        return cores
+
+    @contextmanager
+    def active(self) -> Iterator[None]:
+        """A run works here inside; when it fails, its memory is given back, too."""
+        before = self.held
+        try:
+            yield
+        finally:
+            self.held = before
 
     @contextmanager
     def timed(self) -> Iterator[Timing]:

@@ -48,7 +48,7 @@ def run(
     exchange: str = "auto",
     transport: str | None = None,
     ranks_per_node: int | None = None,
-    devices: Sequence[Device] | None = None,
+    devices: str | Sequence[Device] | None = None,
     rebalance: str = "auto",
     **parameters: Any,
 ) -> Result:
@@ -64,7 +64,7 @@ def run(
         "pull", "push", or "auto": chosen for each superstep. The result is the same. A program with `priority` pushes,
         and takes supersteps instead of buckets when it is asked to pull.
     threads
-        Workers; every core without it.
+        Workers; every core without it. Of devices, each has its own.
     max_supersteps
         Stop after so many; the result is then marked as not converged, with a warning.
     timeout
@@ -96,7 +96,10 @@ def run(
     ranks_per_node
         Pretend that so many ranks make a node; without it, nodes are what shares memory.
     devices
-        What runs each part, such as ``[af.devices.Virtual(slowdown=2.0), af.devices.CPU(1)]``; cores without it.
+        What runs each part; cores without it. A name: "cuda" (every GPU, each with a part; of several ranks, each has
+        one), "cuda:0", "cuda:0-3", "cuda:0,2", "cpu+cuda" (cores take a part, too), "cpu", or "auto": GPUs if there are
+        any, else cores, with a warning that says why. Or one device for each part, such as
+        ``[af.devices.Virtual(slowdown=2.0), af.devices.CPU(1)]``. The result is the same.
     rebalance
         Move the bounds of ranges between supersteps when some parts take longer than others: "auto", "local" (within
         nodes only) or "off".
@@ -114,7 +117,9 @@ def run(
         chosen = chosen.retyped(**dict.fromkeys(chosen.references, REF32))
     lowered = lower(chosen, {name: column.dtype for name, column in graph.columns.items()}, deterministic)
     values = given_values(lowered, graph, given or {})
-    spread = Spread(parts, partition, exchange, transport, ranks_per_node, devices, rebalance).checked()
+    spread = Spread(parts, partition, exchange, transport, ranks_per_node, None, rebalance).checked()
+    if not debug:
+        spread = spread.on(devices, threads)
     with watching(progress):
         if debug:
             result = run_python(lowered, graph, options.limit, values, timeout)

@@ -109,6 +109,7 @@ class Balancer:
     def _move(self, step: int, new: Array) -> None:
         run, old = self.run, self.run.parts.bounds
         assert old is not None
+        run.calls.fetch()
         known = run.lists.read
         prepared = [message[run.graph.vertices :] for message in run.messages]
         state = [*run.fields.values(), *run.accumulators.values(), run.pending, *prepared]
@@ -129,6 +130,7 @@ class Balancer:
             fresh = vertices[~known[run.transport.node][vertices]]
             self._send(step, fresh, [], peer, give=False)
         run.transport.finish()
+        run.calls.changed()
         run.transport.barrier()
 
     def _send(self, step: int, vertices: Array, state: list[Array], peer: int, *, give: bool) -> None:

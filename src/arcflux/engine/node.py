@@ -6,7 +6,6 @@ node. Of the messages, the first half is what vertices send in this superstep, t
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -14,23 +13,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux.compile import cache, cpu
 from arcflux.compile.lower import Lowered
 from arcflux.compile.parts import PART_TALLY
+from arcflux.devices import Device
+from arcflux.engine.calls import Calls, OnCores
 from arcflux.engine.exchange import Lists, Traffic
 from arcflux.engine.state import parameter_values, rows
 from arcflux.engine.team import Ranks
 from arcflux.graph import Graph
 from arcflux.partition.parts import Parts
-from arcflux.spmd.pool import run as launch
 from arcflux.transports.base import Transport
 
 __all__ = ["Node", "identity"]
 
 Array = NDArray[Any]
-
-# Kernels that a rank may call when others do not, and that one thread runs.
-_ALONE = ("receive", "residual")
 
 
 class Node:
@@ -46,16 +42,21 @@ class Node:
     everywhere: Array
 
     def __init__(
-        self, lowered: Lowered, graph: Graph, values: Mapping[str, Array], threads: int, transport: Transport
+        self,
+        lowered: Lowered,
+        graph: Graph,
+        values: Mapping[str, Array],
+        threads: int,
+        transport: Transport,
+        device: Device,
     ) -> None:
-        self.lowered, self.graph, self.transport = lowered, graph, transport
+        self.lowered, self.graph, self.transport, self.device = lowered, graph, transport, device
         self.threads = threads
-        self.made = cache.module(cpu.parts_source(lowered))
-        self.ready: set[str] = set()
         self.compiled = 0.0
         self.traffic = Traffic()
         self.team = Ranks.of(transport)
         self._share_state(values)
+        self.calls: Calls = device.calls(self, OnCores(self))
 
     def _share_state(self, values: Mapping[str, Array]) -> None:
         """What the node's ranks share: fields, messages, accumulators, the frontier.
@@ -96,6 +97,12 @@ class Node:
         array[place * share : (place + 1) * share] = value
         return array
 
+    def _cleared(self, array: Array) -> None:
+        """Each rank of the node sets its share of an array to zero, where kernels will find it."""
+        place, mates = self.transport.place, len(self.transport.mates)
+        share = -(-len(array) // mates)
+        self.calls.zero(array[place * share : (place + 1) * share])
+
     # --- the frontier
 
     def _mark(self, step: int) -> np.uint8:
@@ -112,12 +119,12 @@ class Node:
 
     def _clear_next(self, step: int) -> None:
         """Make room for the next frontier; now and then for marks, too. Each rank of the node does its share."""
-        self._filled(self.bits_at(step + 1), 0)
+        self._cleared(self.bits_at(step + 1))
         if self.team.leads:
-            self.heads[8 * ((step + 1) & 1)] = 0
+            self.calls.zero(self.heads[8 * ((step + 1) & 1) :][:1])
         if step % 255 == 0:
             self.transport.node_barrier()
-            self._filled(self.stamp, 0)
+            self._cleared(self.stamp)
             self.transport.node_barrier()
 
     # --- kernels
@@ -127,41 +134,17 @@ class Node:
         self._call(name, step, mine, *given)
         if not len(everywhere):
             return
+        self.calls.fetch(self.tally, self.counts)
         tally, told = self.tally.copy(), int(self.counts[1])
         self._call(name, step, everywhere, *given)
         if self.transport.node > 0:
+            self.calls.fetch(self.tally, self.counts)
             self.tally[:] = tally
             self.counts[2] += self.counts[1] - told
+            self.calls.changed(self.tally, self.counts)
 
     def _call(self, name: str, step: int, *given: Any) -> None:
-        self._call_plain(name, step, *given, *self.held, *self.constants)
-
-    def _compile(self, name: str, step: int, *given: Any) -> None:
-        """Compile a kernel now, so that its first run is only a run."""
-        if name not in self.ready:
-            self._compile_plain(name, step, *given, *self.held, *self.constants)
-
-    def _compile_plain(self, name: str, *arguments: Any) -> None:
-        """Compile a kernel on one rank for all; collective, but for those that a rank may call when others do not."""
-        self.ready.add(name)
-        begun = time.perf_counter()
-        alone = name in _ALONE or self.transport.rank == 0
-        if not alone:
-            self.transport.barrier()
-        getattr(self.made, f"part_{name}").ready(0, self.threads, np.zeros(16, np.int64), *arguments)
-        if alone and name not in _ALONE:
-            self.transport.barrier()
-        self.compiled += time.perf_counter() - begun
-
-    def _call_plain(self, name: str, *arguments: Any) -> None:
-        """Run a kernel; before its first use it is compiled."""
-        kernel, threads = getattr(self.made, f"part_{name}"), self.threads
-        if name not in self.ready:
-            self._compile_plain(name, *arguments)
-        if threads == 1 or name in _ALONE:
-            kernel(0, 1, np.zeros(16, np.int64), *arguments)
-        else:
-            launch(kernel, threads, *arguments, threads=threads)
+        self.calls.run(name, step, *given)
 
 
 def identity(operation: str, dtype: np.dtype[Any]) -> Any:

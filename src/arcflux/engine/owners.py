@@ -36,6 +36,7 @@ class Owners(Readers):
     def _contribute(self, step: int) -> None:
         """What this node has reduced for vertices of other nodes goes to their owners, and comes from them."""
         transport, arrays, mark = self.transport, list(self.accumulators.values()), self._mark(step)
+        self.calls.fetch(self.stamp, *arrays)
         self._reduce_high(step)
         for peer, vertices in self.lists.give.items():
             chosen = self.stamp[vertices] == mark if self.lowered.sparse else np.ones(len(vertices), bool)
@@ -49,6 +50,7 @@ class Owners(Readers):
                 combine = _COMBINE[self.lowered.reductions[name].operation]
                 array[some] = value if combine is None else combine(array[some], value)
             self.stamp[some] = mark
+        self.calls.changed(self.stamp, *arrays)
         transport.finish()
         transport.node_barrier()
 
@@ -71,6 +73,8 @@ class Owners(Readers):
 
     def _leave_init_to_one(self) -> None:
         """What init gives to a vertex that every node has counts once: in the first node."""
-        if self.transport.node > 0:
+        if self.transport.node > 0 and len(self.everywhere):
+            self.calls.fetch(*self.accumulators.values())
             for name, array in self.accumulators.items():
                 array[self.everywhere] = identity(self.lowered.reductions[name].operation, array.dtype)
+            self.calls.changed(*self.accumulators.values())

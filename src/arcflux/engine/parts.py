@@ -66,11 +66,11 @@ class PartRun(Owners):
     def __init__(
         self, lowered: Lowered, graph: Graph, values: Mapping[str, Array], setting: Setting, transport: Transport
     ) -> None:
-        super().__init__(lowered, graph, values, setting.options.threads, transport)
+        threads, devices = setting.options.threads, setting.devices
+        device = CPU(threads) if devices is None else devices[transport.rank]
+        super().__init__(lowered, graph, values, threads, transport, device)
         self.parts, self.high, self.options = setting.parts, setting.high, setting.options
         self.over = setting.over
-        devices = setting.devices
-        self.device = CPU(self.options.threads) if devices is None else devices[transport.rank]
         self.held_bytes = 0
         self.whole = self.parts.placement == "target" and self.high is None
         self.direction = Direction(lowered, self.options.direction, graph.vertices, graph.arcs)
@@ -100,6 +100,7 @@ class PartRun(Owners):
                 if self.stopped:
                     break
         fields = self._collected()
+        self.calls.close()
         self.team.end()
         self.device.release(self.held_bytes)
         seconds = time.perf_counter() - begun - self.compiled
@@ -123,20 +124,20 @@ class PartRun(Owners):
 
     def compute(self, step: int) -> None:
         """Take the part through a superstep, up to what its vertices will send."""
-        self.tally[:] = 0
-        self.counts[:] = 0
+        self.calls.zero(self.tally)
+        self.calls.zero(self.counts)
         self.edges_before, self.size_before = self.edges, self.size
         self.pull = self.direction.choose(self.size, self.edges)
         self.early = self.pull and self.whole and not self.lowered.ordered
         self._clear_next(step)
         if self.whole and self.pull:
-            self._compile("pull", step, *self._pulling(step, 0, 0))
+            self.calls.prepare("pull", step, *self._pulling(step, 0, 0))
             with self.device.timed() as took:
                 self._pulled(step)
             self.updated = self.mine, self.everywhere
         else:
             name, given = self._gathering(step)
-            self._compile(name, step, *given)
+            self.calls.prepare(name, step, *given)
             with self.device.timed() as took:
                 self._call(name, step, *given)
             seconds = took.seconds
@@ -144,7 +145,7 @@ class PartRun(Owners):
                 self.transport.node_barrier()
                 self._contribute(step)
             self.updated = self._receivers(step)
-            self._compile("apply", step, self.updated[0])
+            self.calls.prepare("apply", step, self.updated[0])
             with self.device.timed() as took:
                 self._each("apply", step, *self.updated)
             took.seconds += seconds
@@ -195,6 +196,7 @@ class PartRun(Owners):
         for name in ("_in_edges", "_out_edges"):
             self.__dict__.pop(name, None)
         self._place()
+        self.calls.took_part()
 
     def _known_lists(self) -> Lists:
         """Who tells whom, found once for these parts and nodes."""
@@ -258,6 +260,7 @@ class PartRun(Owners):
         listing = [self.stamp, self._mark(step), self.reached, self.counts]
         if self.pull:
             return "gather", [self.targets, *self._in_edges, self.bits_at(step), *listing]
+        self.calls.fetch(self.heads)
         size = int(self.heads[8 * (step & 1)])
         return "push", [self._queue(step), size, *self._out_edges, self.whole, *listing]
 
@@ -265,8 +268,10 @@ class PartRun(Owners):
         """Vertices to update, own ones and the share of those everywhere: that received, or all when all send."""
         if not self.lowered.sparse:
             return self.mine, self.everywhere
+        self.calls.fetch(self.counts)
         if self.whole:
             return frozen(self.reached[: int(self.counts[0])]), self.everywhere
+        self.calls.fetch(self.stamp)
         mark = self._mark(step)
         mine, everywhere = (which[self.stamp[which] == mark] for which in (self.mine, self.everywhere))
         return frozen(mine), frozen(everywhere)
@@ -276,6 +281,7 @@ class PartRun(Owners):
     def _agree(self, seconds: float) -> tuple[int, float]:
         """Add up what all ranks have counted; how many vertices changed, and the residual."""
         size, rank = self.transport.size, self.transport.rank
+        self.calls.fetch(self.tally, self.counts)
         times, bounds = slice(_COUNTED, _COUNTED + size), slice(_COUNTED + size, None)
         mine = np.zeros(_COUNTED + 2 * size + 1)
         mine[:3] = self.tally[:, :3].sum(axis=0)
@@ -304,11 +310,12 @@ class PartRun(Owners):
         """The sum of all residuals in the order in which one process adds them up."""
         everywhere = self.residuals
         if self.transport.nodes > 1:
+            self.calls.fetch(self.residuals)
             pieces = self.transport.gather(self.residuals[self.mine])
             everywhere = np.zeros_like(self.residuals)
             for rank, piece in enumerate(pieces):
                 everywhere[self.parts.owned(rank)] = piece
         total = np.zeros(1)
-        self._call_plain("residual", everywhere, CHUNK, total)
+        self.calls.alone("residual", everywhere, CHUNK, total)
         self.transport.node_barrier()
         return float(total[0])

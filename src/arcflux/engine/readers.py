@@ -42,6 +42,7 @@ class Readers(Node):
     def _limit(self) -> float:
         """Up to which priority vertices send: the end of the first bucket in which any waits. Collective."""
         least = np.full(self.threads, np.inf)
+        self.calls.fetch(self.tally)
         before = self.tally.copy()
         self._call("least", 0, self.mine, least)
         lowest = least.min()
@@ -58,6 +59,7 @@ class Readers(Node):
         """What own vertices now send goes to the nodes that read them; what others send comes in."""
         transport, n = self.transport, self.graph.vertices
         now = [message[:n] for message in self.messages]
+        self.calls.fetch(self.told, self.counts, self.moves)
         told = self.told[: int(self.counts[1])]
         if not self.early:
             for peer, vertices in self.lists.tell.items():
@@ -72,11 +74,13 @@ class Readers(Node):
                     self.join_frontier(step + 1, frozen(some))
         transport.finish()
         self.moves[told] = False
+        self.calls.changed(self.moves)
 
     def _tell_half(self, half: int) -> None:
         """What own vertices of one half have prepared, if it changed, goes to the nodes that read them."""
         n = self.graph.vertices
         later = [message[n:] for message in self.messages]
+        self.calls.fetch(self.moves)
         for peer, everything in self.lists.tell.items():
             vertices = self._halves(self.transport.rank, everything)[half]
             if self.lowered.sparse:
@@ -101,14 +105,16 @@ class Readers(Node):
     def join_frontier(self, step: int, vertices: Array) -> None:
         """Vertices of other nodes are in the frontier of a superstep."""
         heads = self.heads[8 * (step & 1) :]
-        self._call_plain("receive", vertices, self.bits_at(step), self._queue(step), heads)
+        self.calls.alone("receive", vertices, self.bits_at(step), self._queue(step), heads)
 
     def _tell_all(self) -> None:
         """Every vertex sends once at the start, when pull will not ask who is in the frontier."""
         n = self.graph.vertices
+        self.calls.fetch(*self.messages)
         for which in (self.mine, self.everywhere):
             for message in self.messages:
                 message[which] = message[n + which.astype(np.int64)]
+        self.calls.changed(*self.messages)
         for peer, vertices in self.lists.tell.items():
             self.transport.post(peer, [message[vertices] for message in self.messages], tag=2)
         for peer, vertices in self.lists.hear.items():
@@ -129,6 +135,7 @@ class Readers(Node):
 
     def _collected(self) -> dict[str, Array]:
         """All fields of all vertices, in arrays that the node's ranks share; what others own comes from its owners."""
+        self.calls.fetch(*self.fields.values())
         transport, arrays = self.transport, list(self.fields.values())
         transport.node_barrier()
         nodes = transport.node_of

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcflux.compile.lower import Lowered
-from arcflux.devices import Device
+from arcflux.devices import Device, named
 from arcflux.engine.loop import Options
 from arcflux.engine.parts import PartRun, Setting
 from arcflux.engine.rebalance import HOW
@@ -59,6 +59,10 @@ class Spread:
         if self.rebalance not in HOW:
             raise UsageError(f"rebalance is {self.rebalance!r}", expected=" or ".join(map(repr, HOW)))
         return self
+
+    def on(self, devices: str | Sequence[Device] | None, threads: int | None) -> Spread:
+        """The same on these devices, or on those of a name such as "cuda:0-3"; collective where there are ranks."""
+        return replace(self, devices=named(devices, self.ranks(), threads) if isinstance(devices, str) else devices)
 
     @property
     def wanted(self) -> bool:
@@ -138,7 +142,8 @@ def on_ranks(spread: Spread, graph: Graph, work: Callable[[Transport, Parts], An
 
 def run_spread(lowered: Lowered, graph: Graph, values: Mapping[str, Array], options: Options, spread: Spread) -> Result:
     """Run on parts: on the ranks that this process is one of, or on threads of this process."""
-    if lowered.ordered and options.direction == "pull":
+    by_supersteps = not all(device.buckets for device in spread.devices or ())
+    if lowered.ordered and (options.direction == "pull" or by_supersteps):
         lowered = lowered.unordered()
 
     until = None if options.timeout is None else time.perf_counter() + options.timeout
@@ -150,8 +155,14 @@ def run_spread(lowered: Lowered, graph: Graph, values: Mapping[str, Array], opti
         if spread.shares_all(transport.nodes, parts) and not lowered.ordered:
             return run_together(lowered, graph, values, options, Ranks.of(transport))
         placed, high = _placed(lowered, parts, spread.exchange)
-        setting = Setting(placed, high, options, over, spread.devices, spread.rebalance)
-        return PartRun(lowered, graph, values, setting, transport).run()
+        if spread.devices is None:
+            setting = Setting(placed, high, options, over, None, spread.rebalance)
+            return PartRun(lowered, graph, values, setting, transport).run()
+        device = spread.devices[transport.rank]
+        given = replace(options, threads=device.threads)
+        setting = Setting(placed, high, given, over, spread.devices, spread.rebalance)
+        with device.active():
+            return PartRun(lowered, graph, values, setting, transport).run()
 
     if spread.ranks() is None:
         parts = spread.split(graph, None)

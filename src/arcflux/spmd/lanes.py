@@ -1,23 +1,15 @@
-"""Vectors of a fixed length as values of a kernel: one register-like value, as LLVM has them, not an array.
-
-Numba compiles a loop over sixteen array elements to sixteen scalar instructions: the loop is unrolled before LLVM looks
-for vectors, and two arrays may overlap. A value of type :class:`Lanes` is loaded whole, computed with whole and stored
-whole, so ``a + b`` is one instruction or two; and it travels through functions and loops like a number. Elements
-are float32, float64, int64, uint64 or flags; narrower integers are widened when they are loaded.
-"""
+"""Vectors as values of the CPU's kernels; see lane_values.py."""
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable
-from typing import Any
+from types import SimpleNamespace
 
-from llvmlite import ir
-from numba import types
 from numba.core import cgutils
 from numba.core.datamodel import models
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import intrinsic, lower_builtin, register_model
+
+from arcflux.spmd.lane_values import Lanes, define
 
 __all__ = [
     "Lanes",
@@ -35,262 +27,13 @@ __all__ = [
     "total",
 ]
 
-_INDEX = ir.IntType(32)
-
-
-class Lanes(types.Type):  # type: ignore[misc]
-    """`length` values of one type."""
-
-    def __init__(self, dtype: Any, length: int) -> None:
-        self.dtype = dtype
-        self.length = length
-        super().__init__(f"Lanes({dtype}, {length})")
-
-
-@register_model(Lanes)
-class _LanesModel(models.PrimitiveModel):  # type: ignore[misc]
-    def __init__(self, manager: Any, lanes: Lanes) -> None:
-        super().__init__(manager, lanes, ir.VectorType(manager.lookup(lanes.dtype).get_value_type(), lanes.length))
-
-
-def _computed(dtype: Any) -> Any:
-    """The type that elements of an array's type have while one computes with them."""
-    if isinstance(dtype, types.Integer):
-        return types.uint64 if dtype == types.uint64 else types.int64
-    return dtype
-
-
-# --- between arrays and lanes
-
-
-def _place(context: Any, builder: Any, array_type: Any, array: Any, row: Any, kind: Any) -> tuple[Any, int]:
-    """A pointer to a row of a two-dimensional array, for a vector of its elements, and their size."""
-    structure = context.make_array(array_type)(context, builder, array)
-    first = cgutils.get_item_pointer(
-        context, builder, array_type, structure, [row, ir.Constant(row.type, 0)], wraparound=False
+_made = define(
+    SimpleNamespace(
+        cgutils=cgutils, models=models, AbstractTemplate=AbstractTemplate, infer_global=infer_global,
+        signature=signature, intrinsic=intrinsic, lower_builtin=lower_builtin, register_model=register_model,
     )
-    return builder.bitcast(first, kind.as_pointer()), getattr(array_type.dtype, "bitwidth", 8) // 8
-
-
-@intrinsic(prefer_literal=True)  # type: ignore[untyped-decorator]
-def load(typingctx: Any, array: Any, row: Any, length: Any) -> Any:
-    """The first `length` elements of ``array[row]``; `length` is a literal."""
-    made = Lanes(_computed(array.dtype), length.literal_value)
-
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        kind = ir.VectorType(context.get_data_type(array.dtype), made.length)
-        pointer, size = _place(context, builder, array, args[0], args[1], kind)
-        values = builder.load(pointer)
-        values.align = size
-        if array.dtype is types.boolean:
-            return builder.trunc(values, context.get_value_type(made))
-        return _convert(context, builder, values, array.dtype, made.dtype, made.length)
-
-    return made(array, types.uintp, length), generate
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def keep(typingctx: Any, array: Any, row: Any, lanes: Any) -> Any:
-    """``array[row] = lanes``, each element in the array's type."""
-
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        kind = ir.VectorType(context.get_data_type(array.dtype), lanes.length)
-        pointer, size = _place(context, builder, array, args[0], args[1], kind)
-        values = _convert(context, builder, args[2], lanes.dtype, array.dtype, lanes.length)
-        if array.dtype is types.boolean:
-            values = builder.zext(values, kind)
-        builder.store(values, pointer, align=size)
-        return context.get_dummy_value()
-
-    return types.void(array, types.uintp, lanes), generate
-
-
-def _convert(context: Any, builder: Any, value: Any, before: Any, after: Any, length: int) -> Any:
-    """Elements of one type as elements of another."""
-    if before == after:
-        return value
-    kind = ir.VectorType(context.get_value_type(after), length)
-    if isinstance(after, types.Float):
-        if isinstance(before, types.Float):
-            return builder.fpext(value, kind) if after.bitwidth > before.bitwidth else builder.fptrunc(value, kind)
-        return builder.sitofp(value, kind) if getattr(before, "signed", False) else builder.uitofp(value, kind)
-    if isinstance(before, types.Float):
-        return builder.fptosi(value, kind)
-    wide, narrow = kind.element.width, value.type.element.width
-    if wide == narrow:
-        return value
-    if wide < narrow:
-        return builder.trunc(value, kind)
-    return builder.sext(value, kind) if getattr(before, "signed", False) else builder.zext(value, kind)
-
-
-def _spread(builder: Any, value: Any, length: int) -> Any:
-    """A vector of one and the same value."""
-    nothing = ir.Constant(ir.VectorType(value.type, length), ir.Undefined)
-    first = builder.insert_element(nothing, value, _INDEX(0))
-    return builder.shuffle_vector(first, nothing, ir.Constant(ir.VectorType(_INDEX, length), [0] * length))
-
-
-def _as(dtype: Any) -> Any:
-    @intrinsic(prefer_literal=True)  # type: ignore[untyped-decorator]
-    def to_lanes(typingctx: Any, value: Any, length: Any) -> Any:
-        """`value`, a number or lanes, as `length` lanes of one type; `length` is a literal."""
-        made = Lanes(dtype, length.literal_value)
-        vector = isinstance(value, Lanes)
-
-        def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            if vector:
-                return _convert(context, builder, args[0], value.dtype, dtype, made.length)
-            return _spread(builder, args[0], made.length)
-
-        return made(value if vector else dtype, length), generate
-
-    return to_lanes
-
-
-as_float32, as_float64 = _as(types.float32), _as(types.float64)
-as_int64, as_uint64, as_boolean = _as(types.int64), _as(types.uint64), _as(types.boolean)
-
-
-# --- elements
-
-
-@infer_global(operator.getitem)
-class _Element(AbstractTemplate):  # type: ignore[misc]
-    def generic(self, args: Any, kws: Any) -> Any:
-        if isinstance(args[0], Lanes) and isinstance(args[1], types.Integer):
-            return signature(args[0].dtype, args[0], types.uint64)
-        return None
-
-
-@lower_builtin(operator.getitem, Lanes, types.Integer)  # type: ignore[untyped-decorator]
-def _element(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    return builder.extract_element(*args)
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def put(typingctx: Any, lanes: Any, index: Any, value: Any) -> Any:
-    """`lanes` with another value at `index`."""
-
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return builder.insert_element(args[0], args[2], args[1])
-
-    return lanes(lanes, types.uint64, lanes.dtype), generate
-
-
-# --- arithmetic: both sides are lanes of one type
-
-_FLOAT = {"add": "fadd", "sub": "fsub", "mul": "fmul", "truediv": "fdiv"}
-_WHOLE = {"add": "add", "sub": "sub", "mul": "mul", "and_": "and_", "or_": "or_", "xor": "xor"}
-_OPERATIONS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and_", "or_", "xor", "lshift", "rshift")
-
-
-def _operation(name: str) -> None:
-    function = getattr(operator, name)
-
-    @infer_global(function)
-    class Operation(AbstractTemplate):  # type: ignore[misc]
-        def generic(self, args: Any, kws: Any) -> Any:
-            if len(args) == 2 and isinstance(args[0], Lanes) and args[0] == args[1]:
-                return signature(args[0], *args)
-            return None
-
-    @lower_builtin(function, Lanes, Lanes)  # type: ignore[untyped-decorator]
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        dtype = sig.return_type.dtype
-        whole = (_FLOAT if isinstance(dtype, types.Float) else _WHOLE).get(name)
-        if whole is not None:
-            return getattr(builder, whole)(*args)
-        return _one_by_one(context, builder, function, sig.return_type, args)
-
-
-def _one_by_one(context: Any, builder: Any, function: Callable[..., Any], lanes: Lanes, args: Any) -> Any:
-    """An operation that has no vector instruction: Numba's own, on every element."""
-    single = context.typing_context.resolve_function_type(function, (lanes.dtype, lanes.dtype), {})
-    made = ir.Constant(context.get_value_type(lanes), ir.Undefined)
-    for k in range(lanes.length):
-        pair = [builder.extract_element(arg, _INDEX(k)) for arg in args]
-        pair = [context.cast(builder, p, lanes.dtype, kind) for p, kind in zip(pair, single.args, strict=True)]
-        value = context.get_function(function, single)(builder, pair)
-        value = context.cast(builder, value, single.return_type, lanes.dtype)
-        made = builder.insert_element(made, value, _INDEX(k))
-    return made
-
-
-for _name in _OPERATIONS:
-    _operation(_name)
-
-
-@infer_global(operator.neg)
-class _Negative(AbstractTemplate):  # type: ignore[misc]
-    def generic(self, args: Any, kws: Any) -> Any:
-        return signature(args[0], args[0]) if isinstance(args[0], Lanes) else None
-
-
-@lower_builtin(operator.neg, Lanes)  # type: ignore[untyped-decorator]
-def _negative(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    return builder.fneg(args[0]) if isinstance(sig.return_type.dtype, types.Float) else builder.neg(args[0])
-
-
-def _less(builder: Any, dtype: Any, a: Any, b: Any) -> Any:
-    if isinstance(dtype, types.Float):
-        return builder.fcmp_ordered("<", a, b)
-    return builder.icmp_signed("<", a, b) if getattr(dtype, "signed", False) else builder.icmp_unsigned("<", a, b)
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def smaller(typingctx: Any, a: Any, b: Any) -> Any:
-    """The smaller of each pair of elements; `a`'s when neither is, as Python's min does."""
-
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return builder.select(_less(builder, a.dtype, args[1], args[0]), args[1], args[0])
-
-    return a(a, b), generate
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def larger(typingctx: Any, a: Any, b: Any) -> Any:
-    """The larger of each pair of elements; `a`'s when neither is, as Python's max does."""
-
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return builder.select(_less(builder, a.dtype, args[0], args[1]), args[1], args[0])
-
-    return a(a, b), generate
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def magnitude(typingctx: Any, a: Any) -> Any:
-    """Every element without its sign."""
-
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        zero = ir.Constant(args[0].type, [0] * a.length)
-        return builder.select(_less(builder, a.dtype, args[0], zero), _negative(context, builder, sig, args), args[0])
-
-    return a(a), generate
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def total(typingctx: Any, a: Any) -> Any:
-    """The sum of the elements, always in the same order: the halves are added until one element is left."""
-
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        add = builder.fadd if isinstance(a.dtype, types.Float) else builder.add
-        rest, length, odd = args[0], a.length, []
-        while length > 1:
-            if length % 2:
-                odd.append(builder.extract_element(rest, _INDEX(length - 1)))
-            length //= 2
-            nothing = ir.Constant(rest.type, ir.Undefined)
-            low, high = (
-                builder.shuffle_vector(
-                    rest, nothing, ir.Constant(ir.VectorType(_INDEX, length), list(range(begin, begin + length)))
-                )
-                for begin in (0, length)
-            )
-            rest = add(low, high)
-        found = builder.extract_element(rest, _INDEX(0))
-        for value in odd:
-            found = add(found, value)
-        return found
-
-    return a.dtype(a), generate
+)  # fmt: skip
+as_boolean, as_float32, as_float64 = _made.as_boolean, _made.as_float32, _made.as_float64
+as_int64, as_uint64 = _made.as_int64, _made.as_uint64
+keep, larger, load, magnitude = _made.keep, _made.larger, _made.load, _made.magnitude
+put, smaller, total = _made.put, _made.smaller, _made.total

@@ -30,7 +30,7 @@ __all__ = ["command", "current", "launch", "place"]
 # What Open MPI, MPICH and Intel MPI, and Slurm with PMIx tell each process: its rank, and how many there are.
 _PLACES = (("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"), ("PMI_RANK", "PMI_SIZE"), ("PMIX_RANK", "SLURM_NTASKS"))
 _PASSED_ON = ("ARCFLUX_", "NUMBA_", "PYTHON")
-_OURS = {*range(10), 130}
+_OURS = {*range(11), 130}
 _PR_SET_PDEATHSIG = 1
 _RESET = b"\x1b[0m"
 

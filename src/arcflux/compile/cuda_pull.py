@@ -1,0 +1,298 @@
+"""Kernels for a GPU that take vertices through a superstep at once: init, all their messages, update.
+
+`pull_thread` has a thread for each vertex, `pull_warp` a warp, `pull_block` a block: whoever launches them shares the
+rows out by their lengths. A warp reads 32 neighbours side by side, every lane reduces its own, and lanes are combined
+by shuffles, warps by shared memory. Messages that are vectors are first copied to shared memory by all lanes together,
+and then computed with by each lane alone (Lux, figure 14). When sums of floats must have the order of the edges, lanes
+read together and every lane then reduces all that was read, in order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from arcflux.compile.cuda_source import identity, kernel, known, strided, taken, tallied, threads
+from arcflux.compile.dense import if_wanted, loaded, sends
+from arcflux.compile.edges import edge_call, fresh, settled
+from arcflux.compile.lower import Lowered
+from arcflux.compile.parts import emptied_for_next, measured, moved
+from arcflux.compile.source import edge_reads, inited, inside, kept, updated, written
+
+__all__ = ["TILE_THREADS", "in_order", "pulls", "tile_threads"]
+
+# Threads of a block whose warps copy vectors to shared memory, at most, and the bytes that they may take.
+TILE_THREADS = 128
+_TILE_BYTES = 40 << 10
+
+
+def in_order(lowered: Lowered) -> bool:
+    """Whether the order of the edges could be seen in the result, and must not be."""
+    added = any(how.operation in ("sum", "product") and lowered.fields[name][0].kind == "f"
+                for name, how in lowered.reductions.items())  # fmt: skip
+    return lowered.deterministic and added
+
+
+def tile_threads(lowered: Lowered) -> int:
+    """Threads of a block of `pull_warp` for which its shared memory has room; 0 when messages are no vectors."""
+    row = sum((m.length + 1) * m.dtype.itemsize for m in lowered.messages if m.length is not None)
+    return max(32, min(TILE_THREADS, _TILE_BYTES // row // 32 * 32)) if row else 0
+
+
+def pulls(lowered: Lowered) -> list[str]:
+    """The kernels of a program."""
+    made = [_by_thread(lowered), _together(lowered, "warp")]
+    vectors = any(length is not None for _, length in lowered.fields.values()) or tile_threads(lowered)
+    return made if in_order(lowered) or vectors else [*made, _together(lowered, "block")]
+
+
+def _ended(lowered: Lowered) -> list[str]:
+    """Statements after the last message: v is updated."""
+    lines = [*settled(lowered), *updated(lowered), *kept(lowered, written(lowered))]
+    lines += ["changed += np.int64(moved)", *measured(lowered)]
+    if lowered.sparse:
+        lines += [*emptied_for_next(lowered), *sends(lowered, "other"), *moved(lowered)]
+    return lines
+
+
+def _by_thread(lowered: Lowered) -> str:
+    flagged = replace(lowered, deterministic=True)
+    body = loaded(lowered, ("init", "update", "residual"), edge=True) + inited(lowered) + fresh(flagged)
+    message = [*taken(lowered), edge_call(flagged), *(["got = True"] if lowered.sparse else [])]
+    message += ["break"] if lowered.only_any and lowered.sparse else []
+    asked = known(lowered)
+    row = ["u = np.uint64(neighbours[i])", *([f"if {asked}:", *inside(message)] if asked else message)]
+    body += [*(["got = False"] if lowered.sparse else []), *_bounds(), "for i in range(begin, end):", *inside(row)]
+    body += ["if got:", *inside(_ended(lowered))] if lowered.sparse else _ended(lowered)
+    lines = ["k = np.uint64(which[t])", "v = np.uint64(mine[k])", "moves[v] = False", "moved = False"]
+    lines += if_wanted(lowered, body)
+    lines += [] if lowered.sparse else sends(lowered, "other")
+    return kernel(lowered, "pull_thread", [*threads("which.size", lines), *tallied(lowered)])
+
+
+def _bounds() -> list[str]:
+    return ["begin, end = np.uint64(rows[k]) - shift, np.uint64(rows[k + one]) - shift"]
+
+
+# --- many threads for a vertex
+
+
+def _together(lowered: Lowered, who: str) -> str:
+    """A vertex is the work of a warp or a block."""
+    flagged = replace(lowered, deterministic=True)
+    ordered, wide = in_order(lowered), "np.uint64(32)" if who == "warp" else "np.uint64(cuda.blockDim.x)"
+    own = "lane" if who == "warp" else "own"
+    body = loaded(lowered, ("init", "update", "residual"), edge=True) + inited(lowered) + fresh(flagged)
+    if not ordered and (empty := _empty(lowered)):
+        body += [f"if {own} != zero:", *inside(empty)]
+    body += [*(["got = False"] if lowered.sparse else []), *_bounds()]
+    body += strided("begun", "begin", "end", wide, _in_turn(lowered) if ordered else _alone(lowered, own, who))
+    if not ordered:
+        body += _combined(lowered, who)
+    elif lowered.sparse:
+        body += ["got = cuda.any_sync(FULL, got)"]
+    leads = f"{own} == zero and got" if lowered.sparse else f"{own} == zero"
+    body += [f"if {leads}:", *inside(_ended(lowered))]
+    lines = ["k = np.uint64(which[t])", "v = np.uint64(mine[k])", "moved = False"]
+    lines += [f"if {own} == zero:", "    moves[v] = False", *if_wanted(lowered, body)]
+    lines += [] if lowered.sparse else [f"if {own} == zero:", *inside(sends(lowered, "other"))]
+    if who == "warp":
+        loop = ["t = cuda.grid(1) >> 5", "if t < which.size:", *inside(lines)]
+        return kernel(lowered, "pull_warp", [*_tiles(lowered), *loop, *tallied(lowered)])
+    loop = ["t = cuda.blockIdx.x", *lines]
+    first = ["own = np.uint64(cuda.threadIdx.x)", *_slots(lowered)]
+    return kernel(lowered, "pull_block", [*first, *loop, *tallied(lowered)])
+
+
+def _empty(lowered: Lowered) -> list[str]:
+    """Statements that give other lanes than the first nothing to begin with."""
+    lines = []
+    for name, how in sorted(lowered.reductions.items()):
+        dtype, length = lowered.fields[name]
+        if how.operation == "any":
+            continue
+        value = identity(how.operation, dtype)
+        lines.append(f"v_{name} = {value if length is None else _lanes(value, dtype, length)}")
+    return lines
+
+
+def _lanes(value: str, dtype: np.dtype[Any], length: int) -> str:
+    kind = {"b": "boolean", "f": str(dtype), "u": "uint64" if str(dtype) == "uint64" else "int64", "i": "int64"}
+    return f"as_{kind[dtype.kind]}({value}, {length})"
+
+
+def _alone(lowered: Lowered, own: str, who: str) -> list[str]:
+    """Statements in which every thread takes its own message of those that are read together."""
+    message = [*_from_tile(lowered, taken(lowered)), edge_call(replace(lowered, deterministic=True))]
+    message += ["got = True"] if lowered.sparse else []
+    asked = known(lowered)
+    lines = [f"i = begun + {own}"]
+    if tile_threads(lowered):
+        lines += _copied(lowered)
+        inner = [f"if {asked}:", *inside(message)] if asked else message
+        lines += ["if i < end:", *inside(inner)]
+    else:
+        inner = ["u = np.uint64(neighbours[i])", *([f"if {asked}:", *inside(message)] if asked else message)]
+        lines += ["if i < end:", *inside(inner)]
+    if lowered.only_any and lowered.sparse:
+        seen = "cuda.any_sync(FULL, got)" if who == "warp" else "cuda.syncthreads_or(np.int32(got))"
+        lines += [f"if {seen}:", "    break"]
+    return lines
+
+
+def _in_turn(lowered: Lowered) -> list[str]:
+    """Statements in which lanes read together, and then all of them take every message in the order of the edges."""
+    asked = known(lowered)
+    lines = ["i = begun + lane"]
+    if tile_threads(lowered):
+        lines += _copied(lowered)
+    else:
+        lines += ["u = np.uint64(neighbours[i if i < end else end - one])"]
+    scalars = [message for message in lowered.messages if message.length is None]
+    lines += [f"own_{message.name} = r_{message.name}[u]" for message in scalars]
+    lines += [f"own_{column} = c_{column}[i if i < end else end - one]" for column in lowered.columns]
+    if asked:
+        lines += [f"sends_now = np.int64({asked})"]
+    lines += ["own_u = np.int64(u)"]
+    turn = [f"{message.name} = {_shuffled('shfl_sync', f'own_{message.name}', message.dtype, 'j')}"
+            for message in scalars]  # fmt: skip
+    turn += [f"{message.name} = load(tile_{message.name}, warp_first + np.uint64(j), {message.length})"
+             for message in lowered.messages if message.length is not None]  # fmt: skip
+    kinds = lowered.functions["compute"].types
+    turn += [f"e_{column} = {_shuffled('shfl_sync', f'own_{column}', kinds[f'e_{column}'].stored, 'j')}"
+             for column in lowered.columns]  # fmt: skip
+    if "u_number" in edge_reads(lowered):
+        turn.append("u_number = cuda.shfl_sync(FULL, own_u, j)")
+    call = [edge_call(replace(lowered, deterministic=True)), *(["got = True"] if lowered.sparse else [])]
+    turn += ["if cuda.shfl_sync(FULL, sends_now, j) != 0:", *inside(call)] if asked else call
+    return [*lines, "for j in range(np.int64(min(end - begun, np.uint64(32)))):", *inside(turn)]
+
+
+def _shuffled(operation: str, name: str, dtype: np.dtype[Any], which: str) -> str:
+    """The expression for what another lane has under a name."""
+    kind = dtype.kind
+    if kind == "f":
+        return f"cuda.{operation}(FULL, np.{dtype}({name}), {which})"
+    if kind == "b":
+        return f"cuda.{operation}(FULL, np.int32({name}), {which}) != 0"
+    inner = f"cuda.{operation}(FULL, np.int64({name}), {which})"
+    return f"np.uint64({inner})" if kind == "u" else inner
+
+
+# --- vectors go through shared memory
+
+
+def _tiles(lowered: Lowered) -> list[str]:
+    """Statements that take shared memory for the vectors that a block's warps read, a row for each thread."""
+    size = tile_threads(lowered)
+    if not size:
+        return []
+    lines = [f"tile_{m.name} = cuda.shared.array(({size}, {m.length + 1}), np.{m.dtype.name})"
+             for m in lowered.messages if m.length is not None]  # fmt: skip
+    return [*lines, f"tile_u = cuda.shared.array({size}, np.uint64)", "row = np.uint64(cuda.threadIdx.x)",
+            "warp_first = row - lane"]  # fmt: skip
+
+
+def _copied(lowered: Lowered) -> list[str]:
+    """Statements in which a warp copies the vectors that its lanes will read, side by side."""
+    lines = ["u = np.uint64(neighbours[i if i < end else end - one])", "cuda.syncwarp()", "tile_u[row] = u"]
+    lines += ["cuda.syncwarp()"]
+    for message in lowered.messages:
+        if message.length is None:
+            continue
+        length = message.length
+        lines += [
+            f"for j in range({length}):",
+            "    place = np.uint32(j * 32) + np.uint32(lane)",
+            f"    slot = warp_first + np.uint64(place // np.uint32({length}))",
+            f"    element = np.uint64(place % np.uint32({length}))",
+            f"    tile_{message.name}[slot, element] = r_{message.name}[tile_u[slot], element]",
+        ]
+    return [*lines, "cuda.syncwarp()"]
+
+
+def _from_tile(lowered: Lowered, lines: list[str]) -> list[str]:
+    """The statements that take messages, with vectors from shared memory where they are."""
+    for message in lowered.messages:
+        if message.length is not None:
+            before = f"{message.name} = load(r_{message.name}, u, {message.length})"
+            lines = [f"{message.name} = load(tile_{message.name}, row, {message.length})" if line == before else line
+                     for line in lines]  # fmt: skip
+    return lines
+
+
+# --- lanes and warps are combined
+
+
+def _combined(lowered: Lowered, who: str) -> list[str]:
+    """Statements after which the first thread has what all have reduced."""
+    lines, steps = [], []
+    for name, how in sorted(lowered.reductions.items()):
+        dtype, length = lowered.fields[name]
+        if length is not None:
+            for k in range(length):
+                other = _shuffled("shfl_xor_sync", f"v_{name}[{k}]", _widened(dtype), "apart")
+                steps.append(f"v_{name} = put(v_{name}, {k}, {_merged(how.operation, f'v_{name}[{k}]', other)})")
+            continue
+        lines.append(f"v_{name} = {_plain(f'v_{name}', dtype)}")
+        other = _shuffled("shfl_xor_sync", f"v_{name}", dtype, "apart")
+        if how.operation == "any":
+            steps += [f"other_{name} = {other}", f"came = cuda.shfl_xor_sync(FULL, np.int32(taken_{name}), apart) != 0"]
+            steps += _chosen(name, "came")
+        else:
+            steps.append(f"v_{name} = {_merged(how.operation, f'v_{name}', other)}")
+    lines += ["for level in range(5):", "    apart = 16 >> level", *inside(steps)]
+    if who == "warp":
+        return [*lines, *(["got = cuda.any_sync(FULL, got)"] if lowered.sparse else [])]
+    lines += ["warp = np.uint64(cuda.threadIdx.x >> 5)", "if lane == zero:"]
+    for name, how in sorted(lowered.reductions.items()):
+        lines.append(f"    slot_{name}[warp] = v_{name}")
+        lines += [f"    came_{name}[warp] = np.int32(taken_{name})"] if how.operation == "any" else []
+    lines += ["got = cuda.syncthreads_or(np.int32(got)) != 0" if lowered.sparse else "cuda.syncthreads()"]
+    lines += ["if own == zero:", "    for w in range(1, cuda.blockDim.x >> 5):"]
+    for name, how in sorted(lowered.reductions.items()):
+        lines.append(f"        other_{name} = slot_{name}[w]")
+        if how.operation == "any":
+            lines += inside(_chosen(name, f"came_{name}[w] != 0"), 2)
+        else:
+            lines.append(f"        v_{name} = {_merged(how.operation, f'v_{name}', f'other_{name}')}")
+    return lines
+
+
+def _chosen(name: str, came: str) -> list[str]:
+    """Statements that take another lane's `any`, if one came to it, and it is the smaller of two."""
+    return [
+        f"if {came}:",
+        f"    v_{name} = other_{name} if not taken_{name} else min(v_{name}, other_{name})",
+        f"    taken_{name} = True",
+    ]
+
+
+def _merged(operation: str, a: str, b: str) -> str:
+    form = {"sum": "{} + {}", "product": "{} * {}", "or": "{} | {}", "and": "{} & {}"}.get(operation)
+    return form.format(a, b) if form else f"{operation}({a}, {b})"
+
+
+def _plain(name: str, dtype: np.dtype[Any]) -> str:
+    """An expression of one type for a value that may have been widened."""
+    kind = dtype.kind
+    wide = {"f": f"np.{dtype}", "i": "np.int64", "u": "np.uint64", "b": "bool"}[kind]
+    return f"{wide}({name})"
+
+
+def _widened(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The type that elements of a vector have while one computes with them."""
+    return dtype if dtype.kind in "bf" or dtype == np.uint64 else np.dtype(np.int64)
+
+
+def _slots(lowered: Lowered) -> list[str]:
+    """Statements that take shared memory for what each warp of a block has reduced."""
+    lines = []
+    for name, how in sorted(lowered.reductions.items()):
+        dtype = lowered.fields[name][0]
+        wide = {"f": str(dtype), "i": "int64", "u": "uint64", "b": "bool_"}[dtype.kind]
+        lines.append(f"slot_{name} = cuda.shared.array(32, np.{wide})")
+        lines += [f"came_{name} = cuda.shared.array(32, np.int32)"] if how.operation == "any" else []
+    return lines

@@ -1,0 +1,174 @@
+"""Devices by their names: "cuda", "cuda:0", "cuda:0-3", "cuda:0,2", "cpu+cuda", "cpu", "auto".
+
+Without ranks, every GPU that is named gets a part, and with "cpu+" the cores get one, too. Of several ranks, each takes
+the GPU that has its place on its node, and with "cpu+" those that find none left compute on cores.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from arcflux import config
+from arcflux.devices.base import Device
+from arcflux.devices.cpu import CPU
+from arcflux.devices.cuda import Cuda
+from arcflux.errors import ArcfluxError, DeviceError, MissingExtraError, SpaceError, UsageError
+from arcflux.gpu import api, driver
+
+if TYPE_CHECKING:
+    from arcflux.transports.base import Transport
+
+__all__ = ["Wanted", "named", "read"]
+
+_EXPECTED = "'auto', 'cpu', 'cuda', 'cuda:0', 'cuda:0-3', 'cuda:0,2', or 'cpu+cuda'"
+_SPAN = re.compile(r"(\d{1,3})(?:-(\d{1,3}))?\Z")
+# What rules GPUs out, rather than being the caller's mistake.
+_NO_GPU = (DeviceError, MissingExtraError, SpaceError)
+_said: set[str] = set()
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a name says: whether cores take part, whether GPUs do, which (None: all), and whether they have to."""
+
+    cpu: bool
+    cuda: bool
+    gpus: tuple[int, ...] | None = None
+    auto: bool = False
+
+
+def read(name: str) -> Wanted:
+    """What a name of devices says.
+
+    Examples
+    --------
+    >>> read("cuda:0-2")
+    Wanted(cpu=False, cuda=True, gpus=(0, 1, 2), auto=False)
+    >>> read("cpu+cuda")
+    Wanted(cpu=True, cuda=True, gpus=None, auto=False)
+    """
+    if name == "auto":
+        return Wanted(cpu=True, cuda=True, auto=True)
+    words = name.split("+")
+    if len(words) != len(set(words)) or not all(word == "cpu" or word.partition(":")[0] == "cuda" for word in words):
+        raise UsageError(f"devices is {name!r}", expected=_EXPECTED)
+    gpus = [word for word in words if word != "cpu"]
+    if len(gpus) > 1:
+        raise UsageError(f"devices is {name!r}, which names GPUs twice", expected="one list, such as 'cuda:0,2'")
+    if not gpus:
+        return Wanted(cpu=True, cuda=False)
+    return Wanted("cpu" in words, True, _numbers(gpus[0].partition(":")[2], name) if ":" in gpus[0] else None)
+
+
+def _numbers(text: str, name: str) -> tuple[int, ...]:
+    """The numbers that "0-3,5" stands for."""
+    found: list[int] = []
+    for piece in text.split(","):
+        span = _SPAN.match(piece)
+        if span is None or int(span[2] or span[1]) < int(span[1]):
+            raise UsageError(f"devices is {name!r}, and {piece!r} is no number of a GPU", expected=_EXPECTED)
+        found += range(int(span[1]), int(span[2] or span[1]) + 1)
+    if len(set(found)) < len(found):
+        raise UsageError(f"devices is {name!r}, which names a GPU twice", expected="each once: it runs one part")
+    return tuple(found)
+
+
+def named(name: str, ranks: Transport | None = None, threads: int | None = None) -> Sequence[Device] | None:
+    """The device of every part; None when cores do it all, in the way they do without devices.
+
+    With `ranks` it is collective; a rank opens the GPU that is its own, and of the others' it knows the names.
+    """
+    wanted = read(name)
+    if not wanted.cuda:
+        return None
+    if ranks is None:
+        return _alone(wanted, threads)
+    return _of_ranks(wanted, ranks, threads)
+
+
+def _alone(wanted: Wanted, threads: int | None) -> list[Device] | None:
+    try:
+        gpus = [Cuda(index) for index in _there(wanted)]
+        _refuse_mixture([gpu.gpu for gpu in gpus])
+    except _NO_GPU as error:
+        if not wanted.auto:
+            raise
+        _say_once(error)
+        return None
+    if not wanted.cpu or wanted.auto:
+        return list(gpus)
+    # A thread waits for each GPU; the cores that leaves compute.
+    cores = threads if threads is not None else max(1, config.threads() - len(gpus))
+    return [*gpus, CPU(cores)]
+
+
+def _of_ranks(wanted: Wanted, ranks: Transport, threads: int | None) -> list[Device] | None:
+    """Each rank takes the GPU of its place; then all know what the others have, and whether they agree."""
+    own: Device = CPU(threads or 1)
+    problem: ArcfluxError | None = None
+    try:
+        there = _there(wanted)
+        if ranks.place < len(there) or (api.simulated() and not wanted.cpu):  # of simulators each process has its own
+            own = Cuda(there[ranks.place % len(there)])
+        elif not wanted.cpu:
+            raise DeviceError(
+                f"node {ranks.node} has {len(ranks.mates)} ranks and {len(there)} GPUs",
+                expected="at most one rank for each GPU",
+                remedy=f"--workers {len(there)}, or 'cpu+cuda', which gives cores to the others",
+            )
+    except _NO_GPU as error:
+        if not wanted.auto:
+            raise
+        problem = error
+    mine = own.index if isinstance(own, Cuda) else -1
+    capability = own.capability if isinstance(own, Cuda) else (0, 0)
+    every = [row.tolist() for row in ranks.gather(np.array([mine, *capability], np.int64))]
+    if all(index < 0 for index, _, _ in every):
+        if problem is not None and ranks.rank == 0:
+            _say_once(problem)
+        return None
+    kinds = {(major, minor) for index, major, minor in every if index >= 0}
+    if len(kinds) > 1:
+        raise _mixture([f"rank {rank} has sm_{major}{minor}" for rank, (i, major, minor) in enumerate(every) if i >= 0])
+    return [own if rank == ranks.rank else _of_other(rank, row[0]) for rank, row in enumerate(every)]
+
+
+def _of_other(rank: int, index: int) -> Device:
+    """What a rank knows of the device of another one."""
+    device = Device(f"cpu of rank {rank}" if index < 0 else f"cuda:{index} of rank {rank}")
+    device.buckets = index < 0
+    return device
+
+
+def _there(wanted: Wanted) -> tuple[int, ...]:
+    """The numbers of the GPUs that are meant; raises when there is no GPU at all."""
+    api.cuda()  # without the extra nothing else matters
+    found = driver.found()
+    return tuple(range(len(found))) if wanted.gpus is None else wanted.gpus
+
+
+def _refuse_mixture(gpus: Sequence[driver.Gpu]) -> None:
+    if len({gpu.capability for gpu in gpus}) > 1:
+        raise _mixture([f"cuda:{gpu.index} ({gpu.name}) is {gpu.architecture}" for gpu in gpus])
+
+
+def _mixture(kinds: list[str]) -> DeviceError:
+    return DeviceError(
+        f"the GPUs are of different architectures: {', '.join(kinds)}",
+        expected="GPUs of one kind, for which one set of kernels and launch shapes fits",
+        remedy="name those of one kind, such as devices='cuda:0-1'",
+    )
+
+
+def _say_once(error: ArcfluxError) -> None:
+    """Say, the first time in a process, why a run that might have taken a GPU takes cores."""
+    text = f"devices='auto' runs on cores: {error.what}"
+    if text not in _said:
+        _said.add(text)
+        warnings.warn(f"{text} (try: {error.remedy})" if error.remedy else text, stacklevel=2)

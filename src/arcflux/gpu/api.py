@@ -1,0 +1,206 @@
+"""The one door to numba.cuda. Nothing else in the package imports it, and this file does so only when asked.
+
+With ``NUMBA_ENABLE_CUDASIM=1`` in the environment before Numba is loaded, everything behind this door is the simulator:
+one device, kernels run by Python, lane by lane (simulator.py), with the warp operations that Numba's own lacks.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arcflux.errors import MissingExtraError
+
+__all__ = [
+    "architecture", "array_type", "cuda", "dispatching", "empty", "event", "extending", "launch", "mapped",
+    "number_type", "pinned", "simulated", "stream", "synchronize", "to_device", "within",
+]  # fmt: skip
+
+Array = NDArray[Any]
+
+# The simulator runs one kernel at a time, whichever of this process's ranks launches it.
+_one_at_a_time = threading.Lock()
+
+
+@lru_cache
+def cuda() -> Any:
+    """The module ``numba.cuda``; in the simulator, with what that lacks."""
+    import numba
+
+    if not numba.config.ENABLE_CUDASIM and importlib.util.find_spec("numba_cuda") is None:
+        raise MissingExtraError("numba-cuda", "cuda", "running on a GPU")
+    from numba import cuda as module
+
+    if numba.config.ENABLE_CUDASIM:
+        from arcflux.gpu import simulator
+
+        simulator.install()
+    else:
+        _respect_order()
+    return module
+
+
+def _respect_order() -> None:
+    """Let kernels of a module that says DETERMINISTIC multiply and add in two roundings, as a CPU does.
+
+    The compiler would make one operation of both (fma), with one rounding; numba.cuda has no option against that.
+    """
+    from numba.cuda import compiler, dispatcher
+
+    plain = compiler.compile_cuda
+
+    def compile_cuda(function: Any, *given: Any, nvvm_options: Any = None, **named: Any) -> Any:
+        if function.__globals__.get("DETERMINISTIC"):
+            nvvm_options = {**(nvvm_options or {}), "fma": False}
+        return plain(function, *given, nvvm_options=nvvm_options, **named)
+
+    compiler.compile_cuda = dispatcher.compile_cuda = compile_cuda
+
+
+def simulated() -> bool:
+    """Whether kernels run in the simulator: ``NUMBA_ENABLE_CUDASIM=1`` was set when Numba was, or will be, loaded."""
+    numba = sys.modules.get("numba")
+    if numba is None:
+        return os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0")
+    return bool(numba.config.ENABLE_CUDASIM)
+
+
+def architecture() -> int:
+    """The architecture of the current device, such as 80; 0 where there is none, as when code is only compiled."""
+    try:
+        major, minor = cuda().get_current_device().compute_capability
+    except Exception:  # whatever a driver that is not there raises
+        return 0
+    return 10 * int(major) + int(minor)
+
+
+# --- memory
+
+# By thread: who is told of arrays that are made (gpu/memory.py), so that none stays when work fails.
+_told = threading.local()
+
+
+@contextmanager
+def within(memory: Any) -> Iterator[None]:
+    """Arrays that this thread makes inside are known to `memory`, which gives back what is left of them at its end."""
+    before = getattr(_told, "memory", None)
+    _told.memory = memory
+    try:
+        with memory:
+            yield
+    finally:
+        _told.memory = before
+
+
+def to_device(array: Array, on: Any = 0) -> Any:
+    """A copy of an array in the device's memory."""
+    memory, array = getattr(_told, "memory", None), np.ascontiguousarray(array)
+    return cuda().to_device(array, stream=on) if memory is None else memory.copy(array, on=on)
+
+
+def empty(shape: Any, dtype: Any) -> Any:
+    """Memory of the device, with whatever is in it."""
+    memory = getattr(_told, "memory", None)
+    return cuda().device_array(shape, dtype) if memory is None else memory.empty(shape, dtype)
+
+
+def mapped(array: Array) -> tuple[Any, Any]:
+    """An array of the host as the device sees it, without a copy; and what to close when that is over.
+
+    Its pages are locked and mapped (zero-copy memory), so kernels of this device and other workers of the node read
+    and write the same memory.
+    """
+    module = cuda()
+    if simulated():
+        from numba.cuda.simulator.cudadrv.devicearray import FakeCUDAArray
+
+        return FakeCUDAArray(array), None
+    opened = module.mapped(array)
+    found = opened.__enter__()
+    if getattr(_told, "memory", None) is not None:
+        _told.memory.opened(opened)
+    return found, opened
+
+
+def pinned(shape: Any, dtype: Any) -> Array:
+    """Memory of the host that the device's copies reach at full speed."""
+    made: Array = cuda().pinned_array(shape, dtype)
+    return made
+
+
+def stream() -> Any:
+    """A queue of work of its own on the device."""
+    return cuda().stream()
+
+
+def event() -> Any:
+    """A mark in such a queue, for others to wait for."""
+    return cuda().event() if simulated() else cuda().event(timing=False)
+
+
+# --- kernels
+
+
+def launch(kernel: Any, blocks: int, threads: int, *arguments: Any, on: Any = 0) -> None:
+    """Run a kernel on so many blocks of so many threads."""
+    if not simulated():
+        kernel[blocks, threads, on](*arguments)
+        return
+    with _one_at_a_time:
+        kernel[blocks, threads](*arguments)
+
+
+def synchronize() -> None:
+    """Wait until all that was launched is done; what went wrong in it is raised here."""
+    cuda().synchronize()
+
+
+def extending() -> SimpleNamespace:
+    """What it takes to teach the compiler for GPUs a new operation: types, models, templates, builders."""
+    cuda()
+    from numba.cuda import cgutils, types
+    from numba.cuda.datamodel import models
+    from numba.cuda.extending import _intrinsic, lower_builtin, register_model
+    from numba.cuda.typing.templates import AbstractTemplate, infer_global, signature
+
+    def intrinsic(function: Any = None, **options: Any) -> Any:
+        made = _intrinsic(target="cuda", **options)
+        return made if function is None else made(function)
+
+    return SimpleNamespace(
+        cgutils=cgutils, types=types, models=models, intrinsic=intrinsic, lower_builtin=lower_builtin,
+        register_model=register_model, AbstractTemplate=AbstractTemplate, infer_global=infer_global,
+        signature=signature,
+    )  # fmt: skip
+
+
+def array_type(dtype: np.dtype[Any], dimensions: int) -> Any:
+    """The type of a device array, as the compiler calls it."""
+    from numba import from_dtype, types
+
+    return types.Array(from_dtype(dtype), dimensions, "C")
+
+
+def number_type(dtype: np.dtype[Any]) -> Any:
+    """The type of a number, as the compiler calls it."""
+    from numba import from_dtype
+
+    return from_dtype(dtype)
+
+
+def dispatching() -> Any:
+    """The module that asks for the current device when it compiles."""
+    cuda()
+    from numba.cuda import dispatcher
+
+    return dispatcher

@@ -1,0 +1,141 @@
+"""Compile the kernels of a program for an architecture without having the GPU: to PTX, and by ptxas to machine code.
+
+What ptxas says of a kernel (registers, shared memory, spills) decides how many of its threads a multiprocessor can have
+at once; `arcflux doctor --gpu`, the table in docs/explanation/gpu.md and the tests ask for it here.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from arcflux.compile import cache
+from arcflux.compile.cuda import cuda_source
+from arcflux.compile.cuda_pull import tile_threads
+from arcflux.compile.lower import Lowered
+from arcflux.errors import MissingExtraError
+from arcflux.gpu import api
+from arcflux.gpu.launch import bounds, occupancy
+
+__all__ = ["ARCHITECTURES", "Compiled", "compiled", "kernels", "ptx"]
+
+ARCHITECTURES = (80, 90, 100)
+_THREADS = 256
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A kernel as ptxas made it; `shared` and `spilled` are bytes."""
+
+    name: str
+    architecture: int
+    registers: int
+    shared: int
+    spilled: int
+    threads: int
+    ptx: str
+
+    @property
+    def occupancy(self) -> float:
+        """The share of a multiprocessor's threads that can be there at once."""
+        return occupancy(self.registers, self.shared, self.threads, self.architecture)
+
+
+def kernels(lowered: Lowered) -> list[str]:
+    """The names of a program's kernels."""
+    return re.findall(r"^def part_(\w+)\(", cuda_source(lowered), re.MULTILINE)
+
+
+def compiled(lowered: Lowered, name: str, architecture: int, columns: dict[str, np.dtype[Any]]) -> Compiled:
+    """A kernel of a program in machine code for an architecture; `columns` are the types of edge columns."""
+    made = ptx(lowered, name, architecture, columns)
+    assembler = shutil.which("ptxas")
+    if assembler is None:
+        raise MissingExtraError("ptxas", "", "turning PTX into machine code")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "kernel.ptx"
+        path.write_text(made, encoding="utf-8")
+        command = [assembler, "-v", f"-arch=sm_{architecture}", str(path), "-o", str(path.with_suffix(".cubin"))]
+        said = subprocess.run(command, capture_output=True, text=True, check=True).stderr
+    numbers = {word: int(found.group(1)) if (found := re.search(rf"(\d+) {word}", said)) else 0
+               for word in ("registers", "bytes smem", "bytes spill stores", "bytes stack frame")}  # fmt: skip
+    spilled = numbers["bytes spill stores"] + numbers["bytes stack frame"]
+    threads = tile_threads(lowered) if name == "pull_warp" and tile_threads(lowered) else _THREADS
+    return Compiled(name, architecture, numbers["registers"], numbers["bytes smem"], spilled, threads, made)
+
+
+def ptx(lowered: Lowered, name: str, architecture: int, columns: dict[str, np.dtype[Any]]) -> str:
+    """The PTX of a kernel of a program."""
+    module = api.cuda()
+    generated = cache.module(cuda_source(lowered))
+    kernel = getattr(generated, f"part_{name}")
+    code = kernel.py_func.__code__
+    words = code.co_varnames[: code.co_argcount]
+    types = tuple(_type(lowered, name, word, columns) for word in words)
+    capability = divmod(architecture, 10)
+    with _pretended(capability):
+        made, _ = module.compile(
+            kernel.py_func,
+            types,
+            device=False,
+            cc=capability,
+            output="ptx",
+            abi="numba",
+            launch_bounds=bounds(generated.BOUNDS, architecture),
+        )
+    return str(made)
+
+
+@contextmanager
+def _pretended(capability: tuple[int, int]) -> Iterator[None]:
+    """While inner functions are compiled, the device they ask for is one of this capability."""
+    from arcflux.gpu.api import dispatching
+
+    there = dispatching()
+    before = there.get_current_device
+    there.get_current_device = lambda: SimpleNamespace(compute_capability=capability)
+    try:
+        yield
+    finally:
+        there.get_current_device = before
+
+
+_ARRAYS = {
+    "mine": "u4", "targets": "u4", "rows": "u4", "neighbours": "u4", "bits": "u4", "queue": "u4", "scan": "u8",
+    "stamp": "u1", "reached": "u4", "counts": "i8", "told": "u4", "heads": "i8", "in_offsets": "u8",
+    "out_offsets": "u8", "moves": "?", "pending": "?", "residuals": "f8", "which": "u4",
+}  # fmt: skip
+_NUMBERS = {"step": "i8", "shift": "u8", "size": "i8", "whole": "?", "mark": "u1", "queues_too": "?"}
+
+
+def _type(lowered: Lowered, name: str, word: str, columns: dict[str, np.dtype[Any]]) -> Any:
+    """The type that an argument has, as a launch would give it."""
+    kind, rest = word[:2], word[2:]
+    if word == "tally":
+        return api.array_type(np.dtype("f8"), 2)
+    if word in _ARRAYS:
+        return api.array_type(np.dtype(_ARRAYS[word]), 1)
+    if word in _NUMBERS:
+        return api.number_type(np.dtype(_NUMBERS[word]))
+    if kind == "g_":
+        return api.number_type(np.dtype("i8"))
+    if kind == "p_":
+        wanted = lowered.program.parameters[rest].kind
+        return api.number_type(np.dtype("f8" if wanted is float else "?" if wanted is bool else "i8"))
+    if kind == "c_":
+        return api.array_type(columns[rest], 1)
+    if kind in ("s_", "r_"):
+        message = next(message for message in lowered.messages if message.name == rest)
+        return api.array_type(message.dtype, 1 if message.length is None else 2)
+    dtype, length = lowered.fields[rest]
+    return api.array_type(dtype, 1 if length is None else 2)

@@ -1,0 +1,292 @@
+"""Runs the kernels of a part on a GPU: what the engine calls by name is launched here, on what the device has of it.
+
+Edges of the part are copied to the device once. Fields, accumulators and marks of own vertices live there, too, for
+only this rank touches them. When the rank is alone, so does all else; when there are others, what they read (messages
+and the frontier) stays in the node's memory, locked and mapped, and the messages that the part reads are copied to the
+device before each superstep by a kernel (Lux, figure 13a).
+"""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arcflux.compile import cache
+from arcflux.compile.cuda import cuda_source
+from arcflux.compile.cuda_pull import tile_threads
+from arcflux.errors import UsageError
+from arcflux.gpu import api
+from arcflux.gpu.edges import Edges
+from arcflux.gpu.launch import Shapes, chosen
+from arcflux.gpu.state import State
+
+__all__ = ["OnGpu"]
+
+Array = NDArray[Any]
+
+# What the engine gives to each kernel besides the arrays of the node, by the names that kernels have for it.
+_GIVEN = {
+    "start": ("mine",),
+    "push": ("queue", "size", "EDGES", "whole", "stamp", "mark", "reached", "counts"),
+    "gather": ("targets", "EDGES", "bits", "stamp", "mark", "reached", "counts"),
+    "pull": ("mine", "first", "last", "EDGES", "bits"),
+    "apply": ("which",),
+    "publish": ("which", "limit", "bits", "queue", "heads", "told", "counts"),
+}
+# Arrays that kernels only read.
+_READ = ("mine", "which", "targets", "in_offsets", "out_offsets")
+
+
+class OnGpu:
+    """Kernels of one rank on its GPU. `node` is the rank's view of its node (engine/node.py)."""
+
+    def __init__(self, node: Any, device: Any, cores: Any) -> None:
+        from arcflux.gpu import walk
+
+        self.node, self.target, self.cores, self.walk = node, device, cores, walk
+        self.lowered, self.transport = node.lowered, node.transport
+        self.made = cache.module(cuda_source(self.lowered))
+        self.state, self.ready = State(), set[str]()
+        self.single = self.transport.size == 1
+        self.mates = len(self.transport.mates) > 1
+        # Kernels have a queue of their own, so that blocks of edges can come at the same time.
+        self.queue = api.stream()
+        self.asked: Shapes | None = getattr(device, "shapes", None)
+        self.shapes = chosen(np.zeros(0), asked=self.asked)
+        self._take_arrays()
+
+    # --- what the device has
+
+    def _take_arrays(self) -> None:
+        node, state = self.node, self.state
+        shared = partial(state.mirror, shared=self.mates)
+        for array in (*node.fields.values(), *node.accumulators.values(), node.moves, node.pending, node.stamp):
+            shared(array)
+        (shared if len(node.residuals) > 1 else state.mirror)(node.residuals)
+        state.mirror(node.tally)
+        state.mirror(node.counts)
+        for array in (*node.messages, node.bits, node.queues, node.heads):
+            (state.mirror if self.single else state.map)(array)
+        self.read = list(map(self.state.device, node.messages))
+        if not self.single:
+            n = node.graph.vertices
+            self.read = [api.empty((n, *message.shape[1:]), message.dtype) for message in node.messages]
+        for array in (node.graph.into.offsets, node.graph.out.offsets):
+            state.keep(array)
+        self.sums = api.empty(max(1, -(-node.graph.vertices // 32)), np.uint64)
+        self.scan = api.empty(node.graph.vertices + 1, np.uint64)
+
+    def took_part(self) -> None:
+        """The rank has another part: lists of its vertices, its edges, and the shapes of launches for them."""
+        node, state = self.node, self.state
+        if self.mates and not node.whole:
+            raise UsageError(
+                f"{self.target.name} shares its node with other parts, and in-edges of a vertex are split",
+                expected="all in-edges of a vertex in one part, or one part for each node",
+                remedy="exchange='readers', or ranks_per_node=1",
+            )
+        for name in ("told", "reached", "mine", "everywhere", "targets"):
+            before, now = getattr(self, f"_{name}", None), getattr(node, name)
+            if before is not None:
+                state.forget(before)
+            setattr(self, f"_{name}", now)
+            (state.mirror if name in ("told", "reached") else state.keep)(now)
+        state.own = np.concatenate([node.mine, node.everywhere]) if self.mates else None
+        self.shapes = chosen(np.diff(node.part.into.offsets), asked=self.asked)
+        self.into = Edges(node, self.lowered, state, self.shapes, self.queue)
+        self.out: tuple[Any, list[Any]] | None = None
+
+    def fetch(self, *arrays: Array) -> None:
+        """The host will read these arrays."""
+        self._finish()
+        self.state.fetch(*arrays)
+
+    def changed(self, *arrays: Array) -> None:
+        """The host has written these arrays."""
+        self.state.changed(*arrays)
+
+    def zero(self, array: Array) -> None:
+        """Set an array to zero, where it is."""
+        self.state.zero(array)
+
+    def close(self) -> None:
+        """Let go of the device's memory."""
+        self._finish()
+        self.state.close()
+        self.read, self.out = [], None
+
+    def _finish(self) -> None:
+        api.synchronize()
+
+    # --- kernels
+
+    def prepare(self, name: str, *given: Any) -> None:
+        """Ranks on cores compile one after another, and count on all of them."""
+        if name not in self.ready:
+            self.ready.add(name)
+            self.transport.barrier()
+
+    def run(self, name: str, step: int, *given: Any) -> None:
+        """Launch what a kernel of the engine is here."""
+        self.prepare(name)
+        columns = [f"c_{column}" for column in self.lowered.columns]
+        names: list[str] = []
+        for said in _GIVEN[name]:
+            names += ["rows", "neighbours", *columns] if said == "EDGES" else [said]
+        values = {"step": step, **dict(zip(names, given, strict=True))}
+        getattr(self, f"_{name}")(values)
+
+    def alone(self, name: str, *arguments: Any) -> None:
+        """Kernels that only know what they are given: `receive` is the host's, who shares the frontier with others."""
+        if name == "residual":
+            self._residual(*arguments)
+            return
+        self._finish()
+        self.cores.alone(name, *arguments)
+
+    def _launch(self, name: str, shape: tuple[int, int], values: dict[str, Any]) -> None:
+        """Launch a kernel of the program with the arrays that it names."""
+        kernel = getattr(self.made, f"part_{name}")
+        code = kernel.py_func.__code__
+        begun, first = time.perf_counter(), name not in self.ready
+        self.ready.add(name)
+        arguments = [self._value(word, values) for word in code.co_varnames[: code.co_argcount]]
+        api.launch(kernel, *shape, *arguments, on=self.queue)
+        if first:
+            self.node.compiled += time.perf_counter() - begun
+
+    def _value(self, word: str, values: dict[str, Any]) -> Any:
+        """What a kernel is given under a name."""
+        node = self.node
+        if word in values:
+            found = values[word]
+        elif word[:2] == "f_":
+            found = node.fields[word[2:]]
+        elif word[:2] == "a_":
+            found = node.accumulators[word[2:]]
+        elif word[:2] == "s_":
+            found = node.messages[self._message(word)]
+        elif word[:2] == "r_":
+            return self.read[self._message(word)]
+        elif word[:2] in ("g_", "p_"):
+            return _number(self._constants()[word])
+        else:
+            found = {"in_offsets": node.graph.into.offsets, "out_offsets": node.graph.out.offsets}.get(word)
+            found = getattr(node, word) if found is None else found
+        if isinstance(found, np.ndarray):
+            kind = np.uint32 if word == "bits" else None
+            return self.state.device(found, kind, writes=word not in _READ)
+        return _number(found)
+
+    def _message(self, word: str) -> int:
+        return next(k for k, message in enumerate(self.lowered.messages) if message.name == word[2:])
+
+    def _constants(self) -> dict[str, Any]:
+        program, fields = self.lowered.program, len(self.node.fields)
+        names = ["g_vertices", "g_edges", "g_arcs", *(f"p_{name}" for name in program.parameters)]
+        return dict(zip(names, self.node.constants[fields:], strict=True))
+
+    # --- what each does
+
+    def _start(self, values: dict[str, Any]) -> None:
+        self._launch("start", self.shapes.launch(len(values["mine"])), values)
+
+    def _apply(self, values: dict[str, Any]) -> None:
+        self._launch("apply", self.shapes.launch(len(values["which"])), values)
+
+    def _publish(self, values: dict[str, Any]) -> None:
+        """What changed is sent; where others share the frontier, the host says who is in it."""
+        counts, told = values["counts"], values["told"]
+        values["queues_too"] = not self.mates
+        if self.mates:
+            self.fetch(counts)
+            before = int(counts[1])
+        self._launch("publish", self.shapes.launch(len(values["which"])), values)
+        if self.mates and self.lowered.sparse:
+            self.fetch(counts, told)
+            some = told[before : int(counts[1])].copy()
+            some.flags.writeable = False
+            self.cores.alone("receive", some, values["bits"], values["queue"], values["heads"])
+
+    def _pull(self, values: dict[str, Any]) -> None:
+        first, last = int(values.pop("first")), int(values.pop("last"))
+        if first == 0:
+            self._load(self.into.sources, len(self.into.sources))
+        for rows, edges in self.into.between(first, last):
+            given = {**values, **edges, "which": None}
+            for name, which in rows.items():
+                given["which"] = which
+                width = {"pull_thread": 1, "pull_warp": 32, "pull_block": self.shapes.block_threads}[name]
+                threads = self.shapes.block_threads if name == "pull_block" else None
+                if name == "pull_warp" and tile_threads(self.lowered):
+                    threads = min(self.shapes.threads, tile_threads(self.lowered))
+                self._launch(name, self.shapes.launch(int(which.size) * width, threads), given)
+
+    def _push(self, values: dict[str, Any]) -> None:
+        """Number the senders' edges through, then give every thread one."""
+        values |= self._out(values)
+        rows = values["rows"]
+        size = int(values["size"])
+        edges = self.node.graph.arcs
+        if self.lowered.sparse:
+            if not size:
+                return
+            queue = self.state.device(values["queue"])
+            self._load(queue, size)
+            width = self.shapes.threads
+            blocks = -(-size // width)
+            api.launch(self.walk.degrees, blocks, width, queue, size, rows, self.scan, self.sums, on=self.queue)
+            api.launch(self.walk.scan_sums, 1, width, self.sums, blocks, self.scan, size, on=self.queue)
+            api.launch(self.walk.added, blocks, width, self.scan, size, self.sums, on=self.queue)
+            values["scan"] = self.scan
+        else:
+            self._load(self.into.sources, len(self.into.sources))
+        self._launch("push", self.shapes.walking(edges), values)
+
+    def _gather(self, values: dict[str, Any]) -> None:
+        self._load(self.into.sources, len(self.into.sources))
+        values |= self.into.whole()
+        self._launch("gather", self.shapes.walking(self.node.graph.arcs), values)
+
+    def _load(self, places: Any, size: int) -> None:
+        """What the part reads of the node's messages comes into the device's memory."""
+        if self.single or not size:
+            return
+        n = self.node.graph.vertices
+        for message, here in zip(self.node.messages, self.read, strict=True):
+            there = self.state.device(message[:n])
+            if message.ndim == 1:
+                api.launch(self.walk.load_values, *self.shapes.walking(size), places, size, there, here, on=self.queue)
+            else:
+                length = message.shape[1]
+                shape = self.shapes.walking(size * length)
+                api.launch(self.walk.load_vectors, *shape, places, size, there, here, length, on=self.queue)
+
+    def _residual(self, residuals: Array, chunk: int, total: Array) -> None:
+        """Residuals are added up in the order in which one process does it: chunks side by side, then their sums."""
+        chunks = -(-len(residuals) // chunk)
+        sums = api.empty(max(1, chunks), np.float64)
+        api.launch(
+            self.walk.chunk_sums, *self.shapes.walking(chunks), self.state.device(residuals), chunk, sums, on=self.queue
+        )
+        total[0] = 0.0
+        for value in sums.copy_to_host()[:chunks]:
+            total[0] += value
+
+    def _out(self, values: dict[str, Any]) -> dict[str, Any]:
+        """The part's out-edges, copied when they are first needed."""
+        if self.out is None:
+            columns = [values[f"c_{column}"] for column in self.lowered.columns]
+            self.out = self.into.out(values["rows"], values["neighbours"], columns)
+        return self.into.named(*self.out, 0)
+
+
+def _number(value: Any) -> Any:
+    """A number as compiled code would have it: the simulator, too, computes with int64 and float64."""
+    if not api.simulated() or isinstance(value, (bool, np.generic)) or not isinstance(value, (int, float)):
+        return value
+    return np.float64(value) if isinstance(value, float) else np.int64(value)

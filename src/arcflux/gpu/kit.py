@@ -1,0 +1,118 @@
+"""What the kernels for a GPU are made of: decorators, and what threads of a warp or a block do together.
+
+On hardware these are device functions that are inlined. In the simulator they are plain functions, and `cuda` stands
+for the block that is being run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from arcflux.gpu import api
+from arcflux.gpu.launch import bounds
+
+__all__ = ["FULL", "claim", "counted", "cuda", "fragment", "inner", "kernel", "search", "summed"]
+
+FULL = 0xFFFFFFFF
+
+
+class _Running:
+    """In the simulator: the module as the kernel that is being run sees it."""
+
+    def __getattr__(self, name: str) -> Any:
+        from numba.cuda.simulator.kernel import _get_kernel_context
+
+        return getattr(_get_kernel_context(), name)
+
+
+cuda: Any = _Running() if api.simulated() else api.cuda()
+
+
+def kernel(function: Callable[..., None]) -> Any:
+    """Compile a kernel for the device, on first use, cached on disk.
+
+    A module that says BOUNDS, threads of a block and blocks of a multiprocessor, gets no more registers than let so
+    many be there at once. Machine code is made here and now (not when it is linked), so that its options are those
+    given.
+    """
+    module = api.cuda()
+    if api.simulated():
+        return module.jit(function)
+    asked = bounds(function.__globals__.get("BOUNDS"), api.architecture())
+    return module.jit(cache=True, lto=False, launch_bounds=asked)(function)
+
+
+def inner(function: Callable[..., Any]) -> Any:
+    """Compile a function that kernels call; it is inlined into them."""
+    if not api.simulated():
+        return api.cuda().jit(device=True, forceinline=True)(function)
+    if not function.__module__.startswith("arcflux_program_"):
+        return function
+    from arcflux.gpu.simulator import typed
+
+    return typed(function)
+
+
+# What the user's functions become; on cores there is a difference.
+fragment = inner
+
+
+@inner
+def search(scan: Any, low: Any, high: Any, place: Any) -> Any:
+    """The last of the entries from `low` to `high` of an ascending array that is at most `place`."""
+    one = np.uint64(1)
+    while low < high:
+        middle = (low + high + one) >> one
+        if scan[middle] <= place:
+            low = middle
+        else:
+            high = middle - one
+    return low
+
+
+@inner
+def claim(mine: Any, counters: Any, slot: Any, scratch: Any) -> Any:
+    """Where in a list this thread writes, of those for which `mine` is true; one atomic for a whole block.
+
+    All threads of a block call it together. `scratch` is shared memory, of a number for each warp and one more.
+    """
+    lane = cuda.laneid
+    warp = cuda.threadIdx.x >> 5
+    warps = cuda.blockDim.x >> 5
+    said = np.int64(cuda.ballot_sync(FULL, mine)) & np.int64(FULL)
+    before = cuda.popc(said & ((np.int64(1) << lane) - np.int64(1)))
+    if lane == 0:
+        scratch[warp] = cuda.popc(said)
+    cuda.syncthreads()
+    if cuda.threadIdx.x == 0:
+        total = np.int64(0)
+        for k in range(warps):
+            count = scratch[k]
+            scratch[k] = total
+            total += count
+        scratch[warps] = cuda.atomic.add(counters, slot, total) if total > 0 else np.int64(0)
+    cuda.syncthreads()
+    place = scratch[warps] + scratch[warp] + before
+    cuda.syncthreads()
+    return np.uint64(place)
+
+
+@inner
+def counted(tally: Any, slot: Any, count: Any) -> None:
+    """Add the counts of all threads of a block into a row of the tally; one atomic for a warp."""
+    for k in range(5):
+        count += cuda.shfl_down_sync(FULL, count, 16 >> k)
+    if cuda.laneid == 0 and count != 0:
+        cuda.atomic.add(tally, (0, slot), np.float64(count))
+
+
+@inner
+def summed(tally: Any, slot: Any, value: Any) -> None:
+    """Add the floats of all threads of a block into a row of the tally, in no certain order."""
+    for k in range(5):
+        value += cuda.shfl_down_sync(FULL, value, 16 >> k)
+    if cuda.laneid == 0:
+        cuda.atomic.add(tally, (0, slot), value)

@@ -1,0 +1,114 @@
+"""How many threads and blocks a kernel gets, and which vertices a thread, a warp or a block takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arcflux.gpu import api
+
+__all__ = ["Shapes", "bounds", "chosen", "occupancy", "shared_out"]
+
+Array = NDArray[Any]
+
+# What a multiprocessor has, by compute capability: threads, blocks, registers, bytes of shared memory.
+_LIMITS = {
+    80: (2048, 32, 65536, 164 << 10), 86: (1536, 16, 65536, 100 << 10), 89: (1536, 24, 65536, 100 << 10),
+    90: (2048, 32, 65536, 228 << 10), 100: (2048, 32, 65536, 228 << 10), 120: (1536, 24, 65536, 100 << 10),
+}  # fmt: skip
+_WARP = 32
+
+
+@dataclass(frozen=True)
+class Shapes:
+    """How work is shared out.
+
+    threads: of a block; block_threads: of a block that has one vertex; blocks: the most blocks of a launch;
+    warp_from, block_from: in-edges from which a vertex is the work of a warp, of a block.
+    """
+
+    threads: int = 256
+    block_threads: int = 256
+    blocks: int = 4096
+    warp_from: int = 16
+    block_from: int = 2048
+
+    def launch(self, work: int, threads: int | None = None) -> tuple[int, int]:
+        """Blocks and threads for so much work, one piece for a thread; as many blocks as it takes."""
+        width = threads or self.threads
+        return max(1, -(-work // width)), width
+
+    def walking(self, work: int) -> tuple[int, int]:
+        """Blocks and threads for so much work that threads share in rounds."""
+        return max(1, min(self.blocks, -(-work // self.threads))), self.threads
+
+
+def chosen(degrees: Array, multiprocessors: int = 108, asked: Shapes | None = None) -> Shapes:
+    """Shapes for rows of these lengths on a device; what is asked for goes before all.
+
+    A row goes to a warp when that leaves few of its lanes without an edge, unless most rows are short: then the loads
+    of neighbouring threads are close to each other anyway. In the simulator blocks are small, and short rows are long,
+    so that graphs of a hundred vertices see all kernels.
+
+    Examples
+    --------
+    >>> chosen(np.full(1000, 3)).warp_from, chosen(np.full(1000, 40)).warp_from
+    (32, 12)
+    """
+    if asked is not None:
+        return asked
+    if api.simulated():
+        return Shapes(threads=32, block_threads=64, blocks=2, warp_from=4, block_from=24)
+    mean = float(degrees.mean()) if len(degrees) else 0.0
+    return Shapes(blocks=multiprocessors * 8, warp_from=32 if mean < 8 else 12, block_from=2048)
+
+
+def shared_out(degrees: Array, first: int, shapes: Shapes, with_blocks: bool) -> dict[str, Array]:
+    """The rows of each kernel, by their numbers from `first` on; kernels without rows are left out.
+
+    Examples
+    --------
+    >>> rows = shared_out(np.array([1, 500, 3, 40]), 10, Shapes(warp_from=16, block_from=100), True)
+    >>> {kernel: found.tolist() for kernel, found in rows.items()}
+    {'pull_thread': [10, 12], 'pull_warp': [13], 'pull_block': [11]}
+    """
+    warps = degrees >= shapes.warp_from
+    blocks = (degrees >= shapes.block_from) & with_blocks
+    found = {"pull_thread": ~warps, "pull_warp": warps & ~blocks, "pull_block": warps & blocks}
+    return {name: (np.flatnonzero(mask) + first).astype(np.uint32) for name, mask in found.items() if mask.any()}
+
+
+def bounds(asked: tuple[int, int] | None, architecture: int) -> tuple[int, int] | None:
+    """Threads of a block and blocks of a multiprocessor for which the compiler leaves registers.
+
+    From Blackwell on the compiler wants a few more for the same kernel: there five blocks, with 48 registers, instead
+    of eight with 32 of which some would spill.
+
+    Examples
+    --------
+    >>> bounds((256, 8), 90), bounds((256, 8), 100), bounds(None, 100)
+    ((256, 8), (256, 5), None)
+    """
+    if asked is None or architecture < 100:
+        return asked
+    return asked[0], min(asked[1], 5)
+
+
+def occupancy(registers: int, shared_bytes: int, threads: int, architecture: int) -> float:
+    """The share of a multiprocessor's threads that can be there at once, by what the kernel takes.
+
+    Examples
+    --------
+    >>> occupancy(32, 0, 256, 80), occupancy(64, 0, 256, 80)
+    (1.0, 0.5)
+    """
+    most_threads, most_blocks, all_registers, all_shared = _LIMITS[architecture]
+    warps = -(-threads // _WARP)
+    per_warp = -(-max(registers, 1) * _WARP // 256) * 256
+    blocks = min(most_blocks, most_threads // threads, all_registers // per_warp // warps)
+    if shared_bytes:
+        blocks = min(blocks, all_shared // (-(-(shared_bytes + 1024) // 128) * 128))
+    return blocks * threads / most_threads

@@ -1,0 +1,148 @@
+"""Reductions that many threads of a GPU make into one array at once. Each says whether the array changed.
+
+All look before they write, as those of the CPU do (spmd/reduce.py), and mean the same. Where CUDA has an atomic for the
+operation and the type, the name ends in ``_native``; else a compare-and-swap is repeated, on the 32-bit word around it
+where a value is narrower than that. `place` is an index, or a pair of them for an element of a vector.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arcflux.gpu import api
+from arcflux.gpu.kit import cuda, inner
+
+__all__ = ["into_and", "into_and_native", "into_any", "into_any_native", "into_max", "into_max_native",
+           "into_min", "into_min_native", "into_or", "into_or_native", "into_product", "into_sum", "into_sum_native",
+           "swap"]  # fmt: skip
+
+
+if api.simulated():
+    from arcflux.gpu.simulator import switch
+
+    def swap(array: Any, place: Any, expected: Any, new: Any) -> bool:
+        """Compare and swap: True when `expected` was there and `new` is there now."""
+        switch()
+        there = array[place]
+        if there == expected or (there != there and expected != expected):
+            array[place] = new
+            return True
+        return False
+
+else:
+    from arcflux.gpu.swap import swap
+
+
+@inner
+def into_min(array: Any, place: Any, value: Any) -> Any:
+    """``array[place] = min(array[place], value)``."""
+    while True:
+        before = array[place]
+        if not value < before:
+            return False
+        if swap(array, place, before, value):
+            return True
+
+
+@inner
+def into_max(array: Any, place: Any, value: Any) -> Any:
+    """``array[place] = max(array[place], value)``."""
+    while True:
+        before = array[place]
+        if not value > before:
+            return False
+        if swap(array, place, before, value):
+            return True
+
+
+@inner
+def into_sum(array: Any, place: Any, value: Any) -> Any:
+    """``array[place] += value``."""
+    while True:
+        before = array[place]
+        if swap(array, place, before, before + value):
+            return True
+
+
+@inner
+def into_product(array: Any, place: Any, value: Any) -> Any:
+    """``array[place] *= value``."""
+    while True:
+        before = array[place]
+        if swap(array, place, before, before * value):
+            return True
+
+
+@inner
+def into_or(array: Any, place: Any, value: Any) -> Any:
+    """``array[place] |= value``."""
+    while True:
+        before = array[place]
+        made = before | value
+        if made == before:
+            return False
+        if swap(array, place, before, made):
+            return True
+
+
+@inner
+def into_and(array: Any, place: Any, value: Any) -> Any:
+    """``array[place] &= value``."""
+    while True:
+        before = array[place]
+        made = before & value
+        if made == before:
+            return False
+        if swap(array, place, before, made):
+            return True
+
+
+@inner
+def into_any(array: Any, place: Any, value: Any) -> Any:
+    """``array[place] = value``: one of those who write wins."""
+    array[place] = value
+    return True
+
+
+into_any_native = into_any
+
+
+@inner
+def into_sum_native(array: Any, place: Any, value: Any) -> Any:
+    """``array[place] += value``."""
+    cuda.atomic.add(array, place, value)
+    return True
+
+
+@inner
+def into_min_native(array: Any, place: Any, value: Any) -> Any:
+    """``array[place] = min(array[place], value)``."""
+    if not value < array[place]:
+        return False
+    return value < cuda.atomic.min(array, place, value)
+
+
+@inner
+def into_max_native(array: Any, place: Any, value: Any) -> Any:
+    """``array[place] = max(array[place], value)``."""
+    if not value > array[place]:
+        return False
+    return value > cuda.atomic.max(array, place, value)
+
+
+@inner
+def into_or_native(array: Any, place: Any, value: Any) -> Any:
+    """``array[place] |= value``."""
+    if array[place] | value == array[place]:
+        return False
+    before = cuda.atomic.or_(array, place, value)
+    return before | value != before
+
+
+@inner
+def into_and_native(array: Any, place: Any, value: Any) -> Any:
+    """``array[place] &= value``."""
+    if array[place] & value == array[place]:
+        return False
+    before = cuda.atomic.and_(array, place, value)
+    return before & value != before

@@ -1,0 +1,150 @@
+"""Arrays of the host and what a device has of them: the same pages, mapped, or copies that are kept alike.
+
+A mirrored array has a copy in the device's memory. Whichever side wrote last is ahead, and the other catches up when it
+is asked for: before a kernel that takes the array, or when the host says that it will read (`fetch`). A mapped array
+is one and the same for both. A slice of either is the same slice of what the device has.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arcflux.gpu import api
+
+__all__ = ["State"]
+
+Array = NDArray[Any]
+
+
+@dataclass
+class _Twin:
+    """An array of the host, what the device has for it, who is ahead, and whether rows belong to others."""
+
+    host: Array
+    device: Any
+    mapped: bool
+    ahead: str = "host"
+    shared: bool = False
+    views: dict[tuple[int, int, str], Any] = field(default_factory=dict)
+    opened: Any = None
+
+    @property
+    def begin(self) -> int:
+        return int(self.host.__array_interface__["data"][0])
+
+    def has(self, array: Array) -> bool:
+        """Whether an array lies inside."""
+        place = int(array.__array_interface__["data"][0])
+        return self.begin <= place and place + array.nbytes <= self.begin + self.host.nbytes
+
+
+class State:
+    """The arrays of a run that a device works on. `own` are the rows of shared arrays that this rank alone writes."""
+
+    def __init__(self) -> None:
+        self.twins: list[_Twin] = []
+        self.constant: dict[int, tuple[Array, Any]] = {}
+        self.own: Array | None = None
+        self.copied = 0
+
+    def mirror(self, host: Array, shared: bool = False) -> None:
+        """Keep a copy of an array on the device; of a shared one, only own rows come back."""
+        self.forget(host)
+        self.twins.append(_Twin(host, api.empty(host.shape, host.dtype), False, shared=shared))
+
+    def map(self, host: Array) -> None:
+        """Let the device work on the host's own pages."""
+        self.forget(host)
+        device, opened = api.mapped(host)
+        self.twins.append(_Twin(host, device, True, opened=opened))
+
+    def keep(self, host: Array) -> None:
+        """Copy an array that never changes."""
+        if id(host) not in self.constant:
+            self.constant[id(host)] = (host, api.to_device(host))
+            self.copied += host.nbytes
+
+    def forget(self, host: Array) -> None:
+        """Nobody needs this array on the device any more."""
+        for twin in self.twins:
+            if twin.host is host and twin.opened is not None:
+                twin.opened.__exit__(None, None, None)
+        self.twins = [twin for twin in self.twins if twin.host is not host]
+        self.constant.pop(id(host), None)
+
+    def device(self, array: Array, dtype: Any = None, writes: bool = True) -> Any:
+        """What a kernel is given for an array: its twin, the slice of one, or a copy made for this once."""
+        if id(array) in self.constant:
+            return self.constant[id(array)][1]
+        twin = self._twin(array)
+        if twin is None:
+            self.copied += array.nbytes
+            return api.to_device(array)
+        if not twin.mapped:
+            if twin.ahead == "host":
+                twin.device.copy_to_device(twin.host)
+                self.copied += twin.host.nbytes
+                twin.ahead = "both"
+            if writes:
+                twin.ahead = "device"
+        return self._view(twin, array, dtype)
+
+    def _view(self, twin: _Twin, array: Array, dtype: Any) -> Any:
+        if array.shape == twin.host.shape and dtype is None:
+            return twin.device
+        begin = (int(array.__array_interface__["data"][0]) - twin.begin) // max(1, twin.host.strides[0])
+        key = begin, len(array), str(dtype)
+        if key not in twin.views:
+            part = twin.device[begin : begin + len(array)]
+            twin.views[key] = part if dtype is None else part.view(dtype)
+        return twin.views[key]
+
+    def _twin(self, array: Array) -> _Twin | None:
+        for twin in self.twins:
+            if twin.has(array) and twin.host.dtype == array.dtype:
+                return twin
+        return None
+
+    def fetch(self, *arrays: Array) -> None:
+        """The host will read these; all without any."""
+        for twin in self._named(arrays):
+            if twin.mapped or twin.ahead != "device":
+                continue
+            if twin.shared and self.own is not None:
+                there = twin.device.copy_to_host()
+                twin.host[self.own] = there[self.own]
+            else:
+                twin.device.copy_to_host(twin.host)
+            self.copied += twin.host.nbytes
+            twin.ahead = "both"
+
+    def changed(self, *arrays: Array) -> None:
+        """The host has written these; all without any."""
+        for twin in self._named(arrays):
+            twin.ahead = "host"
+
+    def zero(self, array: Array) -> None:
+        """Set an array to zero, where it is."""
+        twin = self._twin(array)
+        if twin is None or twin.mapped or twin.ahead == "host":
+            array[:] = 0
+        else:
+            part = self._view(twin, array, None)
+            part.copy_to_device(np.zeros(array.shape, array.dtype))
+            twin.ahead = "device"
+
+    def _named(self, arrays: tuple[Array, ...]) -> list[_Twin]:
+        if not arrays:
+            return self.twins
+        found = [self._twin(array) for array in arrays]
+        return [twin for twin in found if twin is not None]
+
+    def close(self) -> None:
+        """Let go of all memory of the device."""
+        for twin in list(self.twins):
+            self.forget(twin.host)
+        self.constant.clear()

@@ -1,0 +1,52 @@
+"""One of several processes of MPI, each with its own simulator: prints whether it gets what one process gets."""
+
+import sys
+import warnings
+
+import numpy as np
+
+import arcflux as af
+from arcflux import algorithms
+from arcflux.gpu import api, links
+from arcflux.transports import current
+
+PROGRAMS = (
+    (algorithms.BFS, {"source": 0}),
+    (algorithms.SSSP, {"source": 0}),
+    (algorithms.Components, {}),
+    (algorithms.PageRank, {"max_supersteps": 3, "deterministic": True}),
+)
+
+
+def linked(ranks):
+    """Whether a ring of messages between GPUs arrives."""
+    link, size = links.chosen(ranks), ranks.size
+    came = api.to_device(np.zeros(4, np.int64))
+    link.send(api.to_device(np.arange(4) + ranks.rank), (ranks.rank + 1) % size)
+    link.receive(came, (ranks.rank - 1) % size)
+    link.finish()
+    return link.name == "staged" and (came.copy_to_host() == np.arange(4) + (ranks.rank - 1) % size).all()
+
+
+def agrees(program, options, where):
+    """Whether a program gives on these devices what plain Python gives."""
+    graph = af.load("grid:3x5,weights=1-9")
+    alone, spread = af.run(program, graph, debug=True, **options), af.run(program, graph, **where, **options)
+    return all(
+        np.allclose(spread.values[name], expected, rtol=1e-12)
+        for name, expected in alone.values.items()
+        if name != "parent"  # any will do
+    )
+
+
+def main(per_node, devices):
+    ranks = current(ranks_per_node=per_node)
+    warnings.simplefilter("ignore")  # PageRank is stopped early
+    where = {"devices": devices, "ranks_per_node": per_node}
+    found = [agrees(program, options, where) for program, options in PROGRAMS]  # all of them, as the other ranks do
+    same = linked(ranks) and all(found)
+    print(f"rank {ranks.rank} of {ranks.size}: {'the same' if same else 'different'}", flush=True)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) or None, sys.argv[2])
