@@ -37,7 +37,7 @@ def test_parts_give_what_the_whole_gives(program: object, data: st.DataObject) -
         return
     whole = af.run(program, graph, debug=True, **options(program))
     spread = {
-        "parts": data.draw(st.sampled_from([1, 2, 3, 4, 7])),
+        "parts": data.draw(st.sampled_from([1, 2, 3, 4, 7, 16])),
         "partition": data.draw(st.sampled_from(HOW)),
         "exchange": data.draw(st.sampled_from(EXCHANGES)),
         "ranks_per_node": data.draw(st.sampled_from([None, 1, 2, 3])),
@@ -58,7 +58,7 @@ def test_deterministic_parts_give_the_bits_of_the_whole(program: object, data: s
         return
     whole = af.run(program, graph, deterministic=True, **options(program))
     split = af.run(
-        program, graph, deterministic=True, parts=data.draw(st.sampled_from([2, 3, 5])),
+        program, graph, deterministic=True, parts=data.draw(st.sampled_from([2, 3, 5, 16])),
         partition=data.draw(st.sampled_from(HOW)), ranks_per_node=data.draw(st.sampled_from([None, 1, 2])),
         direction=data.draw(st.sampled_from(["auto", "push", "pull"])), **options(program),
     )  # fmt: skip

@@ -2,6 +2,7 @@
 
 import re
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -85,3 +86,16 @@ def test_vectors_go_through_shared_memory() -> None:
     assert "st.shared.f32" in found.ptx or "st.shared.u32" in found.ptx
     assert found.spilled == 0
     assert found.registers <= 64
+
+
+def test_machine_code_is_kept_where_only_the_owner_writes_and_as_long_as_its_sources_are_the_same() -> None:
+    from arcflux import config
+    from arcflux.gpu import primitives
+    from arcflux.spmd import jit
+
+    kept = primitives._fill._cache
+    folder = Path(kept._cache_path)
+    assert folder.is_relative_to(config.cache_folder("kernels"))
+    assert folder.stat().st_mode & 0o077 == 0
+    assert kept._impl.locator.get_source_stamp().endswith(jit._shared_stamp(("gpu",)))
+    assert jit._shared_stamp(("gpu",)) != jit._shared_stamp(())

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from arcflux.errors import MissingExtraError
 
 __all__ = [
-    "architecture", "array_type", "cuda", "dispatching", "empty", "event", "extending", "launch", "mapped",
+    "architecture", "array_type", "cuda", "dispatching", "empty", "event", "extending", "kept", "launch", "mapped",
     "number_type", "pinned", "simulated", "stream", "synchronize", "to_device", "within",
 ]  # fmt: skip
 
@@ -158,6 +158,25 @@ def launch(kernel: Any, blocks: int, threads: int, *arguments: Any, on: Any = 0)
         return
     with _one_at_a_time:
         kernel[blocks, threads](*arguments)
+
+
+def kept(kernel: Any) -> Any:
+    """The kernel, with its machine code kept where that for cores is: owner-only, and stamped by its sources."""
+    from numba.cuda.dispatcher import CUDACache, CUDACacheImpl
+
+    from arcflux.spmd.jit import Locator
+
+    class _Locator(Locator):
+        borrows = ("gpu",)
+
+    class _CacheImpl(CUDACacheImpl):  # type: ignore[misc]
+        _locator_classes = [_Locator]  # noqa: RUF012 - Numba's own attribute
+
+    class _Cache(CUDACache):  # type: ignore[misc]
+        _impl_class = _CacheImpl
+
+    kernel._cache = _Cache(kernel.py_func)
+    return kernel
 
 
 def synchronize() -> None:

@@ -42,7 +42,7 @@ def kernel(function: Callable[..., None]) -> Any:
     if api.simulated():
         return module.jit(function)
     asked = bounds(function.__globals__.get("BOUNDS"), api.architecture())
-    return module.jit(cache=True, lto=False, launch_bounds=asked)(function)
+    return api.kept(module.jit(lto=False, launch_bounds=asked)(function))
 
 
 def inner(function: Callable[..., Any]) -> Any:

@@ -19,7 +19,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, InTreeCach
 
 from arcflux import config, trace
 
-__all__ = ["fragment", "inner", "kernel"]
+__all__ = ["Locator", "fragment", "inner", "kernel"]
 
 # Without Numba's reference counts, which are atomic operations in the middle of hot loops (parsing text took three
 # times as long with them). So a kernel cannot allocate: its scratch arrays are arguments.
@@ -28,33 +28,40 @@ _OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrap
 
 
 # Rooms whose kernels call inner functions of another room, besides those of this one.
-_BORROWS = {"distributed": ("kernels",)}
+_BORROWS = {"distributed": ("kernels",), "gpu": ("gpu",)}
 
 
 @lru_cache
-def _shared_stamp(room: str) -> bytes:
-    """What the kernels of a room are compiled from, besides their own file: all that they can borrow from."""
+def _shared_stamp(rooms: tuple[str, ...]) -> bytes:
+    """What kernels are compiled from, besides their own file: this room, and those that they borrow from."""
     digest = hashlib.sha256(numba.__version__.encode())
     here = Path(__file__).parent
-    for folder in (here, *(here.parent / name for name in _BORROWS.get(room, ()))):
+    for folder in (here, *(here.parent / name for name in rooms)):
         for path in sorted(folder.glob("*.py")):
             digest.update(path.read_bytes())
     return digest.digest()
 
 
-class _Locator(InTreeCacheLocator):
-    """Keeps a module's compiled kernels in a folder of the cache named by the module and its path."""
+class Locator(InTreeCacheLocator):
+    """Keeps a module's compiled kernels in a folder of the cache named by the module and its path.
+
+    `borrows` are the rooms whose inner functions they call; without it, what is known of the module's own room.
+    """
+
+    borrows: tuple[str, ...] | None = None
 
     def __init__(self, py_func: Any, py_file: str) -> None:
         super().__init__(py_func, py_file)
         self._cache_path = str(config.cache_folder("kernels", self.get_suitable_cache_subpath(py_file)))
 
     def get_source_stamp(self) -> Any:
-        return super().get_source_stamp() + _shared_stamp(Path(self._py_file).parent.name)
+        """What the kernels are compiled from."""
+        rooms = _BORROWS.get(Path(self._py_file).parent.name, ()) if self.borrows is None else self.borrows
+        return super().get_source_stamp() + _shared_stamp(rooms)
 
 
 class _CacheImpl(CompileResultCacheImpl):
-    _locator_classes = [_Locator]  # noqa: RUF012 - Numba's own attribute
+    _locator_classes = [Locator]  # noqa: RUF012 - Numba's own attribute
 
 
 class _Cache(FunctionCache):

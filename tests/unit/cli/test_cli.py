@@ -16,7 +16,8 @@ from command_line import failing, put
 import arcflux as af
 from arcflux.cli import commands
 
-COMMANDS = ["info", "convert", "generate", "verify", "partition", "run", "algorithms", "cache", "doctor"]
+COMMANDS = ["info", "convert", "generate", "verify", "partition", "run", "plan", "explain", "calibrate", "algorithms",
+            "cache", "doctor"]  # fmt: skip
 
 
 BAD = [

@@ -9,7 +9,7 @@ import arcflux as af
 from arcflux.partition import PARTITIONERS
 
 HOW = list(PARTITIONERS)
-NUMBERS = [1, 2, 3, 4, 7]
+NUMBERS = [1, 2, 3, 4, 7, 16]
 # Every number of parts with every partitioner; ranks are alone, by twos, by threes, and all together in turn.
 SPREADS = [
     {"parts": k, "partition": how, "ranks_per_node": (None, 1, 2, 3)[turn % 4]}
