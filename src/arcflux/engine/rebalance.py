@@ -24,6 +24,8 @@ __all__ = ["HOW", "Move", "Plan", "Prices", "alpha", "calm", "decide", "moves", 
 
 Array = NDArray[Any]
 
+# Where a part takes so much less than it should, a third of what otherwise counts as a gain is one.
+IDLE = 0.1
 HOW = ("auto", "local", "off")
 
 
@@ -170,7 +172,9 @@ def calm(seen: Observed, seconds: float, nodes: Array, how: str, alpha: float) -
     times, slack = seen.shares * seconds, seen.slack
     for group in _runs(nodes) if how == "local" else [slice(0, len(times))]:
         mean = float(times[group].mean())
-        if float(times[group].max()) - mean > max(slack * mean, alpha * seen.effort):
+        most, least = float(times[group].max()), float(times[group].min())
+        enough = max(slack * mean, alpha * seen.effort)
+        if most - mean > enough or (mean - least > IDLE * mean and mean - least > enough):
             return ""
     return "parts are balanced, or differ by less than times do, or than planning takes"
 
@@ -238,7 +242,9 @@ class _Case:
         for run in self.runs:
             level = self._level(run)
             gain = float(self.times[run].max()) - level
-            if run.stop - run.start < 2 or gain <= SLACK * level:
+            idle = level - float(self.times[run].min()) > IDLE * level
+            least = (SLACK / 3 if idle else SLACK) * level
+            if run.stop - run.start < 2 or gain <= least:
                 continue
             tried = self.old.copy()
             begin, end = int(self.old[run.start]), int(self.old[run.stop])
@@ -246,7 +252,7 @@ class _Case:
             gain = self._reachable(gain, tried, run)
             cost = sum(self._bytes(move) for move in self._moves(tried)) / self.prices.link
             cost += self.prices.each
-            if gain <= SLACK * level:
+            if gain <= least:
                 refused = "no better bounds are known"
             elif not self.alpha * cost < gain:
                 refused = f"not worth moving: {_said(gain, self.alpha, cost)}"

@@ -35,5 +35,5 @@ class Machine:
         return self.work[-1] / (1 / self.rates).sum()
 
     def imbalance(self, bounds):
-        """By how much a superstep, which lasts as long as its slowest part, is longer than with perfect balance."""
-        return self.exact(bounds).max() / self.perfect - 1
+        """By how much the worst part is off perfect balance."""
+        return np.abs(self.exact(bounds) / self.perfect - 1).max()
