@@ -2,7 +2,8 @@
 
 The user's functions become inner functions over values, which LLVM inlines; around them stand the kernels. A program
 of which only changed vertices send gets ``frontier``: each superstep goes push or pull. One of which every vertex sends
-gets ``dense`` (every vertex pulls from all its neighbours), ``blocked`` (the same for large graphs) and ``dense_push``.
+gets ``dense`` (every vertex pulls from all its neighbours), ``blocked`` and ``even`` (the same for large graphs and for
+meshes) and ``dense_push``.
 What a run does not use is never compiled. All run many supersteps in one launch, with a barrier in between, so a graph
 with thousands of levels costs microseconds a level.
 """
@@ -15,6 +16,7 @@ from arcflux.compile.blocked import blocked
 from arcflux.compile.buckets import ordered
 from arcflux.compile.dense import CHUNK, dense, messages, sends
 from arcflux.compile.edges import edge
+from arcflux.compile.even import even, evenly
 from arcflux.compile.frontier import frontier
 from arcflux.compile.lower import Lowered
 from arcflux.compile.parts import parts
@@ -89,6 +91,7 @@ def _source(lowered: Lowered) -> str:
         made.append(frontier(lowered))
     else:
         made += [dense(lowered), dense_push(lowered), blocked(lowered)]
+        made += [even(lowered)] if evenly(lowered) else []
     return "\n\n".join(made)
 
 

@@ -1,4 +1,4 @@
-"""Loops of programs of which every vertex sends: pull, pull by blocks on large graphs, or push when asked for."""
+"""Loops of programs of which every vertex sends: pull, by blocks on large graphs or by runs on meshes, or push."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ import numpy as np
 
 from arcflux.compile.dense import CHUNK
 from arcflux.compile.edges import narrow_sums, taken
+from arcflux.compile.even import evenly
 from arcflux.engine.loop import Loop
 from arcflux.engine.state import State, rows
 from arcflux.graph.blocks import Blocks, blocks, scattered
+from arcflux.graph.runs import Runs, runs
 from arcflux.result import Superstep
 
 __all__ = ["Dense"]
@@ -21,6 +23,8 @@ __all__ = ["Dense"]
 _CACHE = 2 << 20
 _ARCS = 16_384
 _SUPERSTEPS = 4
+# Runs pay when compiling a kernel for them does.
+_MANY = 1 << 20
 # A worker takes about so many arcs at once, in at most so many chunks, and comes back at least so many times.
 _MANY_ARCS = 32_768
 _MOST_CHUNKS = 8
@@ -33,6 +37,7 @@ class Dense(Loop):
     """A program of which every vertex sends in every superstep."""
 
     blocks: Blocks | None = None
+    runs: Runs | None = None
 
     @property
     def push(self) -> bool:
@@ -40,7 +45,7 @@ class Dense(Loop):
         return self.options.direction == "push" and not self.lowered.pull_only
 
     def prepare(self) -> None:
-        """Have in-edges, and arcs by blocks if they pay."""
+        """Have in-edges, and arcs by blocks or vertices by runs if they pay."""
         graph = self.graph
         graph.into  # noqa: B018 - built on first use
         if not self.push and self._large():
@@ -49,6 +54,8 @@ class Dense(Loop):
             if self.blocks is not None:
                 for name in self.lowered.columns:
                     self.blocks.column(name, graph.in_columns[name], self.team)
+        if not self.push and self.blocks is None and graph.arcs >= _MANY and evenly(self.lowered):
+            self.runs = runs(graph, CHUNK, self.team)
 
     def _large(self) -> bool:
         """Whether messages overflow the cache, and arcs are enough to fill blocks.
@@ -87,6 +94,9 @@ class Dense(Loop):
             columns = [graph.in_columns[name] for name in names]
             arrays = [*graph.into, graph.out.offsets, *columns, *self.messages]
             self.ways = {"plain": (self.made.dense, pieces, [self._span(), *arrays, *state.constants])}
+            if self.runs is not None:
+                by_run = [self._span(), self.runs.starts, self.runs.first, *self._registers()]
+                self.ways = {"even": (self.made.even, pieces, [*by_run, *arrays, *state.constants])}
         if self.blocks is not None:
             found = self.blocks
             arcs = [found.arcs, found.starts, found.order, graph.into.offsets, graph.out.offsets]
@@ -151,6 +161,13 @@ class Dense(Loop):
     def _accumulators(self) -> list[Any]:
         fields = [self.lowered.fields[name] for name in sorted(self.lowered.reductions)]
         return [rows(self.borrowed, self.graph.vertices, *kind) for kind in fields]
+
+    def _registers(self) -> list[Any]:
+        """Accumulators for a chunk of each worker; narrow sums are wide, as they are in registers."""
+        wide = narrow_sums(self.lowered)
+        names = sorted(self.lowered.reductions)
+        kinds = [np.dtype(np.float64) if name in wide else self.lowered.fields[name][0] for name in names]
+        return [self.borrowed(self.threads * 2 * CHUNK, kind).reshape(self.threads, 2 * CHUNK) for kind in kinds]
 
     def superstep(self, k: int, row: list[float]) -> Superstep:
         """All vertices sent along all arcs."""

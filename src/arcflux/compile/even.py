@@ -1,0 +1,82 @@
+"""The dense pull of a graph with long runs of vertices whose in-neighbours stand at the same distances (graph/runs.py).
+
+A worker takes a chunk of vertices. For each in-edge of a run it adds up a whole stretch of messages, which stand side
+by side, into accumulators that stay in the nearest cache; LLVM makes vector instructions of that. Every vertex meets
+its messages in the order of its in-edges, and accumulators are as wide as registers, so the bits are the plain pull's.
+"""
+
+from __future__ import annotations
+
+from arcflux.compile.dense import CHUNK, accumulators, dense_end, halves, loaded, messages, piece_of, sends
+from arcflux.compile.edges import edge_call, settled, taken
+from arcflux.compile.lower import Lowered
+from arcflux.compile.source import (
+    claimed,
+    edge_reads,
+    inited,
+    inside,
+    kept,
+    measured,
+    received,
+    shared,
+    updated,
+    written,
+)
+
+__all__ = ["even", "evenly"]
+
+
+def evenly(lowered: Lowered) -> bool:
+    """Whether a program can be swept by runs: its edges differ in their messages alone, which are numbers."""
+    lengths = [*(m.length for m in lowered.messages), *(lowered.fields[name][1] for name in lowered.reductions)]
+    same = all(name[0] in "gpm" or name == "step" for name in edge_reads(lowered))
+    plain = "wants" not in lowered.functions and not taken(lowered) and not lowered.in_place
+    return same and plain and bool(lowered.messages) and not any(lengths)
+
+
+def even(lowered: Lowered) -> str:
+    """The kernel."""
+    arrays = ["in_offsets", "neighbours", "out_offsets", *messages(lowered), *shared(lowered)]
+    given = ", ".join(["span", "runs", "run_of", *accumulators(lowered), *arrays])
+    several = f"range(begin, min(begin + np.uint64(span), n), np.uint64({CHUNK}))"
+    loop = claimed("counters, turn * 8", "span", "few", "n", _chunk(lowered), over=several)
+    rows = [f"b_{name} = a_{name}[worker]" for name in sorted(lowered.reductions)]
+    mine = "\n".join(inside(rows))
+    vertices = "\n".join(inside(loop, 2))
+    return f"""@kernel
+def even(worker, workers, control, barrier, counters, slots, sums, history, first, last, tolerance, {given}):
+    one = np.uint64(1)
+    n = np.uint64(in_offsets.size) - one
+    pieces = np.uint64(sums.size // 2)
+{mine}
+    for step in range(first, last):
+        begun = ticks()
+        {halves(lowered)}
+        turn = step % 3
+        changed = 0
+{vertices}
+{dense_end(lowered, "pull")}"""
+
+
+def _chunk(lowered: Lowered) -> list[str]:
+    """Statements that take the vertices from `few` on through a superstep: empty, run by run, update."""
+    names = sorted(lowered.reductions)
+    first = [*loaded(lowered, ("init",), reduced=True), *inited(lowered), *(f"b_{x}[v - few] = v_{x}" for x in names)]
+    others = [*loaded(lowered, ("init", "update", "residual"), reduced=True), *inited(lowered)]
+    last = [*others, *(f"v_{x} = b_{x}[v - few]" for x in names), *settled(lowered)]
+    last += [*updated(lowered), *kept(lowered, written(lowered)), "changed += np.int64(moved)", *measured(lowered)]
+    lines = [f"end = min(few + np.uint64({CHUNK}), n)", "for v in range(few, end):", *inside(first)]
+    lines += [f"at, run = few, run_of[few // np.uint64({CHUNK})]", "while at < end:", *inside(_run(lowered))]
+    lines += ["residual_sum = 0.0", "for v in range(few, end):", *inside([*last, *sends(lowered, "other")])]
+    return [*lines, *([f"sums[{piece_of('few')}] = residual_sum"] if "residual" in lowered.functions else [])]
+
+
+def _run(lowered: Lowered) -> list[str]:
+    """Statements that take all messages of the run from `at` on: those of the same in-edge, vertex after vertex."""
+    names = sorted(lowered.reductions)
+    one = [*(received(message, "shift + w") for message in lowered.messages), *(f"v_{x} = b_{x}[w]" for x in names)]
+    one += [edge_call(lowered), *(f"b_{x}[w] = v_{x}" for x in names)]
+    edge = ["shift = base + np.uint64(neighbours[i]) + few - at"]
+    edge += ["for w in range(at - few, until - few):", *inside(one)]
+    lines = ["run += one", "until = min(runs[run], end)", "for i in range(in_offsets[at], in_offsets[at + one]):"]
+    return [*lines, *inside(edge), "at = until"]
