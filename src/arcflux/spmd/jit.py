@@ -18,13 +18,14 @@ import numpy as np
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, InTreeCacheLocator
 
 from arcflux import config, trace
+from arcflux.spmd.pipeline import Lean
 
 __all__ = ["Locator", "fragment", "inner", "kernel"]
 
 # Without Numba's reference counts, which are atomic operations in the middle of hot loops (parsing text took three
 # times as long with them). So a kernel cannot allocate: its scratch arrays are arguments.
 # And without what lets C call them, which takes time to compile.
-_OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
+_OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True, "pipeline_class": Lean}
 
 
 # Rooms whose kernels call inner functions of another room, besides those of this one.
