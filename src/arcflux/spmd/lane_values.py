@@ -18,10 +18,7 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 
-__all__ = ["NAMES", "Lanes", "define"]
-
-NAMES = ("as_boolean", "as_float32", "as_float64", "as_int64", "as_uint64", "keep", "larger", "load", "magnitude",
-         "put", "smaller", "total")  # fmt: skip
+__all__ = ["Lanes", "define"]
 
 _INDEX = ir.IntType(32)
 
@@ -41,39 +38,33 @@ def define(tools: Any, selects: bool = False) -> SimpleNamespace:
     With `selects`, an element whose index is only known at run time is chosen by comparing; else the compiler would put
     the vector into memory, which is the right thing for a CPU, and slow on a GPU.
     """
-    cgutils, signature = tools.cgutils, tools.signature
-    infer_global = tools.infer_global
-    intrinsic, lower_builtin, register_model = tools.intrinsic, tools.lower_builtin, tools.register_model
 
-    @register_model(Lanes)
-    class _LanesModel(tools.models.PrimitiveModel):  # type: ignore[misc]
+    @tools.register_model(Lanes)
+    class Model(tools.models.PrimitiveModel):  # type: ignore[misc]
         def __init__(self, manager: Any, lanes: Lanes) -> None:
             super().__init__(manager, lanes, ir.VectorType(manager.lookup(lanes.dtype).get_value_type(), lanes.length))
 
-    def _computed(dtype: Any) -> Any:
-        """The type that elements of an array's type have while one computes with them."""
-        if isinstance(dtype, types.Integer):
-            return types.uint64 if dtype == types.uint64 else types.int64
-        return dtype
+    for name in _OPERATIONS:
+        _operation(tools, name)
+    _negative(tools)
+    made = {**_moves(tools), **_elements(tools, selects), **_comparisons(tools), "total": _total(tools)}
+    return SimpleNamespace(**made)
 
-    # --- between arrays and lanes
 
-    def _place(context: Any, builder: Any, array_type: Any, array: Any, row: Any, kind: Any) -> tuple[Any, int]:
-        """A pointer to a row of a two-dimensional array, for a vector of its elements, and their size."""
-        structure = context.make_array(array_type)(context, builder, array)
-        first = cgutils.get_item_pointer(
-            context, builder, array_type, structure, [row, ir.Constant(row.type, 0)], wraparound=False
-        )
-        return builder.bitcast(first, kind.as_pointer()), getattr(array_type.dtype, "bitwidth", 8) // 8
+# --- between arrays and lanes
 
-    @intrinsic(prefer_literal=True)  # type: ignore[untyped-decorator]
+
+def _moves(tools: Any) -> dict[str, Any]:
+    """Loading, keeping, and lanes of a number or of other lanes."""
+
+    @tools.intrinsic(prefer_literal=True)  # type: ignore[untyped-decorator]
     def load(typingctx: Any, array: Any, row: Any, length: Any) -> Any:
         """The first `length` elements of ``array[row]``; `length` is a literal."""
         made = Lanes(_computed(array.dtype), length.literal_value)
 
         def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
             kind = ir.VectorType(context.get_data_type(array.dtype), made.length)
-            pointer, size = _place(context, builder, array, args[0], args[1], kind)
+            pointer, size = _place(tools, context, builder, array, args[0], args[1], kind)
             values = builder.load(pointer)
             values.align = size
             if array.dtype is types.boolean:
@@ -82,13 +73,13 @@ def define(tools: Any, selects: bool = False) -> SimpleNamespace:
 
         return made(array, types.uintp, length), generate
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @tools.intrinsic  # type: ignore[untyped-decorator]
     def keep(typingctx: Any, array: Any, row: Any, lanes: Any) -> Any:
         """``array[row] = lanes``, each element in the array's type."""
 
         def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
             kind = ir.VectorType(context.get_data_type(array.dtype), lanes.length)
-            pointer, size = _place(context, builder, array, args[0], args[1], kind)
+            pointer, size = _place(tools, context, builder, array, args[0], args[1], kind)
             values = _convert(context, builder, args[2], lanes.dtype, array.dtype, lanes.length)
             if array.dtype is types.boolean:
                 values = builder.zext(values, kind)
@@ -97,60 +88,86 @@ def define(tools: Any, selects: bool = False) -> SimpleNamespace:
 
         return types.void(array, types.uintp, lanes), generate
 
-    def _convert(context: Any, builder: Any, value: Any, before: Any, after: Any, length: int) -> Any:
-        """Elements of one type as elements of another."""
-        if before == after:
-            return value
-        kind = ir.VectorType(context.get_value_type(after), length)
-        if isinstance(after, types.Float):
-            if isinstance(before, types.Float):
-                return builder.fpext(value, kind) if after.bitwidth > before.bitwidth else builder.fptrunc(value, kind)
-            return builder.sitofp(value, kind) if getattr(before, "signed", False) else builder.uitofp(value, kind)
+    kinds = {name: getattr(types, name) for name in ("boolean", "float32", "float64", "int64", "uint64")}
+    return {"load": load, "keep": keep, **{f"as_{name}": _as(tools, kind) for name, kind in kinds.items()}}
+
+
+def _as(tools: Any, dtype: Any) -> Any:
+    """What makes lanes of one type of a number, or of other lanes."""
+
+    @tools.intrinsic(prefer_literal=True)  # type: ignore[untyped-decorator]
+    def to_lanes(typingctx: Any, value: Any, length: Any) -> Any:
+        """`value`, a number or lanes, as `length` lanes of one type; `length` is a literal."""
+        made = Lanes(dtype, length.literal_value)
+        vector = isinstance(value, Lanes)
+
+        def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            if vector:
+                return _convert(context, builder, args[0], value.dtype, dtype, made.length)
+            return _spread(builder, args[0], made.length)
+
+        return made(value if vector else dtype, length), generate
+
+    return to_lanes
+
+
+def _place(tools: Any, context: Any, builder: Any, array_type: Any, array: Any, row: Any, kind: Any) -> tuple[Any, int]:
+    """A pointer to a row of a two-dimensional array, for a vector of its elements, and their size."""
+    structure = context.make_array(array_type)(context, builder, array)
+    first = tools.cgutils.get_item_pointer(
+        context, builder, array_type, structure, [row, ir.Constant(row.type, 0)], wraparound=False
+    )
+    return builder.bitcast(first, kind.as_pointer()), getattr(array_type.dtype, "bitwidth", 8) // 8
+
+
+def _computed(dtype: Any) -> Any:
+    """The type that elements of an array's type have while one computes with them."""
+    if isinstance(dtype, types.Integer):
+        return types.uint64 if dtype == types.uint64 else types.int64
+    return dtype
+
+
+def _convert(context: Any, builder: Any, value: Any, before: Any, after: Any, length: int) -> Any:
+    """Elements of one type as elements of another."""
+    if before == after:
+        return value
+    kind = ir.VectorType(context.get_value_type(after), length)
+    if isinstance(after, types.Float):
         if isinstance(before, types.Float):
-            return builder.fptosi(value, kind)
-        wide, narrow = kind.element.width, value.type.element.width
-        if wide == narrow:
-            return value
-        if wide < narrow:
-            return builder.trunc(value, kind)
-        return builder.sext(value, kind) if getattr(before, "signed", False) else builder.zext(value, kind)
+            return builder.fpext(value, kind) if after.bitwidth > before.bitwidth else builder.fptrunc(value, kind)
+        return builder.sitofp(value, kind) if getattr(before, "signed", False) else builder.uitofp(value, kind)
+    if isinstance(before, types.Float):
+        return builder.fptosi(value, kind)
+    wide, narrow = kind.element.width, value.type.element.width
+    if wide == narrow:
+        return value
+    if wide < narrow:
+        return builder.trunc(value, kind)
+    return builder.sext(value, kind) if getattr(before, "signed", False) else builder.zext(value, kind)
 
-    def _spread(builder: Any, value: Any, length: int) -> Any:
-        """A vector of one and the same value."""
-        nothing = ir.Constant(ir.VectorType(value.type, length), ir.Undefined)
-        first = builder.insert_element(nothing, value, _INDEX(0))
-        return builder.shuffle_vector(first, nothing, ir.Constant(ir.VectorType(_INDEX, length), [0] * length))
 
-    def _as(dtype: Any) -> Any:
-        @intrinsic(prefer_literal=True)  # type: ignore[untyped-decorator]
-        def to_lanes(typingctx: Any, value: Any, length: Any) -> Any:
-            """`value`, a number or lanes, as `length` lanes of one type; `length` is a literal."""
-            made = Lanes(dtype, length.literal_value)
-            vector = isinstance(value, Lanes)
+def _spread(builder: Any, value: Any, length: int) -> Any:
+    """A vector of one and the same value."""
+    nothing = ir.Constant(ir.VectorType(value.type, length), ir.Undefined)
+    first = builder.insert_element(nothing, value, _INDEX(0))
+    return builder.shuffle_vector(first, nothing, ir.Constant(ir.VectorType(_INDEX, length), [0] * length))
 
-            def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-                if vector:
-                    return _convert(context, builder, args[0], value.dtype, dtype, made.length)
-                return _spread(builder, args[0], made.length)
 
-            return made(value if vector else dtype, length), generate
+# --- elements
 
-        return to_lanes
 
-    as_float32, as_float64 = _as(types.float32), _as(types.float64)
-    as_int64, as_uint64, as_boolean = _as(types.int64), _as(types.uint64), _as(types.boolean)
+def _elements(tools: Any, selects: bool) -> dict[str, Any]:
+    """``lanes[index]``, and lanes with another element."""
 
-    # --- elements
-
-    @infer_global(operator.getitem)
-    class _Element(tools.AbstractTemplate):  # type: ignore[misc]
+    @tools.infer_global(operator.getitem)
+    class Element(tools.AbstractTemplate):  # type: ignore[misc]
         def generic(self, args: Any, kws: Any) -> Any:
             if isinstance(args[0], Lanes) and isinstance(args[1], types.Integer):
-                return signature(args[0].dtype, args[0], types.uint64)
+                return tools.signature(args[0].dtype, args[0], types.uint64)
             return None
 
-    @lower_builtin(operator.getitem, Lanes, types.Integer)  # type: ignore[untyped-decorator]
-    def _element(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    @tools.lower_builtin(operator.getitem, Lanes, types.Integer)  # type: ignore[untyped-decorator]
+    def element(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         if not selects:
             return builder.extract_element(*args)
         found = builder.extract_element(args[0], _INDEX(0))
@@ -159,7 +176,7 @@ def define(tools: Any, selects: bool = False) -> SimpleNamespace:
             found = builder.select(here, builder.extract_element(args[0], _INDEX(k)), found)
         return found
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @tools.intrinsic  # type: ignore[untyped-decorator]
     def put(typingctx: Any, lanes: Any, index: Any, value: Any) -> Any:
         """`lanes` with another value at `index`."""
 
@@ -175,63 +192,77 @@ def define(tools: Any, selects: bool = False) -> SimpleNamespace:
 
         return lanes(lanes, types.uint64, lanes.dtype), generate
 
-    # --- arithmetic: both sides are lanes of one type
+    return {"put": put}
 
-    _FLOAT = {"add": "fadd", "sub": "fsub", "mul": "fmul", "truediv": "fdiv"}
-    _WHOLE = {"add": "add", "sub": "sub", "mul": "mul", "and_": "and_", "or_": "or_", "xor": "xor"}
-    _OPERATIONS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and_", "or_", "xor", "lshift", "rshift")
 
-    def _operation(name: str) -> None:
-        function = getattr(operator, name)
+# --- arithmetic: both sides are lanes of one type
 
-        @infer_global(function)
-        class Operation(tools.AbstractTemplate):  # type: ignore[misc]
-            def generic(self, args: Any, kws: Any) -> Any:
-                if len(args) == 2 and isinstance(args[0], Lanes) and args[0] == args[1]:
-                    return signature(args[0], *args)
-                return None
+_FLOAT = {"add": "fadd", "sub": "fsub", "mul": "fmul", "truediv": "fdiv"}
+_WHOLE = {"add": "add", "sub": "sub", "mul": "mul", "and_": "and_", "or_": "or_", "xor": "xor"}
+_OPERATIONS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and_", "or_", "xor", "lshift", "rshift")
 
-        @lower_builtin(function, Lanes, Lanes)  # type: ignore[untyped-decorator]
-        def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            dtype = sig.return_type.dtype
-            whole = (_FLOAT if isinstance(dtype, types.Float) else _WHOLE).get(name)
-            if whole is not None:
-                return getattr(builder, whole)(*args)
-            return _one_by_one(context, builder, function, sig.return_type, args)
 
-    def _one_by_one(context: Any, builder: Any, function: Callable[..., Any], lanes: Lanes, args: Any) -> Any:
-        """An operation that has no vector instruction: Numba's own, on every element."""
-        single = context.typing_context.resolve_function_type(function, (lanes.dtype, lanes.dtype), {})
-        made = ir.Constant(context.get_value_type(lanes), ir.Undefined)
-        for k in range(lanes.length):
-            pair = [builder.extract_element(arg, _INDEX(k)) for arg in args]
-            pair = [context.cast(builder, p, lanes.dtype, kind) for p, kind in zip(pair, single.args, strict=True)]
-            value = context.get_function(function, single)(builder, pair)
-            value = context.cast(builder, value, single.return_type, lanes.dtype)
-            made = builder.insert_element(made, value, _INDEX(k))
-        return made
+def _operation(tools: Any, name: str) -> None:
+    """Teach an operation of two lanes of one type."""
+    function = getattr(operator, name)
 
-    for _name in _OPERATIONS:
-        _operation(_name)
-
-    @infer_global(operator.neg)
-    class _Negative(tools.AbstractTemplate):  # type: ignore[misc]
+    @tools.infer_global(function)
+    class Operation(tools.AbstractTemplate):  # type: ignore[misc]
         def generic(self, args: Any, kws: Any) -> Any:
-            return signature(args[0], args[0]) if isinstance(args[0], Lanes) else None
+            if len(args) == 2 and isinstance(args[0], Lanes) and args[0] == args[1]:
+                return tools.signature(args[0], *args)
+            return None
 
-    @lower_builtin(operator.neg, Lanes)  # type: ignore[untyped-decorator]
-    def _negative(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        if not isinstance(sig.return_type.dtype, types.Float):
-            return builder.neg(args[0])
-        # As 0 - x with a negative zero: the compiler for GPUs does not know fneg.
-        return builder.fsub(ir.Constant(args[0].type, [-0.0] * sig.return_type.length), args[0])
+    @tools.lower_builtin(function, Lanes, Lanes)  # type: ignore[untyped-decorator]
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        dtype = sig.return_type.dtype
+        whole = (_FLOAT if isinstance(dtype, types.Float) else _WHOLE).get(name)
+        if whole is not None:
+            return getattr(builder, whole)(*args)
+        return _one_by_one(context, builder, function, sig.return_type, args)
 
-    def _less(builder: Any, dtype: Any, a: Any, b: Any) -> Any:
-        if isinstance(dtype, types.Float):
-            return builder.fcmp_ordered("<", a, b)
-        return builder.icmp_signed("<", a, b) if getattr(dtype, "signed", False) else builder.icmp_unsigned("<", a, b)
 
-    @intrinsic  # type: ignore[untyped-decorator]
+def _one_by_one(context: Any, builder: Any, function: Callable[..., Any], lanes: Lanes, args: Any) -> Any:
+    """An operation that has no vector instruction: Numba's own, on every element."""
+    single = context.typing_context.resolve_function_type(function, (lanes.dtype, lanes.dtype), {})
+    made = ir.Constant(context.get_value_type(lanes), ir.Undefined)
+    for k in range(lanes.length):
+        pair = [builder.extract_element(arg, _INDEX(k)) for arg in args]
+        pair = [context.cast(builder, p, lanes.dtype, kind) for p, kind in zip(pair, single.args, strict=True)]
+        value = context.get_function(function, single)(builder, pair)
+        value = context.cast(builder, value, single.return_type, lanes.dtype)
+        made = builder.insert_element(made, value, _INDEX(k))
+    return made
+
+
+def _negative(tools: Any) -> None:
+    """Teach the sign."""
+
+    @tools.infer_global(operator.neg)
+    class Negative(tools.AbstractTemplate):  # type: ignore[misc]
+        def generic(self, args: Any, kws: Any) -> Any:
+            return tools.signature(args[0], args[0]) if isinstance(args[0], Lanes) else None
+
+    @tools.lower_builtin(operator.neg, Lanes)  # type: ignore[untyped-decorator]
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return _negated(builder, sig.return_type, args[0])
+
+
+def _negated(builder: Any, lanes: Lanes, value: Any) -> Any:
+    """Every element with the other sign."""
+    if not isinstance(lanes.dtype, types.Float):
+        return builder.neg(value)
+    # As 0 - x with a negative zero: the compiler for GPUs does not know fneg.
+    return builder.fsub(ir.Constant(value.type, [-0.0] * lanes.length), value)
+
+
+# --- comparing, and adding up
+
+
+def _comparisons(tools: Any) -> dict[str, Any]:
+    """The smaller and the larger of each pair of elements, and elements without their sign."""
+
+    @tools.intrinsic  # type: ignore[untyped-decorator]
     def smaller(typingctx: Any, a: Any, b: Any) -> Any:
         """The smaller of each pair of elements; `a`'s when neither is, as Python's min does."""
 
@@ -240,7 +271,7 @@ def define(tools: Any, selects: bool = False) -> SimpleNamespace:
 
         return a(a, b), generate
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @tools.intrinsic  # type: ignore[untyped-decorator]
     def larger(typingctx: Any, a: Any, b: Any) -> Any:
         """The larger of each pair of elements; `a`'s when neither is, as Python's max does."""
 
@@ -249,19 +280,30 @@ def define(tools: Any, selects: bool = False) -> SimpleNamespace:
 
         return a(a, b), generate
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @tools.intrinsic  # type: ignore[untyped-decorator]
     def magnitude(typingctx: Any, a: Any) -> Any:
         """Every element without its sign."""
 
         def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
             zero = ir.Constant(args[0].type, [0] * a.length)
-            return builder.select(
-                _less(builder, a.dtype, args[0], zero), _negative(context, builder, sig, args), args[0]
-            )
+            return builder.select(_less(builder, a.dtype, args[0], zero), _negated(builder, a, args[0]), args[0])
 
         return a(a), generate
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    return {"smaller": smaller, "larger": larger, "magnitude": magnitude}
+
+
+def _less(builder: Any, dtype: Any, a: Any, b: Any) -> Any:
+    """Which elements of `a` are smaller than those of `b`."""
+    if isinstance(dtype, types.Float):
+        return builder.fcmp_ordered("<", a, b)
+    return builder.icmp_signed("<", a, b) if getattr(dtype, "signed", False) else builder.icmp_unsigned("<", a, b)
+
+
+def _total(tools: Any) -> Any:
+    """The sum of all elements."""
+
+    @tools.intrinsic  # type: ignore[untyped-decorator]
     def total(typingctx: Any, a: Any) -> Any:
         """The sum of the elements, always in the same order: the halves are added until one element is left."""
 
@@ -287,5 +329,4 @@ def define(tools: Any, selects: bool = False) -> SimpleNamespace:
 
         return a.dtype(a), generate
 
-    found = locals()
-    return SimpleNamespace(**{name: found[name] for name in NAMES})
+    return total
