@@ -55,7 +55,7 @@ class Dense(Loop):
                 for name in self.lowered.columns:
                     self.blocks.column(name, graph.in_columns[name], self.team)
         if not self.push and self.blocks is None and graph.arcs >= _MANY and evenly(self.lowered):
-            self.runs = runs(graph, CHUNK, self.team)
+            self.runs = runs(graph, CHUNK)
 
     def _large(self) -> bool:
         """Whether messages overflow the cache, and arcs are enough to fill blocks.

@@ -36,11 +36,14 @@ class Runs:
     first: Array
 
 
-def runs(graph: Graph, chunk: int, team: Team | None = None) -> Runs | None:
-    """The runs of a graph, if they are long, for sweeps by so many vertices at a time; found once and kept with it."""
+def runs(graph: Graph, chunk: int) -> Runs | None:
+    """The runs of a graph, if they are long, for sweeps by so many vertices at a time; found once and kept with it.
+
+    Every process finds them for itself: they are small, and what one rank has found before, another may not have.
+    """
     name = ("runs", chunk)
     if name not in graph.kept:
-        graph.kept[name] = _found(graph, chunk, team or Team()) if _likely(graph) else None
+        graph.kept[name] = _found(graph, chunk, Team()) if _likely(graph) else None
     found: Runs | None = graph.kept[name]
     return found
 
