@@ -2,13 +2,17 @@
 
 import sys
 import warnings
+from contextlib import ExitStack
+from unittest import mock
 
 import numpy as np
 import programs
 
 import arcflux as af
 from arcflux import algorithms
+from arcflux.engine import dense
 from arcflux.transports import current
+from arcflux.transports.base import Transport
 
 warnings.simplefilter("error")
 PROGRAMS = [*programs.ALL, algorithms.BFS, algorithms.SSSP, algorithms.PageRank]
@@ -53,6 +57,23 @@ def results_stay(graph: af.Graph, per_node: int | None) -> None:
         np.testing.assert_array_equal(piece, expected[source][3:])
 
 
+def large_ones(ranks: Transport, per_node: int | None) -> None:
+    """Whatever one rank has tried alone, all choose the same way through a large graph: blocks, runs, or neither."""
+    random = np.random.default_rng(7)
+    far = af.Graph.from_edges(*random.integers(0, 140_000, (2, 200_000)), vertices=140_000, directed=False)
+    small = {"_CACHE": 0, "_ARCS": 0, "_MANY": 0, "scattered": lambda graph: True}
+    with ExitStack() as stack:
+        for name, value in small.items():
+            stack.enter_context(mock.patch.object(dense, name, value))
+        stack.enter_context(mock.patch.object(dense.Dense, "_large", lambda self: self.graph is far))
+        for graph in (far, af.load("grid:30x300")):
+            if ranks.rank == 0:
+                algorithms.pagerank(graph, threads=ranks.size, transport="local")
+            ranks.barrier()
+            split = algorithms.pagerank(graph, ranks_per_node=per_node)["rank"]
+            np.testing.assert_allclose(split, algorithms.pagerank(graph, transport="local")["rank"], rtol=1e-9)
+
+
 def main() -> None:
     per_node = int(sys.argv[1]) or None
     ranks = current(ranks_per_node=per_node)
@@ -72,6 +93,7 @@ def main() -> None:
         for turn, program in enumerate(PROGRAMS):
             for choice in choices if number == 1 else [choices[(turn + number) % len(choices)]]:
                 check(graph, program, ranks_per_node=per_node, **choice)
+    large_ones(ranks, per_node)
     graph = af.load("kron:9")
     results_stay(graph, per_node)
     source = int(np.argmax(graph.out_degrees))

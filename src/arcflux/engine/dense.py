@@ -132,7 +132,7 @@ class Dense(Loop):
     @property
     def _known(self) -> tuple[str, ...]:
         kinds = [message.dtype.name for message in self.lowered.messages]
-        return ("pull", self.lowered.program.name, str(self.threads), *kinds)
+        return ("pull", self.lowered.program.name, self.team.kind, str(self.threads), *kinds)
 
     def choose(self, steps: int) -> int:
         """The faster of two ways, by their best supersteps: which it is differs from machine to machine.

@@ -36,6 +36,8 @@ class Ranks(Team):
     ranks; each has a flag behind its block that says whether it still holds the result.
     """
 
+    kind = "ranks"
+
     def __init__(self, transport: Transport) -> None:
         super().__init__(1)
         self.transport = weakref.proxy(transport)

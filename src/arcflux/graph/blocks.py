@@ -31,7 +31,8 @@ Array = NDArray[Any]
 BITS = 16
 _SAMPLE = 1 << 14
 
-_known: WeakKeyDictionary[Graph, Blocks] = WeakKeyDictionary()
+# By who built them: ranks build theirs together, so all have them or none, whatever each did alone.
+_known: WeakKeyDictionary[Graph, dict[str, Blocks]] = WeakKeyDictionary()
 _lock = threading.Lock()
 
 
@@ -71,11 +72,12 @@ def scattered(graph: Graph) -> bool:
 
 def blocks(graph: Graph, *, build: bool = True, team: Team | None = None) -> Blocks | None:
     """The blocks of a graph: built once and kept as long as it is; None when there are none and `build` is False."""
+    team = team or Team()
     with _lock:
-        found = _known.get(graph)
-        if found is None and build:
-            found = _known[graph] = _built(graph, team or Team())
-        return found
+        known = _known.setdefault(graph, {})
+        if team.kind not in known and build:
+            known[team.kind] = _built(graph, team)
+        return known.get(team.kind)
 
 
 def _built(graph: Graph, team: Team) -> Blocks:

@@ -23,9 +23,13 @@ Array = NDArray[Any]
 
 
 class Team:
-    """Threads of this process. `leads` says whether this process does what one has to do for all."""
+    """Threads of this process. `leads` says whether this process does what one has to do for all.
+
+    What a team makes for later is kept by its `kind`: ranks must all have it or none, whatever each has done alone.
+    """
 
     leads = True
+    kind = "threads"
 
     def __init__(self, threads: int | None = None) -> None:
         self.workers = config.threads(threads)
