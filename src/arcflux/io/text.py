@@ -165,8 +165,9 @@ def _finished(loaded: Loaded, said: Said, layout: Layout, path: Path) -> Loaded:
     elif said.isolated:
         place = loaded.edges.places()
         ends = [loaded.edges.source[place], loaded.edges.target[place]]
-        kind = ends[0].dtype if ends[0].dtype == object else np.int64
-        loaded.vertices = np.unique(np.concatenate([*ends, np.array(said.isolated, kind)]).astype(kind))
+        text = ends[0].dtype == object  # then a number is a name, too: one edge between names makes all ids text
+        alone = np.array([*map(str, said.isolated)], object) if text else np.array(said.isolated, np.int64)
+        loaded.vertices = np.unique(np.concatenate([*ends, alone]).astype(alone.dtype))
     elif not len(loaded.edges):
         raise FormatError(
             "the file has a header and no edges" if layout.headed else "the file has no edges",
