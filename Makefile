@@ -5,6 +5,9 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 OUT    ?= build
+# Tests in so many processes at once; most of them use one core, and none minds company.
+JOBS   ?= 2
+PYTEST := $(BIN)/python -m pytest --numprocesses $(JOBS) --dist worksteal
 
 # The folder with the binaries of the GAP Benchmark Suite, if make bench-gap should run them too.
 GAP    ?=
@@ -21,9 +24,9 @@ run: $(VENV)/.installed
 
 # Numba has its simulator of GPUs when it is imported, or never: its tests are a process of their own.
 test: lint
-	$(BIN)/python -m pytest --ignore=tests/gpu
-	NUMBA_ENABLE_CUDASIM=1 $(BIN)/python -m pytest tests/gpu
-	$(BIN)/python -m pytest tests/gpu
+	$(PYTEST) --ignore=tests/gpu
+	NUMBA_ENABLE_CUDASIM=1 $(PYTEST) tests/gpu
+	$(PYTEST) tests/gpu
 
 test-gpu: $(VENV)/.installed-dev $(VENV)/.installed-cuda
 	$(BIN)/python benchmarks/gpu_report.py --out $(OUT)/gpu-report.json
