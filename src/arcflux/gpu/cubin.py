@@ -10,7 +10,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +27,7 @@ from arcflux.errors import MissingExtraError
 from arcflux.gpu import api
 from arcflux.gpu.launch import bounds, occupancy
 
-__all__ = ["ARCHITECTURES", "Compiled", "compiled", "kernels", "ptx"]
+__all__ = ["ARCHITECTURES", "Compiled", "compiled", "compiled_kernel", "kernels", "ptx"]
 
 ARCHITECTURES = (80, 90, 100)
 _THREADS = 256
@@ -58,7 +58,22 @@ def kernels(lowered: Lowered) -> list[str]:
 
 def compiled(lowered: Lowered, name: str, architecture: int, columns: dict[str, np.dtype[Any]]) -> Compiled:
     """A kernel of a program in machine code for an architecture; `columns` are the types of edge columns."""
-    made = ptx(lowered, name, architecture, columns)
+    threads = tile_threads(lowered) if name == "pull_warp" and tile_threads(lowered) else _THREADS
+    return _assembled(name, ptx(lowered, name, architecture, columns), architecture, threads)
+
+
+def compiled_kernel(name: str, kernel: Any, types: Sequence[str], architecture: int) -> Compiled:
+    """A kernel that belongs to no program; `types` are those of NumPy, with [] for arrays: ("u4[]", "f8")."""
+    given = tuple(
+        api.array_type(np.dtype(said[:-2]), 1) if said.endswith("[]") else api.number_type(np.dtype(said))
+        for said in types
+    )
+    asked = kernel.py_func.__globals__.get("BOUNDS")
+    return _assembled(name, _ptx(kernel, given, architecture, asked), architecture, _THREADS)
+
+
+def _assembled(name: str, made: str, architecture: int, threads: int) -> Compiled:
+    """What ptxas makes of a kernel."""
     assembler = shutil.which("ptxas")
     if assembler is None:
         raise MissingExtraError("ptxas", "", "turning PTX into machine code")
@@ -70,28 +85,30 @@ def compiled(lowered: Lowered, name: str, architecture: int, columns: dict[str, 
     numbers = {word: int(found.group(1)) if (found := re.search(rf"(\d+) {word}", said)) else 0
                for word in ("registers", "bytes smem", "bytes spill stores", "bytes stack frame")}  # fmt: skip
     spilled = numbers["bytes spill stores"] + numbers["bytes stack frame"]
-    threads = tile_threads(lowered) if name == "pull_warp" and tile_threads(lowered) else _THREADS
     return Compiled(name, architecture, numbers["registers"], numbers["bytes smem"], spilled, threads, made)
 
 
 def ptx(lowered: Lowered, name: str, architecture: int, columns: dict[str, np.dtype[Any]]) -> str:
     """The PTX of a kernel of a program."""
-    module = api.cuda()
     generated = cache.module(cuda_source(lowered))
     kernel = getattr(generated, f"part_{name}")
     code = kernel.py_func.__code__
     words = code.co_varnames[: code.co_argcount]
     types = tuple(_type(lowered, name, word, columns) for word in words)
+    return _ptx(kernel, types, architecture, generated.BOUNDS)
+
+
+def _ptx(kernel: Any, types: tuple[Any, ...], architecture: int, asked: tuple[int, int] | None) -> str:
     capability = divmod(architecture, 10)
     with _pretended(capability):
-        made, _ = module.compile(
+        made, _ = api.cuda().compile(
             kernel.py_func,
             types,
             device=False,
             cc=capability,
             output="ptx",
             abi="numba",
-            launch_bounds=bounds(generated.BOUNDS, architecture),
+            launch_bounds=bounds(asked, architecture),
         )
     return str(made)
 

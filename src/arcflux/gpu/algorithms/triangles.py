@@ -1,0 +1,263 @@
+"""Triangles and links among neighbours: every edge kept at its end of lower degree, and the rows of both ends compared.
+
+Vertices are ordered by degree, then by number. A row keeps the neighbours that come after its vertex, so that no row is
+longer than the square root of twice the edges, and a triangle is found once, from the edge between its first two
+vertices. The shorter row of an edge is looked up in the longer one: by the thread that has the edge when it is short,
+else by all lanes of the warp together.
+
+In a directed graph neighbours are those of either direction, and `twice` says of an edge that it goes both ways. A row
+has the out-neighbours first, then those that are in-neighbours only, each part in order. What lies opposite to a corner
+of a triangle counts for it once or twice (the rule of LDBC Graphalytics).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arcflux.gpu import primitives
+from arcflux.gpu.algorithms.room import Room, bytes_of_rows
+from arcflux.gpu.algorithms.warps import first_row, lane_of, place_in, row_stride, said_before, told, warp_sum
+from arcflux.gpu.kit import cuda, inner, kernel
+
+__all__ = ["KERNELS", "Triangles"]
+
+Array = NDArray[Any]
+
+# Registers are left for so many threads of a block, and blocks of a multiprocessor.
+BOUNDS = (256, 8)
+# A shorter row from this length on is the work of a warp.
+_LONG = 8
+
+
+@inner
+def _after(degrees: Any, u: Any, v: Any) -> Any:
+    """Whether v comes after u in the order of degrees."""
+    one, other = degrees[u], degrees[v]
+    return one < other or (one == other and u < v)
+
+
+def _keeping(directed: bool, fill: bool) -> Any:
+    """The kernel that counts what rows keep, or the one that writes it; a warp takes a row."""
+
+    @inner
+    def keep(
+        u: Any, neighbours: Any, first: Any, end: Any, others: Any, low: Any, high: Any, second: Any, degrees: Any,
+        at: Any, targets: Any, owners: Any, twice: Any,
+    ) -> Any:  # fmt: skip
+        """Keep some of a row, written from place `at` on: how many, and how many different neighbours there are.
+
+        Of the second row, of in-neighbours, only those count that the other row, of out-neighbours, has not.
+        """
+        one = np.uint64(1)
+        kept, different = np.uint64(0), np.uint64(0)
+        begin = first
+        while begin < end:
+            i = begin + lane_of()
+            v = u
+            if i < end and (i == first or neighbours[i - one] != neighbours[i]):
+                v = np.uint64(neighbours[i])
+            new = v != u
+            there = high
+            if directed and new:
+                there = place_in(others, low, high, v)
+                new = not second or there == high
+            mine = new and _after(degrees, u, v)
+            said = told(mine)
+            if fill and mine:
+                place = at + kept + said_before(said)
+                targets[place] = v
+                owners[place] = u
+                if directed:
+                    twice[place] = there != high
+            kept += np.uint64(cuda.popc(said))
+            if not fill:
+                different += np.uint64(cuda.popc(told(new)))
+            begin += np.uint64(32)
+        return kept, different
+
+    if fill:
+
+        @kernel
+        def write(
+            rows: Any, neighbours: Any, in_rows: Any, in_neighbours: Any, degrees: Any, size: Any, begins: Any,
+            firsts: Any, targets: Any, owners: Any, twice: Any,
+        ) -> None:  # fmt: skip
+            """Write what each row keeps from ``begins[u]`` on, and whose it is."""
+            one = np.uint64(1)
+            u = first_row()
+            while u < size:
+                begin, end = np.uint64(rows[u]), np.uint64(rows[u + one])
+                low, high = np.uint64(in_rows[u]), np.uint64(in_rows[u + one])
+                at = np.uint64(begins[u])
+                keep(u, neighbours, begin, end, in_neighbours, low, high, False, degrees, at, targets, owners, twice)
+                if directed:
+                    at += np.uint64(firsts[u])
+                    keep(u, in_neighbours, low, high, neighbours, begin, end, True, degrees, at, targets, owners, twice)
+                u += row_stride()
+
+        return write
+
+    @kernel
+    def count(
+        rows: Any, neighbours: Any, in_rows: Any, in_neighbours: Any, degrees: Any, size: Any, counts: Any,
+        firsts: Any, several: Any,
+    ) -> None:  # fmt: skip
+        """How many neighbours each row keeps, how many of them are out-neighbours, and how many it has at all."""
+        one, zero = np.uint64(1), np.uint64(0)
+        u = first_row()
+        while u < size:
+            begin, end = np.uint64(rows[u]), np.uint64(rows[u + one])
+            low, high = np.uint64(in_rows[u]), np.uint64(in_rows[u + one])
+            kept, different = keep(
+                u, neighbours, begin, end, in_neighbours, low, high, False, degrees, zero, counts, counts, counts
+            )
+            more, others = zero, zero
+            if directed:
+                more, others = keep(
+                    u, in_neighbours, low, high, neighbours, begin, end, True, degrees, zero, counts, counts, counts
+                )
+            if lane_of() == zero:
+                counts[u] = kept + more
+                firsts[u] = kept
+                several[u] = different + others
+            u += row_stride()
+
+    return count
+
+
+def _comparing(directed: bool, corners: bool) -> Any:
+    """The kernel that counts triangles: at each corner, or (of an undirected graph) all of them."""
+
+    @inner
+    def compare(
+        k: Any, offset: Any, stride: Any, begins: Any, firsts: Any, targets: Any, owners: Any, twice: Any, found: Any
+    ) -> Any:  # fmt: skip
+        """The triangles on edge k, as far as every so-many-th of the shorter row goes; how many there are."""
+        one, zero = np.uint64(1), np.uint64(0)
+        u, v = np.uint64(owners[k]), np.uint64(targets[k])
+        if begins[u + one] - begins[u] > begins[v + one] - begins[v]:
+            u, v = v, u
+        i, end = np.uint64(begins[u]) + offset, np.uint64(begins[u + one])
+        low, high = np.uint64(begins[v]), np.uint64(begins[v + one])
+        middle = low + np.uint64(firsts[v]) if directed else high
+        of_u, of_v = zero, zero
+        while i < end:
+            w = np.uint64(targets[i])
+            there, missing = place_in(targets, low, middle, w), middle
+            if directed and there == middle:
+                there, missing = place_in(targets, middle, high, w), high
+            if there != missing:
+                of_u += one
+                if corners:
+                    of_v += one
+                    of_w = one
+                    if directed:
+                        of_u += np.uint64(twice[there])
+                        of_v += np.uint64(twice[i])
+                        of_w += np.uint64(twice[k])
+                    cuda.atomic.add(found, w, np.int64(of_w))
+            i += stride
+        if corners and of_u > zero:
+            cuda.atomic.add(found, u, np.int64(of_u))
+            cuda.atomic.add(found, v, np.int64(of_v))
+        return np.int64(of_u)
+
+    @kernel
+    def triangles(
+        begins: Any, firsts: Any, targets: Any, owners: Any, twice: Any, first: Any, last: Any, found: Any
+    ) -> None:  # fmt: skip
+        """Add to ``found`` the triangles on the edges from `first` to before `last`: by vertex, or all to found[0]."""
+        one, zero, width = np.uint64(1), np.uint64(0), np.uint64(32)
+        base = first + first_row() * width
+        mine = np.int64(0)
+        while base < last:
+            k = base + lane_of()
+            wide = False
+            if k < last:
+                u, v = np.uint64(owners[k]), np.uint64(targets[k])
+                wide = min(begins[u + one] - begins[u], begins[v + one] - begins[v]) >= _LONG
+                if not wide:
+                    mine += compare(k, zero, one, begins, firsts, targets, owners, twice, found)
+            said = told(wide)
+            while said != zero:
+                rest = said & (said - one)
+                edge = base + np.uint64(cuda.popc((said ^ rest) - one))
+                mine += compare(edge, lane_of(), width, begins, firsts, targets, owners, twice, found)
+                said = rest
+            base += row_stride() * width
+        if not corners:
+            mine = warp_sum(mine)
+            if lane_of() == zero and mine > 0:
+                cuda.atomic.add(found, 0, mine)
+
+    return triangles
+
+
+_COUNT = {directed: _keeping(directed, False) for directed in (False, True)}
+_WRITE = {directed: _keeping(directed, True) for directed in (False, True)}
+_CORNERS = {directed: _comparing(directed, True) for directed in (False, True)}
+_ALL = _comparing(False, False)
+
+_ROWS, _LIST, _LONGS, _FLAGS, _SIZE = "u4[]", "u4[]", "i8[]", "u1[]", "u8"
+_GRAPH = (_ROWS, _LIST, _ROWS, _LIST, _LIST, _SIZE)
+KERNELS: dict[str, tuple[Any, tuple[str, ...]]] = {
+    "triangles: rows counted": (_COUNT[False], (*_GRAPH, _LIST, _LIST, _LONGS)),
+    "triangles: rows written": (_WRITE[False], (*_GRAPH, _LONGS, _LIST, _LIST, _LIST, _FLAGS)),
+    "triangles: all": (_ALL, (_LONGS, _LIST, _LIST, _LIST, _FLAGS, _SIZE, _SIZE, _LONGS)),
+    "triangles: corners": (_CORNERS[False], (_LONGS, _LIST, _LIST, _LIST, _FLAGS, _SIZE, _SIZE, _LONGS)),
+    "clustering: rows counted": (_COUNT[True], (*_GRAPH, _LIST, _LIST, _LONGS)),
+    "clustering: rows written": (_WRITE[True], (*_GRAPH, _LONGS, _LIST, _LIST, _LIST, _FLAGS)),
+    "clustering: corners": (_CORNERS[True], (_LONGS, _LIST, _LIST, _LIST, _FLAGS, _SIZE, _SIZE, _LONGS)),
+}
+
+
+class Triangles:
+    """The rows of a graph by degree, on a GPU. `out` and `into` are sorted; `into` is None for an undirected graph.
+
+    `several`: how many different neighbours each vertex has.
+    """
+
+    def __init__(self, room: Room, out: tuple[Array, Array], into: tuple[Array, Array] | None) -> None:
+        offsets, neighbours = out
+        self.room, self.directed, self.size = room, into is not None, len(offsets) - 1
+        n, kind = self.size, neighbours.dtype
+        degrees = np.diff(offsets).astype(np.int64) + (0 if into is None else np.diff(into[0]).astype(np.int64))
+        most = len(neighbours) if self.directed else len(neighbours) // 2 + 1
+        offset_bytes = bytes_of_rows(offsets) * (2 if self.directed else 1)
+        room.reserve(
+            offset_bytes + 28 * (n + 1) + 8 * primitives.tiles(n + 1) + most * (2 * kind.itemsize + self.directed),
+            "vertices, and edges by degree",
+        )
+        rows = [room.rows(offsets), room.edges(neighbours)]
+        rows += rows if into is None else [room.rows(into[0]), room.edges(into[1])]
+        counts, self.firsts = room.filled(n + 1, np.uint32), room.empty(n, np.uint32)
+        self.several, self.begins = room.empty(n, np.int64), room.empty(n + 1, np.int64)
+        shared = *rows, room.copied(degrees.astype(np.uint32)), np.uint64(n)
+        room.launch(_COUNT[self.directed], 32 * n, *shared, counts, self.firsts, self.several)
+        sums = room.empty(primitives.tiles(n + 1), np.int64)
+        primitives.scan(counts, sums, self.begins)
+        self.edges = int(sums.copy_to_host()[-1])
+        self.targets, self.owners = room.empty(self.edges, kind), room.empty(self.edges, kind)
+        self.twice = room.empty(self.edges if self.directed else 1, np.uint8)
+        where = self.begins, self.firsts, self.targets, self.owners, self.twice
+        room.launch(_WRITE[self.directed], 32 * n, *shared, *where)
+
+    def corners(self, turn: int = 0, turns: int = 1) -> Array:
+        """What is opposite to each vertex in the triangles of a share of the edges; all turns add up to the whole."""
+        found = self.room.filled(self.size, np.int64)
+        self._compare(_CORNERS[self.directed], turn, turns, found)
+        return np.asarray(found.copy_to_host())[: self.size]
+
+    def count(self, turn: int = 0, turns: int = 1) -> int:
+        """How many triangles an undirected graph has, on a share of the edges."""
+        found = self.room.filled(1, np.int64)
+        self._compare(_ALL, turn, turns, found)
+        return int(found.copy_to_host()[0])
+
+    def _compare(self, kernel: Any, turn: int, turns: int, found: Any) -> None:
+        first, last = self.edges * turn // turns, self.edges * (turn + 1) // turns
+        where = self.begins, self.firsts, self.targets, self.owners, self.twice
+        self.room.launch(kernel, last - first, *where, np.uint64(first), np.uint64(last), found)

@@ -1,0 +1,90 @@
+"""What the kernels of algorithms have in common: warps that take rows in turn, ballots, searches in sorted rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from arcflux.gpu.kit import FULL, cuda, inner
+
+__all__ = ["before_in_block", "first_row", "lane_of", "place_in", "row_stride", "said_before", "told", "warp_sum"]
+
+
+@inner
+def first_row() -> Any:
+    """The first row of this warp, when all warps of the grid take rows in turn."""
+    return np.uint64(cuda.grid(1)) >> np.uint64(5)
+
+
+@inner
+def row_stride() -> Any:
+    """How far the next row of this warp is."""
+    return np.uint64(cuda.gridsize(1)) >> np.uint64(5)
+
+
+@inner
+def lane_of() -> Any:
+    """The place of this thread in its warp."""
+    return np.uint64(cuda.laneid)
+
+
+@inner
+def told(mine: Any) -> Any:
+    """A bit for each lane of the warp for which `mine` is true; all lanes call it."""
+    return np.uint64(np.int64(cuda.ballot_sync(FULL, mine)) & np.int64(FULL))
+
+
+@inner
+def said_before(said: Any) -> Any:
+    """How many lanes before this one have their bit set."""
+    return np.uint64(cuda.popc(said & ((np.uint64(1) << lane_of()) - np.uint64(1))))
+
+
+@inner
+def place_in(values: Any, low: Any, high: Any, wanted: Any) -> Any:
+    """Where in ``values[low:high]``, which ascends, a vertex is; `high` when it is not there."""
+    end, one = high, np.uint64(1)
+    while low < high:
+        middle = (low + high) >> one
+        if np.uint64(values[middle]) < wanted:
+            low = middle + one
+        else:
+            high = middle
+    if low < end and np.uint64(values[low]) == wanted:
+        return low
+    return end
+
+
+@inner
+def warp_sum(value: Any) -> Any:
+    """The sum of the int64 of all lanes, for the first of them; all lanes call it."""
+    for k in range(5):
+        value += cuda.shfl_down_sync(FULL, value, 16 >> k)
+    return value
+
+
+@inner
+def before_in_block(value: Any, scratch: Any) -> Any:
+    """The sum of the int64 of all threads of the block before this one; that of all is the last of `scratch`.
+
+    All threads call it. `scratch` is shared memory: int64, one for each of 32 warps and one more.
+    """
+    lane, warp = cuda.laneid, cuda.threadIdx.x >> 5
+    up_to = value
+    for k in range(5):
+        other = cuda.shfl_up_sync(FULL, up_to, 1 << k)
+        if lane >= 1 << k:
+            up_to += other
+    if lane == 31:
+        scratch[warp] = up_to
+    cuda.syncthreads()
+    if cuda.threadIdx.x == 0:
+        total = np.int64(0)
+        for each in range(cuda.blockDim.x >> 5):
+            here = scratch[each]
+            scratch[each] = total
+            total += here
+        scratch[32] = total
+    cuda.syncthreads()
+    return scratch[warp] + up_to - value
