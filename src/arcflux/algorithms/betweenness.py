@@ -6,6 +6,7 @@ import math
 import operator
 import random
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +15,9 @@ from numpy.typing import NDArray
 
 import arcflux as af
 from arcflux import config, trace
+from arcflux.devices import Device
+from arcflux.distributed.gpus import dependencies as on_gpu
+from arcflux.distributed.gpus import on_gpus
 from arcflux.engine.spread import Spread, asked, on_ranks
 from arcflux.errors import UsageError
 from arcflux.graph import Graph
@@ -125,6 +129,7 @@ def betweenness_centrality(
     partition: str = "ranges",
     transport: str | None = None,
     ranks_per_node: int | None = None,
+    devices: str | Sequence[Device] | None = None,
 ) -> af.Result:
     """The share of shortest paths between all pairs of other vertices that lead through each vertex: `centrality`.
 
@@ -153,6 +158,9 @@ def betweenness_centrality(
     parts, partition, transport, ranks_per_node
         Those of :func:`arcflux.run`: run on parts of the graph, which agree to rounding. With
         ``partition="duplicate"`` each part takes sources of its own.
+    devices
+        That of :func:`arcflux.run`: run on GPUs, each with the whole graph and sources of its own. One GPU gives the
+        bits of cores; so do several, unless there are fewer than 16 sources or more than 262,144 vertices.
 
     Examples
     --------
@@ -166,8 +174,13 @@ def betweenness_centrality(
             f"weight is {weight!r}", expected="None: paths are measured in edges", remedy="leave weight= away"
         )
     chosen, sampled = _sources(graph, k, seed, sources)
-    spread = asked(parts, partition, transport, ranks_per_node, threads)
-    if spread is not None:
+    where = parts, partition, transport, ranks_per_node, threads
+    gpus = on_gpus(devices, *where)
+    spread = asked(*where) if gpus is None else None
+    if gpus is not None:
+        sums, chosen = on_gpu(gpus, graph, chosen, endpoints, _lanes(graph, chosen)[0])
+        seconds, compiled = gpus.seconds, gpus.compiled
+    elif spread is not None:
         sums, chosen, seconds, compiled = _spread(spread, graph, chosen, endpoints)
     else:
         scores, compiled = _accumulated(graph, chosen, endpoints, threads)
@@ -219,6 +232,12 @@ def _sources(graph: Graph, k: Any, seed: int | None, sources: Any) -> tuple[Arra
     return (np.arange(n), False) if count == n else (np.array(random.Random(seed).sample(range(n), count)), True)
 
 
+def _lanes(graph: Graph, sources: Array) -> tuple[int, bool]:
+    """To how many lanes sources are dealt, and whether each is a worker's own."""
+    apart = len(sources) >= _MANY_SOURCES and graph.vertices <= _FEW_VERTICES
+    return min(_LANES, len(sources)) if apart else 1, apart
+
+
 def _accumulated(graph: Graph, sources: Array, endpoints: bool, threads: int | None) -> tuple[Array, float]:
     """The plain sums, in rows that are to be added up, and the seconds that compiling took."""
     from arcflux.kernels import betweenness as kernels
@@ -227,8 +246,7 @@ def _accumulated(graph: Graph, sources: Array, endpoints: bool, threads: int | N
 
     n, kind = graph.vertices, graph.out.neighbours.dtype
     out, into = sorted_rows(graph, threads)
-    apart = len(sources) >= _MANY_SOURCES and n <= _FEW_VERTICES
-    lanes = min(_LANES, len(sources)) if apart else 1
+    lanes, apart = _lanes(graph, sources)
     workers = min(config.threads(threads), lanes) if apart else config.threads(threads)
     teams = workers if apart else 1
     scores = recycled(lanes * n, np.float64).reshape(lanes, n)

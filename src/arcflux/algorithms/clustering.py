@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import NDArray
 
 import arcflux as af
 from arcflux.algorithms.triangles import corners
+from arcflux.devices import Device
+from arcflux.distributed.gpus import corners as gpu_corners
+from arcflux.distributed.gpus import on_gpus
 from arcflux.engine.spread import asked
 from arcflux.graph import Graph
 
@@ -15,6 +21,7 @@ __all__ = ["clustering"]
 def clustering(
     graph: Graph, *, threads: int | None = None, parts: int | af.Parts | None = None, partition: str = "ranges",
     transport: str | None = None, ranks_per_node: int | None = None,
+    devices: str | Sequence[Device] | None = None,
 ) -> af.Result:  # fmt: skip
     """The local clustering coefficient of every vertex, as LDBC Graphalytics defines it: the field ``clustering``, f64.
 
@@ -24,7 +31,8 @@ def clustering(
     among the neighbours counts, but not that of the edges to them (NetworkX's coefficient of directed graphs is another
     one, Fagiolo's). Parallel edges count once, self-loops not at all; weights make no difference.
 
-    `parts`, `partition`, `transport` and `ranks_per_node` are those of :func:`arcflux.run`.
+    `parts`, `partition`, `transport`, `ranks_per_node` and `devices` are those of :func:`arcflux.run`; of GPUs, each
+    has the whole graph and takes a share of its edges.
 
     "The LDBC Graphalytics Benchmark", section 2.3: https://arxiv.org/abs/2011.15028
 
@@ -38,8 +46,13 @@ def clustering(
     >>> af.algorithms.clustering(af.Graph.from_edges(source, target))["clustering"].round(3).tolist()
     [0.167, 0.5, 0.5, 0.0]
     """
-    spread = asked(parts, partition, transport, ranks_per_node, threads)
-    found, degrees, seconds, compiled = corners(graph, threads, spread, degrees=True)
+    where = parts, partition, transport, ranks_per_node, threads
+    degrees: NDArray[np.int64] | None
+    if (gpus := on_gpus(devices, *where)) is not None:
+        found, degrees = gpu_corners(gpus, graph)
+        seconds, compiled = gpus.seconds, gpus.compiled
+    else:
+        found, degrees, seconds, compiled = corners(graph, threads, asked(*where), degrees=True)
     assert degrees is not None
     links = found if graph.directed else 2 * found
     pairs = degrees.astype(np.float64) * (degrees - 1)

@@ -151,11 +151,12 @@ def predict(result: af.Result, users: Any, items: Any) -> Any:
     return float(found[0]) if single else found
 
 
-def recommend(result: af.Result, vertex: Any, count: int = 10) -> list[tuple[Any, float]]:
+def recommend(result: af.Result, vertex: Any, count: int = 10, **options: Any) -> list[tuple[Any, float]]:
     """The `count` items that `vertex` has not rated with the highest predicted ratings, best first: (id, rating).
 
     Items are the vertices an odd number of edges away. Those that no chain of ratings links with `vertex` are left
-    out: nothing says what their factors mean for it. For an item it is the users who would rate it highest.
+    out: nothing says what their factors mean for it. For an item it is the users who would rate it highest. `options`
+    are those of :func:`arcflux.run`, for the search of those items.
 
     Examples
     --------
@@ -166,7 +167,7 @@ def recommend(result: af.Result, vertex: Any, count: int = 10) -> list[tuple[Any
     [True, True, True]
     """
     graph, factors = result.graph, result["factors"]
-    level = bfs(graph, vertex)["level"]
+    level = bfs(graph, vertex, **options)["level"]
     others = np.flatnonzero((level > 1) & (level % 2 == 1))
     ratings = _dots(factors[others], factors[graph.ids.to_numbers([vertex])])
     best = np.argsort(-ratings, kind="stable")[:count]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +11,9 @@ import numpy as np
 
 import arcflux as af
 from arcflux import config
+from arcflux.devices import Device
+from arcflux.distributed.gpus import components as gpu_components
+from arcflux.distributed.gpus import on_gpus
 from arcflux.engine.spread import asked, on_ranks
 from arcflux.errors import GraphError, UsageError
 from arcflux.graph import Graph
@@ -19,7 +23,7 @@ from arcflux.spmd.pool import run
 __all__ = ["Components", "connected_components", "weakly_connected_components"]
 
 _COMPONENT = frozenset({"component"})
-_SPREAD = {"parts": None, "partition": "ranges", "transport": None, "ranks_per_node": None}
+_SPREAD = {"parts": None, "partition": "ranges", "transport": None, "ranks_per_node": None, "devices": None}
 
 
 @af.program
@@ -55,8 +59,9 @@ def connected_components(
     threads
         Workers; every core without it.
     **options
-        `parts`, `partition`, `transport` and `ranks_per_node`, which run it on parts of the graph; with "min-label",
-        whatever :func:`arcflux.run` takes.
+        `parts`, `partition`, `transport` and `ranks_per_node`, which run it on parts of the graph; `devices`, which
+        names GPUs, each with the whole graph and a share of its vertices; with "min-label", whatever
+        :func:`arcflux.run` takes.
 
     Raises
     ------
@@ -88,6 +93,7 @@ def connected_components(
 def weakly_connected_components(
     graph: Graph, *, threads: int | None = None, parts: int | af.Parts | None = None, partition: str = "ranges",
     transport: str | None = None, ranks_per_node: int | None = None,
+    devices: str | Sequence[Device] | None = None,
 ) -> af.Result:  # fmt: skip
     """The component of every vertex when directions are forgotten, named by the vertex of its smallest number.
 
@@ -101,7 +107,8 @@ def weakly_connected_components(
     >>> af.algorithms.weakly_connected_components(g)["component"].tolist()
     [0, 1, 0, 0]
     """
-    where = {"parts": parts, "partition": partition, "transport": transport, "ranks_per_node": ranks_per_node}
+    where = {"parts": parts, "partition": partition, "transport": transport, "ranks_per_node": ranks_per_node,
+             "devices": devices}  # fmt: skip
     return _checked(_sampled("weakly_connected_components", graph, threads, **where))
 
 
@@ -118,10 +125,14 @@ def _spread(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _sampled(
-    name: str, graph: Graph, threads: int | None, parts: Any, partition: str, transport: Any, ranks_per_node: Any
-) -> af.Result:
+    name: str, graph: Graph, threads: int | None, parts: Any, partition: str, transport: Any, ranks_per_node: Any,
+    devices: Any,
+) -> af.Result:  # fmt: skip
     from arcflux.kernels.components import CHUNK, PHASES, SAMPLES, afforest
 
+    if (gpus := on_gpus(devices, parts, partition, transport, ranks_per_node, threads)) is not None:
+        above = gpu_components(gpus, graph)
+        return af.Result(name, graph, {"component": above}, [], True, gpus.seconds, gpus.compiled, _COMPONENT)
     spread = asked(parts, partition, transport, ranks_per_node, threads)
     if spread is not None:
         from arcflux.distributed.components import components

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import operator
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 import arcflux as af
 from arcflux import config, trace
+from arcflux.devices import Device
+from arcflux.distributed.gpus import label_propagation as on_gpu
+from arcflux.distributed.gpus import on_gpus
 from arcflux.engine.spread import Spread, asked, on_ranks
 from arcflux.errors import UsageError
 from arcflux.graph import Graph
@@ -25,6 +29,7 @@ _MOST_ROUNDS = 100_000
 def label_propagation(
     graph: Graph, max_iter: int = 10, *, threads: int | None = None, parts: int | af.Parts | None = None,
     partition: str = "ranges", transport: str | None = None, ranks_per_node: int | None = None,
+    devices: str | Sequence[Device] | None = None,
 ) -> af.Result:  # fmt: skip
     """The community of every vertex, `label`: the id that its members agreed on, by the CDLP rule of LDBC Graphalytics.
 
@@ -34,8 +39,9 @@ def label_propagation(
 
     Labels are compared as ids are: integers by value, text by its UTF-8 bytes. In a directed graph in- and
     out-neighbours both count, and one that is both counts twice. Parallel edges count once, self-loops and edge columns
-    not at all. The result does not depend on the number of threads, nor on the parts: `parts`, `partition`, `transport`
-    and `ranks_per_node` are those of :func:`arcflux.run`.
+    not at all. The result does not depend on the number of threads, nor on the parts: `parts`, `partition`,
+    `transport`, `ranks_per_node` and `devices` are those of :func:`arcflux.run`. Of GPUs, each has the whole graph and
+    a range of its vertices.
 
     Examples
     --------
@@ -51,7 +57,11 @@ def label_propagation(
         rounds = 0
     if not 1 <= rounds <= _MOST_ROUNDS:
         raise UsageError(f"max_iter is {max_iter!r}", expected=f"a whole number of rounds from 1 to {_MOST_ROUNDS:,}")
-    spread = asked(parts, partition, transport, ranks_per_node, threads)
+    where = parts, partition, transport, ranks_per_node, threads
+    if (gpus := on_gpus(devices, *where)) is not None:
+        label, steps = on_gpu(gpus, graph, rounds)
+        return _result(graph, label, steps, gpus.seconds, gpus.compiled)
+    spread = asked(*where)
     if spread is not None:
         return _spread(spread, graph, rounds)
     workers = config.threads(threads)

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 import arcflux as af
 from arcflux import config
+from arcflux.distributed.gpus import on_gpus
+from arcflux.distributed.gpus import predecessors as on_gpu
 from arcflux.errors import UsageError
 from arcflux.graph import Graph
 from arcflux.result import Superstep
@@ -179,7 +181,7 @@ def _paths(
         distance[found.values["distance"] == _FAR] = math.inf
     values = {"distance": distance}
     if predecessors and found.converged:
-        shared = {name: options[name] for name in ("threads", "debug", "progress") if name in options}
+        shared = {name: options[name] for name in ("threads", "debug", "progress", "devices") if name in options}
         tree = _tree(weighed, found.values["distance"], far, roots, shared)
         if not tree.converged:
             given = {"distance": distance, "predecessor": tree.values["predecessor"]}
@@ -192,12 +194,17 @@ def _paths(
 def _tree(
     graph: Graph, distance: NDArray[Any], far: float, roots: NDArray[Any], options: dict[str, Any]
 ) -> af.Result:  # fmt: skip
-    """The predecessors at smaller distances; it has converged when nobody lacks one."""
-    from arcflux.kernels import predecessors as kernels
-
+    """The predecessors at smaller distances; it has converged when nobody lacks one. GPUs find them, if there are."""
     begun = time.perf_counter()
     predecessor = np.full(graph.vertices, -1, np.int32 if graph.vertices < 1 << 31 else np.int64)
     predecessor[roots] = roots
+    devices = None if options.get("debug") else options.get("devices")
+    gpus = on_gpus(devices, None, "ranges", None, None, options.get("threads"), mixed=True)
+    if gpus is not None:
+        predecessor, without = on_gpu(gpus, graph, distance, far, predecessor)
+        return _found(graph, predecessor, without, gpus.seconds, gpus.compiled)
+    from arcflux.kernels import predecessors as kernels
+
     lacking = np.zeros(1, np.int64)
     threads = config.threads(options.get("threads"))
     arguments = [*graph.into, graph.in_columns["weight"], distance, distance.dtype.type(far), predecessor, lacking]
@@ -205,9 +212,12 @@ def _tree(
     kernels.predecessors.ready(0, threads, np.zeros(16, np.int64), *arguments)
     compiled = time.perf_counter() - ready
     run(kernels.predecessors, -(-graph.vertices // kernels.CHUNK), *arguments, threads=threads)
-    seconds = time.perf_counter() - begun - compiled
+    return _found(graph, predecessor, int(lacking[0]), time.perf_counter() - begun - compiled, compiled)
+
+
+def _found(graph: Graph, predecessor: NDArray[Any], lacking: int, seconds: float, compiled: float) -> af.Result:
     step = Superstep(0, "pull", graph.vertices, 0.0, seconds, reason="predecessors: the last edge that fits")
-    return af.Result("predecessors", graph, {"predecessor": predecessor}, [step], not lacking[0], seconds, compiled)
+    return af.Result("predecessors", graph, {"predecessor": predecessor}, [step], not lacking, seconds, compiled)
 
 
 def _after(first: af.Result, second: af.Result) -> af.Result:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from numpy.typing import NDArray
 
 import arcflux as af
+from arcflux.devices import Device
+from arcflux.distributed.gpus import corners as gpu_corners
+from arcflux.distributed.gpus import count as gpu_count
+from arcflux.distributed.gpus import on_gpus
 from arcflux.engine.spread import Spread, asked, on_ranks
 from arcflux.errors import GraphError
 from arcflux.graph import Graph
@@ -19,6 +24,7 @@ Array = NDArray[Any]
 def triangles(
     graph: Graph, *, threads: int | None = None, parts: int | af.Parts | None = None, partition: str = "ranges",
     transport: str | None = None, ranks_per_node: int | None = None,
+    devices: str | Sequence[Device] | None = None,
 ) -> af.Result:  # fmt: skip
     """The number of triangles through every vertex of an undirected graph: the field ``triangles``, int64.
 
@@ -33,7 +39,8 @@ def triangles(
     `parts`, `partition`, `transport` and `ranks_per_node` are those of :func:`arcflux.run`. No part has both rows, so
     the owner of a vertex sends pairs of its neighbours to where their edge would be (Pearce, "Triangle counting for
     scale-free graphs at scale in distributed memory", 2017). With ``partition="duplicate"`` each part has all rows, and
-    intersects its share of them.
+    intersects its share of them. `devices` names GPUs, as for :func:`arcflux.run`: each has the whole graph and takes
+    a share of the edges, whose shorter row is looked up in the longer one.
 
     Raises
     ------
@@ -48,8 +55,12 @@ def triangles(
     [1, 1, 1, 0]
     """
     _refuse_directed(graph)
-    spread = asked(parts, partition, transport, ranks_per_node, threads)
-    found, _, seconds, compiled = corners(graph, threads, spread)
+    where = parts, partition, transport, ranks_per_node, threads
+    if (gpus := on_gpus(devices, *where)) is not None:
+        found, _ = gpu_corners(gpus, graph)
+        seconds, compiled = gpus.seconds, gpus.compiled
+    else:
+        found, _, seconds, compiled = corners(graph, threads, asked(*where))
     result = af.Result("triangles", graph, {"triangles": found}, [], True, seconds, compiled)
     return result.checked_by(lambda made: af.validate.triangles(graph, per_vertex=made["triangles"]))
 
@@ -57,6 +68,7 @@ def triangles(
 def triangle_count(
     graph: Graph, *, threads: int | None = None, parts: int | af.Parts | None = None, partition: str = "ranges",
     transport: str | None = None, ranks_per_node: int | None = None,
+    devices: str | Sequence[Device] | None = None,
 ) -> int:  # fmt: skip
     """How many triangles an undirected graph has; parallel edges count once, self-loops not at all.
 
@@ -72,7 +84,10 @@ def triangle_count(
     from arcflux.kernels.rows import Rows
 
     _refuse_directed(graph)
-    spread = asked(parts, partition, transport, ranks_per_node, threads)
+    where = parts, partition, transport, ranks_per_node, threads
+    if (gpus := on_gpus(devices, *where)) is not None:
+        return gpu_count(gpus, graph)
+    spread = asked(*where)
     if spread is not None:
         from arcflux.distributed.triangles import count
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +12,9 @@ from numpy.typing import NDArray
 
 import arcflux as af
 from arcflux import config, trace
+from arcflux.devices import Device
+from arcflux.distributed.gpus import on_gpus
+from arcflux.distributed.gpus import two_hop as on_gpu
 from arcflux.engine.spread import Spread, asked, on_ranks
 from arcflux.errors import SpaceError, UsageError
 from arcflux.generate.space import available
@@ -80,6 +84,7 @@ def two_hop_friends(
     partition: str = "ranges",
     transport: str | None = None,
     ranks_per_node: int | None = None,
+    devices: str | Sequence[Device] | None = None,
 ) -> TwoHopFriends:
     """The vertices at distance two from each selected vertex: TFL of the G2 paper (Zhong, He 2013, section V).
 
@@ -101,6 +106,8 @@ def two_hop_friends(
         Workers; every core without it.
     parts, partition, transport, ranks_per_node
         Those of :func:`arcflux.run`: run on parts of the graph.
+    devices
+        That of :func:`arcflux.run`: run on GPUs, each with the whole graph and some of the selected vertices.
 
     Examples
     --------
@@ -114,7 +121,12 @@ def two_hop_friends(
 
     begun = time.perf_counter()
     chosen = _chosen(graph, vertices, fraction, seed)
-    spread = asked(parts, partition, transport, ranks_per_node, threads)
+    where = parts, partition, transport, ranks_per_node, threads
+    kind = graph.out.neighbours.dtype
+    if (gpus := on_gpus(devices, *where)) is not None:
+        found = on_gpu(gpus, graph, chosen, (lambda friends: _room(friends, kind, len(chosen))) if lists else None)
+        return _result(graph, chosen, *found, gpus.seconds, gpus.compiled)
+    spread = asked(*where)
     if spread is not None:
         return _spread(spread, graph, chosen, lists)
     chunks = max(1, -(-len(chosen) // kernels.CHUNK))

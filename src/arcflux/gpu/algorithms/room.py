@@ -18,9 +18,12 @@ from arcflux.gpu import api
 from arcflux.gpu.launch import chosen
 from arcflux.gpu.memory import Memory, no_room
 
-__all__ = ["Room", "working"]
+__all__ = ["Room", "bytes_of_rows", "working"]
 
 Array = NDArray[Any]
+
+# Of a budget, bytes for counters and other things of a few numbers.
+_SLACK = 1024
 
 
 class Room:
@@ -33,7 +36,7 @@ class Room:
     def __init__(self, device: Any, memory: Memory) -> None:
         self.name, self.memory = device.name, memory
         self.shapes = chosen(np.zeros(0), asked=getattr(device, "shapes", None))
-        self.left = memory.budget
+        self.left = None if memory.budget is None else max(0, memory.budget - _SLACK)
         self.compiled = 0.0
         self.seen: set[int] = set()
 
@@ -47,7 +50,7 @@ class Room:
 
     def copied(self, array: Array) -> Any:
         """An array of vertices or scratch on the device."""
-        return api.to_device(array)
+        return api.to_device(array) if array.size else self.empty(1, array.dtype)
 
     def empty(self, size: int, dtype: Any) -> Any:
         """Memory of the device, of at least one element, with whatever is in it."""
@@ -74,8 +77,8 @@ class Room:
         """Run a kernel whose threads share so much work in rounds."""
         self.launch_blocks(kernel, *self.shapes.walking(threads), *arguments)
 
-    def launch_blocks(self, kernel: Any, blocks: int, threads: int, *arguments: Any) -> None:
-        """Run a kernel on so many blocks of so many threads."""
+    def launch_blocks(self, kernel: Any, blocks: Any, threads: int, *arguments: Any) -> None:
+        """Run a kernel on so many blocks, in one or two dimensions, of so many threads."""
         first, begun = id(kernel) not in self.seen, time.perf_counter()
         self.seen.add(id(kernel))
         api.launch(kernel, blocks, threads, *arguments)

@@ -27,7 +27,7 @@ __all__ = ["KERNELS", "Triangles"]
 Array = NDArray[Any]
 
 # Registers are left for so many threads of a block, and blocks of a multiprocessor.
-BOUNDS = (256, 8)
+BOUNDS = (256, 6)
 # A shorter row from this length on is the work of a warp.
 _LONG = 8
 
@@ -228,7 +228,7 @@ class Triangles:
         most = len(neighbours) if self.directed else len(neighbours) // 2 + 1
         offset_bytes = bytes_of_rows(offsets) * (2 if self.directed else 1)
         room.reserve(
-            offset_bytes + 28 * (n + 1) + 8 * primitives.tiles(n + 1) + most * (2 * kind.itemsize + self.directed),
+            offset_bytes + 36 * (n + 1) + 8 * primitives.tiles(n + 1) + most * (2 * kind.itemsize + self.directed),
             "vertices, and edges by degree",
         )
         rows = [room.rows(offsets), room.edges(neighbours)]

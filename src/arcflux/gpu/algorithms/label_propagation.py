@@ -1,0 +1,301 @@
+"""Synchronous label propagation: every vertex takes the label that is most frequent around it, of several the smallest.
+
+A vertex with at most 32 voters is the work of a warp: each lane has a label and compares it with those of the other
+lanes, so that nothing is counted in memory. Others are the work of a block, with a hash table of its own in the
+device's memory, at most half of it filled; rows are sorted into two classes, so that tables for hubs are few.
+
+As on cores (kernels/label_propagation.py), vertices that change mark their neighbours once few do, and only those
+that are marked count again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arcflux.gpu.algorithms.room import Room, bytes_of_rows
+from arcflux.gpu.algorithms.warps import first_row, lane_of, row_stride, told
+from arcflux.gpu.kit import FULL, cuda, inner, kernel
+
+__all__ = ["KERNELS", "Labels"]
+
+Array = NDArray[Any]
+
+BOUNDS = (256, 6)
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_WARP = 32
+# A hub has this many times the voters from which a vertex is the work of a block; bytes of tables of either class.
+_HUB = 2
+_TABLES = 1 << 28
+_NOBODY = np.int64(-1)
+_CHANGED, _ARCS, _SEEN = 0, 1, 2
+
+
+@inner
+def _better(votes: Any, name: Any, most: Any, best: Any) -> Any:
+    """Whether a label leads over another: more votes, or as many and a smaller name; nobody has no votes."""
+    return votes > most or (votes == most and name < best)
+
+
+@inner
+def _leading(votes: Any, name: Any) -> Any:
+    """The label that leads in a warp, and its votes, for all lanes."""
+    for k in range(5):
+        most = cuda.shfl_xor_sync(FULL, votes, 16 >> k)
+        best = cuda.shfl_xor_sync(FULL, name, 16 >> k)
+        if _better(most, best, votes, name):
+            votes, name = most, best
+    return votes, name
+
+
+@inner
+def _different(neighbours: Any, i: Any, begin: Any, v: Any) -> Any:
+    """Whether the neighbour at place i counts: it is not v, and not the one before once more."""
+    return np.uint64(neighbours[i]) != v and (i == begin or neighbours[i - np.uint64(1)] != neighbours[i])
+
+
+def _voting(directed: bool) -> tuple[Any, Any, Any]:
+    """The kernels: vertices of warps vote, vertices of blocks vote, and what changed is taken over."""
+
+    @inner
+    def voters_of(rows: Any, in_rows: Any, v: Any) -> Any:
+        one = np.uint64(1)
+        count = np.uint64(rows[v + one]) - np.uint64(rows[v])
+        if directed:
+            count += np.uint64(in_rows[v + one]) - np.uint64(in_rows[v])
+        return np.int64(count)
+
+    @kernel
+    def by_warp(
+        rows: Any, neighbours: Any, in_rows: Any, in_neighbours: Any, which: Any, size: Any, everywhere: Any,
+        marked: Any, label: Any, after: Any, tally: Any,
+    ) -> None:  # fmt: skip
+        """Let the listed vertices vote, a warp for each."""
+        zero, one = np.uint64(0), np.uint64(1)
+        changed, arcs, seen = np.int64(0), np.int64(0), np.int64(0)
+        k = first_row()
+        while k < size:
+            v = np.uint64(which[k])
+            if everywhere or marked[v]:
+                name = _NOBODY
+                begin, end = np.uint64(rows[v]), np.uint64(rows[v + one])
+                i = begin + lane_of()
+                if i < end:
+                    if _different(neighbours, i, begin, v):
+                        name = np.int64(label[np.uint64(neighbours[i])])
+                elif directed:
+                    first, last = np.uint64(in_rows[v]), np.uint64(in_rows[v + one])
+                    j = first + (i - end)
+                    if j < last and _different(in_neighbours, j, first, v):
+                        name = np.int64(label[np.uint64(in_neighbours[j])])
+                votes = np.int64(0)
+                for other in range(voters_of(rows, in_rows, v)):
+                    if cuda.shfl_sync(FULL, name, other) == name:
+                        votes += np.int64(1)
+                if name == _NOBODY:
+                    votes = np.int64(0)
+                votes, name = _leading(votes, name)
+                if lane_of() == zero:
+                    marked[v] = False
+                    seen += np.int64(1)
+                    if votes > 0 and name != np.int64(label[v]):
+                        after[v] = name
+                        changed += np.int64(1)
+                        arcs += voters_of(rows, in_rows, v)
+            k += row_stride()
+        if seen > 0:
+            cuda.atomic.add(tally, _CHANGED, changed)
+            cuda.atomic.add(tally, _ARCS, arcs)
+            cuda.atomic.add(tally, _SEEN, seen)
+
+    @inner
+    def count(
+        neighbours: Any, begin: Any, end: Any, v: Any, label: Any, names: Any, votes: Any, base: Any, shift: Any
+    ) -> None:  # fmt: skip
+        """Count the labels of a row in the block's table, where a name is 1 more than a label, and 0 is nobody."""
+        one = np.uint64(1)
+        mask = (one << (np.uint64(64) - shift)) - one
+        i = begin + np.uint64(cuda.threadIdx.x)
+        while i < end:
+            if _different(neighbours, i, begin, v):
+                name = names.dtype.type(np.uint64(label[np.uint64(neighbours[i])]) + one)
+                slot = (np.uint64(name) * _GOLDEN) >> shift
+                there = cuda.atomic.cas(names, base + slot, names.dtype.type(0), name)
+                while there != 0 and there != name:
+                    slot = (slot + one) & mask
+                    there = cuda.atomic.cas(names, base + slot, names.dtype.type(0), name)
+                cuda.atomic.add(votes, base + slot, np.uint32(1))
+            i += np.uint64(cuda.blockDim.x)
+
+    @kernel
+    def by_block(
+        rows: Any, neighbours: Any, in_rows: Any, in_neighbours: Any, which: Any, size: Any, everywhere: Any,
+        marked: Any, label: Any, after: Any, tally: Any, names: Any, votes: Any, slots: Any,
+    ) -> None:  # fmt: skip
+        """Let the listed vertices vote, a block for each; names and votes, the tables, are zero before and after."""
+        most_of = cuda.shared.array(32, np.int64)
+        best_of = cuda.shared.array(32, np.int64)
+        one = np.uint64(1)
+        base = np.uint64(cuda.blockIdx.x) * slots
+        k = np.uint64(cuda.blockIdx.x)
+        while k < size:
+            v = np.uint64(which[k])
+            if everywhere or marked[v]:
+                voters = np.uint64(voters_of(rows, in_rows, v))
+                shift = np.uint64(63)
+                while (one << (np.uint64(64) - shift)) < voters + voters and (one << (np.uint64(64) - shift)) < slots:
+                    shift -= one
+                count(neighbours, np.uint64(rows[v]), np.uint64(rows[v + one]), v, label, names, votes, base, shift)
+                if directed:
+                    first, last = np.uint64(in_rows[v]), np.uint64(in_rows[v + one])
+                    count(in_neighbours, first, last, v, label, names, votes, base, shift)
+                cuda.syncthreads()
+                most, best = np.int64(0), _NOBODY
+                slot, end = base + np.uint64(cuda.threadIdx.x), base + (one << (np.uint64(64) - shift))
+                while slot < end:
+                    if names[slot] != 0:
+                        here, name = np.int64(votes[slot]), np.int64(names[slot]) - np.int64(1)
+                        if _better(here, name, most, best):
+                            most, best = here, name
+                        names[slot] = 0
+                        votes[slot] = 0
+                    slot += np.uint64(cuda.blockDim.x)
+                most, best = _leading(most, best)
+                if cuda.laneid == 0:
+                    most_of[cuda.threadIdx.x >> 5] = most
+                    best_of[cuda.threadIdx.x >> 5] = best
+                cuda.syncthreads()
+                if cuda.threadIdx.x == 0:
+                    for warp in range(1, cuda.blockDim.x >> 5):
+                        if _better(most_of[warp], best_of[warp], most, best):
+                            most, best = most_of[warp], best_of[warp]
+                    marked[v] = False
+                    cuda.atomic.add(tally, _SEEN, np.int64(1))
+                    if most > 0 and best != np.int64(label[v]):
+                        after[v] = best
+                        cuda.atomic.add(tally, _CHANGED, np.int64(1))
+                        cuda.atomic.add(tally, _ARCS, np.int64(voters))
+            cuda.syncthreads()
+            k += np.uint64(cuda.gridDim.x)
+
+    @kernel
+    def take(
+        rows: Any, neighbours: Any, in_rows: Any, in_neighbours: Any, size: Any, mark: Any, marked: Any, label: Any,
+        after: Any,
+    ) -> None:  # fmt: skip
+        """Labels become what was voted for; if so asked, neighbours of those that change are marked, by a warp."""
+        one = np.uint64(1)
+        v = first_row()
+        while v < size:
+            new = after[v]
+            changes = told(new != label[v])  # before anybody writes
+            if changes != np.uint64(0):
+                if lane_of() == np.uint64(0):
+                    label[v] = new
+                if mark:
+                    i, end = np.uint64(rows[v]) + lane_of(), np.uint64(rows[v + one])
+                    while i < end:
+                        marked[np.uint64(neighbours[i])] = True
+                        i += np.uint64(32)
+                    if directed:
+                        i, end = np.uint64(in_rows[v]) + lane_of(), np.uint64(in_rows[v + one])
+                        while i < end:
+                            marked[np.uint64(in_neighbours[i])] = True
+                            i += np.uint64(32)
+            v += row_stride()
+
+    return by_warp, by_block, take
+
+
+_MADE = {directed: _voting(directed) for directed in (False, True)}
+_GRAPH = ("u4[]", "u4[]", "u4[]", "u4[]")
+_VOTE = (*_GRAPH, "u4[]", "u8", "?", "?[]", "u4[]", "u4[]", "i8[]")
+KERNELS: dict[str, tuple[Any, tuple[str, ...]]] = {
+    f"{name}{': directed' if directed else ''}": (made, types)
+    for directed, kernels in _MADE.items()
+    for name, made, types in zip(
+        ("label propagation: warps", "label propagation: blocks", "label propagation: taken over"),
+        kernels,
+        (_VOTE, (*_VOTE, "u4[]", "u4[]", "u8"), (*_GRAPH, "u8", "?", "?[]", "u4[]", "u4[]")),
+        strict=True,
+    )
+}
+
+
+class Labels:
+    """The labels on one GPU, whose vertices vote: those of one `turn` of all `turns`. `into` is None if undirected."""
+
+    def __init__(
+        self, room: Room, out: tuple[Array, Array], into: tuple[Array, Array] | None, turn: int = 0, turns: int = 1
+    ) -> None:  # fmt: skip
+        offsets, neighbours = out
+        self.room, self.size, kind = room, len(offsets) - 1, neighbours.dtype
+        self.by_warp, self.by_block, self.take = _MADE[into is not None]
+        n, self.arcs = self.size, len(neighbours) * (1 if into is None else 2)
+        voters = np.diff(offsets).astype(np.int64) + (0 if into is None else np.diff(into[0]).astype(np.int64))
+        own = np.arange(n * turn // turns, n * (turn + 1) // turns)
+        self.own, voters = slice(n * turn // turns, n * (turn + 1) // turns), voters[own]
+        hub = np.minimum(voters, n) > _HUB * room.shapes.block_from
+        classes = [(voters > _WARP) & ~hub, (voters > _WARP) & hub]
+        small = own[(voters > 0) & (voters <= _WARP)].astype(kind)
+        shapes = [self._tables(voters[mine], kind.itemsize + 4) for mine in classes]
+        tables = sum(blocks * slots for blocks, slots in shapes) * (kind.itemsize + 4)
+        offset_bytes = bytes_of_rows(offsets) * (1 if into is None else 2)
+        room.reserve(offset_bytes + n * (3 * kind.itemsize + 1) + tables + 24, "vertices, and tables to count labels")
+        rows = [room.rows(offsets), room.edges(neighbours)]
+        self.graph = rows + (rows if into is None else [room.rows(into[0]), room.edges(into[1])])
+        start = np.arange(n, dtype=kind)
+        self.label, self.after = room.copied(start), room.copied(start)
+        self.marked, self.tally = room.filled(n, np.bool_), room.filled(3, np.int64)
+        self.small = room.copied(small) if len(small) else None
+        self.large = [
+            (room.copied(own[mine].astype(kind)), blocks, np.uint64(slots),
+             room.filled(blocks * slots, kind), room.filled(blocks * slots, np.uint32))
+            for mine, (blocks, slots) in zip(classes, shapes, strict=True)
+            if mine.any()
+        ]  # fmt: skip
+
+    def _tables(self, voters: Array, item: int) -> tuple[int, int]:
+        """Blocks that count at once, and the slots of the table that each has."""
+        if not len(voters):
+            return 0, 0
+        most = min(int(voters.max()), self.size)
+        slots = 2 << max(0, most - 1).bit_length()
+        room = _TABLES if self.room.left is None else min(_TABLES, self.room.left // 4)
+        fitting = max(1, room // (slots * item))
+        return min(fitting, self.room.shapes.blocks, len(voters)), slots
+
+    def vote(self, everywhere: bool) -> Array:
+        """Let own vertices vote, all or those that are marked: how many change, arcs of these, and how many voted."""
+        self.tally.copy_to_device(np.zeros(3, np.int64))
+        state = everywhere, self.marked, self.label, self.after, self.tally
+        if self.small is not None:
+            size = len(self.small)
+            self.room.launch(self.by_warp, 32 * size, *self.graph, self.small, np.uint64(size), *state)
+        for which, blocks, slots, names, votes in self.large:
+            threads = self.room.shapes.block_threads
+            table = names, votes, slots
+            self.room.launch_blocks(
+                self.by_block, blocks, threads, *self.graph, which, np.uint64(len(which)), *state, *table
+            )
+        return np.asarray(self.tally.copy_to_host())
+
+    def voted(self) -> Array:
+        """What own vertices voted for."""
+        return np.asarray(self.after.copy_to_host())[: self.size][self.own]
+
+    def tell(self, voted: Array) -> None:
+        """What all vertices voted for, when others voted, too."""
+        if len(voted):
+            self.after.copy_to_device(voted)
+
+    def adopt(self, mark: bool) -> None:
+        """All take what they voted for; with `mark`, neighbours of those that change vote in the next round."""
+        n = np.uint64(self.size)
+        self.room.launch(self.take, 32 * self.size, *self.graph, n, mark, self.marked, self.label, self.after)
+
+    def labels(self) -> Array:
+        """The label of every vertex."""
+        return np.asarray(self.label.copy_to_host())[: self.size]

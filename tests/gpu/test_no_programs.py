@@ -1,0 +1,183 @@
+"""Algorithms that are no vertex programs give on GPUs what they give on cores: integers and bits alike."""
+
+import numpy as np
+import pytest
+from samples import shapes
+
+import arcflux as af
+from arcflux import algorithms
+from arcflux.devices import CPU
+from arcflux.devices.cuda import Cuda
+from arcflux.errors import SpaceError, UsageError
+from arcflux.gpu import api
+from arcflux.kernels import betweenness as on_cores
+
+NONE = np.zeros(0, np.int64)
+SHAPES = {
+    **shapes(),
+    "empty": af.Graph.from_edges(NONE, NONE, vertices=0, directed=False),
+    "edgeless": af.Graph.from_edges(NONE, NONE, vertices=5, directed=False),
+    "complete": af.load("complete:20"),  # rows are long enough for a warp
+    "hub": af.Graph.from_edges([0] * 70, list(range(1, 71)), directed=False),
+    "unsorted": af.Graph.from_edges([0, 0, 2, 1, 3, 0], [3, 1, 0, 2, 2, 2], sort=False),
+}
+UNDIRECTED = [name for name, graph in SHAPES.items() if not graph.directed]
+
+
+def same(one: af.Result, other: af.Result) -> None:
+    for name, values in one.values.items():
+        assert other.values[name].dtype == values.dtype
+        np.testing.assert_array_equal(other.values[name], values)
+
+
+@pytest.mark.parametrize("shape", UNDIRECTED)
+def test_triangles(shape: str) -> None:
+    graph = SHAPES[shape]
+    found = algorithms.triangles(graph, devices="cuda")
+    same(algorithms.triangles(graph), found)
+    assert found.validate().ok
+    assert algorithms.triangle_count(graph, devices="cuda") == found["triangles"].sum() // 3
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_clustering(shape: str) -> None:
+    same(algorithms.clustering(SHAPES[shape]), algorithms.clustering(SHAPES[shape], devices="cuda"))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_components(shape: str) -> None:
+    graph = SHAPES[shape]
+    call = algorithms.weakly_connected_components if graph.directed else algorithms.connected_components
+    same(call(graph), call(graph, devices="cuda"))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_label_propagation(shape: str) -> None:
+    graph = SHAPES[shape]
+    cores = algorithms.label_propagation(graph, 4)
+    found = algorithms.label_propagation(graph, 4, devices="cuda")
+    same(cores, found)
+    assert found.converged == cores.converged
+    assert [(s.frontier, s.changed) for s in found.history] == [(s.frontier, s.changed) for s in cores.history]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_betweenness_has_the_bits_of_cores(shape: str) -> None:
+    graph = SHAPES[shape]
+    some = list(range(0, graph.vertices, max(1, graph.vertices // 2)))
+    cores = algorithms.betweenness_centrality(graph, sources=some)
+    same(cores, algorithms.betweenness_centrality(graph, sources=some, devices="cuda"))
+
+
+def test_betweenness_from_many_sources_with_endpoints() -> None:
+    graph = af.load("grid:3x6")
+    same(*(algorithms.betweenness_centrality(graph, endpoints=True, **more) for more in ({}, {"devices": "cuda"})))
+
+
+@pytest.mark.parametrize("shape", ["undirected", "skewed"])
+def test_betweenness_of_more_paths_than_a_float_can_count(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = SHAPES[shape]
+    cores = algorithms.betweenness_centrality(graph, sources=[0, 3])
+    monkeypatch.setattr(on_cores, "MANY", 2.0)  # so that powers are needed here
+    same(cores, algorithms.betweenness_centrality(graph, sources=[0, 3], devices="cuda"))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_two_hop_friends(shape: str) -> None:
+    graph = SHAPES[shape]
+    cores, found = algorithms.two_hop_friends(graph), algorithms.two_hop_friends(graph, devices="cuda")
+    same(cores, found)
+    np.testing.assert_array_equal(found.offsets, cores.offsets)
+    np.testing.assert_array_equal(found.neighbours, cores.neighbours)
+
+
+def test_two_hop_friends_of_some_counted_only() -> None:
+    graph = SHAPES["undirected"]
+    some = graph.ids.to_ids(np.arange(0, graph.vertices, 5))
+    same(*(algorithms.two_hop_friends(graph, some, lists=False, **more) for more in ({}, {"devices": "cuda"})))
+
+
+@pytest.mark.parametrize("shape", ["loops", "parallel", "skewed", "undirected"])
+@pytest.mark.parametrize("whole", [True, False])
+def test_predecessors(shape: str, whole: bool) -> None:
+    graph = SHAPES[shape]
+    if not whole:
+        graph = graph.with_columns({"weight": graph.columns["weight"] / 3})
+    cores, found = algorithms.sssp(graph, 0), algorithms.sssp(graph, 0, devices="cuda")
+    same(cores, found)
+    assert found.validate().ok
+
+
+# --- schedules, several GPUs, memory
+
+
+CALLS = {
+    "triangles": lambda **o: algorithms.triangles(SHAPES["complete"], **o),
+    "clustering": lambda **o: algorithms.clustering(SHAPES["skewed"], **o),
+    "components": lambda **o: algorithms.connected_components(SHAPES["undirected"], **o),
+    "weak components": lambda **o: algorithms.weakly_connected_components(SHAPES["star"], **o),
+    "labels": lambda **o: algorithms.label_propagation(SHAPES["hub"], 3, **o),
+    "directed labels": lambda **o: algorithms.label_propagation(SHAPES["skewed"], 2, **o),
+    "betweenness": lambda **o: algorithms.betweenness_centrality(SHAPES["undirected"], sources=[0, 3], **o),
+    "two-hop": lambda **o: algorithms.two_hop_friends(SHAPES["skewed"], **o),
+    "sssp": lambda **o: algorithms.sssp(SHAPES["skewed"], 0, **o),
+}
+
+
+@pytest.mark.skipif(not api.simulated(), reason="only the simulator's schedules can be shuffled")
+@pytest.mark.parametrize("name", CALLS)
+def test_the_schedule_makes_no_difference(name: str) -> None:
+    from arcflux.gpu.simulator import shuffled
+
+    cores = CALLS[name]()
+    for seed in (1, 2):
+        with shuffled(seed):
+            same(cores, CALLS[name](devices="cuda"))
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_two_gpus_share_the_work(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not api.simulated():
+        pytest.skip("only the simulator has as many GPUs as one likes")
+    monkeypatch.setenv("ARCFLUX_SIMULATED_GPUS", "2")
+    cores, found = CALLS[name](), CALLS[name](devices="cuda", parts=2)
+    for field, values in cores.values.items():  # of two sources, each GPU has one: sums agree to rounding
+        np.testing.assert_allclose(found.values[field], values, rtol=1e-12 if name == "betweenness" else 0)
+
+
+@pytest.mark.parametrize("name", [name for name in CALLS if name != "sssp"])
+def test_what_does_not_fit_is_told_in_bytes(name: str) -> None:
+    gpu = Cuda(0, memory=1100)
+    with pytest.raises(SpaceError, match=r"cuda:0 has no room for .*: [\d,]+ bytes are needed"):
+        CALLS[name](devices=[gpu])
+    assert gpu.held == 0
+
+
+@pytest.mark.parametrize("name", [name for name in CALLS if name != "sssp"])
+def test_edges_that_do_not_fit_are_mapped(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from arcflux.gpu.algorithms.room import Room
+
+    reserved, mapped = [], []
+    plain_reserve, plain_mapped = Room.reserve, api.mapped
+    monkeypatch.setattr(Room, "reserve", lambda *given: (reserved.append(given[1]), plain_reserve(*given)))
+    monkeypatch.setattr(api, "mapped", lambda array: (mapped.append(array.nbytes), plain_mapped(array))[1])
+    cores = CALLS[name]()
+    CALLS[name](devices=[Cuda(0)])
+    assert not mapped
+    few = 1024 + sum(reserved) + 100
+    same(cores, CALLS[name](devices=[Cuda(0, memory=few)]))
+    assert mapped
+
+
+def test_gpus_and_cores_together_are_refused_and_so_is_a_split() -> None:
+    graph = SHAPES["undirected"]
+    with pytest.raises(UsageError, match="this is no vertex program"):
+        algorithms.triangles(graph, devices=[Cuda(0), CPU(1)])
+    with pytest.raises(UsageError, match="this is no vertex program"):
+        algorithms.label_propagation(graph, devices="cpu+cuda")
+    with pytest.raises(UsageError, match="there are 3 parts and 1 devices"):
+        algorithms.connected_components(graph, devices="cuda", parts=3)
+    with pytest.raises(UsageError, match="each GPU has the whole graph"):
+        algorithms.two_hop_friends(graph, devices="cuda", parts=1, partition="mincut")
+    same(algorithms.triangles(graph), algorithms.triangles(graph, devices="cpu"))
+    same(algorithms.sssp(graph, 0), algorithms.sssp(graph, 0, devices="cpu+cuda"))
