@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import arcflux as af
+from arcflux.algorithms.registry import ALGORITHMS
 from arcflux.cli import main
 from arcflux.devices import CPU, Cuda, named
 from arcflux.errors import DeviceError
@@ -95,5 +96,31 @@ def test_the_command_line_refuses(capsys):
     assert (code, "there is no GPU 3" in err) == (10, True)
     code, _, err = command(capsys, "run", "bfs", "path:5", "--source", 0, "--devices", "gpu")
     assert (code, "devices is 'gpu'" in err) == (2, True)
-    code, _, err = command(capsys, "run", "triangles", "complete:5", "--devices", "cuda")
-    assert (code, "triangles does not take --devices" in err) == (2, True)
+    code, _, err = command(capsys, "run", "triangles", "complete:5", "--devices", "cpu+cuda")
+    assert (code, "this is no vertex program" in err) == (2, True)
+
+
+GIVEN = {
+    "bfs": ["--source", 0],
+    "sssp": ["--source", 0],
+    "multi_source_sssp": ["--set", "sources=0,11"],
+    "pagerank": ["--set", "tol=0.001"],
+    "pagerank_delta": ["--set", "tol=0.01"],
+    "betweenness_centrality": ["--set", "sources=0,5"],
+    "label_propagation": ["--set", "max_iter=2"],
+    "collaborative_filtering": ["--set", "iterations=2"],
+    "two_hop_friends": ["--set", "fraction=0.5"],
+}
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_the_command_line_takes_devices_for_every_algorithm(name, capsys):
+    where = ["--devices", "cuda", "--json"]
+    said = GIVEN.get(name, [])
+    checked = ["--validate"] if ALGORITHMS[name].checked and name != "pagerank_delta" else []
+    code, out, err = command(capsys, "run", name, "grid:3x4,weights=1-9", *said, *where, *checked)
+    assert code == 0, err
+    found = json.loads(out)["spread"]
+    assert found["devices"] == ["cuda:0"]
+    programs = ("bfs", "sssp", "multi_source_sssp", "pagerank", "pagerank_delta", "collaborative_filtering")
+    assert found["partition"] == ("ranges" if name in programs else "duplicate")

@@ -1,0 +1,18 @@
+"""All kernels of the algorithms here, with the types that a launch gives them: for tables, and for tests."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+__all__ = ["kernels"]
+
+_FILES = ("triangles", "components", "label_propagation", "betweenness", "two_hop", "predecessors")
+
+
+def kernels() -> dict[str, tuple[Any, tuple[str, ...]]]:
+    """By name: the kernel and its types, as :func:`~arcflux.gpu.cubin.compiled_kernel` takes them."""
+    found: dict[str, tuple[Any, tuple[str, ...]]] = {}
+    for name in _FILES:
+        found |= import_module(f"arcflux.gpu.algorithms.{name}").KERNELS
+    return found

@@ -1,0 +1,72 @@
+"""Kernels of algorithms that are no programs, compiled for GPUs that are not here: registers, spills, loads, atomics."""
+
+import re
+from functools import cache
+
+import pytest
+
+ATOMICS = {
+    "triangles: all": {"add.u64"},
+    "triangles: corners": {"add.u64"},
+    "clustering: corners": {"add.u64"},
+    "components: sample": {"cas.b32"},
+    "components: the rest": {"cas.b32"},
+    "components: pairs": {"cas.b32"},
+    "label propagation: warps": {"add.u64"},
+    "label propagation: warps: directed": {"add.u64"},
+    "label propagation: blocks": {"cas.b32", "add.u32", "add.u64"},
+    "label propagation: blocks: directed": {"cas.b32", "add.u32", "add.u64"},
+    "betweenness: next level": {"cas.b32", "add.u64"},
+    "two-hop friends: count": {"or.b32", "and.b32", "min.s64", "max.s64", "add.u64"},
+    "two-hop friends: list": {"or.b32", "and.b32", "min.s64", "max.s64"},
+    "sssp: predecessors": {"add.u64"},
+    "grid: push": {"or.b64"},
+    "grid: pull": {"or.b64"},
+    "grid: arcs": {"add.u64"},
+}
+
+
+def names() -> list[str]:
+    from arcflux.gpu import api
+
+    if api.simulated():
+        return ["any"]  # which is skipped: the simulator compiles nothing
+    from arcflux.gpu.algorithms.catalogue import kernels
+
+    return list(kernels())
+
+
+@cache
+def made(name: str, architecture: int) -> object:
+    from arcflux.gpu.algorithms.catalogue import kernels
+    from arcflux.gpu.cubin import compiled_kernel
+
+    return compiled_kernel(name, *kernels()[name], architecture)
+
+
+@pytest.mark.parametrize("name", names())
+def test_nothing_spills_and_registers_leave_room(name: str) -> None:
+    for architecture in (80, 90, 100):
+        found = made(name, architecture)
+        assert found.spilled == 0, architecture
+        assert found.registers <= (48 if architecture == 100 else 40), architecture
+        assert found.occupancy >= (0.6 if architecture == 100 else 0.75), architecture
+
+
+@pytest.mark.parametrize("name", names())
+def test_vertices_are_loaded_as_words_and_nothing_is_divided(name: str) -> None:
+    code = made(name, 80).ptx
+    assert re.search(r"ld\.global(\.nc)?\.[us]32|ld\.global(\.nc)?\.b32", code)
+    assert not re.search(r"\b(div|rem)\.[us](32|64)", code)
+    assert ".local" not in code
+
+
+@pytest.mark.parametrize("name", names())
+def test_atomics_are_those_that_are_meant(name: str) -> None:
+    found = set(re.findall(r"(?<![.\w])(?:atom|red)\.[\w.]+", made(name, 80).ptx))
+    assert {".".join(atomic.split(".")[-2:]) for atomic in found} == ATOMICS.get(name, set())
+
+
+@pytest.mark.parametrize("name", [name for name in names() if name.startswith("betweenness")])
+def test_sums_of_paths_round_after_every_operation(name: str) -> None:
+    assert "fma.rn.f64" not in made(name, 80).ptx
