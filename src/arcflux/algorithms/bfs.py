@@ -46,8 +46,9 @@ def bfs(graph: Graph, source: Any, *, scan: str | None = None, **options: Any) -
 
     With ``parts=p * q, partition="grid"`` it is MapGraph's traversal by bitmaps; `scan` is then how a column of parts
     agrees on who found a vertex first: "log" (ceil(log2 p) steps, the default) or "wave" (p - 1 steps). It takes no
-    ``deterministic``, ``debug``, ``given``, ``exchange`` nor several ``threads`` a part: with these, and on a number
-    of parts that makes no whole grid (7), the program above runs on the parts.
+    ``deterministic``, ``debug``, ``given``, ``exchange`` nor several ``threads`` a part: with these, with devices that
+    are not all GPUs, and on a number of parts that makes no whole grid (7), the program above runs on the parts. With
+    ``devices`` that are GPUs, one for each part, they expand the frontier.
 
     Examples
     --------

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from arcflux.devices import Device
+from arcflux.devices.choose import read
 from arcflux.engine.front import checked_options, warn_unless_converged
 from arcflux.engine.spread import Spread, on_ranks
 from arcflux.errors import UsageError
+from arcflux.gpu.algorithms.room import working
 from arcflux.graph import Graph
 from arcflux.partition.grid import shape
 from arcflux.partition.parts import Parts
@@ -31,7 +34,7 @@ _PLAIN = {
     "debug": (False,),
     "rebalance": ("auto", "off"),
 }
-_TAKEN = (*_SPREAD, "direction", "max_supersteps", "timeout", "progress")
+_TAKEN = (*_SPREAD, "direction", "max_supersteps", "timeout", "progress", "devices")
 
 
 def searched_on_grid(options: Mapping[str, Any]) -> bool:
@@ -46,6 +49,8 @@ def searched_on_grid(options: Mapping[str, Any]) -> bool:
     """
     if not all(name in _TAKEN or value is None or value in _PLAIN.get(name, ()) for name, value in options.items()):
         return False
+    if not _gpus_alone(options.get("devices")):
+        return False
     parts = options.get("parts")
     if isinstance(parts, Parts):
         return parts.how == "grid" and _whole(parts.k)
@@ -56,6 +61,16 @@ def searched_on_grid(options: Mapping[str, Any]) -> bool:
         ranks = spread.ranks()
         parts = 1 if ranks is None else ranks.size
     return not isinstance(parts, int) or parts < 1 or _whole(parts)  # what is no count is refused later
+
+
+def _gpus_alone(devices: str | Sequence[Device] | None) -> bool:
+    """Whether there are no devices, or all of them are GPUs: others are the engine's."""
+    if devices is None:
+        return True
+    if isinstance(devices, str):
+        wanted = read(devices)
+        return wanted.cuda and not wanted.cpu
+    return not any(device.buckets for device in devices)
 
 
 def _whole(k: int) -> bool:
@@ -82,13 +97,20 @@ def grid_bfs(graph: Graph, source: Any, scan: str = "log", **options: Any) -> Re
             remedy="parts=4, partition='grid', or leave scan= out",
         )
     spread = Spread(**{name: options[name] for name in _SPREAD if name in options}).checked()
+    spread = spread.on(options.get("devices"), 1)
     taken = checked_options(options.get("direction", "auto"), 1, options.get("max_supersteps"), options.get("timeout"))
     root = int(graph.ids.to_numbers([source])[0])
     until = None if taken.timeout is None else time.perf_counter() + taken.timeout
 
+    def over(pressed: Callable[[], bool]) -> bool:
+        return pressed() or (until is not None and time.perf_counter() > until)
+
     def work(transport: Transport, parts: Parts, pressed: Callable[[], bool]) -> Found:
-        search = Search(transport, whole_grid(parts), root, scan, taken)
-        return search.run(lambda: pressed() or (until is not None and time.perf_counter() > until))
+        setting = transport, whole_grid(parts), root, scan, taken
+        if spread.devices is None:
+            return Search(*setting).run(lambda: over(pressed))
+        with working(spread.devices[transport.rank]) as room:
+            return Search(*setting, room).run(lambda: over(pressed))
 
     with watching(options.get("progress")), held() as pressed:
         found = on_ranks(spread, graph, lambda transport, parts: work(transport, parts, pressed))

@@ -15,7 +15,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,6 +29,10 @@ from arcflux.traversal import kernels
 from arcflux.traversal.block import block_of
 from arcflux.traversal.groups import groups
 from arcflux.traversal.scan import HEADER, SCANS, Path
+
+if TYPE_CHECKING:
+    from arcflux.gpu.algorithms.grid import Cell
+    from arcflux.gpu.algorithms.room import Room
 
 __all__ = ["Found", "Iteration", "Search", "merged"]
 
@@ -80,9 +84,14 @@ class _Step:
 
 
 class Search:
-    """One rank's share of a search from the vertex number `root`."""
+    """One rank's share of a search from the vertex number `root`; with a `room`, its cell is on the GPU of that room.
 
-    def __init__(self, transport: Transport, parts: Parts, root: int, scan: str, options: Options) -> None:
+    Ranks agree by bitmaps in the node's memory, whatever expands them.
+    """
+
+    def __init__(
+        self, transport: Transport, parts: Parts, root: int, scan: str, options: Options, room: Room | None = None
+    ) -> None:  # fmt: skip
         self.transport, self.root, self.options = transport, root, options
         self.vertices = parts.graph.vertices
         self.scan = SCANS[scan]
@@ -100,6 +109,7 @@ class Search:
         self.left = block.arcs
         self.steps: list[_Step] = []
         self.finished = False
+        self.gpu = None if room is None else self._on_gpu(room)
         self.compile_seconds = self._compile()
 
     # --- the loop
@@ -128,6 +138,8 @@ class Search:
                 task.at(len(self.steps))
                 if stop:
                     break
+        if self.gpu is not None:
+            self.gpu.levels(self.source_level, self.level)
         self.trace_back()
         parent = merged(self.column, self.row, self.coded, self.block.targets.begin - self.block.targets.base) - 1
         level = np.concatenate(self.row.gather(self.level[self.block.targets.begin - self.block.targets.base :]))
@@ -136,18 +148,37 @@ class Search:
 
     def expand(self, step: _Step) -> None:
         """Set the bits in Out of all targets of In that were not visited; from whichever side is less to do."""
-        block = self.block
-        kernels.listed(self.frontier, block.out.offsets, self.queue, self.counts)
-        size, step.arcs = self.counts.tolist()
-        self.out[:] = 0
+        size, step.arcs = self._listed()
         step.pulled = self.options.direction == "pull" or (
             self.options.direction == "auto" and step.arcs * _ALPHA > self.left
         )
         self.left -= step.arcs
+        self.out[:] = 0
         if not step.pulled:
-            kernels.push(self.queue, size, *block.out, np.uint64(block.targets.base), self.visited, self.out)
+            self._push(size)
         elif size:
-            kernels.pull(*block.by_target, *self._bases, self.frontier, self.visited, self.out)
+            self._pull()
+
+    def _listed(self) -> tuple[int, int]:
+        """The frontier as a list: how many vertices it has, and how many arcs leave them."""
+        if self.gpu is not None:
+            return self.gpu.listed()
+        kernels.listed(self.frontier, self.block.out.offsets, self.queue, self.counts)
+        size, arcs = self.counts.tolist()
+        return size, arcs
+
+    def _push(self, size: int) -> None:
+        block = self.block
+        if self.gpu is not None:
+            self.gpu.push(size, self.out)
+        else:
+            kernels.push(self.queue, size, *block.out, np.uint64(block.targets.base), self.visited, self.out)
+
+    def _pull(self) -> None:
+        if self.gpu is not None:
+            self.gpu.pull(self.out)
+        else:
+            kernels.pull(*self.block.by_target, *self._bases, self.frontier, self.visited, self.out)
 
     def contract(self, step: _Step, over: bool) -> tuple[Array, int, bool]:
         """Agree on what was found: all of it by target, how much (twice what two found), and whether to stop.
@@ -184,6 +215,9 @@ class Search:
         self.frontier &= self.inside
 
     def _settle(self, frontier: Array, found: Array, now: int) -> None:
+        if self.gpu is not None:
+            self.gpu.settle(frontier, found, now)
+            return
         kernels.settle(frontier, self.source_level, now)
         kernels.settle(found, self.level, now)
 
@@ -191,11 +225,19 @@ class Search:
         """The predecessors of the vertices assigned to this rank, from its arcs to them; plus 1, and 0 for none."""
         block, targets = self.block, self.block.targets
         levels = self.level, self.source_level
-        kernels.predecessors(*block.by_target, *self._bases, self.assigned, *levels, block.rising, self.coded)
+        if self.gpu is not None:
+            self.gpu.trace_back(self.assigned, self.coded)
+        else:
+            kernels.predecessors(*block.by_target, *self._bases, self.assigned, *levels, block.rising, self.coded)
         if targets.begin <= self.root < targets.end:
             self.coded[self.root - targets.base] = self.root + 1
 
     # --- the ends
+
+    def _on_gpu(self, room: Room) -> Cell:
+        from arcflux.gpu.algorithms.grid import Cell
+
+        return Cell(room, self.block, self.visited, self.coded)
 
     @property
     def _bases(self) -> tuple[np.uint64, np.uint64]:
@@ -207,6 +249,10 @@ class Search:
         if self.transport.rank:
             self.transport.barrier()
         kernels.count.ready(self.out)
+        if self.gpu is not None:  # the others are compiled at their first launch
+            if not self.transport.rank:
+                self.transport.barrier()
+            return time.perf_counter() - begun
         kernels.listed.ready(self.frontier, block.out.offsets, self.queue, self.counts)
         kernels.settle.ready(self.frontier, self.level, 0)
         kernels.push.ready(self.queue, 0, *block.out, np.uint64(0), self.visited, self.out)

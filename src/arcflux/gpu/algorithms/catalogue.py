@@ -7,7 +7,7 @@ from typing import Any
 
 __all__ = ["kernels"]
 
-_FILES = ("triangles", "components", "label_propagation", "betweenness", "two_hop", "predecessors")
+_FILES = ("triangles", "components", "label_propagation", "betweenness", "two_hop", "predecessors", "grid")
 
 
 def kernels() -> dict[str, tuple[Any, tuple[str, ...]]]:
