@@ -6,6 +6,7 @@ in docs/explanation/gpu.md between its two markers.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -13,11 +14,13 @@ import numpy as np
 import arcflux as af
 from arcflux.compile.lower import Lowered, lower
 from arcflux.gpu.account import cost, cpu_pull_cost
-from arcflux.gpu.cubin import ARCHITECTURES, compiled, kernels
+from arcflux.gpu.algorithms import catalogue
+from arcflux.gpu.cubin import ARCHITECTURES, Compiled, compiled, compiled_kernel, kernels
 from arcflux.program import REF32, Program
 
 PAGE = Path(__file__).parents[1] / "docs/explanation/gpu.md"
 BEGIN, END = "<!-- kernels: begin -->", "<!-- kernels: end -->"
+MORE_BEGIN, MORE_END = "<!-- more kernels: begin -->", "<!-- more kernels: end -->"
 COLUMNS = {"weight": np.dtype("f8")}
 PROGRAMS = ("PageRank", "BFS", "SSSP", "Components", "CollaborativeFiltering")
 
@@ -35,7 +38,7 @@ def table() -> str:
         program = lowered(getattr(af.algorithms, name))
         for kernel in kernels(program):
             made = [compiled(program, kernel, a, COLUMNS) for a in ARCHITECTURES]
-            cells = [f"{m.registers} ({m.occupancy:.0%}{', spills' if m.spilled else ''})" for m in made]
+            cells = [cell(m) for m in made]
             price = cost(program, kernel, COLUMNS)
             vertex, edge = price.vertex_read + price.vertex_written, price.edge_read + price.edge_written
             lines.append(f"| {name} | `{kernel}` | {' | '.join(cells)} | {made[0].shared} | {vertex} | {edge} |")
@@ -45,10 +48,30 @@ def table() -> str:
     return "\n".join(lines)
 
 
+def cell(made: Compiled) -> str:
+    """Registers and occupancy."""
+    return f"{made.registers} ({made.occupancy:.0%}{', spills' if made.spilled else ''})"
+
+
+def more_table() -> str:
+    """The table of what is no vertex program; atomics are those of sm_80."""
+    heads = " | ".join(f"sm_{a}" for a in ARCHITECTURES)
+    lines = [f"| algorithm | kernel | {heads} | shared | atomics |", "|---|---|" + "---|" * 5]
+    for name, (kernel, types) in catalogue.kernels().items():
+        made = [compiled_kernel(name, kernel, types, a) for a in ARCHITECTURES]
+        found = set(re.findall(r"(?<![.\w])(?:atom|red)\.([\w.]+)", made[0].ptx))
+        atomics = ", ".join(sorted({".".join(atomic.split(".")[-2:]) for atomic in found}))
+        algorithm, what = name.split(": ", 1)
+        lines.append(f"| {algorithm} | {what} | {' | '.join(map(cell, made))} | {made[0].shared} | {atomics} |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     text = PAGE.read_text(encoding="utf-8")
-    before, after = text.split(BEGIN)[0], text.split(END)[1]
-    PAGE.write_text(f"{before}{BEGIN}\n{table()}\n{END}{after}", encoding="utf-8")
+    for begin, end, made in ((BEGIN, END, table()), (MORE_BEGIN, MORE_END, more_table())):
+        before, after = text.split(begin)[0], text.split(end)[1]
+        text = f"{before}{begin}\n{made}\n{end}{after}"
+    PAGE.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

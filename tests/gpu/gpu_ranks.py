@@ -7,6 +7,7 @@ import numpy as np
 
 import arcflux as af
 from arcflux import algorithms
+from arcflux.devices import Cuda
 from arcflux.gpu import api, links
 from arcflux.transports import current
 
@@ -15,6 +16,14 @@ PROGRAMS = (
     (algorithms.SSSP, {"source": 0}),
     (algorithms.Components, {}),
     (algorithms.PageRank, {"max_supersteps": 3, "deterministic": True}),
+)
+CALLS = (
+    (algorithms.triangles, {}),
+    (algorithms.connected_components, {}),
+    (algorithms.label_propagation, {"max_iter": 2}),
+    (algorithms.betweenness_centrality, {"sources": [0, 7]}),
+    (algorithms.two_hop_friends, {}),
+    (algorithms.sssp, {"source": 0}),
 )
 
 
@@ -39,11 +48,20 @@ def agrees(program, options, where):
     )
 
 
+def shared(call, options, where):
+    """Whether an algorithm that is no vertex program gives on GPUs what one of these gives alone."""
+    graph = af.load("grid:3x5,weights=1-9,seed=2")
+    alone, spread = call(graph, transport="local", devices=[Cuda(0)], **options), call(graph, **where, **options)
+    return all(np.allclose(spread.values[name], expected, rtol=1e-12) for name, expected in alone.values.items())
+
+
 def main(per_node, devices):
     ranks = current(ranks_per_node=per_node)
     warnings.simplefilter("ignore")  # PageRank is stopped early
     where = {"devices": devices, "ranks_per_node": per_node}
     found = [agrees(program, options, where) for program, options in PROGRAMS]  # all of them, as the other ranks do
+    if devices == "cuda":
+        found += [shared(call, options, where) for call, options in CALLS]
     same = linked(ranks) and all(found)
     print(f"rank {ranks.rank} of {ranks.size}: {'the same' if same else 'different'}", flush=True)
 

@@ -1,4 +1,4 @@
-"""Kernels of algorithms that are no programs, compiled for GPUs that are not here: registers, spills, loads, atomics."""
+"""Kernels of algorithms that are no programs, compiled for GPUs that are not here: registers, loads, atomics."""
 
 import re
 from functools import cache

@@ -28,6 +28,8 @@ __all__ = ["SSSP", "multi_source_sssp", "sssp"]
 
 # Where a whole distance stands for infinity.
 _FAR = 2**31 - 1
+# Options of the search that hold for the predecessors, too.
+_PLAIN, _ON_DEVICES = ("threads", "debug", "progress"), ("devices", "transport", "ranks_per_node")
 
 
 @af.program
@@ -181,7 +183,8 @@ def _paths(
         distance[found.values["distance"] == _FAR] = math.inf
     values = {"distance": distance}
     if predecessors and found.converged:
-        shared = {name: options[name] for name in ("threads", "debug", "progress", "devices") if name in options}
+        names = [*_PLAIN, *(_ON_DEVICES if options.get("devices") is not None else ())]
+        shared = {name: options[name] for name in names if name in options}
         tree = _tree(weighed, found.values["distance"], far, roots, shared)
         if not tree.converged:
             given = {"distance": distance, "predecessor": tree.values["predecessor"]}
@@ -199,7 +202,8 @@ def _tree(
     predecessor = np.full(graph.vertices, -1, np.int32 if graph.vertices < 1 << 31 else np.int64)
     predecessor[roots] = roots
     devices = None if options.get("debug") else options.get("devices")
-    gpus = on_gpus(devices, None, "ranges", None, None, options.get("threads"), mixed=True)
+    where = None, "ranges", options.get("transport"), options.get("ranks_per_node"), options.get("threads")
+    gpus = on_gpus(devices, *where, mixed=True)
     if gpus is not None:
         predecessor, without = on_gpu(gpus, graph, distance, far, predecessor)
         return _found(graph, predecessor, without, gpus.seconds, gpus.compiled)

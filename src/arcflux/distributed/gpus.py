@@ -80,6 +80,9 @@ def on_gpus(
             expected="GPUs alone, or cores alone",
             remedy="devices='cuda', or leave devices= away",
         )
+    if (ranks := spread.ranks()) is not None and ranks.size != len(spread.devices):
+        said = f"there are {ranks.size} ranks and {len(spread.devices)} devices"
+        raise UsageError(said, expected="one for each rank", remedy="devices='cuda'")
     k = parts.k if isinstance(parts, Parts) else parts
     if k not in (None, len(spread.devices)):
         raise UsageError(f"there are {k} parts and {len(spread.devices)} devices", expected="one for each part")
