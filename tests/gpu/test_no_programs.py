@@ -169,6 +169,28 @@ def test_edges_that_do_not_fit_are_mapped(name: str, monkeypatch: pytest.MonkeyP
     assert mapped
 
 
+def test_memory_is_given_back_also_when_a_kernel_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    from arcflux.gpu.algorithms.components import Forest
+
+    rooms = []
+    real = api.within
+    monkeypatch.setattr(api, "within", lambda memory: rooms.append(memory) or real(memory))
+
+    def failing(self: Forest) -> None:
+        assert rooms[-1].held > 0
+        raise RuntimeError("a kernel failed")
+
+    monkeypatch.setattr(Forest, "sample", failing)
+    with pytest.raises(RuntimeError, match="a kernel failed"):
+        CALLS["components"](devices="cuda")
+    assert [memory.held for memory in rooms] == [0] * len(rooms)
+
+
+def test_items_are_recommended_by_a_search_on_a_gpu() -> None:
+    rated = algorithms.collaborative_filtering(af.load("ratings:12x6,per=3"), factors=2, iterations=3)
+    assert algorithms.recommend(rated, 0, 3, devices="cuda") == algorithms.recommend(rated, 0, 3)
+
+
 def test_gpus_and_cores_together_are_refused_and_so_is_a_split() -> None:
     graph = SHAPES["undirected"]
     with pytest.raises(UsageError, match="this is no vertex program"):

@@ -55,8 +55,16 @@ def test_debug_needs_no_gpu(run, bare):
     assert (code, json.loads(out)["converged"]) == (0, True)
 
 
-def test_names_of_nothing_and_algorithms_that_are_no_programs(run):
+def test_names_of_nothing(run):
     code, error, _ = failing(run, "run", "bfs", "path:4", "--source", 0, "--devices", "gpu0")
     assert (code, error["what"]) == (2, "devices is 'gpu0'")
+
+
+def test_algorithms_that_are_no_programs(run, bare):
     code, error, _ = failing(run, "run", "triangles", "complete:4", "--devices", "cuda")
-    assert (code, error["what"]) == (2, "triangles does not take --devices")
+    assert (code, error["what"]) == (10, "there is no CUDA driver on this machine")
+    code, out, err = run("run", "triangles", "complete:4", "--devices", "auto", "--validate", "--json")
+    assert (code, "spread" in json.loads(out)) == (0, False)
+    assert err.count("runs on cores: there is no CUDA driver") == 1
+    code, out, _ = run("run", "label_propagation", "path:4", "--devices", "cpu", "--json")
+    assert (code, "spread" in json.loads(out)) == (0, False)
