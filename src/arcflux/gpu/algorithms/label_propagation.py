@@ -56,16 +56,38 @@ def _different(neighbours: Any, i: Any, begin: Any, v: Any) -> Any:
     return np.uint64(neighbours[i]) != v and (i == begin or neighbours[i - np.uint64(1)] != neighbours[i])
 
 
+@inner
+def _voters(directed: Any, rows: Any, in_rows: Any, v: Any) -> Any:
+    """How many arcs have a vertex at an end."""
+    one = np.uint64(1)
+    count = np.uint64(rows[v + one]) - np.uint64(rows[v])
+    if directed:
+        count += np.uint64(in_rows[v + one]) - np.uint64(in_rows[v])
+    return np.int64(count)
+
+
+@inner
+def _count(
+    neighbours: Any, begin: Any, end: Any, v: Any, label: Any, names: Any, votes: Any, base: Any, shift: Any
+) -> None:  # fmt: skip
+    """Count the labels of a row in the block's table, where a name is 1 more than a label, and 0 is nobody."""
+    one = np.uint64(1)
+    mask = (one << (np.uint64(64) - shift)) - one
+    i = begin + np.uint64(cuda.threadIdx.x)
+    while i < end:
+        if _different(neighbours, i, begin, v):
+            name = names.dtype.type(np.uint64(label[np.uint64(neighbours[i])]) + one)
+            slot = (np.uint64(name) * _GOLDEN) >> shift
+            there = cuda.atomic.cas(names, base + slot, names.dtype.type(0), name)
+            while there != 0 and there != name:
+                slot = (slot + one) & mask
+                there = cuda.atomic.cas(names, base + slot, names.dtype.type(0), name)
+            cuda.atomic.add(votes, base + slot, np.uint32(1))
+        i += np.uint64(cuda.blockDim.x)
+
+
 def _voting(directed: bool) -> tuple[Any, Any, Any]:
     """The kernels: vertices of warps vote, vertices of blocks vote, and what changed is taken over."""
-
-    @inner
-    def voters_of(rows: Any, in_rows: Any, v: Any) -> Any:
-        one = np.uint64(1)
-        count = np.uint64(rows[v + one]) - np.uint64(rows[v])
-        if directed:
-            count += np.uint64(in_rows[v + one]) - np.uint64(in_rows[v])
-        return np.int64(count)
 
     @kernel
     def by_warp(
@@ -91,7 +113,7 @@ def _voting(directed: bool) -> tuple[Any, Any, Any]:
                     if j < last and _different(in_neighbours, j, first, v):
                         name = np.int64(label[np.uint64(in_neighbours[j])])
                 votes = np.int64(0)
-                for other in range(voters_of(rows, in_rows, v)):
+                for other in range(_voters(directed, rows, in_rows, v)):
                     if cuda.shfl_sync(FULL, name, other) == name:
                         votes += np.int64(1)
                 if name == _NOBODY:
@@ -103,31 +125,12 @@ def _voting(directed: bool) -> tuple[Any, Any, Any]:
                     if votes > 0 and name != np.int64(label[v]):
                         after[v] = name
                         changed += np.int64(1)
-                        arcs += voters_of(rows, in_rows, v)
+                        arcs += _voters(directed, rows, in_rows, v)
             k += row_stride()
         if seen > 0:
             cuda.atomic.add(tally, _CHANGED, changed)
             cuda.atomic.add(tally, _ARCS, arcs)
             cuda.atomic.add(tally, _SEEN, seen)
-
-    @inner
-    def count(
-        neighbours: Any, begin: Any, end: Any, v: Any, label: Any, names: Any, votes: Any, base: Any, shift: Any
-    ) -> None:  # fmt: skip
-        """Count the labels of a row in the block's table, where a name is 1 more than a label, and 0 is nobody."""
-        one = np.uint64(1)
-        mask = (one << (np.uint64(64) - shift)) - one
-        i = begin + np.uint64(cuda.threadIdx.x)
-        while i < end:
-            if _different(neighbours, i, begin, v):
-                name = names.dtype.type(np.uint64(label[np.uint64(neighbours[i])]) + one)
-                slot = (np.uint64(name) * _GOLDEN) >> shift
-                there = cuda.atomic.cas(names, base + slot, names.dtype.type(0), name)
-                while there != 0 and there != name:
-                    slot = (slot + one) & mask
-                    there = cuda.atomic.cas(names, base + slot, names.dtype.type(0), name)
-                cuda.atomic.add(votes, base + slot, np.uint32(1))
-            i += np.uint64(cuda.blockDim.x)
 
     @kernel
     def by_block(
@@ -143,14 +146,14 @@ def _voting(directed: bool) -> tuple[Any, Any, Any]:
         while k < size:
             v = np.uint64(which[k])
             if everywhere or marked[v]:
-                voters = np.uint64(voters_of(rows, in_rows, v))
+                voters = np.uint64(_voters(directed, rows, in_rows, v))
                 shift = np.uint64(63)
                 while (one << (np.uint64(64) - shift)) < voters + voters and (one << (np.uint64(64) - shift)) < slots:
                     shift -= one
-                count(neighbours, np.uint64(rows[v]), np.uint64(rows[v + one]), v, label, names, votes, base, shift)
+                _count(neighbours, np.uint64(rows[v]), np.uint64(rows[v + one]), v, label, names, votes, base, shift)
                 if directed:
                     first, last = np.uint64(in_rows[v]), np.uint64(in_rows[v + one])
-                    count(in_neighbours, first, last, v, label, names, votes, base, shift)
+                    _count(in_neighbours, first, last, v, label, names, votes, base, shift)
                 cuda.syncthreads()
                 most, best = np.int64(0), _NOBODY
                 slot, end = base + np.uint64(cuda.threadIdx.x), base + (one << (np.uint64(64) - shift))

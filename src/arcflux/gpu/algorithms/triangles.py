@@ -39,44 +39,45 @@ def _after(degrees: Any, u: Any, v: Any) -> Any:
     return one < other or (one == other and u < v)
 
 
+@inner
+def _keep(
+    directed: Any, fill: Any, u: Any, neighbours: Any, first: Any, end: Any, others: Any, low: Any, high: Any,
+    second: Any, degrees: Any, at: Any, targets: Any, owners: Any, twice: Any,
+) -> Any:  # fmt: skip
+    """Keep some of a row, written from place `at` on: how many, and how many different neighbours there are.
+
+    Of the second row, of in-neighbours, only those count that the other row, of out-neighbours, has not.
+    """
+    one = np.uint64(1)
+    kept, different = np.uint64(0), np.uint64(0)
+    begin = first
+    while begin < end:
+        i = begin + lane_of()
+        v = u
+        if i < end and (i == first or neighbours[i - one] != neighbours[i]):
+            v = np.uint64(neighbours[i])
+        new = v != u
+        there = high
+        if directed and new:
+            there = place_in(others, low, high, v)
+            new = not second or there == high
+        mine = new and _after(degrees, u, v)
+        said = told(mine)
+        if fill and mine:
+            place = at + kept + said_before(said)
+            targets[place] = v
+            owners[place] = u
+            if directed:
+                twice[place] = there != high
+        kept += np.uint64(cuda.popc(said))
+        if not fill:
+            different += np.uint64(cuda.popc(told(new)))
+        begin += np.uint64(32)
+    return kept, different
+
+
 def _keeping(directed: bool, fill: bool) -> Any:
     """The kernel that counts what rows keep, or the one that writes it; a warp takes a row."""
-
-    @inner
-    def keep(
-        u: Any, neighbours: Any, first: Any, end: Any, others: Any, low: Any, high: Any, second: Any, degrees: Any,
-        at: Any, targets: Any, owners: Any, twice: Any,
-    ) -> Any:  # fmt: skip
-        """Keep some of a row, written from place `at` on: how many, and how many different neighbours there are.
-
-        Of the second row, of in-neighbours, only those count that the other row, of out-neighbours, has not.
-        """
-        one = np.uint64(1)
-        kept, different = np.uint64(0), np.uint64(0)
-        begin = first
-        while begin < end:
-            i = begin + lane_of()
-            v = u
-            if i < end and (i == first or neighbours[i - one] != neighbours[i]):
-                v = np.uint64(neighbours[i])
-            new = v != u
-            there = high
-            if directed and new:
-                there = place_in(others, low, high, v)
-                new = not second or there == high
-            mine = new and _after(degrees, u, v)
-            said = told(mine)
-            if fill and mine:
-                place = at + kept + said_before(said)
-                targets[place] = v
-                owners[place] = u
-                if directed:
-                    twice[place] = there != high
-            kept += np.uint64(cuda.popc(said))
-            if not fill:
-                different += np.uint64(cuda.popc(told(new)))
-            begin += np.uint64(32)
-        return kept, different
 
     if fill:
 
@@ -92,10 +93,16 @@ def _keeping(directed: bool, fill: bool) -> Any:
                 begin, end = np.uint64(rows[u]), np.uint64(rows[u + one])
                 low, high = np.uint64(in_rows[u]), np.uint64(in_rows[u + one])
                 at = np.uint64(begins[u])
-                keep(u, neighbours, begin, end, in_neighbours, low, high, False, degrees, at, targets, owners, twice)
+                _keep(
+                    directed, True, u, neighbours, begin, end, in_neighbours, low, high, False, degrees, at, targets,
+                    owners, twice,
+                )  # fmt: skip
                 if directed:
                     at += np.uint64(firsts[u])
-                    keep(u, in_neighbours, low, high, neighbours, begin, end, True, degrees, at, targets, owners, twice)
+                    _keep(
+                        directed, True, u, in_neighbours, low, high, neighbours, begin, end, True, degrees, at,
+                        targets, owners, twice,
+                    )  # fmt: skip
                 u += row_stride()
 
         return write
@@ -111,14 +118,16 @@ def _keeping(directed: bool, fill: bool) -> Any:
         while u < size:
             begin, end = np.uint64(rows[u]), np.uint64(rows[u + one])
             low, high = np.uint64(in_rows[u]), np.uint64(in_rows[u + one])
-            kept, different = keep(
-                u, neighbours, begin, end, in_neighbours, low, high, False, degrees, zero, counts, counts, counts
-            )
+            kept, different = _keep(
+                directed, False, u, neighbours, begin, end, in_neighbours, low, high, False, degrees, zero, counts,
+                counts, counts,
+            )  # fmt: skip
             more, others = zero, zero
             if directed:
-                more, others = keep(
-                    u, in_neighbours, low, high, neighbours, begin, end, True, degrees, zero, counts, counts, counts
-                )
+                more, others = _keep(
+                    directed, False, u, in_neighbours, low, high, neighbours, begin, end, True, degrees, zero, counts,
+                    counts, counts,
+                )  # fmt: skip
             if lane_of() == zero:
                 counts[u] = kept + more
                 firsts[u] = kept
@@ -128,42 +137,44 @@ def _keeping(directed: bool, fill: bool) -> Any:
     return count
 
 
+@inner
+def _compare(
+    directed: Any, corners: Any, k: Any, offset: Any, stride: Any, begins: Any, firsts: Any, targets: Any, owners: Any,
+    twice: Any, found: Any,
+) -> Any:  # fmt: skip
+    """The triangles on edge k, as far as every so-many-th of the shorter row goes; how many there are."""
+    one, zero = np.uint64(1), np.uint64(0)
+    u, v = np.uint64(owners[k]), np.uint64(targets[k])
+    if begins[u + one] - begins[u] > begins[v + one] - begins[v]:
+        u, v = v, u
+    i, end = np.uint64(begins[u]) + offset, np.uint64(begins[u + one])
+    low, high = np.uint64(begins[v]), np.uint64(begins[v + one])
+    middle = low + np.uint64(firsts[v]) if directed else high
+    of_u, of_v = zero, zero
+    while i < end:
+        w = np.uint64(targets[i])
+        there, missing = place_in(targets, low, middle, w), middle
+        if directed and there == middle:
+            there, missing = place_in(targets, middle, high, w), high
+        if there != missing:
+            of_u += one
+            if corners:
+                of_v += one
+                of_w = one
+                if directed:
+                    of_u += np.uint64(twice[there])
+                    of_v += np.uint64(twice[i])
+                    of_w += np.uint64(twice[k])
+                cuda.atomic.add(found, w, np.int64(of_w))
+        i += stride
+    if corners and of_u > zero:
+        cuda.atomic.add(found, u, np.int64(of_u))
+        cuda.atomic.add(found, v, np.int64(of_v))
+    return np.int64(of_u)
+
+
 def _comparing(directed: bool, corners: bool) -> Any:
     """The kernel that counts triangles: at each corner, or (of an undirected graph) all of them."""
-
-    @inner
-    def compare(
-        k: Any, offset: Any, stride: Any, begins: Any, firsts: Any, targets: Any, owners: Any, twice: Any, found: Any
-    ) -> Any:  # fmt: skip
-        """The triangles on edge k, as far as every so-many-th of the shorter row goes; how many there are."""
-        one, zero = np.uint64(1), np.uint64(0)
-        u, v = np.uint64(owners[k]), np.uint64(targets[k])
-        if begins[u + one] - begins[u] > begins[v + one] - begins[v]:
-            u, v = v, u
-        i, end = np.uint64(begins[u]) + offset, np.uint64(begins[u + one])
-        low, high = np.uint64(begins[v]), np.uint64(begins[v + one])
-        middle = low + np.uint64(firsts[v]) if directed else high
-        of_u, of_v = zero, zero
-        while i < end:
-            w = np.uint64(targets[i])
-            there, missing = place_in(targets, low, middle, w), middle
-            if directed and there == middle:
-                there, missing = place_in(targets, middle, high, w), high
-            if there != missing:
-                of_u += one
-                if corners:
-                    of_v += one
-                    of_w = one
-                    if directed:
-                        of_u += np.uint64(twice[there])
-                        of_v += np.uint64(twice[i])
-                        of_w += np.uint64(twice[k])
-                    cuda.atomic.add(found, w, np.int64(of_w))
-            i += stride
-        if corners and of_u > zero:
-            cuda.atomic.add(found, u, np.int64(of_u))
-            cuda.atomic.add(found, v, np.int64(of_v))
-        return np.int64(of_u)
 
     @kernel
     def triangles(
@@ -180,12 +191,14 @@ def _comparing(directed: bool, corners: bool) -> Any:
                 u, v = np.uint64(owners[k]), np.uint64(targets[k])
                 wide = min(begins[u + one] - begins[u], begins[v + one] - begins[v]) >= _LONG
                 if not wide:
-                    mine += compare(k, zero, one, begins, firsts, targets, owners, twice, found)
+                    mine += _compare(directed, corners, k, zero, one, begins, firsts, targets, owners, twice, found)
             said = told(wide)
             while said != zero:
                 rest = said & (said - one)
                 edge = base + np.uint64(cuda.popc((said ^ rest) - one))
-                mine += compare(edge, lane_of(), width, begins, firsts, targets, owners, twice, found)
+                mine += _compare(
+                    directed, corners, edge, lane_of(), width, begins, firsts, targets, owners, twice, found
+                )
                 said = rest
             base += row_stride() * width
         if not corners:
