@@ -115,7 +115,7 @@ _ARRAYS = {
     "stamp": "u1", "reached": "u4", "counts": "i8", "told": "u4", "heads": "i8", "in_offsets": "u8",
     "out_offsets": "u8", "moves": "?", "pending": "?", "residuals": "f8", "which": "u4",
 }  # fmt: skip
-_NUMBERS = {"step": "i8", "shift": "u8", "size": "i8", "whole": "?", "mark": "u1", "queues_too": "?"}
+_NUMBERS = {"step": "i8", "shift": "u8", "lowest": "u8", "size": "i8", "whole": "?", "mark": "u1", "queues_too": "?"}
 
 
 def _type(lowered: Lowered, name: str, word: str, columns: dict[str, np.dtype[Any]]) -> Any:

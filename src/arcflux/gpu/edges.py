@@ -25,7 +25,7 @@ Array = NDArray[Any]
 
 
 class Edges:
-    """In-edges of a part: `sources` are the vertices that it reads of (Lux's INS), on the device."""
+    """In-edges of a part: `reads` are the vertices that it reads of (Lux's INS), `sources` the same on the device."""
 
     def __init__(self, node: Any, lowered: Lowered, state: State, shapes: Shapes, queue: Any) -> None:
         self.lowered, self.shapes, self.state, self.queue = lowered, shapes, state, queue
@@ -34,7 +34,8 @@ class Edges:
         self.arrays = [neighbours, *(part.in_columns[name] for name in lowered.columns)]
         self.degrees = np.diff(self.offsets).astype(np.int64)
         begin, end = int(self.offsets[0]), int(self.offsets[-1])
-        self.sources = api.to_device(np.unique(neighbours[begin:end]))
+        self.reads = np.unique(neighbours[begin:end])
+        self.sources = api.to_device(self.reads)
         self.shared: dict[tuple[int, int], dict[str, Any]] = {}
         vectors = any(length is not None for _, length in lowered.fields.values())
         vectors = vectors or any(message.length is not None for message in lowered.messages)
@@ -48,10 +49,13 @@ class Edges:
 
     # --- whole
 
-    def out(self, offsets: Array, neighbours: Array, columns: list[Array]) -> tuple[Any, list[Any]]:
-        """Out-edges, whose rows are those of all vertices."""
+    def out(self, offsets: Array, arrays: list[Array], fits: bool) -> tuple[Any, list[Any]]:
+        """Out-edges, whose rows are those of all vertices: on the device if they fit, else mapped."""
         begin, end = int(offsets[0]), int(offsets[-1])
-        return self._rows_of(offsets), [api.to_device(array[begin:end]) for array in (neighbours, *columns)]
+        rows = self._rows_of(offsets)
+        if fits:
+            return rows, [api.to_device(array[begin:end]) for array in arrays]
+        return rows, self._mapped([array[begin:end] for array in arrays])
 
     def whole(self) -> dict[str, Any]:
         """All in-edges, by the names that kernels have for them: on the device, or mapped when they do not fit."""
@@ -59,10 +63,13 @@ class Edges:
             return self.named(self.rows, self.here, 0)
         if self.mapped is None:
             begin, end = int(self.offsets[0]), int(self.offsets[-1])
-            for array in self.arrays:
-                self.state.map(array[begin:end])
-            self.mapped = [twin.device for twin in self.state.twins[-len(self.arrays) :]]
+            self.mapped = self._mapped([array[begin:end] for array in self.arrays])
         return self.named(self.rows, self.mapped, 0)
+
+    def _mapped(self, arrays: list[Array]) -> list[Any]:
+        for array in arrays:
+            self.state.map(array)
+        return [twin.device for twin in self.state.twins[-len(arrays) :]]
 
     def named(self, rows: Any, arrays: list[Any], shift: int) -> dict[str, Any]:
         """Edges by the names that kernels have for them; the first is at place `shift` of the rows."""

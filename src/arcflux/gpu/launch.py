@@ -1,16 +1,18 @@
-"""How many threads and blocks a kernel gets, and which vertices a thread, a warp or a block takes."""
+"""How many threads and blocks kernels get, which vertices a thread, a warp or a block takes; what a user may ask for."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from arcflux.errors import UsageError
 from arcflux.gpu import api
 
-__all__ = ["Shapes", "bounds", "chosen", "occupancy", "shared_out"]
+__all__ = ["WAYS", "Shapes", "bounds", "chosen", "occupancy", "shared_out", "way"]
 
 Array = NDArray[Any]
 
@@ -20,6 +22,10 @@ _LIMITS = {
     90: (2048, 32, 65536, 228 << 10), 100: (2048, 32, 65536, 228 << 10), 120: (1536, 24, 65536, 100 << 10),
 }  # fmt: skip
 _WARP = 32
+# Kernels are compiled for so many threads of a block, at most.
+_MOST = 256
+# How messages of others come to a device (load.py).
+WAYS = ("auto", "kernel", "cores")
 
 
 @dataclass(frozen=True)
@@ -35,6 +41,16 @@ class Shapes:
     blocks: int = 4096
     warp_from: int = 16
     block_from: int = 2048
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise UsageError(f"{one.name} of a launch is {value!r}", expected="a whole number above 0")
+        for name in ("threads", "block_threads"):
+            value = getattr(self, name)
+            if value % _WARP or value > _MOST:
+                raise UsageError(f"{name} of a launch is {value}", expected=f"a multiple of {_WARP}, at most {_MOST}")
 
     def launch(self, work: int, threads: int | None = None) -> tuple[int, int]:
         """Blocks and threads for so much work, one piece for a thread; as many blocks as it takes."""
@@ -64,6 +80,21 @@ def chosen(degrees: Array, multiprocessors: int = 108, asked: Shapes | None = No
         return Shapes(threads=32, block_threads=64, blocks=2, warp_from=4, block_from=24)
     mean = float(degrees.mean()) if len(degrees) else 0.0
     return Shapes(blocks=multiprocessors * 8, warp_from=32 if mean < 8 else 12, block_from=2048)
+
+
+def way(asked: str | None) -> str:
+    """The way that is asked for: by the device, else by ``ARCFLUX_GPU_LOAD``, else "auto".
+
+    Examples
+    --------
+    >>> way(None), way("cores")
+    ('auto', 'cores')
+    """
+    given = asked if asked is not None else os.environ.get("ARCFLUX_GPU_LOAD") or "auto"
+    if given not in WAYS:
+        where = "load of a GPU" if asked is not None else "ARCFLUX_GPU_LOAD"
+        raise UsageError(f"{where} is {given!r}", expected=" or ".join(map(repr, WAYS)))
+    return given
 
 
 def shared_out(degrees: Array, first: int, shapes: Shapes, with_blocks: bool) -> dict[str, Array]:
