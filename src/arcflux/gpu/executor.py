@@ -21,6 +21,7 @@ from arcflux.compile.cuda import cuda_source
 from arcflux.compile.cuda_pull import tile_threads
 from arcflux.errors import UsageError
 from arcflux.gpu import api
+from arcflux.gpu.carry import Carrier, linked
 from arcflux.gpu.edges import Edges
 from arcflux.gpu.launch import Shapes, chosen
 from arcflux.gpu.load import Loader
@@ -55,6 +56,7 @@ class OnGpu:
         self.state, self.ready = State(), set[str]()
         self.out: tuple[Any, list[Any]] | None = None
         self.out_bytes = 0
+        self.carrier: Carrier | None = None
         self.single = self.transport.size == 1
         self.mates = len(self.transport.mates) > 1
         # Kernels have a queue of their own, so that blocks of edges can come at the same time.
@@ -75,16 +77,20 @@ class OnGpu:
         (shared if len(node.residuals) > 1 else state.mirror)(node.residuals)
         state.mirror(node.tally)
         state.mirror(node.counts)
-        for array in (*node.messages, node.bits, node.queues, node.heads):
+        for array in node.messages:
+            (state.mirror if self.single or node.linked else state.map)(array)
+        for array in (node.bits, node.queues, node.heads):
             (state.mirror if self.single else state.map)(array)
-        self.read = list(map(self.state.device, node.messages))
+        self.read: list[Any] = []
         self.loader: Loader | None = None
+        if node.linked:
+            self.carrier = Carrier(linked(self.transport), state, node.messages, self.queue, self.shapes)
         if not self.single:
             n = node.graph.vertices
-            self.read = [api.empty((n, *message.shape[1:]), message.dtype) for message in node.messages]
-            there = [message[:n] for message in node.messages]
-            mapped, sharers = list(map(state.device, there)), len(self.transport.mates)
-            self.loader = Loader(there, self.read, mapped, self.queue, self.target.load, sharers)
+            there = [] if node.linked else [message[:n] for message in node.messages]
+            self.read = [api.empty(message.shape, message.dtype) for message in there]
+            mapped, how = list(map(state.device, there)), "kernel" if node.linked else self.target.load
+            self.loader = Loader(there, self.read, mapped, self.queue, how, len(self.transport.mates))
         for array in (node.graph.into.offsets, node.graph.out.offsets):
             state.keep(array)
         self.sums = api.empty(max(1, -(-node.graph.vertices // 32)), np.uint64)
@@ -182,7 +188,8 @@ class OnGpu:
         elif word[:2] == "s_":
             found = node.messages[self._message(word)]
         elif word[:2] == "r_":
-            return self.read[self._message(word)]
+            message = self._message(word)
+            return self.read[message] if self.read else self.state.device(node.messages[message], writes=False)
         elif word[:2] in ("g_", "p_"):
             return _number(self._constants()[word])
         else:

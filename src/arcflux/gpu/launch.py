@@ -1,4 +1,4 @@
-"""How many threads and blocks kernels get, which vertices a thread, a warp or a block takes; what a user may ask for."""
+"""How many threads and blocks kernels get, which vertices a thread, a warp or a block takes; what may be asked for."""
 
 from __future__ import annotations
 

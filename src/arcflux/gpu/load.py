@@ -3,8 +3,8 @@
 The two ways of the Lux paper (figure 13). *kernel*: threads of the GPU read the listed places of the node's memory,
 which is locked and mapped, and no core has anything to do. *cores*: cores gather the values into locked memory side by
 side, the link carries them to the device in bulk, and kernels work on what has come: three things at once, each on a
-piece of its own, in two buffers that take turns. As in the paper, a pull, which has to have everything before it begins,
-takes the first, and a push, which can begin with what is there, the second; the device may say otherwise.
+piece of its own, in two buffers that take turns. As in the paper, a pull, which has to have everything before it
+begins, takes the first, and a push, which can begin with what is there, the second; the device may say otherwise.
 """
 
 from __future__ import annotations
