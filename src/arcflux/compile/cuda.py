@@ -12,9 +12,10 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from arcflux.compile.cuda_pull import pulls
+from arcflux.compile.cuda_pull import PULLS, pulls
 from arcflux.compile.cuda_push import CudaShared, expansions
 from arcflux.compile.cuda_source import in_frontier, kernel, tallied, threads
+from arcflux.compile.cuda_vectors import few, vectors
 from arcflux.compile.dense import emptied, finished, if_wanted, loaded, sends
 from arcflux.compile.edges import edge, push_edge
 from arcflux.compile.lower import Lowered
@@ -53,11 +54,17 @@ def cuda_source(lowered: Lowered) -> str:
     return lowered.sources["cuda"]
 
 
-def _bounds(lowered: Lowered) -> tuple[int, int] | None:
-    """Threads of a block, and how many blocks a multiprocessor should have; vectors take the registers they need."""
-    if any(length is not None for _, length in lowered.fields.values()):
-        return None
-    return (256, 8) if len(lowered.reductions) < 3 else (256, 6)
+def _bounds(lowered: Lowered) -> dict[str, tuple[int, int, int]]:
+    """By kernel: threads of a block, and how many blocks a multiprocessor should have, before Blackwell and from it on.
+
+    From Blackwell on the compiler takes more for loops of which it does four rounds at once. Kernels that are not named
+    take what they need.
+    """
+    if vectors(lowered):
+        return dict.fromkeys(("pull_thread", "pull_warp"), (256, 8, 8)) if few(lowered) else {}
+    blocks = 8 if len(lowered.reductions) < 3 else 6
+    made = dict.fromkeys((*PULLS, "start", "push", "gather", "apply", "publish"), (256, blocks, blocks))
+    return made | {"pull_thread": (256, blocks, 5)}
 
 
 def _start(lowered: Lowered) -> str:

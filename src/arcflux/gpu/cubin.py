@@ -21,7 +21,7 @@ import numpy as np
 
 from arcflux.compile import cache
 from arcflux.compile.cuda import cuda_source
-from arcflux.compile.cuda_pull import tile_threads
+from arcflux.compile.cuda_vectors import tile_threads
 from arcflux.compile.lower import Lowered
 from arcflux.errors import MissingExtraError
 from arcflux.gpu import api
@@ -70,7 +70,7 @@ def compiled(lowered: Lowered, name: str, architecture: int, columns: dict[str, 
     numbers = {word: int(found.group(1)) if (found := re.search(rf"(\d+) {word}", said)) else 0
                for word in ("registers", "bytes smem", "bytes spill stores", "bytes stack frame")}  # fmt: skip
     spilled = numbers["bytes spill stores"] + numbers["bytes stack frame"]
-    threads = tile_threads(lowered) if name == "pull_warp" and tile_threads(lowered) else _THREADS
+    threads = tile_threads(lowered) or _THREADS if name in ("pull_thread", "pull_warp") else _THREADS
     return Compiled(name, architecture, numbers["registers"], numbers["bytes smem"], spilled, threads, made)
 
 
@@ -91,7 +91,7 @@ def ptx(lowered: Lowered, name: str, architecture: int, columns: dict[str, np.dt
             cc=capability,
             output="ptx",
             abi="numba",
-            launch_bounds=bounds(generated.BOUNDS, architecture),
+            launch_bounds=bounds(generated.BOUNDS.get(name), architecture),
         )
     return str(made)
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from arcflux.compile import cache
 from arcflux.compile.cuda import cuda_source
-from arcflux.compile.cuda_pull import tile_threads
+from arcflux.compile.cuda_vectors import tile_threads
 from arcflux.errors import UsageError
 from arcflux.gpu import api
 from arcflux.gpu.carry import Carrier, linked
@@ -242,8 +242,8 @@ class OnGpu:
                 given["which"] = which
                 width = {"pull_thread": 1, "pull_warp": 32, "pull_block": self.shapes.block_threads}[name]
                 threads = self.shapes.block_threads if name == "pull_block" else None
-                if name == "pull_warp" and tile_threads(self.lowered):
-                    threads = min(self.shapes.threads, tile_threads(self.lowered))
+                if tile := tile_threads(self.lowered):
+                    threads = min(self.shapes.threads, tile)
                 self._launch(name, self.shapes.launch(int(which.size) * width, threads), given)
 
     def _push(self, values: dict[str, Any]) -> None:

@@ -34,14 +34,15 @@ cuda: Any = _Running() if api.simulated() else api.cuda()
 def kernel(function: Callable[..., None]) -> Any:
     """Compile a kernel for the device, on first use, cached on disk.
 
-    A module that says BOUNDS, threads of a block and blocks of a multiprocessor, gets no more registers than let so
-    many be there at once. Machine code is made here and now (not when it is linked), so that its options are those
-    given.
+    For a kernel of which its module's BOUNDS say threads of a block and blocks of a multiprocessor, the compiler takes
+    no more registers than let so many be there at once. Machine code is made here and now (not when it is linked), so
+    that its options are those given.
     """
     module = api.cuda()
     if api.simulated():
         return module.jit(function)
-    asked = bounds(function.__globals__.get("BOUNDS"), api.architecture())
+    of_module = function.__globals__.get("BOUNDS", {})
+    asked = bounds(of_module.get(function.__name__.removeprefix("part_")), api.architecture())
     return api.kept(module.jit(lto=False, launch_bounds=asked)(function))
 
 

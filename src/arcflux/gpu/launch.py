@@ -112,20 +112,18 @@ def shared_out(degrees: Array, first: int, shapes: Shapes, with_blocks: bool) ->
     return {name: (np.flatnonzero(mask) + first).astype(np.uint32) for name, mask in found.items() if mask.any()}
 
 
-def bounds(asked: tuple[int, int] | None, architecture: int) -> tuple[int, int] | None:
+def bounds(asked: tuple[int, int, int] | None, architecture: int) -> tuple[int, int] | None:
     """Threads of a block and blocks of a multiprocessor for which the compiler leaves registers.
-
-    From Blackwell on the compiler wants a few more for the same kernel: there five blocks, with 48 registers, instead
-    of eight with 32 of which some would spill.
 
     Examples
     --------
-    >>> bounds((256, 8), 90), bounds((256, 8), 100), bounds(None, 100)
+    >>> bounds((256, 8, 5), 90), bounds((256, 8, 5), 100), bounds(None, 100)
     ((256, 8), (256, 5), None)
     """
-    if asked is None or architecture < 100:
-        return asked
-    return asked[0], min(asked[1], 5)
+    if asked is None:
+        return None
+    threads, before, blackwell = asked
+    return threads, before if architecture < 100 else blackwell
 
 
 def occupancy(registers: int, shared_bytes: int, threads: int, architecture: int) -> float:
