@@ -14,12 +14,13 @@ from arcflux.gpu import api, launch
 GRAPH = shapes()["undirected"]
 ASKED = [
     Shapes(threads=64, block_threads=32, blocks=1, warp_from=2, block_from=6),
-    Shapes(threads=32, block_threads=128, blocks=3, warp_from=1000, block_from=2000),
+    Shapes(threads=32, block_threads=128, blocks=3, scan_from=1000, warp_from=1000, block_from=2000),
+    Shapes(threads=32, block_threads=128, blocks=3, scan_from=1, warp_from=1000, block_from=2000),
 ]
 
 
 @pytest.mark.parametrize("direction", ["pull", "push"])
-@pytest.mark.parametrize("asked", ASKED, ids=["long rows", "short rows"])
+@pytest.mark.parametrize("asked", ASKED, ids=["long rows", "short rows", "scanned rows"])
 @pytest.mark.parametrize("program", [algorithms.BFS, algorithms.PageRank, programs.Vectors], ids=lambda p: p.name)
 def test_shapes_change_no_result(
     program: object, asked: Shapes, direction: str, monkeypatch: pytest.MonkeyPatch
@@ -38,6 +39,31 @@ def test_shapes_change_no_result(
     assert set().union(*seen.values()) == {asked.threads}
     if direction == "pull":
         assert ("part_pull_warp" in seen) == (asked.warp_from < 100)
+        assert ("part_pull_scan" in seen) == (asked.scan_from == 1 and program is algorithms.PageRank)
+
+
+SCANNED = [algorithms.PageRank, algorithms.SSSP, algorithms.Components, programs.Widest, programs.Counts,
+           programs.Extremes, programs.Bits, programs.Wanting]  # fmt: skip
+
+
+@pytest.mark.parametrize("program", SCANNED, ids=lambda p: p.name)
+def test_rows_of_any_length_may_share_the_edges_of_a_block(program: object) -> None:
+    """Blocks whose rows have many more edges than are read at a time, and rows that are in several of these times."""
+    asked = Shapes(threads=32, block_threads=64, blocks=2, scan_from=1, warp_from=1000, block_from=2000)
+    there = run(program, GRAPH, devices=[Cuda(0, shapes=asked)], direction="pull")
+    same(program, run(program, GRAPH, debug=True), there)
+    cores = run(program, GRAPH, deterministic=True, threads=2)
+    exact = run(program, GRAPH, deterministic=True, devices=[Cuda(0, shapes=asked)], direction="pull")
+    for name, values in cores.values.items():
+        np.testing.assert_array_equal(exact[name], values)
+
+
+def test_rows_in_the_middle_are_scanned_when_there_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(api, "simulated", lambda: False)
+    rows = np.repeat([2, 16, 100], [800, 100, 100])
+    assert (launch.chosen(rows, scans=True).scan_from, launch.chosen(rows, scans=True).warp_from) == (8, 32)
+    for found in (launch.chosen(rows), launch.chosen(np.repeat([2, 16], [99, 1]), scans=True)):
+        assert found.scan_from == found.warp_from
 
 
 def test_as_many_blocks_as_the_gpu_has_processors_for(monkeypatch: pytest.MonkeyPatch) -> None:

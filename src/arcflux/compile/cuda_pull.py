@@ -1,9 +1,10 @@
 """Kernels for a GPU that take vertices through a superstep at once: init, all their messages, update.
 
-`pull_thread` has a thread for each vertex, `pull_warp` a warp, `pull_block` a block: whoever launches them shares the
-rows out by their lengths. A warp reads 32 neighbours side by side, every lane reduces its own, and lanes are combined
-by shuffles, warps by shared memory; where vectors are, cuda_vectors.py says. When sums of floats must have the order of
-the edges, lanes read together and every lane then reduces all that was read, in order.
+`pull_thread` has a thread for each vertex, `pull_warp` a warp, `pull_block` a block, and in `pull_scan` (cuda_scan.py)
+the vertices of a block share their edges: whoever launches them shares the rows out by their lengths. A warp reads 32
+neighbours side by side, every lane reduces its own, and lanes are combined by shuffles, warps by shared memory; where
+vectors are, cuda_vectors.py says. When sums of floats must have the order of the edges, lanes read together and every
+lane then reduces all that was read, in order.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ from arcflux.compile.lower import Lowered
 from arcflux.compile.parts import emptied_for_next, measured, moved
 from arcflux.compile.source import edge_reads, inited, inside, kept, updated, written
 
-__all__ = ["PULLS", "in_order", "pulls"]
+__all__ = ["PULLS", "gone", "in_order", "left", "pulls"]
 
-PULLS = ("pull_thread", "pull_warp", "pull_block")
+PULLS = ("pull_thread", "pull_scan", "pull_warp", "pull_block")
 
 
 def in_order(lowered: Lowered) -> bool:
@@ -86,11 +87,11 @@ def _by_lane(lowered: Lowered) -> str:
         step += ["if got:", "    begin = end"]
     loop = ["while cuda.any_sync(FULL, begin < end):", "    if begin < end:", *inside(step, 2), "    cuda.syncwarp()"]
     again = [*old_again(lowered, "thread"), *sums_again(lowered)]
-    before = [*room(lowered, "thread"), *_gone(lowered, stored(lowered, "thread"))]
-    return kernel(lowered, "pull_thread", [*before, *loop, *_left(lowered, again)])
+    before = [*room(lowered, "thread"), *gone(lowered, stored(lowered, "thread"))]
+    return kernel(lowered, "pull_thread", [*before, *loop, *left(lowered, again)])
 
 
-def _gone(lowered: Lowered, more: list[str]) -> list[str]:
+def gone(lowered: Lowered, more: list[str]) -> list[str]:
     """Statements with which every thread of a block comes before its vertex's edges, also those that have none."""
     body = loaded(lowered, TOGETHER, edge=True) + inited(lowered) + fresh(replace(lowered, deterministic=True))
     lines = ["k = np.uint64(which[t])", "v = np.uint64(mine[k])", "moves[v] = False", "moved = False"]
@@ -99,7 +100,7 @@ def _gone(lowered: Lowered, more: list[str]) -> list[str]:
     return [*first, *(["got = False"] if lowered.sparse else []), "if t < which.size:", *inside(lines)]
 
 
-def _left(lowered: Lowered, more: list[str]) -> list[str]:
+def left(lowered: Lowered, more: list[str]) -> list[str]:
     """Statements with which all of them leave their edges."""
     lines = [f"if goes{' and got' if lowered.sparse else ''}:", *inside([*more, *_ended(lowered)])]
     lines += [] if lowered.sparse else ["if t < which.size:", *inside(sends(lowered, "other"))]

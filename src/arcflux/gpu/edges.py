@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcflux.compile.cuda_pull import in_order
+from arcflux.compile.cuda_scan import scannable
+from arcflux.compile.cuda_vectors import vectors
 from arcflux.compile.lower import Lowered
 from arcflux.gpu import api
 from arcflux.gpu.launch import Shapes, shared_out
@@ -37,9 +39,7 @@ class Edges:
         self.reads = np.unique(neighbours[begin:end])
         self.sources = api.to_device(self.reads)
         self.shared: dict[tuple[int, int], dict[str, Any]] = {}
-        vectors = any(length is not None for _, length in lowered.fields.values())
-        vectors = vectors or any(message.length is not None for message in lowered.messages)
-        self.with_blocks = not in_order(lowered) and not vectors
+        self.with_blocks, self.with_scans = not in_order(lowered) and not vectors(lowered), scannable(lowered)
         self.blocks: list[int] = placed.blocks.tolist() if placed.streams else []
         self.resident = placed.resident if self.blocks else len(self.degrees)
         self.rows, self.here = self._rows_of(self.offsets), self._copied(0, self.resident)
@@ -126,7 +126,7 @@ class Edges:
 
     def _shared(self, first: int, last: int) -> dict[str, Any]:
         if (first, last) not in self.shared:
-            rows = shared_out(self.degrees[first:last], first, self.shapes, self.with_blocks)
+            rows = shared_out(self.degrees[first:last], first, self.shapes, self.with_blocks, self.with_scans)
             self.shared[first, last] = {name: api.to_device(which) for name, which in rows.items()}
         return self.shared[first, last]
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from arcflux.compile import cache
 from arcflux.compile.cuda import cuda_source
+from arcflux.compile.cuda_scan import scannable
 from arcflux.compile.cuda_vectors import tile_threads
 from arcflux.errors import UsageError
 from arcflux.gpu import api
@@ -67,7 +68,7 @@ class OnGpu:
     # --- what the device has
 
     def _shapes(self, degrees: Array) -> Shapes:
-        return chosen(degrees, self.target.gpu.multiprocessors, self.target.shapes)
+        return chosen(degrees, self.target.gpu.multiprocessors, self.target.shapes, scannable(self.lowered))
 
     def _take_arrays(self) -> None:
         node, state = self.node, self.state
@@ -240,7 +241,7 @@ class OnGpu:
             given = {**values, **edges, "which": None}
             for name, which in rows.items():
                 given["which"] = which
-                width = {"pull_thread": 1, "pull_warp": 32, "pull_block": self.shapes.block_threads}[name]
+                width = {"pull_warp": 32, "pull_block": self.shapes.block_threads}.get(name, 1)
                 threads = self.shapes.block_threads if name == "pull_block" else None
                 if tile := tile_threads(self.lowered):
                     threads = min(self.shapes.threads, tile)
