@@ -84,7 +84,8 @@ class OnCores:
 
     def __init__(self, node: Node) -> None:
         self.node = node
-        self.made = cache.module(cpu.parts_source(node.lowered))
+        with cache.one_at_a_time:
+            self.made = cache.module(cpu.parts_source(node.lowered))
         self.ready: set[str] = set()
 
     def run(self, name: str, *given: Any) -> None:

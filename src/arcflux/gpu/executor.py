@@ -22,6 +22,7 @@ from arcflux.compile.cuda_scan import scannable
 from arcflux.compile.cuda_vectors import tile_threads
 from arcflux.errors import UsageError
 from arcflux.gpu import api
+from arcflux.gpu.arguments import Arguments
 from arcflux.gpu.carry import Carrier, linked
 from arcflux.gpu.edges import Edges
 from arcflux.gpu.launch import Shapes, chosen
@@ -32,18 +33,6 @@ __all__ = ["OnGpu"]
 
 Array = NDArray[Any]
 
-# What the engine gives to each kernel besides the arrays of the node, by the names that kernels have for it.
-_GIVEN = {
-    "start": ("mine",),
-    "push": ("queue", "size", "EDGES", "whole", "stamp", "mark", "reached", "counts"),
-    "gather": ("targets", "EDGES", "bits", "stamp", "mark", "reached", "counts"),
-    "pull": ("mine", "first", "last", "EDGES", "bits"),
-    "apply": ("which",),
-    "publish": ("which", "limit", "bits", "queue", "heads", "told", "counts"),
-}
-# Arrays that kernels only read.
-_READ = ("mine", "which", "targets", "in_offsets", "out_offsets")
-
 
 class OnGpu:
     """Kernels of one rank on its GPU. `node` is the rank's view of its node (engine/node.py)."""
@@ -53,7 +42,8 @@ class OnGpu:
 
         self.node, self.target, self.cores, self.walk = node, device, cores, walk
         self.lowered, self.transport = node.lowered, node.transport
-        self.made = cache.module(cuda_source(self.lowered))
+        with cache.one_at_a_time:
+            self.made = cache.module(cuda_source(self.lowered))
         self.state, self.ready = State(), set[str]()
         self.out: tuple[Any, list[Any]] | None = None
         self.out_bytes = 0
@@ -92,6 +82,7 @@ class OnGpu:
             self.read = [api.empty(message.shape, message.dtype) for message in there]
             mapped, how = list(map(state.device, there)), "kernel" if node.linked else self.target.load
             self.loader = Loader(there, self.read, mapped, self.queue, how, len(self.transport.mates))
+        self.arguments = Arguments(node, state, self.read)
         for array in (node.graph.into.offsets, node.graph.out.offsets):
             state.keep(array)
         self.sums = api.empty(max(1, -(-node.graph.vertices // 32)), np.uint64)
@@ -135,7 +126,7 @@ class OnGpu:
         self._finish()
         self.state.close()
         self._forget_out()
-        self.read = []
+        self.read.clear()
 
     def _finish(self) -> None:
         api.synchronize()
@@ -151,11 +142,7 @@ class OnGpu:
     def run(self, name: str, step: int, *given: Any) -> None:
         """Launch what a kernel of the engine is here."""
         self.prepare(name)
-        columns = [f"c_{column}" for column in self.lowered.columns]
-        names: list[str] = []
-        for said in _GIVEN[name]:
-            names += ["rows", "neighbours", *columns] if said == "EDGES" else [said]
-        values = {"step": step, **dict(zip(names, given, strict=True))}
+        values = {"step": step, **self.arguments.named(name, given)}
         getattr(self, f"_{name}")(values)
 
     def alone(self, name: str, *arguments: Any) -> None:
@@ -169,45 +156,11 @@ class OnGpu:
     def _launch(self, name: str, shape: tuple[int, int], values: dict[str, Any]) -> None:
         """Launch a kernel of the program with the arrays that it names."""
         kernel = getattr(self.made, f"part_{name}")
-        code = kernel.py_func.__code__
         begun, first = time.perf_counter(), name not in self.ready
         self.ready.add(name)
-        arguments = [self._value(word, values) for word in code.co_varnames[: code.co_argcount]]
-        api.launch(kernel, *shape, *arguments, on=self.queue)
+        api.launch(kernel, *shape, *self.arguments.of(kernel, values), on=self.queue)
         if first:
             self.node.compiled += time.perf_counter() - begun
-
-    def _value(self, word: str, values: dict[str, Any]) -> Any:
-        """What a kernel is given under a name."""
-        node = self.node
-        if word in values:
-            found = values[word]
-        elif word[:2] == "f_":
-            found = node.fields[word[2:]]
-        elif word[:2] == "a_":
-            found = node.accumulators[word[2:]]
-        elif word[:2] == "s_":
-            found = node.messages[self._message(word)]
-        elif word[:2] == "r_":
-            message = self._message(word)
-            return self.read[message] if self.read else self.state.device(node.messages[message], writes=False)
-        elif word[:2] in ("g_", "p_"):
-            return _number(self._constants()[word])
-        else:
-            found = {"in_offsets": node.graph.into.offsets, "out_offsets": node.graph.out.offsets}.get(word)
-            found = getattr(node, word) if found is None else found
-        if isinstance(found, np.ndarray):
-            kind = np.uint32 if word == "bits" else None
-            return self.state.device(found, kind, writes=word not in _READ)
-        return _number(found)
-
-    def _message(self, word: str) -> int:
-        return next(k for k, message in enumerate(self.lowered.messages) if message.name == word[2:])
-
-    def _constants(self) -> dict[str, Any]:
-        program, fields = self.lowered.program, len(self.node.fields)
-        names = ["g_vertices", "g_edges", "g_arcs", *(f"p_{name}" for name in program.parameters)]
-        return dict(zip(names, self.node.constants[fields:], strict=True))
 
     # --- what each does
 
@@ -323,10 +276,3 @@ class OnGpu:
         self.out = None
         self.target.release(self.out_bytes)
         self.out_bytes = 0
-
-
-def _number(value: Any) -> Any:
-    """A number as compiled code would have it: the simulator, too, computes with int64 and float64."""
-    if not api.simulated() or isinstance(value, (bool, np.generic)) or not isinstance(value, (int, float)):
-        return value
-    return np.float64(value) if isinstance(value, float) else np.int64(value)
