@@ -95,7 +95,7 @@ class _Counter(ast.NodeVisitor):
 
     def _note(self, array: ast.expr, place: ast.AST, what: str) -> None:
         name = ast.unparse(array)
-        if name not in self.sizes:
+        if name not in self.sizes or isinstance(place, ast.Constant):  # one place for all is in a register
             return
         text = f"{name}[{ast.unparse(place).split(',')[0].strip('(')}]"
         text = "rows[k]" if text.startswith("rows[k") else text  # the end of a row is the beginning of the next
