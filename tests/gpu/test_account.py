@@ -5,6 +5,7 @@ import pytest
 from samples import PROGRAMS
 
 from arcflux import algorithms
+from arcflux.compile.cuda_scan import scannable
 from arcflux.compile.lower import Lowered, lower
 from arcflux.gpu.account import Cost, cost, cpu_pull_cost
 from arcflux.program import REF32
@@ -37,8 +38,8 @@ def test_push_reads_and_writes_the_accumulator_of_every_edge() -> None:
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
 def test_an_edge_costs_no_more_on_a_gpu_than_on_cores(program: object) -> None:
     found = lowered(program)
-    for kernel in ("pull_thread", "pull_warp"):
-        assert cost(found, kernel, COLUMNS).edge_read <= 1.1 * cpu_pull_cost(found, COLUMNS).edge_read
+    for kernel in ("pull_thread", "pull_warp", *(["pull_scan"] if scannable(found) else [])):
+        assert 0 < cost(found, kernel, COLUMNS).edge_read <= 1.1 * cpu_pull_cost(found, COLUMNS).edge_read
 
 
 def test_the_sum_is_what_it_says() -> None:

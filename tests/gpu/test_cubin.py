@@ -13,7 +13,7 @@ import arcflux as af
 from arcflux import algorithms
 
 SCALAR = [algorithms.PageRank, algorithms.BFS, algorithms.SSSP, algorithms.Components]
-PULLS, PUSHES = ("pull_thread", "pull_warp", "pull_block"), ("push", "gather")
+PULLS, PUSHES = ("pull_thread", "pull_scan", "pull_warp", "pull_block"), ("push", "gather")
 
 
 @cache
@@ -24,14 +24,24 @@ def made(program: str, kernel: str, architecture: int, deterministic: bool = Fal
     return compiled(lowered(found, deterministic), kernel, architecture, COLUMNS)
 
 
+def _kernels(program: object, names: tuple[str, ...]) -> list[str]:
+    """Those that the program has: a search, which one message ends, does without the scan."""
+    from arcflux.gpu.cubin import kernels
+
+    there = kernels(lowered(program))
+    assert set(names) - set(there) <= ({"pull_scan"} if program is algorithms.BFS else set())
+    return [name for name in names if name in there]
+
+
 @pytest.mark.parametrize("architecture", [80, 90, 100])
 @pytest.mark.parametrize("program", SCALAR, ids=lambda p: p.name)
 def test_kernels_leave_room_for_all_threads(program: object, architecture: int) -> None:
-    for kernel in (*PULLS, *PUSHES, "apply", "publish", "start"):
+    for kernel in _kernels(program, (*PULLS, *PUSHES, "apply", "publish", "start")):
         found = made(program.name, kernel, architecture)
         assert found.spilled == 0, kernel
-        assert found.registers <= (48 if architecture == 100 else 40), kernel
-        assert found.occupancy >= (0.6 if architecture == 100 else 1.0), kernel
+        more = architecture == 100 and kernel == "pull_thread"
+        assert found.registers <= (48 if more else 40), kernel
+        assert found.occupancy >= (0.6 if more else 1.0), kernel
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
@@ -39,7 +49,7 @@ def test_every_program_compiles_without_local_memory(program: object) -> None:
     from arcflux.gpu.cubin import kernels
 
     for kernel in kernels(lowered(program)):
-        if kernel in ("pull_warp", "push"):
+        if kernel in ("pull_scan", "pull_warp", "push"):
             found = made(program.name, kernel, 80)
             assert found.spilled == 0, kernel
             assert ".local" not in found.ptx, kernel
@@ -47,7 +57,7 @@ def test_every_program_compiles_without_local_memory(program: object) -> None:
 
 @pytest.mark.parametrize("program", SCALAR, ids=lambda p: p.name)
 def test_edges_are_loaded_as_words_and_nothing_is_divided(program: object) -> None:
-    for kernel in PULLS:
+    for kernel in _kernels(program, PULLS):
         found = made(program.name, kernel, 80)
         assert re.search(r"ld\.global(\.nc)?\.u32", found.ptx), kernel
         assert not re.search(r"\b(div|rem)\.[us]64", found.ptx), kernel
@@ -85,7 +95,15 @@ def test_vectors_go_through_shared_memory() -> None:
     assert found.shared >= 128 * (factors + 1) * np.dtype("f4").itemsize
     assert "st.shared.f32" in found.ptx or "st.shared.u32" in found.ptx
     assert found.spilled == 0
-    assert found.registers <= 64
+
+
+@pytest.mark.parametrize("architecture", [80, 90, 100])
+def test_vectors_leave_room_for_all_threads(architecture: int) -> None:
+    for kernel in ("pull_thread", "pull_warp", *PUSHES):
+        found = made("CollaborativeFiltering", kernel, architecture)
+        assert (found.spilled, found.occupancy) == (0, 1.0), kernel
+        assert found.registers <= 40, kernel
+        assert ".local" not in found.ptx, kernel
 
 
 def test_machine_code_is_kept_where_only_the_owner_writes_and_as_long_as_its_sources_are_the_same() -> None:

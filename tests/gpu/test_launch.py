@@ -16,6 +16,13 @@ def test_every_row_has_one_kernel(degrees: list[int], warp_from: int, more: int,
     assert blocks or "pull_block" not in found
     for row in found.get("pull_thread", []):
         assert degrees[int(row) - 7] < warp_from
+    assert "pull_scan" not in found
+    with_scans = shared_out(np.array(degrees, np.int64), 7, shapes, blocks, True)
+    scanned = with_scans.pop("pull_scan", np.zeros(0, int))
+    assert all(shapes.scan_from <= degrees[int(row) - 7] < warp_from for row in scanned)
+    short = np.union1d(with_scans.pop("pull_thread", np.zeros(0, int)), scanned)
+    np.testing.assert_array_equal(short, found.pop("pull_thread", np.zeros(0, int)))
+    assert {name: rows.tolist() for name, rows in found.items()} == {k: r.tolist() for k, r in with_scans.items()}
 
 
 def test_occupancy_by_registers_shared_memory_and_threads() -> None:

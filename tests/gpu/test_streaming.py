@@ -21,7 +21,7 @@ def _fixed(program: object, graph: af.Graph) -> tuple[int, int]:
     run(program, graph, devices=[device])
     arc = 4 + (graph.in_columns["weight"].dtype.itemsize if program is not algorithms.PageRank else 0)
     edges = graph.arcs * arc
-    return seen[-1] - edges, edges
+    return seen[0] - edges, edges  # out-edges are held later, if at all
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
@@ -48,3 +48,23 @@ def test_push_maps_edges_that_do_not_fit() -> None:
     device = Cuda(0, memory=fixed + max(2 * widest, edges // 4))
     there = run(algorithms.PageRank, graph, devices=[device], direction="push")
     same(algorithms.PageRank, run(algorithms.PageRank, graph, debug=True), there)
+
+
+def test_out_edges_are_counted_and_mapped_when_they_do_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = shapes()["undirected"]
+    fixed, edges = _fixed(algorithms.PageRank, graph)
+    fitting, plain_out = [], Edges.out
+
+    def noted(self: Edges, offsets: object, arrays: object, fits: bool) -> object:
+        fitting.append(fits)
+        return plain_out(self, offsets, arrays, fits)
+
+    monkeypatch.setattr(Edges, "out", noted)
+    plain = run(algorithms.PageRank, graph, debug=True)
+    out = edges + 4 * (graph.vertices + 1)
+    for room, fits in ((out, True), (out - 1, False)):
+        device = Cuda(0, memory=fixed + edges + room)
+        there = run(algorithms.PageRank, graph, devices=[device], direction="push")
+        same(algorithms.PageRank, plain, there)
+        assert fitting.pop() == fits
+        assert device.held == 0

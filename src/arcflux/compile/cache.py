@@ -13,6 +13,7 @@ import os
 import shutil
 import sys
 import tempfile
+import threading
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -21,9 +22,12 @@ from typing import Any
 
 from arcflux import __version__, config
 
-__all__ = ["clear", "contents", "module"]
+__all__ = ["clear", "contents", "module", "one_at_a_time"]
 
 _INSIDE = ("programs", "kernels")
+# Held by ranks that are threads while they write and import source: before 3.12, Python cannot parse in two at once
+# ("AST constructor recursion depth mismatch").
+one_at_a_time = threading.Lock()
 
 
 @lru_cache(maxsize=256)

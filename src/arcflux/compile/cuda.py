@@ -2,7 +2,8 @@
 
 They are those of compile/parts.py by name and by what they do, so that a part runs on a GPU as it does on cores; what
 differs is how the work is shared. Here stand the kernels with a thread for each vertex: `start`, `apply`, `publish`.
-cuda_pull.py has those that pull, with a thread, a warp or a block for each vertex; cuda_push.py those in which every
+cuda_pull.py has those that pull, with a thread, a warp or a block for each vertex, and cuda_scan.py the one in which
+those of a block share their edges; cuda_push.py those in which every
 thread has an edge. A kernel is given the arrays that it names, and no others; the executor knows them by their names.
 What others read of u comes from arrays ``r_m0``, which may be a copy in the device's memory of what stands in ``s_m0``.
 """
@@ -12,9 +13,11 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from arcflux.compile.cuda_pull import pulls
+from arcflux.compile.cuda_pull import PULLS, pulls
 from arcflux.compile.cuda_push import CudaShared, expansions
+from arcflux.compile.cuda_scan import scans
 from arcflux.compile.cuda_source import in_frontier, kernel, tallied, threads
+from arcflux.compile.cuda_vectors import few, vectors
 from arcflux.compile.dense import emptied, finished, if_wanted, loaded, sends
 from arcflux.compile.edges import edge, push_edge
 from arcflux.compile.lower import Lowered
@@ -28,7 +31,7 @@ import math
 
 import numpy as np
 
-from arcflux.gpu.kit import FULL, claim, counted, cuda, fragment, kernel, search, summed
+from arcflux.gpu.kit import FULL, claim, counted, cuda, fragment, kernel, numbered, owner_of, search, summed
 from arcflux.gpu.lanes import as_boolean, as_float32, as_float64, as_int64, as_uint64
 from arcflux.gpu.lanes import keep, larger, load, magnitude, put, smaller, total
 from arcflux.gpu.reduce import into_and, into_any, into_max, into_min, into_or, into_product, into_sum, swap
@@ -48,16 +51,29 @@ def cuda_source(lowered: Lowered) -> str:
         made = [_HEAD.format(name=lowered.program.name, **head)]
         made += [function(lowered, name) for name in lowered.functions if name != "compute"]
         made += [sources(lowered), edge(replace(lowered, deterministic=True)), push_edge(lowered, CudaShared)]
-        made += [_start(lowered), *pulls(lowered), *expansions(lowered), _apply(lowered), _publish(lowered)]
+        made += [
+            _start(lowered),
+            *pulls(lowered),
+            *scans(lowered),
+            *expansions(lowered),
+            _apply(lowered),
+            _publish(lowered),
+        ]
         lowered.sources["cuda"] = re.sub(r"\n{3,}", "\n\n\n", "\n\n".join(made))
     return lowered.sources["cuda"]
 
 
-def _bounds(lowered: Lowered) -> tuple[int, int] | None:
-    """Threads of a block, and how many blocks a multiprocessor should have; vectors take the registers they need."""
-    if any(length is not None for _, length in lowered.fields.values()):
-        return None
-    return (256, 8) if len(lowered.reductions) < 3 else (256, 6)
+def _bounds(lowered: Lowered) -> dict[str, tuple[int, int, int]]:
+    """By kernel: threads of a block, and how many blocks a multiprocessor should have, before Blackwell and from it on.
+
+    From Blackwell on the compiler takes more for loops of which it does four rounds at once. Kernels that are not named
+    take what they need.
+    """
+    if vectors(lowered):
+        return dict.fromkeys(("pull_thread", "pull_warp"), (256, 8, 8)) if few(lowered) else {}
+    blocks = 8 if len(lowered.reductions) < 3 else 6
+    made = dict.fromkeys((*PULLS, "start", "push", "gather", "apply", "publish"), (256, blocks, blocks))
+    return made | {"pull_thread": (256, blocks, 5)}
 
 
 def _start(lowered: Lowered) -> str:

@@ -1,10 +1,10 @@
 """Kernels for a GPU that take vertices through a superstep at once: init, all their messages, update.
 
-`pull_thread` has a thread for each vertex, `pull_warp` a warp, `pull_block` a block: whoever launches them shares the
-rows out by their lengths. A warp reads 32 neighbours side by side, every lane reduces its own, and lanes are combined
-by shuffles, warps by shared memory. Messages that are vectors are first copied to shared memory by all lanes together,
-and then computed with by each lane alone (Lux, figure 14). When sums of floats must have the order of the edges, lanes
-read together and every lane then reduces all that was read, in order.
+`pull_thread` has a thread for each vertex, `pull_warp` a warp, `pull_block` a block, and in `pull_scan` (cuda_scan.py)
+the vertices of a block share their edges: whoever launches them shares the rows out by their lengths. A warp reads 32
+neighbours side by side, every lane reduces its own, and lanes are combined by shuffles, warps by shared memory; where
+vectors are, cuda_vectors.py says. When sums of floats must have the order of the edges, lanes read together and every
+lane then reduces all that was read, in order.
 """
 
 from __future__ import annotations
@@ -15,17 +15,27 @@ from typing import Any
 import numpy as np
 
 from arcflux.compile.cuda_source import identity, kernel, known, strided, taken, tallied, threads
+from arcflux.compile.cuda_vectors import (
+    TOGETHER,
+    around,
+    copied,
+    from_tile,
+    old_again,
+    room,
+    stored,
+    sums_again,
+    vectors,
+    widened,
+)
 from arcflux.compile.dense import if_wanted, loaded, sends
 from arcflux.compile.edges import edge_call, fresh, settled
 from arcflux.compile.lower import Lowered
 from arcflux.compile.parts import emptied_for_next, measured, moved
 from arcflux.compile.source import edge_reads, inited, inside, kept, updated, written
 
-__all__ = ["TILE_THREADS", "in_order", "pulls", "tile_threads"]
+__all__ = ["PULLS", "gone", "in_order", "left", "pulls"]
 
-# Threads of a block whose warps copy vectors to shared memory, at most, and the bytes that they may take.
-TILE_THREADS = 128
-_TILE_BYTES = 40 << 10
+PULLS = ("pull_thread", "pull_scan", "pull_warp", "pull_block")
 
 
 def in_order(lowered: Lowered) -> bool:
@@ -35,17 +45,10 @@ def in_order(lowered: Lowered) -> bool:
     return lowered.deterministic and added
 
 
-def tile_threads(lowered: Lowered) -> int:
-    """Threads of a block of `pull_warp` for which its shared memory has room; 0 when messages are no vectors."""
-    row = sum((m.length + 1) * m.dtype.itemsize for m in lowered.messages if m.length is not None)
-    return max(32, min(TILE_THREADS, _TILE_BYTES // row // 32 * 32)) if row else 0
-
-
 def pulls(lowered: Lowered) -> list[str]:
     """The kernels of a program."""
-    made = [_by_thread(lowered), _together(lowered, "warp")]
-    vectors = any(length is not None for _, length in lowered.fields.values()) or tile_threads(lowered)
-    return made if in_order(lowered) or vectors else [*made, _together(lowered, "block")]
+    made = [_by_lane(lowered) if vectors(lowered) else _by_thread(lowered), _together(lowered, "warp")]
+    return made if in_order(lowered) or vectors(lowered) else [*made, _together(lowered, "block")]
 
 
 def _ended(lowered: Lowered) -> list[str]:
@@ -59,7 +62,7 @@ def _ended(lowered: Lowered) -> list[str]:
 
 def _by_thread(lowered: Lowered) -> str:
     flagged = replace(lowered, deterministic=True)
-    body = loaded(lowered, ("init", "update", "residual"), edge=True) + inited(lowered) + fresh(flagged)
+    body = loaded(lowered, TOGETHER, edge=True) + inited(lowered) + fresh(flagged)
     message = [*taken(lowered), edge_call(flagged), *(["got = True"] if lowered.sparse else [])]
     message += ["break"] if lowered.only_any and lowered.sparse else []
     asked = known(lowered)
@@ -70,6 +73,38 @@ def _by_thread(lowered: Lowered) -> str:
     lines += if_wanted(lowered, body)
     lines += [] if lowered.sparse else sends(lowered, "other")
     return kernel(lowered, "pull_thread", [*threads("which.size", lines), *tallied(lowered)])
+
+
+def _by_lane(lowered: Lowered) -> str:
+    """A thread for each vertex, where the warp goes through the loop together."""
+    flagged = replace(lowered, deterministic=True)
+    message = [*taken(lowered), *around(lowered, edge_call(flagged), "thread")]
+    message += ["got = True"] if lowered.sparse else []
+    asked = known(lowered)
+    step = ["i = begin", "begin += one", "u = np.uint64(neighbours[i])"]
+    step += [f"if {asked}:", *inside(message)] if asked else message
+    if lowered.only_any and lowered.sparse:
+        step += ["if got:", "    begin = end"]
+    loop = ["while cuda.any_sync(FULL, begin < end):", "    if begin < end:", *inside(step, 2), "    cuda.syncwarp()"]
+    again = [*old_again(lowered, "thread"), *sums_again(lowered)]
+    before = [*room(lowered, "thread"), *gone(lowered, stored(lowered, "thread"))]
+    return kernel(lowered, "pull_thread", [*before, *loop, *left(lowered, again)])
+
+
+def gone(lowered: Lowered, more: list[str]) -> list[str]:
+    """Statements with which every thread of a block comes before its vertex's edges, also those that have none."""
+    body = loaded(lowered, TOGETHER, edge=True) + inited(lowered) + fresh(replace(lowered, deterministic=True))
+    lines = ["k = np.uint64(which[t])", "v = np.uint64(mine[k])", "moves[v] = False", "moved = False"]
+    lines += if_wanted(lowered, [*body, *more, *_bounds(), "goes = True"])
+    first = ["t = cuda.grid(1)", "goes = False", "begin, end, v = zero, zero, zero"]
+    return [*first, *(["got = False"] if lowered.sparse else []), "if t < which.size:", *inside(lines)]
+
+
+def left(lowered: Lowered, more: list[str]) -> list[str]:
+    """Statements with which all of them leave their edges."""
+    lines = [f"if goes{' and got' if lowered.sparse else ''}:", *inside([*more, *_ended(lowered)])]
+    lines += [] if lowered.sparse else ["if t < which.size:", *inside(sends(lowered, "other"))]
+    return [*lines, *tallied(lowered)]
 
 
 def _bounds() -> list[str]:
@@ -84,23 +119,24 @@ def _together(lowered: Lowered, who: str) -> str:
     flagged = replace(lowered, deterministic=True)
     ordered, wide = in_order(lowered), "np.uint64(32)" if who == "warp" else "np.uint64(cuda.blockDim.x)"
     own = "lane" if who == "warp" else "own"
-    body = loaded(lowered, ("init", "update", "residual"), edge=True) + inited(lowered) + fresh(flagged)
+    body = loaded(lowered, TOGETHER, edge=True) + inited(lowered) + fresh(flagged)
     if not ordered and (empty := _empty(lowered)):
         body += [f"if {own} != zero:", *inside(empty)]
-    body += [*(["got = False"] if lowered.sparse else []), *_bounds()]
+    body += [*(["got = False"] if lowered.sparse else []), *_bounds(), *stored(lowered, "warp")]
     body += strided("begun", "begin", "end", wide, _in_turn(lowered) if ordered else _alone(lowered, own, who))
+    body += sums_again(lowered)
     if not ordered:
         body += _combined(lowered, who)
     elif lowered.sparse:
         body += ["got = cuda.any_sync(FULL, got)"]
     leads = f"{own} == zero and got" if lowered.sparse else f"{own} == zero"
-    body += [f"if {leads}:", *inside(_ended(lowered))]
+    body += [f"if {leads}:", *inside([*old_again(lowered, "warp"), *_ended(lowered)])]
     lines = ["k = np.uint64(which[t])", "v = np.uint64(mine[k])", "moved = False"]
     lines += [f"if {own} == zero:", "    moves[v] = False", *if_wanted(lowered, body)]
     lines += [] if lowered.sparse else [f"if {own} == zero:", *inside(sends(lowered, "other"))]
     if who == "warp":
         loop = ["t = cuda.grid(1) >> 5", "if t < which.size:", *inside(lines)]
-        return kernel(lowered, "pull_warp", [*_tiles(lowered), *loop, *tallied(lowered)])
+        return kernel(lowered, "pull_warp", [*room(lowered, "warp"), *loop, *tallied(lowered)])
     loop = ["t = cuda.blockIdx.x", *lines]
     first = ["own = np.uint64(cuda.threadIdx.x)", *_slots(lowered)]
     return kernel(lowered, "pull_block", [*first, *loop, *tallied(lowered)])
@@ -125,12 +161,13 @@ def _lanes(value: str, dtype: np.dtype[Any], length: int) -> str:
 
 def _alone(lowered: Lowered, own: str, who: str) -> list[str]:
     """Statements in which every thread takes its own message of those that are read together."""
-    message = [*_from_tile(lowered, taken(lowered)), edge_call(replace(lowered, deterministic=True))]
+    message = from_tile(lowered, taken(lowered))
+    message += around(lowered, edge_call(replace(lowered, deterministic=True)), "warp")
     message += ["got = True"] if lowered.sparse else []
     asked = known(lowered)
     lines = [f"i = begun + {own}"]
-    if tile_threads(lowered):
-        lines += _copied(lowered)
+    if any(message.length is not None for message in lowered.messages):
+        lines += copied(lowered)
         inner = [f"if {asked}:", *inside(message)] if asked else message
         lines += ["if i < end:", *inside(inner)]
     else:
@@ -146,8 +183,8 @@ def _in_turn(lowered: Lowered) -> list[str]:
     """Statements in which lanes read together, and then all of them take every message in the order of the edges."""
     asked = known(lowered)
     lines = ["i = begun + lane"]
-    if tile_threads(lowered):
-        lines += _copied(lowered)
+    if any(message.length is not None for message in lowered.messages):
+        lines += copied(lowered)
     else:
         lines += ["u = np.uint64(neighbours[i if i < end else end - one])"]
     scalars = [message for message in lowered.messages if message.length is None]
@@ -165,7 +202,8 @@ def _in_turn(lowered: Lowered) -> list[str]:
              for column in lowered.columns]  # fmt: skip
     if "u_number" in edge_reads(lowered):
         turn.append("u_number = cuda.shfl_sync(FULL, own_u, j)")
-    call = [edge_call(replace(lowered, deterministic=True)), *(["got = True"] if lowered.sparse else [])]
+    call = around(lowered, edge_call(replace(lowered, deterministic=True)), "warp")
+    call += ["got = True"] if lowered.sparse else []
     turn += ["if cuda.shfl_sync(FULL, sends_now, j) != 0:", *inside(call)] if asked else call
     return [*lines, "for j in range(np.int64(min(end - begun, np.uint64(32)))):", *inside(turn)]
 
@@ -181,48 +219,6 @@ def _shuffled(operation: str, name: str, dtype: np.dtype[Any], which: str) -> st
     return f"np.uint64({inner})" if kind == "u" else inner
 
 
-# --- vectors go through shared memory
-
-
-def _tiles(lowered: Lowered) -> list[str]:
-    """Statements that take shared memory for the vectors that a block's warps read, a row for each thread."""
-    size = tile_threads(lowered)
-    if not size:
-        return []
-    lines = [f"tile_{m.name} = cuda.shared.array(({size}, {m.length + 1}), np.{m.dtype.name})"
-             for m in lowered.messages if m.length is not None]  # fmt: skip
-    return [*lines, f"tile_u = cuda.shared.array({size}, np.uint64)", "row = np.uint64(cuda.threadIdx.x)",
-            "warp_first = row - lane"]  # fmt: skip
-
-
-def _copied(lowered: Lowered) -> list[str]:
-    """Statements in which a warp copies the vectors that its lanes will read, side by side."""
-    lines = ["u = np.uint64(neighbours[i if i < end else end - one])", "cuda.syncwarp()", "tile_u[row] = u"]
-    lines += ["cuda.syncwarp()"]
-    for message in lowered.messages:
-        if message.length is None:
-            continue
-        length = message.length
-        lines += [
-            f"for j in range({length}):",
-            "    place = np.uint32(j * 32) + np.uint32(lane)",
-            f"    slot = warp_first + np.uint64(place // np.uint32({length}))",
-            f"    element = np.uint64(place % np.uint32({length}))",
-            f"    tile_{message.name}[slot, element] = r_{message.name}[tile_u[slot], element]",
-        ]
-    return [*lines, "cuda.syncwarp()"]
-
-
-def _from_tile(lowered: Lowered, lines: list[str]) -> list[str]:
-    """The statements that take messages, with vectors from shared memory where they are."""
-    for message in lowered.messages:
-        if message.length is not None:
-            before = f"{message.name} = load(r_{message.name}, u, {message.length})"
-            lines = [f"{message.name} = load(tile_{message.name}, row, {message.length})" if line == before else line
-                     for line in lines]  # fmt: skip
-    return lines
-
-
 # --- lanes and warps are combined
 
 
@@ -233,7 +229,7 @@ def _combined(lowered: Lowered, who: str) -> list[str]:
         dtype, length = lowered.fields[name]
         if length is not None:
             for k in range(length):
-                other = _shuffled("shfl_xor_sync", f"v_{name}[{k}]", _widened(dtype), "apart")
+                other = _shuffled("shfl_xor_sync", f"v_{name}[{k}]", widened(dtype), "apart")
                 steps.append(f"v_{name} = put(v_{name}, {k}, {_merged(how.operation, f'v_{name}[{k}]', other)})")
             continue
         lines.append(f"v_{name} = {_plain(f'v_{name}', dtype)}")
@@ -280,11 +276,6 @@ def _plain(name: str, dtype: np.dtype[Any]) -> str:
     kind = dtype.kind
     wide = {"f": f"np.{dtype}", "i": "np.int64", "u": "np.uint64", "b": "bool"}[kind]
     return f"{wide}({name})"
-
-
-def _widened(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The type that elements of a vector have while one computes with them."""
-    return dtype if dtype.kind in "bf" or dtype == np.uint64 else np.dtype(np.int64)
 
 
 def _slots(lowered: Lowered) -> list[str]:

@@ -3,7 +3,7 @@
 The edges of all senders are numbered through by a scan of their degrees; a block takes the next edges, as many as it
 has threads, finds between which senders they are, and every thread finds its own among those. So a vertex of a million
 edges is the work of many blocks, and a million vertices of one edge are that of as many. When every vertex sends, the
-rows' own offsets are the scan.
+rows' own offsets are the scan, of all vertices or of those from `lowest` on.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class CudaShared(Shared):
 
 def expansions(lowered: Lowered) -> list[str]:
     """The kernels `push` and `gather`."""
-    lines = ["u = np.uint64(queue[k])" if lowered.sparse else "u = k"]
+    lines = ["u = np.uint64(queue[k])" if lowered.sparse else "u = k + lowest"]
     place = "np.uint64(rows[u]) + (number - np.uint64(scan[k]))" if lowered.sparse else "number"
     lines += [f"i = {place}", "v = np.uint64(neighbours[i])", *taken(lowered)]
     wanted = "wants" in lowered.functions and lowered.sparse
@@ -63,8 +63,8 @@ def expansions(lowered: Lowered) -> list[str]:
         lines += [f"    wanted = {call(lowered, 'wants')}", "if wanted:", *inside(_reduced(lowered))]
     else:
         lines += _reduced(lowered)
-    many = "np.uint64(size)" if lowered.sparse else "n"
-    push = kernel(lowered, "push", _edges(lowered, "scan" if lowered.sparse else "rows", many, lines))
+    scan, many = ("scan", "np.uint64(size)") if lowered.sparse else ("rows", "(np.uint64(rows.size) - one)")
+    push = kernel(lowered, "push", _edges(lowered, scan, many, lines))
     lines = ["i = number", "v = np.uint64(targets[k])", "u = np.uint64(neighbours[i])"]
     asked = known(lowered)
     body = [*taken(lowered), *_reduced(lowered)]
@@ -104,11 +104,12 @@ def _edges(lowered: Lowered, scan: str, many: str, body: list[str]) -> list[str]
         *inside(body),
         *(listed if lowered.sparse else []),
     ]
+    begin = f"np.uint64({scan}[0]) + np.uint64(cuda.blockIdx.x) * width"
     return [
         *(["scratch = cuda.shared.array(33, np.int64)"] if lowered.sparse else []),
         "between = cuda.shared.array(2, np.uint64)",
         f"total_edges = np.uint64({scan}[{many}])",
         "width = np.uint64(cuda.blockDim.x)",
         "own = np.uint64(cuda.threadIdx.x)",
-        *strided("first", "np.uint64(cuda.blockIdx.x) * width", "total_edges", "np.uint64(cuda.gridsize(1))", loop),
+        *strided("first", begin, "total_edges", "np.uint64(cuda.gridsize(1))", loop),
     ]

@@ -13,9 +13,9 @@ from arcflux.compile.source import edge_reads, inside, load, shared
 
 __all__ = ["identity", "in_frontier", "kernel", "known", "old", "strided", "taken", "tallied", "threads"]
 
-_GIVEN = ("step", "mine", "which", "targets", "rows", "neighbours", "shift", "bits", "queue", "scan", "size", "whole",
-          "stamp", "mark", "reached", "counts", "told", "heads", "queues_too", "in_offsets", "out_offsets", "moves",
-          "pending", "residuals", "tally")  # fmt: skip
+_GIVEN = ("step", "mine", "which", "targets", "rows", "neighbours", "shift", "lowest", "bits", "queue", "scan", "size",
+          "whole", "stamp", "mark", "reached", "counts", "told", "heads", "queues_too", "in_offsets", "out_offsets",
+          "moves", "pending", "residuals", "tally")  # fmt: skip
 _FIRST = {
     "one": "one = np.uint64(1)", "zero": "zero = np.uint64(0)", "five": "five = np.uint64(5)",
     "mask": "mask = np.uint64(31)", "n": "n = np.uint64(g_vertices)", "base": "base = np.uint64(0)",

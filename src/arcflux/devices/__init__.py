@@ -11,5 +11,6 @@ from arcflux.devices.cpu import CPU
 from arcflux.devices.cuda import Cuda
 from arcflux.devices.placement import Demand, Placed, Placement, place
 from arcflux.devices.virtual import Virtual
+from arcflux.gpu.launch import Shapes
 
-__all__ = ["CPU", "Cuda", "Demand", "Device", "Placed", "Placement", "Timing", "Virtual", "named", "place"]
+__all__ = ["CPU", "Cuda", "Demand", "Device", "Placed", "Placement", "Shapes", "Timing", "Virtual", "named", "place"]

@@ -28,7 +28,8 @@ class Device:
     name: how messages call it; threads: workers of its kernels; memory: bytes of its own, None when it works in the
     memory of its node, so that nothing is copied to it; slowdown: how many times longer than this machine's CPU it
     takes; bandwidth: bytes a second between its memory and its node's, None when there is no link to cross; buckets:
-    whether it takes vertices by priority, or by supersteps to the same end.
+    whether it takes vertices by priority, or by supersteps to the same end; linked: whether its memory can be reached
+    from others of its kind, so that messages need not pass through that of nodes.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Device:
     slowdown: float = 1.0
     bandwidth: float | None = None
     buckets: bool = field(default=True, init=False)
+    linked: bool = field(default=False, init=False)
     held: int = field(default=0, init=False)
     transferred: int = field(default=0, init=False)
 

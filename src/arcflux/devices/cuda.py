@@ -10,6 +10,7 @@ from arcflux import config
 from arcflux.devices.base import Device
 from arcflux.errors import DeviceError, UsageError
 from arcflux.gpu import api, driver
+from arcflux.gpu.launch import Shapes, way
 from arcflux.gpu.memory import Memory, told_well
 
 __all__ = ["Cuda"]
@@ -30,6 +31,13 @@ class Cuda(Device):
     memory
         The most bytes of its memory that a run may take; without it, ``ARCFLUX_GPU_MEMORY``, else nine tenths of what
         is free. Edges that do not fit stream through it.
+    shapes
+        How many threads and blocks kernels get, and which vertices a thread, a warp or a block takes; without it, by
+        the degrees of the part and the size of the GPU.
+    load
+        Where other workers take part, how their messages come to the GPU: "kernel", fetched by a kernel; "cores",
+        gathered by cores and sent in pieces; "auto", the first to pull and the second to push. Without it,
+        ``ARCFLUX_GPU_LOAD``, else "auto".
 
     Whatever stands in the way (no driver, no such GPU, a driver that is too old, the extra not installed, a GPU that
     another process has for itself) is an error with what to do about it. Making a `Cuda` opens the GPU: it
@@ -43,9 +51,14 @@ class Cuda(Device):
     (8, 0)
     """
 
-    def __init__(self, index: int = 0, memory: int | None = None) -> None:
+    def __init__(
+        self, index: int = 0, memory: int | None = None, shapes: Shapes | None = None, load: str | None = None
+    ) -> None:
         if isinstance(index, bool) or not isinstance(index, int) or index < 0:
             raise UsageError(f"index of a GPU is {index!r}", expected="a whole number from 0 on")
+        if shapes is not None and not isinstance(shapes, Shapes):
+            raise UsageError(f"shapes of a GPU is {shapes!r}", expected="af.devices.Shapes(threads=256, ...)")
+        self.shapes, self.load = shapes, way(load)
         api.cuda()  # without the extra nothing else matters
         there = driver.found()
         if index >= len(there):
@@ -65,7 +78,7 @@ class Cuda(Device):
         self.index, self.name, self.capability = index, f"cuda:{index}", self.gpu.capability
         self.total = self.gpu.memory
         super().__init__(self.name, 1, self._budget(memory), bandwidth=_BANDWIDTH)
-        self.buckets = False
+        self.buckets, self.linked = False, True
 
     def _budget(self, asked: int | None) -> int:
         """The bytes that a run may take."""

@@ -19,7 +19,7 @@ from arcflux.spmd.pool import run as launch
 if TYPE_CHECKING:
     from arcflux.engine.node import Node
 
-__all__ = ["Calls", "OnCores"]
+__all__ = ["Calls", "Carrier", "OnCores"]
 
 Array = NDArray[Any]
 
@@ -27,8 +27,30 @@ Array = NDArray[Any]
 _ALONE = ("receive", "residual")
 
 
+class Carrier(Protocol):
+    """What carries messages from device to device; rows are those of vertices."""
+
+    def differing(self, vertices: Array) -> Array:
+        """Which of the vertices will send something else than now."""
+
+    def send(self, peer: int, vertices: Array, later: bool) -> int:
+        """Send what these vertices send, now or (`later`) next; how many bytes that is."""
+
+    def receive(self, peer: int, vertices: Array) -> None:
+        """Expect what these vertices send."""
+
+    def finish(self) -> None:
+        """Wait for all that was sent and is expected."""
+
+
 class Calls(Protocol):
-    """What the engine asks of whoever runs kernels."""
+    """What the engine asks of whoever runs kernels.
+
+    `carrier` carries messages between devices, where they have memories of their own and a way to each other; where it
+    is None, messages are in the node's memory.
+    """
+
+    carrier: Carrier | None
 
     def run(self, name: str, *given: Any) -> None:
         """Run a kernel of a superstep: its number, then what the kernel takes besides the node's arrays."""
@@ -58,9 +80,12 @@ class Calls(Protocol):
 class OnCores:
     """Kernels on cores, in the memory of the node."""
 
+    carrier: Carrier | None = None
+
     def __init__(self, node: Node) -> None:
         self.node = node
-        self.made = cache.module(cpu.parts_source(node.lowered))
+        with cache.one_at_a_time:
+            self.made = cache.module(cpu.parts_source(node.lowered))
         self.ready: set[str] = set()
 
     def run(self, name: str, *given: Any) -> None:

@@ -33,7 +33,7 @@ class Node:
     """A rank's view of its node: shared arrays, own counters, and kernels.
 
     `mine` are the vertices that the rank owns, `everywhere` its share of those that every node has whole; `lists` say
-    who tells whom.
+    who tells whom. `linked` says whether messages go from device to device, without the node's memory.
     """
 
     parts: Parts
@@ -49,9 +49,10 @@ class Node:
         threads: int,
         transport: Transport,
         device: Device,
+        linked: bool,
     ) -> None:
         self.lowered, self.graph, self.transport, self.device = lowered, graph, transport, device
-        self.threads = threads
+        self.threads, self.linked = threads, linked
         self.compiled = 0.0
         self.traffic = Traffic()
         self.team = Ranks.of(transport)

@@ -68,7 +68,9 @@ class PartRun(Owners):
     ) -> None:
         threads, devices = setting.options.threads, setting.devices
         device = CPU(threads) if devices is None else devices[transport.rank]
-        super().__init__(lowered, graph, values, threads, transport, device)
+        apart = transport.nodes == transport.size > 1  # each has a node, of which it shares no memory with others
+        linked = apart and devices is not None and all(each.linked for each in devices)
+        super().__init__(lowered, graph, values, threads, transport, device, linked)
         self.parts, self.high, self.options = setting.parts, setting.high, setting.options
         self.over = setting.over
         self.held_bytes = 0

@@ -57,42 +57,60 @@ class Readers(Node):
 
     def _tell(self, step: int) -> None:
         """What own vertices now send goes to the nodes that read them; what others send comes in."""
-        transport, n = self.transport, self.graph.vertices
-        now = [message[:n] for message in self.messages]
         self.calls.fetch(self.told, self.counts, self.moves)
         told = self.told[: int(self.counts[1])]
         if not self.early:
             for peer, vertices in self.lists.tell.items():
-                chosen = self._chosen(vertices, told)
-                transport.post(peer, packed(vertices, chosen, lambda some: [a[some] for a in now], self.traffic)[0])
+                self._post(peer, vertices, self._chosen(vertices, told), later=False)
         for peer, everything in self.lists.hear.items():
             for vertices in self._halves(peer, everything) if self.early else [everything]:
-                some, values = unpacked(transport.collect(peer), vertices, now)
-                for array, value in zip(now, values, strict=True):
-                    array[some] = value
+                some = self._hear(peer, vertices)
                 if self.lowered.sparse and len(some):
                     self.join_frontier(step + 1, frozen(some))
-        transport.finish()
+        if self.calls.carrier is not None:
+            self.calls.carrier.finish()
+        self.transport.finish()
         self.moves[told] = False
         self.calls.changed(self.moves)
 
+    def _post(self, peer: int, vertices: Array, chosen: Array, later: bool) -> None:
+        """Tell a rank what the chosen ones of these vertices send, now or next: by hosts, or from device to device."""
+        carrier, n = self.calls.carrier, self.graph.vertices
+        if carrier is None:
+            arrays = [message[n:] if later else message[:n] for message in self.messages]
+            self.transport.post(peer, packed(vertices, chosen, lambda some: [a[some] for a in arrays], self.traffic)[0])
+            return
+        message, some = packed(vertices, chosen, lambda some: [], self.traffic)
+        self.transport.post(peer, message)
+        self.traffic.values += carrier.send(peer, some, later)
+
+    def _hear(self, peer: int, vertices: Array) -> Array:
+        """Take what a rank tells about these vertices; about which of them it was."""
+        carrier, n = self.calls.carrier, self.graph.vertices
+        now = [message[:n] for message in self.messages] if carrier is None else []
+        some, values = unpacked(self.transport.collect(peer), vertices, now)
+        for array, value in zip(now, values, strict=True):
+            array[some] = value
+        if carrier is not None:
+            carrier.receive(peer, some)
+        return some
+
     def _tell_half(self, half: int) -> None:
         """What own vertices of one half have prepared, if it changed, goes to the nodes that read them."""
-        n = self.graph.vertices
-        later = [message[n:] for message in self.messages]
         self.calls.fetch(self.moves)
         for peer, everything in self.lists.tell.items():
             vertices = self._halves(self.transport.rank, everything)[half]
-            if self.lowered.sparse:
-                chosen = self.moves[vertices]
-            else:
-                chosen = np.zeros(len(vertices), bool)
-                for now, then in zip(self.messages, later, strict=True):
-                    differs = now[vertices] != then[vertices]
-                    chosen |= differs.any(axis=1) if differs.ndim > 1 else differs
-            self.transport.post(
-                peer, packed(vertices, chosen, lambda some: [array[some] for array in later], self.traffic)[0]
-            )
+            self._post(peer, vertices, self.moves[vertices] if self.lowered.sparse else self._differing(vertices), True)
+
+    def _differing(self, vertices: Array) -> Array:
+        """Which of the vertices will send something else than now."""
+        if self.calls.carrier is not None:
+            return self.calls.carrier.differing(vertices)
+        n, chosen = self.graph.vertices, np.zeros(len(vertices), bool)
+        for message in self.messages:
+            differs = message[:n][vertices] != message[n:][vertices]
+            chosen |= differs.any(axis=1) if differs.ndim > 1 else differs
+        return chosen
 
     def _halves(self, owner: int, vertices: Array) -> list[Array]:
         """Vertices of an owner: those in the first half of its own, and the others."""

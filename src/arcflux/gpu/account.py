@@ -23,6 +23,8 @@ _SIZES = {
     "mine": 4, "targets": 4, "rows": 4, "neighbours": 4, "bits": 4, "queue": 4, "scan": 8, "stamp": 1, "reached": 4,
     "told": 4, "in_offsets": 8, "out_offsets": 8, "moves": 1, "pending": 1, "residuals": 8, "which": 4,
 }  # fmt: skip
+# The loops over edges, by what they ask for.
+_LOOPS = ("begun < end", "first < total_edges", "window < total_edges", "cuda.any_sync(FULL, begin < end)")
 # Kernels in which every thread has an edge: all that is in their loop is for an edge.
 _BY_EDGE = ("push", "gather")
 
@@ -93,7 +95,7 @@ class _Counter(ast.NodeVisitor):
 
     def _note(self, array: ast.expr, place: ast.AST, what: str) -> None:
         name = ast.unparse(array)
-        if name not in self.sizes:
+        if name not in self.sizes or isinstance(place, ast.Constant):  # one place for all is in a register
             return
         text = f"{name}[{ast.unparse(place).split(',')[0].strip('(')}]"
         text = "rows[k]" if text.startswith("rows[k") else text  # the end of a row is the beginning of the next
@@ -132,4 +134,4 @@ class _Counter(ast.NodeVisitor):
         self._loop(node, edges)
 
     def visit_While(self, node: ast.While) -> None:
-        self._loop(node, ast.unparse(node.test) in ("begun < end", "first < total_edges"))
+        self._loop(node, ast.unparse(node.test) in _LOOPS)

@@ -21,7 +21,7 @@ import numpy as np
 
 from arcflux.compile import cache
 from arcflux.compile.cuda import cuda_source
-from arcflux.compile.cuda_pull import tile_threads
+from arcflux.compile.cuda_vectors import tile_threads
 from arcflux.compile.lower import Lowered
 from arcflux.errors import MissingExtraError
 from arcflux.gpu import api
@@ -58,7 +58,7 @@ def kernels(lowered: Lowered) -> list[str]:
 
 def compiled(lowered: Lowered, name: str, architecture: int, columns: dict[str, np.dtype[Any]]) -> Compiled:
     """A kernel of a program in machine code for an architecture; `columns` are the types of edge columns."""
-    threads = tile_threads(lowered) if name == "pull_warp" and tile_threads(lowered) else _THREADS
+    threads = tile_threads(lowered) or _THREADS if name in ("pull_thread", "pull_warp") else _THREADS
     return _assembled(name, ptx(lowered, name, architecture, columns), architecture, threads)
 
 
@@ -95,7 +95,7 @@ def ptx(lowered: Lowered, name: str, architecture: int, columns: dict[str, np.dt
     code = kernel.py_func.__code__
     words = code.co_varnames[: code.co_argcount]
     types = tuple(_type(lowered, name, word, columns) for word in words)
-    return _ptx(kernel, types, architecture, generated.BOUNDS)
+    return _ptx(kernel, types, architecture, generated.BOUNDS.get(name))
 
 
 def _ptx(kernel: Any, types: tuple[Any, ...], architecture: int, asked: tuple[int, int] | None) -> str:
@@ -132,7 +132,7 @@ _ARRAYS = {
     "stamp": "u1", "reached": "u4", "counts": "i8", "told": "u4", "heads": "i8", "in_offsets": "u8",
     "out_offsets": "u8", "moves": "?", "pending": "?", "residuals": "f8", "which": "u4",
 }  # fmt: skip
-_NUMBERS = {"step": "i8", "shift": "u8", "size": "i8", "whole": "?", "mark": "u1", "queues_too": "?"}
+_NUMBERS = {"step": "i8", "shift": "u8", "lowest": "u8", "size": "i8", "whole": "?", "mark": "u1", "queues_too": "?"}
 
 
 def _type(lowered: Lowered, name: str, word: str, columns: dict[str, np.dtype[Any]]) -> Any:

@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcflux.compile.cuda_pull import in_order
+from arcflux.compile.cuda_scan import scannable
+from arcflux.compile.cuda_vectors import vectors
 from arcflux.compile.lower import Lowered
 from arcflux.gpu import api
 from arcflux.gpu.launch import Shapes, shared_out
@@ -25,7 +27,7 @@ Array = NDArray[Any]
 
 
 class Edges:
-    """In-edges of a part: `sources` are the vertices that it reads of (Lux's INS), on the device."""
+    """In-edges of a part: `reads` are the vertices that it reads of (Lux's INS), `sources` the same on the device."""
 
     def __init__(self, node: Any, lowered: Lowered, state: State, shapes: Shapes, queue: Any) -> None:
         self.lowered, self.shapes, self.state, self.queue = lowered, shapes, state, queue
@@ -34,11 +36,10 @@ class Edges:
         self.arrays = [neighbours, *(part.in_columns[name] for name in lowered.columns)]
         self.degrees = np.diff(self.offsets).astype(np.int64)
         begin, end = int(self.offsets[0]), int(self.offsets[-1])
-        self.sources = api.to_device(np.unique(neighbours[begin:end]))
+        self.reads = np.unique(neighbours[begin:end])
+        self.sources = api.to_device(self.reads)
         self.shared: dict[tuple[int, int], dict[str, Any]] = {}
-        vectors = any(length is not None for _, length in lowered.fields.values())
-        vectors = vectors or any(message.length is not None for message in lowered.messages)
-        self.with_blocks = not in_order(lowered) and not vectors
+        self.with_blocks, self.with_scans = not in_order(lowered) and not vectors(lowered), scannable(lowered)
         self.blocks: list[int] = placed.blocks.tolist() if placed.streams else []
         self.resident = placed.resident if self.blocks else len(self.degrees)
         self.rows, self.here = self._rows_of(self.offsets), self._copied(0, self.resident)
@@ -48,10 +49,13 @@ class Edges:
 
     # --- whole
 
-    def out(self, offsets: Array, neighbours: Array, columns: list[Array]) -> tuple[Any, list[Any]]:
-        """Out-edges, whose rows are those of all vertices."""
+    def out(self, offsets: Array, arrays: list[Array], fits: bool) -> tuple[Any, list[Any]]:
+        """Out-edges, whose rows are those of all vertices: on the device if they fit, else mapped."""
         begin, end = int(offsets[0]), int(offsets[-1])
-        return self._rows_of(offsets), [api.to_device(array[begin:end]) for array in (neighbours, *columns)]
+        rows = self._rows_of(offsets)
+        if fits:
+            return rows, [api.to_device(array[begin:end]) for array in arrays]
+        return rows, self._mapped([array[begin:end] for array in arrays])
 
     def whole(self) -> dict[str, Any]:
         """All in-edges, by the names that kernels have for them: on the device, or mapped when they do not fit."""
@@ -59,10 +63,13 @@ class Edges:
             return self.named(self.rows, self.here, 0)
         if self.mapped is None:
             begin, end = int(self.offsets[0]), int(self.offsets[-1])
-            for array in self.arrays:
-                self.state.map(array[begin:end])
-            self.mapped = [twin.device for twin in self.state.twins[-len(self.arrays) :]]
+            self.mapped = self._mapped([array[begin:end] for array in self.arrays])
         return self.named(self.rows, self.mapped, 0)
+
+    def _mapped(self, arrays: list[Array]) -> list[Any]:
+        for array in arrays:
+            self.state.map(array)
+        return [twin.device for twin in self.state.twins[-len(arrays) :]]
 
     def named(self, rows: Any, arrays: list[Any], shift: int) -> dict[str, Any]:
         """Edges by the names that kernels have for them; the first is at place `shift` of the rows."""
@@ -119,7 +126,7 @@ class Edges:
 
     def _shared(self, first: int, last: int) -> dict[str, Any]:
         if (first, last) not in self.shared:
-            rows = shared_out(self.degrees[first:last], first, self.shapes, self.with_blocks)
+            rows = shared_out(self.degrees[first:last], first, self.shapes, self.with_blocks, self.with_scans)
             self.shared[first, last] = {name: api.to_device(which) for name, which in rows.items()}
         return self.shared[first, last]
 

@@ -2,13 +2,14 @@
 
 Edges of the part are copied to the device once. Fields, accumulators and marks of own vertices live there, too, for
 only this rank touches them. When the rank is alone, so does all else; when there are others, what they read (messages
-and the frontier) stays in the node's memory, locked and mapped, and the messages that the part reads are copied to the
-device before each superstep by a kernel (Lux, figure 13a).
+and the frontier) stays in the node's memory, locked and mapped, and what the part reads of it is brought to the device
+in each superstep (load.py).
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -17,28 +18,20 @@ from numpy.typing import NDArray
 
 from arcflux.compile import cache
 from arcflux.compile.cuda import cuda_source
-from arcflux.compile.cuda_pull import tile_threads
+from arcflux.compile.cuda_scan import scannable
+from arcflux.compile.cuda_vectors import tile_threads
 from arcflux.errors import UsageError
 from arcflux.gpu import api
+from arcflux.gpu.arguments import Arguments
+from arcflux.gpu.carry import Carrier, linked
 from arcflux.gpu.edges import Edges
 from arcflux.gpu.launch import Shapes, chosen
+from arcflux.gpu.load import Loader
 from arcflux.gpu.state import State
 
 __all__ = ["OnGpu"]
 
 Array = NDArray[Any]
-
-# What the engine gives to each kernel besides the arrays of the node, by the names that kernels have for it.
-_GIVEN = {
-    "start": ("mine",),
-    "push": ("queue", "size", "EDGES", "whole", "stamp", "mark", "reached", "counts"),
-    "gather": ("targets", "EDGES", "bits", "stamp", "mark", "reached", "counts"),
-    "pull": ("mine", "first", "last", "EDGES", "bits"),
-    "apply": ("which",),
-    "publish": ("which", "limit", "bits", "queue", "heads", "told", "counts"),
-}
-# Arrays that kernels only read.
-_READ = ("mine", "which", "targets", "in_offsets", "out_offsets")
 
 
 class OnGpu:
@@ -49,17 +42,23 @@ class OnGpu:
 
         self.node, self.target, self.cores, self.walk = node, device, cores, walk
         self.lowered, self.transport = node.lowered, node.transport
-        self.made = cache.module(cuda_source(self.lowered))
+        with cache.one_at_a_time:
+            self.made = cache.module(cuda_source(self.lowered))
         self.state, self.ready = State(), set[str]()
+        self.out: tuple[Any, list[Any]] | None = None
+        self.out_bytes = 0
+        self.carrier: Carrier | None = None
         self.single = self.transport.size == 1
         self.mates = len(self.transport.mates) > 1
         # Kernels have a queue of their own, so that blocks of edges can come at the same time.
         self.queue = api.stream()
-        self.asked: Shapes | None = getattr(device, "shapes", None)
-        self.shapes = chosen(np.zeros(0), asked=self.asked)
+        self.shapes = self._shapes(np.zeros(0))
         self._take_arrays()
 
     # --- what the device has
+
+    def _shapes(self, degrees: Array) -> Shapes:
+        return chosen(degrees, self.target.gpu.multiprocessors, self.target.shapes, scannable(self.lowered))
 
     def _take_arrays(self) -> None:
         node, state = self.node, self.state
@@ -69,12 +68,21 @@ class OnGpu:
         (shared if len(node.residuals) > 1 else state.mirror)(node.residuals)
         state.mirror(node.tally)
         state.mirror(node.counts)
-        for array in (*node.messages, node.bits, node.queues, node.heads):
+        for array in node.messages:
+            (state.mirror if self.single or node.linked else state.map)(array)
+        for array in (node.bits, node.queues, node.heads):
             (state.mirror if self.single else state.map)(array)
-        self.read = list(map(self.state.device, node.messages))
+        self.read: list[Any] = []
+        self.loader: Loader | None = None
+        if node.linked:
+            self.carrier = Carrier(linked(self.transport), state, node.messages, self.queue, self.shapes)
         if not self.single:
             n = node.graph.vertices
-            self.read = [api.empty((n, *message.shape[1:]), message.dtype) for message in node.messages]
+            there = [] if node.linked else [message[:n] for message in node.messages]
+            self.read = [api.empty(message.shape, message.dtype) for message in there]
+            mapped, how = list(map(state.device, there)), "kernel" if node.linked else self.target.load
+            self.loader = Loader(there, self.read, mapped, self.queue, how, len(self.transport.mates))
+        self.arguments = Arguments(node, state, self.read)
         for array in (node.graph.into.offsets, node.graph.out.offsets):
             state.keep(array)
         self.sums = api.empty(max(1, -(-node.graph.vertices // 32)), np.uint64)
@@ -96,9 +104,9 @@ class OnGpu:
             setattr(self, f"_{name}", now)
             (state.mirror if name in ("told", "reached") else state.keep)(now)
         state.own = np.concatenate([node.mine, node.everywhere]) if self.mates else None
-        self.shapes = chosen(np.diff(node.part.into.offsets), asked=self.asked)
+        self.shapes = self._shapes(np.diff(node.part.into.offsets))
         self.into = Edges(node, self.lowered, state, self.shapes, self.queue)
-        self.out: tuple[Any, list[Any]] | None = None
+        self._forget_out()
 
     def fetch(self, *arrays: Array) -> None:
         """The host will read these arrays."""
@@ -117,7 +125,8 @@ class OnGpu:
         """Let go of the device's memory."""
         self._finish()
         self.state.close()
-        self.read, self.out = [], None
+        self._forget_out()
+        self.read.clear()
 
     def _finish(self) -> None:
         api.synchronize()
@@ -133,11 +142,7 @@ class OnGpu:
     def run(self, name: str, step: int, *given: Any) -> None:
         """Launch what a kernel of the engine is here."""
         self.prepare(name)
-        columns = [f"c_{column}" for column in self.lowered.columns]
-        names: list[str] = []
-        for said in _GIVEN[name]:
-            names += ["rows", "neighbours", *columns] if said == "EDGES" else [said]
-        values = {"step": step, **dict(zip(names, given, strict=True))}
+        values = {"step": step, **self.arguments.named(name, given)}
         getattr(self, f"_{name}")(values)
 
     def alone(self, name: str, *arguments: Any) -> None:
@@ -151,44 +156,11 @@ class OnGpu:
     def _launch(self, name: str, shape: tuple[int, int], values: dict[str, Any]) -> None:
         """Launch a kernel of the program with the arrays that it names."""
         kernel = getattr(self.made, f"part_{name}")
-        code = kernel.py_func.__code__
         begun, first = time.perf_counter(), name not in self.ready
         self.ready.add(name)
-        arguments = [self._value(word, values) for word in code.co_varnames[: code.co_argcount]]
-        api.launch(kernel, *shape, *arguments, on=self.queue)
+        api.launch(kernel, *shape, *self.arguments.of(kernel, values), on=self.queue)
         if first:
             self.node.compiled += time.perf_counter() - begun
-
-    def _value(self, word: str, values: dict[str, Any]) -> Any:
-        """What a kernel is given under a name."""
-        node = self.node
-        if word in values:
-            found = values[word]
-        elif word[:2] == "f_":
-            found = node.fields[word[2:]]
-        elif word[:2] == "a_":
-            found = node.accumulators[word[2:]]
-        elif word[:2] == "s_":
-            found = node.messages[self._message(word)]
-        elif word[:2] == "r_":
-            return self.read[self._message(word)]
-        elif word[:2] in ("g_", "p_"):
-            return _number(self._constants()[word])
-        else:
-            found = {"in_offsets": node.graph.into.offsets, "out_offsets": node.graph.out.offsets}.get(word)
-            found = getattr(node, word) if found is None else found
-        if isinstance(found, np.ndarray):
-            kind = np.uint32 if word == "bits" else None
-            return self.state.device(found, kind, writes=word not in _READ)
-        return _number(found)
-
-    def _message(self, word: str) -> int:
-        return next(k for k, message in enumerate(self.lowered.messages) if message.name == word[2:])
-
-    def _constants(self) -> dict[str, Any]:
-        program, fields = self.lowered.program, len(self.node.fields)
-        names = ["g_vertices", "g_edges", "g_arcs", *(f"p_{name}" for name in program.parameters)]
-        return dict(zip(names, self.node.constants[fields:], strict=True))
 
     # --- what each does
 
@@ -215,56 +187,67 @@ class OnGpu:
     def _pull(self, values: dict[str, Any]) -> None:
         first, last = int(values.pop("first")), int(values.pop("last"))
         if first == 0:
-            self._load(self.into.sources, len(self.into.sources))
+            self._load(values)
+        elif self.loader is not None:
+            values["bits"] = self.loader.near["bits"]
         for rows, edges in self.into.between(first, last):
             given = {**values, **edges, "which": None}
             for name, which in rows.items():
                 given["which"] = which
-                width = {"pull_thread": 1, "pull_warp": 32, "pull_block": self.shapes.block_threads}[name]
+                width = {"pull_warp": 32, "pull_block": self.shapes.block_threads}.get(name, 1)
                 threads = self.shapes.block_threads if name == "pull_block" else None
-                if name == "pull_warp" and tile_threads(self.lowered):
-                    threads = min(self.shapes.threads, tile_threads(self.lowered))
+                if tile := tile_threads(self.lowered):
+                    threads = min(self.shapes.threads, tile)
                 self._launch(name, self.shapes.launch(int(which.size) * width, threads), given)
 
     def _push(self, values: dict[str, Any]) -> None:
-        """Number the senders' edges through, then give every thread one."""
+        """Senders push as their messages come: all at once, or piece by piece."""
         values |= self._out(values)
-        rows = values["rows"]
-        size = int(values["size"])
-        edges = self.node.graph.arcs
-        if self.lowered.sparse:
-            if not size:
-                return
-            queue = self.state.device(values["queue"])
-            self._load(queue, size)
-            width = self.shapes.threads
-            blocks = -(-size // width)
-            api.launch(self.walk.degrees, blocks, width, queue, size, rows, self.scan, self.sums, on=self.queue)
-            api.launch(self.walk.scan_sums, 1, width, self.sums, blocks, self.scan, size, on=self.queue)
-            api.launch(self.walk.added, blocks, width, self.scan, size, self.sums, on=self.queue)
-            values["scan"] = self.scan
-        else:
-            self._load(self.into.sources, len(self.into.sources))
-        self._launch("push", self.shapes.walking(edges), values)
+        if not self.lowered.sparse:
+            for first, last in self._brought(self.into.reads, self.into.sources, push=True):
+                self._push_between(values, first, last)
+            return
+        senders = values["queue"][: int(values["size"])]
+        queue = self.state.device(senders) if self.loader is None else self.loader.copied("queue", senders)
+        for first, last in self._brought(senders, queue, push=True):
+            self._push_queue(values, queue[first:last], last - first)
+
+    def _push_between(self, values: dict[str, Any], first: int, last: int) -> None:
+        """All senders push, from the one at place `first` of what the part reads to before that at `last`."""
+        reads, rows = self.into.reads, values["rows"]
+        low = int(reads[first]) if first else 0
+        high = int(reads[last]) if last < len(reads) else self.node.graph.vertices
+        given = {"rows": rows[low : high + 1], "lowest": np.uint64(low)}
+        self._launch("push", self.shapes.walking(self.node.graph.arcs), values | given)
+
+    def _push_queue(self, values: dict[str, Any], queue: Any, size: int) -> None:
+        """Number the edges of these senders through, then give every thread one."""
+        width = self.shapes.threads
+        blocks = -(-size // width)
+        rows, scan, sums = values["rows"], self.scan, self.sums
+        api.launch(self.walk.degrees, blocks, width, queue, size, rows, scan, sums, on=self.queue)
+        api.launch(self.walk.scan_sums, 1, width, sums, blocks, scan, size, on=self.queue)
+        api.launch(self.walk.added, blocks, width, scan, size, sums, on=self.queue)
+        given = {"queue": queue, "size": size, "scan": scan}
+        self._launch("push", self.shapes.walking(self.node.graph.arcs), values | given)
 
     def _gather(self, values: dict[str, Any]) -> None:
-        self._load(self.into.sources, len(self.into.sources))
+        self._load(values)
         values |= self.into.whole()
         self._launch("gather", self.shapes.walking(self.node.graph.arcs), values)
 
-    def _load(self, places: Any, size: int) -> None:
-        """What the part reads of the node's messages comes into the device's memory."""
-        if self.single or not size:
-            return
-        n = self.node.graph.vertices
-        for message, here in zip(self.node.messages, self.read, strict=True):
-            there = self.state.device(message[:n])
-            if message.ndim == 1:
-                api.launch(self.walk.load_values, *self.shapes.walking(size), places, size, there, here, on=self.queue)
-            else:
-                length = message.shape[1]
-                shape = self.shapes.walking(size * length)
-                api.launch(self.walk.load_vectors, *shape, places, size, there, here, length, on=self.queue)
+    def _load(self, values: dict[str, Any]) -> None:
+        """Before a pull: all that the part reads of the node's messages, and the frontier, come to the device."""
+        if self.loader is not None:
+            self.loader.whole(self.into.reads, self.into.sources, False, self.shapes)
+            values["bits"] = self.loader.copied("bits", values["bits"].view(np.uint32))
+
+    def _brought(self, places: Array, listed: Any, push: bool) -> Iterator[tuple[int, int]]:
+        """What may be worked on, as it comes; when the device has the only messages there are, all at once."""
+        if self.loader is not None:
+            yield from self.loader.brought(places, listed, push, self.shapes)
+        elif len(places):
+            yield 0, len(places)
 
     def _residual(self, residuals: Array, chunk: int, total: Array) -> None:
         """Residuals are added up in the order in which one process does it: chunks side by side, then their sums."""
@@ -278,15 +261,18 @@ class OnGpu:
             total[0] += value
 
     def _out(self, values: dict[str, Any]) -> dict[str, Any]:
-        """The part's out-edges, copied when they are first needed."""
+        """The part's out-edges, when they are first needed: copied if the device has room for them, else mapped."""
         if self.out is None:
-            columns = [values[f"c_{column}"] for column in self.lowered.columns]
-            self.out = self.into.out(values["rows"], values["neighbours"], columns)
+            offsets, arrays = values["rows"], [values[f"c_{column}"] for column in self.lowered.columns]
+            arrays = [values["neighbours"], *arrays]
+            nbytes = sum(array.itemsize for array in arrays) * (int(offsets[-1]) - int(offsets[0])) + 4 * len(offsets)
+            if fits := self.target.memory is None or self.target.held + nbytes <= self.target.memory:
+                self.target.hold(nbytes, "out-edges")
+                self.out_bytes = nbytes
+            self.out = self.into.out(offsets, arrays, fits)
         return self.into.named(*self.out, 0)
 
-
-def _number(value: Any) -> Any:
-    """A number as compiled code would have it: the simulator, too, computes with int64 and float64."""
-    if not api.simulated() or isinstance(value, (bool, np.generic)) or not isinstance(value, (int, float)):
-        return value
-    return np.float64(value) if isinstance(value, float) else np.int64(value)
+    def _forget_out(self) -> None:
+        self.out = None
+        self.target.release(self.out_bytes)
+        self.out_bytes = 0

@@ -14,7 +14,19 @@ import numpy as np
 from arcflux.gpu import api
 from arcflux.gpu.launch import bounds
 
-__all__ = ["FULL", "claim", "counted", "cuda", "fragment", "inner", "kernel", "search", "summed"]
+__all__ = [
+    "FULL",
+    "claim",
+    "counted",
+    "cuda",
+    "fragment",
+    "inner",
+    "kernel",
+    "numbered",
+    "owner_of",
+    "search",
+    "summed",
+]
 
 FULL = 0xFFFFFFFF
 
@@ -34,14 +46,15 @@ cuda: Any = _Running() if api.simulated() else api.cuda()
 def kernel(function: Callable[..., None]) -> Any:
     """Compile a kernel for the device, on first use, cached on disk.
 
-    A module that says BOUNDS, threads of a block and blocks of a multiprocessor, gets no more registers than let so
-    many be there at once. Machine code is made here and now (not when it is linked), so that its options are those
-    given.
+    For a kernel of which its module's BOUNDS say threads of a block and blocks of a multiprocessor, the compiler takes
+    no more registers than let so many be there at once. Machine code is made here and now (not when it is linked), so
+    that its options are those given.
     """
     module = api.cuda()
     if api.simulated():
         return module.jit(function)
-    asked = bounds(function.__globals__.get("BOUNDS"), api.architecture())
+    of_module = function.__globals__.get("BOUNDS", {})
+    asked = bounds(of_module.get(function.__name__.removeprefix("part_")), api.architecture())
     return api.kept(module.jit(lto=False, launch_bounds=asked)(function))
 
 
@@ -98,6 +111,47 @@ def claim(mine: Any, counters: Any, slot: Any, scratch: Any) -> Any:
     place = scratch[warps] + scratch[warp] + before
     cuda.syncthreads()
     return np.uint64(place)
+
+
+@inner
+def numbered(count: Any, scratch: Any) -> Any:
+    """The sum of the counts of all threads of a block before this one; scratch[warps] has the sum of all.
+
+    All threads of a block call it together. `scratch` is shared memory, of a number for each warp and one more.
+    """
+    lane = cuda.laneid
+    warp = cuda.threadIdx.x >> 5
+    up_to = count
+    for level in range(5):
+        apart = 1 << level
+        before = cuda.shfl_up_sync(FULL, up_to, apart)
+        if lane >= apart:
+            up_to += before
+    if lane == 31:
+        scratch[warp] = up_to
+    cuda.syncthreads()
+    if cuda.threadIdx.x == 0:
+        running = np.int64(0)
+        for k in range(cuda.blockDim.x >> 5):
+            of_warp = scratch[k]
+            scratch[k] = running
+            running += of_warp
+        scratch[cuda.blockDim.x >> 5] = running
+    cuda.syncthreads()
+    return scratch[warp] + up_to - count
+
+
+@inner
+def owner_of(starts: Any, width: Any, number: Any) -> Any:
+    """The last of the first `width` entries of an ascending array that is at most `number`; all in 32 bits."""
+    low, high = np.uint32(0), np.uint32(width - np.uint32(1))
+    while low < high:
+        middle = np.uint32((low + high + np.uint32(1)) >> np.uint32(1))
+        if starts[middle] <= number:
+            low = middle
+        else:
+            high = np.uint32(middle - np.uint32(1))
+    return low
 
 
 @inner

@@ -1,16 +1,18 @@
-"""How many threads and blocks a kernel gets, and which vertices a thread, a warp or a block takes."""
+"""How many threads and blocks kernels get, which vertices a thread, a warp or a block takes; what may be asked for."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from arcflux.errors import UsageError
 from arcflux.gpu import api
 
-__all__ = ["Shapes", "bounds", "chosen", "occupancy", "shared_out"]
+__all__ = ["WAYS", "Shapes", "bounds", "chosen", "occupancy", "shared_out", "way"]
 
 Array = NDArray[Any]
 
@@ -20,6 +22,15 @@ _LIMITS = {
     90: (2048, 32, 65536, 228 << 10), 100: (2048, 32, 65536, 228 << 10), 120: (1536, 24, 65536, 100 << 10),
 }  # fmt: skip
 _WARP = 32
+# Rows shorter than this are a thread's, and the share of rows up to a warp's width for which a launch pays.
+_SHORT = 8
+_ENOUGH = 1 / 16
+# A block that scans its rows counts their edges in 32 bits.
+_COUNTED = 1 << 20
+# Kernels are compiled for so many threads of a block, at most.
+_MOST = 256
+# How messages of others come to a device (load.py).
+WAYS = ("auto", "kernel", "cores")
 
 
 @dataclass(frozen=True)
@@ -27,14 +38,26 @@ class Shapes:
     """How work is shared out.
 
     threads: of a block; block_threads: of a block that has one vertex; blocks: the most blocks of a launch;
-    warp_from, block_from: in-edges from which a vertex is the work of a warp, of a block.
+    scan_from, warp_from, block_from: in-edges from which a vertex shares those of a block, is the work of a warp, of a
+    block; before, it is that of a thread.
     """
 
     threads: int = 256
     block_threads: int = 256
     blocks: int = 4096
+    scan_from: int = 8
     warp_from: int = 16
     block_from: int = 2048
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise UsageError(f"{one.name} of a launch is {value!r}", expected="a whole number above 0")
+        for name in ("threads", "block_threads"):
+            value = getattr(self, name)
+            if value % _WARP or value > _MOST:
+                raise UsageError(f"{name} of a launch is {value}", expected=f"a multiple of {_WARP}, at most {_MOST}")
 
     def launch(self, work: int, threads: int | None = None) -> tuple[int, int]:
         """Blocks and threads for so much work, one piece for a thread; as many blocks as it takes."""
@@ -46,55 +69,78 @@ class Shapes:
         return max(1, min(self.blocks, -(-work // self.threads))), self.threads
 
 
-def chosen(degrees: Array, multiprocessors: int = 108, asked: Shapes | None = None) -> Shapes:
+def chosen(degrees: Array, multiprocessors: int = 108, asked: Shapes | None = None, scans: bool = False) -> Shapes:
     """Shapes for rows of these lengths on a device; what is asked for goes before all.
 
     A row goes to a warp when that leaves few of its lanes without an edge, unless most rows are short: then the loads
-    of neighbouring threads are close to each other anyway. In the simulator blocks are small, and short rows are long,
-    so that graphs of a hundred vertices see all kernels.
+    of neighbouring threads are close to each other anyway. Rows between share the edges of their block, if the program
+    has a kernel for that (`scans`) and there are enough of them for one more launch. In the simulator blocks are small,
+    and short rows are long, so that graphs of a hundred vertices see all kernels.
 
     Examples
     --------
     >>> chosen(np.full(1000, 3)).warp_from, chosen(np.full(1000, 40)).warp_from
     (32, 12)
+    >>> found = chosen(np.full(1000, 16), scans=True)
+    >>> found.scan_from, found.warp_from
+    (8, 32)
     """
     if asked is not None:
         return asked
     if api.simulated():
-        return Shapes(threads=32, block_threads=64, blocks=2, warp_from=4, block_from=24)
-    mean = float(degrees.mean()) if len(degrees) else 0.0
-    return Shapes(blocks=multiprocessors * 8, warp_from=32 if mean < 8 else 12, block_from=2048)
+        return Shapes(threads=32, block_threads=64, blocks=2, scan_from=2, warp_from=4, block_from=24)
+    warp_from = 32 if not len(degrees) or degrees.mean() < _SHORT else 12
+    middle = scans and len(degrees) and ((degrees >= _SHORT) & (degrees < _WARP)).mean() >= _ENOUGH
+    between = (_SHORT, _WARP) if middle else (warp_from, warp_from)
+    return Shapes(blocks=multiprocessors * 8, scan_from=between[0], warp_from=between[1], block_from=2048)
 
 
-def shared_out(degrees: Array, first: int, shapes: Shapes, with_blocks: bool) -> dict[str, Array]:
+def way(asked: str | None) -> str:
+    """The way that is asked for: by the device, else by ``ARCFLUX_GPU_LOAD``, else "auto".
+
+    Examples
+    --------
+    >>> way(None), way("cores")
+    ('auto', 'cores')
+    """
+    given = asked if asked is not None else os.environ.get("ARCFLUX_GPU_LOAD") or "auto"
+    if given not in WAYS:
+        where = "load of a GPU" if asked is not None else "ARCFLUX_GPU_LOAD"
+        raise UsageError(f"{where} is {given!r}", expected=" or ".join(map(repr, WAYS)))
+    return given
+
+
+def shared_out(
+    degrees: Array, first: int, shapes: Shapes, with_blocks: bool, with_scans: bool = False
+) -> dict[str, Array]:
     """The rows of each kernel, by their numbers from `first` on; kernels without rows are left out.
 
     Examples
     --------
-    >>> rows = shared_out(np.array([1, 500, 3, 40]), 10, Shapes(warp_from=16, block_from=100), True)
+    >>> rows = shared_out(np.array([1, 500, 9, 40]), 10, Shapes(warp_from=16, block_from=100), True, True)
     >>> {kernel: found.tolist() for kernel, found in rows.items()}
-    {'pull_thread': [10, 12], 'pull_warp': [13], 'pull_block': [11]}
+    {'pull_thread': [10], 'pull_scan': [12], 'pull_warp': [13], 'pull_block': [11]}
     """
     warps = degrees >= shapes.warp_from
+    scans = (degrees >= shapes.scan_from) & (degrees < _COUNTED) & ~warps & with_scans
     blocks = (degrees >= shapes.block_from) & with_blocks
-    found = {"pull_thread": ~warps, "pull_warp": warps & ~blocks, "pull_block": warps & blocks}
+    found = {"pull_thread": ~warps & ~scans, "pull_scan": scans, "pull_warp": warps & ~blocks}
+    found["pull_block"] = warps & blocks
     return {name: (np.flatnonzero(mask) + first).astype(np.uint32) for name, mask in found.items() if mask.any()}
 
 
-def bounds(asked: tuple[int, int] | None, architecture: int) -> tuple[int, int] | None:
+def bounds(asked: tuple[int, int, int] | None, architecture: int) -> tuple[int, int] | None:
     """Threads of a block and blocks of a multiprocessor for which the compiler leaves registers.
-
-    From Blackwell on the compiler wants a few more for the same kernel: there five blocks, with 48 registers, instead
-    of eight with 32 of which some would spill.
 
     Examples
     --------
-    >>> bounds((256, 8), 90), bounds((256, 8), 100), bounds(None, 100)
+    >>> bounds((256, 8, 5), 90), bounds((256, 8, 5), 100), bounds(None, 100)
     ((256, 8), (256, 5), None)
     """
-    if asked is None or architecture < 100:
-        return asked
-    return asked[0], min(asked[1], 5)
+    if asked is None:
+        return None
+    threads, before, blackwell = asked
+    return threads, before if architecture < 100 else blackwell
 
 
 def occupancy(registers: int, shared_bytes: int, threads: int, architecture: int) -> float:

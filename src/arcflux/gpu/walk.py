@@ -8,7 +8,8 @@ import numpy as np
 
 from arcflux.gpu.kit import FULL, cuda, kernel
 
-__all__ = ["WIDTH", "added", "chunk_sums", "degrees", "load_values", "load_vectors", "scan_sums"]
+__all__ = ["WIDTH", "added", "chunk_sums", "degrees", "differing_values", "differing_vectors", "load_values",
+           "load_vectors", "put_values", "put_vectors", "scan_sums"]  # fmt: skip
 
 # Senders of one block in `degrees`, at most: the threads of a block.
 WIDTH = 1024
@@ -104,6 +105,41 @@ def load_vectors(places: Any, size: Any, there: Any, here: Any, length: Any) -> 
     for k in range(cuda.grid(1), size * length, cuda.gridsize(1)):
         p = np.uint64(places[k // length])
         here[p, k % length] = there[p, k % length]
+
+
+@kernel
+def put_values(places: Any, size: Any, came: Any, here: Any) -> None:
+    """``here[places[k]] = came[k]``: what came side by side takes its places."""
+    k = cuda.grid(1)
+    while k < size:
+        here[np.uint64(places[k])] = came[k]
+        k += cuda.gridsize(1)
+
+
+@kernel
+def put_vectors(places: Any, size: Any, came: Any, here: Any, length: Any) -> None:
+    """The same for rows of `length` elements."""
+    for k in range(cuda.grid(1), size * length, cuda.gridsize(1)):
+        here[np.uint64(places[k // length]), k % length] = came[k // length, k % length]
+
+
+@kernel
+def differing_values(places: Any, size: Any, message: Any, n: Any, flags: Any) -> None:
+    """Mark those of the listed places that send something else in the second half of a message than in the first."""
+    for k in range(cuda.grid(1), size, cuda.gridsize(1)):
+        p = np.uint64(places[k])
+        if message[p] != message[p + np.uint64(n)]:
+            flags[k] = 1
+
+
+@kernel
+def differing_vectors(places: Any, size: Any, message: Any, n: Any, flags: Any) -> None:
+    """The same for rows: one element that differs is enough."""
+    for k in range(cuda.grid(1), size, cuda.gridsize(1)):
+        p = np.uint64(places[k])
+        for j in range(message.shape[1]):
+            if message[p, j] != message[p + np.uint64(n), j]:
+                flags[k] = 1
 
 
 @kernel

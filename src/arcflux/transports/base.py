@@ -16,6 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -139,6 +140,13 @@ class Transport(ABC):
         barriers = memory[: 2 * WORDS * 8].view(np.int64).reshape(2, WORDS)
         self._barriers = barriers[0], barriers[1]
         self._rooms = collectives.Rooms(memory[2 * WORDS * 8 :])
+
+    def apart(self) -> tuple[Any, Any] | None:
+        """mpi4py's module, and a communicator of these ranks that nothing here listens to; None where it is not MPI.
+
+        It is for memory that is not the host's, of which MPI itself has to do all. Collective.
+        """
+        return None
 
     # What each transport brings.
 

@@ -48,6 +48,7 @@ class MpiTransport(Transport):
     ) -> None:  # fmt: skip
         self._mpi = mpi
         self._comm = comm
+        self._apart: Any = None
         self._sends: list[Any] = []
         self._kept: list[Array] = []
         self._inbox: dict[tuple[int, int], deque[Array]] = {}
@@ -161,6 +162,12 @@ class MpiTransport(Transport):
                 if done():
                     return
                 time.sleep(nap)
+
+    def apart(self) -> tuple[Any, Any]:
+        """MPI, and another communicator of these ranks, made once: this one takes in whatever comes while it waits."""
+        if self._apart is None:
+            self._apart = self._comm.Dup()
+        return self._mpi, self._apart
 
     def split(self, colour: int, key: int) -> Transport:
         """The group of the ranks that gave the same colour, in the order of their keys."""

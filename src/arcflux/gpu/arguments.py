@@ -1,0 +1,86 @@
+"""What kernels of a part are given on a GPU: the device's side of the arrays and numbers that they name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from arcflux.gpu import api
+from arcflux.gpu.state import State
+
+__all__ = ["Arguments"]
+
+# What the engine gives to each kernel besides the arrays of the node, by the names that kernels have for it.
+_GIVEN = {
+    "start": ("mine",),
+    "push": ("queue", "size", "EDGES", "whole", "stamp", "mark", "reached", "counts"),
+    "gather": ("targets", "EDGES", "bits", "stamp", "mark", "reached", "counts"),
+    "pull": ("mine", "first", "last", "EDGES", "bits"),
+    "apply": ("which",),
+    "publish": ("which", "limit", "bits", "queue", "heads", "told", "counts"),
+}
+# Arrays that kernels only read.
+_READ = ("mine", "which", "targets", "in_offsets", "out_offsets")
+
+
+class Arguments:
+    """Finds what a name stands for: of the node (engine/node.py), or of what the engine gave for a kernel.
+
+    `read` are copies of the messages that a part reads; empty where the device has the messages themselves.
+    """
+
+    def __init__(self, node: Any, state: State, read: list[Any]) -> None:
+        self.node, self.state, self.read, self.lowered = node, state, read, node.lowered
+
+    def named(self, name: str, given: Sequence[Any]) -> dict[str, Any]:
+        """What the engine gives to a kernel, by name."""
+        names: list[str] = []
+        for said in _GIVEN[name]:
+            columns = (f"c_{column}" for column in self.lowered.columns)
+            names += ["rows", "neighbours", *columns] if said == "EDGES" else [said]
+        return dict(zip(names, given, strict=True))
+
+    def of(self, kernel: Any, values: dict[str, Any]) -> list[Any]:
+        """What a kernel is launched with, in the order of its arguments."""
+        code = kernel.py_func.__code__
+        return [self._value(word, values) for word in code.co_varnames[: code.co_argcount]]
+
+    def _value(self, word: str, values: dict[str, Any]) -> Any:
+        node = self.node
+        if word in values:
+            found = values[word]
+        elif word[:2] == "f_":
+            found = node.fields[word[2:]]
+        elif word[:2] == "a_":
+            found = node.accumulators[word[2:]]
+        elif word[:2] == "s_":
+            found = node.messages[self._message(word)]
+        elif word[:2] == "r_":
+            message = self._message(word)
+            return self.read[message] if self.read else self.state.device(node.messages[message], writes=False)
+        elif word[:2] in ("g_", "p_"):
+            return _number(self._constants()[word])
+        else:
+            found = {"in_offsets": node.graph.into.offsets, "out_offsets": node.graph.out.offsets}.get(word)
+            found = getattr(node, word) if found is None else found
+        if isinstance(found, np.ndarray):
+            kind = np.uint32 if word == "bits" else None
+            return self.state.device(found, kind, writes=word not in _READ)
+        return _number(found)
+
+    def _message(self, word: str) -> int:
+        return next(k for k, message in enumerate(self.lowered.messages) if message.name == word[2:])
+
+    def _constants(self) -> dict[str, Any]:
+        program, fields = self.lowered.program, len(self.node.fields)
+        names = ["g_vertices", "g_edges", "g_arcs", *(f"p_{name}" for name in program.parameters)]
+        return dict(zip(names, self.node.constants[fields:], strict=True))
+
+
+def _number(value: Any) -> Any:
+    """A number as compiled code would have it: the simulator, too, computes with int64 and float64."""
+    if not api.simulated() or isinstance(value, (bool, np.generic)) or not isinstance(value, (int, float)):
+        return value
+    return np.float64(value) if isinstance(value, float) else np.int64(value)

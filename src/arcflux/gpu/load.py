@@ -1,0 +1,142 @@
+"""How messages that a part reads come from its node's memory to the device: fetched by a kernel, or sent by cores.
+
+The two ways of the Lux paper (figure 13). *kernel*: threads of the GPU read the listed places of the node's memory,
+which is locked and mapped, and no core has anything to do. *cores*: cores gather the values into locked memory side by
+side, the link carries them to the device in bulk, and kernels work on what has come: three things at once, each on a
+piece of its own, in two buffers that take turns. As in the paper, a pull, which has to have everything before it
+begins, takes the first, and a push, which can begin with what is there, the second; the device may say otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arcflux import config
+from arcflux.gpu import api, walk
+from arcflux.gpu.launch import Shapes
+from arcflux.spmd.jit import kernel
+from arcflux.spmd.machine import take
+from arcflux.spmd.memory import frozen
+from arcflux.spmd.pool import run
+
+__all__ = ["Loader"]
+
+Array = NDArray[Any]
+
+# Bytes of a piece: a copy that long takes many times what starting it does, and is short against a superstep.
+_PIECE = 1 << 20
+# Rows of a piece in the simulator, where there are few of them.
+_FEW = 8
+# Rows that a core gathers at a time.
+_ROWS = 4096
+
+
+class Loader:
+    """Brings messages of the node (`there`) to `here`, arrays of the device with the same rows.
+
+    `queue` is the stream of the kernels that will read them, `sharers` how many workers the node's cores have to serve.
+    """
+
+    def __init__(self, there: list[Array], here: list[Any], mapped: list[Any], queue: Any, asked: str, sharers: int):
+        self.there, self.here, self.mapped, self.queue, self.asked = there, here, mapped, queue, asked
+        self.threads = max(1, config.threads() // sharers)
+        self.near: dict[str, Any] = {}
+        self._buffers: list[_Buffer] | None = None
+        row = sum(array.nbytes // max(1, len(array)) for array in there)
+        self.piece = _FEW if api.simulated() else max(1024, _PIECE // max(1, row))
+
+    def brought(self, places: Array, listed: Any, push: bool, shapes: Shapes) -> Iterator[tuple[int, int]]:
+        """Bring the rows of these places; `listed` are the same on the device. Which of them may now be worked on.
+
+        Kernels that are launched on the queue after an item find its rows; the next are brought meanwhile.
+        """
+        if not len(places):
+            return
+        by_cores = self.asked == "cores" or (self.asked == "auto" and push)
+        if by_cores:
+            yield from self._by_cores(places, listed, shapes)
+        else:
+            self._by_kernel(listed, len(places), shapes)
+            yield 0, len(places)
+
+    def whole(self, places: Array, listed: Any, push: bool, shapes: Shapes) -> None:
+        """Bring all of it."""
+        for _ in self.brought(places, listed, push, shapes):
+            pass
+
+    def copied(self, name: str, array: Array) -> Any:
+        """A copy of an array of the node on the device, in room that is kept under this name."""
+        room = self.near.get(name)
+        if room is None or room.size < array.size or room.dtype != array.dtype:
+            room = self.near[name] = api.empty(max(1, len(array)), array.dtype)
+        found = room[: len(array)]
+        if len(array):
+            found.copy_to_device(array, stream=self.queue)
+        return found
+
+    def _by_kernel(self, listed: Any, size: int, shapes: Shapes) -> None:
+        for there, here in zip(self.mapped, self.here, strict=True):
+            if len(here.shape) == 1:
+                api.launch(walk.load_values, *shapes.walking(size), listed, size, there, here, on=self.queue)
+            else:
+                shape = shapes.walking(size * here.shape[1])
+                api.launch(walk.load_vectors, *shape, listed, size, there, here, here.shape[1], on=self.queue)
+
+    def _by_cores(self, places: Array, listed: Any, shapes: Shapes) -> Iterator[tuple[int, int]]:
+        if self._buffers is None:
+            self._buffers = [_Buffer(self.piece, self.there) for _ in range(2)]
+        api.synchronize()  # what earlier kernels have written to the node's memory is there
+        for number, first in enumerate(range(0, len(places), self.piece)):
+            last = min(first + self.piece, len(places))
+            buffer = self._buffers[number % 2]
+            self._gather(places[first:last], buffer)
+            self._send(buffer, listed[first:last], last - first, shapes)
+            yield first, last
+            buffer.used.record(self.queue)
+
+    def _gather(self, places: Array, buffer: _Buffer) -> None:
+        """Cores put the values of a piece side by side, once the copy that was made of the buffer before has gone."""
+        buffer.came.synchronize()
+        for there, locked in zip(self.there, buffer.locked, strict=True):
+            rows, out = there.reshape(len(there), -1), locked.reshape(len(locked), -1)
+            run(gathered, -(-len(places) // _ROWS), frozen(places), frozen(rows), out, threads=self.threads)
+
+    def _send(self, buffer: _Buffer, listed: Any, size: int, shapes: Shapes) -> None:
+        """The link takes a piece over, once kernels are done with the one before; then its rows take their places."""
+        buffer.used.wait(buffer.link)
+        for device, locked in zip(buffer.device, buffer.locked, strict=True):
+            device[:size].copy_to_device(locked[:size], stream=buffer.link)
+        buffer.came.record(buffer.link)
+        buffer.came.wait(self.queue)
+        for device, here in zip(buffer.device, self.here, strict=True):
+            if len(here.shape) == 1:
+                api.launch(walk.put_values, *shapes.walking(size), listed, size, device, here, on=self.queue)
+            else:
+                shape = shapes.walking(size * here.shape[1])
+                api.launch(walk.put_vectors, *shape, listed, size, device, here, here.shape[1], on=self.queue)
+
+
+class _Buffer:
+    """Room for a piece on the device and, locked, on the host; when it came, and when kernels were done with it."""
+
+    def __init__(self, rows: int, like: list[Array]) -> None:
+        shapes = [((rows, *array.shape[1:]), array.dtype) for array in like]
+        self.device, self.locked = [api.empty(*shape) for shape in shapes], [api.pinned(*shape) for shape in shapes]
+        self.came, self.used, self.link = api.event(), api.event(), api.stream()
+
+
+@kernel
+def gathered(worker: Any, workers: Any, control: Any, places: Any, rows: Any, out: Any) -> None:
+    """``out[k] = rows[places[k]]``, on all cores."""
+    while True:
+        begin, end = take(control, np.uint64(places.size), np.uint64(_ROWS))
+        if begin == end:
+            break
+        for k in range(begin, end):
+            p = np.uint64(places[k])
+            for j in range(rows.shape[1]):
+                out[k, j] = rows[p, j]
