@@ -1,6 +1,5 @@
 """Tests see no settings of the user's, but those they make."""
 
-import os
 import signal
 
 import pytest
@@ -12,6 +11,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 @pytest.fixture(autouse=True)
 def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("ARCFLUX_GPU_MEMORY", "ARCFLUX_QUIET", "ARCFLUX_SIMULATED_GPUS", "ARCFLUX_THREADS", "NO_COLOR"):
-        if name in os.environ:
-            monkeypatch.delenv(name)
+    for name in ("ARCFLUX_GPU_MEMORY", "ARCFLUX_PLAN", "ARCFLUX_QUIET", "ARCFLUX_SIMULATED_GPUS", "ARCFLUX_THREADS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("ARCFLUX_KEEP_RUNS", "0")

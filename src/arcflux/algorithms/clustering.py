@@ -6,6 +6,7 @@ import numpy as np
 
 import arcflux as af
 from arcflux.algorithms.triangles import corners
+from arcflux.engine.advice import chosen_threads, kept
 from arcflux.engine.spread import asked
 from arcflux.graph import Graph
 
@@ -39,9 +40,12 @@ def clustering(
     [0.167, 0.5, 0.5, 0.0]
     """
     spread = asked(parts, partition, transport, ranks_per_node, threads)
+    plan = None
+    if spread is None:
+        threads, plan = chosen_threads("clustering", graph, threads)
     found, degrees, seconds, compiled = corners(graph, threads, spread, degrees=True)
     assert degrees is not None
     links = found if graph.directed else 2 * found
     pairs = degrees.astype(np.float64) * (degrees - 1)
     share = np.divide(links, pairs, out=np.zeros(graph.vertices), where=degrees > 1)
-    return af.Result("clustering", graph, {"clustering": share}, [], True, seconds, compiled)
+    return kept(plan, graph, af.Result("clustering", graph, {"clustering": share}, [], True, seconds, compiled))

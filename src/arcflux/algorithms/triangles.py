@@ -7,6 +7,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 import arcflux as af
+from arcflux.engine.advice import chosen_threads, kept
 from arcflux.engine.spread import Spread, asked, on_ranks
 from arcflux.errors import GraphError
 from arcflux.graph import Graph
@@ -49,8 +50,11 @@ def triangles(
     """
     _refuse_directed(graph)
     spread = asked(parts, partition, transport, ranks_per_node, threads)
+    plan = None
+    if spread is None:
+        threads, plan = chosen_threads("triangles", graph, threads)
     found, _, seconds, compiled = corners(graph, threads, spread)
-    result = af.Result("triangles", graph, {"triangles": found}, [], True, seconds, compiled)
+    result = kept(plan, graph, af.Result("triangles", graph, {"triangles": found}, [], True, seconds, compiled))
     return result.checked_by(lambda made: af.validate.triangles(graph, per_vertex=made["triangles"]))
 
 

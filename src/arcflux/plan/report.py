@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from arcflux.plan.expect import Estimate
     from arcflux.plan.explain import Explanation
 
-__all__ = ["beside", "estimated", "memories", "plot", "seconds", "text"]
+__all__ = ["beside", "estimated", "helping", "memories", "plot", "seconds", "text"]
 
 
 _HELP = {
@@ -128,16 +128,21 @@ def estimated(found: Estimate) -> str:
         f"      on: {found.machine}",
         f"├─ {seconds(found.seconds)}, between {seconds(low)} and {seconds(high)}; "
         f"{readable(round(found.bytes))} moved, {readable(round(found.memory))} at the peak",
-        f"├─ {first.name}" + (f", {found.supersteps:.0f} supersteps" if found.supersteps else ""),
+        f"├─ {first}" + (f", {found.supersteps:.0f} supersteps" if found.supersteps else ""),
     ]
     lines += [f"│  ├─ {name}: {seconds(share)}, {100 * share / first.seconds:.0f} %" for share, name in phases]
     for other in others[:3]:
-        lines.append(
-            f"├─ instead {other.name}: {seconds(other.seconds)}, {other.seconds / first.seconds:.2f} times as long"
-        )
-    lines.append(f"└─ what would help most: {_HELP.get(phases[0][1], 'a faster device') if phases else 'nothing'}")
+        lines.append(f"├─ instead {other}: {seconds(other.seconds)}, {other.seconds / first.seconds:.2f} times as long")
+    lines.append(f"└─ what would help most: {helping(found)}")
     lines += [f"note: {note}" for note in found.notes]
     return "\n".join(lines)
+
+
+def helping(found: Estimate) -> str:
+    """What would help most: whatever shortens the longest phase."""
+    phases = found.ways[0].phases
+    longest = max(phases, key=lambda name: phases[name], default="")
+    return _HELP.get(longest, "a faster device") if phases.get(longest) else "nothing"
 
 
 def beside(explanation: Explanation, target: Any) -> None:
@@ -152,7 +157,7 @@ def beside(explanation: Explanation, target: Any) -> None:
         axes.bar(range(len(ways)), heights, bottom=bottom, label=name)
         bottom = [one + more for one, more in zip(bottom, heights, strict=True)]
     axes.bar(len(ways), explanation.result.seconds, color="grey", label="measured")
-    axes.set_xticks(range(len(ways) + 1), [*(f"{way.name}\n(predicted)" for way in ways), "measured"])
+    axes.set_xticks(range(len(ways) + 1), [*(f"{way}\n(predicted)" for way in ways), "measured"])
     axes.set(ylabel="seconds", title=f"{explanation.estimate.algorithm} on {explanation.estimate.graph.name}")
     axes.legend()
     figure.savefig(target)

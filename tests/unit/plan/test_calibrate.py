@@ -11,7 +11,7 @@ import arcflux as af
 from arcflux import trace
 from arcflux.errors import FormatError, UsageError
 from arcflux.plan import calibrate as calibrating
-from arcflux.plan import microbench
+from arcflux.plan import microbench, programs
 from arcflux.plan.calibrate import PROGRAMS, calibrate, kept, path
 from arcflux.plan.profile import ACCESSES, read
 from arcflux.plan.shape import kronecker
@@ -23,7 +23,7 @@ calibration = plan_machine.calibration
 def test_a_quick_one(tmp_path, monkeypatch):
     monkeypatch.setattr(calibrating, "path", lambda: tmp_path / "kept.json")
     monkeypatch.setattr(calibrating, "_FEW", ("kron:6", "urand:6", "grid:40x40"))
-    monkeypatch.setattr(calibrating, "_TRIES", 1)
+    monkeypatch.setattr(programs, "_TRIES", 1)
     found = calibrate(quick=True)
     assert set(found.throughput) == set(found.latency) == set(ACCESSES)
     for table in (found.throughput, found.latency):
