@@ -83,13 +83,7 @@ def keeps_runs() -> bool:
 
 
 def plans() -> bool:
-    """Whether runs ask the planner about what is left open: yes, unless ``ARCFLUX_PLAN=0``.
-
-    Examples
-    --------
-    >>> plans()
-    True
-    """
+    """Whether runs ask the planner about what is left open: yes, unless ``ARCFLUX_PLAN=0``."""
     return not _measuring and os.environ.get("ARCFLUX_PLAN", "").lower() not in _OFF
 
 

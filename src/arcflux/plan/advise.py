@@ -26,8 +26,8 @@ __all__ = ["Advice", "Subject", "advised", "algorithm", "program", "recorded"]
 
 # Something else than usual has to be predicted to take at most so much of the time.
 _CLEARLY = 0.9
-# A run of a program with a frontier says something if it went along so many of all arcs; where those are not counted, if
-# so many of all vertices sent.
+# A run of a program with a frontier says something if it went along so many of all arcs; where those are not counted,
+# if so many of all vertices sent.
 _REACHED, _SENT = 0.5, 0.25
 # Shorter runs have no frontier worth a look.
 _LONG = 1e-3

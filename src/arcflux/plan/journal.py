@@ -93,7 +93,9 @@ def add(run: Run) -> None:
         _waiting.clear()
         if not _state["owner"]:
             atexit.register(flush)
-        _state.update(owner=os.getpid(), since=time.monotonic())
+        _state["owner"] = os.getpid()
+    if not _waiting:
+        _state["since"] = time.monotonic()
     graph = run.seen.shape
     name = (run.key, run.threads, graph.vertices, graph.arcs, run.seen.supersteps)
     before = _waiting.get(name)
@@ -109,7 +111,6 @@ def flush() -> None:
         return
     lines = [line for run in _waiting.values() if len(line := run.to_line()) < _LONGEST]
     _waiting.clear()
-    _state["since"] = time.monotonic()
     with suppress(OSError, ArcfluxError):
         _append(where(), lines)
 

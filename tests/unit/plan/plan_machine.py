@@ -17,6 +17,7 @@ HIERARCHY = (
 def calibration(tmp_path, monkeypatch):
     """Kept as that of this machine, in a cache folder of its own."""
     monkeypatch.setenv("ARCFLUX_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("ARCFLUX_PLAN", raising=False)
     found = made()
     found.save(calibrating.path())
     return found
@@ -25,6 +26,7 @@ def calibration(tmp_path, monkeypatch):
 @pytest.fixture
 def beside(tmp_path, monkeypatch):
     """The files of calibration and runs in a folder of their own, but compiled code where it is; the first of them."""
+    monkeypatch.delenv("ARCFLUX_PLAN", raising=False)
     monkeypatch.setattr(calibrating, "path", lambda: tmp_path / "kept.json")
     monkeypatch.setattr(journal, "where", lambda: tmp_path / "runs.jsonl")
     monkeypatch.setattr(rates, "_current", None)
