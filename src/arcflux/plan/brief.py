@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy as np
 from arcflux.graph import Graph
 from arcflux.plan.shape import Shape
 
-__all__ = ["DEEP", "Brief", "brief", "glanced", "kind", "remember_depth"]
+__all__ = ["DEEP", "Brief", "brief", "glanced", "guessed_depth", "kind", "remember_depth", "rows_of"]
 
 DEEP = 30.0
 _SKEWED = 16.0
@@ -90,10 +90,24 @@ def glanced(graph: Graph) -> Brief:
 
 
 def _glanced(graph: Graph) -> Brief:
-    n, arcs = graph.vertices, graph.arcs
+    if not graph.arcs:
+        return Brief(graph.vertices, 0, graph.kept.get("depth", 0.0), 0.0, 0.0, 0.0, 0.0, 0.0)
+    shape, local = _sampled(graph.vertices, graph.arcs, *graph.out, "")
+    depth = graph.kept.get("depth") or shape.depth
+    return Brief(shape.vertices, shape.arcs, depth, shape.hot(), local, shape.top, shape.wedges(), shape.squares())
+
+
+def rows_of(vertices: int, arcs: int, offsets: Any, neighbours: Any, name: str) -> Shape:
+    """The shape of a graph whose rows are there, from some of them: a mesh if they are short and near."""
     if not arcs:
-        return Brief(n, 0, graph.kept.get("depth", 0.0), 0.0, 0.0, 0.0, 0.0, 0.0)
-    offsets, neighbours = graph.out
+        return Shape(name, vertices, 0, np.zeros(1), np.full(1, float(vertices)), 0.0)
+    shape, local = _sampled(vertices, arcs, offsets, neighbours, name)
+    said = (f"{name} was not loaded: this is from a sample of {min(vertices, _ROWS):,} of its rows",)
+    return replace(shape, notes=said, boundary=max(1, math.isqrt(vertices)) if local > 0.5 else None)
+
+
+def _sampled(n: int, arcs: int, offsets: Any, neighbours: Any, name: str) -> tuple[Shape, float]:
+    """A shape by some rows, and how near neighbours are."""
     rows = np.arange(n) if n <= _ROWS else np.linspace(0, n - 1, _ROWS).astype(np.int64)
     degrees = (offsets[rows + 1] - offsets[rows]).astype(np.float64)
     share = n / len(rows)
@@ -105,13 +119,11 @@ def _glanced(graph: Graph) -> Brief:
     near = float((np.abs(ends - rows[some]) <= n // (2 * _RANGES)).mean())
     local = max(0.0, (near - 1 / _RANGES) / (1 - 1 / _RANGES)) if n > 4 * _RANGES else 0.0
     sampled = np.unique(degrees, return_counts=True)
-    shape = Shape("", n, arcs, sampled[0], sampled[1].astype(np.float64) * share, 0.0)
-    top = shape.top
-    depth = graph.kept.get("depth") or _guessed(n, arcs / n, local, top)
-    return Brief(n, arcs, depth, shape.hot(), local, top, shape.wedges(), shape.squares())
+    depth = guessed_depth(n, arcs / n, local, float(sampled[0].max()))
+    return Shape(name, n, arcs, sampled[0], sampled[1].astype(np.float64) * share, depth), local
 
 
-def _guessed(vertices: int, degree: float, local: float, top: float) -> float:
+def guessed_depth(vertices: int, degree: float, local: float, top: float) -> float:
     """Levels of a search that nobody made: those of a mesh where rows are short and near, else of a random graph."""
     if local > 0.5 and degree < 6 and top <= _SKEWED:
         return 1.5 * math.sqrt(vertices)
