@@ -90,7 +90,7 @@ class Estimate:
     @property
     def steps(self) -> list[Step]:
         """The fastest way superstep by superstep; empty where only the whole is known."""
-        return steps_of(self.ways[0], self.graph, self.push_over_pull)
+        return steps_of(self.ways[0], self.graph, self.push_over_pull, early=self.algorithm == "bfs")
 
     def __str__(self) -> str:
         from arcflux.plan.report import estimated

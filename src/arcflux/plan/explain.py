@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -168,7 +169,7 @@ def _plain(name: str) -> str:
     return name.replace("_", "").replace(" ", "").lower()
 
 
-def measured_run(algorithm: str, graph: Any) -> Result:
+def measured_run(algorithm: str, graph: Any, where: Mapping[str, Any] | None = None) -> Result:
     """Run an algorithm once to compile it and once to measure it, from the vertex with most arcs if it asks for one."""
     import numpy as np
 
@@ -176,7 +177,10 @@ def measured_run(algorithm: str, graph: Any) -> Result:
     from arcflux.io import load
 
     entry, found = find(algorithm), graph if isinstance(graph, Graph) else load(graph)
-    given: dict[str, Any] = {}
+    given: dict[str, Any] = {name: value for name, value in (where or {}).items() if value is not None}
+    unknown = given.keys() - entry.options
+    if unknown:
+        raise UsageError(f"{entry.name} takes no {sorted(unknown)[0]}", remedy="leave --run out")
     for name, one in entry.arguments.items():
         if one.required and name == "source":
             given[name] = found.ids.to_ids(np.array([int(np.argmax(found.out_degrees))]))[0]

@@ -164,15 +164,23 @@ def beside(explanation: Explanation, target: Any) -> None:
 
 
 def memories(calibration: Calibration, target: Any) -> None:
-    """Draw the bandwidth of arrays of each size, in order and at random, as figure 2 of Lux does of memories."""
-    figure = _figure("drawing a calibration", (7, 4))
-    axes = figure.subplots()
+    """Draw the bandwidth of each memory, in order and at random, as figure 2 of Lux does; and by the size of arrays."""
+    figure = _figure("drawing a calibration", (11, 4))
+    left, right = figure.subplots(1, 2)
+    places = list(next(iter(calibration.throughput.values())))
+    accesses = list(calibration.throughput)
+    wide = 0.8 / len(places)
+    for k, place in enumerate(places):
+        heights = [calibration.throughput[access][place] / 1e9 for access in accesses]
+        left.bar([n + (k - (len(places) - 1) / 2) * wide for n in range(len(accesses))], heights, wide, label=place)
+    left.set_xticks(range(len(accesses)), [access.replace("_", " ") for access in accesses], rotation=30)
+    left.set(ylabel="GB/s (measured)", yscale="log")
+    left.legend()
     rows = calibration.hierarchy
-    places = range(len(rows))
     for shift, way in ((-0.2, "regular"), (0.2, "random")):
-        axes.bar([place + shift for place in places], [row[way] / 1e9 for row in rows], 0.4, label=way)
-    axes.set_xticks(list(places), [readable(round(row["bytes"])) for row in rows], rotation=30)
-    axes.set(xlabel="memory that is read", ylabel="GB/s (measured)", yscale="log")
-    axes.legend()
-    axes.set_title(f"{calibration.machine['model']}, {calibration.machine['threads']} threads")
+        right.bar([n + shift for n in range(len(rows))], [row[way] / 1e9 for row in rows], 0.4, label=way)
+    right.set_xticks(range(len(rows)), [readable(round(row["bytes"])) for row in rows], rotation=30)
+    right.set(xlabel="memory that is read", ylabel="GB/s (measured)", yscale="log")
+    right.legend()
+    figure.suptitle(f"{calibration.machine['model']}, {calibration.machine['threads']} threads")
     figure.savefig(target)

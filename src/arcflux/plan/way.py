@@ -13,6 +13,8 @@ __all__ = ["Step", "Way", "steps_of", "way_of"]
 
 _PHASES = ("launch", "barriers", "update", "compute", "compute", "load")
 _MOST_STEPS = 4096
+# A search is pulled when the arcs of its frontier are more than a 15th of those left, which are at least so many.
+_BEAMER, _FEWEST = 15.0, 1 / 256
 
 
 @dataclass(frozen=True)
@@ -66,10 +68,11 @@ def way_of(fit: Fit, shape: Shape | Brief, name: str, threads: int, supersteps: 
     return Way(name, seconds, seconds / (1 + doubt), seconds * (1 + doubt), phases, threads, steps, fit)
 
 
-def steps_of(way: Way, shape: Shape | Brief, push_over_pull: float) -> list[Step]:
+def steps_of(way: Way, shape: Shape | Brief, push_over_pull: float, *, early: bool = False) -> list[Step]:
     """A way superstep by superstep: barriers are the same in each, all else goes as the arcs of the frontier.
 
-    A superstep that is left to choose is pulled when its arcs, so many times as dear, cost more than all of them.
+    A superstep that is left to choose is pulled when its arcs, so many times as dear, cost more than all of them; where
+    pull stops `early`, when they are many of those that nobody went along yet (Beamer's rule, as the engine has it).
     """
     if way.fit is None:
         return []
@@ -79,9 +82,10 @@ def steps_of(way: Way, shape: Shape | Brief, push_over_pull: float) -> list[Step
     moving = sum(share for name, share in way.phases.items() if name not in ("launch", "barriers"))
     total = float(shares.sum()) or 1.0
 
-    def direction(share: float) -> str:
-        if way.name in ("pull", "push"):
-            return way.name
-        return "pull" if share * push_over_pull > 1.0 else "push"
-
-    return [Step(share, direction(share), fixed + moving * share / total) for share in shares.tolist()]
+    left, found = 1.0, []
+    for share in shares.tolist():
+        pull = share > max(left, _FEWEST) / _BEAMER if early else share * push_over_pull > 1.0
+        name = way.name if way.name in ("pull", "push") else "pull" if pull else "push"
+        found.append(Step(share, name, fixed + moving * share / total))
+        left -= share
+    return found

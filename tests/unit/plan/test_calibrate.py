@@ -28,11 +28,15 @@ def test_a_quick_one(tmp_path, monkeypatch):
     assert set(found.throughput) == set(found.latency) == set(ACCESSES)
     for table in (found.throughput, found.latency):
         assert all(row["self"] > 0 and row["host"] > 0 for row in table.values())
+        assert all(set(row) == {"self", "peer", "host", "all"} and min(row.values()) > 0 for row in table.values())
     assert [row["bytes"] for row in found.hierarchy] == [2.0**k for k in (14, 16, 18, 20)]
     assert found.barrier > 0
     assert found.launch > 0
     assert found.exchange["local"]["bandwidth"] > 0
     assert set(found.fits) == {"/".join(program) for program in PROGRAMS}
+    assert set(found.alone) == (set(found.fits) if found.machine["threads"] > 1 else set())
+    assert all(len(some) == found.fits[name].runs for name, some in found.runs.items())
+    assert 0.5 <= found.push_over_pull <= 20
     assert found.notes == []
     assert kept() == found
     assert kept().foreign == ""
