@@ -22,8 +22,8 @@ import numpy as np
 
 import arcflux as af
 from arcflux import config
-from arcflux.plan.calibrate import GRAPHS as SEEN
 from arcflux.plan.brief import brief
+from arcflux.plan.calibrate import GRAPHS as SEEN
 from arcflux.plan.calibrate import PROGRAMS, observed
 from arcflux.plan.calibrate import kept as kept_calibration
 from arcflux.plan.fit import Curve, Fit, Observation, fit
@@ -58,36 +58,28 @@ print(json.dumps(held("VmHWM") - before + g.memory))
 Seen = dict[str, dict[str, list[float]]]
 
 
-def measure(specs: tuple[str, ...], kept: Seen, until: float) -> None:
-    """Every program on every graph, on all threads and on one, until the time is up; what was faster before stays."""
-    for spec in specs:
-        graph, weighted = af.load(spec), af.load(f"{spec},weights=1-255")
-        for program, form in PROGRAMS.items():
-            if not form.main:
-                continue
-            for threads in THREADS:
-                if time.monotonic() > until:
-                    return
-                subject = weighted if program[0] in WEIGHTED else graph
-                steps, seconds, _ = observed(*program, subject, 3, threads)
-                one = kept.setdefault(spec, {}).setdefault(f"{'/'.join(program)}/{threads}", [steps, seconds])
-                one[:] = steps, min(seconds, one[1])
+def measure(spec: str, kept: Seen) -> None:
+    """Every program on a graph, on all threads and on one; what was faster before stays."""
+    graph, weighted = af.load(spec), af.load(f"{spec},weights=1-255")
+    seen = kept.setdefault(spec, {})
+    for program, form in PROGRAMS.items():
+        for threads in THREADS if form.main else ():
+            steps, seconds, _ = observed(*program, weighted if program[0] in WEIGHTED else graph, 3, threads)
+            name = f"{'/'.join(program)}/{threads}"
+            turns, before = seen.get(name, [0, 0.0, seconds])[::2]
+            seen[name] = [turns + 1, steps, min(seconds, before)]
 
 
 def observations(options: argparse.Namespace) -> Seen:
     """Runs on all graphs, in turns, as long as there is time; those of earlier calls are added, the fastest of each."""
     kept: Seen = json.loads(options.keep.read_text()) if options.keep.exists() else {}
     until = time.monotonic() + options.seconds
-    both = tuple(spec for pair in zip_longest(options.graphs, SEEN) for spec in pair if spec is not None)
-    count = kept.pop("turn", {"at": {"at": [0.0]}})
-    first = int(count["at"]["at"][0]) % len(both)
-    while time.monotonic() < until:
-        for k in range(first, len(both)):
-            measure((both[k],), kept, until)
-            if time.monotonic() > until:
-                break
-        first = (k + 1) % len(both)
-    options.keep.write_text(json.dumps({**kept, "turn": {"at": {"at": [float(first)]}}}))
+    both = [spec for pair in zip_longest(options.graphs, SEEN) for spec in pair if spec is not None]
+    with config.measuring():
+        while time.monotonic() < until:
+            turns = {spec: min((one[0] for one in kept.get(spec, {}).values()), default=0) for spec in both}
+            measure(min(both, key=lambda spec: turns[spec]), kept)
+            options.keep.write_text(json.dumps(kept))
     return kept
 
 
@@ -98,7 +90,7 @@ def fits(kept: Seen, curve: Curve) -> dict[str, Fit]:
         for threads in THREADS:
             name = f"{'/'.join(program)}/{threads}"
             seen = [
-                Observation(brief(measured(af.load(spec))), *kept[spec][name])
+                Observation(brief(measured(af.load(spec))), *kept[spec][name][1:])
                 for spec in SEEN if name in kept.get(spec, {})
             ]  # fmt: skip
             if len(seen) > 5:
@@ -116,7 +108,7 @@ def rows(options: argparse.Namespace) -> list[dict[str, Any]]:
     found = []
     for spec in options.graphs:
         shape = brief(measured(af.load(spec)))
-        for name, (steps, seconds) in kept.get(spec, {}).items():
+        for name, (_, steps, seconds) in kept.get(spec, {}).items():
             if name not in known:
                 continue
             algorithm, direction, threads = name.split("/")
@@ -200,7 +192,7 @@ def main() -> None:
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     found = rows(options)
-    results = {"rows": found, "scores": scores(found), "choices": choices(found), 
+    results = {"rows": found, "scores": scores(found), "choices": choices(found),
                "memory": [] if options.no_peaks else peaks(options.folder),
                "speed": speed()}  # fmt: skip
     print("\nrelative error of predicted seconds")

@@ -103,11 +103,12 @@ def handed(
     before, as :func:`chase` does. The first worker counts its ticks in ``out[8]``, and those of the whole call in
     ``out[16]``: what it touches is in the cache of another core, if it fits there.
     """
+    nought = np.uint32(barrier.size >> 40)  # which no compiler knows, so that what is written is written
     total, spent, first = np.uint64(0), np.uint64(0), ticks()
     for _ in range(rounds):
         if worker == workers - 1:
             for i in range(data.size):
-                data[i] = data[i]
+                data[i] ^= nought
         wait(barrier, workers)
         if worker == 0:
             begun = ticks()

@@ -36,7 +36,7 @@ def test_a_quick_one(tmp_path, monkeypatch):
     assert set(found.fits) == {"/".join(program) for program in PROGRAMS}
     assert set(found.alone) == (set(found.fits) if found.machine["threads"] > 1 else set())
     assert all(len(some) == found.fits[name].runs for name, some in found.runs.items())
-    assert 0.5 <= found.push_over_pull <= 20
+    assert 1 <= found.push_over_pull <= 10
     assert found.notes == []
     assert kept() == found
     assert kept().foreign == ""
