@@ -5,12 +5,12 @@ A run of s supersteps on a graph of V vertices and E arcs takes
     a  +  b s  +  c n V  +  d n E  +  e n E'  +  f n E gather
 
 where n is s when every superstep visits everything (dense programs), and 1 when each arc is visited now and then, with
-the depth of the graph for s. E' is E for searches of deep graphs, which cannot skip arcs as searches of shallow ones do
-(and E is then 0). gather is what a random read costs in as much memory as the sources of most arcs take, less where
-neighbours are near: the curve of the memory hierarchy. So a is a launch, b a barrier and more, c the update, d and e
-the compute, f the load of Lux. None is negative (non-negative least squares), and runs count by relative errors, a
-small graph as much as a large one. Where rows are intersected (triangles), E' is the sum over arcs of the smaller
-degree of their ends; where neighbours of neighbours are visited, the sum of squared degrees.
+the depth of the graph for s. E' is E for searches of graphs that are deep or whose neighbours are near, which cannot
+skip arcs as others do (and E is then 0). gather is what a random read costs in as much memory as the sources of most
+arcs take, less where neighbours are near: the curve of the memory hierarchy. So a is a launch, b a barrier and more, c
+the update, d and e the compute, f the load of Lux. None is negative (non-negative least squares), and runs count by
+relative errors, a small graph as much as a large one. Where rows are intersected (triangles), E' is the sum over arcs
+of the smaller degree of their ends; where neighbours of neighbours are visited, the sum of squared degrees.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ __all__ = ["DEEP", "POINTS", "Curve", "Fit", "Observation", "at_threads", "featu
 POINTS = 17
 # Runs that are off by less than so much count by the square of that, others by how much they are off.
 _NEAR = 0.1
+# From so much nearness on, the frontiers of a search grow slowly.
+_LOCAL = 0.5
 _ROUNDS = 5
 
 
@@ -150,8 +152,8 @@ def features(
     if extra:
         more = getattr(known, extra)
     else:
-        deep = 0.0 if dense or known.depth <= DEEP else 1.0
-        arcs, more = arcs * (1.0 - deep), arcs * deep
+        slow = not dense and (known.depth > DEEP or known.local > _LOCAL)
+        arcs, more = (0.0, arcs) if slow else (arcs, 0.0)
     gather = often * known.arcs * curve.gather(known, value)
     return np.array([1.0, steps, often * known.vertices, arcs, more, gather])
 

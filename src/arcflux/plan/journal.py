@@ -27,7 +27,7 @@ from arcflux.plan.brief import Brief
 from arcflux.plan.calibrate import machine, path, versions
 from arcflux.plan.fit import POINTS, Observation
 
-__all__ = ["MOST", "Run", "add", "flush", "forget", "read", "where"]
+__all__ = ["MOST", "Run", "add", "flush", "forget", "read", "waiting", "where"]
 
 _FORMAT = 1
 # The most lines that are read, and twice as many are in the file before the oldest go; the most bytes of a line.
@@ -103,6 +103,11 @@ def add(run: Run) -> None:
         _waiting[name] = run
     if len(_waiting) >= _WAITING or time.monotonic() - _state["since"] > _SECONDS:
         flush()
+
+
+def waiting() -> int:
+    """How many runs wait to be written."""
+    return len(_waiting)
 
 
 def flush() -> None:

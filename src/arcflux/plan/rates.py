@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -88,16 +89,26 @@ def usual() -> Calibration:
     return calibrate.from_dict(raw)
 
 
-_current: tuple[tuple[str | None, str | None], Rates] | None = None
+_current: tuple[tuple[str | None, str | None], tuple[float, ...], Rates] | None = None
 
 
 def current(*, fresh: bool = False) -> Rates:
-    """The rates for predictions here; read again with `fresh`, else once in a process."""
+    """The rates for predictions here: read once in a process; with `fresh`, again if something was written since."""
     global _current
     stamp = os.environ.get("ARCFLUX_CACHE"), os.environ.get("ARCFLUX_THREADS")
-    if fresh or _current is None or _current[0] != stamp:
-        _current = stamp, _read()
-    return _current[1]
+    if _current is None or _current[0] != stamp or (fresh and _current[1] != _written()):
+        _current = stamp, _written(), _read()
+    return _current[2]
+
+
+def _written() -> tuple[float, ...]:
+    """When the calibration and the runs were written, and how many runs wait to be."""
+    times = [0.0, 0.0]
+    with suppress(ArcfluxError):
+        for k, file in enumerate((calibrate.path(), journal.where())):
+            with suppress(OSError):
+                times[k] = os.stat(file).st_mtime_ns
+    return (*times, float(journal.waiting()))
 
 
 def _read() -> Rates:

@@ -119,13 +119,16 @@ def test_a_broken_calibration_does_not_stop_a_run(machine, beside):
     assert any("cannot be read" in note for note in result.plan.notes)
 
 
-def test_plans_are_made_once_for_a_graph(machine):
+def test_plans_are_made_once_for_a_graph(machine, beside):
     graph = af.load("kron:8")
     assert af.bfs(graph, 1).plan is af.bfs(graph, 2).plan
     assert af.bfs(af.load("kron:8"), 1).plan is not af.bfs(graph, 1).plan
     first = af.bfs(graph, 1).plan
     rates.current(fresh=True)
-    assert af.bfs(graph, 1).plan is not first
+    assert af.bfs(graph, 1).plan is first
+    replace(machine, push_over_pull=4.0).save(beside)
+    rates.current(fresh=True)
+    assert af.bfs(graph, 1).plan.push_over_pull == 4.0
 
 
 def test_programs_of_ones_own_are_like_an_algorithm(machine):
