@@ -5,8 +5,9 @@ it in one, work.py says what algorithms do to each arc. The models: lux.py (equa
 crosses between parts), grid.py (MapGraph's search), hive.py (ratios and classes of the HIVE applications), memory.py
 (what has to fit, and what spills). predict.py has every way to run at one size, choose.py makes plans of the best,
 report.py shows them. This machine is measured by calibrate.py: microbench.py has its memory, barriers and transports
-looked at with the loops of kernels.py, fit.py makes rates of runs, here.py a profile, and expect.py says what a run
-would take here.
+looked at with the loops of kernels.py, programs.py runs the algorithms, fit.py makes rates of runs, here.py a profile.
+rates.py adds the runs that journal.py kept since; expect.py says what a run would take here, and advise.py what a run
+should do that was not told.
 """
 
 from __future__ import annotations
