@@ -160,9 +160,9 @@ def _counts(most: int) -> list[int]:
 
 
 def _fit_of(subject: Subject, direction: str, threads: int, found: rates.Rates) -> Fit | None:
-    """The fit of a program, or of the algorithm that stands for it."""
+    """The fit of a program, or of the algorithm that stands for it, by which only threads are chosen."""
     own = found.fit(f"{subject.key}/{direction}", threads, subject.form)
-    if own is not None or subject.key == subject.algorithm:
+    if own is not None or subject.key == subject.algorithm or direction != subject.directions[0]:
         return own
     like = found.fit(f"{subject.algorithm}/{direction}", threads)
     return None if like is None else replace(like, value=subject.form.value)

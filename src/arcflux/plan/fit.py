@@ -31,6 +31,8 @@ __all__ = ["DEEP", "POINTS", "Curve", "Fit", "Observation", "at_threads", "featu
 POINTS = 17
 # Runs that are off by less than so much count by the square of that, others by how much they are off.
 _NEAR = 0.1
+# The share of arcs whose source is not among the hot ones (Shape.hot): it is anywhere.
+_COLD = 0.2
 # From so much nearness on, the frontiers of a search grow slowly.
 _LOCAL = 0.5
 _ROUNDS = 5
@@ -52,9 +54,12 @@ class Curve:
     def gather(self, shape: Shape | Brief, value: float) -> float:
         """What an arc's read of its source costs on a graph."""
         known = brief(shape)
-        size = max(2.0, known.hot * value)
-        anywhere = float(np.interp(np.log2(size), np.log2(self.bytes), self.seconds))
+        anywhere = (1 - _COLD) * self._read(known.hot * value) + _COLD * self._read(known.vertices * value)
         return (1.0 - known.local) * anywhere + known.local * self.seconds[0]
+
+    def _read(self, size: float) -> float:
+        """What a random read costs in so many bytes."""
+        return float(np.interp(np.log2(max(2.0, size)), np.log2(self.bytes), self.seconds))
 
 
 @dataclass(frozen=True)

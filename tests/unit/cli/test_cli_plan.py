@@ -60,6 +60,7 @@ def test_calibrate_and_explain(run, monkeypatch, tmp_path):
     failing(run, "explain", "bfs", "kron:8")
     monkeypatch.setattr(calibrating, "_FEW", ("kron:6", "urand:6", "grid:40x40"))
     monkeypatch.setattr(programs, "_TRIES", 1)
+    monkeypatch.setattr(programs, "_MOST_TRIES", 1)
     main = {name: form for name, form in programs.PROGRAMS.items() if form.main}  # the others take long to compile
     monkeypatch.setattr(calibrating, "PROGRAMS", main)
     code, out, _ = run("--quiet", "calibrate", "--quick", "--plot", "memory.png")

@@ -156,6 +156,13 @@ def test_programs_of_ones_own_are_like_an_algorithm(machine):
     assert "like pagerank" in " ".join(result.explain().estimate.notes)
 
 
+def test_what_is_only_like_an_algorithm_keeps_its_direction(machine):
+    like = advise.program("Mine", False, 4.0, ("auto", "push"))
+    same = advise.program("Components", False, 4.0, ("auto", "push"))
+    assert advised(like, large(), None).direction == "auto"
+    assert advised(same, large(), None).direction == "push"
+
+
 def test_glances_see_what_statistics_do():
     for spec in ("kron:12", "urand:12", "grid:64x64", "ws:5000,k=10,p=0.01", "star:300", "path:2", "path:1"):
         graph = af.load(spec)

@@ -24,6 +24,7 @@ def test_a_quick_one(tmp_path, monkeypatch):
     monkeypatch.setattr(calibrating, "path", lambda: tmp_path / "kept.json")
     monkeypatch.setattr(calibrating, "_FEW", ("kron:6", "urand:6", "grid:40x40"))
     monkeypatch.setattr(programs, "_TRIES", 1)
+    monkeypatch.setattr(programs, "_MOST_TRIES", 1)
     found = calibrate(quick=True)
     assert set(found.throughput) == set(found.latency) == set(ACCESSES)
     for table in (found.throughput, found.latency):
