@@ -234,11 +234,10 @@ def at_threads(alone: Fit, many: Fit, workers: int, threads: int) -> Fit:
     >>> at_threads(one, four, 4, 2).coefficients[0]
     4.0
     """
-    if threads == workers:
+    if threads >= workers:
         return many
-    if workers == 1 or threads == 1:
+    if threads == 1:
         return alone
-    threads = min(threads, workers)
     share = (1.0 - 1.0 / threads) / (1.0 - 1.0 / workers)
     mixed = tuple(one + (all_ - one) * share for one, all_ in zip(alone.coefficients, many.coefficients, strict=True))
     return replace(many, coefficients=mixed)

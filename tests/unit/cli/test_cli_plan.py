@@ -77,6 +77,15 @@ def test_calibrate_and_explain(run, monkeypatch, tmp_path):
     code, out, _ = run("--quiet", "explain", "bfs", "kron:8", "--run", "--plot", "both.png")
     assert Path("both.png").read_bytes().startswith(b"\x89PNG")
     assert failing(run, "explain", "bfs", "kron:8", "--plot", "both.png")[0] == 2
+    Path("roads.txt").write_text("1 2\n2 3\n3 1\n3 4\n")
+    found = json.loads(run("--quiet", "explain", "pagerank", "roads.txt", "--json")[1])
+    assert found["graph"]["arcs"] == 4
+    assert any("was not loaded" in note for note in found["notes"])
+    found = json.loads(run("--quiet", "explain", "pagerank", "roads.txt", "--run", "--threads", "1", "--json")[1])
+    assert found["measured"]["measured_supersteps"] > 0
+    parts = ("--parts", "4", "--nodes", "2")
+    assert json.loads(run("--quiet", "explain", "bfs", "kron:12", *parts, "--json")[1])["predicted_crossing_bytes"] > 0
+    assert json.loads(run("calibrate", "--forget", "--json")[1]) == {"forgotten": 0}  # tests keep no runs
     assert "predicted: bfs on kron:8" in out
     assert "measured: " in out
     assert failing(run, "explain", "bfs", "1000,8000", "--run")[0] == 2
