@@ -114,8 +114,9 @@ def flush() -> None:
     """Write what waits; what cannot be written is let go, since no run should fail of this."""
     if not _waiting or _state["owner"] != os.getpid():
         return
-    lines = [line for run in _waiting.values() if len(line := run.to_line()) < _LONGEST]
+    runs = list(_waiting.values())  # in one piece: other threads may add to it
     _waiting.clear()
+    lines = [line for run in runs if len(line := run.to_line()) < _LONGEST]
     with suppress(OSError, ArcfluxError):
         _append(where(), lines)
 

@@ -156,6 +156,20 @@ def test_a_child_does_not_write_what_its_parent_did(keeping):
         assert not journal.where().exists()
 
 
+def test_threads_add_at_once(keeping):
+    from concurrent.futures import ThreadPoolExecutor
+
+    def work(name):
+        for k in range(100):
+            journal.add(a_run(key=f"{name}-{k}/auto"))
+            if k % 7 == 0:
+                journal.flush()
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, "abcd"))
+    assert len({run.key for run in journal.read()}) > 300  # one that comes while others are written may be lost
+
+
 def test_a_run_at_exit_is_written(keeping):
     code = "import arcflux as af; af.bfs(af.load('path:30'), 0)"
     subprocess.run([sys.executable, "-c", code], check=True)
