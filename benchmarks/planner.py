@@ -4,14 +4,15 @@
 
 Prints, for each program and direction, the median and the 90th percentile of the relative error of seconds; how often
 the way that was predicted to be fastest was within 10 % of the one that was; predicted and measured peak memory; and
-how long planning takes. Run it on a machine that does nothing else. Where that cannot be had, the speed of a machine
-changes from one minute to the next by more than the models are wrong; ``--fresh`` then measures what is fitted to in
-turns with what is held out, so that both have the same luck.
+how long planning takes. What is fitted to is measured anew, in turns with what is held out, for as long as --seconds
+says, and the fastest run of each counts: the speed of a machine that does other things too changes from one minute to
+the next by more than the models are wrong. What was measured is kept, so that several calls add up.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import time
 from itertools import zip_longest
 from pathlib import Path
@@ -20,9 +21,13 @@ from typing import Any
 import numpy as np
 
 import arcflux as af
+from arcflux import config
+from arcflux.plan.brief import brief
 from arcflux.plan.calibrate import GRAPHS as SEEN
-from arcflux.plan.calibrate import PROGRAMS, kept, observed
+from arcflux.plan.calibrate import PROGRAMS, observed
+from arcflux.plan.calibrate import kept as kept_calibration
 from arcflux.plan.fit import Curve, Fit, Observation, fit
+from arcflux.plan.programs import WEIGHTED
 from arcflux.plan.sample import _measured, measured
 from measure import child, save
 
@@ -33,6 +38,7 @@ GRAPHS = (
 PEAKS = (("bfs", "kron:19"), ("pagerank", "kron:19"), ("connected_components", "kron:19"), ("bfs", "grid:700x700"),
          ("pagerank", "grid:700x700"))  # fmt: skip
 NEAR = 1.10
+THREADS = sorted({1, config.threads()})
 _PEAK = """
 import gc, json, sys, numpy as np, arcflux as af
 name, store = sys.argv[1:]
@@ -49,57 +55,80 @@ print(json.dumps(held("VmHWM") - before + g.memory))
 """
 
 
-def runs(spec: str) -> dict[tuple[str, str], Observation]:
-    """Every program on a graph."""
+Seen = dict[str, dict[str, list[float]]]
+
+
+def measure(spec: str, kept: Seen) -> None:
+    """Every program on a graph, on all threads and on one; what was faster before stays."""
     graph, weighted = af.load(spec), af.load(f"{spec},weights=1-255")
-    shape = measured(graph)
-    return {
-        program: Observation(shape, *observed(*program, weighted if program[0] == "sssp" else graph))
-        for program in PROGRAMS
-    }
+    seen = kept.setdefault(spec, {})
+    for program, form in PROGRAMS.items():
+        for threads in THREADS if form.main else ():
+            steps, seconds, _ = observed(*program, weighted if program[0] in WEIGHTED else graph, 3, threads)
+            name = f"{'/'.join(program)}/{threads}"
+            turns, before = seen.get(name, [0, 0.0, seconds])[::2]
+            seen[name] = [turns + 1, steps, min(seconds, before)]
 
 
-def observations(graphs: tuple[str, ...], fresh: bool) -> tuple[dict[str, Any], dict[tuple[str, str], Fit]]:
-    """Runs on held-out graphs, and the fits to hold them against: kept, or made of runs that take turns with them."""
-    calibration = kept()
+def observations(options: argparse.Namespace) -> Seen:
+    """Runs on all graphs, in turns, as long as there is time; those of earlier calls are added, the fastest of each."""
+    kept: Seen = json.loads(options.keep.read_text()) if options.keep.exists() else {}
+    until = time.monotonic() + options.seconds
+    both = [spec for pair in zip_longest(options.graphs, SEEN) for spec in pair if spec is not None]
+    with config.measuring():
+        while time.monotonic() < until:
+            turns = {spec: min((one[0] for one in kept.get(spec, {}).values()), default=0) for spec in both}
+            measure(min(both, key=lambda spec: turns[spec]), kept)
+            options.keep.write_text(json.dumps(kept))
+    return kept
+
+
+def fits(kept: Seen, curve: Curve) -> dict[str, Fit]:
+    """What is fitted to the graphs of the calibration alone."""
+    found = {}
+    for program, form in PROGRAMS.items():
+        for threads in THREADS:
+            name = f"{'/'.join(program)}/{threads}"
+            seen = [
+                Observation(brief(measured(af.load(spec))), *kept[spec][name][1:])
+                for spec in SEEN if name in kept.get(spec, {})
+            ]  # fmt: skip
+            if len(seen) > 5:
+                found[name] = fit(seen, form.dense, curve, form.value, form.extra)
+    return found
+
+
+def rows(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Every program on every graph that was held out: predicted and measured seconds, and supersteps."""
+    calibration = kept_calibration()
     if calibration is None:
         raise SystemExit("this machine has not been measured; run arcflux calibrate first")
-    if not fresh:
-        return {spec: runs(spec) for spec in graphs}, {p: calibration.fits["/".join(p)] for p in PROGRAMS}
-    held, seen = {}, []
-    for theirs, ours in zip_longest(graphs, SEEN):
-        if ours is not None:
-            seen.append(runs(ours))
-        if theirs is not None:
-            held[theirs] = runs(theirs)
-    curve = Curve.of(calibration.hierarchy)
-    fits = {p: fit([one[p] for one in seen], dense, curve, value) for p, (dense, value) in PROGRAMS.items()}
-    return held, fits
-
-
-def rows(graphs: tuple[str, ...], fresh: bool) -> list[dict[str, Any]]:
-    """Every program on every graph: predicted and measured seconds, and supersteps."""
-    held, fits = observations(graphs, fresh)
+    kept = observations(options)
+    known = fits(kept, Curve.of(calibration.hierarchy))
     found = []
-    for spec, programs in held.items():
-        for program, one in programs.items():
-            rate, shape, steps, seconds = fits[program], one.shape, one.supersteps, one.seconds
-            predicted = rate.seconds(shape)
+    for spec in options.graphs:
+        shape = brief(measured(af.load(spec)))
+        for name, (_, steps, seconds) in kept.get(spec, {}).items():
+            if name not in known:
+                continue
+            algorithm, direction, threads = name.split("/")
+            predicted = known[name].seconds(shape)
             found.append({
-                "graph": spec, "algorithm": program[0], "direction": program[1], "measured_seconds": seconds,
-                "predicted_seconds": predicted, "error": predicted / seconds - 1, "measured_supersteps": steps,
-                "predicted_supersteps": rate.steps(shape),
+                "graph": spec, "algorithm": algorithm, "direction": direction, "threads": int(threads),
+                "measured_seconds": seconds, "predicted_seconds": predicted, "error": predicted / seconds - 1,
+                "measured_supersteps": steps, "predicted_supersteps": known[name].rounds(shape),
             })  # fmt: skip
-            print(f"  {spec:<32} {'/'.join(program):<26} measured {1e3 * seconds:8.2f} ms, "
+            print(f"  {spec:<32} {name:<28} measured {1e3 * seconds:8.2f} ms, "
                   f"predicted {1e3 * predicted:8.2f} ms ({100 * found[-1]['error']:+.0f} %)")  # fmt: skip
     return found
 
 
 def scores(found: list[dict[str, Any]]) -> dict[str, Any]:
-    """Errors by program and direction, and by direction alone."""
+    """Errors by program and direction, and by direction and by threads alone."""
     groups: dict[str, list[float]] = {}
     for row in found:
-        for name in (f"{row['algorithm']}/{row['direction']}", f"all {row['direction']}"):
+        threads = f"{row['direction']} on {row['threads']} threads"
+        for name in (f"{row['algorithm']}/{row['direction']}", f"all {row['direction']}", threads):
             groups.setdefault(name, []).append(abs(row["error"]))
     return {
         name: {"median": float(np.median(errors)), "p90": float(np.percentile(errors, 90)), "runs": len(errors)}
@@ -153,13 +182,18 @@ def speed() -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--graphs", nargs="+", default=GRAPHS)
-    parser.add_argument("--fresh", action="store_true", help="measure what is fitted to anew, in turns with the rest")
+    parser.add_argument("--seconds", type=float, default=300.0, help="measure so long, in turns; 0: score what is kept")
+    parser.add_argument(
+        "--keep", type=Path, default=Path("build/planner-observed.json"), help="what was measured so far"
+    )
+    parser.add_argument("--no-peaks", action="store_true", help="leave peak memory out")
     parser.add_argument("--folder", type=Path, default=Path("build"))
     parser.add_argument("--out", type=Path, default=Path("results/planner.json"))
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
-    found = rows(tuple(options.graphs), options.fresh)
-    results = {"rows": found, "scores": scores(found), "choices": choices(found), "memory": peaks(options.folder),
+    found = rows(options)
+    results = {"rows": found, "scores": scores(found), "choices": choices(found),
+               "memory": [] if options.no_peaks else peaks(options.folder),
                "speed": speed()}  # fmt: skip
     print("\nrelative error of predicted seconds")
     for name, one in results["scores"].items():

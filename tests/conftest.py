@@ -1,6 +1,5 @@
 """Tests see no settings of the user's, but those they make."""
 
-import os
 import signal
 
 import pytest
@@ -12,6 +11,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 @pytest.fixture(autouse=True)
 def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("ARCFLUX_GPU_MEMORY", "ARCFLUX_QUIET", "ARCFLUX_SIMULATED_GPUS", "ARCFLUX_THREADS", "NO_COLOR"):
-        if name in os.environ:
-            monkeypatch.delenv(name)
+    for name in ("ARCFLUX_GPU_MEMORY", "ARCFLUX_QUIET", "ARCFLUX_SIMULATED_GPUS", "ARCFLUX_THREADS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("ARCFLUX_KEEP_RUNS", "0")
+    # On the small graphs of tests the planner takes one thread; they are to be run as large ones are.
+    monkeypatch.setenv("ARCFLUX_PLAN", "0")

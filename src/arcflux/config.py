@@ -7,12 +7,18 @@ import operator
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 
 from arcflux.errors import SpaceError, UsageError
 
-__all__ = ["cache_folder", "gpu_memory", "hang_seconds", "threads"]
+__all__ = ["cache_folder", "gpu_memory", "hang_seconds", "keep_runs", "keeps_runs", "measuring", "plans", "threads"]
+
+_OFF = ("0", "off", "no", "false")
+_keeping: bool | None = None
+_measuring = False
 
 
 def cores() -> int:
@@ -42,6 +48,43 @@ def threads(asked: int | None = None) -> int:
             remedy="leave threads= and ARCFLUX_THREADS unset to use every core",
         )
     return count
+
+
+def keep_runs(wanted: bool | None = True) -> None:
+    """Say for this process whether runs are kept to predict others by; None leaves it to ``ARCFLUX_KEEP_RUNS``.
+
+    Examples
+    --------
+    >>> keep_runs(False)
+    >>> keeps_runs()
+    False
+    >>> keep_runs(None)
+    """
+    global _keeping
+    _keeping = wanted
+
+
+@contextmanager
+def measuring() -> Iterator[None]:
+    """Runs in here measure the machine: they are neither planned nor kept."""
+    global _measuring
+    before, _measuring = _measuring, True
+    try:
+        yield
+    finally:
+        _measuring = before
+
+
+def keeps_runs() -> bool:
+    """Whether runs are kept to predict others by: as :func:`keep_runs` said, else unless ``ARCFLUX_KEEP_RUNS=0``."""
+    if _measuring or _keeping is not None:
+        return bool(_keeping) and not _measuring
+    return os.environ.get("ARCFLUX_KEEP_RUNS", "").lower() not in _OFF
+
+
+def plans() -> bool:
+    """Whether runs ask the planner about what is left open: yes, unless ``ARCFLUX_PLAN=0``."""
+    return not _measuring and os.environ.get("ARCFLUX_PLAN", "").lower() not in _OFF
 
 
 def hang_seconds() -> float:

@@ -72,6 +72,11 @@ class History(Sequence[Superstep]):
         k = range(len(self))[place]
         return self._make(k, self._rows[k].tolist())
 
+    @property
+    def rows(self) -> Array:
+        """The numbers of which supersteps are made: a row for each, as its kernel wrote it."""
+        return self._rows
+
     def __repr__(self) -> str:
         return repr(list(self))
 
@@ -100,6 +105,7 @@ class Result:
     compile_seconds: float = 0.0
     references: frozenset[str] = frozenset()
     validator: Callable[[Result], Any] | None = field(default=None, repr=False)
+    plan: Any = field(default=None, repr=False, compare=False)
 
     def __getitem__(self, field: str) -> Array:
         values = self.numbers(field)
@@ -116,7 +122,10 @@ class Result:
         return replace(self, validator=validator)
 
     def explain(self) -> Any:
-        """What was to be expected of this run, beside what was measured; needs a calibration of this machine."""
+        """What was chosen for this run and why, what was to be expected of it, and beside that what was measured.
+
+        Predictions are by the calibration of this machine (``arcflux calibrate``), or by usual rates, and say so.
+        """
         from arcflux.plan.explain import explained
 
         return explained(self)

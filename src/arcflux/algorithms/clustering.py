@@ -12,6 +12,7 @@ from arcflux.algorithms.triangles import corners
 from arcflux.devices import Device
 from arcflux.distributed.gpus import corners as gpu_corners
 from arcflux.distributed.gpus import on_gpus
+from arcflux.engine.advice import chosen_threads, kept
 from arcflux.engine.spread import asked
 from arcflux.graph import Graph
 
@@ -48,13 +49,17 @@ def clustering(
     """
     where = parts, partition, transport, ranks_per_node, threads
     degrees: NDArray[np.int64] | None
+    plan = None
     if (gpus := on_gpus(devices, *where)) is not None:
         found, degrees = gpu_corners(gpus, graph)
         seconds, compiled = gpus.seconds, gpus.compiled
     else:
-        found, degrees, seconds, compiled = corners(graph, threads, asked(*where), degrees=True)
+        spread = asked(*where)
+        if spread is None:
+            threads, plan = chosen_threads("clustering", graph, threads)
+        found, degrees, seconds, compiled = corners(graph, threads, spread, degrees=True)
     assert degrees is not None
     links = found if graph.directed else 2 * found
     pairs = degrees.astype(np.float64) * (degrees - 1)
     share = np.divide(links, pairs, out=np.zeros(graph.vertices), where=degrees > 1)
-    return af.Result("clustering", graph, {"clustering": share}, [], True, seconds, compiled)
+    return kept(plan, graph, af.Result("clustering", graph, {"clustering": share}, [], True, seconds, compiled))

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 import arcflux as af
-from arcflux import config
 from arcflux.devices import Device
 from arcflux.distributed.gpus import components as gpu_components
 from arcflux.distributed.gpus import on_gpus
+from arcflux.engine.advice import chosen_threads, kept
 from arcflux.engine.spread import asked, on_ranks
 from arcflux.errors import GraphError, UsageError
 from arcflux.graph import Graph
@@ -141,7 +141,7 @@ def _sampled(
         return af.Result(name, graph, {"component": above}, [], True, launch.seconds, launch.compiled, _COMPONENT)
     begun = time.perf_counter()
     kind = graph.out.neighbours.dtype
-    workers = config.threads(threads)
+    workers, plan = chosen_threads(name, graph, threads)
     above = empty(graph.vertices, kind)
     work = [np.zeros(16, np.int64), np.zeros(8 * PHASES, np.int64)]
     arguments = [*work, *graph.out, not graph.directed, above, np.zeros(SAMPLES, kind)]
@@ -150,7 +150,8 @@ def _sampled(
     if graph.vertices:
         run(afforest, -(-graph.vertices // CHUNK), *arguments, threads=workers)
     seconds = time.perf_counter() - ready
-    return af.Result(name, graph, {"component": above}, [], True, seconds, ready - begun, _COMPONENT)
+    result = af.Result(name, graph, {"component": above}, [], True, seconds, ready - begun, _COMPONENT)
+    return kept(plan, graph, result)
 
 
 def _checked(result: af.Result) -> af.Result:

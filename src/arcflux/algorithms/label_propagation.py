@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 import arcflux as af
-from arcflux import config, trace
+from arcflux import trace
 from arcflux.devices import Device
 from arcflux.distributed.gpus import label_propagation as on_gpu
 from arcflux.distributed.gpus import on_gpus
+from arcflux.engine.advice import chosen_threads, kept
 from arcflux.engine.spread import Spread, asked, on_ranks
 from arcflux.errors import UsageError
 from arcflux.graph import Graph
@@ -64,7 +65,7 @@ def label_propagation(
     spread = asked(*where)
     if spread is not None:
         return _spread(spread, graph, rounds)
-    workers = config.threads(threads)
+    workers, plan = chosen_threads("label_propagation", graph, threads)
     label = np.arange(graph.vertices, dtype=graph.out.neighbours.dtype)
     history = np.zeros((rounds, 3), np.int64)
     kernel, arguments = _prepare(graph, label, history, workers)
@@ -79,7 +80,7 @@ def label_propagation(
         Superstep(turn, "pull", counted, 0.0, ticks * tick, changed)
         for turn, (counted, changed, ticks) in enumerate(done.tolist())
     ]
-    return _result(graph, label, steps, seconds, ready - begun)
+    return kept(plan, graph, _result(graph, label, steps, seconds, ready - begun))
 
 
 def _spread(spread: Spread, graph: Graph, rounds: int) -> af.Result:

@@ -232,6 +232,7 @@ def _after(first: af.Result, second: af.Result) -> af.Result:
         history=[*first.history, *(replace(step, number=steps + step.number) for step in second.history)],
         seconds=first.seconds + second.seconds,
         compile_seconds=first.compile_seconds + second.compile_seconds,
+        plan=first.plan,
     )
 
 

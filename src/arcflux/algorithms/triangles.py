@@ -12,6 +12,7 @@ from arcflux.devices import Device
 from arcflux.distributed.gpus import corners as gpu_corners
 from arcflux.distributed.gpus import count as gpu_count
 from arcflux.distributed.gpus import on_gpus
+from arcflux.engine.advice import chosen_threads, kept
 from arcflux.engine.spread import Spread, asked, on_ranks
 from arcflux.errors import GraphError
 from arcflux.graph import Graph
@@ -56,12 +57,16 @@ def triangles(
     """
     _refuse_directed(graph)
     where = parts, partition, transport, ranks_per_node, threads
+    plan = None
     if (gpus := on_gpus(devices, *where)) is not None:
         found, _ = gpu_corners(gpus, graph)
         seconds, compiled = gpus.seconds, gpus.compiled
     else:
-        found, _, seconds, compiled = corners(graph, threads, asked(*where))
-    result = af.Result("triangles", graph, {"triangles": found}, [], True, seconds, compiled)
+        spread = asked(*where)
+        if spread is None:
+            threads, plan = chosen_threads("triangles", graph, threads)
+        found, _, seconds, compiled = corners(graph, threads, spread)
+    result = kept(plan, graph, af.Result("triangles", graph, {"triangles": found}, [], True, seconds, compiled))
     return result.checked_by(lambda made: af.validate.triangles(graph, per_vertex=made["triangles"]))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import click
@@ -10,20 +11,29 @@ from arcflux.cli.base import examples, json_option, load_options, print_json
 
 __all__ = ["calibrate", "explain"]
 
+_PLACES = ("self", "peer", "host", "all")
+
 
 @click.command(
     epilog=examples("arcflux calibrate", "arcflux calibrate --show --json", "arcflux calibrate --plot memory.png")
 )
 @click.option("--show", is_flag=True, help="Measure nothing; say what is kept.")
+@click.option("--forget", is_flag=True, help="Measure nothing; forget the runs that were kept since.")
 @click.option("--quick", is_flag=True, help="Small graphs alone: seconds instead of a minute, and rough.")
 @click.option("--plot", "picture", help="A picture of the bandwidth of each memory: .png, .svg, .pdf.")
 @json_option
-def calibrate(show: bool, quick: bool, picture: str | None, as_json: bool) -> None:
+def calibrate(show: bool, forget: bool, quick: bool, picture: str | None, as_json: bool) -> None:
     """Measure this machine once, in less than two minutes: memory, barriers, transports, rates of programs."""
     from arcflux.errors import UsageError
     from arcflux.plan.calibrate import calibrate as measured
     from arcflux.plan.calibrate import kept, path
 
+    if forget:
+        from arcflux.plan import journal
+
+        count = journal.forget()
+        print_json({"forgotten": count}) if as_json else click.echo(f"{count:,} runs are forgotten")
+        return
     found = kept() if show else measured(quick=quick)
     if found is None:
         raise UsageError("this machine has not been measured", remedy="arcflux calibrate")
@@ -40,15 +50,18 @@ def _text(found: Any) -> str:
     machine = found.machine
     lines = [
         f"{machine['model']}, {machine['threads']} threads, measured {found.date} in {found.seconds:.0f} s",
-        f"  {'GB/s':<16} {'self':>8} {'host':>8}   {'ns':>6} {'self':>8} {'host':>8}",
+        f"  {'GB/s':<16}"
+        + "".join(f"{place:>8}" for place in _PLACES)
+        + f"   {'ns':>4}"
+        + "".join(f"{place:>8}" for place in _PLACES),
     ]
     for access, row in found.throughput.items():
         late = found.latency[access]
-        lines.append(
-            f"  {access.replace('_', ' '):<16} {row['self'] / 1e9:8.2f} {row['host'] / 1e9:8.2f}   "
-            f"{'':>6} {late['self'] * 1e9:8.1f} {late['host'] * 1e9:8.1f}"
-        )
+        given = "".join(f"{row.get(place, math.nan) / 1e9:8.2f}" for place in _PLACES)
+        taken = "".join(f"{late.get(place, math.nan) * 1e9:8.1f}" for place in _PLACES)
+        lines.append(f"  {access.replace('_', ' '):<16}{given}       {taken}")
     lines.append(f"  barrier {found.barrier * 1e6:.2f} us, launch {found.launch * 1e6:.0f} us")
+    lines.append(f"  push an arc or pull it: {found.push_over_pull:.1f} times as dear")
     for name, one in found.exchange.items():
         lines.append(f"  {name}: {one['latency'] * 1e6:.1f} us a message, {one['bandwidth'] / 1e9:.1f} GB/s")
     for name, one in found.fits.items():
@@ -67,6 +80,8 @@ def _text(found: Any) -> str:
 @click.argument("graph")
 @click.option("--on", "machine", help="Another machine, as for arcflux plan; default: this one.")
 @click.option("--supersteps", type=int, help="How many there will be; default: what is known of the algorithm.")
+@click.option("--parts", type=click.IntRange(min=1), help="On so many parts of the graph, each the work of a thread.")
+@click.option("--nodes", type=click.IntRange(min=1), default=1, help="Parts are on so many nodes; default: 1.")
 @click.option("--plot", "picture", help="With --run, a picture of both: .png, .svg, .pdf.")
 @click.option("--run", "real", is_flag=True, help="Run it too, and print measured beside predicted.")
 @load_options
@@ -77,13 +92,17 @@ def explain(
     machine: str | None,
     supersteps: int | None,
     real: bool,
+    parts: int | None,
+    nodes: int,
     picture: str | None,
     as_json: bool,
     **options: Any,
 ) -> None:
     """Say what ALGORITHM on GRAPH would take here, how it would run and why; nothing is run without --run."""
+    from arcflux.cli.base import loaded
     from arcflux.cli.plan import subject
     from arcflux.errors import UsageError
+    from arcflux.graph import Graph
     from arcflux.plan import estimate
     from arcflux.plan.explain import compared, measured_run
 
@@ -94,8 +113,12 @@ def explain(
     given = subject(graph, options)
     if real and isinstance(given, tuple):
         raise UsageError("--run is for a graph that is there", remedy="leave --run out")
-    found = estimate(algorithm, given, on=machine, supersteps=supersteps)
-    both = compared(found, measured_run(algorithm, given)) if real else None
+    if real and not isinstance(given, Graph):
+        given = loaded(graph, **options)[0]
+    threads = options["threads"] if parts is None and machine is None else None
+    found = estimate(algorithm, given, on=machine, supersteps=supersteps, threads=threads, parts=parts, nodes=nodes)
+    where = {"threads": threads} if parts is None else {"parts": parts, "ranks_per_node": -(-parts // nodes)}
+    both = compared(found, measured_run(algorithm, given, where)) if real else None
     if both is not None and picture is not None:
         both.plot(picture)
     if as_json:

@@ -60,11 +60,14 @@ def plan(
 
 
 def subject(graph: str, options: dict[str, Any]) -> Any:
-    """What a plan is of: VERTICES,ARCS,SHAPE as a tuple, a spec as it is, and anything else loaded."""
+    """What a plan is of: VERTICES,ARCS,SHAPE as a tuple, a spec or a file by its name, loaded if there are options."""
+    import os
+
     from arcflux.generate.spec import is_spec
 
     first, _, rest = graph.partition(",")
     if first.isdigit() and rest:
         return tuple(int(item) if item.isdigit() else item for item in graph.split(","))
-    plain = not any(value not in (None, False) for value in options.values())
-    return graph if plain and is_spec(graph) else loaded(graph, **options)[0]
+    flags = {name: value for name, value in options.items() if name not in ("threads", "directed")}
+    plain = options.get("directed") is None and not any(value not in (None, False) for value in flags.values())
+    return graph if plain and (is_spec(graph) or os.path.exists(graph)) else loaded(graph, **options)[0]

@@ -70,7 +70,7 @@ def facts(outcome: Outcome, top: int | None, field: str, out: str | None) -> dic
         "parameters": outcome.values,
         "graph": {"name": graph.name, "vertices": graph.vertices, "edges": graph.edges, "arcs": graph.arcs,
                   "directed": graph.directed},
-        "threads": config.threads(outcome.threads),
+        "threads": _threads(outcome),
         "seconds": outcome.seconds,
         "load_seconds": outcome.load_seconds,
         "compile_seconds": outcome.results[0].compile_seconds,
@@ -83,6 +83,8 @@ def facts(outcome: Outcome, top: int | None, field: str, out: str | None) -> dic
         "history": [_step(step) for step in result.history],
         "warnings": outcome.warnings,
     }  # fmt: skip
+    if result.plan is not None:
+        found["plan"] = result.plan.to_dict()
     if outcome.spread is not None:
         crossed = {name: sum(getattr(step, name) for step in result.history) for name in ("bytes", "more_bytes")}
         found["spread"] = {**outcome.spread, **crossed}
@@ -142,9 +144,15 @@ def _times(outcome: Outcome) -> list[tuple[str, str]]:
     return rows
 
 
+def _threads(outcome: Outcome) -> int:
+    """How many the run had: as planned, or as was asked."""
+    plan = outcome.result.plan
+    return config.threads(outcome.threads) if plan is None else int(plan.threads)
+
+
 def _workers(outcome: Outcome) -> str:
     if outcome.spread is None:
-        return _several(config.threads(outcome.threads), "thread")
+        return _several(_threads(outcome), "thread")
     spread, crossed = outcome.spread, sum(step.bytes + step.more_bytes for step in outcome.result.history)
     said = f"{_several(spread['parts'], 'part')} by {spread['partition']}"
     if "devices" in spread:

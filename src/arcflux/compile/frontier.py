@@ -40,7 +40,7 @@ def _kernel(lowered: Lowered) -> str:
     push = "\n".join(inside(push_phase(lowered), 3))
     return f"""@kernel
 def frontier(worker, workers, control, barrier, board, slots, sums, history, first, last, direction, tolerance,
-             {_GRAPH}, {_WORK}, {given}):
+             dearer, {_GRAPH}, {_WORK}, {given}):
     one, six, mask = np.uint64(1), np.uint64(6), np.uint64(63)
     n = np.uint64(in_offsets.size) - one
     words = (n + mask) >> six
@@ -114,10 +114,9 @@ _LONELY = f"""\
 
 # The rule for a superstep's direction, without and with `wants`, and the number that explains the choice.
 # Without: push costs the frontier's edges, pull all arcs, each at the rate measured so far in this run; before there is
-# a measurement, an arc costs pull (a bit in the cache) a third of what an atomic costs push.
+# a measurement, an edge is `dearer` to push than to pull by as much as the planner expects.
 # With: Beamer's, because pull stops early. Pull when the frontier's edges are many of those still unexplored; push
 # again when it is small.
-_PRIOR = 3.0
 _CHOICE = {
     False: "pull = push_rate * edges > pull_rate * g_arcs",
     True: "pull = size > g_vertices // 18 if pull else edges > max(unexplored, g_arcs // 256) // 15",
@@ -125,8 +124,8 @@ _CHOICE = {
 _ABOUT_CHOICE = {False: "push_rate / pull_rate", True: "np.float64(unexplored)"}
 # Fewer edges than this tell more about the barrier than about an edge.
 _MANY = 20_000
-_RATES = f"""\
-    push_rate, pull_rate = {_PRIOR}, 1.0
+_RATES = """\
+    push_rate, pull_rate = dearer, 1.0
     pushed, pulled = False, False
 """
 _MEASURED = f"""\
@@ -134,12 +133,12 @@ _MEASURED = f"""\
             pull_rate = slowest / max(1, g_arcs)
             pulled = True
             if not pushed:
-                push_rate = {_PRIOR} * pull_rate
+                push_rate = dearer * pull_rate
         elif leaving > {_MANY} and not alone:
             push_rate = slowest / leaving
             pushed = True
             if not pulled:
-                pull_rate = push_rate / {_PRIOR}
+                pull_rate = push_rate / dearer
 """
 
 # The stamps by which push knows whom it has listed in this superstep; a program whose fields tell has none.

@@ -11,20 +11,22 @@ from arcflux.compile.lower import Lowered
 
 __all__ = ["Direction"]
 
-# Before there is a measurement, an arc costs pull (a bit in the cache) a third of what an atomic costs push.
-_PRIOR = 3.0
 _MEASURED = 20_000
 
 
 class Direction:
-    """The choice of a run; every part has its own, fed with the same numbers."""
+    """The choice of a run; every part has its own, fed with the same numbers.
 
-    def __init__(self, lowered: Lowered, asked: str, vertices: int, arcs: int) -> None:
+    `dearer`: what an arc is expected to cost to push over what it costs to pull, until both were measured.
+    """
+
+    def __init__(self, lowered: Lowered, asked: str, vertices: int, arcs: int, dearer: float = 3.0) -> None:
         self.lowered = lowered
         self.asked = "pull" if lowered.pull_only or (asked == "auto" and not lowered.sparse) else asked
         self.vertices, self.arcs = vertices, arcs
         self.unexplored = arcs
-        self.push_rate, self.pull_rate = _PRIOR, 1.0
+        self.dearer = dearer
+        self.push_rate, self.pull_rate = dearer, 1.0
         self.pushed = self.pulled = self.pull = False
         self.reason = ""
 
@@ -58,9 +60,9 @@ class Direction:
             self.pull_rate = seconds / max(1, self.arcs)
             self.pulled = True
             if not self.pushed:
-                self.push_rate = _PRIOR * self.pull_rate
+                self.push_rate = self.dearer * self.pull_rate
         elif edges > _MEASURED:
             self.push_rate = seconds / edges
             self.pushed = True
             if not self.pulled:
-                self.pull_rate = self.push_rate / _PRIOR
+                self.pull_rate = self.push_rate / self.dearer

@@ -13,6 +13,7 @@ from arcflux import config
 from arcflux.compile.lower import lower
 from arcflux.compile.python import run_python
 from arcflux.devices import Device
+from arcflux.engine.advice import advised, kept
 from arcflux.engine.loop import Options
 from arcflux.engine.spread import Spread, run_spread
 from arcflux.engine.state import given_values
@@ -64,7 +65,8 @@ def run(
         "pull", "push", or "auto": chosen for each superstep. The result is the same. A program with `priority` pushes,
         and takes supersteps instead of buckets when it is asked to pull.
     threads
-        Workers; every core without it. Of devices, each has its own.
+        Workers; without it, as many as are predicted to be fastest (``result.explain()`` says why): every core, but for
+        small graphs. Of devices, each has its own.
     max_supersteps
         Stop after so many; the result is then marked as not converged, with a warning.
     timeout
@@ -126,7 +128,8 @@ def run(
         elif spread.wanted:
             result = run_spread(lowered, graph, values, replace(options, threads=threads or 1), spread)
         else:
-            result = run_together(lowered, graph, values, options, Team(options.threads))
+            options, plan = advised(lowered, graph, options, threads)
+            result = kept(plan, graph, run_together(lowered, graph, values, options, Team(options.threads)))
     warn_unless_converged(result)
     return result
 

@@ -57,7 +57,8 @@ class Frontier(Loop):
         work = [queues, self.borrowed(n, kind), stamp, bits, flags, buffers]
         self.rest = [*graph.into, *graph.out, *work, *columns, *self.arrays, *state.constants]
         self.arrays = []
-        self.choice = [_CODES["pull" if self.lowered.pull_only else self.options.direction], self.tolerance]
+        direction = _CODES["pull" if self.lowered.pull_only else self.options.direction]
+        self.choice = [direction, self.tolerance, float(self.options.push_over_pull)]
 
     def superstep(self, k: int, row: list[float]) -> Superstep:
         """Who sent, along how many edges, and how many changed."""

@@ -28,12 +28,16 @@ _AT_ONCE = 4096
 
 @dataclass(frozen=True)
 class Options:
-    """How to run: "auto", "push" or "pull"; workers; the most supersteps; the most seconds."""
+    """How to run: "auto", "push" or "pull"; workers; the most supersteps; the most seconds.
+
+    `push_over_pull`: what an arc is expected to cost to push over what it costs to pull, until both were measured.
+    """
 
     direction: str
     threads: int
     limit: int
     timeout: float | None
+    push_over_pull: float = 3.0
 
 
 class Loop:

@@ -75,7 +75,9 @@ class PartRun(Owners):
         self.over = setting.over
         self.held_bytes = 0
         self.whole = self.parts.placement == "target" and self.high is None
-        self.direction = Direction(lowered, self.options.direction, graph.vertices, graph.arcs)
+        self.direction = Direction(
+            lowered, self.options.direction, graph.vertices, graph.arcs, self.options.push_over_pull
+        )
         self.tolerance = tolerance_of(lowered)
         self.take_part()
         self.balancer = Balancer(self, setting.rebalance)

@@ -25,7 +25,7 @@ from arcflux.compile.cuda_vectors import tile_threads
 from arcflux.compile.lower import Lowered
 from arcflux.errors import MissingExtraError
 from arcflux.gpu import api
-from arcflux.gpu.launch import bounds, occupancy
+from arcflux.gpu.launch import asked, bounds, occupancy
 
 __all__ = ["ARCHITECTURES", "Compiled", "compiled", "compiled_kernel", "kernels", "ptx"]
 
@@ -68,8 +68,7 @@ def compiled_kernel(name: str, kernel: Any, types: Sequence[str], architecture: 
         api.array_type(np.dtype(said[:-2]), 1) if said.endswith("[]") else api.number_type(np.dtype(said))
         for said in types
     )
-    asked = kernel.py_func.__globals__.get("BOUNDS")
-    return _assembled(name, _ptx(kernel, given, architecture, asked), architecture, _THREADS)
+    return _assembled(name, _ptx(kernel, given, architecture), architecture, _THREADS)
 
 
 def _assembled(name: str, made: str, architecture: int, threads: int) -> Compiled:
@@ -95,10 +94,10 @@ def ptx(lowered: Lowered, name: str, architecture: int, columns: dict[str, np.dt
     code = kernel.py_func.__code__
     words = code.co_varnames[: code.co_argcount]
     types = tuple(_type(lowered, name, word, columns) for word in words)
-    return _ptx(kernel, types, architecture, generated.BOUNDS.get(name))
+    return _ptx(kernel, types, architecture)
 
 
-def _ptx(kernel: Any, types: tuple[Any, ...], architecture: int, asked: tuple[int, int] | None) -> str:
+def _ptx(kernel: Any, types: tuple[Any, ...], architecture: int) -> str:
     capability = divmod(architecture, 10)
     with _pretended(capability):
         made, _ = api.cuda().compile(
@@ -108,7 +107,7 @@ def _ptx(kernel: Any, types: tuple[Any, ...], architecture: int, asked: tuple[in
             cc=capability,
             output="ptx",
             abi="numba",
-            launch_bounds=bounds(asked, architecture),
+            launch_bounds=bounds(asked(kernel.py_func), architecture),
         )
     return str(made)
 

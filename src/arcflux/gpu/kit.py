@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from arcflux.gpu import api
-from arcflux.gpu.launch import bounds
+from arcflux.gpu.launch import asked, bounds
 
 __all__ = [
     "FULL",
@@ -53,9 +53,7 @@ def kernel(function: Callable[..., None]) -> Any:
     module = api.cuda()
     if api.simulated():
         return module.jit(function)
-    of_module = function.__globals__.get("BOUNDS", {})
-    asked = bounds(of_module.get(function.__name__.removeprefix("part_")), api.architecture())
-    return api.kept(module.jit(lto=False, launch_bounds=asked)(function))
+    return api.kept(module.jit(lto=False, launch_bounds=bounds(asked(function), api.architecture()))(function))
 
 
 def inner(function: Callable[..., Any]) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from arcflux.errors import UsageError
 from arcflux.gpu import api
 
-__all__ = ["WAYS", "Shapes", "bounds", "chosen", "occupancy", "shared_out", "way"]
+__all__ = ["WAYS", "Shapes", "asked", "bounds", "chosen", "occupancy", "shared_out", "way"]
 
 Array = NDArray[Any]
 
@@ -127,6 +128,12 @@ def shared_out(
     found = {"pull_thread": ~warps & ~scans, "pull_scan": scans, "pull_warp": warps & ~blocks}
     found["pull_block"] = warps & blocks
     return {name: (np.flatnonzero(mask) + first).astype(np.uint32) for name, mask in found.items() if mask.any()}
+
+
+def asked(kernel: Callable[..., Any]) -> tuple[int, int, int] | None:
+    """What the BOUNDS of its module say of a kernel: one for all of them, or by name."""
+    said = kernel.__globals__.get("BOUNDS", {})
+    return said if isinstance(said, tuple) else said.get(kernel.__name__.removeprefix("part_"))
 
 
 def bounds(asked: tuple[int, int, int] | None, architecture: int) -> tuple[int, int] | None:

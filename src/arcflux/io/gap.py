@@ -39,6 +39,7 @@ __all__ = ["open_graph", "write"]
 Array = NDArray[Any]
 
 _HEADER = struct.Struct("<?qq")
+HEADER_BYTES = _HEADER.size
 _CHUNK = 1 << 22
 _LIMIT = 1 << 31
 
@@ -61,7 +62,7 @@ def open_graph(path: Path) -> Graph:
     existing(path)
     weighted = path.suffix.lower() == ".wsg"
     with open(path, "rb") as file, trace.task(f"read {path.name}", path.stat().st_size, "bytes") as task:
-        directed, arcs, vertices = _header(file, path, weighted)
+        directed, arcs, vertices = header_of(file, path, weighted)
         offsets = _offsets(file, path, vertices, arcs)
         neighbours, weight = _arcs(file, arcs, weighted, task)
     _check_range(path, neighbours, vertices)
@@ -77,18 +78,18 @@ def open_graph(path: Path) -> Graph:
     )
 
 
-def _header(file: IO[bytes], path: Path, weighted: bool) -> tuple[bool, int, int]:
+def header_of(file: IO[bytes], path: Path, weighted: bool) -> tuple[bool, int, int]:
     """Whether directed, arcs, vertices; and the file is exactly as long as they say."""
-    start = file.read(_HEADER.size)
+    start = file.read(HEADER_BYTES)
     size = path.stat().st_size
-    if len(start) < _HEADER.size or start[0] > 1:
+    if len(start) < HEADER_BYTES or start[0] > 1:
         raise FormatError("this is no serialized GAP graph", path=path, expected="a header: directed, arcs, vertices")
     directed, arcs, vertices = _HEADER.unpack(start)
     if not 0 <= vertices < _LIMIT or arcs < 0:
         raise FormatError(
             f"the header says {vertices:,} vertices and {arcs:,} arcs", path=path, expected="up to 2^31 - 1 vertices"
         )
-    wanted = _HEADER.size + (1 + directed) * (8 * (vertices + 1) + arcs * (8 if weighted else 4))
+    wanted = HEADER_BYTES + (1 + directed) * (8 * (vertices + 1) + arcs * (8 if weighted else 4))
     if size != wanted:
         raise FormatError(
             f"the file has {size:,} bytes, and its header asks for {wanted:,}",

@@ -99,6 +99,32 @@ def read(
     return _finished(loaded, said, layout, path)
 
 
+def ends_of(path: Path, pieces: list[bytes]) -> tuple[Array, Array, bool] | None:
+    """The ends of the edges in some pieces of a file, the first of which is its start, and whether edges go both ways.
+
+    Names become numbers, equal ones alike. None if the lines have no two ends.
+    """
+    head = np.frombuffer(pieces[0], np.uint8)
+    said, start, line = leading(head, b"#%", path)
+    layout = _layout(head, start, line, path, said, said.delimiter, said.header, None, "#%")
+    rows = [
+        row
+        for piece in (pieces[0][layout.start :], *pieces[1:])
+        for row in piece.decode("utf-8", "replace").split("\n")
+    ]
+    fields = [_fields(row, layout.delimiter, "#%") for row in rows if row.strip() and row.lstrip()[0] not in "#%"]
+    ends = [(row[layout.ends[0]], row[layout.ends[1]]) for row in fields if len(row) > max(layout.ends)]
+    if not ends:
+        return None
+    if all(_are_integers([one, other], (0, 1)) for one, other in ends):
+        source, target = np.array([(int(one), int(other)) for one, other in ends], np.float64).T
+    else:
+        numbers: dict[str, int] = {}
+        both = [[numbers.setdefault(name, hash(name) & ((1 << 62) - 1)) for name in pair] for pair in ends]
+        source, target = np.array(both, np.float64).T
+    return source, target, said.directed is False
+
+
 def _checked(delimiter: str) -> str:
     """A delimiter that the caller names, "" for blanks."""
     mark = delimiter if delimiter == "\t" else delimiter.strip(" \t")

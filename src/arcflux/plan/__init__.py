@@ -5,8 +5,9 @@ it in one, work.py says what algorithms do to each arc. The models: lux.py (equa
 crosses between parts), grid.py (MapGraph's search), hive.py (ratios and classes of the HIVE applications), memory.py
 (what has to fit, and what spills). predict.py has every way to run at one size, choose.py makes plans of the best,
 report.py shows them. This machine is measured by calibrate.py: microbench.py has its memory, barriers and transports
-looked at with the loops of kernels.py, fit.py makes rates of runs, here.py a profile, and expect.py says what a run
-would take here.
+looked at with the loops of kernels.py, programs.py runs the algorithms, fit.py makes rates of runs, here.py a profile.
+rates.py adds the runs that journal.py kept since; expect.py says what a run would take here, and advise.py what a run
+should do that was not told.
 """
 
 from __future__ import annotations
@@ -59,7 +60,17 @@ def plan(
     return make(algorithm, graph, on, nodes, devices, supersteps)
 
 
-def estimate(algorithm: Any, graph: Any, *, on: Any = None, supersteps: int | None = None) -> Estimate:
+def estimate(
+    algorithm: Any,
+    graph: Any,
+    *,
+    on: Any = None,
+    supersteps: int | None = None,
+    threads: int | None = None,
+    parts: int | None = None,
+    nodes: int = 1,
+    speeds: Any = None,
+) -> Estimate:
     """What a run would take, before anything is loaded: seconds with a range, bytes moved, peak memory.
 
     Parameters
@@ -67,11 +78,17 @@ def estimate(algorithm: Any, graph: Any, *, on: Any = None, supersteps: int | No
     algorithm
         The name of an algorithm, or a vertex program. One that was not measured gets a bound, and says so.
     graph
-        A graph, a spec, a file, or ``(vertices, arcs, shape)``, as for :func:`plan`.
+        A graph, a spec, a file (of which its header is read, or a sample of its lines), or ``(vertices, arcs, shape)``.
     on
         A machine by name or file; without it this one, which :func:`arcflux.calibrate` has to have measured.
     supersteps
         How many there will be; without it, what is known of the algorithm.
+    threads, parts, nodes
+        Workers of one process; or parts of the graph, each the work of a thread, on so many nodes (which are processes
+        of this machine that tell each other what changed). Without them, the best number of threads.
+    speeds
+        How fast the device of each part is, 1.0 being a core of this machine: the graph is taken to be split
+        accordingly, as runs do after some supersteps.
 
     Examples
     --------
@@ -81,5 +98,13 @@ def estimate(algorithm: Any, graph: Any, *, on: Any = None, supersteps: int | No
     True
     """
     from arcflux.plan.expect import of_plan, on_this_machine
+    from arcflux.plan.spread import Placed
 
-    return on_this_machine(algorithm, graph, supersteps) if on is None else of_plan(algorithm, graph, on, supersteps)
+    placed = Placed.checked(threads, parts, nodes, speeds)
+    if on is None:
+        return on_this_machine(algorithm, graph, supersteps, placed)
+    if placed != Placed():
+        from arcflux.errors import UsageError
+
+        raise UsageError("threads, parts, nodes and speeds are for this machine", remedy="af.plan(..., devices=[4, 8])")
+    return of_plan(algorithm, graph, on, supersteps)

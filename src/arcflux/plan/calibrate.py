@@ -11,43 +11,44 @@ import os
 import platform
 import tempfile
 import time
-import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from arcflux import __version__, config, trace
-from arcflux.errors import FormatError, UsageError
+from arcflux.errors import FormatError
+from arcflux.plan.brief import Brief, brief
 from arcflux.plan.fit import Curve, Fit, Observation, fit
+from arcflux.plan.programs import PROGRAMS, WEIGHTED, observed, push_over_pull
 
-__all__ = ["Calibration", "calibrate", "kept", "machine", "path"]
+__all__ = ["GRAPHS", "PROGRAMS", "Calibration", "calibrate", "fitted", "from_dict", "kept", "machine", "observed",
+           "path", "versions"]  # fmt: skip
 
 _FORMAT = 1
 _OLD_DAYS = 90
-_TRIES = 4
 GRAPHS = (
     "kron:12", "kron:14", "kron:16", "kron:18", "urand:13", "urand:15", "urand:18", "grid:128x128", "grid:500x500",
     "ws:50000,k=10,p=0.05",
 )  # fmt: skip
 _FEW = ("kron:10", "kron:12", "urand:10", "grid:40x40")
-# Algorithm and direction: whether every superstep visits every arc, and bytes of a value that is gathered.
-PROGRAMS = {
-    ("pagerank", "pull"): (True, 8),
-    ("pagerank", "push"): (True, 8),
-    ("bfs", "auto"): (False, 4),
-    ("bfs", "push"): (False, 4),
-    ("sssp", "auto"): (False, 8),
-    ("connected_components", "auto"): (False, 4),
-}
+# Large ones, on which one worker alone, and less usual programs, would take too long; what are too many pairs of arcs.
+_LARGE = ("kron:16", "kron:18", "urand:18", "grid:500x500")
+_MANY_PAIRS = 2e8
+# Seconds that one round over all graphs may take, so that there is a second.
+_TIME_FOR_ONE = 45.0
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """What was measured: HIVE's tables, the memory hierarchy, costs of waiting, transports, and fits of programs."""
+    """What was measured: HIVE's tables, the memory hierarchy, costs of waiting, transports, and fits of programs.
+
+    `fits` are of all workers, `alone` of one; `runs` and `runs_alone` what they were fitted to, so that later runs can
+    be added. `push_over_pull`: what an arc costs to push over what it costs to pull.
+    """
 
     machine: Mapping[str, Any]
     versions: Mapping[str, str]
@@ -60,11 +61,15 @@ class Calibration:
     launch: float
     exchange: Mapping[str, Mapping[str, float]]
     fits: Mapping[str, Fit]
+    alone: Mapping[str, Fit] = field(default_factory=dict)
+    runs: Mapping[str, Sequence[Observation]] = field(default_factory=dict)
+    runs_alone: Mapping[str, Sequence[Observation]] = field(default_factory=dict)
+    push_over_pull: float = 3.0
 
     @property
     def notes(self) -> list[str]:
         """Why one might measure again: other versions, or long ago."""
-        now, then = _versions(), self.versions
+        now, then = versions(), self.versions
         found = [
             f"{name} was {then.get(name)} and is {now[name]}" for name in sorted(now) if then.get(name) != now[name]
         ]
@@ -83,8 +88,15 @@ class Calibration:
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
-        fits = {name: one.to_dict() for name, one in self.fits.items()}
-        return {"format": _FORMAT, **vars(self), "hierarchy": list(self.hierarchy), "fits": fits}
+        own: dict[str, Any] = {"hierarchy": list(self.hierarchy)}
+        for name in ("fits", "alone"):
+            own[name] = {key: one.to_dict() for key, one in getattr(self, name).items()}
+        for name in ("runs", "runs_alone"):
+            own[name] = {
+                key: [{**vars(one), "shape": vars(brief(one.shape))} for one in some]
+                for key, some in getattr(self, name).items()
+            }
+        return {"format": _FORMAT, **vars(self), **own}
 
     def save(self, target: Path) -> None:
         """Write it whole or not at all."""
@@ -116,7 +128,8 @@ def _hardware() -> dict[str, Any]:
 
 
 @lru_cache(maxsize=1)
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """What may change how fast a program is, by version."""
     from importlib.metadata import version
 
     return {"arcflux": __version__, **{name: version(name) for name in ("numba", "numpy")}}
@@ -149,14 +162,28 @@ def _read(where: Path, written: int) -> Calibration:
         raw = json.loads(where.read_text(encoding="utf-8"))
         if raw.pop("format") != _FORMAT:
             raise FormatError("is a calibration of another version of Arcflux", path=where, remedy=remedy)
-        fits = {name: Fit.of(one) for name, one in raw.pop("fits").items()}
-        found = Calibration(**{**raw, "hierarchy": tuple(raw["hierarchy"])}, fits=fits)
+        found = from_dict(raw)
         datetime.fromisoformat(found.date)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         if isinstance(error, FormatError):
             raise
         raise FormatError(f"is no calibration: {error}", path=where, remedy=remedy) from error
     return found
+
+
+def from_dict(raw: Mapping[str, Any]) -> Calibration:
+    """A calibration from what :meth:`Calibration.to_dict` gave, without the format."""
+    own: dict[str, Any] = {"hierarchy": tuple(raw["hierarchy"])}
+    for name in ("fits", "alone"):
+        own[name] = {key: Fit.of(one) for key, one in raw.get(name, {}).items()}
+    for name in ("runs", "runs_alone"):
+        own[name] = {key: [_observation(one) for one in some] for key, some in raw.get(name, {}).items()}
+    return Calibration(**{**raw, **own})
+
+
+def _observation(raw: Mapping[str, Any]) -> Observation:
+    shares = tuple(map(float, raw["frontiers"]))
+    return Observation(Brief.of(raw["shape"]), float(raw["supersteps"]), float(raw["seconds"]), shares)
 
 
 def calibrate(*, quick: bool = False, keep: bool = True) -> Calibration:
@@ -174,10 +201,15 @@ def calibrate(*, quick: bool = False, keep: bool = True) -> Calibration:
     trace.note("measuring barriers and transports")
     barrier, launch = microbench.barrier_seconds(), microbench.launch_seconds()
     exchange = microbench.exchange(processes=not quick)
-    fits = _fits(_FEW if quick else GRAPHS, Curve.of(hierarchy))
+    graphs, curve = _FEW if quick else GRAPHS, Curve.of(hierarchy)
+    with config.measuring():
+        runs, by_one = _runs(graphs)
+        trace.note("measuring when to push")
+        dearer = push_over_pull(graphs[:1] if quick else ("kron:16", "urand:15"))
     found = Calibration(
-        machine(), _versions(), datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        time.perf_counter() - begun, throughput, latency, hierarchy, barrier, launch, exchange, fits,
+        machine(), versions(), datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        time.perf_counter() - begun, throughput, latency, hierarchy, barrier, launch, exchange, fitted(runs, curve),
+        fitted(by_one, curve), runs, by_one, dearer,
     )  # fmt: skip
     if keep:
         found.save(path())
@@ -190,50 +222,47 @@ def cache_of(hierarchy: tuple[Mapping[str, float], ...]) -> float:
     return max(row["bytes"] for row in hierarchy if row["random"] >= best / 2)
 
 
-def _fits(graphs: tuple[str, ...], curve: Curve) -> dict[str, Fit]:
-    """Run every program on every graph, and fit."""
+def _runs(graphs: tuple[str, ...]) -> tuple[dict[str, list[Observation]], dict[str, list[Observation]]]:
+    """Every program on every graph, on all workers and on one alone: the faster of two rounds, if there is time.
+
+    What else a machine does comes and goes by seconds, so a second round, later, is worth more than more tries now.
+    """
+    begun = time.perf_counter()
+    first = [_round(spec) for spec in graphs]
+    if time.perf_counter() - begun < _TIME_FOR_ONE:
+        for spec, seen in zip(graphs, first, strict=True):
+            for which, again in _round(spec).items():
+                seen[which] = min(seen[which], again, key=lambda one: one.seconds)
+    found: tuple[dict[str, list[Observation]], dict[str, list[Observation]]] = ({}, {})
+    for seen in first:
+        for (name, alone), one in seen.items():
+            found[alone].setdefault(name, []).append(one)
+    return found
+
+
+def _round(spec: str) -> dict[tuple[str, bool], Observation]:
+    """Every program on a graph, by its name and by whether one worker was alone."""
     from arcflux.io import load
     from arcflux.plan.sample import measured
 
-    runs: dict[tuple[str, str], list[Observation]] = {program: [] for program in PROGRAMS}
-    for spec in graphs:
-        trace.note(f"measuring programs on {spec}")
-        graph = load(spec)
-        weighted = load(f"{spec},weights=1-255")
-        shape = measured(graph)
-        for program, seen in runs.items():
-            steps, seconds = observed(*program, weighted if program[0] == "sssp" else graph)
-            seen.append(Observation(shape, steps, seconds))
-    return {
-        "/".join(program): fit(seen, PROGRAMS[program][0], curve, PROGRAMS[program][1])
-        for program, seen in runs.items()
-    }
+    trace.note(f"measuring programs on {spec}")
+    graph, weighted = load(spec), load(f"{spec},weights=1-255")
+    known, seen = brief(measured(graph)), {}
+    for program, form in PROGRAMS.items():
+        if (spec in _LARGE and not form.main) or (form.extra == "squares" and known.squares > _MANY_PAIRS):
+            continue
+        subject = weighted if program[0] in WEIGHTED else graph
+        for alone in (False, True) if config.threads() > 1 and spec not in _LARGE else (False,):
+            found = observed(*program, subject, 3 if form.main else 1, 1 if alone else None)
+            seen["/".join(program), alone] = Observation(known, *found)
+    return seen
 
 
-def observed(algorithm: str, direction: str, graph: Any, sources: int = 3) -> tuple[float, float]:
-    """Supersteps and seconds of a run, in the median over some sources, each the fastest of some tries.
-
-    Whatever else a machine does only adds to a time, so the fastest is nearest to what a run takes.
-    """
-    import numpy as np
-
-    call = _call(algorithm, direction, graph)
-    picked = np.random.default_rng(7).choice(np.flatnonzero(graph.out_degrees), sources)
-    ids = graph.ids.to_ids(picked)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a run is cut short on purpose
-        results = [min((call(one) for _ in range(_TRIES)), key=lambda result: result.seconds) for one in ids]
-    seconds = float(np.median([one.seconds for one in results]))
-    return float(np.median([max(1, len(one.history)) for one in results])), seconds
-
-
-def _call(algorithm: str, direction: str, graph: Any) -> Callable[[Any], Any]:
-    from arcflux import algorithms
-
-    function = getattr(algorithms, algorithm, None)
-    if function is None:
-        raise UsageError(f"{algorithm!r} names no algorithm")
-    options = {} if direction == "auto" else {"direction": direction}
-    if algorithm in ("bfs", "sssp"):
-        return lambda source: function(graph, source, **options)
-    return lambda source: function(graph, **options)
+def fitted(runs: Mapping[str, Sequence[Observation]], curve: Curve) -> dict[str, Fit]:
+    """The fits of what was observed, by program and direction; those that nobody ran are left out."""
+    found = {}
+    for name, seen in runs.items():
+        form = PROGRAMS[tuple(name.split("/"))]  # type: ignore[index]
+        if seen:
+            found[name] = fit(seen, form.dense, curve, form.value, form.extra)
+    return found

@@ -12,15 +12,22 @@ from typing import Any
 from arcflux import config
 from arcflux.errors import UsageError
 from arcflux.graph import Graph
+from arcflux.plan import rates
+from arcflux.plan.brief import brief
 from arcflux.plan.calibrate import Calibration, kept
 from arcflux.plan.fit import Curve
+from arcflux.plan.programs import PROGRAMS
 from arcflux.plan.sample import shape_of
 from arcflux.plan.shape import Shape
+from arcflux.plan.spread import Placed, on_nodes, with_speeds
+from arcflux.plan.way import Step, Way, steps_of, way_of
 from arcflux.plan.work import Work, work_of
 
-__all__ = ["Estimate", "Way", "of_plan", "on_this_machine"]
+__all__ = ["Estimate", "Way", "by_rates", "of_plan", "on_this_machine"]
 
 _OFFSET, _LINE = 8, 64
+# The most supersteps that JSON lists.
+_SHOWN = 256
 # Bytes of a vertex that a run takes beside the graph, found by looking at the peak of runs on a million vertices.
 _STATE = {"pagerank": 33.5, "bfs": 13.4, "sssp": 33.1, "connected_components": 4.0, "pagerank_delta": 73.0,
           "label_propagation": 15.0}  # fmt: skip
@@ -30,19 +37,11 @@ _BLOCK_ARC, _BLOCK_VERTEX = 4.0, 25.0
 
 
 @dataclass(frozen=True)
-class Way:
-    """A way to run that was looked at, and its predicted seconds."""
-
-    name: str
-    seconds: float
-    low: float
-    high: float
-    phases: dict[str, float]
-
-
-@dataclass(frozen=True)
 class Estimate:
-    """Predicted: seconds, between which they should be, bytes that memory moves, and bytes that graph and run take."""
+    """Predicted: seconds, between which they should be, bytes that memory moves, and bytes that graph and run take.
+
+    `crossing` are bytes between nodes. `push_over_pull`: what an arc costs to push over what it costs to pull.
+    """
 
     algorithm: str
     graph: Shape
@@ -52,6 +51,8 @@ class Estimate:
     bytes: float
     memory: float
     notes: tuple[str, ...]
+    crossing: float = 0.0
+    push_over_pull: float = 3.0
 
     @property
     def seconds(self) -> float:
@@ -80,9 +81,16 @@ class Estimate:
             "predicted_bytes": self.bytes,
             "predicted_memory": self.memory,
             "predicted_supersteps": self.supersteps,
-            "candidates": [vars(way) for way in self.ways],
+            "candidates": [way.to_dict() for way in self.ways],
+            "predicted_steps": [vars(step) for step in self.steps[:_SHOWN]],
+            "predicted_crossing_bytes": self.crossing,
             "notes": list(self.notes),
         }
+
+    @property
+    def steps(self) -> list[Step]:
+        """The fastest way superstep by superstep; empty where only the whole is known."""
+        return steps_of(self.ways[0], self.graph, self.push_over_pull, early=self.algorithm == "bfs")
 
     def __str__(self) -> str:
         from arcflux.plan.report import estimated
@@ -90,46 +98,55 @@ class Estimate:
         return estimated(self)
 
 
-def on_this_machine(algorithm: Any, graph: Any, supersteps: int | None = None) -> Estimate:
-    """The estimate behind :func:`arcflux.estimate`, by the calibration of this machine."""
+def on_this_machine(
+    algorithm: Any, graph: Any, supersteps: int | None = None, placed: Placed | None = None
+) -> Estimate:
+    """The estimate behind :func:`arcflux.estimate`, by the calibration of this machine and the runs since."""
     columns = {name: column.dtype for name, column in graph.columns.items()} if isinstance(graph, Graph) else None
     work = work_of(algorithm, supersteps, columns)
-    found = kept()
-    if found is None:
+    if kept() is None:
         raise UsageError(
             "this machine has not been measured",
             expected="a calibration, which takes less than two minutes",
             remedy="arcflux calibrate, or name a machine: on='dgx1'",
         )
-    shape = shape_of(graph)
-    fits = {name.partition("/")[2]: one for name, one in found.fits.items() if name.partition("/")[0] == work.name}
-    notes = list(found.notes)
-    if fits:
-        steps = float(supersteps) if supersteps else next(iter(fits.values())).steps(shape)
-        ways = [_way(name, one, shape, steps) for name, one in fits.items()]
-    else:
-        steps = work.steps(shape)
+    return by_rates(work, shape_of(graph), supersteps, placed or Placed(), rates.current(fresh=True))
+
+
+def by_rates(work: Work, shape: Shape, supersteps: int | None, placed: Placed, known: rates.Rates) -> Estimate:
+    """An estimate by some rates: every way that was measured, or a bound."""
+    found = known.calibration
+    ways = _measured_ways(work, shape, supersteps, placed, known)
+    notes = [*known.notes, *shape.notes]
+    crossing = 0.0
+    if not ways:
         ways = [_bound(work, shape, found)]
         notes.append(work.note if work.bound else f"{work.name} was not measured: this is a bound, from its bytes")
-    ways.sort(key=lambda way: way.seconds)
+    steps = ways[0].supersteps or work.steps(shape)
     visits = steps if work.supersteps else work.visits(shape)
+    if placed.nodes > 1:
+        both = [on_nodes(way, work, shape, placed.nodes, found, visits) for way in ways]
+        ways, crossing = [way for way, _ in both], both[0][1]
+        notes.append(f"{placed.nodes} nodes are processes of this machine, on {config.cores()} cores in all")
+    ways.sort(key=lambda way: way.seconds)
     return Estimate(
         work.name, shape, str(found.machine["model"]), tuple(ways), steps, _moved(work, shape, visits, found),
-        peak(work, shape), tuple(notes),
+        peak(work, shape), tuple(notes), crossing, found.push_over_pull,
     )  # fmt: skip
 
 
-def _way(name: str, fit: Any, shape: Shape, steps: float) -> Way:
-    from arcflux.plan.fit import features
-
-    row = features(shape, steps, fit.dense, fit.curve, fit.value) * fit.coefficients
-    seconds = float(row.sum())
-    doubt = max(0.15, min(1.0, 2.0 * fit.error))
-    phases = {
-        "launch": float(row[0]), "barriers": float(row[1]), "update": float(row[2]),
-        "compute": float(row[3] + row[4]), "load": float(row[5]),
-    }  # fmt: skip
-    return Way(name, seconds, seconds / (1 + doubt), seconds * (1 + doubt), phases)
+def _measured_ways(work: Work, shape: Shape, supersteps: int | None, placed: Placed, known: rates.Rates) -> list[Way]:
+    """Every direction that was measured, on every number of workers that may be taken."""
+    directions = [way for name, way in PROGRAMS if name == work.name]
+    ways: list[Way] = []
+    few = brief(shape)
+    for count in placed.counts():
+        for direction in directions:
+            fit = known.fit(f"{work.name}/{direction}", count)
+            if fit is not None:
+                way = way_of(fit, few, direction, count, float(supersteps) if supersteps else None)
+                ways.append(with_speeds(way, placed.speeds, count))
+    return ways
 
 
 def _bound(work: Work, shape: Shape, found: Calibration) -> Way:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from arcflux.errors import UsageError
 from arcflux.graph import Graph
-from arcflux.plan.expect import Estimate, on_this_machine
-from arcflux.plan.report import seconds
+from arcflux.plan import rates
+from arcflux.plan.advise import Advice
+from arcflux.plan.expect import Estimate, by_rates
+from arcflux.plan.report import helping, seconds
+from arcflux.plan.sample import measured
+from arcflux.plan.spread import Placed
+from arcflux.plan.work import work_of
 from arcflux.result import Result
 
 __all__ = ["Explanation", "compared", "explained", "measured_run"]
@@ -18,10 +24,16 @@ _ROWS = 12
 
 @dataclass(frozen=True)
 class Explanation:
-    """An estimate and the run that it was of."""
+    """An estimate, the run that it was of, and the plan by which it ran, if it had one."""
 
     estimate: Estimate
     result: Result
+
+    @property
+    def plan(self) -> Advice | None:
+        """What was chosen for the run, and why."""
+        plan: Advice | None = self.result.plan
+        return plan
 
     @property
     def ratio(self) -> float:
@@ -34,18 +46,41 @@ class Explanation:
         low, high = self.estimate.range
         return low <= self.result.seconds <= high
 
+    @property
+    def phases(self) -> list[tuple[str, float, float]]:
+        """Predicted and measured seconds of what can be told apart in a run."""
+        said, history = self.estimate.ways[0].phases, self.result.history
+        steps = sum(step.seconds for step in history)
+        rows = [("launch and start", said.get("launch", 0.0), max(0.0, self.result.seconds - steps))]
+        across = said.get("transfer", 0.0) + said.get("overhead", 0.0)
+        inside = self.estimate.seconds - rows[0][1] - across
+        if not history:
+            return [("all", self.estimate.seconds, self.result.seconds)]
+        if not any(step.part_seconds for step in history):
+            return [*rows, ("supersteps", inside + across, steps)]
+        slowest = sum(max(step.part_seconds, default=0.0) for step in history)
+        balance = sum(step.planning + step.migration for step in history)
+        return [*rows, ("compute of the slowest part", inside, slowest), ("exchange and waiting", across,
+                max(0.0, steps - slowest - balance)), ("balance", 0.0, balance)]  # fmt: skip
+
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
-        history = list(self.result.history)
+        history, expected = list(self.result.history), self.estimate.steps
         return {
+            "plan": None if self.plan is None else self.plan.to_dict(),
             "measured_seconds": self.result.seconds,
             "measured_supersteps": len(history),
             "predicted_over_measured": self.ratio,
             "within_range": self.within,
+            "phases": [
+                {"name": name, "predicted_seconds": said, "measured_seconds": seen} for name, said, seen in self.phases
+            ],
             "supersteps": [
                 {"number": step.number, "direction": step.direction, "seconds": step.seconds, "reason": step.reason,
-                 "frontier": step.frontier, "edges": step.edges}
-                for step in history
+                 "frontier": step.frontier, "edges": step.edges,
+                 "predicted_seconds": expected[k].seconds if k < len(expected) else None,
+                 "predicted_direction": expected[k].direction if k < len(expected) else None}
+                for k, step in enumerate(history)
             ],
         }  # fmt: skip
 
@@ -56,46 +91,85 @@ class Explanation:
         beside(self, target)
 
     def __str__(self) -> str:
-        history = list(self.result.history)
+        history, expected = list(self.result.history), self.estimate.steps
         told = "within the range" if self.within else "outside the range"
-        lines = [
+        lines = [] if self.plan is None else [*str(self.plan).splitlines()]
+        lines += [
             f"measured: {seconds(self.result.seconds)} in {len(history)} supersteps; predicted "
             f"{seconds(self.estimate.seconds)} in {self.estimate.supersteps:.0f}, {self.ratio:.2f} times that, {told}"
         ]
-        each = self.estimate.seconds / max(1.0, self.estimate.supersteps)
-        for step in history[:_ROWS]:
+        lines += [f"├─ {name}: {seconds(seen)}, predicted {seconds(said)}" for name, said, seen in self.phases]
+        for k, step in enumerate(history[:_ROWS]):
             why = f" ({step.reason})" if step.reason else ""
-            lines.append(
-                f"├─ superstep {step.number}: {step.direction}{why}, {seconds(step.seconds)}, "
-                f"predicted {seconds(each)} in the mean"
-            )
+            if k < len(expected):
+                way = "" if expected[k].direction == step.direction else f"{expected[k].direction}, "
+                said = f"predicted {way}{seconds(expected[k].seconds)}"
+            else:
+                said = "not predicted"
+            lines.append(f"├─ superstep {step.number}: {step.direction}{why}, {seconds(step.seconds)}, {said}")
         if len(history) > _ROWS:
-            lines.append(f"└─ and {len(history) - _ROWS} more")
-        return "\n".join(lines)
+            lines.append(f"├─ and {len(history) - _ROWS} more")
+        return "\n".join([*lines, f"└─ what would help most: {helping(self.estimate)}"])
 
 
 def compared(estimate: Estimate, result: Result) -> Explanation:
     """An estimate beside the run that it was of."""
-    return Explanation(estimate, result)
+    return Explanation(_as_run(estimate, result), result)
 
 
 def explained(result: Result) -> Explanation:
-    """What was to be expected of a run that is over, by the calibration of this machine."""
+    """What was to be expected of a run that is over, by the rates of this machine, or by usual ones."""
     from arcflux.algorithms.registry import ALGORITHMS
 
     names = {_plain(known): entry.name for entry in ALGORITHMS.values() for known in (entry.name, *entry.also)}
-    name = names.get(_plain(result.name))
+    name, plan = names.get(_plain(result.name)), result.plan
+    if (
+        plan is not None
+        and plan.subject.name == result.name
+        and (name is None or plan.subject.algorithm == "min_label")
+    ):
+        return Explanation(_planned(plan, result), result)
     if name is None:
         expected = "the result of one of: " + ", ".join(ALGORITHMS)
         raise UsageError(f"{result.name} is no algorithm with a model", expected=expected)
-    return Explanation(on_this_machine(name, result.graph), result)
+    parts = max((len(step.part_seconds) for step in result.history[:1]), default=0)
+    placed = Placed(parts=parts or None) if plan is None else Placed(threads=plan.threads)
+    found = by_rates(work_of(name), measured(result.graph), None, placed, rates.current(fresh=True))
+    return compared(found, result)
+
+
+def _as_run(estimate: Estimate, result: Result) -> Estimate:
+    """The estimate with the way first that the run took."""
+    plan = result.plan
+    if plan is None:
+        return estimate
+    ways = sorted(estimate.ways, key=lambda way: (way.name != plan.direction, way.threads not in (0, plan.threads)))
+    same = ways[0].name == plan.direction
+    return replace(estimate, ways=tuple(ways), supersteps=ways[0].supersteps) if same else estimate
+
+
+def _planned(plan: Advice, result: Result) -> Estimate:
+    """The estimate of a program that is no algorithm: by runs of its own, or by the algorithm that it is most like."""
+    found, shape = rates.current(), measured(result.graph)
+    columns = {name: column.dtype for name, column in result.graph.columns.items()}
+    like = work_of("connected_components" if plan.subject.algorithm == "min_label" else plan.subject.algorithm)
+    if not plan.ways:
+        return by_rates(like, shape, None, Placed(threads=plan.threads), found)
+    notes = list(found.notes)
+    if plan.subject.key != plan.subject.algorithm:
+        notes.append(f"nothing is known of {plan.subject.name} but that it is like {plan.subject.algorithm}, "
+                     "and what its runs have shown")  # fmt: skip
+    weights = sum(kind.itemsize for kind in columns.values())
+    work = replace(like, name=plan.subject.name, value=plan.subject.form.value, arc=float(weights))
+    base = by_rates(work, shape, None, Placed(threads=plan.threads), found)
+    return replace(base, ways=plan.ways, supersteps=plan.ways[0].supersteps, notes=tuple(notes))
 
 
 def _plain(name: str) -> str:
     return name.replace("_", "").replace(" ", "").lower()
 
 
-def measured_run(algorithm: str, graph: Any) -> Result:
+def measured_run(algorithm: str, graph: Any, where: Mapping[str, Any] | None = None) -> Result:
     """Run an algorithm once to compile it and once to measure it, from the vertex with most arcs if it asks for one."""
     import numpy as np
 
@@ -103,7 +177,10 @@ def measured_run(algorithm: str, graph: Any) -> Result:
     from arcflux.io import load
 
     entry, found = find(algorithm), graph if isinstance(graph, Graph) else load(graph)
-    given: dict[str, Any] = {}
+    given: dict[str, Any] = {name: value for name, value in (where or {}).items() if value is not None}
+    unknown = given.keys() - entry.options
+    if unknown:
+        raise UsageError(f"{entry.name} takes no {sorted(unknown)[0]}", remedy="leave --run out")
     for name, one in entry.arguments.items():
         if one.required and name == "source":
             given[name] = found.ids.to_ids(np.array([int(np.argmax(found.out_degrees))]))[0]

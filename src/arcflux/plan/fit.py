@@ -5,28 +5,37 @@ A run of s supersteps on a graph of V vertices and E arcs takes
     a  +  b s  +  c n V  +  d n E  +  e n E'  +  f n E gather
 
 where n is s when every superstep visits everything (dense programs), and 1 when each arc is visited now and then, with
-the depth of the graph for s. E' is E for searches of deep graphs, which cannot skip arcs as searches of shallow ones do
-(and E is then 0). gather is what a random read costs in as much memory as the sources of most arcs take, less where
-neighbours are near: the curve of the memory hierarchy. So a is a launch, b a barrier and more, c the update, d and e
-the compute, f the load of Lux. None is negative (non-negative least squares), and runs count by relative errors, a
-small graph as much as a large one.
+the depth of the graph for s. E' is E for searches of graphs that are deep or whose neighbours are near, which cannot
+skip arcs as others do (and E is then 0). gather is what a random read costs in as much memory as the sources of most
+arcs take, less where neighbours are near: the curve of the memory hierarchy. So a is a launch, b a barrier and more, c
+the update, d and e the compute, f the load of Lux. None is negative (non-negative least squares), and runs count by
+relative errors, a small graph as much as a large one. Where rows are intersected (triangles), E' is the sum over arcs
+of the smaller degree of their ends; where neighbours of neighbours are visited, the sum of squared degrees.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from arcflux.plan.brief import DEEP, Brief, brief, kind
 from arcflux.plan.shape import Shape
 
-__all__ = ["DEEP", "Curve", "Fit", "Observation", "features", "fit", "kind"]
+__all__ = ["DEEP", "POINTS", "Curve", "Fit", "Observation", "at_threads", "features", "fit", "kind", "not_negative"]
 
-DEEP = 30.0
-_SKEWED = 16.0
+# Places of a frontier curve, from the first superstep to the last.
+POINTS = 17
+# Runs that are off by less than so much count by the square of that, others by how much they are off.
+_NEAR = 0.1
+# The share of arcs whose source is not among the hot ones (Shape.hot): it is anywhere.
+_COLD = 0.2
+# From so much nearness on, the frontiers of a search grow slowly.
+_LOCAL = 0.5
+_ROUNDS = 5
 
 
 @dataclass(frozen=True)
@@ -42,21 +51,29 @@ class Curve:
         seconds = np.maximum.accumulate([4.0 / row["random"] for row in hierarchy])
         return cls(tuple(row["bytes"] for row in hierarchy), tuple(map(float, seconds)))
 
-    def gather(self, shape: Shape, value: float) -> float:
+    def gather(self, shape: Shape | Brief, value: float) -> float:
         """What an arc's read of its source costs on a graph."""
-        size = max(2.0, shape.hot() * value)
-        anywhere = float(np.interp(np.log2(size), np.log2(self.bytes), self.seconds))
-        local = shape.local()
-        return (1.0 - local) * anywhere + local * self.seconds[0]
+        known = brief(shape)
+        anywhere = (1 - _COLD) * self._read(known.hot * value) + _COLD * self._read(known.vertices * value)
+        return (1.0 - known.local) * anywhere + known.local * self.seconds[0]
+
+    def _read(self, size: float) -> float:
+        """What a random read costs in so many bytes."""
+        return float(np.interp(np.log2(max(2.0, size)), np.log2(self.bytes), self.seconds))
 
 
 @dataclass(frozen=True)
 class Observation:
-    """A run that was measured: what it ran on, in how many supersteps, and the seconds."""
+    """A run that was measured: what it ran on, in how many supersteps, the seconds, and arcs of each frontier.
 
-    shape: Shape
+    `frontiers` is the curve of a run in which only changed vertices send: the share of all arcs that left the frontier,
+    at :data:`POINTS` places from the first superstep to the last; empty where nobody looked.
+    """
+
+    shape: Shape | Brief
     supersteps: float
     seconds: float
+    frontiers: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -65,7 +82,8 @@ class Fit:
 
     `error` is the median and `doubt` the largest relative error over the runs it was fitted to. `dense`: whether every
     superstep visits every arc. `supersteps`: by kind of graph a line over the logarithm of its vertices, (at 0, slope),
-    as they were seen.
+    as they were seen. `extra`: what the fifth number of a run is, if not the arcs of deep graphs. `frontiers`: by kind
+    of graph, the mean of the curves of frontiers. `per_level`: supersteps for each level of a search.
     """
 
     coefficients: tuple[float, ...]
@@ -76,14 +94,34 @@ class Fit:
     doubt: float
     runs: int
     supersteps: Mapping[str, tuple[float, float]]
+    extra: str = ""
+    frontiers: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    per_level: float = 1.0
 
-    def seconds(self, shape: Shape, supersteps: float | None = None) -> float:
+    def seconds(self, shape: Shape | Brief, supersteps: float | None = None) -> float:
         """Predicted seconds of a run."""
-        steps = self.steps(shape) if supersteps is None else supersteps
-        row = features(shape, steps, self.dense, self.curve, self.value)
-        return float(row @ np.array(self.coefficients))
+        return float(self.parts(shape, supersteps).sum())
 
-    def steps(self, shape: Shape) -> float:
+    def parts(self, shape: Shape | Brief, supersteps: float | None = None) -> NDArray[np.float64]:
+        """Predicted seconds of a run by what they are spent on, in the order of the coefficients."""
+        known = brief(shape)
+        steps = self.steps(known) if supersteps is None else supersteps
+        return features(known, steps, self.dense, self.curve, self.value, self.extra) * self.coefficients
+
+    def frontier(self, shape: Shape | Brief, steps: int) -> NDArray[np.float64]:
+        """The share of all arcs that leaves the frontier in each superstep; of a dense program, all of them."""
+        if self.dense or not self.frontiers:
+            return np.full(steps, 1.0 if self.dense else 1.0 / max(1, steps))
+        lines = list(self.frontiers.values())
+        curve = self.frontiers.get(kind(shape)) or tuple(np.mean(lines, axis=0))
+        shares: NDArray[np.float64] = np.interp(np.linspace(0.0, 1.0, steps), np.linspace(0.0, 1.0, POINTS), curve)
+        return shares
+
+    def rounds(self, shape: Shape | Brief) -> float:
+        """Supersteps to expect as they are counted: of programs with a frontier, so many for each level of a search."""
+        return self.steps(shape) if self.dense else max(1.0, self.per_level * shape.depth)
+
+    def steps(self, shape: Shape | Brief) -> float:
         """Supersteps to expect: those seen on graphs of this kind, or of any; the depth, if not dense."""
         if not self.dense:
             return shape.depth
@@ -95,6 +133,7 @@ class Fit:
         """Ready for JSON."""
         lines = {name: list(line) for name, line in self.supersteps.items()}
         own = {"coefficients": list(self.coefficients), "supersteps": lines}
+        own["frontiers"] = {name: list(curve) for name, curve in self.frontiers.items()}
         return {**vars(self), **own, "curve": {name: list(row) for name, row in vars(self.curve).items()}}
 
     @classmethod
@@ -103,55 +142,105 @@ class Fit:
         curve = Curve(tuple(kept["curve"]["bytes"]), tuple(kept["curve"]["seconds"]))
         lines = {name: (float(at), float(slope)) for name, (at, slope) in kept["supersteps"].items()}
         own = {"coefficients": tuple(map(float, kept["coefficients"])), "curve": curve, "supersteps": lines}
-        return cls(**{**kept, **own})
+        curves = {name: tuple(map(float, shares)) for name, shares in kept.get("frontiers", {}).items()}
+        return cls(**{**kept, **own, "frontiers": curves})
 
 
-def kind(shape: Shape) -> str:
-    """What sort of graph it is: "near" (deep, as roads), "skewed" (with hubs), "local" (rings with chords) or "flat".
-
-    Examples
-    --------
-    >>> from arcflux.plan.shape import grid, kronecker, uniform
-    >>> kind(grid(100, 100)), kind(kronecker(16)), kind(uniform(1000, 16000))
-    ('near', 'skewed', 'flat')
-    """
-    if shape.depth > DEEP:
-        return "near"
-    if float(shape.degrees.max(initial=0.0)) > _SKEWED * max(1.0, shape.mean_degree):
-        return "skewed"
-    return "local" if shape.local() > 0.5 else "flat"
-
-
-def features(shape: Shape, steps: float, dense: bool, curve: Curve, value: float) -> NDArray[np.float64]:
+def features(
+    shape: Shape | Brief, steps: float, dense: bool, curve: Curve, value: float, extra: str = ""
+) -> NDArray[np.float64]:
     """What a run does, in the order of the coefficients; supersteps are given for dense programs alone."""
-    steps = steps if dense else shape.depth
+    known = brief(shape)
+    steps = steps if dense else known.depth
     often = steps if dense else 1.0
-    deep = 0.0 if dense or shape.depth <= DEEP else 1.0
-    arcs = often * shape.arcs
-    gather = arcs * curve.gather(shape, value)
-    return np.array([1.0, steps, often * shape.vertices, arcs * (1.0 - deep), arcs * deep, gather])
+    arcs = often * known.arcs
+    if extra:
+        more = getattr(known, extra)
+    else:
+        slow = not dense and (known.depth > DEEP or known.local > _LOCAL)
+        arcs, more = (0.0, arcs) if slow else (arcs, 0.0)
+    gather = often * known.arcs * curve.gather(known, value)
+    return np.array([1.0, steps, often * known.vertices, arcs, more, gather])
 
 
-def fit(runs: Sequence[Observation], dense: bool, curve: Curve, value: float) -> Fit:
-    """The coefficients that come nearest to some runs, each counted by its relative error."""
-    from scipy.optimize import nnls
+def fit(runs: Sequence[Observation], dense: bool, curve: Curve, value: float, extra: str = "") -> Fit:
+    """The coefficients that come nearest to some runs, each counted by its relative error.
 
-    rows = np.array([features(one.shape, one.supersteps, dense, curve, value) for one in runs])
+    Large errors count less than by their square: on a machine that does other things too, a run may take twice as long
+    as it should, and tells nothing.
+    """
+    rows = np.array([features(one.shape, one.supersteps, dense, curve, value, extra) for one in runs])
     seconds = np.array([one.seconds for one in runs])
-    # Columns of like size, which nnls needs to tell a small coefficient from none.
+    # Columns of like size, which is how a small coefficient is told from none.
     weighted = rows / seconds[:, None]
     size = np.maximum(weighted.max(axis=0), 1e-300)
-    found, _ = nnls(weighted / size, np.ones(len(runs)))
+    sure = np.ones(len(runs))
+    for _ in range(_ROUNDS):
+        found = not_negative(weighted / size * sure[:, None], sure)
+        sure = 1.0 / np.sqrt(np.maximum(np.abs(weighted / size @ found - 1), _NEAR))
     coefficients = found / size
     errors = np.abs(rows @ coefficients / seconds - 1)
     seen: dict[str, list[tuple[float, float]]] = {}
+    curves: dict[str, list[tuple[float, ...]]] = {}
     for one in runs:
         seen.setdefault(kind(one.shape), []).append((np.log2(max(2, one.shape.vertices)), one.supersteps))
+        if one.frontiers:
+            curves.setdefault(kind(one.shape), []).append(one.frontiers)
+    levels = [one.supersteps / max(1.0, one.shape.depth) for one in runs]
     supersteps = {name: _line(counts) for name, counts in seen.items()}
+    frontiers = {name: tuple(map(float, np.mean(some, axis=0))) for name, some in curves.items()}
     return Fit(
         tuple(map(float, coefficients)), dense, curve, float(value), float(np.median(errors)), float(errors.max()),
-        len(runs), supersteps,
+        len(runs), supersteps, extra, frontiers, float(np.median(levels)),
     )  # fmt: skip
+
+
+def not_negative(rows: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The least squares with no negative unknown, by Lawson and Hanson (1974); SciPy's takes long to import.
+
+    Examples
+    --------
+    >>> not_negative(np.array([[1.0, 1.0], [0.0, 1.0]]), np.array([1.0, -1.0])).tolist()
+    [1.0, 0.0]
+    """
+    unknowns = rows.shape[1]
+    taken, found = np.zeros(unknowns, bool), np.zeros(unknowns)
+    for _ in range(3 * unknowns):
+        slope = np.where(taken, -np.inf, rows.T @ (right - rows @ found))
+        if slope.max() <= 1e-10 * max(1.0, float(np.abs(rows.T @ right).max())):
+            break
+        taken[int(slope.argmax())] = True
+        while taken.any():
+            trial = np.zeros(unknowns)
+            trial[taken] = np.linalg.lstsq(rows[:, taken], right, rcond=None)[0]
+            low = taken & (trial <= 0)
+            if not low.any():
+                found = trial
+                break
+            way = found[low] - trial[low]
+            found += float((found[low] / np.where(way > 0, way, 1.0)).min()) * (trial - found)
+            taken &= found > 1e-15
+            found[~taken] = 0.0
+    return found
+
+
+def at_threads(alone: Fit, many: Fit, workers: int, threads: int) -> Fit:
+    """The fit of so many threads, from that of one and that of `workers`: each coefficient is a + b / threads.
+
+    Examples
+    --------
+    >>> one = Fit((8.0,) * 6, True, Curve((1.0,), (1.0,)), 8.0, 0.1, 0.2, 9, {})
+    >>> four = Fit((2.0,) * 6, True, Curve((1.0,), (1.0,)), 8.0, 0.1, 0.2, 9, {})
+    >>> at_threads(one, four, 4, 2).coefficients[0]
+    4.0
+    """
+    if threads >= workers:
+        return many
+    if threads == 1:
+        return alone
+    share = (1.0 - 1.0 / threads) / (1.0 - 1.0 / workers)
+    mixed = tuple(one + (all_ - one) * share for one, all_ in zip(alone.coefficients, many.coefficients, strict=True))
+    return replace(many, coefficients=mixed)
 
 
 def _line(points: Sequence[tuple[float, float]]) -> tuple[float, float]:

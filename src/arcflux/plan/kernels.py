@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from arcflux.spmd.barrier import wait
+from arcflux.spmd.barrier import ticks, wait
 from arcflux.spmd.jit import kernel
 from arcflux.spmd.machine import fetch_add
 
-__all__ = ["READ", "UPDATE", "WRITE", "barriers", "chase", "nothing", "regular", "scattered"]
+__all__ = ["READ", "UPDATE", "WRITE", "across", "barriers", "chase", "handed", "nothing", "regular", "scattered"]
 
 READ, WRITE, UPDATE = 0, 1, 2
 
@@ -35,14 +35,21 @@ def regular(worker: Any, workers: Any, control: Any, data: Any, what: Any, round
 
 
 @kernel
-def scattered(worker: Any, workers: Any, control: Any, data: Any, what: Any, count: Any, out: Any) -> None:
-    """Touch `count` random places of ``data: uint32[a power of two]``; an update is an atomic addition."""
-    mask = np.uint64(data.size - 1)
+def scattered(worker: Any, workers: Any, control: Any, data: Any, what: Any, count: Any, out: Any, own: Any) -> None:
+    """Touch `count` random places of ``data: uint32[a power of two]``, or of a worker's own part of it.
+
+    An update is an atomic addition.
+    """
+    shares = 1
+    while own and shares < workers:
+        shares *= 2
+    mask = np.uint64(data.size // shares - 1)
+    base = np.uint64(worker) * (mask + np.uint64(1)) if own else np.uint64(0)
     x = np.uint64(worker + 1) * np.uint64(0x9E3779B97F4A7C15)
     total = np.uint64(0)
     for _ in range(count):
         x = x * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
-        i = (x >> np.uint64(33)) & mask
+        i = base + ((x >> np.uint64(33)) & mask)
         if what == READ:
             total += np.uint64(data[i])
         elif what == WRITE:
@@ -64,6 +71,72 @@ def chase(worker: Any, workers: Any, control: Any, data: Any, what: Any, count: 
             fetch_add(data, i, np.uint32(0))
         i = j
     out[worker * 8] = i
+
+
+@kernel
+def across(worker: Any, workers: Any, control: Any, data: Any, what: Any, rounds: Any, out: Any) -> None:
+    """Go over everybody's slice of ``data: uint32``, beginning with one's own: workers meet in no place at once."""
+    share = np.uint64(data.size) // np.uint64(workers)
+    total = np.uint64(0)
+    for turn in range(rounds):
+        for k in range(workers):
+            begin = np.uint64((worker + k) % workers) * share
+            if what == READ:
+                for i in range(begin, begin + share):
+                    total += np.uint64(data[i])
+            elif what == WRITE:
+                for i in range(begin, begin + share):
+                    data[i] = np.uint32(turn)
+            else:
+                for i in range(begin, begin + share):
+                    data[i] += np.uint32(1)
+    out[worker * 8] = total
+
+
+@kernel
+def handed(
+    worker: Any, workers: Any, control: Any, barrier: Any, data: Any, what: Any, count: Any, rounds: Any, out: Any
+) -> None:
+    """The last worker writes all of ``data: uint32[a power of two]``; then the first touches it, as often as `rounds`.
+
+    With `count` 0 in order, each element once; else one place after another, `count` of them, each named by the one
+    before, as :func:`chase` does. The first worker counts its ticks in ``out[8]``, and those of the whole call in
+    ``out[16]``: what it touches is in the cache of another core, if it fits there.
+    """
+    nought = np.uint32(barrier.size >> 40)  # which no compiler knows, so that what is written is written
+    total, spent, first = np.uint64(0), np.uint64(0), ticks()
+    for _ in range(rounds):
+        if worker == workers - 1:
+            for i in range(data.size):
+                data[i] ^= nought
+        wait(barrier, workers)
+        if worker == 0:
+            begun = ticks()
+            if count:
+                at = np.uint64(0)
+                for _ in range(count):
+                    after = np.uint64(data[at])
+                    if what == WRITE:
+                        data[at] = np.uint32(after)
+                    elif what == UPDATE:
+                        fetch_add(data, at, np.uint32(0))
+                    at = after
+                total += at
+            elif what == READ:
+                for i in range(data.size):
+                    total += np.uint64(data[i])
+            elif what == WRITE:
+                for i in range(data.size):
+                    data[i] = np.uint32(i)
+            else:
+                for i in range(data.size):
+                    data[i] += np.uint32(1)
+            spent += np.uint64(ticks() - begun)
+        wait(barrier, workers)
+    if worker == 0:
+        out[0] = total
+        out[8] = spent
+        out[16] = np.uint64(ticks() - first)
 
 
 @kernel

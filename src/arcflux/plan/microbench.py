@@ -1,7 +1,10 @@
 """What this machine's memory, barriers and transports can do: HIVE's micro-benchmark, on cores.
 
-"self" is one worker alone with its memory, "host" all workers at once with the memory they share. Elements have 4
-bytes, as in the study. Throughput is the best of a few tries: whatever else the machine does only takes away from it.
+The places of the study are GPUs; on cores they are these. "self" is one worker alone, in its own part of memory. "peer"
+is one worker in what another has just written, which is in the cache of that one's core (64 KiB). "host" are all
+workers at once, each in its own part of the memory they share; "all" are all workers at once, everywhere in it.
+Elements have 4 bytes, as in the study. Throughput is the best of a few tries: whatever else the machine does only takes
+away from it.
 """
 
 from __future__ import annotations
@@ -43,34 +46,65 @@ def accesses(elements: int = _LARGE) -> tuple[dict[str, dict[str, float]], dict[
 
     data: NDArray[Any] = empty(elements, np.uint32)
     data[:] = 0
+    every, count = config.threads(), min(elements, 1 << 20)
     throughput: dict[str, dict[str, float]] = {}
-    count = min(elements, 1 << 20)
     for what, name in enumerate(_WAYS):
         throughput[f"regular_{name}"] = {
-            place: 4.0 * elements / _pass(kernels.regular, data, what, 1, workers) for place, workers in _places()
+            "self": 4.0 * elements / _pass(kernels.regular, data, what, 1, 1),
+            "peer": 4.0 / _handed("regular", what, throughput=True),
+            "host": 4.0 * elements / _pass(kernels.regular, data, what, 1, every),
+            "all": 4.0 * elements * every / _pass(kernels.across, data, what, 1, every),
         }
         throughput[f"random_{name}"] = {
-            place: 4.0 * count * workers / _pass(kernels.scattered, data, what, count, workers)
-            for place, workers in _places()
+            "self": 4.0 * count / _pass(kernels.scattered, data, what, count, 1, True),
+            "peer": 4.0 / _handed("random", what, throughput=True),
+            "host": 4.0 * count * every / _pass(kernels.scattered, data, what, count, every, True),
+            "all": 4.0 * count * every / _pass(kernels.scattered, data, what, count, every, False),
         }
     latency: dict[str, dict[str, float]] = {}
+    steps = min(elements, 1 << 15)
     for way in ("regular", "random"):
         data[:] = _cycle(elements, way)
-        steps = min(elements, 1 << 15)
         for what, name in enumerate(_WAYS):
+            busy = _pass(kernels.chase, data, what, steps, every) / steps
             latency[f"{way}_{name}"] = {
-                place: _pass(kernels.chase, data, what, steps, workers) / steps for place, workers in _places()
+                "self": _pass(kernels.chase, data, what, steps, 1) / steps,
+                "peer": _handed(way, what, throughput=False),
+                "host": busy,
+                "all": busy,
             }
     return throughput, latency
 
 
-def _places() -> list[tuple[str, int]]:
-    return [("self", 1), ("host", config.threads())]
-
-
-def _pass(kernel: Any, data: NDArray[Any], what: int, count: int, workers: int) -> float:
+def _pass(kernel: Any, data: NDArray[Any], what: int, count: int, workers: int, *more: Any) -> float:
     out = np.zeros(8 * workers, np.uint64)
-    return _best(lambda: run(kernel, workers, data, what, count, out, threads=workers))
+    return _best(lambda: run(kernel, workers, data, what, count, out, *more, threads=workers))
+
+
+def _handed(way: str, what: int, *, throughput: bool) -> float:
+    """Seconds of an access to what another worker has just written, each waiting for the last unless `throughput`.
+
+    At random, one access has to name the next, so that neither is faster than the other.
+    """
+    from arcflux.plan import kernels
+    from arcflux.spmd.barrier import WORDS
+
+    size, rounds, workers = 1 << 14, 50, min(2, config.threads())
+    data: NDArray[Any] = empty(size, np.uint32)
+    count = 0 if throughput and way == "regular" else size
+    found = []
+    for _ in range(_TRIES + 1):
+        if way == "random":  # small enough for a cycle without a pattern, which nothing can foresee
+            order = np.random.default_rng(1).permutation(size)
+            data[order] = np.roll(order, -1)
+        else:
+            data[:] = _cycle(size, way)
+        out, barrier = np.zeros(24, np.uint64), np.zeros(WORDS, np.int64)
+        begun = time.perf_counter()
+        run(kernels.handed, workers, barrier, data, what, count, rounds, out, threads=workers)
+        tick = (time.perf_counter() - begun) / max(1, int(out[16]))
+        found.append(int(out[8]) * tick / (rounds * size))
+    return min(found[1:])
 
 
 def _cycle(elements: int, way: str) -> NDArray[Any]:
@@ -94,7 +128,7 @@ def hierarchy(smallest: int = 1 << 14, largest: int = 1 << 28) -> list[dict[str,
         rounds = max(1, (1 << 25) // size)
         in_order = _pass(kernels.regular, data, kernels.READ, rounds, workers)
         count = 1 << 20
-        at_random = _pass(kernels.scattered, data, kernels.READ, count, workers)
+        at_random = _pass(kernels.scattered, data, kernels.READ, count, workers, False)
         rows.append({
             "bytes": float(size), "regular": size * rounds / in_order, "random": 4.0 * count * workers / at_random,
         })  # fmt: skip

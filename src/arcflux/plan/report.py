@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from arcflux.plan.expect import Estimate
     from arcflux.plan.explain import Explanation
 
-__all__ = ["beside", "estimated", "memories", "plot", "seconds", "text"]
+__all__ = ["beside", "estimated", "helping", "memories", "plot", "seconds", "text"]
 
 
 _HELP = {
@@ -128,16 +128,21 @@ def estimated(found: Estimate) -> str:
         f"      on: {found.machine}",
         f"├─ {seconds(found.seconds)}, between {seconds(low)} and {seconds(high)}; "
         f"{readable(round(found.bytes))} moved, {readable(round(found.memory))} at the peak",
-        f"├─ {first.name}" + (f", {found.supersteps:.0f} supersteps" if found.supersteps else ""),
+        f"├─ {first}" + (f", {found.supersteps:.0f} supersteps" if found.supersteps else ""),
     ]
     lines += [f"│  ├─ {name}: {seconds(share)}, {100 * share / first.seconds:.0f} %" for share, name in phases]
     for other in others[:3]:
-        lines.append(
-            f"├─ instead {other.name}: {seconds(other.seconds)}, {other.seconds / first.seconds:.2f} times as long"
-        )
-    lines.append(f"└─ what would help most: {_HELP.get(phases[0][1], 'a faster device') if phases else 'nothing'}")
+        lines.append(f"├─ instead {other}: {seconds(other.seconds)}, {other.seconds / first.seconds:.2f} times as long")
+    lines.append(f"└─ what would help most: {helping(found)}")
     lines += [f"note: {note}" for note in found.notes]
     return "\n".join(lines)
+
+
+def helping(found: Estimate) -> str:
+    """What would help most: whatever shortens the longest phase."""
+    phases = found.ways[0].phases
+    longest = max(phases, key=lambda name: phases[name], default="")
+    return _HELP.get(longest, "a faster device") if phases.get(longest) else "nothing"
 
 
 def beside(explanation: Explanation, target: Any) -> None:
@@ -152,22 +157,30 @@ def beside(explanation: Explanation, target: Any) -> None:
         axes.bar(range(len(ways)), heights, bottom=bottom, label=name)
         bottom = [one + more for one, more in zip(bottom, heights, strict=True)]
     axes.bar(len(ways), explanation.result.seconds, color="grey", label="measured")
-    axes.set_xticks(range(len(ways) + 1), [*(f"{way.name}\n(predicted)" for way in ways), "measured"])
+    axes.set_xticks(range(len(ways) + 1), [*(f"{way}\n(predicted)" for way in ways), "measured"])
     axes.set(ylabel="seconds", title=f"{explanation.estimate.algorithm} on {explanation.estimate.graph.name}")
     axes.legend()
     figure.savefig(target)
 
 
 def memories(calibration: Calibration, target: Any) -> None:
-    """Draw the bandwidth of arrays of each size, in order and at random, as figure 2 of Lux does of memories."""
-    figure = _figure("drawing a calibration", (7, 4))
-    axes = figure.subplots()
+    """Draw the bandwidth of each memory, in order and at random, as figure 2 of Lux does; and by the size of arrays."""
+    figure = _figure("drawing a calibration", (11, 4))
+    left, right = figure.subplots(1, 2)
+    places = list(next(iter(calibration.throughput.values())))
+    accesses = list(calibration.throughput)
+    wide = 0.8 / len(places)
+    for k, place in enumerate(places):
+        heights = [calibration.throughput[access][place] / 1e9 for access in accesses]
+        left.bar([n + (k - (len(places) - 1) / 2) * wide for n in range(len(accesses))], heights, wide, label=place)
+    left.set_xticks(range(len(accesses)), [access.replace("_", " ") for access in accesses], rotation=30)
+    left.set(ylabel="GB/s (measured)", yscale="log")
+    left.legend()
     rows = calibration.hierarchy
-    places = range(len(rows))
     for shift, way in ((-0.2, "regular"), (0.2, "random")):
-        axes.bar([place + shift for place in places], [row[way] / 1e9 for row in rows], 0.4, label=way)
-    axes.set_xticks(list(places), [readable(round(row["bytes"])) for row in rows], rotation=30)
-    axes.set(xlabel="memory that is read", ylabel="GB/s (measured)", yscale="log")
-    axes.legend()
-    axes.set_title(f"{calibration.machine['model']}, {calibration.machine['threads']} threads")
+        right.bar([n + shift for n in range(len(rows))], [row[way] / 1e9 for row in rows], 0.4, label=way)
+    right.set_xticks(range(len(rows)), [readable(round(row["bytes"])) for row in rows], rotation=30)
+    right.set(xlabel="memory that is read", ylabel="GB/s (measured)", yscale="log")
+    right.legend()
+    figure.suptitle(f"{calibration.machine['model']}, {calibration.machine['threads']} threads")
     figure.savefig(target)

@@ -7,6 +7,7 @@ are near each other. What was found is kept with the graph, so a second plan ask
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -14,6 +15,7 @@ import numpy as np
 
 from arcflux.errors import UsageError
 from arcflux.graph import Graph
+from arcflux.plan.files import peeked
 from arcflux.plan.shape import Shape, described, of_spec
 
 __all__ = ["measured", "shape_of"]
@@ -23,7 +25,7 @@ _KEPT: WeakKeyDictionary[Graph, Shape] = WeakKeyDictionary()
 
 
 def shape_of(graph: Any) -> Shape:
-    """The shape of a graph, of a spec (without generating it where a formula will do), of a file, or as described.
+    """The shape of a graph, of a spec (not generated where a formula will do), of a file (not loaded), or as described.
 
     A description is ``(vertices, arcs)`` or ``(vertices, arcs, shape)`` with a shape of
     :data:`arcflux.plan.shape.SHAPES`.
@@ -47,7 +49,8 @@ def shape_of(graph: Any) -> Shape:
         from arcflux.generate.spec import is_spec
         from arcflux.io import load
 
-        found = of_spec(os.fspath(graph)) if is_spec(graph) else None
+        spec = is_spec(graph) and not os.path.exists(graph)
+        found = of_spec(os.fspath(graph)) if spec else peeked(Path(graph))
         return found if found is not None else measured(load(graph))
     raise UsageError(f"the graph is {graph!r}", expected="a graph, a spec, a file, or (vertices, arcs, shape)")
 

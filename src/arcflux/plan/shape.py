@@ -33,7 +33,7 @@ class Shape:
 
     `spread` says that degrees are means of a Poisson distribution. `depth` is how many levels a search has. `boundary`
     is what a cut between two ranges separates, where neighbours are near; None where they are anywhere. `asked` gives
-    (sum of INS, sum of UDS) for k ranges, when there is a graph to ask.
+    (sum of INS, sum of UDS) for k ranges, when there is a graph to ask. `notes` say what had to be guessed.
     """
 
     name: str
@@ -45,11 +45,37 @@ class Shape:
     spread: bool = False
     boundary: int | None = None
     asked: Callable[[int], tuple[int, int]] | None = field(default=None, repr=False)
+    notes: tuple[str, ...] = ()
 
     @property
     def mean_degree(self) -> float:
         """Arcs a vertex."""
         return self.arcs / max(1, self.vertices)
+
+    @property
+    def top(self) -> float:
+        """The largest out-degree."""
+        return float(self.degrees.max(initial=0.0))
+
+    def wedges(self) -> float:
+        """The sum over arcs of the smaller degree of their ends, as if ends were chance: what intersecting rows takes.
+
+        Examples
+        --------
+        >>> uniform(1000, 8000).wedges()
+        64000.0
+        """
+        order = np.argsort(self.degrees)
+        degrees, arcs = self.degrees[order], (self.counts * self.degrees)[order]
+        total = float(arcs.sum())
+        if total == 0:
+            return 0.0
+        smaller, others = np.cumsum(arcs * degrees) - arcs * degrees, total - (np.cumsum(arcs) - arcs)
+        return float((arcs * (smaller + degrees * others)).sum() / total)
+
+    def squares(self) -> float:
+        """The sum of squared degrees: how many ways of two arcs there are."""
+        return float((self.counts * self.degrees**2).sum())
 
     def ins(self, k: int) -> float:
         """The sum of |INS| over k ranges: vertices that each reads, its own included (equation 7)."""

@@ -52,13 +52,17 @@ def test_refusals(run, arguments, exit_code, says):
 
 def test_calibrate_and_explain(run, monkeypatch, tmp_path):
     from arcflux.plan import calibrate as calibrating
+    from arcflux.plan import programs
 
     monkeypatch.setenv("ARCFLUX_CACHE", str(tmp_path / "cache"))
     code, error, _ = failing(run, "calibrate", "--show")
     assert (code, error["what"]) == (2, "this machine has not been measured")
     failing(run, "explain", "bfs", "kron:8")
     monkeypatch.setattr(calibrating, "_FEW", ("kron:6", "urand:6", "grid:40x40"))
-    monkeypatch.setattr(calibrating, "_TRIES", 1)
+    monkeypatch.setattr(programs, "_TRIES", 1)
+    monkeypatch.setattr(programs, "_MOST_TRIES", 1)
+    main = {name: form for name, form in programs.PROGRAMS.items() if form.main}  # the others take long to compile
+    monkeypatch.setattr(calibrating, "PROGRAMS", main)
     code, out, _ = run("--quiet", "calibrate", "--quick", "--plot", "memory.png")
     assert code == 0
     assert "barrier" in out
@@ -73,6 +77,15 @@ def test_calibrate_and_explain(run, monkeypatch, tmp_path):
     code, out, _ = run("--quiet", "explain", "bfs", "kron:8", "--run", "--plot", "both.png")
     assert Path("both.png").read_bytes().startswith(b"\x89PNG")
     assert failing(run, "explain", "bfs", "kron:8", "--plot", "both.png")[0] == 2
+    Path("roads.txt").write_text("1 2\n2 3\n3 1\n3 4\n")
+    found = json.loads(run("--quiet", "explain", "pagerank", "roads.txt", "--json")[1])
+    assert found["graph"]["arcs"] == 4
+    assert any("was not loaded" in note for note in found["notes"])
+    found = json.loads(run("--quiet", "explain", "pagerank", "roads.txt", "--run", "--threads", "1", "--json")[1])
+    assert found["measured"]["measured_supersteps"] > 0
+    parts = ("--parts", "4", "--nodes", "2")
+    assert json.loads(run("--quiet", "explain", "bfs", "kron:12", *parts, "--json")[1])["predicted_crossing_bytes"] > 0
+    assert json.loads(run("calibrate", "--forget", "--json")[1]) == {"forgotten": 0}  # tests keep no runs
     assert "predicted: bfs on kron:8" in out
     assert "measured: " in out
     assert failing(run, "explain", "bfs", "1000,8000", "--run")[0] == 2

@@ -11,7 +11,7 @@ import arcflux as af
 from arcflux import trace
 from arcflux.errors import FormatError, UsageError
 from arcflux.plan import calibrate as calibrating
-from arcflux.plan import microbench
+from arcflux.plan import microbench, programs
 from arcflux.plan.calibrate import PROGRAMS, calibrate, kept, path
 from arcflux.plan.profile import ACCESSES, read
 from arcflux.plan.shape import kronecker
@@ -23,16 +23,21 @@ calibration = plan_machine.calibration
 def test_a_quick_one(tmp_path, monkeypatch):
     monkeypatch.setattr(calibrating, "path", lambda: tmp_path / "kept.json")
     monkeypatch.setattr(calibrating, "_FEW", ("kron:6", "urand:6", "grid:40x40"))
-    monkeypatch.setattr(calibrating, "_TRIES", 1)
+    monkeypatch.setattr(programs, "_TRIES", 1)
+    monkeypatch.setattr(programs, "_MOST_TRIES", 1)
     found = calibrate(quick=True)
     assert set(found.throughput) == set(found.latency) == set(ACCESSES)
     for table in (found.throughput, found.latency):
         assert all(row["self"] > 0 and row["host"] > 0 for row in table.values())
+        assert all(set(row) == {"self", "peer", "host", "all"} and min(row.values()) > 0 for row in table.values())
     assert [row["bytes"] for row in found.hierarchy] == [2.0**k for k in (14, 16, 18, 20)]
     assert found.barrier > 0
     assert found.launch > 0
     assert found.exchange["local"]["bandwidth"] > 0
     assert set(found.fits) == {"/".join(program) for program in PROGRAMS}
+    assert set(found.alone) == (set(found.fits) if found.machine["threads"] > 1 else set())
+    assert all(len(some) == found.fits[name].runs for name, some in found.runs.items())
+    assert 1 <= found.push_over_pull <= 10
     assert found.notes == []
     assert kept() == found
     assert kept().foreign == ""

@@ -1,12 +1,15 @@
 """af.estimate and result.explain: by a calibration that is known, and for machines that are not here."""
 
 import json
+from dataclasses import replace
 
 import plan_machine
 import pytest
 
 import arcflux as af
+from arcflux import config
 from arcflux.errors import UsageError
+from arcflux.plan.calibrate import path
 from arcflux.plan.fit import features
 from arcflux.plan.sample import shape_of
 
@@ -83,8 +86,6 @@ def test_a_result_explains_itself(calibration, tmp_path):
 
 
 def test_a_program_of_ones_own_has_no_model(calibration):
-    from dataclasses import replace
-
     with pytest.raises(UsageError, match="Mine is no algorithm"):
         replace(af.bfs(af.load("path:4"), 0), name="Mine").explain()
 
@@ -94,3 +95,73 @@ def test_without_a_calibration(tmp_path, monkeypatch):
     with pytest.raises(UsageError, match="has not been measured") as caught:
         af.estimate("pagerank", "kron:10")
     assert "arcflux calibrate" in caught.value.remedy
+
+
+@pytest.fixture
+def two_cores(calibration, monkeypatch):
+    """With fits of one thread, half as fast."""
+    monkeypatch.setattr(config, "cores", lambda: 2)
+    alone = {name: replace(one, coefficients=tuple(2 * c for c in one.coefficients))
+             for name, one in calibration.fits.items()}  # fmt: skip
+    of_two = {**calibration.machine, "cores": 2, "threads": 2}
+    replace(calibration, machine=of_two, alone=alone).save(path())
+    return calibration
+
+
+def test_threads_and_parts(two_cores):
+    every, one = af.estimate("pagerank", "kron:18"), af.estimate("pagerank", "kron:18", threads=1)
+    assert one.seconds == pytest.approx(2 * every.seconds)
+    assert {way.threads for way in every.ways} == {1, 2}
+    assert {way.threads for way in one.ways} == {1}
+    assert af.estimate("pagerank", "kron:18", parts=2).seconds == every.seconds
+    assert af.estimate("pagerank", "kron:18", parts=8).seconds == every.seconds  # there are two cores
+    assert af.estimate("pagerank", "kron:18", parts=1).seconds == one.seconds
+
+
+def test_nodes_tell_each_other(two_cores):
+    one, two = (af.estimate("pagerank", "kron:18", parts=2, nodes=nodes) for nodes in (1, 2))
+    crossing = 8 * shape_of("kron:18").uds(2) * two.supersteps
+    assert (one.crossing, two.crossing) == (0, pytest.approx(crossing))
+    meetings = two.supersteps * 3 * 1e-5
+    assert two.seconds - one.seconds == pytest.approx(crossing / 1e10 / 2 + meetings)
+    assert "transfer" in two.ways[0].phases
+
+
+def test_unequal_devices(two_cores):
+    def compute(found):
+        return found.ways[0].phases["compute"] + found.ways[0].phases["load"]
+
+    alike = af.estimate("pagerank", "kron:18", speeds=[1, 1])
+    unequal = af.estimate("pagerank", "kron:18", speeds=[1, 0.5])
+    assert compute(unequal) == pytest.approx(compute(alike) / 0.75)
+    assert alike.seconds == pytest.approx(af.estimate("pagerank", "kron:18", parts=2).seconds)
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"threads": 0}, "threads is 0"),
+        ({"threads": True}, "threads is True"),
+        ({"parts": "four"}, "parts is 'four'"),
+        ({"threads": 2, "parts": 2}, "both given"),
+        ({"nodes": 2}, "2 nodes and no parts"),
+        ({"nodes": 4, "parts": 2}, "4 nodes and 2 parts"),
+        ({"nodes": -1}, "nodes is -1"),
+        ({"speeds": []}, "speeds is"),
+        ({"speeds": [1, 0]}, "speeds is"),
+        ({"speeds": [1, float("nan")]}, "speeds is"),
+        ({"speeds": "fast"}, "speeds is"),
+        ({"speeds": [1, 1], "parts": 3}, "3 parts and 2 speeds"),
+        ({"threads": 2, "on": "dgx1"}, "for this machine"),
+    ],
+)
+def test_nonsense_about_workers(calibration, options, match):
+    with pytest.raises(UsageError, match=match):
+        af.estimate("pagerank", "kron:10", **options)
+
+
+def test_every_algorithm_is_measured(calibration):
+    from arcflux.algorithms.registry import ALGORITHMS
+    from arcflux.plan.programs import PROGRAMS
+
+    assert set(ALGORITHMS) <= {name for name, _ in PROGRAMS}

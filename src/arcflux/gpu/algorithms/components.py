@@ -25,7 +25,7 @@ __all__ = ["KERNELS", "Forest"]
 
 Array = NDArray[Any]
 
-BOUNDS = (256, 8)
+BOUNDS = (256, 8, 5)
 _SAMPLES = 1024
 
 

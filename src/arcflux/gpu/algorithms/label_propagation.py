@@ -23,7 +23,7 @@ __all__ = ["KERNELS", "Labels"]
 
 Array = NDArray[Any]
 
-BOUNDS = (256, 6)
+BOUNDS = (256, 6, 5)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _WARP = 32
 # A hub has this many times the voters from which a vertex is the work of a block; bytes of tables of either class.

@@ -27,7 +27,7 @@ __all__ = ["KERNELS", "Triangles"]
 Array = NDArray[Any]
 
 # Registers are left for so many threads of a block, and blocks of a multiprocessor.
-BOUNDS = (256, 6)
+BOUNDS = (256, 6, 5)
 # A shorter row from this length on is the work of a warp.
 _LONG = 8
 

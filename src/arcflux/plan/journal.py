@@ -1,0 +1,173 @@
+"""Runs that were made, kept to predict others by: a file of JSON lines in the cache folder, one for each machine.
+
+A line says which program ran, in which direction and on how many threads, on what sort of graph (eight numbers, no
+names), in how many supersteps and seconds, of which machine and versions. The file is the owner's alone, and bounded:
+the oldest lines go. Processes that write at once take turns by a lock. Within a process the fastest of several like
+runs is kept, and written now and then, and at the end: so a short run pays nothing for it. What is broken, foreign or
+of other versions is skipped when the file is read.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import math
+import os
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from arcflux import config
+from arcflux.errors import ArcfluxError
+from arcflux.plan.brief import Brief
+from arcflux.plan.calibrate import machine, path, versions
+from arcflux.plan.fit import POINTS, Observation
+
+__all__ = ["MOST", "Run", "add", "flush", "forget", "read", "waiting", "where"]
+
+_FORMAT = 1
+# The most lines that are read, and twice as many are in the file before the oldest go; the most bytes of a line.
+MOST = 512
+_LONGEST = 4096
+# Runs wait so long before they are written, and so many of them at most.
+_SECONDS, _WAITING = 2.0, 64
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run: the program and its direction as "bfs/auto", its threads, and what was observed."""
+
+    key: str
+    threads: int
+    seen: Observation
+
+    def to_line(self) -> str:
+        """As a line of JSON."""
+        graph = self.seen.shape
+        assert isinstance(graph, Brief)
+        whole = {"format": _FORMAT, "key": self.key, "threads": self.threads, "graph": vars(graph),
+                 "supersteps": self.seen.supersteps, "seconds": self.seen.seconds,
+                 "frontiers": [round(share, 5) for share in self.seen.frontiers], "machine": machine(),
+                 "versions": versions(), "date": round(time.time())}  # fmt: skip
+        return json.dumps(whole, separators=(",", ":"))
+
+    @classmethod
+    def of_line(cls, line: str) -> Run | None:
+        """From such a line; None if it is broken, of another machine, or of other versions."""
+        with suppress(ValueError, TypeError, KeyError, AttributeError):
+            kept: dict[str, Any] = json.loads(line)
+            if kept["format"] == _FORMAT and kept["versions"] == versions() and _same(kept["machine"]):
+                steps, seconds = float(kept["supersteps"]), float(kept["seconds"])
+                shares = tuple(float(one) for one in kept["frontiers"])
+                numbers = (steps, seconds, *shares)
+                if all(math.isfinite(one) and one >= 0 for one in numbers) and seconds and len(shares) in (0, POINTS):
+                    seen = Observation(Brief.of(kept["graph"]), steps, seconds, shares)
+                    return cls(str(kept["key"]), int(kept["threads"]), seen)
+        return None
+
+
+def _same(other: Mapping[str, Any]) -> bool:
+    """Whether a line is of this machine; how many threads are usual does not matter, since each line says its own."""
+    here = machine()
+    return all(other.get(name) == here[name] for name in ("model", "memory_gb", "cores"))
+
+
+_waiting: dict[tuple[Any, ...], Run] = {}
+_state = {"since": 0.0, "owner": 0}
+
+
+def where() -> Path:
+    """The file."""
+    return config.cache_folder("runs") / f"{path().stem}.jsonl"
+
+
+def add(run: Run) -> None:
+    """Keep a run, unless that was opted out of: of like ones the fastest, written by and by."""
+    if not config.keeps_runs():
+        return
+    if _state["owner"] != os.getpid():  # also in a child, whose parent writes what is its own
+        _waiting.clear()
+        if not _state["owner"]:
+            atexit.register(flush)
+        _state["owner"] = os.getpid()
+    if not _waiting:
+        _state["since"] = time.monotonic()
+    graph = run.seen.shape
+    name = (run.key, run.threads, graph.vertices, graph.arcs, run.seen.supersteps)
+    before = _waiting.get(name)
+    if before is None or run.seen.seconds < before.seen.seconds:
+        _waiting[name] = run
+    if len(_waiting) >= _WAITING or time.monotonic() - _state["since"] > _SECONDS:
+        flush()
+
+
+def waiting() -> int:
+    """How many runs wait to be written."""
+    return len(_waiting)
+
+
+def flush() -> None:
+    """Write what waits; what cannot be written is let go, since no run should fail of this."""
+    if not _waiting or _state["owner"] != os.getpid():
+        return
+    runs = list(_waiting.values())  # in one piece: other threads may add to it
+    _waiting.clear()
+    lines = [line for run in runs if len(line := run.to_line()) < _LONGEST]
+    with suppress(OSError, ArcfluxError):
+        _append(where(), lines)
+
+
+def _append(target: Path, lines: list[str]) -> None:
+    with _locked(target):
+        handle = os.open(target, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        with os.fdopen(handle, "a", encoding="utf-8") as file:
+            file.write("".join(line + "\n" for line in lines))
+        if target.stat().st_size > MOST * 256 and len(whole := _lines(target)) > 2 * MOST:
+            handle, work = tempfile.mkstemp(dir=target.parent, suffix=".jsonl")
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write("".join(line + "\n" for line in whole[-MOST:]))
+            os.replace(work, target)
+
+
+@contextmanager
+def _locked(target: Path) -> Iterator[None]:
+    """Alone with the file: a lock beside it, since the file itself may be replaced."""
+    try:
+        import fcntl
+    except ImportError:  # no such locks on this system: lines are appended whole, which is nearly as good
+        yield
+        return
+    handle = os.open(target.with_suffix(".lock"), os.O_WRONLY | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _lines(target: Path) -> list[str]:
+    return target.read_text(encoding="utf-8", errors="replace").splitlines()
+
+
+def read(target: Path | None = None) -> list[Run]:
+    """The last runs of this machine, those that wait to be written included."""
+    found: list[Run | None] = []
+    with suppress(OSError, ArcfluxError):
+        found = [Run.of_line(line) for line in _lines(where() if target is None else target)[-MOST:]]
+    return [run for run in (*found, *_waiting.values()) if run is not None]
+
+
+def forget() -> int:
+    """Remove all runs that were kept; how many lines there were."""
+    _waiting.clear()
+    target = where()
+    if not target.exists():
+        return 0
+    with _locked(target):
+        count = len(_lines(target))
+        target.unlink(missing_ok=True)
+    return count
