@@ -110,7 +110,7 @@ def test_the_table_has_the_median_and_the_worst_of_all_runs() -> None:
         runs.append(bars)
     line = table(runs).splitlines()[1]
     assert "3   4.00 ms   2.00 ms   2.00 ms" in line
-    assert line.split()[-6:] == ["50%,", "25%", "1,", "-", "0.33%,", "0.33%"]
+    assert line.split()[-8:] == ["50%,", "25%", "1,", "-", "0%,", "50%", "0.33%,", "0.33%"]
 
 
 def test_picture(graph: af.Graph, tmp_path: Path) -> None:
