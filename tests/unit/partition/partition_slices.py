@@ -1,6 +1,6 @@
 """What a rank reads of a graph that lies on disk: ``python partition_slices.py launch FOLDER`` starts four ranks on two
-pretended nodes, and each says how many bytes of the mapped arcs are in its page tables, how many are its own, and by how
-many its own memory grew.
+pretended nodes, and each says how many bytes of the mapped arcs are in its page tables, how many are its own, and by
+how many its own memory grew.
 """
 
 import json
