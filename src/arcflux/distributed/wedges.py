@@ -3,9 +3,10 @@
 Vertices have an order: by degree, equal ones by their number. (By degree alone, as it is printed there, a triangle of
 equal degrees is found six times.) The lowest corner v of a triangle sees the other two, u below w, ahead of itself; so
 v's owner sends the wedge <u, w, v> to the owner of u, which has to find w ahead of u. Wedges go in batches, so small
-that a rank has room for what comes from all others. Those of the same v and u go together with w rising, so that the row
-of u is gone through once for all of them; where u is the rank's own, all of its row that is ahead of v is counted
-without making any. Counts are added up at the end: three numbers a wedge and eight bytes a vertex are all that is sent.
+that a rank has room for what comes from all others. Those of the same v and u go together with w rising, so that the
+row of u is gone through once for all of them. Ranks of a node have their rows in memory that all of them see: where u
+is of the same node, whoever of its row is ahead of v, too, is counted without making a wedge. Counts are added up at
+the end: three numbers a wedge between nodes and eight bytes a vertex are all that is sent.
 
 A directed graph is taken without its directions, and each side knows in how many it stands. A triangle then gives to a
 corner the directions of the side that it does not touch.
@@ -113,7 +114,7 @@ def _add(found: Any, v: Any, u: Any, w: Any, opposite: Any, to_u: Any, to_w: Any
 @inner
 def _own(row: Any, starts: Any, stops: Any, ahead: Any, sides: Any, mark: Any, begin: Any, near: Any, v: Any,
          found: Any, total: Any) -> None:  # fmt: skip
-    """Close all wedges of v at a vertex u that is this rank's own: whoever is ahead of both is marked."""
+    """Close all wedges of v at a vertex u of this node: whoever is ahead of both is marked."""
     u = np.uint64(ahead[near])
     r = np.uint64(row[u])
     for k in range(starts[r], stops[r]):
@@ -128,12 +129,14 @@ def _own(row: Any, starts: Any, stops: Any, ahead: Any, sides: Any, mark: Any, b
 
 @kernel
 def make_wedges(
-    worker: Any, workers: Any, control: Any, rank: Any, owner: Any, vertices: Any, row: Any, starts: Any, stops: Any,
-    ahead: Any, weights: Any, sides: Any, mark: Any, state: Any, wedges: Any, directions: Any, counts: Any, found: Any,
-    total: Any,
+    worker: Any, workers: Any, control: Any, near_by: Any, owner: Any, first: Any, vertices: Any, row: Any, starts: Any,
+    stops: Any, ahead: Any, weights: Any, sides: Any, mark: Any, state: Any, wedges: Any, directions: Any, counts: Any,
+    found: Any, total: Any,
 ) -> None:  # fmt: skip
-    """Close own wedges, and make others' from where ``state`` (row, and the places of its pair) is, up to a full batch.
+    """Close the node's wedges, and make others' from where ``state`` (row, and the places of its pair) is, up to a full
+    batch.
 
+    ``near_by[peer]``: whether the peer is of this node; first: the place of the first own row among those of the node;
     wedges: uint[peers, 3, batch] becomes u, w, v, for each peer; ``counts[peer]``, zero before, how many. All wedges of
     the same v and u are in a row, with w rising. `mark` is zero before and after.
     """
@@ -142,14 +145,14 @@ def make_wedges(
     held, room = 0, wedges.shape[2]
     while r < np.uint64(vertices.size) and held < room:
         v = np.uint64(vertices[r])
-        begin, end = starts[r], stops[r]
+        begin, end = starts[first + r], stops[first + r]
         for k in range(begin, end):
             mark[ahead[k]] = k - begin + one
         while begin + i < end and held < room:
             near = begin + i
             u = ahead[near]
             peer = owner[u]
-            if peer == rank:
+            if near_by[peer]:
                 _own(row, starts, stops, ahead, sides, mark, begin, near, v, found, total)
                 j = end - begin
             at = counts[peer]
@@ -209,15 +212,21 @@ class Wedges:
         degrees = graph.out_degrees + graph.in_degrees if graph.directed else graph.out_degrees
         degrees = np.minimum(degrees, np.uint64(_MOST)).astype(np.uint32)
         lengths = out.lengths + (0 if into is None else into.lengths)
-        room, self.vertices = int(lengths.sum()), out.vertices
-        starts = np.concatenate([[0], np.cumsum(lengths)])[:-1].astype(np.uint64)
-        stops, self.distinct = np.empty(len(starts), np.uint64), np.empty(len(starts), self.kind)
-        ahead, weights = empty(room, self.kind), empty(room, np.uint32)
-        sides = empty(room, np.uint8) if graph.directed else None
+        self.vertices, self.distinct = out.vertices, np.empty(len(out.vertices), self.kind)
+        sizes = np.stack(transport.gather(np.array([len(lengths), lengths.sum()], np.int64)))[transport.mates]
+        rows, room = sizes.sum(axis=0).tolist()
+        self.first, begin = sizes[: transport.place].sum(axis=0).tolist()
+        mine = slice(self.first, self.first + len(lengths))
+        starts, stops = (transport.shared(rows, np.uint64) for _ in range(2))
+        ahead, weights = transport.shared(room, self.kind), transport.shared(room, np.uint32)
+        sides = transport.shared(room, np.uint8) if graph.directed else None
+        starts[mine] = begin + np.cumsum(lengths) - lengths
         second = into[1:] if into is not None else (None, None, None)
-        launch(orient, *out, *second, frozen(degrees), frozen(starts), stops, ahead, weights, sides, self.distinct)
+        own = frozen(starts[mine]), stops[mine]
+        launch(orient, *out, *second, frozen(degrees), *own, ahead, weights, sides, self.distinct)
         self.row = transport.shared(graph.vertices, self.kind)
-        self.row[self.vertices] = np.arange(len(self.vertices), dtype=self.kind)
+        self.row[self.vertices] = np.arange(mine.start, mine.stop, dtype=self.kind)
+        transport.node_barrier()
         self.rows = [frozen(array) for array in (starts, stops, ahead)]
         self.weights, self.sides = frozen(weights), None if sides is None else frozen(sides)
 
@@ -235,13 +244,15 @@ class Wedges:
         wedges = empty(transport.size * 3 * self.batch, self.kind).reshape(transport.size, 3, self.batch)
         directions = None if self.sides is None else np.empty((transport.size, self.batch), np.uint8)
         mark = np.zeros(self.parts.graph.vertices, self.kind)
+        near_by = np.asarray(transport.node_of) == transport.node
         peers = [(transport.rank + step) % transport.size for step in range(1, transport.size)]
+        peers = [peer for peer in peers if not near_by[peer]]
         left = True
         while left:
             counts = np.zeros(transport.size, np.int64)
             self.launch(
-                make_wedges, transport.rank, owner, self.vertices, self.row, *self.rows, self.weights, self.sides,
-                mark, state, wedges, directions, counts, found, total,
+                make_wedges, near_by, owner, np.uint64(self.first), self.vertices, self.row, *self.rows, self.weights,
+                self.sides, mark, state, wedges, directions, counts, found, total,
             )  # fmt: skip
             for peer in peers:
                 some = slice(0, int(counts[peer]))
