@@ -33,26 +33,34 @@ def own_memory() -> int:
     return int(re.findall(r"RssAnon:\s+(\d+)", Path("/proc/self/status").read_text())[0]) * KILO
 
 
-if sys.argv[1] == "launch":
-    sys.exit(launch(4, [__file__, *sys.argv[2:]]))
+def main() -> None:
+    """Be a rank, or start all of them."""
+    if sys.argv[1] == "launch":
+        sys.exit(launch(4, [__file__, *sys.argv[2:]]))
 
-warnings.simplefilter("ignore")
-folder = Path(sys.argv[1])
-transport = current(ranks_per_node=2)
-small = af.load("kron:8")
-af.algorithms.pagerank(small, max_iter=2, tol=0.0, ranks_per_node=2, rebalance="off")  # what is compiled takes memory
-before = own_memory()
-parts = af.load_parts(folder) if is_parts(folder) else None
-graph = af.load(folder) if parts is None else parts.graph
-given = {} if parts is None else {"parts": parts}
-run = af.algorithms.pagerank(graph, max_iter=2, tol=0.0, ranks_per_node=2, rebalance="off", **given)
-bounds = run.history[0].bounds
-offsets = graph.into.offsets[[bounds[transport.rank], bounds[transport.rank + 1]]].tolist()
-item = graph.into.neighbours.itemsize
-print(
-    json.dumps({
-        "rank": transport.rank, "touched": touched(folder), "own": item * (offsets[1] - offsets[0]),
-        "all": item * graph.arcs, "grown": own_memory() - before, "vertices": graph.vertices,
-    }),
-    flush=True,
-)  # fmt: skip
+    warnings.simplefilter("ignore")
+    folder = Path(sys.argv[1])
+    transport = current(ranks_per_node=2)
+    small = af.load("kron:8")
+    af.algorithms.pagerank(
+        small, max_iter=2, tol=0.0, ranks_per_node=2, rebalance="off"
+    )  # what is compiled takes memory
+    before = own_memory()
+    parts = af.load_parts(folder) if is_parts(folder) else None
+    graph = af.load(folder) if parts is None else parts.graph
+    given = {} if parts is None else {"parts": parts}
+    run = af.algorithms.pagerank(graph, max_iter=2, tol=0.0, ranks_per_node=2, rebalance="off", **given)
+    bounds = run.history[0].bounds
+    offsets = graph.into.offsets[[bounds[transport.rank], bounds[transport.rank + 1]]].tolist()
+    item = graph.into.neighbours.itemsize
+    print(
+        json.dumps({
+            "rank": transport.rank, "touched": touched(folder), "own": item * (offsets[1] - offsets[0]),
+            "all": item * graph.arcs, "grown": own_memory() - before, "vertices": graph.vertices,
+        }),
+        flush=True,
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

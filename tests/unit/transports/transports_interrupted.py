@@ -16,6 +16,9 @@ from arcflux.transports.launch import launch
 SUPERSTEPS = 5
 
 
+GRAPH, pressed = "kron:10", []
+
+
 def press(event):
     """Ctrl-C in the terminal of whoever has started all this; once."""
     if isinstance(event, trace.Task) and event.unit == "supersteps" and event.done >= SUPERSTEPS and not pressed:
@@ -23,28 +26,34 @@ def press(event):
         os.kill(int(os.environ["ARCFLUX_TEST_LAUNCHER"]), signal.SIGINT)
 
 
-def ranked(supersteps):
-    run = algorithms.pagerank(GRAPH, tol=0.0, max_iter=supersteps, deterministic=True, transport="local", parts=1)
+def ranked(graph, supersteps):
+    run = algorithms.pagerank(graph, tol=0.0, max_iter=supersteps, deterministic=True, transport="local", parts=1)
     return hashlib.sha256(run["rank"].tobytes()).hexdigest()
 
 
-if sys.argv[1] == "launch":
-    os.environ["ARCFLUX_TEST_LAUNCHER"] = str(os.getpid())
-    sys.exit(launch(4, [__file__, *sys.argv[2:]]))
+def main():
+    """Be a rank, or start all of them."""
+    if sys.argv[1] == "launch":
+        os.environ["ARCFLUX_TEST_LAUNCHER"] = str(os.getpid())
+        sys.exit(launch(4, [__file__, *sys.argv[2:]]))
 
-warnings.simplefilter("ignore")
-GRAPH, pressed = af.load("kron:10"), []
-how, per_node = sys.argv[1], int(sys.argv[2]) or None
-transport = current(ranks_per_node=per_node)
-given = {"tol": 0.0, "deterministic": True, "ranks_per_node": per_node}
-algorithms.pagerank(GRAPH, max_iter=2, **given)  # so that no time goes by for compiling
-if how == "timeout":
-    run = algorithms.pagerank(GRAPH, max_iter=10**9, timeout=1.0, **given)
-else:
-    if transport.rank == 0:
-        with trace.listen(press):
-            run = algorithms.pagerank(GRAPH, max_iter=10**9, **given)
+    warnings.simplefilter("ignore")
+    graph = af.load(GRAPH)
+    how, per_node = sys.argv[1], int(sys.argv[2]) or None
+    transport = current(ranks_per_node=per_node)
+    given = {"tol": 0.0, "deterministic": True, "ranks_per_node": per_node}
+    algorithms.pagerank(graph, max_iter=2, **given)  # so that no time goes by for compiling
+    if how == "timeout":
+        run = algorithms.pagerank(graph, max_iter=10**9, timeout=1.0, **given)
     else:
-        run = algorithms.pagerank(GRAPH, max_iter=10**9, **given)
-same = hashlib.sha256(run["rank"].tobytes()).hexdigest() == ranked(run.supersteps)
-print(f"rank {transport.rank}: {run.converged} {run.supersteps} {same}", flush=True)
+        if transport.rank == 0:
+            with trace.listen(press):
+                run = algorithms.pagerank(graph, max_iter=10**9, **given)
+        else:
+            run = algorithms.pagerank(graph, max_iter=10**9, **given)
+    same = hashlib.sha256(run["rank"].tobytes()).hexdigest() == ranked(graph, run.supersteps)
+    print(f"rank {transport.rank}: {run.converged} {run.supersteps} {same}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
