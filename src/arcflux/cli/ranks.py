@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from typing import TYPE_CHECKING
 
 import click
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from arcflux.transports import Transport
 
 __all__ = ["is_silent", "joined", "launched", "tells", "worker_options"]
+
+# Seconds that the first rank has to speak before others leave with the same error: then mpiexec ends it, too.
+_FIRST = 2.0
 
 
 def worker_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -75,5 +79,7 @@ def tells(error: BaseException) -> bool:
     mpi = sys.modules.get("arcflux.transports.mpi")
     transport = mpi.made() if mpi else None
     if transport is None:
+        if is_silent():
+            time.sleep(_FIRST)
         return not is_silent()
     return bool(transport.fail(error))

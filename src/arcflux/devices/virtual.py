@@ -15,6 +15,10 @@ from arcflux.errors import UsageError
 
 __all__ = ["Virtual"]
 
+# The most seconds of a sleep too long that the next ones make up for. A host that stood still for longer has not made
+# the device any faster.
+_LATE = 1e-3
+
 
 class Virtual(Device):
     """A device that takes `slowdown` times as long as a core of this machine.
@@ -60,20 +64,22 @@ class Virtual(Device):
 
     @contextmanager
     def timed(self) -> Iterator[Timing]:
-        """Measure what is done inside, and sleep until `slowdown` times as long has passed."""
-        with super().timed() as took:
-            begun, worked = time.perf_counter(), self.clock()
-            yield took
-            lasts = self.slowdown * (self.clock() - worked)
-            self._sleep(lasts - (time.perf_counter() - begun))
+        """Measure what is done inside by the clock, and sleep until `slowdown` times as long has passed.
+
+        The device takes exactly so long, even if the host wakes up later.
+        """
+        took = Timing()
+        begun, worked = time.perf_counter(), self.clock()
+        yield took
+        took.seconds = self.slowdown * (self.clock() - worked)
+        self._sleep(took.seconds - (time.perf_counter() - begun))
 
     def transfer(self, nbytes: int) -> float:
         """Take the time that these bytes take over the link; the seconds it was."""
         super().transfer(nbytes)
-        begun = time.perf_counter()
-        if self.bandwidth is not None:
-            self._sleep(nbytes / self.bandwidth)
-        return time.perf_counter() - begun
+        seconds = 0.0 if self.bandwidth is None else nbytes / self.bandwidth
+        self._sleep(seconds)
+        return seconds
 
     def _sleep(self, seconds: float) -> None:
         """Sleep, less what was slept too long before, so that many short sleeps add up to what they should."""
@@ -81,6 +87,6 @@ class Virtual(Device):
         begun = time.perf_counter()
         if wanted > 0:
             time.sleep(wanted)
-            self._ahead = time.perf_counter() - begun - wanted
+            self._ahead = min(time.perf_counter() - begun - wanted, _LATE)
         elif seconds > 0:
             self._ahead -= seconds

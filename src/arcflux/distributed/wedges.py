@@ -3,8 +3,10 @@
 Vertices have an order: by degree, equal ones by their number. (By degree alone, as it is printed there, a triangle of
 equal degrees is found six times.) The lowest corner v of a triangle sees the other two, u below w, ahead of itself; so
 v's owner sends the wedge <u, w, v> to the owner of u, which has to find w ahead of u. Wedges go in batches, so small
-that a rank has room for what comes from all others; those whose u is its own a rank checks at once. Counts are added up
-at the end: three numbers a wedge and eight bytes a vertex are all that is sent.
+that a rank has room for what comes from all others. Those of the same v and u go together with w rising, so that the
+row of u is gone through once for all of them. Ranks of a node have their rows in memory that all of them see: where u
+is of the same node, whoever of its row is ahead of v, too, is counted without making a wedge. Counts are added up at
+the end: three numbers a wedge between nodes and eight bytes a vertex are all that is sent.
 
 A directed graph is taken without its directions, and each side knows in how many it stands. A triangle then gives to a
 corner the directions of the side that it does not touch.
@@ -83,93 +85,96 @@ def orient(
 
 
 @inner
-def _ways(ahead: Any, sides: Any, begin: Any, end: Any, w: Any) -> Any:
-    """In how many directions w stands in a row that is sorted; 0 if it does not."""
-    low, high = begin, end
+def _later(ahead: Any, low: Any, end: Any, w: Any) -> Any:
+    """The first place from `low` on, in a row that is sorted, whose vertex is not below w: in leaps, then by halves."""
+    high, leap = low, np.uint64(1)
+    while high < end and np.uint64(ahead[high]) < w:
+        low = high + np.uint64(1)
+        high += leap
+        leap += leap
+    high = min(high, end)
     while low < high:
         middle = (low + high) >> np.uint64(1)
         if np.uint64(ahead[middle]) < w:
             low = middle + np.uint64(1)
         else:
             high = middle
-    if low < end and np.uint64(ahead[low]) == w:
-        return np.int64(1) if sides is None else np.int64(sides[low])
-    return np.int64(0)
+    return low
 
 
 @inner
-def _close(row: Any, starts: Any, stops: Any, ahead: Any, sides: Any, u: Any, w: Any, v: Any, ways: Any, found: Any,
-           total: Any) -> None:  # fmt: skip
-    """Count the triangle of a wedge, if it is one; `ways` are the directions of its sides to u and, times 4, to w."""
+def _add(found: Any, v: Any, u: Any, w: Any, opposite: Any, to_u: Any, to_w: Any) -> None:
+    """Give each corner of a triangle the directions of the side that it does not touch."""
+    if found is not None:
+        found[v] += np.int64(opposite)
+        found[w] += np.int64(to_u)
+        found[u] += np.int64(to_w)
+
+
+@inner
+def _own(row: Any, starts: Any, stops: Any, ahead: Any, sides: Any, mark: Any, begin: Any, near: Any, v: Any,
+         found: Any, total: Any) -> None:  # fmt: skip
+    """Close all wedges of v at a vertex u of this node: whoever is ahead of both is marked."""
+    u = np.uint64(ahead[near])
     r = np.uint64(row[u])
-    far = _ways(ahead, sides, starts[r], stops[r], w)
-    if far > 0:
-        total[0] += 1
-        if found is not None:
-            found[v] += far
-            found[w] += np.int64(ways & np.uint8(3))
-            found[u] += np.int64(ways >> np.uint8(2))
+    for k in range(starts[r], stops[r]):
+        place = mark[ahead[k]]
+        if place:
+            total[0] += 1
+            if sides is None:
+                _add(found, v, u, np.uint64(ahead[k]), 1, 1, 1)
+            else:
+                _add(found, v, u, np.uint64(ahead[k]), sides[k], sides[near], sides[begin + np.uint64(place - 1)])
 
 
 @kernel
 def make_wedges(
-    worker: Any, workers: Any, control: Any, rank: Any, owner: Any, vertices: Any, row: Any, starts: Any, stops: Any,
-    ahead: Any, weights: Any, sides: Any, state: Any, wedges: Any, directions: Any, counts: Any, found: Any,
-    total: Any,
+    worker: Any, workers: Any, control: Any, near_by: Any, owner: Any, first: Any, vertices: Any, row: Any, starts: Any,
+    stops: Any, ahead: Any, weights: Any, sides: Any, mark: Any, state: Any, wedges: Any, directions: Any, counts: Any,
+    found: Any, total: Any,
 ) -> None:  # fmt: skip
-    """Check own wedges, and make others' from where ``state`` (row, and the places of its pair) is, up to a full batch.
+    """Close the node's wedges, and make others' from where ``state`` (row, and the places of its pair) is, up to a full
+    batch.
 
-    wedges: uint[3, batch] becomes u, w, v; ``counts[peer]``, zero before, how many are for each. state[3]: how many.
+    ``near_by[peer]``: whether the peer is of this node; first: the place of the first own row among those of the node;
+    wedges: uint[peers, 3, batch] becomes u, w, v, for each peer; ``counts[peer]``, zero before, how many. All wedges of
+    the same v and u are in a row, with w rising. `mark` is zero before and after.
     """
     one = np.uint64(1)
     r, i, j = np.uint64(state[0]), np.uint64(state[1]), np.uint64(state[2])
-    held, room = 0, wedges.shape[1]
+    held, room = 0, wedges.shape[2]
     while r < np.uint64(vertices.size) and held < room:
         v = np.uint64(vertices[r])
-        begin, end = starts[r], stops[r]
+        begin, end = starts[first + r], stops[first + r]
+        for k in range(begin, end):
+            mark[ahead[k]] = k - begin + one
         while begin + i < end and held < room:
+            near = begin + i
+            u = ahead[near]
+            peer = owner[u]
+            if near_by[peer]:
+                _own(row, starts, stops, ahead, sides, mark, begin, near, v, found, total)
+                j = end - begin
+            at = counts[peer]
             while begin + j < end and held < room:
-                one_end, other = begin + i, begin + j
-                later = weights[other] > weights[one_end] or (
-                    weights[other] == weights[one_end] and ahead[other] > ahead[one_end]
-                )
-                near, far = (one_end, other) if later else (other, one_end)
-                u, w = np.uint64(ahead[near]), np.uint64(ahead[far])
-                ways = np.uint8(5)
-                if sides is not None:
-                    ways = np.uint8(sides[near] + np.uint8(4) * sides[far])
-                if owner[u] == rank:
-                    _close(row, starts, stops, ahead, sides, u, w, v, ways, found, total)
-                else:
-                    wedges[0, held], wedges[1, held], wedges[2, held] = u, w, v
+                far = begin + j
+                if weights[far] > weights[near] or (weights[far] == weights[near] and ahead[far] > u):
+                    wedges[peer, 0, at], wedges[peer, 1, at], wedges[peer, 2, at] = u, ahead[far], v
                     if sides is not None:
-                        directions[held] = ways
-                    counts[owner[u]] += 1
+                        directions[peer, at] = np.uint8(sides[near] + np.uint8(4) * sides[far])
+                    at += 1
                     held += 1
                 j += one
+            counts[peer] = at
             if begin + j >= end:
                 i += one
-                j = i + one
+                j = np.uint64(0)
+        for k in range(begin, end):
+            mark[ahead[k]] = 0
         if begin + i >= end:
             r += one
-            i, j = np.uint64(0), one
-    state[0], state[1], state[2], state[3] = r, i, j, held
-
-
-@kernel
-def deal(
-    worker: Any, workers: Any, control: Any, held: Any, owner: Any, wedges: Any, directions: Any, places: Any,
-    dealt: Any, dealt_directions: Any,
-) -> None:  # fmt: skip
-    """Put the wedges of each peer together: those of one begin at its place, which moves on."""
-    for k in range(held):
-        peer = owner[wedges[0, k]]
-        at = places[peer]
-        places[peer] = at + 1
-        for side in range(3):
-            dealt[side, at] = wedges[side, k]
-        if directions is not None:
-            dealt_directions[at] = directions[k]
+            i = j = np.uint64(0)
+    state[0], state[1], state[2] = r, i, j
 
 
 @kernel
@@ -177,10 +182,21 @@ def check(
     worker: Any, workers: Any, control: Any, u: Any, w: Any, v: Any, directions: Any, row: Any, starts: Any, stops: Any,
     ahead: Any, sides: Any, found: Any, total: Any,
 ) -> None:  # fmt: skip
-    """Count the triangles among wedges that came."""
+    """Count the triangles among wedges that came: `directions` are those of the sides to u and, times 4, to w."""
+    low = end = np.uint64(0)
     for k in range(u.size):
-        ways = np.uint8(5) if directions is None else directions[k]
-        _close(row, starts, stops, ahead, sides, u[k], np.uint64(w[k]), v[k], ways, found, total)
+        far = np.uint64(w[k])
+        if k == 0 or u[k] != u[k - 1] or w[k] < w[k - 1]:
+            r = np.uint64(row[u[k]])
+            low, end = starts[r], stops[r]
+        low = _later(ahead, low, end, far)
+        if low < end and np.uint64(ahead[low]) == far:
+            total[0] += 1
+            if sides is None:
+                _add(found, v[k], u[k], far, 1, 1, 1)
+            else:
+                ways = directions[k]
+                _add(found, v[k], u[k], far, sides[low], ways & np.uint8(3), ways >> np.uint8(2))
 
 
 class Wedges:
@@ -196,15 +212,21 @@ class Wedges:
         degrees = graph.out_degrees + graph.in_degrees if graph.directed else graph.out_degrees
         degrees = np.minimum(degrees, np.uint64(_MOST)).astype(np.uint32)
         lengths = out.lengths + (0 if into is None else into.lengths)
-        room, self.vertices = int(lengths.sum()), out.vertices
-        starts = np.concatenate([[0], np.cumsum(lengths)])[:-1].astype(np.uint64)
-        stops, self.distinct = np.empty(len(starts), np.uint64), np.empty(len(starts), self.kind)
-        ahead, weights = empty(room, self.kind), empty(room, np.uint32)
-        sides = empty(room, np.uint8) if graph.directed else None
+        self.vertices, self.distinct = out.vertices, np.empty(len(out.vertices), self.kind)
+        sizes = np.stack(transport.gather(np.array([len(lengths), lengths.sum()], np.int64)))[transport.mates]
+        rows, room = sizes.sum(axis=0).tolist()
+        self.first, begin = sizes[: transport.place].sum(axis=0).tolist()
+        mine = slice(self.first, self.first + len(lengths))
+        starts, stops = (transport.shared(rows, np.uint64) for _ in range(2))
+        ahead, weights = transport.shared(room, self.kind), transport.shared(room, np.uint32)
+        sides = transport.shared(room, np.uint8) if graph.directed else None
+        starts[mine] = begin + np.cumsum(lengths) - lengths
         second = into[1:] if into is not None else (None, None, None)
-        launch(orient, *out, *second, frozen(degrees), frozen(starts), stops, ahead, weights, sides, self.distinct)
+        own = frozen(starts[mine]), stops[mine]
+        launch(orient, *out, *second, frozen(degrees), *own, ahead, weights, sides, self.distinct)
         self.row = transport.shared(graph.vertices, self.kind)
-        self.row[self.vertices] = np.arange(len(self.vertices), dtype=self.kind)
+        self.row[self.vertices] = np.arange(mine.start, mine.stop, dtype=self.kind)
+        transport.node_barrier()
         self.rows = [frozen(array) for array in (starts, stops, ahead)]
         self.weights, self.sides = frozen(weights), None if sides is None else frozen(sides)
 
@@ -218,25 +240,24 @@ class Wedges:
     def _incoming(self, found: Array | None, total: Array) -> Iterator[tuple[Array | None, ...]]:
         """Batch by batch: make wedges and send them; give those that come from each rank."""
         transport, owner = self.transport, frozen(self.parts.owner)
-        state = np.array([0, 0, 1, 0], np.int64)
-        wedges = np.empty((2, 3, self.batch), self.kind)
-        directions = [None, None] if self.sides is None else [np.empty(self.batch, np.uint8) for _ in range(2)]
+        state = np.zeros(3, np.int64)
+        wedges = empty(transport.size * 3 * self.batch, self.kind).reshape(transport.size, 3, self.batch)
+        directions = None if self.sides is None else np.empty((transport.size, self.batch), np.uint8)
+        mark = np.zeros(self.parts.graph.vertices, self.kind)
+        near_by = np.asarray(transport.node_of) == transport.node
+        peers = [(transport.rank + step) % transport.size for step in range(1, transport.size)]
+        peers = [peer for peer in peers if not near_by[peer]]
         left = True
         while left:
             counts = np.zeros(transport.size, np.int64)
             self.launch(
-                make_wedges, transport.rank, owner, self.vertices, self.row, *self.rows, self.weights, self.sides,
-                state, wedges[0], directions[0], counts, found, total,
+                make_wedges, near_by, owner, np.uint64(self.first), self.vertices, self.row, *self.rows, self.weights,
+                self.sides, mark, state, wedges, directions, counts, found, total,
             )  # fmt: skip
-            ends = np.cumsum(counts)
-            self.launch(
-                deal, int(state[3]), owner, wedges[0], directions[0], ends - counts, wedges[1], directions[1]
-            )  # fmt: skip
-            peers = [(transport.rank + step) % transport.size for step in range(1, transport.size)]
             for peer in peers:
-                mine = slice(int(ends[peer] - counts[peer]), int(ends[peer]))
-                message = [wedges[1, side, mine] for side in range(3)]
-                transport.post(peer, message if directions[1] is None else [*message, directions[1][mine]], WEDGES)
+                some = slice(0, int(counts[peer]))
+                message = [wedges[peer, side, some] for side in range(3)]
+                transport.post(peer, message if directions is None else [*message, directions[peer, some]], WEDGES)
             for peer in peers:
                 yield self._read(transport.collect(peer, WEDGES))
             transport.finish()

@@ -6,18 +6,16 @@ it, and with its in-edges come sources that the node did not read before: their 
 
 from __future__ import annotations
 
-import math
 import time
-from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from arcflux.engine.balance import Balance
 from arcflux.engine.exchange import packed, unpacked
-from arcflux.engine.rebalance import Prices, alpha, calm, decide, moves
-from arcflux.engine.weights import REPEATS, SLACK, Observed
+from arcflux.engine.rebalance import Prices, moves
 from arcflux.partition.parts import Parts
 from arcflux.spmd.memory import frozen
 
@@ -31,8 +29,6 @@ Array = NDArray[Any]
 
 # Seconds an in-edge of a part: for lists of who tells whom, and for out-edges.
 _LISTED, _TURNED = 3e-9, 20e-9
-# The most moves that count.
-_MOVES = 8
 
 
 class Balancer:
@@ -48,12 +44,10 @@ class Balancer:
         self.on = how != "off" and possible and run.graph.vertices > 0
         self.planning = self.migration = 0.0
         self.told: Array | None = None
-        self.recent: deque[tuple[float, ...]] = deque(maxlen=REPEATS)
         self.plans = self.on and run.transport.rank == 0
         if self.plans:
-            self.seen = Observed(run.graph.into.offsets, run.parts.k)
-            self.prices = _prices(run)
-            self.moved, self.rest, self.moves = math.inf, 0, 0
+            nodes = run.transport.node_of
+            self.balance = Balance(run.graph.into.offsets, nodes, how, _prices(run), run.options.limit)
 
     def after(self, step: int, heard: Array | None) -> None:
         """Between two supersteps: move to the bounds that were `heard`, which all ranks do together, or plan."""
@@ -62,49 +56,15 @@ class Balancer:
             return
         begun = time.perf_counter()
         if self.plans:
-            self.recent.append(self.run.part_seconds)
+            computed = time.thread_time()  # others go on, and on few cores this rank may have to wait for one of theirs
+            self.balance.note(np.asarray(self.run.parts.bounds), self.run.part_seconds)
+            self.told = None if heard is not None else self.balance.plan(step)
+            self.planning = time.thread_time() - computed
         if heard is not None:
-            if self.plans:
-                self._add()
-                self.told, self.rest = None, 0
             self._move(step, heard)
             self.migration = time.perf_counter() - begun
             if self.plans:
-                self.moves = min(self.moves + 1, _MOVES)
-                self.moved = min(self.moved, self.migration)
-                self.prices = replace(self.prices, each=self.moved)
-        elif self.plans:
-            computed = time.thread_time()  # others go on, and on few cores this rank may have to wait for one of theirs
-            self.told = self._planned(alpha(step + 1, self.run.options.limit)) if self._striking() else None
-            self.planning = time.thread_time() - computed
-
-    def _striking(self) -> bool:
-        """Whether it is time to look closer: not too soon after the last look, and not when parts took the same time.
-
-        Until then, times are only kept. The more often parts have moved, the nearer to balance they are, and the more
-        supersteps it takes to tell what is left from noise: 1, 1, 2, 2, 4, ..., 16.
-        """
-        times = self.run.part_seconds
-        soon = len(self.recent) < max(self.rest, self.seen.patience - self.seen.waited, 1 << self.moves // 2)
-        return not soon and max(times) * len(times) >= (1 + SLACK) * sum(times)
-
-    def _add(self) -> None:
-        """Learn from the times that were kept."""
-        for times in self.recent:
-            self.seen.add(np.asarray(self.run.parts.bounds), np.array(times))
-        self.recent.clear()
-
-    def _planned(self, alpha: float) -> Array | None:
-        """The bounds that would be better, if any are worth a move."""
-        self._add()
-        run, nodes, seconds = self.run, self.run.transport.node_of, sum(self.run.part_seconds)
-        self.rest = 0
-        if calm(self.seen, seconds, nodes, self.how, alpha):
-            self.rest = self.seen.repeats  # twice as much is known then
-            return None
-        bounds = np.asarray(run.parts.bounds)
-        made = decide(bounds, seconds, run.graph.into.offsets, nodes, self.how, alpha, self.prices, self.seen)
-        return made.bounds if made.moves else None
+                self.balance.moved(self.migration)
 
     def _move(self, step: int, new: Array) -> None:
         run, old = self.run, self.run.parts.bounds

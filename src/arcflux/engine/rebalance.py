@@ -158,8 +158,9 @@ def plan(
         return _Case(old, took, in_offsets, nodes, alpha, prices or Prices(), seen, begun).stay("rebalancing is off")
     seen.add(old, took)
     reason = calm(seen, float(took.sum()), nodes, how, alpha)
-    case = _Case(old, seen.shares * took.sum(), in_offsets, nodes, alpha, prices or Prices(), seen, begun)
-    return case.stay(reason) if reason else case.decided(how)
+    if reason:
+        return _Case(old, took, in_offsets, nodes, alpha, prices or Prices(), seen, begun).stay(reason)
+    return decide(old, float(took.sum()), in_offsets, nodes, how, alpha, prices or Prices(), seen)
 
 
 def calm(seen: Observed, seconds: float, nodes: Array, how: str, alpha: float) -> str:
@@ -169,14 +170,14 @@ def calm(seen: Observed, seconds: float, nodes: Array, how: str, alpha: float) -
     """
     if not seen.ready:
         return "the last plan brought too little: to be seen for some supersteps"
-    times, slack = seen.shares * seconds, seen.slack
+    times = seen.shares * seconds
     for group in _runs(nodes) if how == "local" else [slice(0, len(times))]:
         mean = float(times[group].mean())
         most, least = float(times[group].max()), float(times[group].min())
-        enough = max(slack * mean, alpha * seen.effort)
+        enough = max(SLACK * mean, alpha * seen.effort)
         if most - mean > enough or (mean - least > IDLE * mean and mean - least > enough):
             return ""
-    return "parts are balanced, or differ by less than times do, or than planning takes"
+    return "parts are balanced, or differ by less than planning takes"
 
 
 def decide(
@@ -185,7 +186,9 @@ def decide(
 ) -> Plan:  # fmt: skip
     """What :func:`plan` decides when it is not calm; `seen` has the times, which make so many seconds together."""
     begun = time.perf_counter()
-    return _Case(bounds, seen.shares * seconds, in_offsets, nodes, alpha, prices, seen, begun).decided(how)
+    expected = seen.seconds(bounds)
+    times = expected * (seconds / expected.sum())
+    return _Case(bounds, times, in_offsets, nodes, alpha, prices, seen, begun).decided(how)
 
 
 def _runs(nodes: Array) -> list[slice]:
@@ -225,13 +228,13 @@ class _Case:
         """The global phase: new bounds for all parts, when nodes differ by more than moving costs (steps 2 and 3)."""
         level = self._level(slice(None))
         gain = max(self._level(run) for run in self.runs) - level
-        if gain <= SLACK * level:
+        if gain <= self.seen.slack * level:
             return None
         new = self.seen.weights.pivots(1 / self.seen.rates)
         gain = self._reachable(gain, new, slice(None))
         cost = sum(self._bytes(move) for move in self._moves(new) if move.far) / self.prices.network
         cost += self.prices.each
-        if gain <= SLACK * level or not self.alpha * cost < gain:
+        if gain <= self.seen.slack * level or not self.alpha * cost < gain:
             return None
         return self._made("global", new, gain, cost, f"nodes differ: {_said(gain, self.alpha, cost)}")
 
@@ -243,7 +246,7 @@ class _Case:
             level = self._level(run)
             gain = float(self.times[run].max()) - level
             idle = level - float(self.times[run].min()) > IDLE * level
-            least = (SLACK / 3 if idle else SLACK) * level
+            least = self.seen.slack * level / (3 if idle else 1)
             if run.stop - run.start < 2 or gain <= least:
                 continue
             tried = self.old.copy()

@@ -152,8 +152,6 @@ def run_spread(lowered: Lowered, graph: Graph, values: Mapping[str, Array], opti
         def over() -> bool:
             return pressed() or (until is not None and time.perf_counter() > until)
 
-        if spread.shares_all(transport.nodes, parts) and not lowered.ordered:
-            return run_together(lowered, graph, values, options, Ranks.of(transport))
         placed, high = _placed(lowered, parts, spread.exchange)
         if spread.devices is None:
             setting = Setting(placed, high, options, over, None, spread.rebalance)
@@ -164,12 +162,15 @@ def run_spread(lowered: Lowered, graph: Graph, values: Mapping[str, Array], opti
         with device.active():
             return PartRun(lowered, graph, values, setting, transport).run()
 
-    if spread.ranks() is None:
-        parts = spread.split(graph, None)
+    ranks = spread.ranks()
+    parts = spread.split(graph, None if ranks is None else ranks.size)
+    if ranks is None:
         one_node = spread.ranks_per_node is None or spread.ranks_per_node >= parts.k
         if spread.shares_all(1 if one_node else 2, parts):
             team = Team(parts.k * options.threads)
             return run_together(lowered, graph, values, replace(options, threads=team.workers), team)
+    elif spread.shares_all(ranks.nodes, parts) and not lowered.ordered:
+        return run_together(lowered, graph, values, options, Ranks.of(ranks))
     with held() as pressed:
         return on_ranks(spread, graph, lambda transport, parts: work(transport, parts, pressed))
 

@@ -7,8 +7,9 @@ weights stay with the vertices and rates with the devices. So both are estimated
 
     log(seconds of part i in round r) = log(scale of r) + log(rate of i) + log(weight of its vertices)
 
-by least squares over the last rounds, drawn towards equal rates, and towards weights that are the in-edges times a
-factor that changes little from neighbour to neighbour.
+by least squares over the last rounds, drawn towards equal rates, and towards weights that are the in-edges, and a cost
+of each vertex that is estimated too, times a factor that changes little from neighbour to neighbour. A round counts for
+as much as it is sure: the more supersteps, the more, and on a noisy machine all of them count for less.
 """
 
 from __future__ import annotations
@@ -22,21 +23,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux.engine.fit import LEAST, Fit
+from arcflux.engine.fit import LEAST, Found, Round, fitted
 from arcflux.errors import UsageError
 
 __all__ = ["REPEATS", "SLACK", "Observed", "Weights"]
 
 Array = NDArray[Any]
 
-# Rounds of different bounds that are remembered, and supersteps of each round.
-_ROUNDS, REPEATS = 4, 16
+# Rounds of different bounds that are remembered, supersteps of each round, and how much less sure each older round is.
+_ROUNDS, REPEATS, _FADING = 6, 16, 0.9
 # The most setbacks that count: plans are then made every 16 supersteps.
 _SETBACKS = 5
 # What the noise of a part's share is taken for before it is known, and how many deviations that guess counts for.
 _GUESS, _GUESSED = 0.035, 8
+# By how much the model is off, however often times were measured.
+_MODEL = 0.01
+# Who takes so much longer or shorter than expected, in logarithms, is looked at twice.
+_SURPRISE = 0.3
 # Parts that differ by less are balanced, and by less than so many times the noise may be.
-SLACK, _SURE = 0.03, 2.0
+SLACK, _SURE = 0.03, 0.7
 
 
 @dataclass(frozen=True)
@@ -103,6 +108,20 @@ class Weights:
         return low
 
 
+class _Seen:
+    """Supersteps with the same bounds: the share of all seconds that each part took in them, and what they make."""
+
+    def __init__(self, bounds: Array, shares: Array) -> None:
+        self.bounds, self.shares = bounds, [shares]
+        self.middle, self.off = _middle(self.shares), np.empty(0)
+
+    def add(self, shares: Array) -> None:
+        """One more; no more are kept than count."""
+        self.shares = [*self.shares[1 - REPEATS :], shares]
+        self.middle = _middle(self.shares)
+        self.off = np.abs(np.array(self.shares) / np.maximum(self.middle, LEAST) - 1).ravel()
+
+
 @dataclass
 class Observed:
     """The times of parts, round after round, and what they say about `rates` and `weights`.
@@ -112,7 +131,7 @@ class Observed:
 
     Measured times are noisy, and work may change from superstep to superstep. So of supersteps with the same bounds the
     medians count, and after setbacks it takes more supersteps until the next plan is made (`ready`). A setback is a
-    plan that moved nothing, or a move that brought less than a third of what it promised; one that brought more makes
+    plan that moved nothing, or a move that brought less than a fifth of what it promised; one that brought more makes
     up for one of them.
 
     Examples
@@ -132,10 +151,13 @@ class Observed:
     effort: float = field(init=False, default=0.0)
     setbacks: int = field(init=False, default=0)
     waited: int = field(init=False, default=0)
-    _rounds: list[tuple[Array, list[Array]]] = field(init=False, default_factory=list)
+    _rounds: list[_Seen] = field(init=False, default_factory=list)
     _hope: float | None = field(init=False, default=None)
-    _found: tuple[Array, Weights] | None = field(init=False, default=None)
-    _before: tuple[Array, Weights] | None = field(init=False, default=None)
+    _known: tuple[Array, Weights] | None = field(init=False, default=None)
+    _noise: float | None = field(init=False, default=None)
+    _fresh: bool = field(init=False, default=False)
+    _doubtful: bool = field(init=False, default=False)
+    _near: Found | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         if not self.per_vertex > 0:
@@ -158,22 +180,22 @@ class Observed:
 
     @property
     def ready(self) -> bool:
-        """Whether there were enough supersteps since the last plan."""
-        return self.waited >= self.patience
+        """Whether there were enough supersteps since the last plan: two if the first was a great surprise."""
+        return self.waited >= self.patience and not self._doubtful
 
     @property
     def repeats(self) -> int:
         """How many of the last supersteps had the bounds of the last one; no more are kept than count."""
-        return len(self._rounds[-1][1]) if self._rounds else 0
+        return len(self._rounds[-1].shares) if self._rounds else 0
 
     @property
     def noise(self) -> float:
         """By how much a part's share of a superstep is off, as a share of itself: what differs while bounds do not."""
-        off = [np.full(_GUESSED, _GUESS)]
-        for _, shares in self._rounds:
-            if len(shares) > 1:
-                off.append(np.abs(np.array(shares) / np.maximum(_middle(shares), LEAST) - 1).ravel())
-        return 1.5 * float(np.median(np.concatenate(off)))
+        if self._noise is None:
+            every = np.concatenate([np.full(_GUESSED, _GUESS), *(a.off for a in self._rounds)])
+            every.sort()
+            self._noise = 1.5 * float(every[(len(every) - 1) // 2] + every[len(every) // 2]) / 2
+        return self._noise
 
     @property
     def slack(self) -> float:
@@ -183,7 +205,7 @@ class Observed:
     @property
     def shares(self) -> Array:
         """What part of all seconds each part took, by the median of the last supersteps with the same bounds."""
-        return _middle(self._rounds[-1][1]) if self._rounds else np.full(self.parts, 1 / self.parts)
+        return self._rounds[-1].middle if self._rounds else np.full(self.parts, 1 / self.parts)
 
     def add(self, bounds: Array, times: Array) -> None:
         """Learn from one superstep: the seconds of every part, and where the parts began and ended."""
@@ -192,18 +214,21 @@ class Observed:
         if not given[1].max(initial=0.0) > 0 or len(self.in_offsets) < 2:
             return
         shares = given[1] / given[1].sum()
-        if self._rounds and np.array_equal(self._rounds[-1][0], given[0]):
-            self._rounds[-1][1][:] = [*self._rounds[-1][1][1 - REPEATS :], shares]
+        if self._rounds and np.array_equal(self._rounds[-1].bounds, given[0]):
+            self._rounds[-1].add(shares)
+            self._doubtful = False
         else:
-            self._rounds = [*self._rounds[1 - _ROUNDS :], (given[0], [shares])]
+            self._doubtful = self._surprise(*given) > _SURPRISE
+            self._rounds = [*self._rounds[1 - _ROUNDS :], _Seen(given[0], shares)]
             if self._hope is not None:
                 self._learn(bool(shares.max() <= self._hope))
-        self._found = self._hope = None
+            self._hope = None
+        self._noise, self._fresh = None, False
         self.waited += 1
 
     def hope(self, seconds: Array) -> float:
-        """The largest share of a part with which a plan that promises these seconds was good: a third of the gain."""
-        return float(2 * self.shares.max() + seconds.max() / seconds.sum()) / 3
+        """The largest share of a part with which a plan that promises these seconds was good: a fifth of the gain."""
+        return float(4 * self.shares.max() + seconds.max() / seconds.sum()) / 5
 
     def planned(self, hope: float | None) -> None:
         """A plan was made: remember what it promises, so that the next superstep tells; None if nothing moves."""
@@ -213,6 +238,18 @@ class Observed:
         else:
             self._hope = hope
 
+    def _surprise(self, bounds: Array, times: Array) -> float:
+        """By how much the times of new bounds differ from what was expected, as a logarithm.
+
+        What one round alone lets expect is often wrong, so that this says nothing; it is 0 then.
+        """
+        if self._known is None or len(self._rounds) < 2:
+            return 0.0
+        rates, weights = self._known
+        expected = np.maximum(rates * np.diff(weights(bounds)), LEAST / self.parts)
+        differ = np.log(np.maximum(times, LEAST * times.mean()) / expected)
+        return float(np.abs(differ - np.median(differ)).max())
+
     def _learn(self, good: bool) -> None:
         self.setbacks = max(self.setbacks - 1, 0) if good else min(self.setbacks + 1, _SETBACKS)
 
@@ -221,31 +258,27 @@ class Observed:
         return np.array(self.rates * np.diff(self.weights(bounds)))
 
     def _fitted(self) -> tuple[Array, Weights]:
-        """Rates and weights, estimated when they are asked for; what was measured last comes out as it was."""
-        if self._found is None:
+        """Rates and weights, estimated when they are asked for."""
+        if self._known is None or not self._fresh:
             begun = time.perf_counter()
             plain = Weights.of_edges(self.in_offsets, self.per_vertex)
-            self._found = self._before = self._estimate(plain) if self._rounds else (np.ones(self.parts), plain)
-            self.effort = time.perf_counter() - begun
-        return self._found
+            self._known = self._estimate(plain) if self._rounds else (np.ones(self.parts), plain)
+            self.effort, self._fresh = time.perf_counter() - begun, True
+        return self._known
 
     def _estimate(self, plain: Weights) -> tuple[Array, Weights]:
-        rounds = [(bounds, _middle(shares)) for bounds, shares in self._rounds]
-        knots = np.unique(np.concatenate([bounds for bounds, _ in rounds]))
-        edges = np.diff(plain.edges(knots))
-        edges /= edges.sum()
-        rates, weights = self._before or (np.ones(self.parts), plain)
-        start = np.log(rates), np.log(np.diff(weights(knots)) / edges)
-        rates, factors = Fit(rounds, knots, edges, self.parts).solution(*start)
-        heavy = edges * np.exp(factors)
-        bounds, shares = rounds[-1]
-        at = np.searchsorted(knots, bounds)
-        for i in np.flatnonzero(np.diff(bounds)).tolist():
-            cells = slice(at[i], at[i + 1])
-            heavy[cells] *= max(shares[i], LEAST / self.parts) / np.exp(rates[i]) / heavy[cells].sum()
+        noise, last = self.noise, len(self._rounds) - 1
+        rounds = []
+        for r, a in enumerate(self._rounds):
+            error = math.hypot(noise / math.sqrt(len(a.shares)), _MODEL) / _FADING ** (last - r)
+            rounds.append(Round(a.bounds, a.middle, error))
+        self._near = found = fitted(rounds, self.in_offsets, plain.per_vertex, self._near)
+        edges = Weights.of_edges(self.in_offsets, math.exp(found.per_vertex))
+        heavy = np.diff(edges.edges(found.knots)) * np.exp(found.factors)
         values = np.concatenate(([0.0], np.cumsum(heavy / heavy.sum())))
         values[-1] = 1.0
-        return np.exp(rates - rates.mean()), Weights(self.in_offsets, knots, values, self.per_vertex)
+        weights = Weights(self.in_offsets, found.knots, values, edges.per_vertex)
+        return np.exp(found.rates - found.rates.mean()), weights
 
 
 def _middle(shares: list[Array]) -> Array:

@@ -65,6 +65,37 @@ def among(wanted: Any, mode: Any, first: Any, second: Any, fold: Any, out: Any, 
     return wanted[place(mode, first, second, fold, out, limit, u, v)]
 
 
+@inner
+def take_arcs(
+    offsets: Any, neighbours: Any, v: Any, wanted: Any, mode: Any, first: Any, second: Any, fold: Any, out: Any,
+    limit: Any, at: Any, sources: Any, origin: Any,
+) -> Any:  # fmt: skip
+    """Go through the in-arcs of v that are at a part with ``wanted[part]``; the place after the last, from `at` on.
+
+    Their sources are written from `at` on, and where each of them was, unless these are None.
+    """
+    for i in range(offsets[v], offsets[v + np.uint64(1)]):
+        u = neighbours[i]
+        if among(wanted, mode, first, second, fold, out, limit, np.uint64(u), v):
+            if sources is not None:
+                sources[at] = u
+            if origin is not None:
+                origin[at] = i
+            at += np.uint64(1)
+    return at
+
+
+@inner
+def deal(mask: Any, places: Any, lists: Any, vertex: Any) -> None:
+    """For every bit of a mask, write the vertex at its place in `lists`, unless that is None, and move the place on."""
+    while mask != 0:
+        bit = trailing_zeros(mask)
+        if lists is not None:
+            lists[places[bit]] = vertex
+        places[bit] += np.uint64(1)
+        mask &= mask - np.uint64(1)
+
+
 @kernel
 def count_arcs(
     worker: Any, workers: Any, control: Any, offsets: Any, neighbours: Any, rows: Any, wanted: Any, mode: Any,
@@ -76,12 +107,10 @@ def count_arcs(
         if begin == end:
             break
         for r in range(begin, end):
-            v = np.uint64(rows[r])
-            found = np.uint64(0)
-            for i in range(offsets[v], offsets[v + np.uint64(1)]):
-                if among(wanted, mode, first, second, fold, out, limit, np.uint64(neighbours[i]), v):
-                    found += np.uint64(1)
-            counts[r] = found
+            counts[r] = take_arcs(
+                offsets, neighbours, np.uint64(rows[r]), wanted, mode, first, second, fold, out, limit, np.uint64(0),
+                None, None,
+            )  # fmt: skip
 
 
 @kernel
@@ -95,15 +124,10 @@ def copy_arcs(
         if begin == end:
             break
         for r in range(begin, end):
-            v = np.uint64(rows[r])
-            at = starts[r]
-            for i in range(offsets[v], offsets[v + np.uint64(1)]):
-                u = neighbours[i]
-                if among(wanted, mode, first, second, fold, out, limit, np.uint64(u), v):
-                    sources[at] = u
-                    if origin is not None:
-                        origin[at] = i
-                    at += np.uint64(1)
+            take_arcs(
+                offsets, neighbours, np.uint64(rows[r]), wanted, mode, first, second, fold, out, limit, starts[r],
+                sources, origin,
+            )  # fmt: skip
 
 
 @kernel
@@ -126,7 +150,8 @@ def mark_sources(
 ) -> None:  # fmt: skip
     """Set ``seen[u]`` for the source u of every in-arc of `rows` that is at a part with ``wanted[part]``.
 
-    Workers may set the same byte at once: they write the same. Looking first leaves the line with the other cores.
+    Where all in-arcs of a vertex are at one part, that is asked once. Workers may set the same byte at once: they write
+    the same. Looking first leaves the line with the other cores.
     """
     while True:
         begin, end = take(control, np.uint64(rows.size), np.uint64(CHUNK))
@@ -134,17 +159,13 @@ def mark_sources(
             break
         for r in range(begin, end):
             v = np.uint64(rows[r])
-            if mode == _TARGET:
-                if wanted[second[v]]:
-                    for i in range(offsets[v], offsets[v + np.uint64(1)]):
-                        u = np.uint64(neighbours[i])
-                        if not seen[u]:
-                            seen[u] = True
-            else:
-                for i in range(offsets[v], offsets[v + np.uint64(1)]):
-                    u = np.uint64(neighbours[i])
-                    if not seen[u] and among(wanted, mode, first, second, fold, out, limit, u, v):
-                        seen[u] = True
+            whole = mode == _TARGET
+            if whole and not wanted[second[v]]:
+                continue
+            for i in range(offsets[v], offsets[v + np.uint64(1)]):
+                u = np.uint64(neighbours[i])
+                if not seen[u] and (whole or among(wanted, mode, first, second, fold, out, limit, u, v)):
+                    seen[u] = True
 
 
 @kernel
@@ -201,10 +222,7 @@ def count_bits(worker: Any, workers: Any, control: Any, found: Any, counts: Any)
             break
         row = counts[begin // np.uint64(LIST)]
         for r in range(begin, end):
-            rest = found[r]
-            while rest != 0:
-                row[trailing_zeros(rest)] += np.uint64(1)
-                rest &= rest - np.uint64(1)
+            deal(found[r], row, None, np.uint64(0))
 
 
 @kernel
@@ -216,12 +234,7 @@ def list_bits(worker: Any, workers: Any, control: Any, found: Any, rows: Any, pl
             break
         row = places[begin // np.uint64(LIST)]
         for r in range(begin, end):
-            rest = found[r]
-            while rest != 0:
-                bit = trailing_zeros(rest)
-                lists[row[bit]] = rows[r]
-                row[bit] += np.uint64(1)
-                rest &= rest - np.uint64(1)
+            deal(found[r], row, lists, rows[r])
 
 
 @kernel

@@ -15,7 +15,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Sequence
-from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,12 +24,15 @@ from arcflux.errors import MissingExtraError, RankError, UsageError
 if TYPE_CHECKING:
     from arcflux.transports.base import Transport
 
-__all__ = ["command", "current", "launch", "place"]
+__all__ = ["INTERRUPT", "command", "current", "launch", "place"]
 
 # What Open MPI, MPICH and Intel MPI, and Slurm with PMIx tell each process: its rank, and how many there are.
 _PLACES = (("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"), ("PMI_RANK", "PMI_SIZE"), ("PMIX_RANK", "SLURM_NTASKS"))
 _PASSED_ON = ("ARCFLUX_", "NUMBA_", "PYTHON")
-_OURS = {*range(11), 130}
+_OURS, _INTERRUPTED = {*range(11), 130}, 130
+# What Open MPI passes on to ranks, which take it for Ctrl-C; on Ctrl-C itself it kills them. MPICH passes that on, too.
+INTERRUPT = signal.SIGUSR1
+_MAPPING = "PRTE_MCA_rmaps_default_mapping_policy"
 _PR_SET_PDEATHSIG = 1
 _RESET = b"\x1b[0m"
 
@@ -96,7 +98,7 @@ def command(workers: int, arguments: Sequence[str]) -> tuple[list[str], dict[str
     mpiexec, environment = _mpiexec(), dict(os.environ)
     options = ["-n", str(workers)]
     if _is_open_mpi(mpiexec):
-        environment.setdefault("PRTE_MCA_rmaps_default_mapping_policy", "slot:oversubscribe")
+        environment.setdefault(_MAPPING, "slot:oversubscribe")
         environment.setdefault("PRTE_MCA_hwloc_default_binding_policy", "none")
         if os.geteuid() == 0:
             environment |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
@@ -128,22 +130,29 @@ def _pass_on(stream: Any) -> None:
 def launch(workers: int, arguments: Sequence[str]) -> int:
     """Run this Python with these arguments as `workers` ranks, and wait; the exit code of the rank that failed first.
 
-    What the ranks print appears here, a failing rank's own traceback too. Ctrl-C goes to all of them.
+    What the ranks print appears here, a failing rank's own traceback too. Ctrl-C goes to all of them, and they end
+    their superstep; a second one ends them at once.
     """
     line, environment = command(workers, arguments)
-    pipe = subprocess.PIPE
+    presses = 0
     with subprocess.Popen(
-        line, env=environment, stdin=subprocess.DEVNULL, stdout=pipe, preexec_fn=_end_with_parent
-    ) as process:
+        line, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, preexec_fn=_end_with_parent,
+        start_new_session=True,  # mpiexec is not to hear Ctrl-C itself
+    ) as process:  # fmt: skip
         teller = threading.Thread(target=_pass_on, args=(process.stdout,), daemon=True)
         teller.start()
         before = signal.signal(signal.SIGTERM, lambda number, frame: process.send_signal(number))
         try:
             while True:
-                with suppress(KeyboardInterrupt):  # mpiexec has heard it too
+                try:
                     code = process.wait()
                     break
+                except KeyboardInterrupt:
+                    presses += 1
+                    process.send_signal(INTERRUPT if presses == 1 and _MAPPING in environment else signal.SIGINT)
         finally:
             signal.signal(signal.SIGTERM, before)
         teller.join(timeout=10)
-    return code if code in _OURS else RankError.exit_code
+    if code in _OURS:
+        return code
+    return _INTERRUPTED if presses else RankError.exit_code

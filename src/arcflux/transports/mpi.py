@@ -26,6 +26,7 @@ from arcflux.spmd.memory import Array
 from arcflux.transports import pages
 from arcflux.transports.base import Transport, naps, nodes_by_size
 from arcflux.transports.board import TOLD, Board
+from arcflux.transports.launch import INTERRUPT
 from arcflux.transports.watch import Watch, leave_now, sweep
 
 __all__ = ["MpiTransport", "made", "world"]
@@ -246,10 +247,16 @@ def world(ranks_per_node: int | None = None) -> MpiTransport:
     _made[ranks_per_node] = transport
     watch = Watch(transport, mpi, comm.Dup())
     sys.excepthook = _hook(transport, sys.excepthook)
-    if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, lambda number, frame: _ended_by(number, transport))
+    _when(signal.SIGTERM, lambda: _ended_by(signal.SIGTERM, transport))
+    _when(INTERRUPT, lambda: signal.raise_signal(signal.SIGINT))
     atexit.register(_leave, transport, watch)
     return transport
+
+
+def _when(number: signal.Signals, act: Callable[[], None]) -> None:
+    """What to do on a signal, unless somebody else has said so."""
+    if threading.current_thread() is threading.main_thread() and signal.getsignal(number) is signal.SIG_DFL:
+        signal.signal(number, lambda *_: act())
 
 
 def made() -> MpiTransport | None:

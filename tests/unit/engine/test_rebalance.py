@@ -24,7 +24,7 @@ class Known(Observed):
         self.given = np.array(rates, float)
 
     def _estimate(self, plain):
-        bounds = self._rounds[-1][0]
+        bounds = self._rounds[-1].bounds
         values = np.concatenate(([0.0], np.cumsum(self.shares / self.given)))
         return self.given, Weights(self.in_offsets, bounds, values / values[-1])
 

@@ -2,8 +2,10 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from transports_mpiexec import needs_mpi, started
@@ -70,3 +72,22 @@ def test_ranks_of_mpiexec_refuse_another_number_of_workers():
     code, _, err = started(["-m", "arcflux", "run", "bfs", "path:5", "--workers", "3"], workers=2)
     assert code == 2
     assert err.count("--workers is 3, and mpiexec has started 2") == 1
+
+
+@needs_mpi
+@pytest.mark.parametrize("per_node", [0, 2], ids=["one node", "two nodes"])
+@pytest.mark.parametrize("how", ["press", "timeout"])
+def test_every_rank_has_the_last_whole_superstep_when_a_run_is_interrupted(how, per_node):
+    """Neither Ctrl-C nor a timeout loses what was done; all ranks stop after the same superstep, with its state."""
+    script = Path(__file__).with_name("transports_interrupted.py")
+    done = subprocess.run(
+        [sys.executable, str(script), "launch", how, str(per_node)], capture_output=True, text=True, timeout=250,
+        check=False, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    said = dict(re.findall(r"rank (\d): (\w+ \d+ \w+)", done.stdout))
+    assert sorted(said) == ["0", "1", "2", "3"], done.stdout + done.stderr
+    (converged, supersteps, same), *_ = {tuple(one.split()) for one in said.values()}
+    assert len(set(said.values())) == 1
+    assert (converged, same) == ("False", "True")
+    assert int(supersteps) >= 1
