@@ -167,7 +167,7 @@ def kept(kernel: Any) -> Any:
     from arcflux.spmd.jit import Locator
 
     class _Locator(Locator):
-        borrows = ("gpu", "gpu/algorithms") if ".gpu.algorithms." in kernel.py_func.__module__ else ("gpu",)
+        borrows = ("gpu",)
 
     class _CacheImpl(CUDACacheImpl):  # type: ignore[misc]
         _locator_classes = [_Locator]  # noqa: RUF012 - Numba's own attribute

@@ -29,15 +29,15 @@ _OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrap
 
 
 # Rooms whose kernels call inner functions of another room, besides those of this one.
-_BORROWS = {"distributed": ("kernels",), "gpu": ("gpu",)}
+_BORROWS = {"distributed": ("kernels",), "gpu": ("gpu",), "gpu/algorithms": ("gpu", "gpu/algorithms")}
+_ROOT = Path(__file__).parent.parent
 
 
 @lru_cache
 def _shared_stamp(rooms: tuple[str, ...]) -> bytes:
     """What kernels are compiled from, besides their own file: this room, and those that they borrow from."""
     digest = hashlib.sha256(numba.__version__.encode())
-    here = Path(__file__).parent
-    for folder in (here, *(here.parent / name for name in rooms)):
+    for folder in (Path(__file__).parent, *(_ROOT / name for name in rooms)):
         for path in sorted(folder.glob("*.py")):
             digest.update(path.read_bytes())
     return digest.digest()
@@ -46,10 +46,10 @@ def _shared_stamp(rooms: tuple[str, ...]) -> bytes:
 class Locator(InTreeCacheLocator):
     """Keeps a module's compiled kernels in a folder of the cache named by the module and its path.
 
-    `borrows` are the rooms whose inner functions they call; without it, what is known of the module's own room.
+    `borrows` are the rooms whose inner functions they call, when the module is in none that is known.
     """
 
-    borrows: tuple[str, ...] | None = None
+    borrows: tuple[str, ...] = ()
 
     def __init__(self, py_func: Any, py_file: str) -> None:
         super().__init__(py_func, py_file)
@@ -57,8 +57,9 @@ class Locator(InTreeCacheLocator):
 
     def get_source_stamp(self) -> Any:
         """What the kernels are compiled from."""
-        rooms = _BORROWS.get(Path(self._py_file).parent.name, ()) if self.borrows is None else self.borrows
-        return super().get_source_stamp() + _shared_stamp(rooms)
+        folder = Path(self._py_file).parent
+        room = folder.relative_to(_ROOT).as_posix() if folder.is_relative_to(_ROOT) else ""
+        return super().get_source_stamp() + _shared_stamp(_BORROWS.get(room, self.borrows))
 
 
 class _CacheImpl(CompileResultCacheImpl):

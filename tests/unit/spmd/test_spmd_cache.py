@@ -128,9 +128,10 @@ def kernels_and_what_they_borrow():
             for alias in node.names
         }
         used = {name.id for node in jitted for name in ast.walk(node) if isinstance(name, ast.Name)}
-        stamped = ("arcflux.spmd", *(f"arcflux.{room}" for room in _BORROWS.get(path.parent.name, ())))
-        outside = {name for name in used & set(imported) if not imported[name].startswith(stamped)}
-        yield path.relative_to(root).as_posix(), outside
+        room = path.parent.relative_to(root).as_posix()
+        stamped = {"arcflux.spmd", *(f"arcflux.{name.replace('/', '.')}" for name in _BORROWS.get(room, ()))}
+        homes = {name: {imported[name], imported[name].rpartition(".")[0]} for name in used & set(imported)}
+        yield path.relative_to(root).as_posix(), {name for name, home in homes.items() if not home & stamped}
 
 
 def _is_jitted(node):
