@@ -179,3 +179,16 @@ def test_a_grid_of_many_supersteps() -> None:
     assert result.supersteps == 6000
     assert result["level"].tolist() == list(range(6000))
     assert [step.number for step in result.history] == list(range(6000))
+
+
+@pytest.mark.parametrize("threads", [2, 3, 5])
+@pytest.mark.parametrize("program", [algorithms.BFS, algorithms.Components, algorithms.SSSP], ids=lambda p: p.name)
+def test_every_vertex_of_a_large_frontier_sends(program: object, threads: int) -> None:
+    """Workers share a queue by parts, and list others on the way: where one began must not change while it sends."""
+    graph = af.load("kron:17,weights=1-9")
+    options = {"source": int(np.argmax(graph.out_degrees))} if program is not algorithms.Components else {}
+    alone = af.run(program, graph, direction="push", threads=1, **options)
+    for _ in range(4):
+        found = af.run(program, graph, direction="push", threads=threads, **options)
+        for name in set(alone.values) - {"parent"}:
+            np.testing.assert_array_equal(found.values[name], alone.values[name])
