@@ -1,6 +1,7 @@
 """Rates from runs: what was put in comes out again, noise moves it little, and nothing is negative."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from plan_machine import HIERARCHY
 
 import arcflux as af
 from arcflux.plan.fit import POINTS, Curve, Fit, Observation, at_threads, features, fit, kind, not_negative
+from arcflux.plan.programs import curve_of
 from arcflux.plan.sample import shape_of
 from arcflux.plan.shape import grid, kronecker, uniform
 from arcflux.plan.way import steps_of, way_of
@@ -157,3 +159,23 @@ def test_rows_that_are_intersected_cost_by_their_lengths():
     few, many = uniform(1000, 10_000), uniform(1000, 100_000)
     assert (few.wedges(), many.wedges()) == pytest.approx((1e5, 1e7))
     assert few.squares() == pytest.approx(1e5)
+
+
+@pytest.mark.parametrize("count", [1, 2, 16, 17, 18, 33, 4000])
+def test_a_curve_goes_through_a_few_of_many_supersteps(count):
+    edges = np.random.default_rng(count).integers(0, 1000, count)
+    looked = []
+
+    class History:
+        def __len__(self):
+            return count
+
+        def __getitem__(self, k):
+            looked.append(k)
+            return SimpleNamespace(edges=int(edges[k]))
+
+    all_of_them = np.interp(np.linspace(0, 1, POINTS), np.linspace(0, 1, count), edges / 1000)
+    assert curve_of(History(), 1000) == pytest.approx(all_of_them.tolist())
+    assert len(looked) <= 2 * POINTS
+    assert curve_of([], 1000) == ()
+    assert curve_of([SimpleNamespace(edges=None)], 1000) == ()
