@@ -64,8 +64,13 @@ def test_noise(content, name, options):
     try_to_load(content, name, options)
 
 
+def _gzipped(content):
+    """The same bytes at any time."""
+    return gzip.compress(content, mtime=0)
+
+
 @settings(deadline=60_000, max_examples=60)
-@given(st.data(), st.sampled_from([(".gz", gzip.compress), (".bz2", bz2.compress), (".zst", zstandard.compress)]))
+@given(st.data(), st.sampled_from([(".gz", _gzipped), (".bz2", bz2.compress), (".zst", zstandard.compress)]))
 def test_noise_in_archives(data, packer):
     suffix, compress = packer
     packed = bytearray(compress(data.draw(TEXTS)))
