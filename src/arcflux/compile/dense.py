@@ -31,7 +31,7 @@ from arcflux.compile.source import (
 )
 
 __all__ = ["CHUNK", "accumulators", "dense", "dense_end", "emptied", "finished", "halves", "if_wanted", "loaded",
-           "messages", "piece", "piece_of", "sends", "summed"]  # fmt: skip
+           "messages", "piece", "piece_of", "sends", "summed", "swept"]  # fmt: skip
 
 CHUNK = 1024
 
@@ -40,16 +40,22 @@ def dense(lowered: Lowered) -> str:
     """Every vertex pulls from all its in-neighbours. Messages are double-buffered: 2n values, the halves in turn."""
     columns = [f"c_{column}" for column in lowered.columns]
     arrays = ["in_offsets", "neighbours", "out_offsets", *columns, *messages(lowered), *shared(lowered)]
+    return swept(lowered, "dense", arrays, _chunk(lowered))
+
+
+def swept(lowered: Lowered, name: str, arrays: list[str], chunk: list[str], own: tuple[str, ...] = ()) -> str:
+    """A kernel that takes all vertices through supersteps by chunks, `span` vertices at a time; `own` stands first."""
     given = ", ".join(["span", *arrays])
     several = f"range(begin, min(begin + np.uint64(span), n), np.uint64({CHUNK}))"
-    loop = claimed("counters, turn * 8", "span", "few", "n", _chunk(lowered), over=several)
+    loop = claimed("counters, turn * 8", "span", "few", "n", chunk, over=several)
+    first = "".join(line + "\n" for line in inside(list(own)))
     vertices = "\n".join(inside(loop, 2))
     return f"""@kernel
-def dense(worker, workers, control, barrier, counters, slots, sums, history, first, last, tolerance, {given}):
+def {name}(worker, workers, control, barrier, counters, slots, sums, history, first, last, tolerance, {given}):
     one = np.uint64(1)
     n = np.uint64(in_offsets.size) - one
     pieces = np.uint64(sums.size // 2)
-    for step in range(first, last):
+{first}    for step in range(first, last):
         begun = ticks()
         {halves(lowered)}
         turn = step % 3

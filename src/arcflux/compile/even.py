@@ -7,11 +7,10 @@ its messages in the order of its in-edges, and accumulators are as wide as regis
 
 from __future__ import annotations
 
-from arcflux.compile.dense import CHUNK, accumulators, dense_end, halves, loaded, messages, piece_of, sends
+from arcflux.compile.dense import CHUNK, accumulators, loaded, messages, piece_of, sends, swept
 from arcflux.compile.edges import edge_call, settled, taken
 from arcflux.compile.lower import Lowered
 from arcflux.compile.source import (
-    claimed,
     edge_reads,
     inited,
     inside,
@@ -37,25 +36,8 @@ def evenly(lowered: Lowered) -> bool:
 def even(lowered: Lowered) -> str:
     """The kernel."""
     arrays = ["in_offsets", "neighbours", "out_offsets", *messages(lowered), *shared(lowered)]
-    given = ", ".join(["span", "runs", "run_of", *accumulators(lowered), *arrays])
-    several = f"range(begin, min(begin + np.uint64(span), n), np.uint64({CHUNK}))"
-    loop = claimed("counters, turn * 8", "span", "few", "n", _chunk(lowered), over=several)
-    rows = [f"b_{name} = a_{name}[worker]" for name in sorted(lowered.reductions)]
-    mine = "\n".join(inside(rows))
-    vertices = "\n".join(inside(loop, 2))
-    return f"""@kernel
-def even(worker, workers, control, barrier, counters, slots, sums, history, first, last, tolerance, {given}):
-    one = np.uint64(1)
-    n = np.uint64(in_offsets.size) - one
-    pieces = np.uint64(sums.size // 2)
-{mine}
-    for step in range(first, last):
-        begun = ticks()
-        {halves(lowered)}
-        turn = step % 3
-        changed = 0
-{vertices}
-{dense_end(lowered, "pull")}"""
+    rows = tuple(f"b_{name} = a_{name}[worker]" for name in sorted(lowered.reductions))
+    return swept(lowered, "even", ["runs", "run_of", *accumulators(lowered), *arrays], _chunk(lowered), rows)
 
 
 def _chunk(lowered: Lowered) -> list[str]:
