@@ -5,15 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 import arcflux as af
 from arcflux.algorithms.triangles import corners
 from arcflux.devices import Device
-from arcflux.distributed.gpus import corners as gpu_corners
-from arcflux.distributed.gpus import on_gpus
-from arcflux.engine.advice import chosen_threads, kept
-from arcflux.engine.spread import asked
 from arcflux.graph import Graph
 
 __all__ = ["clustering"]
@@ -48,18 +43,9 @@ def clustering(
     [0.167, 0.5, 0.5, 0.0]
     """
     where = parts, partition, transport, ranks_per_node, threads
-    degrees: NDArray[np.int64] | None
-    plan = None
-    if (gpus := on_gpus(devices, *where)) is not None:
-        found, degrees = gpu_corners(gpus, graph)
-        seconds, compiled = gpus.seconds, gpus.compiled
-    else:
-        spread = asked(*where)
-        if spread is None:
-            threads, plan = chosen_threads("clustering", graph, threads)
-        found, degrees, seconds, compiled = corners(graph, threads, spread, degrees=True)
+    found, degrees, finish = corners("clustering", graph, devices, where, degrees=True)
     assert degrees is not None
     links = found if graph.directed else 2 * found
     pairs = degrees.astype(np.float64) * (degrees - 1)
     share = np.divide(links, pairs, out=np.zeros(graph.vertices), where=degrees > 1)
-    return kept(plan, graph, af.Result("clustering", graph, {"clustering": share}, [], True, seconds, compiled))
+    return finish({"clustering": share})

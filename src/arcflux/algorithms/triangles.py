@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from numpy.typing import NDArray
@@ -20,6 +20,8 @@ from arcflux.graph import Graph
 __all__ = ["corners", "triangle_count", "triangles"]
 
 Array = NDArray[Any]
+# Parts, partition, transport, ranks_per_node and threads.
+Where = tuple[Any, str, str | None, int | None, int | None]
 
 
 def triangles(
@@ -57,16 +59,8 @@ def triangles(
     """
     _refuse_directed(graph)
     where = parts, partition, transport, ranks_per_node, threads
-    plan = None
-    if (gpus := on_gpus(devices, *where)) is not None:
-        found, _ = gpu_corners(gpus, graph)
-        seconds, compiled = gpus.seconds, gpus.compiled
-    else:
-        spread = asked(*where)
-        if spread is None:
-            threads, plan = chosen_threads("triangles", graph, threads)
-        found, _, seconds, compiled = corners(graph, threads, spread)
-    result = kept(plan, graph, af.Result("triangles", graph, {"triangles": found}, [], True, seconds, compiled))
+    found, _, finish = corners("triangles", graph, devices, where)
+    result = finish({"triangles": found})
     return result.checked_by(lambda made: af.validate.triangles(graph, per_vertex=made["triangles"]))
 
 
@@ -103,9 +97,33 @@ def triangle_count(
 
 
 def corners(
-    graph: Graph, threads: int | None, spread: Spread | None, *, degrees: bool = False
+    name: str, graph: Graph, devices: str | Sequence[Device] | None, where: Where, *, degrees: bool = False
+) -> tuple[Array, Array | None, Callable[[dict[str, Array]], af.Result]]:
+    """What :meth:`~arcflux.kernels.rows.Rows.corners` gives, on GPUs or parts if so asked.
+
+    And what makes the result of the algorithm of that name of its values: it knows how long this took.
+    """
+    counted: Array | None
+    plan, threads = None, where[-1]
+    if (gpus := on_gpus(devices, *where)) is not None:
+        found, counted = gpu_corners(gpus, graph)
+        seconds, compiled = gpus.seconds, gpus.compiled
+    else:
+        spread = asked(*where)
+        if spread is None:
+            threads, plan = chosen_threads(name, graph, threads)
+        found, counted, seconds, compiled = _on_cores(graph, threads, spread, degrees)
+
+    def finish(values: dict[str, Array]) -> af.Result:
+        return kept(plan, graph, af.Result(name, graph, values, [], True, seconds, compiled))
+
+    return found, counted, finish
+
+
+def _on_cores(
+    graph: Graph, threads: int | None, spread: Spread | None, degrees: bool
 ) -> tuple[Array, Array | None, float, float]:
-    """What :meth:`~arcflux.kernels.rows.Rows.corners` gives, on parts if so asked; seconds, and those of compiling."""
+    """The same on threads or on parts, with the seconds, and those of compiling."""
     if spread is not None:
         from arcflux.distributed import triangles as distributed
 

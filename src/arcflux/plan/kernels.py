@@ -7,12 +7,28 @@ from typing import Any
 import numpy as np
 
 from arcflux.spmd.barrier import ticks, wait
-from arcflux.spmd.jit import kernel
+from arcflux.spmd.jit import inner, kernel
 from arcflux.spmd.machine import fetch_add
 
 __all__ = ["READ", "UPDATE", "WRITE", "across", "barriers", "chase", "handed", "nothing", "regular", "scattered"]
 
 READ, WRITE, UPDATE = 0, 1, 2
+
+
+@inner
+def _gone_over(data: Any, begin: Any, share: Any, what: Any, turn: Any) -> Any:
+    """Read, write or add to a slice of ``data: uint32``, once; the sum of what was read."""
+    total = np.uint64(0)
+    if what == READ:
+        for i in range(begin, begin + share):
+            total += np.uint64(data[i])
+    elif what == WRITE:
+        for i in range(begin, begin + share):
+            data[i] = np.uint32(turn)
+    else:
+        for i in range(begin, begin + share):
+            data[i] += np.uint32(1)
+    return total
 
 
 @kernel
@@ -22,15 +38,7 @@ def regular(worker: Any, workers: Any, control: Any, data: Any, what: Any, round
     begin = np.uint64(worker) * share
     total = np.uint64(0)
     for turn in range(rounds):
-        if what == READ:
-            for i in range(begin, begin + share):
-                total += np.uint64(data[i])
-        elif what == WRITE:
-            for i in range(begin, begin + share):
-                data[i] = np.uint32(turn)
-        else:
-            for i in range(begin, begin + share):
-                data[i] += np.uint32(1)
+        total += _gone_over(data, begin, share, what, turn)
     out[worker * 8] = total
 
 
@@ -81,15 +89,7 @@ def across(worker: Any, workers: Any, control: Any, data: Any, what: Any, rounds
     for turn in range(rounds):
         for k in range(workers):
             begin = np.uint64((worker + k) % workers) * share
-            if what == READ:
-                for i in range(begin, begin + share):
-                    total += np.uint64(data[i])
-            elif what == WRITE:
-                for i in range(begin, begin + share):
-                    data[i] = np.uint32(turn)
-            else:
-                for i in range(begin, begin + share):
-                    data[i] += np.uint32(1)
+            total += _gone_over(data, begin, share, what, turn)
     out[worker * 8] = total
 
 

@@ -151,7 +151,7 @@ def test_the_fit_is_the_least_sum_of_squares():
     start = np.zeros(parts + len(edges) + 4)
     start[parts + len(edges)] = np.log(assumed)
     best = least_squares(off, start, xtol=1e-12, ftol=1e-12).x
-    assert found.rates - found.rates.mean() == pytest.approx(best[:parts] - best[:parts].mean(), abs=5e-3)
+    assert found.rates - found.rates.mean() == pytest.approx(best[:parts] - best[:parts].mean(), abs=2e-3)
     assert found.per_vertex == pytest.approx(best[parts + len(edges)], abs=2e-2)
     assert found.factors == pytest.approx(best[parts : parts + len(edges)], abs=2e-2)
 

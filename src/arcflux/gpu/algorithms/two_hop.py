@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from arcflux.gpu import api
 from arcflux.gpu.algorithms.room import Room, bytes_of_rows
-from arcflux.gpu.algorithms.warps import before_in_block, lane_of, warp_sum
-from arcflux.gpu.kit import cuda, inner, kernel
+from arcflux.gpu.algorithms.warps import lane_of, warp_sum
+from arcflux.gpu.kit import cuda, inner, kernel, numbered
 
 __all__ = ["KERNELS", "TwoHop"]
 
@@ -114,13 +114,13 @@ def _list(
             if at < end:
                 word = bits[base + at]
                 bits[base + at] = 0
-            mine = np.uint64(place + before_in_block(np.int64(cuda.popc(word)), scratch))
+            mine = np.uint64(place + numbered(np.int64(cuda.popc(word)), scratch))
             while word != np.uint32(0):
                 rest = np.uint32(word & (word - one))
                 friends[mine] = (at << five) + np.uint64(cuda.popc(np.uint32((word ^ rest) - one)))
                 mine += np.uint64(1)
                 word = rest
-            place += scratch[32]
+            place += scratch[cuda.blockDim.x >> 5]
             cuda.syncthreads()
             begin += np.uint64(cuda.blockDim.x)
         cuda.syncthreads()

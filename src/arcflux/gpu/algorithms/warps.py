@@ -8,7 +8,7 @@ import numpy as np
 
 from arcflux.gpu.kit import FULL, cuda, inner
 
-__all__ = ["before_in_block", "first_row", "lane_of", "place_in", "row_stride", "said_before", "told", "warp_sum"]
+__all__ = ["first_row", "lane_of", "place_in", "row_stride", "said_before", "told", "warp_sum"]
 
 
 @inner
@@ -62,29 +62,3 @@ def warp_sum(value: Any) -> Any:
     for k in range(5):
         value += cuda.shfl_down_sync(FULL, value, 16 >> k)
     return value
-
-
-@inner
-def before_in_block(value: Any, scratch: Any) -> Any:
-    """The sum of the int64 of all threads of the block before this one; that of all is the last of `scratch`.
-
-    All threads call it. `scratch` is shared memory: int64, one for each of 32 warps and one more.
-    """
-    lane, warp = cuda.laneid, cuda.threadIdx.x >> 5
-    up_to = value
-    for k in range(5):
-        other = cuda.shfl_up_sync(FULL, up_to, 1 << k)
-        if lane >= 1 << k:
-            up_to += other
-    if lane == 31:
-        scratch[warp] = up_to
-    cuda.syncthreads()
-    if cuda.threadIdx.x == 0:
-        total = np.int64(0)
-        for each in range(cuda.blockDim.x >> 5):
-            here = scratch[each]
-            scratch[each] = total
-            total += here
-        scratch[32] = total
-    cuda.syncthreads()
-    return scratch[warp] + up_to - value
