@@ -21,7 +21,7 @@ from arcflux.compile.lower import Lowered
 from arcflux.compile.source import inside, shared
 from arcflux.compile.sparse import beamer, claims, extra
 
-__all__ = ["explained", "frontier"]
+__all__ = ["LOOK", "MANY", "explained", "frontier"]
 
 
 def frontier(lowered: Lowered) -> str:
@@ -95,11 +95,12 @@ def _end(lowered: Lowered) -> str:
 
 
 # A push along fewer edges than this is for the first worker alone, as are those after it while they are small: without
-# barriers and atomics. The others wait until it has come to a larger one, and go on with what it left on the board.
+# barriers and atomics. The others wait until it has come to a larger one, and go on with what it left on the board. One
+# that has no others is always alone.
 _SMALL = 256
 _LONELY = f"""\
         lonely = alone
-        alone = workers > 1 and not pull and not as_bits and edges < {_SMALL}
+        alone = not pull and not as_bits and (workers == 1 or edges < {_SMALL})
         team = 1 if alone else workers
         if alone != lonely:
             wait(barrier, workers)
@@ -115,11 +116,12 @@ _LONELY = f"""\
 # The rule for a superstep's direction, without and with `wants`, and the number that explains the choice.
 # Without: push costs the frontier's edges, pull all arcs, each at the rate measured so far in this run; before there is
 # a measurement, an edge is `dearer` to push than to pull by as much as the planner expects.
-# With: Beamer's, because pull stops early. Pull when the frontier's edges are many of those still unexplored; push
-# again when it is small.
+# With: Beamer's, because pull stops early. Pull when the frontier's edges are many of those still unexplored, and so
+# many that they are worth a look at every vertex; push again when it is small.
+MANY, LOOK = 15, 8
 _CHOICE = {
     False: "pull = push_rate * edges > pull_rate * g_arcs",
-    True: "pull = size > g_vertices // 18 if pull else edges > max(unexplored, g_arcs // 256) // 15",
+    True: f"pull = size > g_vertices // 18 if pull else edges > max(unexplored // {MANY}, g_vertices // {LOOK})",
 }
 _ABOUT_CHOICE = {False: "push_rate / pull_rate", True: "np.float64(unexplored)"}
 # Fewer edges than this tell more about the barrier than about an edge.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from arcflux.compile.edges import edge_call, push_reads
-from arcflux.compile.lists import PARTS, Board, about, apply_phase, to_next, to_receivers, unless_wanted
+from arcflux.compile.lists import FEW, PARTS, Board, about, apply_phase, to_next, to_receivers, unless_wanted
 from arcflux.compile.lower import Lowered
 from arcflux.compile.source import (
     accumulated,
@@ -30,8 +30,9 @@ _SENDERS = 4
 
 def push_phase(lowered: Lowered) -> list[str]:
     """The frontier sends along its out-edges; then whoever received is updated."""
-    sender = [*_foreseen(lowered), "u = np.uint64(queues[origin + k])", *made(lowered, lowered.messages)]
-    sender += ["row, row_end = out_offsets[u], out_offsets[u + one]", "walked += np.int64(row_end - row)"]
+    sender = ["if far:", *inside(_foreseen(lowered)), "u = np.uint64(queues[origin + k])"]
+    sender += [*made(lowered, lowered.messages), "row, row_end = out_offsets[u], out_offsets[u + one]"]
+    sender += ["walked += np.int64(row_end - row)"]
     loop = "for i in range(row, row_end):"
     sender += [loop, *inside([*_announced(lowered), *_push_to(lowered)])]
     sending = _queued(lowered) + _by_parts(sender)
@@ -48,6 +49,7 @@ def _by_parts(sender: list[str]) -> list[str]:
     return [
         "parts, whole = np.uint64(team), np.uint64(size)",
         "home = middle * parts // whole",
+        f"far = whole > np.uint64({FEW}) * parts",
         "for turn in range(team):",
         "    part = (home + np.uint64(turn)) % parts",
         "    origin, share = base + part * whole // parts, (part + one) * whole // parts - part * whole // parts",
@@ -58,7 +60,9 @@ def _by_parts(sender: list[str]) -> list[str]:
 def _foreseen(lowered: Lowered) -> list[str]:
     """Statements that have fetched what senders further back in the queue will need, in the order in which it is known.
 
-    First where a sender's edges are, then the edges, then those whom the first of them reach.
+    First where a sender's edges are, then the edges, then those whom the first of them reach. A frontier that is `far`
+    from the cache needs it; of a small one, edges were fetched as each vertex was listed, and the rest would only cost
+    instructions: half of a superstep on a grid.
     """
     fields = {name[2:] for m in lowered.messages for name in message_reads(m) if name[0] == "u"}
     known = [f"f_{name}" for name in sorted(fields & set(lowered.fields)) if lowered.fields[name][1] is None]

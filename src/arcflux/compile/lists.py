@@ -7,6 +7,7 @@ from arcflux.compile.source import arguments, bound, call, claimed, edge_reads, 
 
 __all__ = [
     "BLOCK",
+    "FEW",
     "FLUSH",
     "PARTS",
     "Board",
@@ -25,6 +26,8 @@ __all__ = [
 # three supersteps in turn, how far each part of the queue is claimed.
 BLOCK = 64
 PARTS = 3 * BLOCK + 8
+# As many vertices of a frontier as a worker keeps in its cache, with their edges.
+FEW = 1024
 
 
 def board_size(workers: int) -> int:
@@ -80,12 +83,14 @@ def to_receivers() -> list[str]:
 def to_next() -> list[str]:
     """Statements that put v into the next frontier if it moved, and count its edges: all at first, then by a sample.
 
-    Vertices come in no order, so that looking at the offsets of each would cost as much as everything else.
+    Vertices come in no order, so that looking at the offsets of each would cost as much as everything else. While they
+    are few, what they will send along is fetched: it stays in the cache until the next superstep.
     """
     count = [
         "listed += 1",
-        "if listed < 1024:",
+        f"if listed < {FEW}:",
         "    edges_out += np.int64(out_offsets[v + one] - out_offsets[v])",
+        "    prefetch_to_read(out_neighbours, out_offsets[v])",
         "elif v & np.uint64(15) == np.uint64(0):",
         "    edges_out += np.int64(16) * np.int64(out_offsets[v + one] - out_offsets[v])",
     ]

@@ -6,7 +6,7 @@ pull stops early and Beamer's rule holds.
 
 from __future__ import annotations
 
-from arcflux.compile.frontier import explained
+from arcflux.compile.frontier import LOOK, MANY, explained
 from arcflux.compile.lower import Lowered
 
 __all__ = ["Direction"]
@@ -41,7 +41,7 @@ class Direction:
             if self.pull:
                 self.pull = size > self.vertices // 18
             else:
-                self.pull = edges > max(self.unexplored, self.arcs // 256) // 15
+                self.pull = edges > max(self.unexplored // MANY, self.vertices // LOOK)
         else:
             about = self.push_rate / self.pull_rate
             self.pull = self.push_rate * edges > self.pull_rate * self.arcs

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from arcflux.compile.frontier import LOOK, MANY
 from arcflux.plan.brief import Brief
 from arcflux.plan.fit import Fit
 from arcflux.plan.shape import Shape
@@ -13,8 +14,6 @@ __all__ = ["Step", "Way", "steps_of", "way_of"]
 
 _PHASES = ("launch", "barriers", "update", "compute", "compute", "load")
 _MOST_STEPS = 4096
-# A search is pulled when the arcs of its frontier are more than a 15th of those left, which are at least so many.
-_BEAMER, _FEWEST = 15.0, 1 / 256
 
 
 @dataclass(frozen=True)
@@ -82,9 +81,10 @@ def steps_of(way: Way, shape: Shape | Brief, push_over_pull: float, *, early: bo
     moving = sum(share for name, share in way.phases.items() if name not in ("launch", "barriers"))
     total = float(shares.sum()) or 1.0
 
+    look = shape.vertices / (LOOK * max(1, shape.arcs))
     left, found = 1.0, []
     for share in shares.tolist():
-        pull = share > max(left, _FEWEST) / _BEAMER if early else share * push_over_pull > 1.0
+        pull = share > max(left / MANY, look) if early else share * push_over_pull > 1.0
         name = way.name if way.name in ("pull", "push") else "pull" if pull else "push"
         found.append(Step(share, name, fixed + moving * share / total))
         left -= share
