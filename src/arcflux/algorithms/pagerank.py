@@ -203,19 +203,18 @@ def pagerank(
     weighed = _weighed(graph, weight)
     program: Any = PageRank
     given: dict[str, Any] = {}
-    silent = graph.out_degrees == 0
     if personalization is not None or nstart is not None or weighed is not None:
         program = PersonalPageRank
         given["home"] = _shares(graph, personalization, "personalization")
         given["rank"] = given["home"] if nstart is None else _shares(graph, nstart, "nstart")
     if weighed is not None:
         program, strength = WeightedPageRank, _strengths(weighed)
-        silent = strength == 0
-        given["share"] = np.divide(1.0, strength, out=np.zeros(n), where=~silent)
+        given["share"] = np.divide(1.0, strength, out=np.zeros(n), where=strength != 0)
     # Jumping from dangling vertices as from anywhere only scales all ranks by one factor, so it is done at the end.
     # Dropped ranks sum to 1 - alpha or more; the tolerance allows for that factor where there is something to drop.
-    lossy = dangling == "redistribute" and bool(silent.any())
+    lossy = dangling == "redistribute" and (_some_silent(graph) if weighed is None else bool((strength == 0).any()))
     if lossy and nstart is not None:  # by that factor, for ranks that are right already
+        silent = (graph.out_degrees if weighed is None else strength) == 0
         given["rank"] = given["rank"] * (1.0 - alpha) / (1.0 - alpha + alpha * given["rank"][silent].sum())
     moved = min(n * tol, _MOST_MOVED)
     tolerance = moved * ((1.0 - alpha) if lossy else 1.0)
@@ -255,6 +254,14 @@ def pagerank_delta(graph: Graph, alpha: float = _DAMPING, tol: float = 1e-9, **o
     return replace(result, values={"rank": result.values["rank"]}).checked_by(
         lambda r: af.validate.pagerank(graph, r["rank"], damping=alpha, tolerance=reached)
     )
+
+
+def _some_silent(graph: Graph) -> bool:
+    """Whether there are vertices without out-edges; the graph remembers."""
+    offsets = graph.out.offsets
+    if "silent" not in graph.kept:
+        graph.kept["silent"] = bool((offsets[1:] == offsets[:-1]).any())
+    return bool(graph.kept["silent"])
 
 
 def _damping(alpha: float, damping: float | None) -> float:
