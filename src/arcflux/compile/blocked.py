@@ -2,7 +2,11 @@
 
 A worker takes 65,536 targets at a time: their accumulators get what init gives, all blocks of arcs into them are
 reduced into the accumulators, and the targets are updated. Every target meets its messages in the order of its
-in-edges, as in the plain pull, so the two give the same bits; they differ in where the caches find the messages.
+in-edges, as in the plain pull, so the two give the same bits; they differ in where the caches find the messages. Only
+when sources are ranked (`places`) it meets them in another order, and messages stand in that order, too.
+
+A program that changes messages in place takes fewer targets at a time: so many `halvings` of a block's targets. Others
+see what they have become the sooner.
 """
 
 from __future__ import annotations
@@ -31,15 +35,16 @@ def blocked(lowered: Lowered) -> str:
     """The kernel."""
     columns = [f"c_{column}" for column in lowered.columns]
     arrays = [*columns, *messages(lowered), *accumulators(lowered), *shared(lowered)]
-    given = ", ".join(["arcs", "starts", "order", "in_offsets", "out_offsets", *arrays])
+    given = ", ".join(["arcs", "starts", "order", "places", "halvings", "in_offsets", "out_offsets", *arrays])
     first = "\n".join(inside(if_wanted(lowered, emptied(lowered)), 4))
     block = "\n".join(inside(_block(_arc(lowered)), 4))
-    last = "\n".join(inside([*if_wanted(lowered, finished(lowered)), *sends(lowered, "other")], 4))
+    last = "\n".join(inside([*if_wanted(lowered, finished(lowered)), *sends(lowered, "other", "place")], 4))
     return f"""@kernel
 def blocked(worker, workers, control, barrier, counters, slots, sums, history, first, last, tolerance, {given}):
     one, bits, low = np.uint64(1), np.uint64(16), np.uint32(0xFFFF)
     n, wide = np.uint64(in_offsets.size) - one, np.uint64(order.size)
-    pieces = wide
+    fine = np.uint64(halvings)
+    tall, pieces = one << (bits - fine), wide << fine
     for step in range(first, last):
         begun = ticks()
         {halves(lowered)}
@@ -47,10 +52,11 @@ def blocked(worker, workers, control, barrier, counters, slots, sums, history, f
         changed = 0
         while True:
             item = np.uint64(fetch_add(counters, turn * 8, 1))
-            if item >= wide:
+            if item >= pieces:
                 break
-            row = np.uint64(order[item])
-            begin, end = row << bits, min((row + one) << bits, n)
+            row, part = np.uint64(order[item >> fine]), item & ((one << fine) - one)
+            top = row << bits
+            begin, end = top + part * tall, min(top + (part + one) * tall, n)
             residual_sum = 0.0
             for v in range(begin, end):
 {first}
@@ -58,8 +64,9 @@ def blocked(worker, workers, control, barrier, counters, slots, sums, history, f
                 near = s << bits
 {block}
             for v in range(begin, end):
+                place = v if places is None else np.uint64(places[v])
 {last}
-            sums[(np.uint64(step) & one) * pieces + row] = residual_sum
+            sums[(np.uint64(step) & one) * pieces + (row << fine) + part] = residual_sum
 {dense_end(lowered, "pull")}"""
 
 
@@ -71,7 +78,7 @@ def _block(arc: list[str]) -> list[str]:
     still meets its messages in their order.
     """
     cuts = [f"cut{k}" for k in range(_STREAMS + 1)]
-    lines = [f"cut0, cut{_STREAMS} = starts[row * wide + s], starts[row * wide + s + one]"]
+    lines = ["block = ((row * wide + s) << fine) + part", f"cut0, cut{_STREAMS} = starts[block], starts[block + one]"]
     lines.append(f"share = (cut{_STREAMS} - cut0) // np.uint64({_STREAMS})")
     for before, cut in pairwise(cuts[:-1]):
         same = f"arcs[{cut}] >> np.uint32(16) == arcs[{cut} - one] >> np.uint32(16)"
@@ -88,7 +95,7 @@ def _block(arc: list[str]) -> list[str]:
 
 def _arc(lowered: Lowered) -> list[str]:
     """Statements that reduce one message into the accumulators of v."""
-    lines = ["arc = arcs[i]", "v = begin + np.uint64(arc >> np.uint32(16))", "u = near + np.uint64(arc & low)"]
+    lines = ["arc = arcs[i]", "v = top + np.uint64(arc >> np.uint32(16))", "u = near + np.uint64(arc & low)"]
     lines += [received(message, "base + u") for message in lowered.messages]
     lines += [f"e_{column} = c_{column}[i]" for column in lowered.columns]
     lines += ["u_number = np.int64(u)"] if "u_number" in edge_reads(lowered) else []

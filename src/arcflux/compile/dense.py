@@ -121,12 +121,12 @@ def messages(lowered: Lowered) -> list[str]:
     return [f"s_{message.name}" for message in lowered.messages]
 
 
-def sends(lowered: Lowered, half: str) -> list[str]:
-    """Statements that compute what v sends from its fields as they stand, into a half of the messages' arrays."""
+def sends(lowered: Lowered, half: str, place: str = "v") -> list[str]:
+    """Statements that compute what v sends from its fields as they stand, into its place in a half of the messages."""
     lines = []
     for message in lowered.messages:
         lines += bound(lowered, [n for n in message_reads(message) if n[0] == "u"], "v")
-        lines.append(sent(message, f"{half} + v"))
+        lines.append(sent(message, f"{half} + {place}"))
     return lines
 
 
