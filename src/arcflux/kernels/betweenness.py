@@ -21,7 +21,7 @@ import numpy as np
 
 from arcflux.spmd.barrier import wait
 from arcflux.spmd.jit import inner, kernel
-from arcflux.spmd.machine import claim, fetch_add
+from arcflux.spmd.machine import claim, fetch_add, prefetch_to_read
 from arcflux.spmd.pool import STOP
 from arcflux.spmd.reduce import into_or
 
@@ -33,6 +33,11 @@ _BLOCK = 32
 BOARD = 3 * _BLOCK
 BUFFER = 1024
 _CHUNK = 64
+# A level of more vertices than this does not stay in the cache. Its vertices come in no order, so their rows are
+# fetched a few vertices ahead.
+_FEW = 4096
+_AHEAD = 8
+_LINES, _LINE = 3, 16
 _STEP = 2.0**512
 # Below every power.
 _LEAST = -(2**40)
@@ -86,6 +91,19 @@ def _share(board: Any, place: Any, begin: Any, end: Any) -> Any:
     """The next vertices of a level that nobody has: from, to; equal when none are left."""
     low = min(begin + np.uint64(fetch_add(board, place, _CHUNK)), end)
     return low, min(low + np.uint64(_CHUNK), end)
+
+
+@inner
+def _foreseen(queue: Any, k: Any, end: Any, offsets: Any, neighbours: Any) -> None:
+    """Have the rows fetched of vertices further back in the queue: first where they are, then what stands there."""
+    ahead = k + np.uint64(2 * _AHEAD)
+    if ahead < end:
+        prefetch_to_read(offsets, np.uint64(queue[ahead]))
+        near = np.uint64(queue[k + np.uint64(_AHEAD)])
+        row, row_end = offsets[near], offsets[near + np.uint64(1)]
+        for line in range(_LINES):
+            if row + np.uint64(line * _LINE) < row_end:
+                prefetch_to_read(neighbours, row + np.uint64(line * _LINE))
 
 
 @inner
@@ -157,11 +175,14 @@ def accumulate(
                 block = step % 3 * _BLOCK
                 old, new = front[(level + 1) & 1], front[level & 1]
                 held, largest = 0, 1.0
+                far = end - begin > np.uint64(_FEW)
                 while True:
                     low, high = _share(board, block + _WORK, begin, end)
                     if low == high:
                         break
                     for k in range(low, high):
+                        if far:
+                            _foreseen(queue, k, end, out_offsets, out_neighbours)
                         v = np.uint64(queue[k])
                         for i in range(out_offsets[v], out_offsets[v + one]):
                             w = np.uint64(out_neighbours[i])
@@ -202,11 +223,15 @@ def accumulate(
             for level in range(last, -1, -1):
                 block = step % 3 * _BLOCK
                 old, new = front[(level + 1) & 1], front[level & 1]
+                begin, end = np.uint64(start[level]), np.uint64(start[level + 1])
+                far = end - begin > np.uint64(_FEW)
                 while True:
-                    low, high = _share(board, block + _WORK, np.uint64(start[level]), np.uint64(start[level + 1]))
+                    low, high = _share(board, block + _WORK, begin, end)
                     if low == high:
                         break
                     for k in range(low, high):
+                        if far:
+                            _foreseen(queue, k, end, out_offsets, out_neighbours)
                         u = np.uint64(queue[k])
                         credit = 0.0
                         if level < last and level + 1 < wide:
