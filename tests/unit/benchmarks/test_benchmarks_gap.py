@@ -90,7 +90,7 @@ def test_a_contest_warms_up_checks_and_is_patient() -> None:
         Scripted("Arcflux", *(Answer(s, [6], s + 1) for s in (9.0, 2.0, 3.0, 4.0))),
         Scripted("GAP", *(Answer(s, [6]) for s in (9.0, 6.0, 6.0, 6.0))),
         Slow("slow", Answer(8.0, [6])),
-        Slow("wrong", *(Answer(0.1, [7]) for _ in range(4))),
+        Slow("wrong", *(Answer(0.1 + turn, [7]) for _ in range(4) for turn in (0, 1, 0))),
         Slow("broken", Answer(1.0, [6]), Failed("its process ended with -9")),
     ]
     row = Row("tc", "kron:4", {rival.name: Entry() for rival in who})
@@ -98,6 +98,7 @@ def test_a_contest_warms_up_checks_and_is_patient() -> None:
     assert {name: entry.text() for name, entry in row.entries.items()} == {
         "Arcflux": "3000", "GAP": "6000", "slow": "8000*", "wrong": "100.0!", "broken": "failed",
     }  # fmt: skip
+    assert not who[3].answers, "who is quick has three runs a turn"
     assert row.ratio("GAP") == 0.5
     assert row.best_peer() == "slow"
     assert row.call_ratio("GAP") == pytest.approx(4 / 6)
