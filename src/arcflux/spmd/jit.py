@@ -18,9 +18,12 @@ import numpy as np
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, InTreeCacheLocator
 
 from arcflux import config, trace
+from arcflux.spmd.blas import look_later
 from arcflux.spmd.pipeline import Lean
 
 __all__ = ["Locator", "fragment", "inner", "kernel"]
+
+look_later()
 
 # Without Numba's reference counts, which are atomic operations in the middle of hot loops (parsing text took three
 # times as long with them). So a kernel cannot allocate: its scratch arrays are arguments.
