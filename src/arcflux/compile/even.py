@@ -10,19 +10,12 @@ from __future__ import annotations
 from arcflux.compile.dense import CHUNK, accumulators, loaded, messages, piece_of, sends, swept
 from arcflux.compile.edges import edge_call, settled, taken
 from arcflux.compile.lower import Lowered
-from arcflux.compile.source import (
-    edge_reads,
-    inited,
-    inside,
-    kept,
-    measured,
-    received,
-    shared,
-    updated,
-    written,
-)
+from arcflux.compile.source import call, edge_reads, inited, inside, kept, received, shared, updated, written
 
 __all__ = ["even", "evenly"]
+
+# So many residuals are added at once.
+_SUMS = 8
 
 
 def evenly(lowered: Lowered) -> bool:
@@ -36,8 +29,10 @@ def evenly(lowered: Lowered) -> bool:
 def even(lowered: Lowered) -> str:
     """The kernel."""
     arrays = ["in_offsets", "neighbours", "out_offsets", *messages(lowered), *shared(lowered)]
-    rows = tuple(f"b_{name} = a_{name}[worker]" for name in sorted(lowered.reductions))
-    return swept(lowered, "even", ["runs", "run_of", *accumulators(lowered), *arrays], _chunk(lowered), rows)
+    rows = [f"b_{name} = a_{name}[worker]" for name in sorted(lowered.reductions)]
+    own = (*rows, "residual_of = residuals[worker]")
+    given = ["runs", "run_of", "residuals", *accumulators(lowered), *arrays]
+    return swept(lowered, "even", given, _chunk(lowered), own)
 
 
 def _chunk(lowered: Lowered) -> list[str]:
@@ -46,11 +41,29 @@ def _chunk(lowered: Lowered) -> list[str]:
     first = [*loaded(lowered, ("init",), reduced=True), *inited(lowered), *(f"b_{x}[v - few] = v_{x}" for x in names)]
     others = [*loaded(lowered, ("init", "update", "residual"), reduced=True), *inited(lowered)]
     last = [*others, *(f"v_{x} = b_{x}[v - few]" for x in names), *settled(lowered)]
-    last += [*updated(lowered), *kept(lowered, written(lowered)), "changed += np.int64(moved)", *measured(lowered)]
+    last += [*updated(lowered), *kept(lowered, written(lowered)), "changed += np.int64(moved)"]
+    last += [f"residual_of[v - few] = {call(lowered, 'residual')}"] if "residual" in lowered.functions else []
     lines = [f"end = min(few + np.uint64({CHUNK}), n)", "for v in range(few, end):", *inside(first)]
     lines += [f"at, run = few, run_of[few // np.uint64({CHUNK})]", "while at < end:", *inside(_run(lowered))]
-    lines += ["residual_sum = 0.0", "for v in range(few, end):", *inside([*last, *sends(lowered, "other")])]
-    return [*lines, *([f"sums[{piece_of('few')}] = residual_sum"] if "residual" in lowered.functions else [])]
+    lines += ["for v in range(few, end):", *inside([*last, *sends(lowered, "other")])]
+    return lines + _added_up(lowered)
+
+
+def _added_up(lowered: Lowered) -> list[str]:
+    """Statements that add up the residuals of a chunk, after all else: one by one, each sum would wait for the last.
+
+    Where bits have to be those of the plain pull, they are added in its order; else in eight sums side by side.
+    """
+    if "residual" not in lowered.functions:
+        return []
+    lines = ["residual_sum, w = 0.0, np.uint64(0)"]
+    if not lowered.deterministic:
+        sums = [f"sum_{k}" for k in range(_SUMS)]
+        lines += [f"{' = '.join(sums)} = 0.0", f"while w + np.uint64({_SUMS}) <= end - few:"]
+        lines += [f"    {each} += residual_of[w + np.uint64({k})]" for k, each in enumerate(sums)]
+        lines += [f"    w += np.uint64({_SUMS})", f"residual_sum = {' + '.join(sums)}"]
+    lines += ["while w < end - few:", "    residual_sum += residual_of[w]", "    w += one"]
+    return [*lines, f"sums[{piece_of('few')}] = residual_sum"]
 
 
 def _run(lowered: Lowered) -> list[str]:

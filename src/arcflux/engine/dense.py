@@ -109,7 +109,7 @@ class Dense(Loop):
             arrays = [*graph.into, graph.out.offsets, *columns, *self.messages]
             self.ways = {"plain": (self.made.dense, pieces, [self._span(), *arrays, *state.constants])}
             if self.runs is not None:
-                by_run = [self._span(), self.runs.starts, self.runs.first, *self._registers()]
+                by_run = [self._span(), self.runs.starts, self.runs.first, self._rows(np.float64), *self._registers()]
                 self.ways = {"even": (self.made.even, pieces, [*by_run, *arrays, *state.constants])}
         if self.blocks is not None:
             found, halvings = self.blocks, _HALVINGS if self.lowered.in_place else 0
@@ -188,7 +188,11 @@ class Dense(Loop):
         wide = narrow_sums(self.lowered)
         names = sorted(self.lowered.reductions)
         kinds = [np.dtype(np.float64) if name in wide else self.lowered.fields[name][0] for name in names]
-        return [self.borrowed(self.threads * 2 * CHUNK, kind).reshape(self.threads, 2 * CHUNK) for kind in kinds]
+        return [self._rows(kind) for kind in kinds]
+
+    def _rows(self, kind: Any) -> Any:
+        """Numbers for a chunk of each worker, far from those of another."""
+        return self.borrowed(self.threads * 2 * CHUNK, np.dtype(kind)).reshape(self.threads, 2 * CHUNK)
 
     def superstep(self, k: int, row: list[float]) -> Superstep:
         """All vertices sent along all arcs."""

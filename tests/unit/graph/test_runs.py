@@ -119,7 +119,9 @@ def test_a_sweep_by_runs_has_the_bits_of_the_plain_pull(program: object, threads
     assert used.called
     for name, values in plain.values.items():
         assert values.tobytes() == swept.values[name].tobytes(), name
-    assert [s.residual for s in plain.history] == [s.residual for s in swept.history]
+    # Residuals are added up in another order where nobody asked for the same one.
+    residuals = [[s.residual for s in result.history] for result in (plain, swept)]
+    assert residuals[1] == (residuals[0] if deterministic else pytest.approx(residuals[0], rel=1e-13))
 
 
 def test_programs_whose_edges_differ_are_pulled_plainly() -> None:
