@@ -231,7 +231,10 @@ class Result:
             elif target.suffix == ".csv":
                 from pyarrow import csv
 
-                csv.write_csv(_flat(self._table(field)), work)
+                table = _flat(self._table(field))
+                with open(work, "wb") as file:  # names of fields need no quotes, which Arrow would put around them
+                    file.write((",".join(table.column_names) + "\n").encode())
+                    csv.write_csv(table, file, csv.WriteOptions(include_header=False))
             else:
                 from pyarrow import parquet
 

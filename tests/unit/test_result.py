@@ -43,7 +43,7 @@ def test_a_field_has_to_be_named_when_there_are_several(result: af.Result) -> No
 
 def test_saving(result: af.Result, tmp_path: Path) -> None:
     result.save(tmp_path / "levels.csv")
-    assert (tmp_path / "levels.csv").read_text().splitlines()[:2] == ['"vertex","level","parent"', '"a",1,"hub"']
+    assert (tmp_path / "levels.csv").read_text().splitlines()[:2] == ["vertex,level,parent", '"a",1,"hub"']
     result.save(tmp_path / "levels.parquet")
     assert parquet.read_table(tmp_path / "levels.parquet")["level"].to_pylist() == [1, 1, 2, 0]
     pagerank(af.load("path:3")).save(tmp_path / "rank.npy")
@@ -51,7 +51,7 @@ def test_saving(result: af.Result, tmp_path: Path) -> None:
     result.save(tmp_path / "level.npy", "level")
     assert np.load(tmp_path / "level.npy").tolist() == [1, 1, 2, 0]
     result.save(tmp_path / "one.csv", "level")
-    assert (tmp_path / "one.csv").read_text().splitlines()[:2] == ['"vertex","level"', '"a",1']
+    assert (tmp_path / "one.csv").read_text().splitlines()[:2] == ["vertex,level", '"a",1']
     with pytest.raises(UsageError, match=r"levels.doc: the suffix '.doc' names no format"):
         result.save(tmp_path / "levels.doc")
     names = ["level.npy", "levels.csv", "levels.parquet", "one.csv", "rank.npy"]
@@ -74,7 +74,7 @@ def made(values: list[Any], *steps: Superstep, field: str = "x") -> af.Result:
 def test_vectors_are_several_columns_of_text(tmp_path: Path) -> None:
     result = made([[1.5, 2.0], [3.0, 4.0]], field="factors")
     result.save(tmp_path / "factors.csv")
-    assert (tmp_path / "factors.csv").read_text().split() == ['"vertex","factors_0","factors_1"', "0,1.5,2", "1,3,4"]
+    assert (tmp_path / "factors.csv").read_text().split() == ["vertex,factors_0,factors_1", "0,1.5,2", "1,3,4"]
     result.save(tmp_path / "factors.npy")
     assert np.load(tmp_path / "factors.npy").tolist() == [[1.5, 2.0], [3.0, 4.0]]
     with pytest.raises(UsageError, match="no order"):
