@@ -199,3 +199,20 @@ def test_options() -> None:
     assert multi_source_sssp(graph, [], weight=None)["distance"].tolist() == [math.inf] * 4
     with pytest.raises(UsageError, match="sources is 3"):
         multi_source_sssp(graph, 3, weight=None)
+
+
+@pytest.mark.parametrize("largest", [1, 255, 256, 65_535, 65_536, 2**31 - 1, 2**40])
+@pytest.mark.parametrize("kind", [np.uint8, np.int16, np.int32, np.uint64, np.int64])
+def test_weights_become_narrow_only_where_all_of_them_fit(kind: type, largest: int) -> None:
+    if largest > np.iinfo(kind).max:
+        pytest.skip("no such weight of this type")
+    ends = np.random.default_rng(3).integers(0, 40, (2, 160))
+    weights = np.random.default_rng(4).integers(0, largest, 160, endpoint=True).astype(kind)
+    weights[0] = largest
+    graph = af.Graph.from_edges(*ends, columns={"weight": weights})
+    source = graph.ids.to_ids(np.array([0]))[0]
+    narrow, plain = sssp(graph, source), sssp(graph, source, parts=1)
+    assert narrow["distance"].tolist() == plain["distance"].tolist()
+    assert narrow["predecessor"].tolist() == plain["predecessor"].tolist()
+    assert narrow.validate().ok
+    assert graph.columns["weight"].dtype == kind
