@@ -20,7 +20,6 @@ from arcflux.compile import cache
 from arcflux.compile.cuda import cuda_source
 from arcflux.compile.cuda_scan import scannable
 from arcflux.compile.cuda_vectors import tile_threads
-from arcflux.errors import UsageError
 from arcflux.gpu import api
 from arcflux.gpu.arguments import Arguments
 from arcflux.gpu.carry import Carrier, linked
@@ -91,12 +90,7 @@ class OnGpu:
     def took_part(self) -> None:
         """The rank has another part: lists of its vertices, its edges, and the shapes of launches for them."""
         node, state = self.node, self.state
-        if self.mates and not node.whole:
-            raise UsageError(
-                f"{self.target.name} shares its node with other parts, and in-edges of a vertex are split",
-                expected="all in-edges of a vertex in one part, or one part for each node",
-                remedy="exchange='readers', or ranks_per_node=1",
-            )
+        assert node.whole or not self.mates, "atomics of a GPU are none for others of its node (engine/own_nodes.py)"
         for name in ("told", "reached", "mine", "everywhere", "targets"):
             before, now = getattr(self, f"_{name}", None), getattr(node, name)
             if before is not None:
