@@ -1,12 +1,15 @@
 """The compiler of our kernels: shorter for them, as ever for kernels of others in the same process."""
 
 import gc
+import pickle
 import re
-from types import FunctionType
+from pathlib import Path
+from types import FunctionType, SimpleNamespace
 
 import numpy as np
 import pytest
 
+from arcflux import trace
 from arcflux.gpu import api
 
 
@@ -62,3 +65,31 @@ def test_what_is_remembered_of_an_operation_is_of_its_types() -> None:
         assert addition in first.replace("add.rn", "add")
     assert pipeline._known
     assert all(found is not None for found in pipeline._known.values())
+
+
+def test_half_a_file_of_kept_machine_code_is_as_good_as_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    from numba.cuda import codegen
+    from numba.cuda.descriptor import cuda_target
+
+    from arcflux.gpu import primitives
+
+    def version(*_: object) -> tuple[int, int]:
+        return 13, 0
+
+    there = SimpleNamespace(device=SimpleNamespace(compute_capability=(8, 0)))
+    monkeypatch.setattr(codegen.devices, "get_context", lambda: there)
+    monkeypatch.setattr(codegen.runtime.runtime, "get_version", version)
+    kept, sig = primitives._fill._cache, (api.array_type(np.dtype("f8"), 1), api.number_type(np.dtype("f8")))
+    index = Path(kept._cache_file._index_path)
+    index.parent.mkdir(parents=True, exist_ok=True)
+    for junk in (b"", b"half of it", pickle.dumps("0.0")):
+        index.write_bytes(junk)
+        said: list[str] = []
+        with trace.listen(lambda event: said.append(event.text)):  # noqa: B023 - called within this round
+            assert kept.load_overload(sig, cuda_target.target_context) is None
+        assert said == ["compiling _fill (once per machine)"]
+        index.unlink(missing_ok=True)
+    monkeypatch.setattr(codegen.runtime.runtime, "get_version", lambda: 1 / 0)
+    with trace.listen(lambda event: said.append(event.text)):
+        kept.save_overload(sig, object())
+    assert "could not be kept" in said[-1]

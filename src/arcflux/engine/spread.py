@@ -108,7 +108,10 @@ class Spread:
                 remedy=f"mpiexec -n {made.k}, or --workers {made.k}",
             )  # fmt: skip
         if self.devices is not None and len(self.devices) != made.k:
-            raise UsageError(f"there are {made.k} parts and {len(self.devices)} devices", expected="one for each part")
+            raise UsageError(
+                f"there are {made.k} parts and {len(self.devices)} devices", expected="one for each part",
+                remedy="leave parts= away, and every device gets one",
+            )  # fmt: skip
         return made
 
 

@@ -148,10 +148,13 @@ def launch(kernel: Any, blocks: int, threads: int, *arguments: Any, on: Any = 0)
 
 
 def kept(kernel: Any) -> Any:
-    """The kernel, with its machine code kept where that for cores is: owner-only, and stamped by its sources."""
+    """The kernel, with its machine code kept where that for cores is: owner-only, and stamped by its sources.
+
+    As there, a note says when it has to be compiled, and half a file is as good as none.
+    """
     from numba.cuda.dispatcher import CUDACache, CUDACacheImpl
 
-    from arcflux.spmd.jit import Locator
+    from arcflux.spmd.jit import Careful, Locator
 
     class _Locator(Locator):
         borrows = ("gpu",)
@@ -159,7 +162,7 @@ def kept(kernel: Any) -> Any:
     class _CacheImpl(CUDACacheImpl):  # type: ignore[misc]
         _locator_classes = [_Locator]  # noqa: RUF012 - Numba's own attribute
 
-    class _Cache(CUDACache):  # type: ignore[misc]
+    class _Cache(Careful, CUDACache):  # type: ignore[misc]
         _impl_class = _CacheImpl
 
     kernel._cache = _Cache(kernel.py_func)
