@@ -17,6 +17,7 @@ from numba.cuda.compiler import CUDACompiler
 from numba.cuda.core import typed_passes, untyped_passes
 from numba.cuda.core.compiler_machinery import PassManager, register_pass
 from numba.cuda.core.typed_passes import NopythonTypeInference
+from numba.cuda.flags import CUDAFlags
 
 __all__ = ["install"]
 
@@ -70,6 +71,18 @@ def _remembering(resolve: Callable[..., Any]) -> Callable[..., Any]:
     return resolved
 
 
+class _Flags(CUDAFlags):  # type: ignore[misc]
+    """Options of a compilation, which are compared thousands of times: those that were set, not all that there are."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self._values == other._values if type(other) is _Flags else super().__eq__(other))
+
+    def __hash__(self) -> int:
+        return hash(_Flags)
+
+
 class Lean(CUDACompiler):  # type: ignore[misc]
     """The passes of numba.cuda's own compiler, for our functions without those that would find nothing there."""
 
@@ -117,5 +130,5 @@ def install() -> None:
         with _uncollected():
             return plain(function, *given, nvvm_options=nvvm_options, **named)
 
-    compiler.CUDACompiler = Lean
+    compiler.CUDACompiler, compiler.CUDAFlags = Lean, _Flags
     compiler.compile_cuda = dispatcher.compile_cuda = compile_cuda
