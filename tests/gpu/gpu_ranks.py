@@ -60,6 +60,9 @@ def main(per_node, devices):
     warnings.simplefilter("ignore")  # PageRank is stopped early
     where = {"devices": devices, "ranks_per_node": per_node}
     found = [agrees(program, options, where) for program, options in PROGRAMS]  # all of them, as the other ranks do
+    split = {**where, "exchange": "owners"}  # ranks of a node then reduce for the same vertices
+    found += [agrees(program, options, split) for program, options in PROGRAMS[1:3]]
+    found += [agrees(*PROGRAMS[1], {**split, "direction": "push"})]
     if devices == "cuda":
         found += [shared(call, options, where) for call, options in CALLS]
     same = linked(ranks) and all(found)

@@ -1,10 +1,13 @@
 """Bytes of kernels, counted by hand for two of them; a pull on a GPU moves no more than one on cores."""
 
+import re
+
 import numpy as np
 import pytest
 from samples import PROGRAMS
 
 from arcflux import algorithms
+from arcflux.compile.cuda import cuda_source
 from arcflux.compile.cuda_scan import scannable
 from arcflux.compile.lower import Lowered, lower
 from arcflux.gpu.account import Cost, cost, cpu_pull_cost
@@ -36,9 +39,12 @@ def test_push_reads_and_writes_the_accumulator_of_every_edge() -> None:
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
-def test_an_edge_costs_no_more_on_a_gpu_than_on_cores(program: object) -> None:
-    found = lowered(program)
-    for kernel in ("pull_thread", "pull_warp", *(["pull_scan"] if scannable(found) else [])):
+@pytest.mark.parametrize("deterministic", [False, True])
+def test_an_edge_costs_no_more_on_a_gpu_than_on_cores(program: object, deterministic: bool) -> None:
+    found = lowered(program, deterministic)
+    there = re.findall(r"def part_(pull_\w+)", cuda_source(found))
+    assert set(there) >= {"pull_thread", "pull_warp", *(["pull_scan"] if scannable(found) else [])}
+    for kernel in there:
         assert 0 < cost(found, kernel, COLUMNS).edge_read <= 1.1 * cpu_pull_cost(found, COLUMNS).edge_read
 
 

@@ -99,7 +99,7 @@ def test_vectors_go_through_shared_memory() -> None:
 
 @pytest.mark.parametrize("architecture", [80, 90, 100])
 def test_vectors_leave_room_for_all_threads(architecture: int) -> None:
-    for kernel in ("pull_thread", "pull_warp", *PUSHES):
+    for kernel in ("start", "pull_thread", "pull_warp", *PUSHES, "apply", "publish"):
         found = made("CollaborativeFiltering", kernel, architecture)
         assert (found.spilled, found.occupancy) == (0, 1.0), kernel
         assert found.registers <= 40, kernel

@@ -22,7 +22,7 @@ from arcflux.compile.dense import emptied, finished, if_wanted, loaded, sends
 from arcflux.compile.edges import edge, push_edge
 from arcflux.compile.lower import Lowered
 from arcflux.compile.parts import emptied_for_next, measured, moved
-from arcflux.compile.source import call, function, inside, kept, results, sources
+from arcflux.compile.source import accumulated, arguments, call, function, inside, kept, results, sources
 
 __all__ = ["cuda_source"]
 
@@ -70,7 +70,7 @@ def _bounds(lowered: Lowered) -> dict[str, tuple[int, int, int]]:
     take what they need.
     """
     if vectors(lowered):
-        return dict.fromkeys(("pull_thread", "pull_warp"), (256, 8, 8)) if few(lowered) else {}
+        return dict.fromkeys(("pull_thread", "pull_warp", "apply"), (256, 8, 8)) if few(lowered) else {}
     blocks = 8 if len(lowered.reductions) < 3 else 6
     made = dict.fromkeys((*PULLS, "start", "push", "gather", "apply", "publish"), (256, blocks, blocks))
     return made | {"pull_thread": (256, blocks, 5)}
@@ -88,13 +88,31 @@ def _start(lowered: Lowered) -> str:
 def _apply(lowered: Lowered) -> str:
     """The listed vertices are updated from their accumulators."""
     lines = ["v = np.uint64(which[t])", "moves[v] = False", "moved = False"]
-    done = [line for line in finished(lowered) if "residual_sum" not in line] + measured(lowered)
+    done = [line for line in finished(lowered) if "residual_sum" not in line]
+    done = [*_measured_first(lowered), *done] if _measurable(lowered) else done + measured(lowered)
     if lowered.sparse:
         lines += if_wanted(lowered, [*done, *sends(lowered, "other"), *moved(lowered)])
         lines += emptied_for_next(lowered)
     else:
         lines += [*if_wanted(lowered, done), *sends(lowered, "other"), *emptied_for_next(lowered)]
     return kernel(lowered, "apply", [*threads("which.size", lines), *tallied(lowered)])
+
+
+def _measurable(lowered: Lowered) -> bool:
+    """Whether v can be measured before its vectors are loaded: a division and they would take registers at once."""
+    if not vectors(lowered) or "residual" not in lowered.functions:
+        return False
+    known = set(arguments(lowered, "residual"))
+    given = {name for name in results(lowered, "init") if name[2:] not in lowered.reductions}
+    lengths = (lowered.fields[name[2:]][1] for name in known if name[:2] in ("o_", "v_") and name[2:] in lowered.fields)
+    return not known & (given | set(results(lowered, "update"))) and all(length is None for length in lengths)
+
+
+def _measured_first(lowered: Lowered) -> list[str]:
+    """Statements that measure v by what it has received."""
+    known = arguments(lowered, "residual")
+    came = [line for line in accumulated(lowered) if line.partition(" = ")[0] in known]
+    return [*loaded(lowered, ("residual",)), *came, *measured(lowered)]
 
 
 def _publish(lowered: Lowered) -> str:

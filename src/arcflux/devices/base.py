@@ -29,7 +29,8 @@ class Device:
     memory of its node, so that nothing is copied to it; slowdown: how many times longer than this machine's CPU it
     takes; bandwidth: bytes a second between its memory and its node's, None when there is no link to cross; buckets:
     whether it takes vertices by priority, or by supersteps to the same end; linked: whether its memory can be reached
-    from others of its kind, so that messages need not pass through that of nodes.
+    from others of its kind, so that messages need not pass through that of nodes; shares: whether it can reduce into
+    the memory of its node while others do.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Device:
     bandwidth: float | None = None
     buckets: bool = field(default=True, init=False)
     linked: bool = field(default=False, init=False)
+    shares: bool = field(default=True, init=False)
     held: int = field(default=0, init=False)
     transferred: int = field(default=0, init=False)
 

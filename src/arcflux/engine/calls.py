@@ -61,6 +61,9 @@ class Calls(Protocol):
     def alone(self, name: str, *arguments: Any) -> None:
         """Run a kernel that only knows what it is given."""
 
+    def fixed(self) -> int:
+        """Bytes that the part takes of the device's memory besides its edges."""
+
     def took_part(self) -> None:
         """The rank has taken another part: other vertices, other edges."""
 
@@ -118,6 +121,12 @@ class OnCores:
             kernel(0, 1, np.zeros(16, np.int64), *arguments)
         else:
             launch(kernel, threads, *arguments, threads=threads)
+
+    def fixed(self) -> int:
+        """What kernels work on of all vertices; a device that computes on cores pretends to have it."""
+        node = self.node
+        arrays = [*(array for array in node.held[2:] if array is not node.tally), *node.fields.values()]
+        return sum(array.nbytes // max(1, len(array)) for array in arrays) * node.graph.vertices
 
     def took_part(self) -> None:
         """Kernels are given the part's arrays each time."""

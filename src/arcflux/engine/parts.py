@@ -218,9 +218,7 @@ class PartRun(Owners):
         offsets = self.part.into.offsets
         arc = self.part.into.neighbours.itemsize
         arc += sum(self.part.in_columns[name].dtype.itemsize for name in self.lowered.columns)
-        vertex = sum(array.nbytes // max(1, len(array)) for array in self.held[2:] if array is not self.tally)
-        vertex += sum(array.nbytes // max(1, len(array)) for array in self.fields.values())
-        demand = Demand(offsets, arc, vertex * self.graph.vertices)
+        demand = Demand(offsets, arc, self.calls.fixed())
         self.device.release(self.held_bytes)
         block = min(_BLOCK, max(4096, (self.device.memory or 0) // 16))
         self.placed = place([demand], [self.device], block=block).parts[0]

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from arcflux.compile.lower import Lowered
 from arcflux.devices import Device, named
 from arcflux.engine.loop import Options
+from arcflux.engine.own_nodes import with_own_nodes
 from arcflux.engine.parts import PartRun, Setting
 from arcflux.engine.rebalance import HOW
 from arcflux.engine.team import Ranks
@@ -107,7 +108,10 @@ class Spread:
                 remedy=f"mpiexec -n {made.k}, or --workers {made.k}",
             )  # fmt: skip
         if self.devices is not None and len(self.devices) != made.k:
-            raise UsageError(f"there are {made.k} parts and {len(self.devices)} devices", expected="one for each part")
+            raise UsageError(
+                f"there are {made.k} parts and {len(self.devices)} devices", expected="one for each part",
+                remedy="leave parts= away, and every device gets one",
+            )  # fmt: skip
         return made
 
 
@@ -153,6 +157,8 @@ def run_spread(lowered: Lowered, graph: Graph, values: Mapping[str, Array], opti
             return pressed() or (until is not None and time.perf_counter() > until)
 
         placed, high = _placed(lowered, parts, spread.exchange)
+        if spread.devices is not None and (placed.placement != "target" or high is not None):
+            transport = with_own_nodes(transport, [not device.shares for device in spread.devices])
         if spread.devices is None:
             setting = Setting(placed, high, options, over, None, spread.rebalance)
             return PartRun(lowered, graph, values, setting, transport).run()

@@ -1,4 +1,6 @@
-"""The one door to numba.cuda. Nothing else in the package imports it, and this file does so only when asked.
+"""The one door to numba.cuda: whatever it takes of it is imported here, and only when asked.
+
+Behind the door are two more files: simulator.py, and pipeline.py with the compiler as our kernels need it.
 
 With ``NUMBA_ENABLE_CUDASIM=1`` in the environment before Numba is loaded, everything behind this door is the simulator:
 one device, kernels run by Python, lane by lane (simulator.py), with the warp operations that Numba's own lacks.
@@ -46,25 +48,10 @@ def cuda() -> Any:
 
         simulator.install()
     else:
-        _respect_order()
+        from arcflux.gpu import pipeline
+
+        pipeline.install()
     return module
-
-
-def _respect_order() -> None:
-    """Let kernels of a module that says DETERMINISTIC multiply and add in two roundings, as a CPU does.
-
-    The compiler would make one operation of both (fma), with one rounding; numba.cuda has no option against that.
-    """
-    from numba.cuda import compiler, dispatcher
-
-    plain = compiler.compile_cuda
-
-    def compile_cuda(function: Any, *given: Any, nvvm_options: Any = None, **named: Any) -> Any:
-        if function.__globals__.get("DETERMINISTIC"):
-            nvvm_options = {**(nvvm_options or {}), "fma": False}
-        return plain(function, *given, nvvm_options=nvvm_options, **named)
-
-    compiler.compile_cuda = dispatcher.compile_cuda = compile_cuda
 
 
 def simulated() -> bool:
@@ -161,10 +148,13 @@ def launch(kernel: Any, blocks: int, threads: int, *arguments: Any, on: Any = 0)
 
 
 def kept(kernel: Any) -> Any:
-    """The kernel, with its machine code kept where that for cores is: owner-only, and stamped by its sources."""
+    """The kernel, with its machine code kept where that for cores is: owner-only, and stamped by its sources.
+
+    As there, a note says when it has to be compiled, and half a file is as good as none.
+    """
     from numba.cuda.dispatcher import CUDACache, CUDACacheImpl
 
-    from arcflux.spmd.jit import Locator
+    from arcflux.spmd.jit import Careful, Locator
 
     class _Locator(Locator):
         borrows = ("gpu",)
@@ -172,7 +162,7 @@ def kept(kernel: Any) -> Any:
     class _CacheImpl(CUDACacheImpl):  # type: ignore[misc]
         _locator_classes = [_Locator]  # noqa: RUF012 - Numba's own attribute
 
-    class _Cache(CUDACache):  # type: ignore[misc]
+    class _Cache(Careful, CUDACache):  # type: ignore[misc]
         _impl_class = _CacheImpl
 
     kernel._cache = _Cache(kernel.py_func)

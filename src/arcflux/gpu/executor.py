@@ -20,8 +20,7 @@ from arcflux.compile import cache
 from arcflux.compile.cuda import cuda_source
 from arcflux.compile.cuda_scan import scannable
 from arcflux.compile.cuda_vectors import tile_threads
-from arcflux.errors import UsageError
-from arcflux.gpu import api
+from arcflux.gpu import api, footprint
 from arcflux.gpu.arguments import Arguments
 from arcflux.gpu.carry import Carrier, linked
 from arcflux.gpu.edges import Edges
@@ -88,16 +87,17 @@ class OnGpu:
         self.sums = api.empty(max(1, -(-node.graph.vertices // 32)), np.uint64)
         self.scan = api.empty(node.graph.vertices + 1, np.uint64)
 
+    def fixed(self) -> int:
+        """Bytes of the device that all but edges take."""
+        before = [getattr(self, f"_{name}") for name in footprint.OF_A_PART if hasattr(self, f"_{name}")]
+        made = [*self.read, self.sums, self.scan]
+        return footprint.of_run(self.state, made, before) + footprint.of_part(self.node, self.loader)
+
     def took_part(self) -> None:
         """The rank has another part: lists of its vertices, its edges, and the shapes of launches for them."""
         node, state = self.node, self.state
-        if self.mates and not node.whole:
-            raise UsageError(
-                f"{self.target.name} shares its node with other parts, and in-edges of a vertex are split",
-                expected="all in-edges of a vertex in one part, or one part for each node",
-                remedy="exchange='readers', or ranks_per_node=1",
-            )
-        for name in ("told", "reached", "mine", "everywhere", "targets"):
+        assert node.whole or not self.mates, "atomics of a GPU are none for others of its node (engine/own_nodes.py)"
+        for name in footprint.OF_A_PART:
             before, now = getattr(self, f"_{name}", None), getattr(node, name)
             if before is not None:
                 state.forget(before)
@@ -105,8 +105,9 @@ class OnGpu:
             (state.mirror if name in ("told", "reached") else state.keep)(now)
         state.own = np.concatenate([node.mine, node.everywhere]) if self.mates else None
         self.shapes = self._shapes(np.diff(node.part.into.offsets))
-        self.into = Edges(node, self.lowered, state, self.shapes, self.queue)
         self._forget_out()
+        self.__dict__.pop("into", None)  # the edges of the part before go first
+        self.into = Edges(node, self.lowered, state, self.shapes, self.queue)
 
     def fetch(self, *arrays: Array) -> None:
         """The host will read these arrays."""

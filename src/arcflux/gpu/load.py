@@ -49,6 +49,11 @@ class Loader:
         row = sum(array.nbytes // max(1, len(array)) for array in there)
         self.piece = _FEW if api.simulated() else max(1024, _PIECE // max(1, row))
 
+    def nbytes(self, vertices: int) -> int:
+        """The most bytes of the device that it takes for so many vertices: a frontier, two ways, and two pieces."""
+        row = sum(array.nbytes // max(1, len(array)) for array in self.there)
+        return 4 * vertices + 8 * (-(-vertices // 64)) + (0 if self.asked == "kernel" else 2 * self.piece * row)
+
     def brought(self, places: Array, listed: Any, push: bool, shapes: Shapes) -> Iterator[tuple[int, int]]:
         """Bring the rows of these places; `listed` are the same on the device. Which of them may now be worked on.
 

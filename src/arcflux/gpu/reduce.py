@@ -1,8 +1,8 @@
 """Reductions that many threads of a GPU make into one array at once. Each says whether the array changed.
 
-All look before they write, as those of the CPU do (spmd/reduce.py), and mean the same. Where CUDA has an atomic for the
-operation and the type, the name ends in ``_native``; else a compare-and-swap is repeated, on the 32-bit word around it
-where a value is narrower than that. `place` is an index, or a pair of them for an element of a vector.
+They are those of the CPU (spmd/reductions.py): a compare-and-swap is repeated, on the 32-bit word around it where a
+value is narrower than that. Where CUDA has an atomic for the operation and the type, the name ends in ``_native``.
+`place` is an index, or a pair of them for an element of a vector.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any
 
 from arcflux.gpu import api
 from arcflux.gpu.kit import cuda, inner
+from arcflux.spmd.reductions import define
 
 __all__ = ["into_and", "into_and_native", "into_any", "into_any_native", "into_max", "into_max_native",
            "into_min", "into_min_native", "into_or", "into_or_native", "into_product", "into_sum", "into_sum_native",
@@ -33,76 +34,9 @@ else:
     from arcflux.gpu.swap import swap
 
 
-@inner
-def into_min(array: Any, place: Any, value: Any) -> Any:
-    """``array[place] = min(array[place], value)``."""
-    while True:
-        before = array[place]
-        if not value < before:
-            return False
-        if swap(array, place, before, value):
-            return True
-
-
-@inner
-def into_max(array: Any, place: Any, value: Any) -> Any:
-    """``array[place] = max(array[place], value)``."""
-    while True:
-        before = array[place]
-        if not value > before:
-            return False
-        if swap(array, place, before, value):
-            return True
-
-
-@inner
-def into_sum(array: Any, place: Any, value: Any) -> Any:
-    """``array[place] += value``."""
-    while True:
-        before = array[place]
-        if swap(array, place, before, before + value):
-            return True
-
-
-@inner
-def into_product(array: Any, place: Any, value: Any) -> Any:
-    """``array[place] *= value``."""
-    while True:
-        before = array[place]
-        if swap(array, place, before, before * value):
-            return True
-
-
-@inner
-def into_or(array: Any, place: Any, value: Any) -> Any:
-    """``array[place] |= value``."""
-    while True:
-        before = array[place]
-        made = before | value
-        if made == before:
-            return False
-        if swap(array, place, before, made):
-            return True
-
-
-@inner
-def into_and(array: Any, place: Any, value: Any) -> Any:
-    """``array[place] &= value``."""
-    while True:
-        before = array[place]
-        made = before & value
-        if made == before:
-            return False
-        if swap(array, place, before, made):
-            return True
-
-
-@inner
-def into_any(array: Any, place: Any, value: Any) -> Any:
-    """``array[place] = value``: one of those who write wins."""
-    array[place] = value
-    return True
-
+_made = define(inner, swap)
+into_min, into_max, into_sum, into_product = _made.into_min, _made.into_max, _made.into_sum, _made.into_product
+into_or, into_and, into_any = _made.into_or, _made.into_and, _made.into_any
 
 into_any_native = into_any
 

@@ -15,7 +15,8 @@ g_l is the time of a byte on the links of one node, whose devices share them. g_
 network: x nodes receive at once, so it falls as 1/x; read as a constant, equation 13 would make a network slower with
 every node that joins it. g_c and g_c* are times of an arc on one device. They are measured where there is a machine to
 measure (calibrate), and derived from the device's figures where there is none: what an arc brings from memory, which
-is its end, and a sector when the value it reads is not among those that fit the cache.
+is its end, and a sector when the value it reads is not among those that fit the cache; and an arc's share of what is
+read and written for vertices, where that was counted (gpu/account.py).
 """
 
 from __future__ import annotations
@@ -70,12 +71,13 @@ def gammas(profile: Profile, work: Work, shape: Shape) -> Gammas:
     table = profile.throughput
     own = profile.device_network * profile.devices if profile.device_network else math.inf
     update = table["random_read"]["self"] / table["random_update"]["self"] if table else _UPDATE
-    push = (work.arc_bytes + gathered * update) / rate
+    swept = work.vertex * shape.vertices / max(1.0, shape.arcs)
+    push = (work.arc_bytes + gathered * update + swept) / rate
     if profile.traversal is not None and work.name == "bfs":
         push = 1.0 / profile.traversal
     return Gammas(
         load=1.0 / profile.host,
-        pull=(work.arc_bytes + gathered) / rate,
+        pull=(work.arc_bytes + gathered + swept) / rate,
         push=push,
         transfer=1.0 / min(profile.network, own) if profile.network else 0.0,
     )

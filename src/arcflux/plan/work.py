@@ -23,15 +23,17 @@ class Work:
     """An algorithm as the models see it.
 
     `value`: bytes of a vertex that others read (Lux's T_v); `arc`: bytes of an arc beside its end; `state`: bytes of a
-    vertex in memory; `operations`: elements read for each visit of an arc beside its end. `supersteps`: how many, or 0
-    for as many as a search is deep, times `rounds`. `sweeps`: visits of each arc in the whole run, or 0 for one in each
-    superstep. `group`: the typical member of HIVE's three groups that it is like. `bound`: nothing better is known.
+    vertex in memory; `vertex`: bytes that a superstep reads and writes for each vertex; `operations`: elements read for
+    each visit of an arc beside its end. `supersteps`: how many, or 0 for as many as a search is deep, times `rounds`.
+    `sweeps`: visits of each arc in the whole run, or 0 for one in each superstep. `group`: the typical member of HIVE's
+    three groups that it is like. `bound`: nothing better is known.
     """
 
     name: str
     value: float
     state: float
     arc: float = 0.0
+    vertex: float = 0.0
     operations: float = 1.0
     supersteps: int = 0
     rounds: float = 1.0
@@ -110,15 +112,23 @@ def _by_name(algorithm: Any) -> Work:
 
 
 def _of_program(program: Any, given: Mapping[str, Any] | None) -> Work:
-    """The work of a superstep of a vertex program, in which every vertex sends; without a graph, weights are floats."""
+    """The work of a superstep of a vertex program, in which every vertex sends; without a graph, weights are floats.
+
+    What it reads and writes for each arc and vertex is what the kernel that pulls does on a GPU, by its account.
+    """
     import numpy as np
 
     from arcflux.compile.lower import lower
+    from arcflux.gpu.account import cost
 
     columns = {"weight": np.dtype(np.float64)} if given is None else dict(given)
     lowered = lower(program, columns, False)
     value = sum(one.dtype.itemsize * (one.length or 1) for one in lowered.messages)
     state = sum(dtype.itemsize * (length or 1) for dtype, length in lowered.fields.values())
-    arc = sum(columns[name].itemsize for name in lowered.columns)
+    pulled = cost(lowered.unordered() if lowered.ordered else lowered, "pull_thread", columns)
+    arc = pulled.edge_read - _INDEX - value
+    vertex = pulled.vertex_read + pulled.vertex_written
     note = f"nothing is known of how {program.name} converges: this is one superstep in which every vertex sends"
-    return Work(program.name, max(value, 1), 2 * state + value, arc=arc, supersteps=1, bound=True, note=note)
+    return Work(
+        program.name, max(value, 1), 2 * state + value, arc=arc, vertex=vertex, supersteps=1, bound=True, note=note
+    )

@@ -21,7 +21,7 @@ from arcflux import config, trace
 from arcflux.spmd.blas import look_later
 from arcflux.spmd.pipeline import Lean
 
-__all__ = ["Locator", "fragment", "inner", "kernel"]
+__all__ = ["Careful", "Locator", "fragment", "inner", "kernel"]
 
 look_later()
 
@@ -69,36 +69,40 @@ class _CacheImpl(CompileResultCacheImpl):
     _locator_classes = [Locator]  # noqa: RUF012 - Numba's own attribute
 
 
-class _Cache(FunctionCache):
-    """Numba's cache, in our folder, that says so when it has to compile.
+class Careful:
+    """A cache of Numba's, for cores or GPUs, that says so when it has to compile.
 
     What it holds is only trusted when it fits: a write that was cut short leaves half a file, and two processes that
     fill the cache at once can leave one's code under the other's signature.
     """
 
-    _impl_class = _CacheImpl
-
     def __init__(self, function: Callable[..., None]) -> None:
-        super().__init__(function)
+        super().__init__(function)  # type: ignore[call-arg]
         self._function = function.__name__
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """What is kept for these types, if it is whole; None, and a note, when it has to be compiled."""
         try:
-            found = super().load_overload(sig, target_context)
+            found = super().load_overload(sig, target_context)  # type: ignore[misc]
         except Exception:  # whatever unpickling half a file raises
             found = None
             with suppress(OSError):
-                self.flush()
+                self.flush()  # type: ignore[attr-defined]
         if found is None or tuple(found.signature.args) != tuple(sig):
             trace.note(f"compiling {self._function} (once per machine)")
             return None
         return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep it, if that can be done."""
         try:
-            super().save_overload(sig, data)
+            super().save_overload(sig, data)  # type: ignore[misc]
         except Exception as error:  # a full disk, or half an index: the code is compiled all the same
             trace.note(f"the compiled {self._function} could not be kept: {error}")
+
+
+class _Cache(Careful, FunctionCache):
+    _impl_class = _CacheImpl
 
 
 def kernel(function: Callable[..., None]) -> Any:

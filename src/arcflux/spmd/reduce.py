@@ -1,8 +1,4 @@
-"""Reductions that many workers make into one array at once. Each returns whether the array changed.
-`value` has to be of the array's own type.
-
-All look before they write: a minimum that is no smaller than what is there costs a plain load, not an atomic.
-"""
+"""Reductions that many workers make into one array at once, by compare and swap: what reductions.py says, on cores."""
 
 from __future__ import annotations
 
@@ -14,6 +10,7 @@ from numba.extending import intrinsic
 
 from arcflux.spmd.jit import inner
 from arcflux.spmd.machine import element
+from arcflux.spmd.reductions import define
 
 __all__ = ["into_and", "into_any", "into_max", "into_min", "into_or", "into_product", "into_sum"]
 
@@ -36,72 +33,6 @@ def _swap(typingctx: Any, array: Any, index: Any, expected: Any, new: Any) -> An
     return signature, generate
 
 
-@inner
-def into_min(array: Any, place: Any, value: Any) -> Any:
-    """``array[place] = min(array[place], value)``."""
-    while True:
-        before = array[place]
-        if not value < before:
-            return False
-        if _swap(array, place, before, value):
-            return True
-
-
-@inner
-def into_max(array: Any, place: Any, value: Any) -> Any:
-    """``array[place] = max(array[place], value)``."""
-    while True:
-        before = array[place]
-        if not value > before:
-            return False
-        if _swap(array, place, before, value):
-            return True
-
-
-@inner
-def into_sum(array: Any, place: Any, value: Any) -> Any:
-    """``array[place] += value``."""
-    while True:
-        before = array[place]
-        if _swap(array, place, before, before + value):
-            return True
-
-
-@inner
-def into_product(array: Any, place: Any, value: Any) -> Any:
-    """``array[place] *= value``."""
-    while True:
-        before = array[place]
-        if _swap(array, place, before, before * value):
-            return True
-
-
-@inner
-def into_or(array: Any, place: Any, value: Any) -> Any:
-    """``array[place] |= value``."""
-    while True:
-        before = array[place]
-        made = before | value
-        if made == before:
-            return False
-        if _swap(array, place, before, made):
-            return True
-
-
-@inner
-def into_and(array: Any, place: Any, value: Any) -> Any:
-    """``array[place] &= value``."""
-    while True:
-        before = array[place]
-        made = before & value
-        if made == before:
-            return False
-        if _swap(array, place, before, made):
-            return True
-
-
-@inner
-def into_any(array: Any, place: Any, value: Any) -> Any:
-    """``array[place] = value``: one of those who write wins."""
-    array[place] = value
-    return True
+_made = define(inner, _swap)
+into_min, into_max, into_sum, into_product = _made.into_min, _made.into_max, _made.into_sum, _made.into_product
+into_or, into_and, into_any = _made.into_or, _made.into_and, _made.into_any

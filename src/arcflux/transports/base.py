@@ -167,8 +167,11 @@ class Transport(ABC):
         """Wait until the arrays of all messages that were posted may change again."""
 
     @abstractmethod
-    def split(self, colour: int, key: int) -> Transport:
-        """The group of the ranks that gave the same colour, in the order of their keys; collective. Make it once."""
+    def split(self, colour: int, key: int, alone: bool = False) -> Transport:
+        """The group of the ranks that gave the same colour, in the order of their keys; collective. Make it once.
+
+        A rank that is to be `alone` is a node of its own there, and shares no memory with others.
+        """
 
     @abstractmethod
     def close(self) -> None:
@@ -188,12 +191,13 @@ class Transport(ABC):
     def _advance(self) -> None:
         """Let messages under way go on, while this rank waits for something else."""
 
-    def _group(self, colour: int, key: int) -> tuple[list[int], list[int]]:
+    def _group(self, colour: int, key: int, alone: bool) -> tuple[list[int], list[int]]:
         """The ranks that gave the same colour, in the order of their keys, and their nodes, numbered anew."""
-        asked = [each.tolist() for each in self.gather(np.array([colour, key], np.int64))]
-        ranks = [rank for _, rank in sorted((k, rank) for rank, (c, k) in enumerate(asked) if c == colour)]
-        numbers = {node: number for number, node in enumerate(sorted({int(self.node_of[rank]) for rank in ranks}))}
-        return ranks, [numbers[int(self.node_of[rank])] for rank in ranks]
+        asked = [each.tolist() for each in self.gather(np.array([colour, key, alone], np.int64))]
+        ranks = [rank for _, rank in sorted((k, rank) for rank, (c, k, _) in enumerate(asked) if c == colour)]
+        nodes = [(int(self.node_of[rank]), rank + 1 if asked[rank][2] else 0) for rank in ranks]
+        numbers = {node: number for number, node in enumerate(sorted(set(nodes)))}
+        return ranks, [numbers[node] for node in nodes]
 
     # Waiting and failing.
 

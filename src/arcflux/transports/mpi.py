@@ -170,9 +170,9 @@ class MpiTransport(Transport):
             self._apart = self._comm.Dup()
         return self._mpi, self._apart
 
-    def split(self, colour: int, key: int) -> Transport:
+    def split(self, colour: int, key: int, alone: bool = False) -> Transport:
         """The group of the ranks that gave the same colour, in the order of their keys."""
-        ranks, node_of = self._group(colour, key)
+        ranks, node_of = self._group(colour, key, alone)
         members = self._comm.group.Incl(ranks)
         made = MpiTransport(
             self._mpi, self._comm.Create_group(members, tag=colour % 1024), node_of, self.board,

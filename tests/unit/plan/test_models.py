@@ -9,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import arcflux as af
+from arcflux.compile.lower import lower
+from arcflux.gpu.account import cost
 from arcflux.plan import grid, memory
 from arcflux.plan.exchange import EXCHANGES, between_peers, volumes
 from arcflux.plan.lux import Gammas, Phases, gammas, links, superstep
@@ -164,6 +166,25 @@ def test_work_of_programs_and_of_what_has_no_model():
     assert found.supersteps == 1
     assert found.value >= 1
     assert np.isfinite(found.state)
+
+
+def test_bytes_of_a_program_are_those_that_its_kernel_for_gpus_moves():
+    columns = {"weight": np.dtype("f8")}
+    for program in (af.algorithms.PageRank, af.algorithms.SSSP):
+        lowered = lower(program, columns, False)
+        counted = cost(lowered.unordered() if lowered.ordered else lowered, "pull_thread", columns)
+        found = work_of(program, columns=columns)
+        assert found.arc_bytes + found.value == counted.edge_read
+        assert found.vertex == counted.vertex_read + counted.vertex_written
+    profile, few, many = read("dgx1"), uniform(1000, 64000), uniform(64000, 64000)
+    light = replace(found, vertex=0.0)
+    for direction in ("pull", "push"):
+        more = [
+            getattr(gammas(profile, found, shape), direction) - getattr(gammas(profile, light, shape), direction)
+            for shape in (few, many)
+        ]
+        assert more[0] > 0
+        assert more[1] == pytest.approx(64 * more[0])
 
 
 def test_phases_add_up():

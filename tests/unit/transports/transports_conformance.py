@@ -187,6 +187,19 @@ def groups_work_alone(t):
     assert t.superstep == 4
 
 
+def ranks_may_leave_their_nodes(t):
+    """Every second rank is a node of its own in a group of all; the others stay together where they were."""
+    group = t.split(0, t.rank, alone=t.rank % 2 == 0)
+    the_groups_fit(group)
+    assert group.size == t.size
+    mates = [t.rank] if t.rank % 2 == 0 else [rank for rank in t.mates if rank % 2]
+    assert group.mates == mates
+    assert group.nodes == len({int(t.node_of[rank]) for rank in range(1, t.size, 2)}) + -(-t.size // 2)
+    shared_memory_is_one_a_node(group)
+    barriers_hold(group)
+    assert group.reduce(np.array([t.rank]), "sum")[0] == sum(range(t.size))
+
+
 def counts_are_of_what_left(t):
     """A node's leader tells each other node once what its ranks gave; nobody else sends."""
     t.barrier()
@@ -215,5 +228,6 @@ CASES = [
     broadcasts_reach_all,
     gathers_take_any_length,
     groups_work_alone,
+    ranks_may_leave_their_nodes,
     counts_are_of_what_left,
 ]

@@ -1,0 +1,134 @@
+"""numba.cuda's compiler for our kernels: without what they have no use for, and with roundings that they ask for.
+
+What spmd/pipeline.py is for cores. Kernels have no closures, `with` blocks, inlined overloads or expressions over whole
+arrays, so the passes that look for them are left out; the same operation on the same types, of which a kernel has
+hundreds, is resolved once. Other people's kernels in the same process are compiled as ever.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from numba.cuda import compiler, dispatcher, types
+from numba.cuda.compiler import CUDACompiler
+from numba.cuda.core import typed_passes, untyped_passes
+from numba.cuda.core.compiler_machinery import PassManager, register_pass
+from numba.cuda.core.typed_passes import NopythonTypeInference
+from numba.cuda.flags import CUDAFlags
+
+__all__ = ["install"]
+
+_UNUSED = (
+    typed_passes.AnnotateTypes,
+    typed_passes.InlineOverloads,
+    typed_passes.NopythonRewrites,
+    untyped_passes.FindLiterallyCalls,
+    untyped_passes.InlineClosureLikes,
+    untyped_passes.InlineInlinables,
+    untyped_passes.LiteralPropagationSubPipelinePass,
+    untyped_passes.LiteralUnroll,
+    untyped_passes.MakeFunctionToJitFunction,
+    untyped_passes.RewriteDynamicRaises,
+    untyped_passes.WithLifting,
+)
+
+
+# What operations are on which types: templates are registered when modules are loaded, and never again.
+_known: dict[Any, Any] = {}
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _Inference(NopythonTypeInference):  # type: ignore[misc]
+    """Type inference that remembers what operations are on which types."""
+
+    _name = "arcflux_type_inference"
+
+    def run_pass(self, state: Any) -> Any:
+        context = state.typingctx
+        if "resolve_function_type" in vars(context):  # a function that another one calls is compiled on the way
+            return super().run_pass(state)
+        context.resolve_function_type = _remembering(context.resolve_function_type)
+        try:
+            return super().run_pass(state)
+        finally:
+            del context.resolve_function_type
+
+
+def _remembering(resolve: Callable[..., Any]) -> Callable[..., Any]:
+    def resolved(function: Any, args: Any, kws: Any) -> Any:
+        if kws or not isinstance(function, types.Function | types.NumberClass):
+            return resolve(function, args, kws)
+        key = function, tuple(args)
+        if (found := _known.get(key)) is None:
+            found = resolve(function, args, kws)
+            if found is not None:
+                _known[key] = found
+        return found
+
+    return resolved
+
+
+class _Flags(CUDAFlags):  # type: ignore[misc]
+    """Options of a compilation, which are compared thousands of times: those that were set, not all that there are."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self._values == other._values if type(other) is _Flags else super().__eq__(other))
+
+    def __hash__(self) -> int:
+        return hash(_Flags)
+
+
+class Lean(CUDACompiler):  # type: ignore[misc]
+    """The passes of numba.cuda's own compiler, for our functions without those that would find nothing there."""
+
+    def define_pipelines(self) -> list[PassManager]:
+        """One way only: what does not compile is an error."""
+        [usual] = super().define_pipelines()
+        if not _ours(self.state.func_id.func):
+            return [usual]
+        made = PassManager("arcflux")
+        for step, why in usual.passes:
+            if step not in _UNUSED:
+                made.add_pass(_Inference if step is NopythonTypeInference else step, why)
+        made.finalize()
+        return [made]
+
+
+def _ours(function: Any) -> bool:
+    return bool(function.__module__.startswith("arcflux"))
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without the collector of garbage, which takes a tenth of the time: what compiling makes is mostly kept."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def install() -> None:
+    """Have our functions, and no others, compiled this way.
+
+    Kernels of a module that says DETERMINISTIC multiply and add in two roundings, as a CPU does: the compiler would
+    make one operation of both (fma), with one rounding; numba.cuda has no option against that.
+    """
+    plain = compiler.compile_cuda
+
+    def compile_cuda(function: Any, *given: Any, nvvm_options: Any = None, **named: Any) -> Any:
+        if _ours(function) and function.__globals__.get("DETERMINISTIC"):
+            nvvm_options = {**(nvvm_options or {}), "fma": False}
+        with _uncollected():
+            return plain(function, *given, nvvm_options=nvvm_options, **named)
+
+    compiler.CUDACompiler, compiler.CUDAFlags = Lean, _Flags
+    compiler.compile_cuda = dispatcher.compile_cuda = compile_cuda
