@@ -201,11 +201,12 @@ def test_options() -> None:
         multi_source_sssp(graph, 3, weight=None)
 
 
-@pytest.mark.parametrize("largest", [1, 255, 256, 65_535, 65_536, 2**31 - 1, 2**40])
-@pytest.mark.parametrize("kind", [np.uint8, np.int16, np.int32, np.uint64, np.int64])
-def test_weights_become_narrow_only_where_all_of_them_fit(kind: type, largest: int) -> None:
-    if largest > np.iinfo(kind).max:
-        pytest.skip("no such weight of this type")
+@pytest.mark.parametrize(
+    ("kind", "largest"),
+    [("u1", 255), ("i2", 255), ("i2", 256), ("i4", 1), ("i4", 255), ("i4", 65_535), ("i4", 65_536), ("i4", 2**31 - 1),
+     ("u8", 255), ("u8", 2**40), ("i8", 65_535), ("i8", 2**33)],
+)  # fmt: skip
+def test_weights_become_narrow_only_where_all_of_them_fit(kind: str, largest: int) -> None:
     ends = np.random.default_rng(3).integers(0, 40, (2, 160))
     weights = np.random.default_rng(4).integers(0, largest, 160, endpoint=True).astype(kind)
     weights[0] = largest
