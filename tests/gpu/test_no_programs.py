@@ -6,7 +6,6 @@ from samples import shapes
 
 import arcflux as af
 from arcflux import algorithms
-from arcflux.devices import CPU
 from arcflux.devices.cuda import Cuda
 from arcflux.errors import SpaceError, UsageError
 from arcflux.gpu import api
@@ -140,9 +139,7 @@ def test_two_gpus_share_the_work(name: str, monkeypatch: pytest.MonkeyPatch) -> 
     if not api.simulated():
         pytest.skip("only the simulator has as many GPUs as one likes")
     monkeypatch.setenv("ARCFLUX_SIMULATED_GPUS", "2")
-    cores, found = CALLS[name](), CALLS[name](devices="cuda", parts=2)
-    for field, values in cores.values.items():  # of two sources, each GPU has one: sums agree to rounding
-        np.testing.assert_allclose(found.values[field], values, rtol=1e-12 if name == "betweenness" else 0)
+    same(CALLS[name](), CALLS[name](devices="cuda", parts=2))
 
 
 @pytest.mark.parametrize("name", [name for name in CALLS if name != "sssp"])
@@ -195,15 +192,10 @@ def test_items_are_recommended_by_a_search_on_a_gpu() -> None:
     assert algorithms.recommend(rated, 0, 3, devices="cuda") == algorithms.recommend(rated, 0, 3)
 
 
-def test_gpus_and_cores_together_are_refused_and_so_is_a_split() -> None:
+def test_a_split_is_refused() -> None:
     graph = SHAPES["undirected"]
-    with pytest.raises(UsageError, match="this is no vertex program"):
-        algorithms.triangles(graph, devices=[Cuda(0), CPU(1)])
-    with pytest.raises(UsageError, match="this is no vertex program"):
-        algorithms.label_propagation(graph, devices="cpu+cuda")
     with pytest.raises(UsageError, match="there are 3 parts and 1 devices"):
         algorithms.connected_components(graph, devices="cuda", parts=3)
-    with pytest.raises(UsageError, match="each GPU has the whole graph"):
+    with pytest.raises(UsageError, match="each device has the whole graph"):
         algorithms.two_hop_friends(graph, devices="cuda", parts=1, partition="mincut")
     same(algorithms.triangles(graph), algorithms.triangles(graph, devices="cpu"))
-    same(algorithms.sssp(graph, 0), algorithms.sssp(graph, 0, devices="cpu+cuda"))

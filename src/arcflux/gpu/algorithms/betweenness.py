@@ -201,8 +201,11 @@ class Dependencies:
     above this makes the next level a wide one.
     """
 
-    def __init__(self, room: Room, out: tuple[Array, Array], into: tuple[Array, Array] | None, lanes: int) -> None:
+    def __init__(
+        self, room: Room, out: tuple[Array, Array], into: tuple[Array, Array] | None, lanes: int, many: float
+    ) -> None:  # fmt: skip
         offsets, neighbours = out
+        self.many = many
         self.room, self.size, self.kind = room, len(offsets) - 1, neighbours.dtype
         twice = 1 if into is None else 2
         each = self.size * (self.kind.itemsize + 4 + 8 + 4 + 8 + 8) + _NUMBERS
@@ -220,7 +223,7 @@ class Dependencies:
         self.given, self.scores = room.empty(n, np.float64), room.empty(n, np.float64)
         self.board, self.answer = (room.empty(self.lanes * width, np.int64) for width in (_BOARD, _ANSWER))
 
-    def run(self, sources: Array, lanes: int, mine: range, endpoints: float, many: float, done: Any) -> Array:
+    def run(self, sources: Array, lanes: int, mine: range, endpoints: float, done: Any) -> Array:
         """The rows of the lanes in `mine`; lane l has the sources l, l + lanes, and so on. `done(k)` after k more."""
         found = np.zeros((len(mine), self.size))
         for first in range(0, len(mine), self.lanes):
@@ -230,13 +233,13 @@ class Dependencies:
                 roots = [int(sources[lane + turn * lanes]) for lane in some if lane + turn * lanes < len(sources)]
                 if not roots:
                     break
-                self._search(roots, endpoints, many)
+                self._search(roots, endpoints)
                 done(len(roots))
             scores = np.asarray(self.scores.copy_to_host())[: len(some) * self.size]
             found[first : first + len(some)] = scores.reshape(len(some), self.size)
         return found
 
-    def _search(self, roots: list[int], endpoints: float, many: float) -> None:
+    def _search(self, roots: list[int], endpoints: float) -> None:
         """Add what the paths from some sources, each in its lane, give to the vertices."""
         n, lanes, room = np.uint64(self.size), len(roots), self.room
         self._start(roots)
@@ -250,7 +253,7 @@ class Dependencies:
             told = self.board, self.answer
             room.launch_blocks(_discover, *shape, *self.out, n, now, *told, self.queue, self.level)
             if now > 0:
-                room.launch_blocks(_count, *shape, *self.into, n, now, many, *told, *state)
+                room.launch_blocks(_count, *shape, *self.into, n, now, self.many, *told, *state)
             tails, above = np.asarray(self.answer.copy_to_host()).reshape(-1, _ANSWER)[:lanes].T
             now += 1
             starts.append(tails.copy())

@@ -228,22 +228,23 @@ KERNELS: dict[str, tuple[Any, tuple[str, ...]]] = {
 
 
 class Labels:
-    """The labels on one GPU, whose vertices vote: those of one `turn` of all `turns`. `into` is None if undirected."""
+    """The labels on one GPU, whose `own` vertices vote, from and to before, or all. `into` is None if undirected."""
 
     def __init__(
-        self, room: Room, out: tuple[Array, Array], into: tuple[Array, Array] | None, turn: int = 0, turns: int = 1
+        self, room: Room, out: tuple[Array, Array], into: tuple[Array, Array] | None,
+        own: tuple[int, int] | None = None,
     ) -> None:  # fmt: skip
         offsets, neighbours = out
         self.room, self.size, kind = room, len(offsets) - 1, neighbours.dtype
         self.by_warp, self.by_block, self.take = _MADE[into is not None]
         n, self.arcs = self.size, len(neighbours) * (1 if into is None else 2)
         voters = np.diff(offsets).astype(np.int64) + (0 if into is None else np.diff(into[0]).astype(np.int64))
-        own = np.arange(n * turn // turns, n * (turn + 1) // turns)
-        self.own, voters = slice(n * turn // turns, n * (turn + 1) // turns), voters[own]
+        self.own = slice(*(own or (0, n)))
+        mine, voters = np.arange(n)[self.own], voters[self.own]
         hub = np.minimum(voters, n) > _HUB * room.shapes.block_from
         classes = [(voters > _WARP) & ~hub, (voters > _WARP) & hub]
-        small = own[(voters > 0) & (voters <= _WARP)].astype(kind)
-        shapes = [self._tables(voters[mine], kind.itemsize + 4) for mine in classes]
+        small = mine[(voters > 0) & (voters <= _WARP)].astype(kind)
+        shapes = [self._tables(voters[some], kind.itemsize + 4) for some in classes]
         tables = sum(blocks * slots for blocks, slots in shapes) * (kind.itemsize + 4)
         offset_bytes = bytes_of_rows(offsets) * (1 if into is None else 2)
         room.reserve(offset_bytes + n * (3 * kind.itemsize + 1) + tables + 24, "vertices, and tables to count labels")
@@ -254,10 +255,10 @@ class Labels:
         self.marked, self.tally = room.filled(n, np.bool_), room.filled(3, np.int64)
         self.small = room.copied(small) if len(small) else None
         self.large = [
-            (room.copied(own[mine].astype(kind)), blocks, np.uint64(slots),
+            (room.copied(mine[some].astype(kind)), blocks, np.uint64(slots),
              room.filled(blocks * slots, kind), room.filled(blocks * slots, np.uint32))
-            for mine, (blocks, slots) in zip(classes, shapes, strict=True)
-            if mine.any()
+            for some, (blocks, slots) in zip(classes, shapes, strict=True)
+            if some.any()
         ]  # fmt: skip
 
     def _tables(self, voters: Array, item: int) -> tuple[int, int]:

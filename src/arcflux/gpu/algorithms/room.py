@@ -7,7 +7,7 @@ do not fit besides stay in the node's memory, locked and mapped, and kernels rea
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -30,10 +30,11 @@ class Room:
     """The memory of one device for one piece of work.
 
     `left` are the bytes that its budget leaves for edges, None without a budget; `compiled` the seconds of first
-    launches, in which kernels are compiled.
+    launches, in which kernels are compiled. `check` is called before each launch, and throws when the work is to end.
     """
 
-    def __init__(self, device: Any, memory: Memory) -> None:
+    def __init__(self, device: Any, memory: Memory, check: Callable[[], None] | None = None) -> None:
+        self.check = check or (lambda: None)
         self.name, self.memory = device.name, memory
         self.shapes = chosen(np.zeros(0), asked=getattr(device, "shapes", None))
         self.left = None if memory.budget is None else max(0, memory.budget - _SLACK)
@@ -79,6 +80,7 @@ class Room:
 
     def launch_blocks(self, kernel: Any, blocks: Any, threads: int, *arguments: Any) -> None:
         """Run a kernel on so many blocks, in one or two dimensions, of so many threads."""
+        self.check()
         first, begun = id(kernel) not in self.seen, time.perf_counter()
         self.seen.add(id(kernel))
         api.launch(kernel, blocks, threads, *arguments)
@@ -92,9 +94,9 @@ def bytes_of_rows(offsets: Array) -> int:
 
 
 @contextmanager
-def working(device: Any) -> Iterator[Room]:
+def working(device: Any, check: Callable[[], None] | None = None) -> Iterator[Room]:
     """Work on a device: within its budget, with errors told well, and nothing left on it in the end."""
     memory = Memory(device.name, device.memory)
     with device.active(), api.within(memory):
-        yield Room(device, memory)
+        yield Room(device, memory, check)
         api.synchronize()

@@ -230,14 +230,18 @@ KERNELS: dict[str, tuple[Any, tuple[str, ...]]] = {
 class Triangles:
     """The rows of a graph by degree, on a GPU. `out` and `into` are sorted; `into` is None for an undirected graph.
 
-    `several`: how many different neighbours each vertex has.
+    `several`: how many different neighbours each vertex has. `order`: something else that vertices are ordered by,
+    lowest first, instead of their degrees.
     """
 
-    def __init__(self, room: Room, out: tuple[Array, Array], into: tuple[Array, Array] | None) -> None:
+    def __init__(
+        self, room: Room, out: tuple[Array, Array], into: tuple[Array, Array] | None, order: Array | None = None
+    ) -> None:  # fmt: skip
         offsets, neighbours = out
         self.room, self.directed, self.size = room, into is not None, len(offsets) - 1
         n, kind = self.size, neighbours.dtype
-        degrees = np.diff(offsets).astype(np.int64) + (0 if into is None else np.diff(into[0]).astype(np.int64))
+        if order is None:
+            order = np.diff(offsets).astype(np.int64) + (0 if into is None else np.diff(into[0]).astype(np.int64))
         most = len(neighbours) if self.directed else len(neighbours) // 2 + 1
         offset_bytes = bytes_of_rows(offsets) * (2 if self.directed else 1)
         room.reserve(
@@ -248,7 +252,7 @@ class Triangles:
         rows += rows if into is None else [room.rows(into[0]), room.edges(into[1])]
         counts, self.firsts = room.filled(n + 1, np.uint32), room.empty(n, np.uint32)
         self.several, self.begins = room.empty(n, np.int64), room.empty(n + 1, np.int64)
-        shared = *rows, room.copied(degrees.astype(np.uint32)), np.uint64(n)
+        shared = *rows, room.copied(order.astype(np.uint32)), np.uint64(n)
         room.launch(_COUNT[self.directed], 32 * n, *shared, counts, self.firsts, self.several)
         sums = room.empty(primitives.tiles(n + 1), np.int64)
         primitives.scan(counts, sums, self.begins)
@@ -258,19 +262,28 @@ class Triangles:
         where = self.begins, self.firsts, self.targets, self.owners, self.twice
         room.launch(_WRITE[self.directed], 32 * n, *shared, *where)
 
-    def corners(self, turn: int = 0, turns: int = 1) -> Array:
-        """What is opposite to each vertex in the triangles of a share of the edges; all turns add up to the whole."""
+    def cuts(self, edges: list[int]) -> Array:
+        """The vertices whose rows begin at some edges, or after: where shares of the edges are shares of vertices."""
+        found: Array = np.searchsorted(self.begins.copy_to_host()[: self.size + 1], edges).astype(np.int64)
+        found[-1] = self.size
+        return found
+
+    def begin(self, vertex: int) -> int:
+        """The edge with which the row of a vertex begins."""
+        return int(self.begins[vertex : vertex + 1].copy_to_host()[0])
+
+    def corners(self, first: int, last: int) -> Array:
+        """What is opposite to each vertex in the triangles of a share of the edges; shares add up to the whole."""
         found = self.room.filled(self.size, np.int64)
-        self._compare(_CORNERS[self.directed], turn, turns, found)
+        self._compare(_CORNERS[self.directed], first, last, found)
         return np.asarray(found.copy_to_host())[: self.size]
 
-    def count(self, turn: int = 0, turns: int = 1) -> int:
+    def count(self, first: int, last: int) -> int:
         """How many triangles an undirected graph has, on a share of the edges."""
         found = self.room.filled(1, np.int64)
-        self._compare(_ALL, turn, turns, found)
+        self._compare(_ALL, first, last, found)
         return int(found.copy_to_host()[0])
 
-    def _compare(self, kernel: Any, turn: int, turns: int, found: Any) -> None:
-        first, last = self.edges * turn // turns, self.edges * (turn + 1) // turns
+    def _compare(self, kernel: Any, first: int, last: int, found: Any) -> None:
         where = self.begins, self.firsts, self.targets, self.owners, self.twice
         self.room.launch(kernel, last - first, *where, np.uint64(first), np.uint64(last), found)
