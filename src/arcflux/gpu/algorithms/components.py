@@ -25,7 +25,7 @@ __all__ = ["ASKED", "KERNELS", "Forest"]
 
 Array = NDArray[Any]
 
-BOUNDS = (256, 8, 5)
+BOUNDS = (256, 8, 8)
 # At most so many vertices are asked at once where they point.
 ASKED = 1024
 

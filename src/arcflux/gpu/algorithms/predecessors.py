@@ -19,7 +19,7 @@ __all__ = ["KERNELS", "predecessors"]
 
 Array = NDArray[Any]
 
-BOUNDS = (256, 8, 5)
+BOUNDS = (256, 8, 8)
 
 
 @kernel

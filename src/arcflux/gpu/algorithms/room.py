@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arcflux.errors import GraphError
 from arcflux.gpu import api
 from arcflux.gpu.launch import chosen
 from arcflux.gpu.memory import Memory, no_room
@@ -62,8 +63,16 @@ class Room:
         return api.to_device(np.full(max(1, size), value, dtype))
 
     def rows(self, offsets: Array) -> Any:
-        """Offsets on the device, in 32 bits if they fit."""
-        return api.to_device(offsets.astype(np.uint32 if int(offsets[-1]) < 1 << 32 else np.uint64))
+        """Offsets on the device, in 32 bits if they fit; kernels count the arcs of a row in 32 bits."""
+        if int(offsets[-1]) < 1 << 32:
+            return api.to_device(offsets.astype(np.uint32))
+        longest = int(np.diff(offsets).max())
+        if longest >= 1 << 32:
+            raise GraphError(
+                f"a vertex has {longest:,} arcs", expected="fewer than 4,294,967,296 on a GPU",
+                remedy="devices='cpu', or merge parallel edges with deduplicate='first'",
+            )  # fmt: skip
+        return api.to_device(offsets.astype(np.uint64))
 
     def edges(self, array: Array) -> Any:
         """Something of every edge: on the device if the budget allows it, else mapped."""

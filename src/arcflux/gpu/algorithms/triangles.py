@@ -27,7 +27,7 @@ __all__ = ["KERNELS", "Triangles"]
 Array = NDArray[Any]
 
 # Registers are left for so many threads of a block, and blocks of a multiprocessor.
-BOUNDS = (256, 6, 5)
+BOUNDS = (256, 8, 8)
 # A shorter row from this length on is the work of a warp.
 _LONG = 8
 
@@ -57,10 +57,11 @@ def _keep(
         if i < end and (i == first or neighbours[i - one] != neighbours[i]):
             v = np.uint64(neighbours[i])
         new = v != u
-        there = high
+        both = False
         if directed and new:
-            there = place_in(others, low, high, v)
-            new = not second or there == high
+            width = np.uint32(high - low)
+            both = place_in(others, low, np.uint32(0), width, others.dtype.type(v)) != width
+            new = not second or not both
         mine = new and _after(degrees, u, v)
         said = told(mine)
         if fill and mine:
@@ -68,7 +69,7 @@ def _keep(
             targets[place] = v
             owners[place] = u
             if directed:
-                twice[place] = there != high
+                twice[place] = both
         kept += np.uint64(cuda.popc(said))
         if not fill:
             different += np.uint64(cuda.popc(told(new)))
@@ -138,38 +139,47 @@ def _keeping(directed: bool, fill: bool) -> Any:
 
 
 @inner
+def _row(begins: Any, u: Any) -> Any:
+    """Where the row of a vertex begins, and how long it is: no row has 2**32 neighbours that come after its vertex."""
+    begin = np.uint64(begins[np.uint64(u)])
+    return begin, np.uint32(np.uint64(begins[np.uint64(u) + np.uint64(1)]) - begin)
+
+
+@inner
 def _compare(
     directed: Any, corners: Any, k: Any, offset: Any, stride: Any, begins: Any, firsts: Any, targets: Any, owners: Any,
     twice: Any, found: Any,
 ) -> Any:  # fmt: skip
     """The triangles on edge k, as far as every so-many-th of the shorter row goes; how many there are."""
-    one, zero = np.uint64(1), np.uint64(0)
-    u, v = np.uint64(owners[k]), np.uint64(targets[k])
-    if begins[u + one] - begins[u] > begins[v + one] - begins[v]:
+    zero = np.uint32(0)
+    u, v = owners[k], targets[k]
+    begin, size = _row(begins, u)
+    base, length = _row(begins, v)
+    if size > length:
         u, v = v, u
-    i, end = np.uint64(begins[u]) + offset, np.uint64(begins[u + one])
-    low, high = np.uint64(begins[v]), np.uint64(begins[v + one])
-    middle = low + np.uint64(firsts[v]) if directed else high
+        begin, base = base, begin
+        size, length = length, size
+    middle = firsts[np.uint64(v)] if directed else length
     of_u, of_v = zero, zero
-    while i < end:
-        w = np.uint64(targets[i])
-        there, missing = place_in(targets, low, middle, w), middle
+    side = np.uint32(1 + twice[k]) if directed else np.uint32(1)
+    i = np.uint32(offset)
+    while i < size:
+        w = targets[begin + np.uint64(i)]
+        there, missing = place_in(targets, base, zero, middle, w), middle
         if directed and there == middle:
-            there, missing = place_in(targets, middle, high, w), high
+            there, missing = place_in(targets, base, middle, length, w), length
         if there != missing:
-            of_u += one
+            of_u = np.uint32(of_u + np.uint32(1))
             if corners:
-                of_v += one
-                of_w = one
+                of_v = np.uint32(of_v + np.uint32(1))
                 if directed:
-                    of_u += np.uint64(twice[there])
-                    of_v += np.uint64(twice[i])
-                    of_w += np.uint64(twice[k])
-                cuda.atomic.add(found, w, np.int64(of_w))
-        i += stride
+                    of_u = np.uint32(of_u + twice[base + np.uint64(there)])
+                    of_v = np.uint32(of_v + twice[begin + np.uint64(i)])
+                cuda.atomic.add(found, np.uint64(w), np.int64(side))
+        i = np.uint32(i + np.uint32(stride))
     if corners and of_u > zero:
-        cuda.atomic.add(found, u, np.int64(of_u))
-        cuda.atomic.add(found, v, np.int64(of_v))
+        cuda.atomic.add(found, np.uint64(u), np.int64(of_u))
+        cuda.atomic.add(found, np.uint64(v), np.int64(of_v))
     return np.int64(of_u)
 
 
@@ -188,14 +198,13 @@ def _comparing(directed: bool, corners: bool) -> Any:
             k = base + lane_of()
             wide = False
             if k < last:
-                u, v = np.uint64(owners[k]), np.uint64(targets[k])
-                wide = min(begins[u + one] - begins[u], begins[v + one] - begins[v]) >= _LONG
+                wide = min(_row(begins, owners[k])[1], _row(begins, targets[k])[1]) >= _LONG
                 if not wide:
                     mine += _compare(directed, corners, k, zero, one, begins, firsts, targets, owners, twice, found)
-            said = told(wide)
-            while said != zero:
-                rest = said & (said - one)
-                edge = base + np.uint64(cuda.popc((said ^ rest) - one))
+            said = np.uint32(told(wide))
+            while said != np.uint32(0):
+                rest = np.uint32(said & np.uint32(said - np.uint32(1)))
+                edge = base + np.uint64(cuda.popc(np.uint32(np.uint32(said ^ rest) - np.uint32(1))))
                 mine += _compare(
                     directed, corners, edge, lane_of(), width, begins, firsts, targets, owners, twice, found
                 )
