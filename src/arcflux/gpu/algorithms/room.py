@@ -78,10 +78,20 @@ class Room:
         """Something of every edge: on the device if the budget allows it, else mapped."""
         if not len(array):
             return self.empty(1, array.dtype)
-        if self.left is None or array.nbytes <= self.left:
-            self.left = None if self.left is None else self.left - array.nbytes
+        if self.takes(array.nbytes):
             return api.to_device(array)
         return api.mapped(np.ascontiguousarray(array))[0]
+
+    def takes(self, nbytes: int) -> bool:
+        """Whether the budget allows so many bytes more; if so, they are taken."""
+        if self.left is not None and nbytes > self.left:
+            return False
+        self.left = None if self.left is None else self.left - nbytes
+        return True
+
+    def mapped(self, size: int, dtype: Any) -> Any:
+        """Memory of the node that the device reads and writes, of at least one element."""
+        return api.mapped(np.zeros(max(1, size), dtype))[0]
 
     def launch(self, kernel: Any, threads: int, *arguments: Any) -> None:
         """Run a kernel whose threads share so much work in rounds."""

@@ -253,10 +253,9 @@ class Triangles:
             order = np.diff(offsets).astype(np.int64) + (0 if into is None else np.diff(into[0]).astype(np.int64))
         most = len(neighbours) if self.directed else len(neighbours) // 2 + 1
         offset_bytes = bytes_of_rows(offsets) * (2 if self.directed else 1)
-        room.reserve(
-            offset_bytes + 36 * (n + 1) + 8 * primitives.tiles(n + 1) + most * (2 * kind.itemsize + self.directed),
-            "vertices, and edges by degree",
-        )
+        room.reserve(offset_bytes + 36 * (n + 1) + 8 * primitives.tiles(n + 1), "vertices")
+        # Edges by degree are looked up everywhere, the others read twice in a row: they come first.
+        kept = room.empty if room.takes(most * (2 * kind.itemsize + self.directed)) else room.mapped
         rows = [room.rows(offsets), room.edges(neighbours)]
         rows += rows if into is None else [room.rows(into[0]), room.edges(into[1])]
         counts, self.firsts = room.filled(n + 1, np.uint32), room.empty(n, np.uint32)
@@ -266,8 +265,8 @@ class Triangles:
         sums = room.empty(primitives.tiles(n + 1), np.int64)
         primitives.scan(counts, sums, self.begins)
         self.edges = int(sums.copy_to_host()[-1])
-        self.targets, self.owners = room.empty(self.edges, kind), room.empty(self.edges, kind)
-        self.twice = room.empty(self.edges if self.directed else 1, np.uint8)
+        self.targets, self.owners = kept(self.edges, kind), kept(self.edges, kind)
+        self.twice = kept(self.edges if self.directed else 1, np.uint8)
         where = self.begins, self.firsts, self.targets, self.owners, self.twice
         room.launch(_WRITE[self.directed], 32 * n, *shared, *where)
 
