@@ -30,9 +30,10 @@ def lockable(array: Array) -> Array:
         return array
     if _of_file(array):
         return array.copy()
-    memory = (ctypes.c_byte * array.nbytes).from_address(array.ctypes.data)
+    memory: Any = (ctypes.c_byte * array.nbytes).from_address(array.ctypes.data)
     memory.owner = array  # which lives as long as somebody has the result
-    return np.frombuffer(memory, array.dtype).reshape(array.shape)
+    found: Array = np.frombuffer(memory, array.dtype).reshape(array.shape)
+    return found
 
 
 def _of_file(array: Any) -> bool:
