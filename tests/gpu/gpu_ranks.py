@@ -24,6 +24,7 @@ CALLS = (
     (algorithms.betweenness_centrality, {"sources": [0, 7]}),
     (algorithms.two_hop_friends, {}),
     (algorithms.sssp, {"source": 0}),
+    (algorithms.bfs, {"source": 0, "partition": "grid"}),
 )
 
 
