@@ -152,8 +152,8 @@ def betweenness_centrality(
         Those of :func:`arcflux.run`: run on parts of the graph, which agree to rounding. With
         ``partition="duplicate"`` each part takes sources of its own.
     devices
-        That of :func:`arcflux.run`: run on GPUs, each with the whole graph and sources of its own. One GPU gives the
-        bits of cores; so do several, unless there are fewer than 16 sources or more than 262,144 vertices.
+        That of :func:`arcflux.run`: run on GPUs, and on cores beside them, each with the whole graph and sources of
+        its own, with the bits of cores alone.
 
     Examples
     --------

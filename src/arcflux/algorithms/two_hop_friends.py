@@ -107,7 +107,8 @@ def two_hop_friends(
     parts, partition, transport, ranks_per_node
         Those of :func:`arcflux.run`: run on parts of the graph.
     devices
-        That of :func:`arcflux.run`: run on GPUs, each with the whole graph and some of the selected vertices.
+        That of :func:`arcflux.run`: run on GPUs, and on cores beside them, each with the whole graph and some of the
+        selected vertices.
 
     Examples
     --------

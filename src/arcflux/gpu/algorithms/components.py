@@ -21,13 +21,11 @@ from arcflux.gpu.algorithms.room import Room, bytes_of_rows
 from arcflux.gpu.algorithms.warps import first_row, lane_of, row_stride
 from arcflux.gpu.kit import cuda, inner, kernel
 
-__all__ = ["ASKED", "KERNELS", "Forest"]
+__all__ = ["KERNELS", "Forest"]
 
 Array = NDArray[Any]
 
 BOUNDS = (256, 8, 8)
-# At most so many vertices are asked at once where they point.
-ASKED = 1024
 
 
 @inner
@@ -128,17 +126,17 @@ KERNELS: dict[str, tuple[Any, tuple[str, ...]]] = {
 
 
 class Forest:
-    """The forest on one GPU, which joins its `own` rows, from and to before, or all.
+    """The forest on one GPU, which joins its `own` rows, from and to before.
 
-    `shared`: others join the rest, and what they came to is merged in.
+    `asked`: of how many vertices at once :meth:`at` tells where they point, at most. `shared`: others join the rest,
+    and what they came to is merged in.
     """
 
     def __init__(
-        self, room: Room, offsets: Array, neighbours: Array, own: tuple[int, int] | None = None, shared: bool = False
+        self, room: Room, offsets: Array, neighbours: Array, asked: int, own: tuple[int, int], shared: bool
     ) -> None:  # fmt: skip
         self.room, self.size, kind = room, len(offsets) - 1, neighbours.dtype
-        n, own = self.size, own or (0, len(offsets) - 1)
-        sample = ASKED * (8 + kind.itemsize)
+        n, sample = self.size, asked * (8 + kind.itemsize)
         room.reserve(bytes_of_rows(offsets) + (2 if shared else 1) * n * kind.itemsize + sample, "vertices")
         self.graph = room.rows(offsets), room.edges(neighbours)
         self.above = room.empty(n, kind)

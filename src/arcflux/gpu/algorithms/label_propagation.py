@@ -249,18 +249,18 @@ KERNELS: dict[str, tuple[Any, tuple[str, ...]]] = {
 
 
 class Labels:
-    """The labels on one GPU, whose `own` vertices vote, from and to before, or all. `into` is None if undirected."""
+    """The labels on one GPU, whose `own` vertices vote, from and to before. `into` is None if undirected."""
 
     def __init__(
         self, room: Room, out: tuple[Array, Array], into: tuple[Array, Array] | None,
-        own: tuple[int, int] | None = None,
+        own: tuple[int, int],
     ) -> None:  # fmt: skip
         offsets, neighbours = out
         self.room, self.size, kind = room, len(offsets) - 1, neighbours.dtype
         self.by_warp, self.by_block, self.take = _MADE[into is not None]
         n, self.arcs = self.size, len(neighbours) * (1 if into is None else 2)
         voters = np.diff(offsets).astype(np.int64) + (0 if into is None else np.diff(into[0]).astype(np.int64))
-        self.own = slice(*(own or (0, n)))
+        self.own = slice(*own)
         mine, voters = np.arange(n)[self.own], voters[self.own]
         hub = np.minimum(voters, n) > _HUB * room.shapes.block_from
         classes = [(voters > _WARP) & ~hub, (voters > _WARP) & hub]
