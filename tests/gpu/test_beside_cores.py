@@ -72,6 +72,14 @@ def test_two_gpus_and_two_teams_of_cores(name: str) -> None:
     same(CALLS[name](graph), CALLS[name](graph, devices=[CPU(2), Cuda(0), CPU(1), Cuda(0)], parts=4))
 
 
+@pytest.mark.parametrize("devices", ["cuda:0-1", "cuda:1", "auto", "cpu+cuda:1"])
+@pytest.mark.parametrize("name", CALLS)
+def test_devices_by_their_names(name: str, devices: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ARCFLUX_SIMULATED_GPUS", "2")
+    for shape in ("one", "loops") if name != "triangles" else ("complete",):
+        same(CALLS[name](SHAPES[shape]), CALLS[name](SHAPES[shape], devices=devices))
+
+
 def test_both_do_some_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     shares = []
     plain = sharing.Worker.mine
