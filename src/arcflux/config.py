@@ -14,7 +14,8 @@ from pathlib import Path
 
 from arcflux.errors import SpaceError, UsageError
 
-__all__ = ["cache_folder", "gpu_memory", "hang_seconds", "keep_runs", "keeps_runs", "measuring", "plans", "threads"]
+__all__ = ["cache_folder", "gpu_cores", "gpu_memory", "hang_seconds", "keep_runs", "keeps_runs", "measuring", "plans",
+           "threads"]  # fmt: skip
 
 _OFF = ("0", "off", "no", "false")
 _keeping: bool | None = None
@@ -126,6 +127,28 @@ def gpu_memory() -> int | None:
     if not 1 <= size <= 2**60:
         raise UsageError(f"ARCFLUX_GPU_MEMORY is {given!r}", expected="bytes, such as 800M or 6G")
     return int(size)
+
+
+def gpu_cores() -> float | None:
+    """How many cores a GPU counts for where both share work: ``ARCFLUX_GPU_CORES``; None without it.
+
+    Examples
+    --------
+    >>> os.environ["ARCFLUX_GPU_CORES"] = "128"
+    >>> gpu_cores()
+    128.0
+    >>> del os.environ["ARCFLUX_GPU_CORES"]
+    """
+    given = os.environ.get("ARCFLUX_GPU_CORES")
+    if not given:
+        return None
+    try:
+        count = float(given)
+    except ValueError:
+        count = 0.0
+    if not 1e-3 <= count <= 1e6:
+        raise UsageError(f"ARCFLUX_GPU_CORES is {given!r}", expected="how many cores a GPU counts for, such as 64")
+    return count
 
 
 def cache_folder(*names: str) -> Path:

@@ -35,3 +35,14 @@ def test_algorithms_give_what_they_give_on_cores(name: str) -> None:
             np.testing.assert_allclose(there[field], values, rtol=1e-9, atol=1e-15)
         elif (name, field) != ("bfs", "parent"):
             np.testing.assert_array_equal(there[field], values)
+
+
+@pytest.mark.parametrize("devices", ["cuda", "cpu+cuda"])
+def test_a_graph_without_vertices(devices: str) -> None:
+    none = np.zeros(0, np.int64)
+    graph = af.Graph.from_edges(none, none, columns={"weight": np.zeros(0)}, vertices=0, directed=False)
+    assert len(algorithms.pagerank(graph, devices=devices)["rank"]) == 0
+    assert len(algorithms.pagerank_delta(graph, devices=devices)["rank"]) == 0
+    assert len(algorithms.connected_components(graph, "min-label", devices=devices)["component"]) == 0
+    assert algorithms.collaborative_filtering(graph, iterations=2, devices=devices)["factors"].size == 0
+    assert algorithms.triangle_count(graph, devices=devices) == 0

@@ -14,25 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 import arcflux as af
-from arcflux import config, trace
+from arcflux import trace
 from arcflux.devices import Device
 from arcflux.distributed.gpus import dependencies as on_gpu
 from arcflux.distributed.gpus import on_gpus
 from arcflux.engine.spread import Spread, asked, on_ranks
 from arcflux.errors import UsageError
 from arcflux.graph import Graph
-from arcflux.spmd.memory import borrow, frozen, give_back, recycled
-from arcflux.spmd.pool import run
+from arcflux.kernels.accumulation import Accumulation, dealt
 
 __all__ = ["Dependencies", "ShortestPaths", "betweenness_centrality", "dependencies"]
 
 Array = NDArray[Any]
-
-# From so many sources on, and up to so many vertices, workers take sources of their own. Neither asks how many workers
-# there are: the sums are the same for any number.
-_MANY_SOURCES = 16
-_FEW_VERTICES = 1 << 18
-_LANES = 64
 
 
 @af.program
@@ -159,8 +152,8 @@ def betweenness_centrality(
         Those of :func:`arcflux.run`: run on parts of the graph, which agree to rounding. With
         ``partition="duplicate"`` each part takes sources of its own.
     devices
-        That of :func:`arcflux.run`: run on GPUs, each with the whole graph and sources of its own. One GPU gives the
-        bits of cores; so do several, unless there are fewer than 16 sources or more than 262,144 vertices.
+        That of :func:`arcflux.run`: run on GPUs, and on cores beside them, each with the whole graph and sources of
+        its own, with the bits of cores alone.
 
     Examples
     --------
@@ -178,13 +171,15 @@ def betweenness_centrality(
     gpus = on_gpus(devices, *where)
     spread = asked(*where) if gpus is None else None
     if gpus is not None:
-        sums, chosen = on_gpu(gpus, graph, chosen, endpoints, _lanes(graph, chosen)[0])
+        sums, chosen = on_gpu(gpus, graph, chosen, endpoints)
         seconds, compiled = gpus.seconds, gpus.compiled
     elif spread is not None:
         sums, chosen, seconds, compiled = _spread(spread, graph, chosen, endpoints)
     else:
-        scores, compiled = _accumulated(graph, chosen, endpoints, threads)
-        sums = scores.sum(axis=0)
+        made = Accumulation(graph, threads)
+        with trace.task("betweenness", total=len(chosen), unit="sources") as task:
+            sums = made.run(chosen, *dealt(graph, len(chosen)), endpoints, task.at).sum(axis=0)
+        compiled = made.compile_seconds
         seconds = time.perf_counter() - begun - compiled
     scale = _scale(graph, chosen, sampled, normalized, endpoints)
     result = af.Result("betweenness", graph, {"centrality": sums * scale}, [], True, seconds, compiled)
@@ -230,46 +225,6 @@ def _sources(graph: Graph, k: Any, seed: int | None, sources: Any) -> tuple[Arra
     if not 1 <= count <= n:
         raise UsageError(f"k is {k!r}", expected=f"a whole number from 1 to the graph's {n:,} vertices")
     return (np.arange(n), False) if count == n else (np.array(random.Random(seed).sample(range(n), count)), True)
-
-
-def _lanes(graph: Graph, sources: Array) -> tuple[int, bool]:
-    """To how many lanes sources are dealt, and whether each is a worker's own."""
-    apart = len(sources) >= _MANY_SOURCES and graph.vertices <= _FEW_VERTICES
-    return min(_LANES, len(sources)) if apart else 1, apart
-
-
-def _accumulated(graph: Graph, sources: Array, endpoints: bool, threads: int | None) -> tuple[Array, float]:
-    """The plain sums, in rows that are to be added up, and the seconds that compiling took."""
-    from arcflux.kernels import betweenness as kernels
-    from arcflux.kernels.ordered import sorted_rows
-    from arcflux.spmd.barrier import WORDS
-
-    n, kind = graph.vertices, graph.out.neighbours.dtype
-    out, into = sorted_rows(graph, threads)
-    lanes, apart = _lanes(graph, sources)
-    workers = min(config.threads(threads), lanes) if apart else config.threads(threads)
-    teams = workers if apart else 1
-    scores = recycled(lanes * n, np.float64).reshape(lanes, n)
-    sizes: list[tuple[int, Any]] = [
-        (n, kind), (n + 2, np.int64), (n, np.float64), (2 * n, np.float64), (n // 64 + 1, np.uint64), (n, np.int32),
-    ]  # fmt: skip
-    scratch = [borrow(teams * size, dtype) for size, dtype in sizes]
-    queues, starts, paths, fronts, visits, powers = [array.reshape(teams, -1) for array in scratch]
-    fronts.fill(0)
-    visits.fill(0)
-    marks = [np.zeros((teams, WORDS), np.int64), np.zeros((teams, kernels.BOARD), np.int64)]
-    arguments = [
-        *out, *into, frozen(sources.astype(np.int64)), apart, float(endpoints), kernels.MANY, queues, starts, paths,
-        fronts.reshape(teams, 2, n), visits, powers, *marks, np.empty((workers, kernels.BUFFER), kind), scores,
-    ]  # fmt: skip
-    begun = time.perf_counter()
-    kernels.accumulate.ready(0, workers, np.zeros(16, np.int64), *arguments)
-    compiled = time.perf_counter() - begun
-    with trace.task("betweenness", total=len(sources), unit="sources") as task:
-        glance = lambda control: task.at(int(control[2]))  # noqa: E731
-        run(kernels.accumulate, workers, *arguments, threads=workers, glance=glance)
-    give_back(scratch)
-    return scores, compiled
 
 
 def _scale(graph: Graph, sources: Array, sampled: bool, normalized: bool, endpoints: bool) -> Any:

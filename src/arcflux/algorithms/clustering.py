@@ -27,8 +27,8 @@ def clustering(
     among the neighbours counts, but not that of the edges to them (NetworkX's coefficient of directed graphs is another
     one, Fagiolo's). Parallel edges count once, self-loops not at all; weights make no difference.
 
-    `parts`, `partition`, `transport`, `ranks_per_node` and `devices` are those of :func:`arcflux.run`; of GPUs, each
-    has the whole graph and takes a share of its edges.
+    `parts`, `partition`, `transport`, `ranks_per_node` and `devices` are those of :func:`arcflux.run`; of devices,
+    each has the whole graph and takes a share of its edges.
 
     "The LDBC Graphalytics Benchmark", section 2.3: https://arxiv.org/abs/2011.15028
 

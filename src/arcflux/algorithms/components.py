@@ -60,7 +60,7 @@ def connected_components(
         Workers; every core without it.
     **options
         `parts`, `partition`, `transport` and `ranks_per_node`, which run it on parts of the graph; `devices`, which
-        names GPUs, each with the whole graph and a share of its vertices; with "min-label", whatever
+        names GPUs, or GPUs and cores, each with the whole graph and a share of its vertices; with "min-label", whatever
         :func:`arcflux.run` takes.
 
     Raises

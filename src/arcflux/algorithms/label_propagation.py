@@ -41,8 +41,8 @@ def label_propagation(
     Labels are compared as ids are: integers by value, text by its UTF-8 bytes. In a directed graph in- and
     out-neighbours both count, and one that is both counts twice. Parallel edges count once, self-loops and edge columns
     not at all. The result does not depend on the number of threads, nor on the parts: `parts`, `partition`,
-    `transport`, `ranks_per_node` and `devices` are those of :func:`arcflux.run`. Of GPUs, each has the whole graph and
-    a range of its vertices.
+    `transport`, `ranks_per_node` and `devices` are those of :func:`arcflux.run`. Of devices, each has the whole graph
+    and a range of its vertices.
 
     Examples
     --------

@@ -206,15 +206,16 @@ def _tree(
     predecessor[roots] = roots
     devices = None if options.get("debug") else options.get("devices")
     where = None, "ranges", options.get("transport"), options.get("ranks_per_node"), options.get("threads")
-    gpus = on_gpus(devices, *where, mixed=True)
+    gpus = on_gpus(devices, *where)
     if gpus is not None:
         predecessor, without = on_gpu(gpus, graph, distance, far, predecessor)
         return _found(graph, predecessor, without, gpus.seconds, gpus.compiled)
     from arcflux.kernels import predecessors as kernels
 
-    lacking = np.zeros(1, np.int64)
+    lacking, whole = np.zeros(1, np.int64), (np.uint64(0), np.uint64(graph.vertices))
     threads = config.threads(options.get("threads"))
-    arguments = [*graph.into, graph.in_columns["weight"], distance, distance.dtype.type(far), predecessor, lacking]
+    weighed = *graph.into, graph.in_columns["weight"], distance, distance.dtype.type(far)
+    arguments = [*weighed, *whole, predecessor, lacking]
     ready = time.perf_counter()
     kernels.predecessors.ready(0, threads, np.zeros(16, np.int64), *arguments)
     compiled = time.perf_counter() - ready

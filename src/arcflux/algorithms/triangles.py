@@ -42,8 +42,8 @@ def triangles(
     `parts`, `partition`, `transport` and `ranks_per_node` are those of :func:`arcflux.run`. No part has both rows, so
     the owner of a vertex sends pairs of its neighbours to where their edge would be (Pearce, "Triangle counting for
     scale-free graphs at scale in distributed memory", 2017). With ``partition="duplicate"`` each part has all rows, and
-    intersects its share of them. `devices` names GPUs, as for :func:`arcflux.run`: each has the whole graph and takes
-    a share of the edges, whose shorter row is looked up in the longer one.
+    intersects its share of them. `devices` names GPUs, or GPUs and cores, as for :func:`arcflux.run`: each has the
+    whole graph and takes a share of the edges, whose shorter row a GPU looks up in the longer one.
 
     Raises
     ------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import arcflux as af
-from arcflux import config, trace
+from arcflux import trace
 from arcflux.devices import Device
 from arcflux.distributed.gpus import on_gpus
 from arcflux.distributed.gpus import two_hop as on_gpu
@@ -19,8 +19,8 @@ from arcflux.engine.spread import Spread, asked, on_ranks
 from arcflux.errors import SpaceError, UsageError
 from arcflux.generate.space import available
 from arcflux.graph import Graph
-from arcflux.spmd.memory import empty, frozen, zeros
-from arcflux.spmd.pool import run
+from arcflux.kernels.friends import Friends
+from arcflux.spmd.memory import empty
 
 __all__ = ["TwoHopFriends", "two_hop_friends"]
 
@@ -107,7 +107,8 @@ def two_hop_friends(
     parts, partition, transport, ranks_per_node
         Those of :func:`arcflux.run`: run on parts of the graph.
     devices
-        That of :func:`arcflux.run`: run on GPUs, each with the whole graph and some of the selected vertices.
+        That of :func:`arcflux.run`: run on GPUs, and on cores beside them, each with the whole graph and some of the
+        selected vertices.
 
     Examples
     --------
@@ -117,49 +118,39 @@ def two_hop_friends(
     >>> found.friends("ada").tolist(), found["count"].tolist()
     (['dan', 'eve'], [2, 0, 2, 2])
     """
-    from arcflux.kernels import two_hop as kernels
-
     begun = time.perf_counter()
     chosen = _chosen(graph, vertices, fraction, seed)
     where = parts, partition, transport, ranks_per_node, threads
-    kind = graph.out.neighbours.dtype
-    if (gpus := on_gpus(devices, *where)) is not None:
-        found = on_gpu(gpus, graph, chosen, (lambda friends: _room(friends, kind, len(chosen))) if lists else None)
-        return _result(graph, chosen, *found, gpus.seconds, gpus.compiled)
-    spread = asked(*where)
-    if spread is not None:
-        return _spread(spread, graph, chosen, lists)
-    chunks = max(1, -(-len(chosen) // kernels.CHUNK))
-    workers = min(config.threads(threads), chunks)
-    n = graph.vertices
-    bitmaps = zeros(workers * (n // 64 + 1), np.uint64).reshape(workers, -1)
-    summaries = zeros(workers * (n // 4096 + 1), np.uint64).reshape(workers, -1)
-    counts = empty(len(chosen), np.int64)
-    ends = graph.out.offsets
-    shared = [frozen(ends[:-1]), frozen(ends[1:]), graph.out.neighbours, frozen(chosen), bitmaps, summaries]
-    kernels.two_hop.ready(0, workers, np.zeros(16, np.int64), *shared, counts, None, None)
-    ready = time.perf_counter()
-    with trace.task("count two-hop friends", total=len(chosen), unit="vertices") as task:
-        run(kernels.two_hop, chunks, *shared, counts, None, None, threads=workers, task=task)
-    offsets = friends = None
-    if lists:
-        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        friends = _room(int(offsets[-1]), graph.out.neighbours.dtype, len(chosen))
-        with trace.task("list two-hop friends", total=len(chosen), unit="vertices") as task:
-            run(kernels.two_hop, chunks, *shared, counts, offsets, friends, threads=workers, task=task)
-    seconds = time.perf_counter() - ready
-    return _result(graph, chosen, counts, offsets, friends, seconds, ready - begun)
-
-
-def _spread(spread: Spread, graph: Graph, chosen: Array, lists: bool) -> TwoHopFriends:
-    """The same on parts of the graph."""
-    from arcflux.distributed import two_hop as distributed
 
     def room(friends: int) -> Array:
         return _room(friends, graph.out.neighbours.dtype, len(chosen))
 
+    if (gpus := on_gpus(devices, *where)) is not None:
+        found = on_gpu(gpus, graph, chosen, room if lists else None)
+        return _result(graph, chosen, *found, gpus.seconds, gpus.compiled)
+    spread = asked(*where)
+    if spread is not None:
+        return _spread(spread, graph, chosen, room if lists else None)
+    made = Friends(graph, chosen, threads)
+    offsets = friends = None
+    with trace.task("count two-hop friends", total=len(chosen), unit="vertices") as task:
+        counts = made.counts(task=task)
+    if lists:
+        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        with trace.task("list two-hop friends", total=len(chosen), unit="vertices") as task:
+            friends = made.lists(offsets, room, task=task)
+    seconds = time.perf_counter() - begun - made.compile_seconds
+    return _result(graph, chosen, counts, offsets, friends, seconds, made.compile_seconds)
+
+
+def _spread(
+    spread: Spread, graph: Graph, chosen: Array, room: Callable[[int], Array] | None
+) -> TwoHopFriends:  # fmt: skip
+    """The same on parts of the graph."""
+    from arcflux.distributed import two_hop as distributed
+
     def work(transport: Any, parts: af.Parts) -> tuple[Array, Array | None, Array | None, Any]:
-        return distributed.two_hop_friends(transport, parts, chosen, room if lists else None)
+        return distributed.two_hop_friends(transport, parts, chosen, room)
 
     counts, offsets, friends, launch = on_ranks(spread, graph, work)
     return _result(graph, chosen, counts, offsets, friends, launch.seconds, launch.compiled)

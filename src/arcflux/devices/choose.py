@@ -112,6 +112,7 @@ def _of_ranks(wanted: Wanted, ranks: Transport, threads: int | None) -> list[Dev
     """Each rank takes the GPU of its place; then all know what the others have, and whether they agree."""
     own: Device = CPU(threads or 1)
     problem: ArcfluxError | None = None
+    there: tuple[int, ...] | None = None
     try:
         there = _there(wanted)
         if ranks.place < len(there) or (api.simulated() and not wanted.cpu):  # of simulators each process has its own
@@ -123,13 +124,15 @@ def _of_ranks(wanted: Wanted, ranks: Transport, threads: int | None) -> list[Dev
                 remedy=f"--workers {len(there)}, or 'cpu+cuda', which gives cores to the others",
             )
     except _NO_GPU as error:
-        if not wanted.auto:
+        if not wanted.auto and (there is not None or not wanted.cpu):  # a node without GPUs has cores
             raise
         problem = error
     mine = own.index if isinstance(own, Cuda) else -1
     capability = own.capability if isinstance(own, Cuda) else (0, 0)
     every = [row.tolist() for row in ranks.gather(np.array([mine, *capability], np.int64))]
     if all(index < 0 for index, _, _ in every):
+        if not wanted.auto:
+            raise problem or DeviceError("no rank has a GPU", remedy="devices='cpu'")
         if problem is not None and ranks.rank == 0:
             _say_once(problem)
         return None

@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 
 from arcflux.distributed.launch import Launch
 from arcflux.engine.exchange import Traffic, packed, unpacked
-from arcflux.kernels.components import SAMPLES, compress, link, most_frequent
+from arcflux.kernels.components import CHUNK, SAMPLES, compress, link, most_frequent
 from arcflux.partition.parts import Part, Parts
 from arcflux.spmd.jit import kernel
+from arcflux.spmd.machine import take
 from arcflux.spmd.memory import frozen
 from arcflux.transports.base import Transport
 
@@ -40,26 +41,38 @@ def join(
     giant: Any, above: Any,
 ) -> None:  # fmt: skip
     """Link the arcs from the `first` up to the `last` of each row; where a giant is given, not of those in it."""
-    for r in range(targets.size):
-        v = np.uint64(targets[r])
-        if giant.size > 0 and above[v] == giant[0]:
-            continue
-        begin, end = offsets[r], offsets[r + 1]
-        for i in range(begin + min(first, end - begin), begin + min(last, end - begin)):
-            link(above, v, np.uint64(neighbours[i]))
+    while True:
+        some, rest = take(control, np.uint64(targets.size), np.uint64(CHUNK))
+        if some == rest:
+            break
+        for r in range(some, rest):
+            v = np.uint64(targets[r])
+            if giant.size > 0 and above[v] == giant[0]:
+                continue
+            begin, end = offsets[r], offsets[r + np.uint64(1)]
+            for i in range(begin + min(first, end - begin), begin + min(last, end - begin)):
+                link(above, v, np.uint64(neighbours[i]))
 
 
 @kernel
 def join_pairs(worker: Any, workers: Any, control: Any, vertices: Any, roots: Any, above: Any) -> None:
     """Link each vertex with its root elsewhere."""
-    for k in range(vertices.size):
-        link(above, np.uint64(vertices[k]), np.uint64(roots[k]))
+    while True:
+        begin, end = take(control, np.uint64(vertices.size), np.uint64(CHUNK))
+        if begin == end:
+            break
+        for k in range(begin, end):
+            link(above, np.uint64(vertices[k]), np.uint64(roots[k]))
 
 
 @kernel
 def flatten(worker: Any, workers: Any, control: Any, begin: Any, end: Any, above: Any) -> None:
     """Point vertices straight to their roots."""
-    compress(above, begin, end)
+    while True:
+        low, high = take(control, end - begin, np.uint64(CHUNK))
+        if low == high:
+            break
+        compress(above, begin + low, begin + high)
 
 
 @kernel
@@ -196,9 +209,8 @@ class _Forest:
 
     def _link(self, vertices: Array, roots: Array) -> None:
         """Join vertices with roots, and point all to theirs: one rank alone, while its mates wait."""
-        control = np.zeros(16, np.int64)
-        join_pairs(0, 1, control, frozen(vertices), frozen(roots), self.above)
-        flatten(0, 1, control, np.uint64(0), np.uint64(len(self.above)), self.above)
+        join_pairs(0, 1, np.zeros(16, np.int64), frozen(vertices), frozen(roots), self.above)
+        flatten(0, 1, np.zeros(16, np.int64), np.uint64(0), np.uint64(len(self.above)), self.above)
 
     def _message(self, vertices: Array, roots: Array, chosen: Array) -> list[Array]:
         return packed(vertices, chosen, lambda some: [roots[chosen]], Traffic())[0]

@@ -1,97 +1,39 @@
-"""The same on GPUs: each has the whole graph and takes its share of the work, and every rank gets the whole result.
+"""The same on GPUs, and on cores beside them: each has the whole graph and takes its share of the work.
 
-Kernels and how they are launched are in gpu/algorithms/; here is who does what: GPUs of this process are ranks that are
-threads, those of an MPI job its ranks. Shares are rows, edges, sources or listed vertices. Counts add up, the rest is
-gathered, so that integers are those of cores whatever the shares.
+Kernels and how they are launched are in gpu/algorithms/, and for cores in cores.py; here is who does what. Shares are
+rows, edges, sources or listed vertices. Counts add up, the rest is gathered, so that integers are those of cores
+whatever the shares, and sums of paths have their bits. Every rank gets the whole result.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux import trace
-from arcflux.devices import Device
-from arcflux.engine.spread import Spread
-from arcflux.errors import UsageError
-from arcflux.gpu.algorithms.room import Room, working
+from arcflux.distributed import cores
+from arcflux.distributed.workers import Gpus, Worker, on_gpus
 from arcflux.graph import Graph
+from arcflux.kernels.accumulation import dealt
 from arcflux.kernels.ordered import sorted_rows
-from arcflux.partition.parts import Parts
+from arcflux.kernels.rows import ranked
 from arcflux.result import Superstep
 from arcflux.transports.base import Transport
-from arcflux.transports.local import run_local
 
 __all__ = ["Gpus", "components", "corners", "count", "dependencies", "label_propagation", "on_gpus", "predecessors",
            "two_hop"]  # fmt: skip
 
 Array = NDArray[Any]
-Answer = TypeVar("Answer")
 Rows = tuple[Array, Array]
 
-
-@dataclass
-class Gpus:
-    """The GPUs of a run; `seconds` and `compiled` are what the last piece of work took, without and of compiling."""
-
-    spread: Spread
-    devices: Sequence[Device]
-    seconds: float = 0.0
-    compiled: float = 0.0
-
-    def run(self, work: Callable[[Transport, Room], Answer]) -> Answer:
-        """What ``work(transport, room)`` gives on every GPU, each in its own room."""
-
-        def rank(transport: Transport) -> tuple[Answer, float]:
-            with working(self.devices[transport.rank]) as room:
-                return work(transport, room), room.compiled
-
-        begun = time.perf_counter()
-        ranks = self.spread.ranks()
-        found = rank(ranks) if ranks is not None else run_local(len(self.devices), rank)[0]
-        self.compiled = found[1]
-        self.seconds = time.perf_counter() - begun - self.compiled
-        return found[0]
-
-
-def on_gpus(
-    devices: str | Sequence[Device] | None, parts: int | Parts | None, partition: str, transport: str | None,
-    ranks_per_node: int | None, threads: int | None, *, mixed: bool = False,
-) -> Gpus | None:  # fmt: skip
-    """The GPUs that an algorithm which is no vertex program is to run on; None when cores do it.
-
-    Names are those of :func:`arcflux.run`. GPUs and cores together are refused; with `mixed`, cores then do it alone.
-    """
-    if devices is None:
-        return None
-    spread = Spread(parts, partition, "auto", transport, ranks_per_node).checked().on(devices, threads)
-    if spread.devices is None:
-        return None
-    if any(device.buckets for device in spread.devices):  # cores, or what pretends to be another device
-        if mixed:
-            return None
-        raise UsageError(
-            f"devices are {', '.join(device.name for device in spread.devices)}, and this is no vertex program",
-            expected="GPUs alone, or cores alone",
-            remedy="devices='cuda', or leave devices= away",
-        )
-    if (ranks := spread.ranks()) is not None and ranks.size != len(spread.devices):
-        said = f"there are {ranks.size} ranks and {len(spread.devices)} devices"
-        raise UsageError(said, expected="one for each rank", remedy="devices='cuda'")
-    k = parts.k if isinstance(parts, Parts) else parts
-    if k not in (None, len(spread.devices)):
-        raise UsageError(f"there are {k} parts and {len(spread.devices)} devices", expected="one for each part")
-    how = parts.how if isinstance(parts, Parts) else partition
-    if how not in ("ranges", "duplicate"):
-        raise UsageError(
-            f"partition is {how!r}, and each GPU has the whole graph", expected="'duplicate'", remedy="leave it away"
-        )
-    return Gpus(spread, spread.devices)
+# Bytes of rows of sums that ranks exchange at a time, and the most sources they are of.
+_BATCH = 1 << 28
+_SOURCES = 64
+# Vertices that are asked where they point, to find the largest component.
+_ASKED = 1024
 
 
 def _rows(graph: Graph) -> tuple[Rows, Rows | None]:
@@ -100,51 +42,101 @@ def _rows(graph: Graph) -> tuple[Rows, Rows | None]:
     return (out.offsets, out.neighbours), (into.offsets, into.neighbours) if graph.directed else None
 
 
-def _summed(transport: Transport, values: Array) -> Array:
-    return values if transport.size == 1 else transport.reduce(values, "sum")
+# --- triangles
 
 
-# --- algorithms
+class _Triangles:
+    """What a rank counts triangles with: a GPU by edges, from one to before another; cores by vertices.
+
+    A triangle belongs to the vertex that comes first in an order of all. GPUs alone have their own, and share edges
+    evenly. Beside cores they take the order of these; the first of them says which vertices the shares of edges are.
+    """
+
+    def __init__(self, worker: Worker, graph: Graph) -> None:
+        self.worker, transport = worker, worker.transport
+        self.made: Any
+        if isinstance(worker.room, cores.Cores):
+            self.made, cuts = cores.Triangles(worker.room, graph), np.zeros(worker.size + 1, np.int64)
+        else:
+            from arcflux.gpu.algorithms.triangles import Triangles
+
+            self.made = Triangles(worker.room, *_rows(graph), _order(graph) if worker.mixed else None)
+            if not worker.mixed:
+                self.share = worker.mine(self.made.edges)
+                return
+            cuts = self.made.cuts(worker.shares.cuts(self.made.edges))
+        first, last = transport.broadcast(cuts, worker.first_gpu)[transport.rank : transport.rank + 2].tolist()
+        on_cores = isinstance(worker.room, cores.Cores)
+        self.share = (first, last) if on_cores else (self.made.begin(first), self.made.begin(last))
+
+    def several(self, vertices: int) -> Array:
+        """How many different neighbours each vertex has; a GPU knows it."""
+        worker, found = self.worker, np.zeros(vertices, np.int64)
+        if not isinstance(worker.room, cores.Cores):
+            found = np.asarray(self.made.several.copy_to_host())[:vertices]
+        return worker.transport.broadcast(found, worker.first_gpu) if worker.mixed else found
+
+
+def _order(graph: Graph) -> Array:
+    """The order in which cores find triangles: a vertex of the highest rank comes first."""
+    rank, n = ranked(graph)[1], graph.vertices
+    return n - 1 - (np.arange(n) if rank is None else rank.astype(np.int64))
 
 
 def corners(gpus: Gpus, graph: Graph) -> tuple[Array, Array]:
     """Triangles through each vertex, or edges among its neighbours if directed; and how many neighbours it has."""
-    from arcflux.gpu.algorithms.triangles import Triangles
 
-    def work(transport: Transport, room: Room) -> tuple[Array, Array]:
-        made = Triangles(room, *_rows(graph))
-        found = _summed(transport, made.corners(transport.rank, transport.size))
-        return found, np.asarray(made.several.copy_to_host())[: graph.vertices]
+    def work(worker: Worker) -> tuple[Array, Array]:
+        counting = _Triangles(worker, graph)
+        return worker.summed(counting.made.corners(*counting.share)), counting.several(graph.vertices)
 
     return gpus.run(work)
 
 
 def count(gpus: Gpus, graph: Graph) -> int:
     """How many triangles an undirected graph has."""
-    from arcflux.gpu.algorithms.triangles import Triangles
 
-    def work(transport: Transport, room: Room) -> int:
-        made = Triangles(room, *_rows(graph))
-        return int(_summed(transport, np.array([made.count(transport.rank, transport.size)]))[0])
+    def work(worker: Worker) -> int:
+        counting = _Triangles(worker, graph)
+        return int(worker.summed(np.array([counting.made.count(*counting.share)]))[0])
 
     return gpus.run(work)
+
+
+# --- the others
 
 
 def components(gpus: Gpus, graph: Graph) -> Array:
     """The smallest vertex of each vertex's weakly connected component."""
-    from arcflux.gpu.algorithms.components import Forest
 
-    def work(transport: Transport, room: Room) -> Array:
+    def work(worker: Worker) -> Array:
         if not graph.vertices:
             return np.empty(0, graph.out.neighbours.dtype)
-        forest = Forest(room, graph.out.offsets, graph.out.neighbours, transport.rank, transport.size)
+        forest = _forest(worker, graph)
         forest.sample()
-        _merge(transport, forest)
-        forest.rest(mirrored=not graph.directed)
-        _merge(transport, forest)
-        return forest.roots()
+        _merge(worker.transport, forest)
+        forest.rest(None if graph.directed else _giant(forest))  # both ends have an edge, so that one may skip it
+        _merge(worker.transport, forest)
+        found: Array = forest.roots()
+        return found
 
     return gpus.run(work)
+
+
+def _forest(worker: Worker, graph: Graph) -> Any:
+    own = worker.mine(graph.vertices)
+    if isinstance(worker.room, cores.Cores):
+        return cores.Forest(worker.room, graph, own)
+    from arcflux.gpu.algorithms.components import Forest
+
+    return Forest(worker.room, graph.out.offsets, graph.out.neighbours, _ASKED, own, worker.size > 1)
+
+
+def _giant(forest: Any) -> int:
+    """The root that most of some vertices point to; all ranks know the same, ask the same, and find the same."""
+    asked = np.random.default_rng(0).integers(forest.size, size=_ASKED)
+    roots, often = np.unique(forest.at(asked), return_counts=True)
+    return int(roots[np.argmax(often)])
 
 
 def _merge(transport: Transport, forest: Any) -> None:
@@ -156,23 +148,22 @@ def _merge(transport: Transport, forest: Any) -> None:
 
 def label_propagation(gpus: Gpus, graph: Graph, rounds: int) -> tuple[Array, list[Superstep]]:
     """The label of every vertex after at most so many rounds, and how the rounds went."""
-    from arcflux.gpu.algorithms.label_propagation import Labels
 
-    def work(transport: Transport, room: Room) -> tuple[Array, list[Superstep]]:
-        labels = Labels(room, *_rows(graph), transport.rank, transport.size)
+    def work(worker: Worker) -> tuple[Array, list[Superstep]]:
+        labels = _labels(worker, graph)
         history: list[Superstep] = []
         everywhere = True
-        with trace.task("label propagation", total=rounds, unit="rounds") as task:
+        with worker.task("label propagation", rounds, "rounds") as at:
             for turn in range(rounds if graph.vertices else 1):
                 begun = time.perf_counter()
-                changed, busy, counted = _summed(transport, labels.vote(everywhere)).tolist()
-                if transport.size > 1:
-                    labels.tell(np.concatenate(transport.gather(labels.voted())))
+                changed, busy, counted = worker.summed(labels.vote(everywhere)).tolist()
+                if worker.size > 1:
+                    labels.tell(worker.gathered(labels.voted()))
                 # When many change, hardly anybody is left with nobody near who did.
                 everywhere = 4 * busy > labels.arcs
                 labels.adopt(mark=not everywhere)
                 history.append(Superstep(turn, "pull", counted, 0.0, time.perf_counter() - begun, changed))
-                task.at(turn + 1)
+                at(turn + 1)
                 if changed == 0:
                     break
         return labels.labels(), history
@@ -180,64 +171,113 @@ def label_propagation(gpus: Gpus, graph: Graph, rounds: int) -> tuple[Array, lis
     return gpus.run(work)
 
 
-def dependencies(gpus: Gpus, graph: Graph, sources: Array, endpoints: bool, lanes: int) -> tuple[Array, Array]:
+def _labels(worker: Worker, graph: Graph) -> Any:
+    own = worker.mine(graph.vertices)
+    if isinstance(worker.room, cores.Cores):
+        return cores.Labels(worker.room, graph, own)
+    from arcflux.gpu.algorithms.label_propagation import Labels
+
+    return Labels(worker.room, *_rows(graph), own)
+
+
+def dependencies(gpus: Gpus, graph: Graph, sources: Array, endpoints: bool) -> tuple[Array, Array]:
     """What the paths from all sources give to each vertex, and the sources: those of the first rank.
 
-    Sums have the bits of cores that have as many lanes; several GPUs have at least one each.
+    Sums have the bits of cores: where these have lanes, devices share the lanes. Where there is but one, some sources
+    at a time are shared, and what each gives is added in their order.
     """
+
+    def work(worker: Worker) -> tuple[Array, Array]:
+        given, n = sources.astype(np.int64), graph.vertices
+        agreed = given if worker.size == 1 else worker.transport.broadcast(given, 0)
+        lanes, apart = dealt(graph, len(agreed))
+        whole = apart or worker.size == 1
+        most = lanes if whole else max(worker.size, min(_SOURCES, _BATCH // (8 * max(1, n))))
+        made = _dependencies(worker, graph, apart, most)
+        total = np.zeros(n)
+        with worker.task("betweenness", len(agreed), "sources") as at:
+            done = _Done(worker, len(agreed), at)
+            for begin in [0] if whole else range(0, len(agreed), most):
+                some = agreed if whole else agreed[begin : begin + most]
+                width = lanes if whole else len(some)
+                mine = range(*worker.mine(width))
+                rows = worker.gathered(made.run(some, width, mine, float(endpoints), done).reshape(-1))
+                if whole:
+                    return np.asarray(rows.reshape(width, n).sum(axis=0)), agreed
+                for row in rows.reshape(width, n):
+                    total += row
+        return total, agreed
+
+    return gpus.run(work)
+
+
+class _Done:
+    """Counts the sources that a rank has done, and says how many of all that makes."""
+
+    def __init__(self, worker: Worker, total: int, at: Callable[[int], None]) -> None:
+        self.worker, self.total, self.at, self.own = worker, total, at, 0
+
+    def __call__(self, more: int) -> None:
+        self.worker.transport.check()
+        self.own += more
+        self.at(min(self.total, round(self.own / self.worker.shares.part)))
+
+
+def _dependencies(worker: Worker, graph: Graph, apart: bool, lanes: int) -> Any:
+    if isinstance(worker.room, cores.Cores):
+        return cores.Dependencies(worker.room, graph, apart)
     from arcflux.gpu.algorithms.betweenness import Dependencies
     from arcflux.kernels.betweenness import MANY
 
-    def work(transport: Transport, room: Room) -> tuple[Array, Array]:
-        size, n = transport.size, graph.vertices
-        agreed = sources.astype(np.int64) if size == 1 else transport.broadcast(sources.astype(np.int64), 0)
-        every = max(lanes, min(size, len(agreed)))
-        mine = range(every * transport.rank // size, every * (transport.rank + 1) // size)
-        with trace.task("betweenness", total=len(agreed), unit="sources") as task:
-            made = Dependencies(room, *_rows(graph), len(mine))
-            scores = made.run(agreed, every, mine, float(endpoints), MANY, task.advance)
-        if size > 1:
-            scores = np.concatenate(transport.gather(scores.reshape(-1))).reshape(-1, n)
-        return np.asarray(scores.sum(axis=0)), agreed
-
-    return gpus.run(work)
+    first, last = worker.mine(lanes)
+    return Dependencies(worker.room, *_rows(graph), last - first, MANY)
 
 
 def two_hop(
     gpus: Gpus, graph: Graph, chosen: Array, room_for: Callable[[int], Array] | None
 ) -> tuple[Array, Array | None, Array | None]:
     """How many friends each chosen vertex has; with `room_for`, which makes an array for them, also their lists."""
-    from arcflux.gpu.algorithms.two_hop import TwoHop
 
-    def work(transport: Transport, room: Room) -> tuple[Array, Array | None, Array | None]:
-        size = len(chosen)
-        mine = slice(size * transport.rank // transport.size, size * (transport.rank + 1) // transport.size)
-        made = TwoHop(room, *_rows(graph)[0], chosen[mine])
-        counts = made.counts()
+    def work(worker: Worker) -> tuple[Array, Array | None, Array | None]:
+        first, last = worker.mine(len(chosen))
+        made = _two_hop(worker, graph, chosen[first:last])
+        every = worker.gathered(made.counts())
         if room_for is None:
-            return _gathered(transport, counts), None, None
-        every = _gathered(transport, counts)
+            return every, None, None
         offsets = np.concatenate([[0], np.cumsum(every)]).astype(np.int64)
-        own = offsets[mine.start : mine.stop + 1]
-        friends = room_for(int(own[-1] - own[0]) if transport.size > 1 else int(offsets[-1]))
+        own = offsets[first : last + 1]
+        friends = room_for(int(own[-1] - own[0]))
         made.lists(own - own[0], friends)
-        return every, offsets, _gathered(transport, friends)
+        return every, offsets, worker.gathered(friends)
 
     return gpus.run(work)
 
 
-def _gathered(transport: Transport, values: Array) -> Array:
-    return values if transport.size == 1 else np.concatenate(transport.gather(values))
+def _two_hop(worker: Worker, graph: Graph, chosen: Array) -> Any:
+    if isinstance(worker.room, cores.Cores):
+        return cores.TwoHop(worker.room, graph, chosen)
+    from arcflux.gpu.algorithms.two_hop import TwoHop
+
+    return TwoHop(worker.room, *_rows(graph)[0], chosen)
 
 
 def predecessors(gpus: Gpus, graph: Graph, distance: Array, far: float, predecessor: Array) -> tuple[Array, int]:
     """From whom each vertex has its distance, and how many do not have it from one at a smaller distance."""
-    from arcflux.gpu.algorithms import predecessors as on_gpu
 
-    def work(transport: Transport, room: Room) -> tuple[Array, int]:
-        into, share = graph.into, (transport.rank, transport.size)
+    def work(worker: Worker) -> tuple[Array, int]:
+        into = graph.into
         rows = into.offsets, into.neighbours, graph.in_columns["weight"]
-        found, lacking = on_gpu.predecessors(room, *rows, distance, far, predecessor, *share)
-        return _gathered(transport, found), int(_summed(transport, np.array([lacking]))[0])
+        found, lacking = _preceding(worker)(
+            worker.room, *rows, distance, far, predecessor, *worker.mine(graph.vertices)
+        )
+        return worker.gathered(found), int(worker.summed(np.array([lacking]))[0])
 
     return gpus.run(work)
+
+
+def _preceding(worker: Worker) -> Any:
+    if isinstance(worker.room, cores.Cores):
+        return cores.predecessors
+    from arcflux.gpu.algorithms import predecessors as on_gpu
+
+    return on_gpu.predecessors

@@ -20,12 +20,15 @@ from arcflux.kernels.label_propagation import count, distinct, leading, slots, t
 from arcflux.partition.parts import Parts
 from arcflux.result import Superstep
 from arcflux.spmd.jit import inner, kernel
+from arcflux.spmd.machine import fetch_add, take
 from arcflux.spmd.memory import frozen
 from arcflux.transports.base import Transport
 
-__all__ = ["label_propagation"]
+__all__ = ["label_propagation", "vote"]
 
 Array = NDArray[Any]
+
+_CHUNK = np.uint64(256)
 
 
 @inner
@@ -39,44 +42,51 @@ def _any(neighbours: Any, begin: Any, end: Any, flags: Any) -> Any:
 @kernel
 def vote(
     worker: Any, workers: Any, control: Any, vertices: Any, begins: Any, ends: Any, neighbours: Any, in_begins: Any,
-    in_ends: Any, in_neighbours: Any, first: Any, everywhere: Any, label: Any, moved: Any, table: Any, used: Any,
+    in_ends: Any, in_neighbours: Any, first: Any, everywhere: Any, label: Any, moved: Any, tables: Any, places: Any,
     changed: Any, after: Any, tally: Any,
 ) -> None:  # fmt: skip
-    """List own vertices that change, with their labels; tally: how many, how many counted, and their arcs.
+    """List own vertices that change, with their labels; tally, zero before: how many, how many counted, and their arcs.
 
     The second rows are None in an undirected graph. Unless `everywhere`, only vertices next to one that `moved` count.
+    tables: uint[workers, slots, 2], zero before and after; places: uint[workers, slots].
     """
     n = np.uint64(label.size)
-    size, seen, arcs = 0, 0, np.uint64(0)
-    for r in range(vertices.size):
-        v = np.uint64(vertices[r])
-        begin, end = begins[r], ends[r]
-        in_begin, in_end = begin, begin
-        if in_begins is not None:
-            in_begin, in_end = in_begins[r], in_ends[r]
-        voters = end - begin + (in_end - in_begin)
-        if voters == 0:
-            continue
-        near = everywhere or _any(neighbours, begin, end, moved)
-        if in_neighbours is not None:
-            near = near or _any(in_neighbours, in_begin, in_end, moved)
-        if not near:
-            continue
-        seen += 1
-        if first:
-            best = distinct(neighbours, begin, end, in_neighbours, in_begin, in_end, v, n)
-        else:
-            shift = np.uint64(64) - table_bits(min(voters, n))
-            found = count(neighbours, begin, end, v, label, table, used, shift, np.uint64(0))
+    table, used = tables[worker], places[worker]
+    seen, arcs = 0, np.uint64(0)
+    while True:
+        some, rest = take(control, np.uint64(vertices.size), _CHUNK)
+        if some == rest:
+            break
+        for r in range(some, rest):
+            v = np.uint64(vertices[r])
+            begin, end = begins[r], ends[r]
+            in_begin, in_end = begin, begin
+            if in_begins is not None:
+                in_begin, in_end = in_begins[r], in_ends[r]
+            voters = end - begin + (in_end - in_begin)
+            if voters == 0:
+                continue
+            near = everywhere or _any(neighbours, begin, end, moved)
             if in_neighbours is not None:
-                found = count(in_neighbours, in_begin, in_end, v, label, table, used, shift, found)
-            best = leading(table, used, found, n)
-        if best != n and best != label[v]:
-            changed[size] = v
-            after[size] = best
-            size += 1
-            arcs += voters
-    tally[0], tally[1], tally[2] = size, seen, np.int64(arcs)
+                near = near or _any(in_neighbours, in_begin, in_end, moved)
+            if not near:
+                continue
+            seen += 1
+            if first:
+                best = distinct(neighbours, begin, end, in_neighbours, in_begin, in_end, v, n)
+            else:
+                shift = np.uint64(64) - table_bits(min(voters, n))
+                found = count(neighbours, begin, end, v, label, table, used, shift, np.uint64(0))
+                if in_neighbours is not None:
+                    found = count(in_neighbours, in_begin, in_end, v, label, table, used, shift, found)
+                best = leading(table, used, found, n)
+            if best != n and best != label[v]:
+                at = np.uint64(fetch_add(tally, 0, 1))
+                changed[at] = v
+                after[at] = best
+                arcs += voters
+    fetch_add(tally, 1, seen)
+    fetch_add(tally, 2, np.int64(arcs))
 
 
 def label_propagation(transport: Transport, parts: Parts, rounds: int) -> tuple[Array, list[Superstep], Launch]:
@@ -92,7 +102,7 @@ def label_propagation(transport: Transport, parts: Parts, rounds: int) -> tuple[
     transport.node_barrier()
     voters = out.lengths + (0 if into is None else into.lengths)
     size = slots(min(int(voters.max(initial=0)), n))
-    scratch = [np.zeros((size, 2), kind), np.empty(size, kind)]
+    scratch = [np.zeros((1, size, 2), kind), np.empty((1, size), kind)]
     scratch += [np.empty(len(out.vertices), kind), np.empty(len(out.vertices), kind), np.zeros(3, np.int64)]
     rows = *out, *(into[1:] if into is not None else (None, None, None))
     arcs = graph.arcs * (2 if graph.directed else 1)
@@ -101,8 +111,9 @@ def label_propagation(transport: Transport, parts: Parts, rounds: int) -> tuple[
     with launch.task("label propagation", rounds, "rounds") as at:
         for turn in range(rounds):
             transport.superstep, begun = turn, time.perf_counter()
-            launch(vote, *rows, turn == 0, everywhere, label, moved, *scratch)
             changed, after, tally = scratch[2:]
+            tally[:] = 0
+            launch(vote, *rows, turn == 0, everywhere, label, moved, *scratch)
             mine = frozen(changed[: int(tally[0])])
             transport.node_barrier()
             moved[flagged] = False

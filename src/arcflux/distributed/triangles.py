@@ -29,7 +29,7 @@ def corners(
     launch = Launch(transport)
     if parts.duplicated:
         rows = Rows(parts.graph, 1)
-        found, counted = rows.corners(degrees=degrees, turn=transport.rank, turns=transport.size)
+        found, counted = rows.corners(rows.turn(transport.rank, transport.size), degrees=degrees)
         launch.compiled += rows.compile_seconds
         counted = None if counted is None else transport.reduce(counted, "sum")
     else:
@@ -43,7 +43,8 @@ def corners(
 def count(transport: Transport, parts: Parts) -> int:
     """How many triangles there are."""
     if parts.duplicated:
-        own = Rows(parts.graph, 1).count(turn=transport.rank, turns=transport.size)
+        rows = Rows(parts.graph, 1)
+        own = rows.count(rows.turn(transport.rank, transport.size))
     else:
         own = Wedges(transport, parts, Launch(transport)).count(None)
     return int(transport.reduce(np.array([own]), "sum")[0])

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcflux.errors import MissingExtraError
+from arcflux.gpu.pages import lockable
 
 __all__ = [
     "architecture", "array_type", "cuda", "dispatching", "empty", "event", "extending", "kept", "launch", "mapped",
@@ -112,7 +113,7 @@ def mapped(array: Array) -> tuple[Any, Any]:
         from numba.cuda.simulator.cudadrv.devicearray import FakeCUDAArray
 
         return FakeCUDAArray(array), None
-    opened = module.mapped(array)
+    opened = module.mapped(lockable(array))
     found = opened.__enter__()
     if getattr(_told, "memory", None) is not None:
         _told.memory.opened(opened)

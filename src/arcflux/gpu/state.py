@@ -85,7 +85,7 @@ class State:
             self.copied += array.nbytes
             return api.to_device(array)
         if not twin.mapped:
-            if twin.ahead == "host":
+            if twin.ahead == "host" and twin.host.size:
                 twin.device.copy_to_device(twin.host)
                 self.copied += twin.host.nbytes
                 twin.ahead = "both"
@@ -112,7 +112,7 @@ class State:
     def fetch(self, *arrays: Array) -> None:
         """The host will read these; all without any."""
         for twin in self._named(arrays):
-            if twin.mapped or twin.ahead != "device":
+            if twin.mapped or twin.ahead != "device" or not twin.host.size:
                 continue
             if twin.shared and self.own is not None:
                 there = twin.device.copy_to_host()
@@ -130,7 +130,7 @@ class State:
     def zero(self, array: Array) -> None:
         """Set an array to zero, where it is."""
         twin = self._twin(array)
-        if twin is None or twin.mapped or twin.ahead == "host":
+        if twin is None or twin.mapped or twin.ahead == "host" or not array.size:
             array[:] = 0
         else:
             part = self._view(twin, array, None)

@@ -22,24 +22,24 @@ CHUNK = 1 << 11
 @kernel
 def predecessors(
     worker: Any, workers: Any, control: Any, offsets: Any, neighbours: Any, weights: Any, distance: Any, far: Any,
-    predecessor: Any, lacking: Any,
+    first: Any, last: Any, predecessor: Any, lacking: Any,
 ) -> None:  # fmt: skip
     """Set the predecessor of every vertex that is nearer than `far`, has none (-1), and has one at a smaller distance.
 
-    ``lacking[0]`` counts those that have none at a smaller distance.
+    Of the vertices from `first` to before `last`; ``lacking[0]`` counts those that have none at a smaller distance.
     """
-    one, n = np.uint64(1), np.uint64(distance.size)
+    one = np.uint64(1)
     without = 0
     while True:
-        begin, end = take(control, n, CHUNK)
+        begin, end = take(control, last - first, np.uint64(CHUNK))
         if begin == end:
             break
-        for v in range(begin, end):
+        for v in range(first + begin, first + end):
             mine = distance[v]
             if predecessor[v] >= 0 or not mine < far:
                 continue
-            i, first = offsets[v + one], offsets[v]
-            while i > first:
+            i, row = offsets[v + one], offsets[v]
+            while i > row:
                 i -= one
                 u = np.uint64(neighbours[i])
                 if distance[u] + weights[i] == mine and distance[u] < mine:

@@ -13,7 +13,7 @@ from arcflux.graph import Graph
 from arcflux.spmd.memory import empty, frozen, zeros
 from arcflux.spmd.pool import run
 
-__all__ = ["Rows"]
+__all__ = ["Rows", "ranked"]
 
 Array = NDArray[Any]
 
@@ -41,9 +41,8 @@ class Rows:
         self.graph = graph
         self.threads = config.threads(threads)
         self.compile_seconds = 0.0
-        degrees = graph.out_degrees + graph.in_degrees if graph.directed else graph.out_degrees
-        self.order, self.rank = _ranked(degrees, graph.out.neighbours.dtype)
-        self._pack(int(degrees.max(initial=0)))
+        self.order, self.rank = ranked(graph)
+        self._pack(int(_degrees(graph).max(initial=0)))
         self.seconds = time.perf_counter() - begun - self.compile_seconds
 
     def _pack(self, most: int) -> None:
@@ -68,27 +67,34 @@ class Rows:
         self.members = self._each(min(most, 64 * longest), graph.out.neighbours.dtype)
         self.packed = frozen(self.span), frozen(self.place), frozen(self.word)
 
-    def count(self, *, turn: int = 0, turns: int = 1) -> int:
-        """How many triangles there are; or those of one share of all rows, when there are more `turns`."""
+    def turn(self, turn: int, turns: int) -> Array | None:
+        """One share of all rows, as `taken`: every one of so many chunks."""
+        from arcflux.kernels.triangles import CHUNK
+
+        return None if turns == 1 else np.arange(self.graph.vertices) // CHUNK % turns == turn
+
+    def between(self, first: int, last: int) -> Array:
+        """The rows of the vertices from `first` to before `last`, as `taken`."""
+        vertices = np.arange(self.graph.vertices) if self.order is None else self.order
+        chosen: Array = (vertices >= first) & (vertices < last)
+        return chosen
+
+    def count(self, taken: Array | None = None) -> int:
+        """How many triangles there are; or those of a share of the rows, by flags of their ranks.
+
+        A triangle is one of the row of its corner of highest rank, so that shares add up to the whole.
+        """
         from arcflux.kernels.triangles import count
 
         totals = np.zeros((self.threads, 8), np.uint64)
-        self._timed(
-            "count triangles",
-            count,
-            np.uint64(turn),
-            np.uint64(turns),
-            *self.packed,
-            self.bitmaps,
-            self.members,
-            totals,
-        )
+        flags = None if taken is None else frozen(taken)
+        self._timed("count triangles", count, flags, *self.packed, self.bitmaps, self.members, totals)
         return int(totals[:, 0].sum())
 
-    def corners(self, *, degrees: bool = False, turn: int = 0, turns: int = 1) -> tuple[Array, Array | None]:
+    def corners(self, taken: Array | None = None, *, degrees: bool = False) -> tuple[Array, Array | None]:
         """Triangles through each vertex, or edges among its neighbours if directed; and how many neighbours it has.
 
-        With more than one of `turns`, only what one share of all rows gives to them: all turns add up to the whole.
+        With `taken`, only what a share of the rows gives to them, as for :meth:`count`.
         """
         from arcflux.kernels.triangles import corners
 
@@ -97,7 +103,7 @@ class Rows:
         counted = zeros(n, np.int64) if degrees else None
         both = None if self.both is None else frozen(self.both)
         self._timed(
-            "count triangles", corners, np.uint64(turn), np.uint64(turns), *self.packed, both, self.bitmaps,
+            "count triangles", corners, None if taken is None else frozen(taken), *self.packed, both, self.bitmaps,
             self.back_maps, self.members, self._each(n, np.uint32), found, counted,
         )  # fmt: skip
         if self.rank is not None:
@@ -124,11 +130,17 @@ class Rows:
             run(kernel, -(-self.graph.vertices // CHUNK), *arguments, threads=self.threads, task=task)
 
 
-def _ranked(degrees: Array, dtype: Any) -> tuple[Array | None, Array | None]:
+def _degrees(graph: Graph) -> Array:
+    found: Array = graph.out_degrees + graph.in_degrees if graph.directed else graph.out_degrees
+    return found
+
+
+def ranked(graph: Graph) -> tuple[Array | None, Array | None]:
     """The vertices in the order of their ranks, highest degree first, and their ranks; None where numbers do as well.
 
     Degrees of 16 bits are sorted by counting; above, a rank need not be exact.
     """
+    degrees, dtype = _degrees(graph), graph.out.neighbours.dtype
     sizes = degrees.astype(np.float64)
     if len(sizes) * float(sizes @ sizes) <= _SKEWED * float(sizes.sum()) ** 2:
         return None, None

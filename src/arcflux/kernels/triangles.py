@@ -134,12 +134,12 @@ def _announce(span: Any, place: Any, word: Any, member: Any, i: Any, size: Any) 
 
 @kernel
 def count(
-    worker: Any, workers: Any, control: Any, turn: Any, turns: Any, span: Any, place: Any, word: Any, bitmaps: Any,
-    members: Any, totals: Any,
+    worker: Any, workers: Any, control: Any, taken: Any, span: Any, place: Any, word: Any, bitmaps: Any, members: Any,
+    totals: Any,
 ) -> None:  # fmt: skip
     """``totals[worker, 0]``: triangles that a worker found. members: uint32|uint64[workers, longest row].
 
-    Of the chunks of rows, only every one of `turns` is looked at, that of the number `turn` first.
+    Only the rows of ranks that are `taken` are looked at, all if it is None.
     """
     one, two = np.uint64(1), np.uint64(2)
     bits, member = bitmaps[worker], members[worker]
@@ -148,9 +148,9 @@ def count(
         begin, end = take(control, np.uint64(span.size) // two, np.uint64(CHUNK))
         if begin == end:
             break
-        if (begin // np.uint64(CHUNK)) % turns != turn:
-            continue
         for u in range(begin, end):
+            if taken is not None and not taken[u]:
+                continue
             size = _spread(span, place, word, u, bits, member)
             for i in range(size):
                 _announce(span, place, word, member, i, size)
@@ -170,14 +170,14 @@ def count(
 
 @kernel
 def corners(
-    worker: Any, workers: Any, control: Any, turn: Any, turns: Any, span: Any, place: Any, word: Any, both: Any,
-    bitmaps: Any, back_maps: Any, members: Any, counters: Any, found: Any, degrees: Any,
+    worker: Any, workers: Any, control: Any, taken: Any, span: Any, place: Any, word: Any, both: Any, bitmaps: Any,
+    back_maps: Any, members: Any, counters: Any, found: Any, degrees: Any,
 ) -> None:  # fmt: skip
     """``found[r]``: triangles through each rank; where there is `both`, edges between its neighbours instead.
 
     Then an edge in each direction counts twice, so that a triangle adds to a corner the directions of the side that it
     does not touch. counters: uint32[workers, vertices], zero before and after. `degrees`, unless it is None, becomes
-    the distinct neighbours of each rank. `turn` and `turns` as for :func:`count`.
+    the distinct neighbours of each rank. `taken` as for :func:`count`.
     """
     one, two = np.uint64(1), np.uint64(2)
     bits, member, local = bitmaps[worker], members[worker], counters[worker]
@@ -186,9 +186,9 @@ def corners(
         begin, end = take(control, np.uint64(span.size) // two, np.uint64(CHUNK))
         if begin == end:
             break
-        if (begin // np.uint64(CHUNK)) % turns != turn:
-            continue
         for u in range(begin, end):
+            if taken is not None and not taken[u]:
+                continue
             size = _spread(span, place, word, u, bits, member)
             own, stop = span[u + u] >> one, span[u + u + one]
             if back is not None:

@@ -148,10 +148,15 @@ def _made(subject: Subject, graph: Brief, given: int, open_threads: bool, found:
         reason = f"{best} is all there is to choose from"
     elif best is usual:
         second = ordered[1]
-        reason = f"{best} is usual; {second} is predicted to take {second.seconds / best.seconds:.2f} times as long"
+        reason = f"{best} is usual; {second} is predicted to take {_times(second, best)}"
     else:
-        reason = f"{usual} is usual, and predicted to take {usual.seconds / best.seconds:.2f} times as long"
+        reason = f"{usual} is usual, and predicted to take {_times(usual, best)}"
     return Advice(subject, graph, best.name, best.threads, ordered, reason, dearer, found.here, notes)
+
+
+def _times(way: Way, best: Way) -> str:
+    """How much longer a way takes; an empty graph may take no time at all."""
+    return f"{way.seconds / best.seconds:.2f} times as long" if best.seconds > 0 else f"{way.seconds:.1e} s longer"
 
 
 def _counts(most: int) -> list[int]:

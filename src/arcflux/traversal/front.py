@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from arcflux.devices import Device
+from arcflux.devices import Device, Virtual
 from arcflux.devices.choose import read
 from arcflux.engine.front import checked_options, warn_unless_converged
 from arcflux.engine.spread import Spread, on_ranks
@@ -49,28 +49,32 @@ def searched_on_grid(options: Mapping[str, Any]) -> bool:
     """
     if not all(name in _TAKEN or value is None or value in _PLAIN.get(name, ()) for name, value in options.items()):
         return False
-    if not _gpus_alone(options.get("devices")):
+    if not _searching(options.get("devices")):
         return False
     parts = options.get("parts")
     if isinstance(parts, Parts):
         return parts.how == "grid" and _whole(parts.k)
     spread = Spread(**{name: options[name] for name in _SPREAD if name in options})
-    if spread.partition != "grid" or not spread.wanted:
+    if spread.partition != "grid":
+        return False
+    if parts is None and spread.ranks() is None:
+        spread = spread.on(options.get("devices"), 1)  # a part for each
+    if not spread.wanted:
         return False
     if parts is None:
         ranks = spread.ranks()
-        parts = 1 if ranks is None else ranks.size
+        parts = ranks.size if ranks is not None else len(spread.devices or [0])
     return not isinstance(parts, int) or parts < 1 or _whole(parts)  # what is no count is refused later
 
 
-def _gpus_alone(devices: str | Sequence[Device] | None) -> bool:
-    """Whether there are no devices, or all of them are GPUs: others are the engine's."""
+def _searching(devices: str | Sequence[Device] | None) -> bool:
+    """Whether these devices search by bitmaps: GPUs, with cores beside them or not; others are the engine's."""
     if devices is None:
         return True
     if isinstance(devices, str):
-        wanted = read(devices)
-        return wanted.cuda and not wanted.cpu
-    return not any(device.buckets for device in devices)
+        return read(devices).cuda
+    pretended = any(isinstance(device, Virtual) for device in devices)
+    return not pretended and not all(device.buckets for device in devices)
 
 
 def _whole(k: int) -> bool:
@@ -107,9 +111,10 @@ def grid_bfs(graph: Graph, source: Any, scan: str = "log", **options: Any) -> Re
 
     def work(transport: Transport, parts: Parts, pressed: Callable[[], bool]) -> Found:
         setting = transport, whole_grid(parts), root, scan, taken
-        if spread.devices is None:
+        device = None if spread.devices is None else spread.devices[transport.rank]
+        if device is None or device.buckets:
             return Search(*setting).run(lambda: over(pressed))
-        with working(spread.devices[transport.rank]) as room:
+        with working(device) as room:
             return Search(*setting, room).run(lambda: over(pressed))
 
     with watching(options.get("progress")), held() as pressed:

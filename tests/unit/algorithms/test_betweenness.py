@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 import arcflux as af
 import oracles
 from arcflux import trace
-from arcflux.algorithms import betweenness
 from arcflux.algorithms.betweenness import betweenness_centrality, dependencies
 from arcflux.errors import IdError, UsageError
+from arcflux.kernels import accumulation
 from arcflux.kernels import betweenness as kernels
 
 
@@ -29,7 +29,7 @@ def plain(s: Sample, **options: Any) -> list[float]:
 @pytest.fixture(params=[False, True], ids=["together", "apart"])
 def apart(request: Any, monkeypatch: pytest.MonkeyPatch) -> bool:
     """Workers that share every source, and workers with sources of their own."""
-    monkeypatch.setattr(betweenness, "_MANY_SOURCES", 1 if request.param else 1 << 60)
+    monkeypatch.setattr(accumulation, "_MANY_SOURCES", 1 if request.param else 1 << 60)
     return bool(request.param)
 
 
@@ -38,12 +38,12 @@ def apart(request: Any, monkeypatch: pytest.MonkeyPatch) -> bool:
 def test_the_oracle(s: Sample, threads: int, alone: bool, data: Any) -> None:
     sources = data.draw(st.none() | st.lists(st.integers(0, s.n - 1), max_size=5))
     named = None if sources is None else [s.ids[v] for v in sources]
-    before = betweenness._MANY_SOURCES
-    betweenness._MANY_SOURCES = 1 if alone else 1 << 60
+    before = accumulation._MANY_SOURCES
+    accumulation._MANY_SOURCES = 1 if alone else 1 << 60
     try:
         assert plain(s, sources=named, threads=threads) == pytest.approx(oracles.betweenness(s.n, s.arcs, sources))
     finally:
-        betweenness._MANY_SOURCES = before
+        accumulation._MANY_SOURCES = before
 
 
 @patient

@@ -2,6 +2,7 @@
 
 import ctypes
 import re
+import threading
 import warnings
 from importlib import metadata
 
@@ -343,3 +344,30 @@ def test_other_errors_pass_as_they_are():
 def test_the_package_names_gpus():
     assert af.devices.Cuda is Cuda
     assert named is af.devices.named
+
+
+def test_a_rank_of_a_node_without_gpus_uses_cores_beside_others(machine, monkeypatch):
+    machine(Library([A100]))
+    plain = driver.found
+    nodes = threading.local()
+
+    def found():
+        if nodes.here:
+            raise DeviceError("there is a CUDA driver, and no GPU")
+        return plain()
+
+    def devices(ranks, name):
+        nodes.here = ranks.node
+        return [device.name for device in named(name, ranks)]
+
+    monkeypatch.setattr(driver, "found", found)
+    there = run_local(2, lambda ranks: devices(ranks, "cpu+cuda"), ranks_per_node=1)
+    assert there == [["cuda:0", "cpu of rank 1"], ["cuda:0 of rank 0", "cpu"]]
+    with pytest.raises(DeviceError, match="and no GPU"):
+        run_local(2, lambda ranks: devices(ranks, "cuda"), ranks_per_node=1)
+
+
+def test_cores_and_gpus_without_any_gpu_are_refused(machine):
+    machine(None)
+    with pytest.raises(DeviceError, match="no CUDA driver"):
+        on_ranks(2, "cpu+cuda")

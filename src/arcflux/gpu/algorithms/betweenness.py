@@ -26,11 +26,12 @@ Array = NDArray[Any]
 
 # Kernels multiply and add in two roundings, as cores do.
 DETERMINISTIC = True
-BOUNDS = (256, 6, 5)
+BOUNDS = (256, 8, 8)
 _STEP = 2.0**512
 # Bytes of a few numbers of each lane.
 _NUMBERS = 256
-_LEAST = np.int64(-(2**40))
+# Below every power, also after one was taken off.
+_LEAST = np.int32(-(2**30))
 # What the host tells of each lane, and what it is told.
 _BEGIN, _END, _WIDE, _REACHED, _BOARD = 0, 1, 2, 3, 4
 _TAIL, _MANY, _ANSWER = 0, 1, 2
@@ -53,23 +54,22 @@ def _sum(
 
     If `wide`, values have powers, which count as sign * powers. All lanes of a warp call it and have the sum.
     """
-    zero, one = np.uint64(0), np.uint64(1)
-    begin, end = np.uint64(rows[v]), np.uint64(rows[v + one])
+    one = np.uint64(1)
+    i, fresh = np.uint64(rows[v]) + lane_of(), lane_of() == np.uint64(0)
+    left, width = np.uint32(np.uint64(rows[v + one]) - np.uint64(rows[v])), np.uint32(32)
     total, power = 0.0, _LEAST
-    first = begin
-    while first < end:
-        i = first + lane_of()
-        value, here, counts = 0.0, np.int64(0), False
-        if i < end and (i == begin or neighbours[i - one] != neighbours[i]):
+    while left > np.uint32(0):
+        value, here, counts = 0.0, np.int32(0), False
+        if np.uint32(lane_of()) < left and (fresh or neighbours[i - one] != neighbours[i]):
             u = base + np.uint64(neighbours[i])
             if level[u] == wanted:
                 value, counts = values[u], True
                 if wide:
-                    here = sign * np.int64(powers[u])
-        said = told(counts)
-        while said != zero:
-            rest = said & (said - one)
-            lane = cuda.popc((said ^ rest) - one)
+                    here = np.int32(sign * powers[u])
+        said = np.uint32(told(counts))
+        while said != np.uint32(0):
+            rest = np.uint32(said & np.uint32(said - np.uint32(1)))
+            lane = cuda.popc(np.uint32(np.uint32(said ^ rest) - np.uint32(1)))
             more = cuda.shfl_sync(FULL, value, lane)
             if not wide:
                 total += more
@@ -83,19 +83,35 @@ def _sum(
                     total = total * _scale(power - its) + more
                     power = its
             said = rest
-        first += np.uint64(32)
+        i += np.uint64(32)
+        left = np.uint32(left - min(left, width))
+        fresh = False
     return total, power
 
 
 @inner
-def _level_of(board: Any) -> Any:
-    """The lane of this block, the first vertex of its warp in the lane's queue, where the level ends, the next one."""
-    own = np.uint64(cuda.blockIdx.y)
-    warps = np.uint64(cuda.blockDim.x >> 5)
-    k = np.uint64(board[own * np.uint64(_BOARD) + np.uint64(_BEGIN)])
-    k += np.uint64(cuda.blockIdx.x) * warps + np.uint64(cuda.threadIdx.x >> 5)
-    end = np.uint64(board[own * np.uint64(_BOARD) + np.uint64(_END)])
-    return own, k, end, np.uint64(cuda.gridDim.x) * warps
+def _told_of(board: Any, what: Any) -> Any:
+    """What the host tells of the lane of this block; read again wherever it is needed, which spares registers."""
+    return board[np.uint64(cuda.blockIdx.y) * np.uint64(_BOARD) + np.uint64(what)]
+
+
+@inner
+def _answered(what: Any) -> Any:
+    """Where the host is told something of the lane of this block."""
+    return np.uint64(cuda.blockIdx.y) * np.uint64(_ANSWER) + np.uint64(what)
+
+
+@inner
+def _first_of(board: Any) -> Any:
+    """The place of the first vertex of this warp in the queue of its lane."""
+    k = np.uint64(_told_of(board, _BEGIN))
+    return k + np.uint64(cuda.blockIdx.x) * np.uint64(cuda.blockDim.x >> 5) + np.uint64(cuda.threadIdx.x >> 5)
+
+
+@inner
+def _stride() -> Any:
+    """How far the next vertex of this warp is."""
+    return np.uint64(cuda.gridDim.x) * np.uint64(cuda.blockDim.x >> 5)
 
 
 @kernel
@@ -104,9 +120,9 @@ def _discover(
 ) -> None:  # fmt: skip
     """Find the level after a level; `board` says where in its queue each lane has it, `answer` where queues end."""
     zero, one = np.uint64(0), np.uint64(1)
-    own, k, end, step = _level_of(board)
-    base = own * size
-    while k < end:
+    base = np.uint64(cuda.blockIdx.y) * size
+    k = _first_of(board)
+    while k < np.uint64(_told_of(board, _END)):
         v = np.uint64(queue[base + k])
         first, last = np.uint64(rows[v]), np.uint64(rows[v + one])
         while first < last:
@@ -121,14 +137,12 @@ def _discover(
             if said != zero:
                 place = np.int64(0)
                 if lane_of() == zero:
-                    place = cuda.atomic.add(
-                        answer, own * np.uint64(_ANSWER) + np.uint64(_TAIL), np.int64(cuda.popc(said))
-                    )
+                    place = cuda.atomic.add(answer, _answered(_TAIL), np.int64(cuda.popc(said)))
                 place = cuda.shfl_sync(FULL, place, 0)
                 if won:
                     queue[base + np.uint64(place) + said_before(said)] = w
             first += np.uint64(32)
-        k += step
+        k += _stride()
 
 
 @kernel
@@ -137,23 +151,24 @@ def _count(
     paths: Any, powers: Any,
 ) -> None:  # fmt: skip
     """Count the paths to the vertices of a level; `answer` says whether any count is above `many`."""
-    own, k, end, step = _level_of(board)
-    base = own * size
-    wide = board[own * np.uint64(_BOARD) + np.uint64(_WIDE)]
-    while k < end:
+    base = np.uint64(cuda.blockIdx.y) * size
+    k = _first_of(board)
+    while k < np.uint64(_told_of(board, _END)):
         v = np.uint64(queue[base + k])
-        count, power = _sum(rows, neighbours, v, base, level, now - 1, paths, powers, np.int64(1), now > wide)
-        if now <= wide:
-            power = np.int64(0)
-        if now >= wide and count >= _STEP:
-            count, power = count / _STEP, power + 1
+        # From 0 on the level is a wide one, above 0 so is the one before.
+        beyond = np.int32(max(np.int64(-1), now - _told_of(board, _WIDE)))
+        count, power = _sum(rows, neighbours, v, base, level, np.int32(now - 1), paths, powers, np.int32(1), beyond > 0)
+        if beyond >= 0:
+            power = power if beyond > 0 else np.int32(0)
+            if count >= _STEP:
+                count, power = count / _STEP, np.int32(power + 1)
         if lane_of() == np.uint64(0):
             paths[base + v] = count
-            if now >= wide:
+            if beyond >= 0:
                 powers[base + v] = power
             if count > many:
-                answer[own * np.uint64(_ANSWER) + np.uint64(_MANY)] = 1
-        k += step
+                answer[_answered(_MANY)] = 1
+        k += _stride()
 
 
 @kernel
@@ -165,25 +180,27 @@ def _credit(
 
     The source counts for nothing but, if they count, the ends of its paths.
     """
-    own, k, end, step = _level_of(board)
-    base = own * size
-    wide = board[own * np.uint64(_BOARD) + np.uint64(_WIDE)]
-    while k < end:
+    base = np.uint64(cuda.blockIdx.y) * size
+    k = _first_of(board)
+    while k < np.uint64(_told_of(board, _END)):
         u = np.uint64(queue[base + k])
+        wide = _told_of(board, _WIDE)
+        total, power = _sum(
+            rows, neighbours, u, base, level, np.int32(now + 1), given, powers, np.int32(-1), now + 1 >= wide
+        )
         path = paths[base + u]
-        total, power = _sum(rows, neighbours, u, base, level, now + 1, given, powers, np.int64(-1), now + 1 >= wide)
         credit = path * total
         if now + 1 >= wide and total > 0.0:
-            mine = np.int64(powers[base + u]) if now >= wide else np.int64(0)
-            credit *= _scale(min(np.int64(0), power + mine))
+            mine = powers[base + u] if now >= wide else np.int32(0)
+            credit *= _scale(min(np.int32(0), np.int32(power + mine)))
         if lane_of() == np.uint64(0):
             given[base + u] = (1.0 + credit) / path
             if now > 0:
                 scores[base + u] += credit + endpoints
             else:
-                reached = board[own * np.uint64(_BOARD) + np.uint64(_REACHED)]
+                reached = _told_of(board, _REACHED)
                 scores[base + u] += endpoints * np.float64(reached - 1)
-        k += step
+        k += _stride()
 
 
 _EDGES = ("u4[]", "u4[]", "u8", "i8")
@@ -201,8 +218,11 @@ class Dependencies:
     above this makes the next level a wide one.
     """
 
-    def __init__(self, room: Room, out: tuple[Array, Array], into: tuple[Array, Array] | None, lanes: int) -> None:
+    def __init__(
+        self, room: Room, out: tuple[Array, Array], into: tuple[Array, Array] | None, lanes: int, many: float
+    ) -> None:  # fmt: skip
         offsets, neighbours = out
+        self.many = many
         self.room, self.size, self.kind = room, len(offsets) - 1, neighbours.dtype
         twice = 1 if into is None else 2
         each = self.size * (self.kind.itemsize + 4 + 8 + 4 + 8 + 8) + _NUMBERS
@@ -220,7 +240,7 @@ class Dependencies:
         self.given, self.scores = room.empty(n, np.float64), room.empty(n, np.float64)
         self.board, self.answer = (room.empty(self.lanes * width, np.int64) for width in (_BOARD, _ANSWER))
 
-    def run(self, sources: Array, lanes: int, mine: range, endpoints: float, many: float, done: Any) -> Array:
+    def run(self, sources: Array, lanes: int, mine: range, endpoints: float, done: Any) -> Array:
         """The rows of the lanes in `mine`; lane l has the sources l, l + lanes, and so on. `done(k)` after k more."""
         found = np.zeros((len(mine), self.size))
         for first in range(0, len(mine), self.lanes):
@@ -230,13 +250,13 @@ class Dependencies:
                 roots = [int(sources[lane + turn * lanes]) for lane in some if lane + turn * lanes < len(sources)]
                 if not roots:
                     break
-                self._search(roots, endpoints, many)
+                self._search(roots, endpoints)
                 done(len(roots))
             scores = np.asarray(self.scores.copy_to_host())[: len(some) * self.size]
             found[first : first + len(some)] = scores.reshape(len(some), self.size)
         return found
 
-    def _search(self, roots: list[int], endpoints: float, many: float) -> None:
+    def _search(self, roots: list[int], endpoints: float) -> None:
         """Add what the paths from some sources, each in its lane, give to the vertices."""
         n, lanes, room = np.uint64(self.size), len(roots), self.room
         self._start(roots)
@@ -250,7 +270,7 @@ class Dependencies:
             told = self.board, self.answer
             room.launch_blocks(_discover, *shape, *self.out, n, now, *told, self.queue, self.level)
             if now > 0:
-                room.launch_blocks(_count, *shape, *self.into, n, now, many, *told, *state)
+                room.launch_blocks(_count, *shape, *self.into, n, now, self.many, *told, *state)
             tails, above = np.asarray(self.answer.copy_to_host()).reshape(-1, _ANSWER)[:lanes].T
             now += 1
             starts.append(tails.copy())

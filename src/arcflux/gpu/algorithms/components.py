@@ -5,7 +5,7 @@ roots under the smaller one by compare-and-swap, so that in the end every vertex
 component, whichever thread came first. The sample, two edges of each vertex, joins most of a large component; what
 points there then skips the rest of its edges, if the other end of each has it, too.
 
-Several GPUs take rows of their own, and tell each other where vertices point after the sample and in the end: pairs
+Several devices take rows of their own, and tell each other where vertices point after the sample and in the end: pairs
 that are joined like edges.
 """
 
@@ -25,8 +25,7 @@ __all__ = ["KERNELS", "Forest"]
 
 Array = NDArray[Any]
 
-BOUNDS = (256, 8, 5)
-_SAMPLES = 1024
+BOUNDS = (256, 8, 8)
 
 
 @inner
@@ -127,16 +126,21 @@ KERNELS: dict[str, tuple[Any, tuple[str, ...]]] = {
 
 
 class Forest:
-    """The forest on one GPU, which joins the rows of one `turn` of all `turns`."""
+    """The forest on one GPU, which joins its `own` rows, from and to before.
 
-    def __init__(self, room: Room, offsets: Array, neighbours: Array, turn: int = 0, turns: int = 1) -> None:
+    `asked`: of how many vertices at once :meth:`at` tells where they point, at most. `shared`: others join the rest,
+    and what they came to is merged in.
+    """
+
+    def __init__(
+        self, room: Room, offsets: Array, neighbours: Array, asked: int, own: tuple[int, int], shared: bool
+    ) -> None:  # fmt: skip
         self.room, self.size, kind = room, len(offsets) - 1, neighbours.dtype
-        n, shared = self.size, turns > 1
-        sample = _SAMPLES * (8 + kind.itemsize)
+        n, sample = self.size, asked * (8 + kind.itemsize)
         room.reserve(bytes_of_rows(offsets) + (2 if shared else 1) * n * kind.itemsize + sample, "vertices")
         self.graph = room.rows(offsets), room.edges(neighbours)
         self.above = room.empty(n, kind)
-        self.mine = np.uint64(n * turn // turns), np.uint64(n * (turn + 1) // turns)
+        self.mine = np.uint64(own[0]), np.uint64(own[1])
         room.launch(_first, n, *self.graph, self.above)
         room.launch(_flatten, n, self.above)
 
@@ -145,23 +149,21 @@ class Forest:
         self.room.launch(_sample, int(self.mine[1] - self.mine[0]), *self.graph, *self.mine, self.above)
         self.room.launch(_flatten, self.size, self.above)
 
-    def rest(self, mirrored: bool) -> None:
-        """Join the other edges of own vertices; `mirrored`: both ends have an edge, so that one may skip it."""
-        giant = self._giant() if mirrored else self.size
+    def rest(self, giant: int | None) -> None:
+        """Join the other edges of own vertices, but of those that point to the giant, if there is one."""
         threads = 32 * int(self.mine[1] - self.mine[0])
-        self.room.launch(_rest, threads, *self.graph, *self.mine, np.uint64(giant), self.above)
+        skipped = np.uint64(self.size if giant is None else giant)
+        self.room.launch(_rest, threads, *self.graph, *self.mine, skipped, self.above)
         self.room.launch(_flatten, self.size, self.above)
 
-    def _giant(self) -> int:
-        """The root that most of some vertices point to; all GPUs that know the same ask the same."""
-        asked = np.random.default_rng(0).integers(self.size, size=_SAMPLES)
-        found = self.room.empty(_SAMPLES, self.above.dtype)
-        primitives.gather(self.above, self.room.copied(asked), found)
-        roots, often = np.unique(found.copy_to_host(), return_counts=True)
-        return int(roots[np.argmax(often)])
+    def at(self, vertices: Array) -> Array:
+        """Where some vertices point."""
+        found = self.room.empty(len(vertices), self.above.dtype)
+        primitives.gather(self.above, self.room.copied(vertices), found)
+        return np.asarray(found.copy_to_host())
 
     def merge(self, others: list[Array]) -> None:
-        """Join every vertex with those that it points to on other GPUs."""
+        """Join every vertex with those that it points to on other devices."""
         for roots in others:
             self.room.launch(_pairs, self.size, self.room.copied(roots), self.above)
             self.room.launch(_flatten, self.size, self.above)

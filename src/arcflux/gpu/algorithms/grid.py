@@ -22,7 +22,7 @@ __all__ = ["KERNELS", "Cell"]
 
 Array = NDArray[Any]
 
-BOUNDS = (256, 8, 5)
+BOUNDS = (256, 8, 8)
 
 
 @inner

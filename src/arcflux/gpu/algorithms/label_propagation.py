@@ -23,13 +23,16 @@ __all__ = ["KERNELS", "Labels"]
 
 Array = NDArray[Any]
 
-BOUNDS = (256, 6, 5)
+BOUNDS = (256, 8, 8)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _WARP = 32
 # A hub has this many times the voters from which a vertex is the work of a block; bytes of tables of either class.
 _HUB = 2
 _TABLES = 1 << 28
 _NOBODY = np.int64(-1)
+# Labels have at most so many bits where a warp compares them together with their votes.
+_BITS = 57
+_LAST = np.int64((1 << _BITS) - 1)
 _CHANGED, _ARCS, _SEEN = 0, 1, 2
 
 
@@ -51,9 +54,30 @@ def _leading(votes: Any, name: Any) -> Any:
 
 
 @inner
-def _different(neighbours: Any, i: Any, begin: Any, v: Any) -> Any:
-    """Whether the neighbour at place i counts: it is not v, and not the one before once more."""
-    return np.uint64(neighbours[i]) != v and (i == begin or neighbours[i - np.uint64(1)] != neighbours[i])
+def _elected(name: Any, voters: Any) -> Any:
+    """The label that most of the first lanes of a warp have, of several the smallest, for all; nobody if none has one.
+
+    Votes and label are compared as one number, of which the label is the lower part, upside down.
+    """
+    votes, other = np.int64(0), np.int32(0)
+    while other < voters:
+        if cuda.shfl_sync(FULL, name, other) == name:
+            votes += np.int64(1)
+        other = np.int32(other + np.int32(1))
+    coded = np.int64(0)
+    if name != _NOBODY:
+        coded = (votes << np.int64(_BITS)) + (_LAST - name)
+    for k in range(5):
+        coded = max(coded, cuda.shfl_xor_sync(FULL, coded, 16 >> k))
+    if coded == np.int64(0):
+        return _NOBODY
+    return _LAST - (coded & _LAST)
+
+
+@inner
+def _different(neighbours: Any, i: Any, first: Any, v: Any) -> Any:
+    """Whether the neighbour at place i counts: it is not v, and the `first` of its row or not the one before again."""
+    return np.uint64(neighbours[i]) != v and (first or neighbours[i - np.uint64(1)] != neighbours[i])
 
 
 @inner
@@ -73,9 +97,9 @@ def _count(
     """Count the labels of a row in the block's table, where a name is 1 more than a label, and 0 is nobody."""
     one = np.uint64(1)
     mask = (one << (np.uint64(64) - shift)) - one
-    i = begin + np.uint64(cuda.threadIdx.x)
+    i, first = begin + np.uint64(cuda.threadIdx.x), cuda.threadIdx.x == 0
     while i < end:
-        if _different(neighbours, i, begin, v):
+        if _different(neighbours, i, first, v):
             name = names.dtype.type(np.uint64(label[np.uint64(neighbours[i])]) + one)
             slot = (np.uint64(name) * _GOLDEN) >> shift
             there = cuda.atomic.cas(names, base + slot, names.dtype.type(0), name)
@@ -84,6 +108,7 @@ def _count(
                 there = cuda.atomic.cas(names, base + slot, names.dtype.type(0), name)
             cuda.atomic.add(votes, base + slot, np.uint32(1))
         i += np.uint64(cuda.blockDim.x)
+        first = False
 
 
 def _voting(directed: bool) -> tuple[Any, Any, Any]:
@@ -94,9 +119,12 @@ def _voting(directed: bool) -> tuple[Any, Any, Any]:
         rows: Any, neighbours: Any, in_rows: Any, in_neighbours: Any, which: Any, size: Any, everywhere: Any,
         marked: Any, label: Any, after: Any, tally: Any,
     ) -> None:  # fmt: skip
-        """Let the listed vertices vote, a warp for each."""
+        """Let the listed vertices vote, a warp for each; a block adds up what its warps count."""
+        sums = cuda.shared.array(3, np.int64)
+        if cuda.threadIdx.x < 3:
+            sums[cuda.threadIdx.x] = 0
+        cuda.syncthreads()
         zero, one = np.uint64(0), np.uint64(1)
-        changed, arcs, seen = np.int64(0), np.int64(0), np.int64(0)
         k = first_row()
         while k < size:
             v = np.uint64(which[k])
@@ -105,32 +133,25 @@ def _voting(directed: bool) -> tuple[Any, Any, Any]:
                 begin, end = np.uint64(rows[v]), np.uint64(rows[v + one])
                 i = begin + lane_of()
                 if i < end:
-                    if _different(neighbours, i, begin, v):
+                    if _different(neighbours, i, i == begin, v):
                         name = np.int64(label[np.uint64(neighbours[i])])
                 elif directed:
                     first, last = np.uint64(in_rows[v]), np.uint64(in_rows[v + one])
                     j = first + (i - end)
-                    if j < last and _different(in_neighbours, j, first, v):
+                    if j < last and _different(in_neighbours, j, j == first, v):
                         name = np.int64(label[np.uint64(in_neighbours[j])])
-                votes = np.int64(0)
-                for other in range(_voters(directed, rows, in_rows, v)):
-                    if cuda.shfl_sync(FULL, name, other) == name:
-                        votes += np.int64(1)
-                if name == _NOBODY:
-                    votes = np.int64(0)
-                votes, name = _leading(votes, name)
+                best = _elected(name, np.int32(_voters(directed, rows, in_rows, v)))
                 if lane_of() == zero:
                     marked[v] = False
-                    seen += np.int64(1)
-                    if votes > 0 and name != np.int64(label[v]):
-                        after[v] = name
-                        changed += np.int64(1)
-                        arcs += _voters(directed, rows, in_rows, v)
+                    cuda.atomic.add(sums, _SEEN, np.int64(1))
+                    if best != _NOBODY and best != np.int64(label[v]):
+                        after[v] = best
+                        cuda.atomic.add(sums, _CHANGED, np.int64(1))
+                        cuda.atomic.add(sums, _ARCS, _voters(directed, rows, in_rows, v))
             k += row_stride()
-        if seen > 0:
-            cuda.atomic.add(tally, _CHANGED, changed)
-            cuda.atomic.add(tally, _ARCS, arcs)
-            cuda.atomic.add(tally, _SEEN, seen)
+        cuda.syncthreads()
+        if cuda.threadIdx.x < 3 and sums[cuda.threadIdx.x] > 0:
+            cuda.atomic.add(tally, cuda.threadIdx.x, sums[cuda.threadIdx.x])
 
     @kernel
     def by_block(
@@ -179,7 +200,7 @@ def _voting(directed: bool) -> tuple[Any, Any, Any]:
                     if most > 0 and best != np.int64(label[v]):
                         after[v] = best
                         cuda.atomic.add(tally, _CHANGED, np.int64(1))
-                        cuda.atomic.add(tally, _ARCS, np.int64(voters))
+                        cuda.atomic.add(tally, _ARCS, _voters(directed, rows, in_rows, v))
             cuda.syncthreads()
             k += np.uint64(cuda.gridDim.x)
 
@@ -228,22 +249,23 @@ KERNELS: dict[str, tuple[Any, tuple[str, ...]]] = {
 
 
 class Labels:
-    """The labels on one GPU, whose vertices vote: those of one `turn` of all `turns`. `into` is None if undirected."""
+    """The labels on one GPU, whose `own` vertices vote, from and to before. `into` is None if undirected."""
 
     def __init__(
-        self, room: Room, out: tuple[Array, Array], into: tuple[Array, Array] | None, turn: int = 0, turns: int = 1
+        self, room: Room, out: tuple[Array, Array], into: tuple[Array, Array] | None,
+        own: tuple[int, int],
     ) -> None:  # fmt: skip
         offsets, neighbours = out
         self.room, self.size, kind = room, len(offsets) - 1, neighbours.dtype
         self.by_warp, self.by_block, self.take = _MADE[into is not None]
         n, self.arcs = self.size, len(neighbours) * (1 if into is None else 2)
         voters = np.diff(offsets).astype(np.int64) + (0 if into is None else np.diff(into[0]).astype(np.int64))
-        own = np.arange(n * turn // turns, n * (turn + 1) // turns)
-        self.own, voters = slice(n * turn // turns, n * (turn + 1) // turns), voters[own]
+        self.own = slice(*own)
+        mine, voters = np.arange(n)[self.own], voters[self.own]
         hub = np.minimum(voters, n) > _HUB * room.shapes.block_from
         classes = [(voters > _WARP) & ~hub, (voters > _WARP) & hub]
-        small = own[(voters > 0) & (voters <= _WARP)].astype(kind)
-        shapes = [self._tables(voters[mine], kind.itemsize + 4) for mine in classes]
+        small = mine[(voters > 0) & (voters <= _WARP)].astype(kind)
+        shapes = [self._tables(voters[some], kind.itemsize + 4) for some in classes]
         tables = sum(blocks * slots for blocks, slots in shapes) * (kind.itemsize + 4)
         offset_bytes = bytes_of_rows(offsets) * (1 if into is None else 2)
         room.reserve(offset_bytes + n * (3 * kind.itemsize + 1) + tables + 24, "vertices, and tables to count labels")
@@ -254,10 +276,10 @@ class Labels:
         self.marked, self.tally = room.filled(n, np.bool_), room.filled(3, np.int64)
         self.small = room.copied(small) if len(small) else None
         self.large = [
-            (room.copied(own[mine].astype(kind)), blocks, np.uint64(slots),
+            (room.copied(mine[some].astype(kind)), blocks, np.uint64(slots),
              room.filled(blocks * slots, kind), room.filled(blocks * slots, np.uint32))
-            for mine, (blocks, slots) in zip(classes, shapes, strict=True)
-            if mine.any()
+            for some, (blocks, slots) in zip(classes, shapes, strict=True)
+            if some.any()
         ]  # fmt: skip
 
     def _tables(self, voters: Array, item: int) -> tuple[int, int]:

@@ -19,7 +19,7 @@ __all__ = ["KERNELS", "predecessors"]
 
 Array = NDArray[Any]
 
-BOUNDS = (256, 8, 5)
+BOUNDS = (256, 8, 8)
 
 
 @kernel
@@ -61,11 +61,9 @@ KERNELS: dict[str, tuple[Any, tuple[str, ...]]] = {
 
 def predecessors(
     room: Room, offsets: Array, neighbours: Array, weights: Array, distance: Array, far: float, predecessor: Array,
-    turn: int = 0, turns: int = 1,
+    first: int, last: int,
 ) -> tuple[Array, int]:  # fmt: skip
-    """The predecessors of a share of the vertices, from `first` on, and how many lack one; the share is a range."""
-    n = len(distance)
-    first, last = n * turn // turns, n * (turn + 1) // turns
+    """The predecessors of the vertices from `first` to before `last`, and how many lack one."""
     room.reserve(bytes_of_rows(offsets) + distance.nbytes + predecessor.nbytes + 8, "vertices")
     graph = room.rows(offsets), room.edges(neighbours), room.edges(weights)
     found, lacking = room.copied(predecessor), room.filled(1, np.int64)

@@ -27,7 +27,7 @@ __all__ = ["KERNELS", "Triangles"]
 Array = NDArray[Any]
 
 # Registers are left for so many threads of a block, and blocks of a multiprocessor.
-BOUNDS = (256, 6, 5)
+BOUNDS = (256, 8, 8)
 # A shorter row from this length on is the work of a warp.
 _LONG = 8
 
@@ -57,10 +57,11 @@ def _keep(
         if i < end and (i == first or neighbours[i - one] != neighbours[i]):
             v = np.uint64(neighbours[i])
         new = v != u
-        there = high
+        both = False
         if directed and new:
-            there = place_in(others, low, high, v)
-            new = not second or there == high
+            width = np.uint32(high - low)
+            both = place_in(others, low, np.uint32(0), width, others.dtype.type(v)) != width
+            new = not second or not both
         mine = new and _after(degrees, u, v)
         said = told(mine)
         if fill and mine:
@@ -68,7 +69,7 @@ def _keep(
             targets[place] = v
             owners[place] = u
             if directed:
-                twice[place] = there != high
+                twice[place] = both
         kept += np.uint64(cuda.popc(said))
         if not fill:
             different += np.uint64(cuda.popc(told(new)))
@@ -138,38 +139,47 @@ def _keeping(directed: bool, fill: bool) -> Any:
 
 
 @inner
+def _row(begins: Any, u: Any) -> Any:
+    """Where the row of a vertex begins, and how long it is: no row has 2**32 neighbours that come after its vertex."""
+    begin = np.uint64(begins[np.uint64(u)])
+    return begin, np.uint32(np.uint64(begins[np.uint64(u) + np.uint64(1)]) - begin)
+
+
+@inner
 def _compare(
     directed: Any, corners: Any, k: Any, offset: Any, stride: Any, begins: Any, firsts: Any, targets: Any, owners: Any,
     twice: Any, found: Any,
 ) -> Any:  # fmt: skip
     """The triangles on edge k, as far as every so-many-th of the shorter row goes; how many there are."""
-    one, zero = np.uint64(1), np.uint64(0)
-    u, v = np.uint64(owners[k]), np.uint64(targets[k])
-    if begins[u + one] - begins[u] > begins[v + one] - begins[v]:
+    zero = np.uint32(0)
+    u, v = owners[k], targets[k]
+    begin, size = _row(begins, u)
+    base, length = _row(begins, v)
+    if size > length:
         u, v = v, u
-    i, end = np.uint64(begins[u]) + offset, np.uint64(begins[u + one])
-    low, high = np.uint64(begins[v]), np.uint64(begins[v + one])
-    middle = low + np.uint64(firsts[v]) if directed else high
+        begin, base = base, begin
+        size, length = length, size
+    middle = firsts[np.uint64(v)] if directed else length
     of_u, of_v = zero, zero
-    while i < end:
-        w = np.uint64(targets[i])
-        there, missing = place_in(targets, low, middle, w), middle
+    side = np.uint32(1 + twice[k]) if directed else np.uint32(1)
+    i = np.uint32(offset)
+    while i < size:
+        w = targets[begin + np.uint64(i)]
+        there, missing = place_in(targets, base, zero, middle, w), middle
         if directed and there == middle:
-            there, missing = place_in(targets, middle, high, w), high
+            there, missing = place_in(targets, base, middle, length, w), length
         if there != missing:
-            of_u += one
+            of_u = np.uint32(of_u + np.uint32(1))
             if corners:
-                of_v += one
-                of_w = one
+                of_v = np.uint32(of_v + np.uint32(1))
                 if directed:
-                    of_u += np.uint64(twice[there])
-                    of_v += np.uint64(twice[i])
-                    of_w += np.uint64(twice[k])
-                cuda.atomic.add(found, w, np.int64(of_w))
-        i += stride
+                    of_u = np.uint32(of_u + twice[base + np.uint64(there)])
+                    of_v = np.uint32(of_v + twice[begin + np.uint64(i)])
+                cuda.atomic.add(found, np.uint64(w), np.int64(side))
+        i = np.uint32(i + np.uint32(stride))
     if corners and of_u > zero:
-        cuda.atomic.add(found, u, np.int64(of_u))
-        cuda.atomic.add(found, v, np.int64(of_v))
+        cuda.atomic.add(found, np.uint64(u), np.int64(of_u))
+        cuda.atomic.add(found, np.uint64(v), np.int64(of_v))
     return np.int64(of_u)
 
 
@@ -188,14 +198,13 @@ def _comparing(directed: bool, corners: bool) -> Any:
             k = base + lane_of()
             wide = False
             if k < last:
-                u, v = np.uint64(owners[k]), np.uint64(targets[k])
-                wide = min(begins[u + one] - begins[u], begins[v + one] - begins[v]) >= _LONG
+                wide = min(_row(begins, owners[k])[1], _row(begins, targets[k])[1]) >= _LONG
                 if not wide:
                     mine += _compare(directed, corners, k, zero, one, begins, firsts, targets, owners, twice, found)
-            said = told(wide)
-            while said != zero:
-                rest = said & (said - one)
-                edge = base + np.uint64(cuda.popc((said ^ rest) - one))
+            said = np.uint32(told(wide))
+            while said != np.uint32(0):
+                rest = np.uint32(said & np.uint32(said - np.uint32(1)))
+                edge = base + np.uint64(cuda.popc(np.uint32(np.uint32(said ^ rest) - np.uint32(1))))
                 mine += _compare(
                     directed, corners, edge, lane_of(), width, begins, firsts, targets, owners, twice, found
                 )
@@ -230,47 +239,59 @@ KERNELS: dict[str, tuple[Any, tuple[str, ...]]] = {
 class Triangles:
     """The rows of a graph by degree, on a GPU. `out` and `into` are sorted; `into` is None for an undirected graph.
 
-    `several`: how many different neighbours each vertex has.
+    `several`: how many different neighbours each vertex has. `order`: something else that vertices are ordered by,
+    lowest first, instead of their degrees.
     """
 
-    def __init__(self, room: Room, out: tuple[Array, Array], into: tuple[Array, Array] | None) -> None:
+    def __init__(
+        self, room: Room, out: tuple[Array, Array], into: tuple[Array, Array] | None, order: Array | None = None
+    ) -> None:  # fmt: skip
         offsets, neighbours = out
         self.room, self.directed, self.size = room, into is not None, len(offsets) - 1
         n, kind = self.size, neighbours.dtype
-        degrees = np.diff(offsets).astype(np.int64) + (0 if into is None else np.diff(into[0]).astype(np.int64))
+        if order is None:
+            order = np.diff(offsets).astype(np.int64) + (0 if into is None else np.diff(into[0]).astype(np.int64))
         most = len(neighbours) if self.directed else len(neighbours) // 2 + 1
         offset_bytes = bytes_of_rows(offsets) * (2 if self.directed else 1)
-        room.reserve(
-            offset_bytes + 36 * (n + 1) + 8 * primitives.tiles(n + 1) + most * (2 * kind.itemsize + self.directed),
-            "vertices, and edges by degree",
-        )
+        room.reserve(offset_bytes + 36 * (n + 1) + 8 * primitives.tiles(n + 1), "vertices")
+        # Edges by degree are looked up everywhere, the others read twice in a row: they come first.
+        kept = room.empty if room.takes(most * (2 * kind.itemsize + self.directed)) else room.mapped
         rows = [room.rows(offsets), room.edges(neighbours)]
         rows += rows if into is None else [room.rows(into[0]), room.edges(into[1])]
         counts, self.firsts = room.filled(n + 1, np.uint32), room.empty(n, np.uint32)
         self.several, self.begins = room.empty(n, np.int64), room.empty(n + 1, np.int64)
-        shared = *rows, room.copied(degrees.astype(np.uint32)), np.uint64(n)
+        shared = *rows, room.copied(order.astype(np.uint32)), np.uint64(n)
         room.launch(_COUNT[self.directed], 32 * n, *shared, counts, self.firsts, self.several)
         sums = room.empty(primitives.tiles(n + 1), np.int64)
         primitives.scan(counts, sums, self.begins)
         self.edges = int(sums.copy_to_host()[-1])
-        self.targets, self.owners = room.empty(self.edges, kind), room.empty(self.edges, kind)
-        self.twice = room.empty(self.edges if self.directed else 1, np.uint8)
+        self.targets, self.owners = kept(self.edges, kind), kept(self.edges, kind)
+        self.twice = kept(self.edges if self.directed else 1, np.uint8)
         where = self.begins, self.firsts, self.targets, self.owners, self.twice
         room.launch(_WRITE[self.directed], 32 * n, *shared, *where)
 
-    def corners(self, turn: int = 0, turns: int = 1) -> Array:
-        """What is opposite to each vertex in the triangles of a share of the edges; all turns add up to the whole."""
+    def cuts(self, edges: list[int]) -> Array:
+        """The vertices whose rows begin at some edges, or after: where shares of the edges are shares of vertices."""
+        found: Array = np.searchsorted(self.begins.copy_to_host()[: self.size + 1], edges).astype(np.int64)
+        found[-1] = self.size
+        return found
+
+    def begin(self, vertex: int) -> int:
+        """The edge with which the row of a vertex begins."""
+        return int(self.begins[vertex : vertex + 1].copy_to_host()[0])
+
+    def corners(self, first: int, last: int) -> Array:
+        """What is opposite to each vertex in the triangles of a share of the edges; shares add up to the whole."""
         found = self.room.filled(self.size, np.int64)
-        self._compare(_CORNERS[self.directed], turn, turns, found)
+        self._compare(_CORNERS[self.directed], first, last, found)
         return np.asarray(found.copy_to_host())[: self.size]
 
-    def count(self, turn: int = 0, turns: int = 1) -> int:
+    def count(self, first: int, last: int) -> int:
         """How many triangles an undirected graph has, on a share of the edges."""
         found = self.room.filled(1, np.int64)
-        self._compare(_ALL, turn, turns, found)
+        self._compare(_ALL, first, last, found)
         return int(found.copy_to_host()[0])
 
-    def _compare(self, kernel: Any, turn: int, turns: int, found: Any) -> None:
-        first, last = self.edges * turn // turns, self.edges * (turn + 1) // turns
+    def _compare(self, kernel: Any, first: int, last: int, found: Any) -> None:
         where = self.begins, self.firsts, self.targets, self.owners, self.twice
         self.room.launch(kernel, last - first, *where, np.uint64(first), np.uint64(last), found)

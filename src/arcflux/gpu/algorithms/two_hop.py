@@ -23,7 +23,7 @@ __all__ = ["KERNELS", "TwoHop"]
 
 Array = NDArray[Any]
 
-BOUNDS = (256, 8, 5)
+BOUNDS = (256, 8, 8)
 # Bytes of bitmaps at most, and of lists that are made in one launch.
 _BITMAPS = 1 << 28
 _LISTS = 1 << 28
