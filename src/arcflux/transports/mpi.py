@@ -7,6 +7,7 @@ failed (watch.py does), which a blocking call of MPI could not, and ranks may be
 from __future__ import annotations
 
 import atexit
+import faulthandler
 import math
 import os
 import signal
@@ -21,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
+from arcflux import config
 from arcflux.errors import MissingExtraError, RankError, UsageError
 from arcflux.spmd.memory import Array
 from arcflux.transports import pages
@@ -28,7 +30,7 @@ from arcflux.transports.base import Transport, naps, nodes_by_size
 from arcflux.transports.board import TOLD, Board
 from arcflux.transports.launch import INTERRUPT
 from arcflux.transports.ring import Ring
-from arcflux.transports.watch import Watch, leave_now, sweep
+from arcflux.transports.watch import Watch, sweep
 
 __all__ = ["MpiTransport", "made", "world"]
 
@@ -245,7 +247,19 @@ def world(ranks_per_node: int | None = None) -> MpiTransport:
             raise UsageError(f"ranks_per_node is {ranks_per_node!r}, and was {next(iter(_made))!r} before")
         return _made[ranks_per_node]
     nodes_by_size(1, ranks_per_node)
-    mpi = _imported()
+    # MPI waits for all ranks to start. When one of them never does, Open MPI ends the others, and MPICH nobody; nor
+    # could a thread of Python, since MPI waits with the interpreter locked.
+    if "PMI_RANK" in os.environ:
+        faulthandler.dump_traceback_later(config.hang_seconds(), exit=True, file=2)
+    try:
+        mpi = _imported()
+        return _made_known(mpi, ranks_per_node)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+
+
+def _made_known(mpi: Any, ranks_per_node: int | None) -> MpiTransport:
+    """The transport, with everything that looks after it."""
     comm = mpi.COMM_WORLD.Dup()
     host = comm.Split_type(mpi.COMM_TYPE_SHARED)
     cores = _cores(host)
@@ -303,7 +317,7 @@ def _ended_by(number: int, transport: MpiTransport, watch: Watch) -> None:
     if first and board.raise_alarm(TOLD, transport.rank, transport.superstep, code=128 + number):
         os.write(2, f"arcflux: error: {board.error()}\n".encode())
     watch.last_words(_NEWS / 5)
-    leave_now(board.alarm_words()[3] or 128 + number, transport.ring)
+    watch.leave(board.alarm_words()[3] or 128 + number)
 
 
 def _leave(transport: MpiTransport, watch: Watch) -> None:
@@ -326,4 +340,4 @@ def _leave(transport: MpiTransport, watch: Watch) -> None:
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):
             stream.flush()
-    leave_now(board.alarm_words()[3] or 1, transport.ring)
+    watch.leave(board.alarm_words()[3] or 1)

@@ -55,7 +55,8 @@ class Watch:
         self._used, self._reads, self._looked = 0.0, 0, time.monotonic()
         self._sending: list[tuple[Any, Array]] = []
         self._alarmed_since = 0.0
-        self._told = False
+        self._told = self._hung = False
+        self._speaking = threading.Lock()
         self._glance = _GLANCE
         self._stopped = False
         self._ear, self._mouth = os.pipe()
@@ -96,6 +97,18 @@ class Watch:
         self.wake()
         self._thread.join()
 
+    def leave(self, code: int) -> None:
+        """End this process, whatever it does. Open MPI ends the others then; MPICH has to be asked to end one that
+        hangs, when those that can have ended in good order.
+        """
+        self._speaking.acquire(timeout=1.0)  # the run ends with the alarm; what it was has to be said before
+        self.ring.goodbye()
+        sweep()
+        if self._at_once and self._hung:
+            time.sleep(_GLANCE * 5)
+            self._mpi.COMM_WORLD.Abort(code)
+        os._exit(code)
+
     def last_words(self, seconds: float = 1.0) -> None:
         """Wait until the other nodes have been told of the alarm."""
         end = time.monotonic() + seconds
@@ -128,7 +141,7 @@ class Watch:
             else:
                 self._judge(now)
             if os.getppid() != self._parent:
-                leave_now(1, self.ring)
+                self.leave(1)
 
     def _bury(self, mate: int) -> None:
         """The process of a mate is gone."""
@@ -153,8 +166,10 @@ class Watch:
         """Raise the alarm; whoever is first says it."""
         # What is known of a far rank's superstep may be a moment old; it is at most one behind.
         superstep = max(self._board.superstep(rank), self._transport.superstep - 1)
-        if self._board.raise_alarm(kind, rank, superstep):
-            os.write(2, f"arcflux: error: {self._board.error()}\n".encode())
+        with self._speaking:
+            if self._board.raise_alarm(kind, rank, superstep):
+                self._hung = kind == HUNG
+                os.write(2, f"arcflux: error: {self._board.error()}\n".encode())
 
     def _computes(self) -> bool:
         """Whether this process has computed or read from disk in the last second; asked sooner, it says no."""
@@ -199,7 +214,7 @@ class Watch:
             self._tell(time.monotonic_ns())
             self._told = True
         if time.monotonic() - self._alarmed_since > _GRACE:
-            leave_now(self._board.alarm_words()[3] or 1, self.ring)
+            self.leave(self._board.alarm_words()[3] or 1)
 
     def _tell(self, now: int) -> None:
         """Send the leaders of the other nodes what is on this board."""
@@ -237,11 +252,3 @@ def sweep() -> None:
     for name in names:
         with suppress(OSError):
             os.unlink(name)
-
-
-def leave_now(code: int, ring: Ring | None = None) -> None:
-    """End this process, whatever it does: MPI ends the others."""
-    if ring is not None:
-        ring.goodbye()
-    sweep()
-    os._exit(code)

@@ -44,6 +44,12 @@ def test_a_killed_rank_is_named(mpi, ranks_per_node):
     assert "well" not in out
 
 
+def test_a_rank_that_ends_before_it_is_one_ends_the_run(mpi):
+    code, out, _ = started([RANKS, "absent", "0"], own=mpi == "mpich")
+    assert code
+    assert "well" not in out
+
+
 @pytest.mark.parametrize("ranks_per_node", [0, 1])
 def test_a_run_that_is_ended_from_outside_blames_nobody(mpi, ranks_per_node):
     """Open MPI itself says nothing more then, and passes on nothing."""

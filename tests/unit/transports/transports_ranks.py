@@ -9,6 +9,7 @@ import numpy as np
 import transports_conformance
 
 from arcflux.transports import current
+from arcflux.transports.launch import place
 
 VICTIM = 2
 
@@ -72,6 +73,8 @@ def relay(t):
 
 def main():
     what, ranks_per_node = sys.argv[1], int(sys.argv[2]) or None
+    if what == "absent" and place()[0] == VICTIM:
+        os._exit(3)
     t = current(ranks_per_node=ranks_per_node)
     assert t is not None
     if what == "conform":
