@@ -202,6 +202,7 @@ class MpiTransport(Transport):
 
 def _imported() -> Any:
     """The module of MPI, which starts MPI when it is imported first."""
+    os.environ.setdefault("OMPI_MCA_mpi_abort_delay", "1")  # seconds for a rank to say which other has died
     try:
         from mpi4py import MPI
     except ImportError as error:

@@ -40,8 +40,6 @@ _GAP = 1.0
 _IDLE_SHARE = 0.05
 # For so long the mates of another node's leader may name it themselves, when it was killed.
 _FIRST_WORD = 0.5
-# Open MPI ends the other ranks a moment after one has died. When all end at once, on Ctrl-C say, none has to be blamed.
-_SECOND_LOOK = 0.02
 
 
 class Watch:
@@ -50,7 +48,7 @@ class Watch:
     def __init__(self, transport: MpiTransport, mpi: Any, comm: Any) -> None:
         self._transport, self._board, self._mpi, self._comm = transport, transport.board, mpi, comm
         self._limit = int(config.hang_seconds() * _SECOND)
-        self._at_once = not mpi.get_vendor()[0].startswith("Open MPI")
+        self._mpich = not mpi.get_vendor()[0].startswith("Open MPI")
         self._parent = os.getppid()
         self._used, self._reads, self._looked = 0.0, 0, time.monotonic()
         self._sending: list[tuple[Any, Array]] = []
@@ -104,7 +102,7 @@ class Watch:
         self._speaking.acquire(timeout=1.0)  # the run ends with the alarm; what it was has to be said before
         self.ring.goodbye()
         sweep()
-        if self._at_once and self._hung:
+        if self._mpich and self._hung:
             time.sleep(_GLANCE * 5)
             self._mpi.COMM_WORLD.Abort(code)
         os._exit(code)
@@ -133,9 +131,9 @@ class Watch:
             waits = self._board.waits_since(self._transport.rank) > 0
             self._board.beat(self._transport.rank, now, self._computes() or waits)
             if self._transport.place == 0 and self._transport.nodes > 1:
+                self._listen()  # before MPI is called, which may end this process when another has died
                 self._hear(now)
                 self._tell(now)
-                self._listen()
             if self._board.alarmed:
                 self._end()
             else:
@@ -145,9 +143,7 @@ class Watch:
 
     def _bury(self, mate: int) -> None:
         """The process of a mate is gone."""
-        if not self._at_once:
-            time.sleep(_SECOND_LOOK)
-        if self._board.runs(mate):
+        if self._board.runs(mate):  # whom MPI ends has said that it leaves: on Ctrl-C, say, none has to be blamed
             self._raise(DIED, mate)
 
     def _listen(self) -> None:
