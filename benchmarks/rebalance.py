@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 import arcflux as af
 from arcflux.devices import Virtual
-from arcflux.engine.balance import Balance
+from arcflux.engine.balance import Balance, urgent
 from arcflux.engine.rebalance import Prices
 from arcflux.engine.weights import Weights
 from arcflux.partition.parts import Parts
@@ -196,16 +196,19 @@ def simulated(graph: Any, scenario: Scenario, how: str, supersteps: int, seed: i
         work = EDGE * np.diff(offsets[bounds].astype(np.float64)) + VERTEX * np.diff(bounds)
         exact = work * np.array(scenario.slowdowns)
         times = exact * rng.normal(1, NOISE, len(work))
-        begun, cost, new = time.perf_counter(), 0.0, None
+        begun, cost, heard = time.perf_counter(), 0.0, told
         if balance is not None:
             balance.note(bounds, times)
-            new = balance.plan(step) if told is None else None
+            told = balance.plan(step) if heard is None else None
         planning = time.perf_counter() - begun
-        if balance is not None and told is not None and balance.made is not None:
+        if heard is None and urgent(step, times):
+            heard, told = told, None
+        if balance is not None and heard is not None and balance.made is not None:
             cost = balance.made.cost
+            balance.moved(cost)
         bars.add(times.tolist(), planning, cost, tuple(bounds.tolist()))
         bars.judged[-1] = exact.tolist()
-        bounds, told = bounds if told is None else told, new
+        bounds = bounds if heard is None else heard
     return bars
 
 

@@ -1,7 +1,8 @@
 """When bounds of parts move, and to where: the decisions of a run, superstep by superstep, without the moving.
 
-The rank that plans has a `Balance`. It is told the times of every superstep, and it says which bounds are better. These
-take effect one superstep later, since the other ranks are in the next one already (see `migrate.py`).
+The rank that plans has a `Balance`. It is told the times of every superstep, and it says which bounds are better. After
+the first supersteps all ranks wait for that if it is `urgent`; else bounds take effect one superstep later, since the
+other ranks are in the next one already (see `migrate.py`).
 """
 
 from __future__ import annotations
@@ -19,12 +20,29 @@ from numpy.typing import NDArray
 from arcflux.engine.rebalance import Plan, Prices, alpha, calm, decide
 from arcflux.engine.weights import REPEATS, SLACK, Observed
 
-__all__ = ["Balance"]
+__all__ = ["Balance", "urgent"]
 
 Array = NDArray[Any]
 
 # Planning may take so much of all the time that the run is expected to take.
 _BUDGET = 0.006
+# After how many supersteps ranks wait for a plan, if the slowest part took so many seconds more than the mean: about
+# what planning takes when all else has been in the caches.
+_FIRST, _WAIT = 4, 2e-3
+
+
+def urgent(step: int, times: Sequence[float]) -> bool:
+    """Whether a plan after this superstep is worth waiting for: one more superstep like it would lose more time.
+
+    Every rank knows these times, and so all decide alike, without a message.
+
+    Examples
+    --------
+    >>> urgent(0, (0.3, 0.1)), urgent(0, (3e-4, 1e-4)), urgent(7, (0.3, 0.1))
+    (True, False, False)
+    """
+    mean = sum(times) / len(times)
+    return step < _FIRST and max(times) - mean > max(_WAIT, SLACK * mean)
 
 
 class Balance:
@@ -45,7 +63,7 @@ class Balance:
 
     Examples
     --------
-    One of two devices is three times as slow. Its part becomes smaller, in the superstep after the next.
+    One of two devices is three times as slow. Its part becomes smaller.
 
     >>> balance = Balance(np.arange(0, 80_001, 8), np.array([0, 0]), "auto", Prices(), limit=20)
     >>> bounds = np.array([0, 5000, 10_000])
@@ -53,7 +71,6 @@ class Balance:
     >>> better = balance.plan(0)
     >>> bool(better[1] < 4000)
     True
-    >>> balance.note(bounds, (0.3, 0.1))  # this superstep had begun when the plan was made
     >>> balance.moved(0.001)
     """
 
@@ -61,7 +78,7 @@ class Balance:
         self.seen = Observed(in_offsets, len(nodes))
         self.nodes, self.how, self.prices, self.limit = np.asarray(nodes), how, prices, limit
         self.fastest = math.inf
-        self.computed = self.spent = self.dearest = 0.0
+        self.computed = self.spent = self.dearest = self.for_bytes = 0.0
         self.made: Plan | None = None
         self.kept: deque[tuple[Array, Sequence[float]]] = deque(maxlen=REPEATS)
 
@@ -82,6 +99,7 @@ class Balance:
         made = decide(self.bounds, seconds, offsets, self.nodes, self.how, worth, self.prices, self.seen)
         took = time.thread_time() - begun
         self.spent, self.dearest, self.made = self.spent + took, max(self.dearest, took), made
+        self.for_bytes = made.cost - self.prices.each if made.moves else 0.0
         return made.bounds if made.moves else None
 
     def _due(self, run: float) -> bool:
@@ -99,12 +117,12 @@ class Balance:
         for bounds, times in self.kept:
             self.bounds = np.asarray(bounds)
             self.seen.add(self.bounds, np.asarray(times))
-        seconds = float(sum(self.kept[-1][1]))
+        seconds = float(sum(self.kept[-1][1])) if self.kept else 0.0
         self.kept.clear()
         return seconds
 
     def moved(self, seconds: float) -> None:
-        """Bounds have moved, which took so long; the fastest time so far is the price of each."""
+        """Bounds have moved, which took so long; the least so far that bytes do not explain is the price of each."""
         self._learn()
-        self.fastest = min(self.fastest, seconds)
+        self.fastest = min(self.fastest, max(seconds - self.for_bytes, 0.0))
         self.prices = replace(self.prices, each=self.fastest)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arcflux.engine.places import chosen_of, taken
 from arcflux.graph import Graph
 from arcflux.partition import kernels
 from arcflux.partition.parts import Part, Parts
@@ -127,7 +128,7 @@ def packed(
 ) -> tuple[list[Array], Array]:
     """A message about those of `vertices` that are chosen (a mask), as arrays to post; and those vertices."""
     count = int(np.count_nonzero(chosen))
-    some = vertices[chosen] if count < len(vertices) else vertices
+    some = chosen_of(vertices, chosen, count) if count < len(vertices) else vertices
     places = [] if count == 0 else _places(chosen, count)
     kind = _ALL if count == 0 or count == len(vertices) else (_NUMBERS if places[0].dtype == np.uint32 else _BITS)
     header = np.array([kind, count], np.uint32)
@@ -156,12 +157,12 @@ def unpacked(message: Array, vertices: Array, like: list[Array]) -> tuple[Array,
     if kind == _ALL:
         some = vertices
     elif kind == _NUMBERS:
-        some = vertices[np.frombuffer(message, np.uint32, count, place)]
+        some = taken(vertices, np.frombuffer(message, np.uint32, count, place))
         place += 4 * count
     else:
         size = -(-len(vertices) // 8)
         bits = np.unpackbits(np.frombuffer(message, np.uint8, size, place), count=len(vertices))
-        some = vertices[bits.astype(bool)]
+        some = chosen_of(vertices, bits.view(bool), count)
         place += size
     return some, list(rows_of(message, place, count, like))
 

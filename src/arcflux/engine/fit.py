@@ -27,11 +27,20 @@ _STEPS, _STRIDE, _SMALL = 8, 2.0, 3e-2
 
 @dataclass(frozen=True)
 class Round:
-    """Supersteps with the same bounds: what share of all seconds each part took, and by how much that may be off."""
+    """Supersteps with the same bounds: what share of all seconds each part took, and by how much that may be off.
+
+    `error` is that of a part with an average share. Smaller ones are less sure: what disturbs a part does so for a
+    while, however little it has to do.
+    """
 
     bounds: Array
     shares: Array
     error: float
+
+    @property
+    def sure(self) -> Array:
+        """How much each part's logarithm counts: one over the square of its error."""
+        return np.asarray(np.minimum(1.0, len(self.shares) * self.shares) / self.error**2)
 
 
 @dataclass(frozen=True)
@@ -102,7 +111,7 @@ def _measured(rounds: list[Round], knots: Array, parts: int) -> tuple[Array, Arr
     rows = np.arange(len(some))
     others[rows, some % parts] = others[rows, parts + len(knots) + some // parts] = 1.0
     shares = np.concatenate([a.shares for a in rounds])[some]
-    sure = np.array([a.error for a in rounds])[some // parts] ** -2.0
+    sure = np.concatenate([a.sure for a in rounds])[some]
     sure[shares < LEAST / parts] = 1.0
     return inside.astype(np.float64), others, np.log(np.maximum(shares, LEAST / parts)), sure
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux.engine.balance import Balance
+from arcflux.engine.balance import Balance, urgent
 from arcflux.engine.exchange import packed, unpacked
 from arcflux.engine.rebalance import Prices, moves
 from arcflux.partition.parts import Parts
@@ -34,8 +34,9 @@ _LISTED, _TURNED = 3e-9, 20e-9
 class Balancer:
     """Looks at the times of a run's parts, and moves their bounds when that pays.
 
-    The first rank plans, while the others are in the next superstep already. `told` are the bounds that it has found;
-    they reach all ranks with what ranks add up at the end of that superstep, and then parts move.
+    The first rank plans. When that is urgent, the others wait for it, and parts move at once. Else they are in the next
+    superstep already; `told` are then the bounds that it has found, which reach all ranks with what they add up at the
+    end of that superstep, and then parts move.
     """
 
     def __init__(self, run: PartRun, how: str) -> None:
@@ -54,17 +55,30 @@ class Balancer:
         self.planning = self.migration = 0.0
         if not self.on or self.run.finished:
             return
-        begun = time.perf_counter()
+        wait = heard is None and urgent(step, self.run.part_seconds)
+        # What others wait for takes as long as it does. Else they go on, and may have this rank's core meanwhile.
+        clock = time.perf_counter if wait else time.thread_time
         if self.plans:
-            computed = time.thread_time()  # others go on, and on few cores this rank may have to wait for one of theirs
+            computed = clock()
             self.balance.note(np.asarray(self.run.parts.bounds), self.run.part_seconds)
             self.told = None if heard is not None else self.balance.plan(step)
-            self.planning = time.thread_time() - computed
+            self.planning = clock() - computed
+        if wait:
+            heard, self.told = self._awaited(), None
         if heard is not None:
+            begun = time.perf_counter()
             self._move(step, heard)
             self.migration = time.perf_counter() - begun
             if self.plans:
                 self.balance.moved(self.migration)
+
+    def _awaited(self) -> Array | None:
+        """The bounds that the first rank has found just now, if any, on all ranks."""
+        bounds = np.zeros(self.run.parts.k + 1, np.int64)
+        if self.told is not None:
+            bounds[:] = self.told
+        bounds = self.run.transport.broadcast(bounds, 0)
+        return bounds if bounds[-1] > 0 else None
 
     def _move(self, step: int, new: Array) -> None:
         run, old = self.run, self.run.parts.bounds

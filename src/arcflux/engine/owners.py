@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from arcflux.engine.exchange import packed, unpacked
 from arcflux.engine.node import identity
+from arcflux.engine.places import put, taken
 from arcflux.engine.readers import Readers
 from arcflux.transports.base import Transport
 
@@ -40,7 +41,7 @@ class Owners(Readers):
         self._reduce_high(step)
         for peer, vertices in self.lists.give.items():
             chosen = self.stamp[vertices] == mark if self.lowered.sparse else np.ones(len(vertices), bool)
-            message, some = packed(vertices, chosen, lambda some: [array[some] for array in arrays], self.traffic)
+            message, some = packed(vertices, chosen, lambda some: [taken(a, some) for a in arrays], self.traffic)
             transport.post(peer, message, tag=1)
             for name, array in self.accumulators.items():
                 array[some] = identity(self.lowered.reductions[name].operation, array.dtype)
@@ -48,7 +49,7 @@ class Owners(Readers):
             some, values = unpacked(transport.collect(peer, tag=1), vertices, arrays)
             for (name, array), value in zip(self.accumulators.items(), values, strict=True):
                 combine = _COMBINE[self.lowered.reductions[name].operation]
-                array[some] = value if combine is None else combine(array[some], value)
+                put(array, some, value if combine is None else combine(taken(array, some), value))
             self.stamp[some] = mark
         self.calls.changed(self.stamp, *arrays)
         transport.finish()

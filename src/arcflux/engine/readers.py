@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from arcflux.compile.bins import width
 from arcflux.engine.exchange import packed, rows_of, serves, unpacked
 from arcflux.engine.node import Node
+from arcflux.engine.places import differing, put, taken
 from arcflux.spmd.memory import frozen
 
 __all__ = ["Readers"]
@@ -78,7 +79,8 @@ class Readers(Node):
         carrier, n = self.calls.carrier, self.graph.vertices
         if carrier is None:
             arrays = [message[n:] if later else message[:n] for message in self.messages]
-            self.transport.post(peer, packed(vertices, chosen, lambda some: [a[some] for a in arrays], self.traffic)[0])
+            message, _ = packed(vertices, chosen, lambda some: [taken(a, some) for a in arrays], self.traffic)
+            self.transport.post(peer, message)
             return
         message, some = packed(vertices, chosen, lambda some: [], self.traffic)
         self.transport.post(peer, message)
@@ -90,7 +92,7 @@ class Readers(Node):
         now = [message[:n] for message in self.messages] if carrier is None else []
         some, values = unpacked(self.transport.collect(peer), vertices, now)
         for array, value in zip(now, values, strict=True):
-            array[some] = value
+            put(array, some, value)
         if carrier is not None:
             carrier.receive(peer, some)
         return some
@@ -100,17 +102,16 @@ class Readers(Node):
         self.calls.fetch(self.moves)
         for peer, everything in self.lists.tell.items():
             vertices = self._halves(self.transport.rank, everything)[half]
-            self._post(peer, vertices, self.moves[vertices] if self.lowered.sparse else self._differing(vertices), True)
+            chosen = taken(self.moves, vertices) if self.lowered.sparse else self._differing(vertices)
+            self._post(peer, vertices, chosen, True)
 
     def _differing(self, vertices: Array) -> Array:
         """Which of the vertices will send something else than now."""
         if self.calls.carrier is not None:
             return self.calls.carrier.differing(vertices)
-        n, chosen = self.graph.vertices, np.zeros(len(vertices), bool)
-        for message in self.messages:
-            differs = message[:n][vertices] != message[n:][vertices]
-            chosen |= differs.any(axis=1) if differs.ndim > 1 else differs
-        return chosen
+        n = self.graph.vertices
+        found = [differing(message[:n], message[n:], vertices) for message in self.messages]
+        return found[0] if len(found) == 1 else np.any([np.zeros(len(vertices), bool), *found], axis=0)
 
     def _halves(self, owner: int, vertices: Array) -> list[Array]:
         """Vertices of an owner: those in the first half of its own, and the others."""
@@ -134,17 +135,17 @@ class Readers(Node):
                 message[which] = message[n + which.astype(np.int64)]
         self.calls.changed(*self.messages)
         for peer, vertices in self.lists.tell.items():
-            self.transport.post(peer, [message[vertices] for message in self.messages], tag=2)
+            self.transport.post(peer, [taken(message, vertices) for message in self.messages], tag=2)
         for peer, vertices in self.lists.hear.items():
             values = rows_of(self.transport.collect(peer, tag=2), 0, len(vertices), self.messages)
             for message, value in zip(self.messages, values, strict=True):
-                message[vertices] = value
+                put(message, vertices, value)
         self.transport.finish()
 
     def _chosen(self, vertices: Array, told: Array) -> Array:
         """Which of the vertices are among those told."""
         if len(told) * 16 > len(vertices):
-            return self.moves[vertices]
+            return taken(self.moves, vertices)
         chosen = np.zeros(len(vertices), bool)
         places = np.searchsorted(vertices, told)
         inside = places < len(vertices)

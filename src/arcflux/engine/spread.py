@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from arcflux import trace
 from arcflux.compile.lower import Lowered
 from arcflux.devices import Device, named
 from arcflux.engine.loop import Options
@@ -27,6 +28,7 @@ from arcflux.spmd.interrupt import held
 from arcflux.spmd.team import Team
 from arcflux.transports import current
 from arcflux.transports.base import Transport
+from arcflux.transports.launch import place
 from arcflux.transports.local import run_local
 
 __all__ = ["EXCHANGES", "Spread", "asked", "on_ranks", "run_spread"]
@@ -101,6 +103,9 @@ class Spread:
             key = ("parts", count, self.partition)
             if key not in graph.kept:
                 graph.kept[key] = partition(graph, count, self.partition)
+                if (place() or (0, 1))[0] == 0:  # one rank says it for all
+                    for said in graph.kept[key].notes:
+                        trace.note(f"parts by {self.partition}: {said}")
             made = graph.kept[key]
         if ranks is not None and made.k != ranks:
             raise UsageError(

@@ -208,7 +208,10 @@ class Transport(ABC):
 
     @superstep.setter
     def superstep(self, value: int) -> None:
-        self.board.at_superstep(self.names[self.rank], value)
+        self._at(value)
+
+    def _at(self, superstep: int) -> None:
+        self.board.at_superstep(self.names[self.rank], superstep)
 
     def fail(self, error: BaseException) -> bool:
         """This rank cannot go on: end every other one's waiting, with an error that has this one's traceback.

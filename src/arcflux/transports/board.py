@@ -14,10 +14,10 @@ import numpy as np
 from arcflux.errors import RankError
 from arcflux.spmd.memory import Array
 
-__all__ = ["DIED", "ENDED", "HUNG", "RUNNING", "STUCK", "THREW", "TOLD", "Board"]
+__all__ = ["DIED", "ENDED", "HUNG", "LEAVES", "RUNNING", "STUCK", "THREW", "TOLD", "Board"]
 
 # States of a rank.
-RUNNING, ENDED = 0, 1
+RUNNING, ENDED, LEAVES = 0, 1, 2
 # Kinds of alarm; 0 is none, _SOMEBODY is held while the rest is filled in.
 THREW, DIED, HUNG, STUCK, TOLD = 1, 2, 3, 4, 5
 _SOMEBODY = -1
@@ -79,6 +79,14 @@ class Board:
     def ended(self, rank: int) -> bool:
         """Whether a rank has ended its work."""
         return bool(self.rows[rank, _STATE] == ENDED)
+
+    def leave(self, rank: int) -> None:
+        """The rank was told to end by a signal, and will: nobody has killed it."""
+        self.rows[rank, _STATE] = LEAVES
+
+    def runs(self, rank: int) -> bool:
+        """Whether a rank has neither ended its work nor been told to end."""
+        return bool(self.rows[rank, _STATE] == RUNNING)
 
     def wait_since(self, rank: int, nanoseconds: int, transfer: bool = False) -> None:
         """The rank waits since this time of the machine's monotonic clock, 0: no more; maybe for bytes on their way."""

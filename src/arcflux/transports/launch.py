@@ -79,14 +79,15 @@ def _mpiexec() -> list[str]:
     return [found]
 
 
-def _is_open_mpi(mpiexec: list[str]) -> bool:
+def _version(mpiexec: list[str]) -> str:
+    """What the command says of itself."""
     try:
         said = subprocess.run([*mpiexec, "--version"], capture_output=True, text=True, timeout=60, check=False).stdout
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UsageError(
             f"{shlex.join(mpiexec)} cannot be run: {error}", remedy="set ARCFLUX_MPIEXEC to the mpiexec of your MPI"
         ) from error
-    return "Open MPI" in said or "PRRTE" in said
+    return said
 
 
 def command(workers: int, arguments: Sequence[str]) -> tuple[list[str], dict[str, str]]:
@@ -97,7 +98,8 @@ def command(workers: int, arguments: Sequence[str]) -> tuple[list[str], dict[str
     """
     mpiexec, environment = _mpiexec(), dict(os.environ)
     options = ["-n", str(workers)]
-    if _is_open_mpi(mpiexec):
+    said = _version(mpiexec)
+    if "Open MPI" in said or "PRRTE" in said:
         environment.setdefault(_MAPPING, "slot:oversubscribe")
         environment.setdefault("PRTE_MCA_hwloc_default_binding_policy", "none")
         if os.geteuid() == 0:
@@ -105,6 +107,8 @@ def command(workers: int, arguments: Sequence[str]) -> tuple[list[str], dict[str
         for name in sorted(environment):
             if name.startswith(_PASSED_ON):
                 options += ["-x", name]  # MPICH passes everything on
+    elif "HYDRA" in said:
+        options.insert(0, "-disable-auto-cleanup")  # it would kill ranks at once, before they can say who has died
     return [*mpiexec, *options, sys.executable, *arguments], environment
 
 

@@ -7,6 +7,7 @@ failed (watch.py does), which a blocking call of MPI could not, and ranks may be
 from __future__ import annotations
 
 import atexit
+import faulthandler
 import math
 import os
 import signal
@@ -21,13 +22,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
+from arcflux import config
 from arcflux.errors import MissingExtraError, RankError, UsageError
 from arcflux.spmd.memory import Array
 from arcflux.transports import pages
 from arcflux.transports.base import Transport, naps, nodes_by_size
 from arcflux.transports.board import TOLD, Board
 from arcflux.transports.launch import INTERRUPT
-from arcflux.transports.watch import Watch, leave_now, sweep
+from arcflux.transports.ring import Ring
+from arcflux.transports.watch import Watch, sweep
 
 __all__ = ["MpiTransport", "made", "world"]
 
@@ -38,6 +41,8 @@ _YIELDS = 2000
 # What a rank that has ended sent may still be under way for so many seconds.
 _UNDER_WAY = 2.0
 _SMALL_MESSAGE = 64 << 10
+# Who is told to end waits so long for the news that another was killed: that is why MPI ends ranks, mostly.
+_NEWS = 0.5
 
 
 class MpiTransport(Transport):
@@ -53,6 +58,7 @@ class MpiTransport(Transport):
         self._sends: list[Any] = []
         self._kept: list[Array] = []
         self._inbox: dict[tuple[int, int], deque[Array]] = {}
+        self.ring: Ring | None = None
         self._family = [] if family is None else family
         self._family.append(self)
         self._status = mpi.Status()
@@ -63,6 +69,11 @@ class MpiTransport(Transport):
             self.board = Board(self.shared(Board.bytes(size), np.uint8), size)
             self.board.begin(self.rank, os.getpid())
         self._furnish()
+
+    def _at(self, superstep: int) -> None:
+        super()._at(superstep)
+        if (ring := self._family[0].ring) is not None:
+            ring.at(superstep)
 
     def shared(self, shape: int | tuple[int, ...], dtype: DTypeLike) -> Array:
         """One array of zeros for all ranks of the node: the leader offers pages, the others adopt them."""
@@ -191,6 +202,7 @@ class MpiTransport(Transport):
 
 def _imported() -> Any:
     """The module of MPI, which starts MPI when it is imported first."""
+    os.environ.setdefault("OMPI_MCA_mpi_abort_delay", "1")  # seconds for a rank to say which other has died
     try:
         from mpi4py import MPI
     except ImportError as error:
@@ -236,19 +248,33 @@ def world(ranks_per_node: int | None = None) -> MpiTransport:
             raise UsageError(f"ranks_per_node is {ranks_per_node!r}, and was {next(iter(_made))!r} before")
         return _made[ranks_per_node]
     nodes_by_size(1, ranks_per_node)
-    mpi = _imported()
+    # MPI waits for all ranks to start. When one of them never does, Open MPI ends the others, and MPICH nobody; nor
+    # could a thread of Python, since MPI waits with the interpreter locked.
+    if "PMI_RANK" in os.environ:
+        faulthandler.dump_traceback_later(config.hang_seconds(), exit=True, file=2)
+    try:
+        mpi = _imported()
+        return _made_known(mpi, ranks_per_node)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+
+
+def _made_known(mpi: Any, ranks_per_node: int | None) -> MpiTransport:
+    """The transport, with everything that looks after it."""
     comm = mpi.COMM_WORLD.Dup()
     host = comm.Split_type(mpi.COMM_TYPE_SHARED)
     cores = _cores(host)
     os.environ.setdefault("ARCFLUX_THREADS", str(max(1, cores // host.Get_size())))
     transport = MpiTransport(mpi, comm, _nodes(comm, host, ranks_per_node), crowded=host.Get_size() > cores)
-    if not mpi.get_vendor()[0].startswith("Open MPI"):
+    open_mpi = mpi.get_vendor()[0].startswith("Open MPI")
+    if not open_mpi:
         sweep()  # every rank of the host has mapped it by now; Open MPI removes its own, whatever happens
     _made[ranks_per_node] = transport
     watch = Watch(transport, mpi, comm.Dup())
     sys.excepthook = _hook(transport, sys.excepthook)
-    _when(signal.SIGTERM, lambda: _ended_by(signal.SIGTERM, transport))
-    _when(INTERRUPT, lambda: signal.raise_signal(signal.SIGINT))
+    _when(signal.SIGTERM, lambda: _ended_by(signal.SIGTERM, transport, watch))
+    # MPICH has its own use for this signal: a rank has died, which the watch sees by itself.
+    _when(INTERRUPT, lambda: signal.raise_signal(signal.SIGINT) if open_mpi else watch.wake())
     atexit.register(_leave, transport, watch)
     return transport
 
@@ -280,13 +306,19 @@ def failed(transport: Transport) -> str:
     return str(RankError("failed", rank=transport.names[transport.rank], superstep=transport.superstep))
 
 
-def _ended_by(number: int, transport: MpiTransport) -> None:
+def _ended_by(number: int, transport: MpiTransport, watch: Watch) -> None:
     """MPI ends this rank, because another has died or somebody wants the run to end."""
     board = transport.board
+    board.leave(transport.rank)
+    watch.hurry()
+    end = time.monotonic() + _NEWS
+    while not board.alarmed and time.monotonic() < end:
+        time.sleep(_NEWS / 100)
     first = transport.rank < 2  # one of them lives
     if first and board.raise_alarm(TOLD, transport.rank, transport.superstep, code=128 + number):
         os.write(2, f"arcflux: error: {board.error()}\n".encode())
-    leave_now(board.alarm_words()[3] or 128 + number)
+    watch.last_words(_NEWS / 5)
+    watch.leave(board.alarm_words()[3] or 128 + number)
 
 
 def _leave(transport: MpiTransport, watch: Watch) -> None:
@@ -309,4 +341,4 @@ def _leave(transport: MpiTransport, watch: Watch) -> None:
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):
             stream.flush()
-    leave_now(board.alarm_words()[3] or 1)
+    watch.leave(board.alarm_words()[3] or 1)

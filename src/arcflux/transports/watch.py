@@ -1,10 +1,10 @@
 """What sees that a rank was killed or hangs, and tells every node of a failure: one thread in each process of MPI.
 
-The thread notices at once when the process of a mate is gone, because it holds that process's descriptor. Now and then
-it writes on the node's board that its own process lives and whether that computes; the leaders tell each other what is
-on their boards. A rank is said to hang when others have waited long for it, and it has neither computed, nor read from
-disk, nor waited itself; one that computes for hours does not hang. After an alarm a rank has a few seconds to end in
-good order.
+The thread notices at once when the process of a mate is gone, because it holds that process's descriptor, and when
+that of another node's leader is, because their connection closes (ring.py). Now and then it writes on the node's board
+that its own process lives and whether that computes; the leaders tell each other what is on their boards. A rank is
+said to hang when others have waited long for it, and it has neither computed, nor read from disk, nor waited itself;
+one that computes for hours does not hang. After an alarm a rank has a few seconds to end in good order.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import numpy as np
 from arcflux import config
 from arcflux.spmd.memory import Array
 from arcflux.transports.board import DIED, HUNG, STUCK, Board
+from arcflux.transports.ring import Ring
 
 if TYPE_CHECKING:
     from arcflux.transports.mpi import MpiTransport
@@ -37,8 +38,8 @@ _GRACE = 5.0
 _GAP = 1.0
 # A process that uses less of a core than this does not compute.
 _IDLE_SHARE = 0.05
-# Open MPI ends the other ranks a moment after one has died. When all end at once, on Ctrl-C say, none has to be blamed.
-_SECOND_LOOK = 0.02
+# For so long the mates of another node's leader may name it themselves, when it was killed.
+_FIRST_WORD = 0.5
 
 
 class Watch:
@@ -47,12 +48,13 @@ class Watch:
     def __init__(self, transport: MpiTransport, mpi: Any, comm: Any) -> None:
         self._transport, self._board, self._mpi, self._comm = transport, transport.board, mpi, comm
         self._limit = int(config.hang_seconds() * _SECOND)
-        self._at_once = not mpi.get_vendor()[0].startswith("Open MPI")
+        self._mpich = not mpi.get_vendor()[0].startswith("Open MPI")
         self._parent = os.getppid()
         self._used, self._reads, self._looked = 0.0, 0, time.monotonic()
         self._sending: list[tuple[Any, Array]] = []
         self._alarmed_since = 0.0
-        self._told = False
+        self._told = self._hung = False
+        self._speaking = threading.Lock()
         self._glance = _GLANCE
         self._stopped = False
         self._ear, self._mouth = os.pipe()
@@ -61,6 +63,10 @@ class Watch:
         self._mates: dict[int, int] = {}
         self._board.beat(transport.rank, time.monotonic_ns(), True)
         transport.barrier()
+        self.ring = transport.ring = Ring(transport)
+        self._missed = 0.0
+        if self.ring.ear is not None:
+            self._poll.register(self.ring.ear, select.POLLRDHUP)
         for mate in transport.mates:
             if mate != transport.rank:
                 descriptor = os.pidfd_open(self._board.pid(mate))
@@ -84,9 +90,22 @@ class Watch:
 
     def stop(self) -> None:
         """End the thread, when all ranks have ended."""
+        self.ring.goodbye()
         self._stopped = True
         self.wake()
         self._thread.join()
+
+    def leave(self, code: int) -> None:
+        """End this process, whatever it does. Open MPI ends the others then; MPICH has to be asked to end one that
+        hangs, when those that can have ended in good order.
+        """
+        self._speaking.acquire(timeout=1.0)  # the run ends with the alarm; what it was has to be said before
+        self.ring.goodbye()
+        sweep()
+        if self._mpich and self._hung:
+            time.sleep(_GLANCE * 5)
+            self._mpi.COMM_WORLD.Abort(code)
+        os._exit(code)
 
     def last_words(self, seconds: float = 1.0) -> None:
         """Wait until the other nodes have been told of the alarm."""
@@ -102,7 +121,8 @@ class Watch:
                     os.read(self._ear, 4096)
                 else:
                     self._poll.unregister(descriptor)
-                    self._bury(self._mates[descriptor])
+                    if descriptor in self._mates:
+                        self._bury(self._mates[descriptor])
             now = time.monotonic_ns()
             if now - self._last > _GAP * _SECOND:
                 self._awake_since = now
@@ -111,6 +131,7 @@ class Watch:
             waits = self._board.waits_since(self._transport.rank) > 0
             self._board.beat(self._transport.rank, now, self._computes() or waits)
             if self._transport.place == 0 and self._transport.nodes > 1:
+                self._listen()  # before MPI is called, which may end this process when another has died
                 self._hear(now)
                 self._tell(now)
             if self._board.alarmed:
@@ -118,21 +139,33 @@ class Watch:
             else:
                 self._judge(now)
             if os.getppid() != self._parent:
-                leave_now(1)
+                self.leave(1)
 
     def _bury(self, mate: int) -> None:
         """The process of a mate is gone."""
-        if not self._at_once:
-            time.sleep(_SECOND_LOOK)
-        if not self._board.ended(mate):
+        if self._board.runs(mate):  # whom MPI ends has said that it leaves: on Ctrl-C, say, none has to be blamed
             self._raise(DIED, mate)
+
+    def _listen(self) -> None:
+        """See whether the leader of the node before was killed. If it had mates, they say so first."""
+        killed, superstep = self.ring.listen()
+        if killed:
+            self._missed = time.monotonic()
+        if self._missed and not self._board.alarmed:
+            watched = self.ring.watched
+            alone = len(self._transport.members[self._transport.node_of[watched]]) == 1
+            if alone or time.monotonic() - self._missed > _FIRST_WORD:
+                self._board.at_superstep(watched, superstep)
+                self._raise(DIED, watched)
 
     def _raise(self, kind: int, rank: int) -> None:
         """Raise the alarm; whoever is first says it."""
         # What is known of a far rank's superstep may be a moment old; it is at most one behind.
         superstep = max(self._board.superstep(rank), self._transport.superstep - 1)
-        if self._board.raise_alarm(kind, rank, superstep):
-            os.write(2, f"arcflux: error: {self._board.error()}\n".encode())
+        with self._speaking:
+            if self._board.raise_alarm(kind, rank, superstep):
+                self._hung = kind == HUNG
+                os.write(2, f"arcflux: error: {self._board.error()}\n".encode())
 
     def _computes(self) -> bool:
         """Whether this process has computed or read from disk in the last second; asked sooner, it says no."""
@@ -177,7 +210,7 @@ class Watch:
             self._tell(time.monotonic_ns())
             self._told = True
         if time.monotonic() - self._alarmed_since > _GRACE:
-            leave_now(self._board.alarm_words()[3] or 1)
+            self.leave(self._board.alarm_words()[3] or 1)
 
     def _tell(self, now: int) -> None:
         """Send the leaders of the other nodes what is on this board."""
@@ -215,9 +248,3 @@ def sweep() -> None:
     for name in names:
         with suppress(OSError):
             os.unlink(name)
-
-
-def leave_now(code: int) -> None:
-    """End this process, whatever it does: MPI ends the others."""
-    sweep()
-    os._exit(code)

@@ -59,6 +59,14 @@ def test_a_folder_of_parts_is_run_as_it_was_split(run):
     assert failing(run, "run", "cc", "split", "--undirected")[0] == 2
 
 
+@pytest.mark.parametrize(("parts", "said"), [(7, "8 cells of 2 x 4"), (6, "")])
+def test_a_grid_that_is_none_is_said_so(run, parts, said):
+    code, _, notes = run("run", "bfs", "kron:8", "--source", "1", "--parts", parts, "--partition", "grid", "--validate")
+    assert code == 0
+    assert said in notes
+    assert ("parts by grid: no grid near a square" in notes) == bool(said)
+
+
 @pytest.mark.parametrize("option", ["--partition=grid", "--exchange=owners", "--rebalance=off", "--ranks-per-node=2"])
 def test_options_of_parts_need_parts(run, option):
     code, error, _ = failing(run, "run", "pagerank", "kron:6", option)

@@ -12,7 +12,7 @@ import arcflux as af
 from arcflux import algorithms
 from arcflux.devices.base import Device, Timing
 from arcflux.engine import balance as module
-from arcflux.engine.balance import Balance
+from arcflux.engine.balance import Balance, urgent
 from arcflux.engine.rebalance import Prices
 from arcflux.partition.parts import Parts
 
@@ -21,17 +21,19 @@ FREE = Prices(network=1e30, link=1e30)
 
 
 def run(machine: Machine, degrees: Any, start: Any, supersteps: int) -> list[Any]:
-    """The bounds of each superstep, as the engine has them: a plan takes effect one superstep later."""
+    """The bounds of each superstep, as the engine has them: at first a plan takes effect at once, then one later."""
     balance = Balance(offsets(degrees), np.zeros(len(start) - 1), "auto", FREE, supersteps)
     bounds, told, found = np.asarray(start), None, []
     for step in range(supersteps):
         found.append(bounds)
-        balance.note(bounds, machine.times(bounds).tolist())
-        if told is not None:
+        times = machine.times(bounds).tolist()
+        balance.note(bounds, times)
+        heard, told = told, None if told is not None else balance.plan(step)
+        if heard is None and urgent(step, times):
+            heard, told = told, None
+        if heard is not None:
             balance.moved(0.0)
-            bounds, told = told, None
-        else:
-            told = balance.plan(step)
+            bounds = heard
     return found
 
 
@@ -59,14 +61,34 @@ EVEN = np.linspace(0, VERTICES, 5).astype(int)
     ],
     ids=["slow first", "slow third", "equal vertices", "equal vertices, light"],
 )
-def test_after_four_supersteps_in_spite_of_the_delay_and_of_noise(degrees: Any, costs: Any, rates: list[float]) -> None:
-    """Bounds move after the second superstep and after the fourth; noise is what is measured on busy cores."""
+def test_after_four_supersteps_in_spite_of_noise(degrees: Any, costs: Any, rates: list[float]) -> None:
+    """Bounds move after each of the first four; noise is what is measured on busy cores."""
     machine = Machine(costs, rates)
     assert within(machine, degrees, EVEN, 1, noise=0.0) == (1.0, 1.0)
-    assert within(machine, degrees, EVEN, 40, noise=0.03) >= (0.99, 0.99)
+    assert within(machine, degrees, EVEN, 40, noise=0.03) == (1.0, 1.0)
     soon, late = within(machine, degrees, EVEN, 40, noise=0.06)
-    assert soon > 0.8
+    assert soon > 0.92
     assert late > 0.97
+
+
+def test_small_parts_are_less_sure() -> None:
+    """What disturbs a part does so for a while: one with a tenth of the work is off by three times as much of its own.
+
+    Parts with as many vertices each of a power-law graph are like that, all but the first.
+    """
+    soon = []
+    for seed in range(40):
+        machine = Machine(power_law() ** 1.1 + 1.0, np.ones(4), seed=seed)
+
+        def times(bounds: Any, machine: Machine = machine) -> Any:
+            exact = machine.exact(bounds)
+            off = 0.06 * np.sqrt(np.maximum(1, exact.mean() / np.maximum(exact, 1e-9)))
+            return exact * np.exp(off * machine.rng.standard_normal(4))
+
+        machine.times = times  # type: ignore[method-assign]
+        bounds = run(machine, power_law(), EVEN, 5)[4]
+        soon.append(machine.exact(bounds).max() / machine.perfect < 1.1)
+    assert np.mean(soon) > 0.85
 
 
 def test_planning_stays_within_its_budget(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,20 +152,60 @@ def moved(steps: Any) -> list[int]:
 
 
 @pytest.mark.parametrize("per_node", [None, 1])
-def test_a_plan_takes_effect_one_superstep_later(per_node: int | None) -> None:
-    """Times differ in the first superstep: its plan is made in the second, whose end is when bounds move."""
-    steps = history([[3.0, 1.0], [3.0, 1.0], [1.0, 1.0]], 8, ranks_per_node=per_node)
-    assert [step.part_seconds for step in steps[:3]] == [(3.0, 1.0), (3.0, 1.0), (1.0, 1.0)]
+def test_an_urgent_plan_takes_effect_at_once(per_node: int | None) -> None:
+    """Times differ by seconds in the first superstep: everybody waits for the plan."""
+    steps = history([[3.0, 1.0], [1.0, 1.0]], 8, ranks_per_node=per_node)
+    assert [step.part_seconds for step in steps[:2]] == [(3.0, 1.0), (1.0, 1.0)]
+    assert moved(steps) == [0]
+    assert steps[1].bounds[1] < steps[0].bounds[1]
+    assert [k for k, step in enumerate(steps) if step.migration > 0] == [0]
+
+
+@pytest.mark.parametrize("per_node", [None, 1])
+def test_what_is_not_worth_waiting_for_takes_effect_one_superstep_later(per_node: int | None) -> None:
+    """A millisecond is about what a plan takes: it is made in the second superstep, whose end is when bounds move."""
+    steps = history([[3e-3, 1e-3]] * 2 + [[1e-3, 1e-3]], 400, ranks_per_node=per_node)
     assert moved(steps) == [1]
     assert steps[2].bounds[1] < steps[0].bounds[1]
     assert [k for k, step in enumerate(steps) if step.migration > 0] == [1]
 
 
-def test_what_was_measured_before_a_move_took_effect_counts() -> None:
-    """The second superstep still had the old bounds, and corrects what the first said about them."""
-    found = [history([[3.0, 1.0], second, [1.2, 1.0], [1.2, 1.0]], 6) for second in ([3.0, 1.0], [1.0, 1.0])]
-    assert [steps[2].bounds for steps in found[:1]] == [found[1][2].bounds]
+def test_what_was_measured_before_a_move_took_effect_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits; the second superstep still had the old bounds, and corrects what the first said about them."""
+    monkeypatch.setattr(module, "_FIRST", 0)
+    uneven, nearly = [3.0, 1.0], [1.2, 1.0]
+    found = [history([uneven, second, nearly, nearly], 6) for second in (uneven, [1.0, 1.0])]
+    assert found[0][2].bounds == found[1][2].bounds
     assert found[0][4].bounds != found[1][4].bounds
+
+
+def test_what_bytes_explain_is_not_what_a_move_costs_besides() -> None:
+    """Moving took as long as its bytes and a tenth of a second; the next is expected to take a tenth and its bytes."""
+    balance = Balance(offsets(UNIFORM), np.array([0, 1]), "auto", Prices(network=1e7), 20)
+    balance.note([0, VERTICES // 2, VERTICES], (3.0, 1.0))
+    assert balance.plan(0) is not None
+    assert balance.made is not None
+    assert balance.made.cost > 0.01
+    balance.moved(balance.made.cost + 0.1)
+    assert balance.prices.each == pytest.approx(0.1)
+    balance.moved(0.0)
+    assert balance.prices.each == 0.0
+
+
+@pytest.mark.parametrize(
+    ("step", "times", "expected"),
+    [
+        (0, (0.3, 0.1), True),
+        (3, (0.3, 0.1), True),
+        (4, (0.3, 0.1), False),  # later ones take effect later
+        (0, (3e-3, 1e-3), False),  # one millisecond is what planning takes
+        (0, (10.1, 10.0), False),  # balanced
+        (0, (5.0,), False),
+        (0, (0.0, 0.0), False),
+    ],
+)
+def test_urgent(step: int, times: tuple[float, ...], expected: bool) -> None:
+    assert urgent(step, times) is expected
 
 
 def test_balanced_parts_are_left_alone() -> None:
@@ -153,11 +215,11 @@ def test_balanced_parts_are_left_alone() -> None:
 def test_moves_that_bring_nothing_get_rarer() -> None:
     """The first part always takes three times as long, whatever it has: after two setbacks patience doubles.
 
-    The third bounds are looked at for two supersteps, since their times are a surprise.
+    The third bounds are looked at for two supersteps, since their times are a surprise; later plans take effect later.
     """
     steps = history([[3.0, 1.0]], 60)
     gaps = np.diff(moved(steps)).tolist()
-    assert gaps[:5] == [2, 3, 4, 8, 16]
+    assert gaps[:5] == [1, 2, 5, 8, 16]
 
 
 def test_off_and_single_parts_plan_nothing() -> None:

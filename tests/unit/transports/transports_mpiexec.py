@@ -52,8 +52,11 @@ def in_use(path):
     return False
 
 
-def started(arguments, *, workers=4, seconds=200, **environment):
-    """The exit code, what was printed, and what was said, of ranks that have all ended."""
+def started(arguments, *, workers=4, seconds=200, own=False, **environment):
+    """The exit code, what was printed, and what was said, of ranks that have all ended.
+
+    `own`: memory that MPICH shares while it starts may be left, since no rank of ours was there to remove it.
+    """
     mark = uuid.uuid4().hex
     before = set(SHARED.iterdir())
     line, base = launch.command(workers, arguments)
@@ -70,5 +73,8 @@ def started(arguments, *, workers=4, seconds=200, **environment):
         time.sleep(0.1)
     assert not left
     new = [path for path in set(SHARED.iterdir()) - before if path.exists() and not in_use(path)]
+    for path in new if own else []:
+        if path.name.startswith(("mpich_shm_", "sm_segment.")):
+            path.unlink(missing_ok=True)
     assert not [path for path in new if path.exists()]
     return done.returncode, done.stdout, done.stderr

@@ -9,6 +9,7 @@ import numpy as np
 import transports_conformance
 
 from arcflux.transports import current
+from arcflux.transports.launch import place
 
 VICTIM = 2
 
@@ -25,6 +26,15 @@ def throw(t):
 
 def kill(t):
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def end_all(t):
+    """What a batch system does whose patience is over: tell mpiexec to end, which tells the ranks."""
+    parent = os.getppid()
+    with open(f"/proc/{parent}/stat") as stat:
+        name, above = stat.read().split("(", 1)[1].rsplit(")", 1)
+    os.kill(int(above.split()[1]) if name.startswith("hydra") else parent, signal.SIGTERM)  # MPICH has one between
+    time.sleep(3600)
 
 
 def stop(t):
@@ -63,6 +73,8 @@ def relay(t):
 
 def main():
     what, ranks_per_node = sys.argv[1], int(sys.argv[2]) or None
+    if what == "absent" and place()[0] == VICTIM:
+        os._exit(3)
     t = current(ranks_per_node=ranks_per_node)
     assert t is not None
     if what == "conform":

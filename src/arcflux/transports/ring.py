@@ -1,0 +1,166 @@
+"""How nodes see each other die: a ring of connections, by which the leader of each tells the next its supersteps.
+
+The system closes the connections of a process that is killed, and so whoever is at the other end knows at once, and in
+which superstep that was. A rank that ends by itself says so before it goes, and is not blamed. Only leaders take part:
+the others of a node watch each other there (watch.py).
+"""
+
+from __future__ import annotations
+
+import fcntl
+import secrets
+import socket
+import struct
+import threading
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from arcflux.transports.base import Transport
+
+__all__ = ["Ring"]
+
+_SIOCGIFADDR = 0x8915
+_TOKEN, _WORD = 16, struct.Struct("<q")
+# What a leader says when it ends by itself; supersteps are never so small.
+_GOODBYE = -2
+# Seconds for all connections to be made, and for each attempt.
+_PATIENCE, _ATTEMPT = 10.0, 2.0
+
+
+class Ring:
+    """The two connections of a leader: from the leader before it, which it watches, and to the one after it.
+
+    Others than leaders have none, but all ranks have to make it, together. Where hosts do not let each other connect,
+    there is none either, and mpiexec alone says who was killed.
+    """
+
+    def __init__(self, transport: Transport) -> None:
+        leaders, rank = transport.leaders, transport.rank
+        self.watched, self._told = -1, -1
+        self._heard = self._rest = b""
+        self.ear: socket.socket | None = None
+        self._mouth: socket.socket | None = None
+        if transport.nodes < 2:
+            return
+        if transport.place:
+            transport.gather(np.empty(0, np.uint8))
+            return
+        self.watched = leaders[(transport.node - 1) % len(leaders)]
+        token, listening = secrets.token_bytes(_TOKEN), _listening()
+        port = listening.getsockname()[1]
+        card = token + struct.pack("<H", port) + "\n".join([*_addresses(), socket.gethostname()]).encode()
+        cards = transport.gather(np.frombuffer(card, np.uint8))
+        answering = threading.Thread(target=self._answer, args=(listening, token), daemon=True)
+        answering.start()
+        self._mouth = _connected(cards[leaders[(transport.node + 1) % len(leaders)]].tobytes())
+        answering.join()
+        listening.close()
+        self.at(transport.board.superstep(rank))
+
+    def _answer(self, listening: socket.socket, token: bytes) -> None:
+        """Wait for the one who knows the token, and let him know that he is right here."""
+        end = time.monotonic() + _PATIENCE
+        while self.ear is None and (left := end - time.monotonic()) > 0:
+            listening.settimeout(left)
+            with suppress(OSError):
+                found, _ = listening.accept()
+                found.settimeout(_ATTEMPT)
+                with suppress(OSError):
+                    if secrets.compare_digest(_exactly(found, _TOKEN), token):
+                        found.sendall(b"!")
+                        found.setblocking(False)
+                        self.ear = found
+                        return
+                found.close()
+
+    def at(self, superstep: int) -> None:
+        """Tell the next leader. What it does not take at once it need not know: it hears of a later one."""
+        self._say(_WORD.pack(superstep))
+
+    def goodbye(self) -> None:
+        """This rank ends by itself."""
+        word, end = _WORD.pack(_GOODBYE), time.monotonic() + _ATTEMPT
+        while self._mouth is not None and not self._say(word) and time.monotonic() < end:
+            time.sleep(_ATTEMPT / 1000)
+
+    def _say(self, word: bytes) -> bool:
+        """Send what is left of the last word, and this one if there is room for some of it; whether all is sent."""
+        if self._mouth is None:
+            return False
+        try:
+            count = self._mouth.send(self._rest + word, socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
+        except OSError:  # there is no room, or nobody listens any more
+            return False
+        begun = count > len(self._rest)
+        self._rest = (self._rest + word)[count:] if begun else self._rest[count:]
+        return begun and not self._rest
+
+    def listen(self) -> tuple[bool, int]:
+        """Whether the leader before was killed, and the last superstep that it told."""
+        if self.ear is None:
+            return False, self._told
+        gone = False
+        try:
+            while chunk := self.ear.recv(1 << 16):
+                self._take(chunk)
+            gone = True
+        except BlockingIOError:
+            pass
+        except OSError:  # the connection was reset
+            gone = True
+        if gone:
+            self.ear.close()
+            self.ear = None
+        return gone and self._told != _GOODBYE, self._told
+
+    def _take(self, chunk: bytes) -> None:
+        whole = self._heard + chunk
+        count = len(whole) // _WORD.size
+        self._heard = whole[count * _WORD.size :]
+        if count:
+            (self._told,) = _WORD.unpack_from(whole, (count - 1) * _WORD.size)
+
+
+def _listening() -> socket.socket:
+    """A socket that others can connect to, at any address of this host."""
+    if socket.has_dualstack_ipv6():
+        with suppress(OSError):
+            return socket.create_server(("", 0), family=socket.AF_INET6, dualstack_ipv6=True)
+    return socket.create_server(("", 0))
+
+
+def _addresses() -> list[str]:
+    """The IPv4 addresses of this host, the one that only itself knows last."""
+    found = []
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        for _, name in socket.if_nameindex():
+            with suppress(OSError):
+                asked = struct.pack("256s", name.encode()[:15])
+                found.append(socket.inet_ntoa(fcntl.ioctl(any_socket, _SIOCGIFADDR, asked)[20:24]))
+    return sorted(found, key=lambda address: address.startswith("127."))
+
+
+def _connected(card: bytes) -> socket.socket | None:
+    """A connection to the process that has given this card: its token, its port, and where it may be."""
+    token, (port,) = card[:_TOKEN], struct.unpack_from("<H", card, _TOKEN)
+    for place in card[_TOKEN + 2 :].decode().split("\n"):
+        with suppress(OSError):
+            made = socket.create_connection((place, port), timeout=_ATTEMPT)
+            with suppress(OSError):
+                made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                made.sendall(token)
+                if _exactly(made, 1) == b"!":
+                    return made
+            made.close()
+    return None
+
+
+def _exactly(connection: socket.socket, size: int) -> bytes:
+    found = b""
+    while len(found) < size and (chunk := connection.recv(size - len(found))):
+        found += chunk
+    return found
