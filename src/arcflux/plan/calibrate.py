@@ -85,8 +85,11 @@ class Calibration:
 
     @property
     def foreign(self) -> str:
-        """In what this machine differs from the one that was measured; empty when it does not."""
-        here = machine()
+        """In what this machine differs from the one that was measured; empty when it does not.
+
+        How many threads were used does not matter: those of one, and of all, are told apart.
+        """
+        here = {name: found for name, found in machine().items() if name != "threads"}
         differs = [f"{name} is {here[name]!r}, was {self.machine.get(name)!r}" for name in here
                    if self.machine.get(name) != here[name]]  # fmt: skip
         return "; ".join(differs)
@@ -141,16 +144,21 @@ def versions() -> dict[str, str]:
     return {"arcflux": __version__, **{name: version(name) for name in ("numba", "numpy")}}
 
 
-def path() -> Path:
-    """Where the calibration of this machine, with as many threads as are used now, is kept."""
+def path(threads: int | None = None) -> Path:
+    """Where the calibration of this machine, with so many threads or as many as are used now, is kept."""
     found = machine()
     word = "".join(letter if letter.isalnum() else "-" for letter in f"{platform.node()}-{found['model']}")
-    return config.cache_folder("calibration") / f"{word[:80]}-{found['threads']}.json"
+    return config.cache_folder("calibration") / f"{word[:80]}-{threads or found['threads']}.json"
 
 
 def kept(target: Path | None = None) -> Calibration | None:
-    """The calibration of this machine, if there is one; None too when it is of another machine, which is noted."""
+    """The calibration of this machine, if there is one; None too when it is of another machine, which is noted.
+
+    One with all cores says something about fewer threads as well: of ranks of a job, each has a share of them.
+    """
     where = path() if target is None else target
+    if target is None and not where.exists():
+        where = path(config.cores())
     if not where.exists():
         return None
     found = _read(where, where.stat().st_mtime_ns)

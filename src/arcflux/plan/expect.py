@@ -21,7 +21,7 @@ from arcflux.plan.fit import Curve
 from arcflux.plan.programs import PROGRAMS
 from arcflux.plan.sample import shape_of
 from arcflux.plan.shape import Shape
-from arcflux.plan.split import Where
+from arcflux.plan.split import SHARED, Where
 from arcflux.plan.spread import Placed, on_nodes, with_speeds
 from arcflux.plan.way import Step, Way, steps_of, way_of
 from arcflux.plan.work import Work, work_of
@@ -121,6 +121,7 @@ def by_rates(work: Work, shape: Shape, supersteps: int | None, placed: Placed, k
     found = known.calibration
     parted = _ways_on_parts(work, shape, supersteps, placed, known)
     ways = parted or _measured_ways(work, shape, supersteps, placed, known)
+    ways += _against_parts(work, shape, supersteps, placed, known)
     notes = [*known.notes, *shape.notes]
     crossing = parted[0].crossing if parted else 0.0
     if not ways:
@@ -134,7 +135,7 @@ def by_rates(work: Work, shape: Shape, supersteps: int | None, placed: Placed, k
             ways, crossing = [way for way, _ in both], both[0][1]
         notes.append(f"{placed.nodes} nodes are pretended on this machine, with {config.cores()} cores in all")
     if not parted:
-        ways.sort(key=lambda way: way.seconds)
+        ways.sort(key=lambda way: way.total)
     return Estimate(
         work.name, shape, str(found.machine["model"]), tuple(ways), steps, _moved(work, shape, visits, found),
         peak(work, shape), tuple(notes), crossing, found.push_over_pull,
@@ -151,6 +152,15 @@ def _ways_on_parts(work: Work, shape: Shape, supersteps: int | None, placed: Pla
             subject = Subject(name, name, name, form, (direction,))
             ways += part_ways(subject, few, shape, asked, known, supersteps=float(supersteps) if supersteps else None)
     return preferred(ways, asked)
+
+
+def _against_parts(work: Work, shape: Shape, supersteps: int | None, placed: Placed, known: rates.Rates) -> list[Way]:
+    """Where nothing is said about threads and parts: the best way on a part for each core, if any was measured."""
+    if placed != Placed() or config.threads() == 1:
+        return []
+    ways = _ways_on_parts(work, shape, supersteps, Placed(parts=config.threads()), known)
+    ways = [way for way in ways if way.split is not None and way.split.exchange != SHARED]  # which are threads
+    return sorted(ways, key=lambda way: way.total)[:1]
 
 
 def _measured_ways(work: Work, shape: Shape, supersteps: int | None, placed: Placed, known: rates.Rates) -> list[Way]:

@@ -93,8 +93,8 @@ _state = {"since": 0.0, "owner": 0}
 
 
 def where() -> Path:
-    """The file."""
-    return config.cache_folder("runs") / f"{path().stem}.jsonl"
+    """The file: one for this machine, whatever share of its cores this process has."""
+    return config.cache_folder("runs") / f"{path(config.cores()).stem}.jsonl"
 
 
 def add(run: Run) -> None:

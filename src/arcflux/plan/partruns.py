@@ -21,7 +21,7 @@ from arcflux.plan.parted import PartFit, Seen, fit_parts, key_of
 from arcflux.plan.programs import PROGRAMS, WEIGHTED
 from arcflux.plan.split import SHARED, Split, Where, crossing, has_mincut
 
-__all__ = ["fitted_parts", "on_parts", "setup_rates"]
+__all__ = ["PLACES", "fitted_parts", "on_parts", "on_processes", "on_threads", "setup_rates"]
 
 _GRAPHS = ("kron:10", "kron:14", "urand:12", "grid:32x32")
 _FEW = ("kron:8", "grid:20x20")
@@ -36,19 +36,24 @@ _SPLITS = (
 # Arcs of the graph from which on what splitting takes is worth a look; the most supersteps of parts worth waiting for.
 _LARGE, _TRIES = 100_000, 2
 _SECONDS = 60
-_PLACES = (Where(2, 2), Where(4, 4), Where(4, 2), Where(2, 1))
+PLACES = (Where(2, 2), Where(4, 4), Where(4, 2), Where(2, 1))
 
 
 def on_parts(*, quick: bool = False, processes: bool = True) -> dict[str, list[Any]]:
     """Runs by program and direction, and what splitting took: ``{"runs": ..., "setup": ...}``, ready for JSON."""
     graphs = _FEW if quick else _GRAPHS
     trace.note("measuring parts")
-    rows = list(_all(graphs, _PLACES[:1] if quick else _PLACES))
+    rows = on_threads(graphs, PLACES[:1] if quick else PLACES)
     if processes and not quick:
         for ranks, per_node in _JOBS:
             trace.note(f"measuring {ranks} processes, {per_node} on a node")
-            rows += _with_mpi(ranks, per_node)
+            rows += on_processes(ranks, per_node, _BY_PROCESSES)
     return {"runs": [row for row in rows if "setup" not in row], "setup": [row for row in rows if "setup" in row]}
+
+
+def on_threads(graphs: Iterable[str], places: Iterable[Where]) -> list[dict[str, Any]]:
+    """Every program on parts of some graphs, which are threads of this process."""
+    return list(_all(graphs, places))
 
 
 def _all(graphs: Iterable[str], places: Iterable[Where]) -> Iterator[dict[str, Any]]:
@@ -101,7 +106,7 @@ def _timed(program: tuple[str, str], graph: Any, where: Where, split: Split) -> 
     return float(max(1, len(found.history))), found.seconds, max(0.0, setup)
 
 
-def _with_mpi(ranks: int, per_node: int) -> list[dict[str, Any]]:
+def on_processes(ranks: int, per_node: int, graphs: Iterable[str]) -> list[dict[str, Any]]:
     """The same on processes, when MPI is installed and starts."""
     from importlib.util import find_spec
 
@@ -110,7 +115,7 @@ def _with_mpi(ranks: int, per_node: int) -> list[dict[str, Any]]:
 
     if find_spec("mpi4py") is None:
         return []
-    code = f"from arcflux.plan.partruns import speak; speak({per_node})"
+    code = f"from arcflux.plan.partruns import speak; speak({per_node}, {list(graphs)!r})"
     try:
         words, environment = command(ranks, ["-c", code])
         done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=_SECONDS, check=True)
@@ -121,14 +126,14 @@ def _with_mpi(ranks: int, per_node: int) -> list[dict[str, Any]]:
     return [] if said is None else list(json.loads(said.group()))
 
 
-def speak(per_node: int) -> None:
+def speak(per_node: int, graphs: list[str]) -> None:
     """What a process of MPI does: all run, and rank 0 prints."""
     from arcflux.transports.launch import current
 
     transport = current(ranks_per_node=per_node)
     assert transport is not None
     with config.measuring():
-        rows = list(_all(_BY_PROCESSES, [Where(transport.size, transport.nodes, "mpi")]))
+        rows = list(_all(graphs, [Where(transport.size, transport.nodes, "mpi")]))
     if transport.rank == 0:
         print(json.dumps(rows))
     transport.close()

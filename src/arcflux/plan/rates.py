@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
-from arcflux import trace
+from arcflux import config, trace
 from arcflux.errors import ArcfluxError
 from arcflux.plan import calibrate, journal
 from arcflux.plan.calibrate import Calibration
@@ -143,9 +143,11 @@ def _written() -> tuple[float, ...]:
     """When the calibration and the runs were written, and how many runs wait to be."""
     times = [0.0, 0.0]
     with suppress(ArcfluxError):
-        for k, file in enumerate((calibrate.path(), journal.where())):
-            with suppress(OSError):
-                times[k] = os.stat(file).st_mtime_ns
+        files = (calibrate.path(), calibrate.path(config.cores())), (journal.where(),)
+        for k, some in enumerate(files):
+            for file in some:
+                with suppress(OSError):
+                    times[k] = max(times[k], os.stat(file).st_mtime_ns)
     return (*times, float(journal.waiting()))
 
 
