@@ -60,12 +60,12 @@ def scored(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     known, found = rates.current(), []
     for row in rows:
         seen, key = Seen.of(row), str(row["key"])
-        whole = known.fit(key, known.workers)
-        fit = known.on_parts(key, seen.split, seen.where)
-        if fit is None or whole is None:
+        alone, fit = known.fit(key, 1), known.on_parts(key, seen.split, seen.where)
+        if fit is None or alone is None:
             continue
-        steps = whole.rounds(seen.graph)
-        predicted = float(fit.parts(seen.graph, seen.where, steps, seen.crossing).sum())
+        steps = alone.rounds(seen.graph)
+        by_one = alone.seconds(seen.graph, steps)
+        predicted = float(fit.parts(seen.graph, seen.where, steps, seen.crossing, by_one).sum())
         found.append({
             "program": key, "graph": vars(seen.graph), "where": str(seen.where), "transport": seen.where.transport,
             "parts": seen.where.parts, "form": form_of(seen.split), "split": str(seen.split),

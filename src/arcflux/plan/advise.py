@@ -31,6 +31,8 @@ CLEARLY = 0.9
 # A run of a program with a frontier says something if it went along so many of all arcs; where those are not counted,
 # if so many of all vertices sent.
 _REACHED, _SENT = 0.5, 0.25
+# The most ways that are told to a person.
+_SHOWN = 8
 # Shorter runs have no frontier worth a look.
 _LONG = 1e-3
 
@@ -127,10 +129,12 @@ class Advice:
         if self.where is not None:
             on = f"{self.where}, {self.split}"
         lines = [f"plan: {self.subject.name}, {self.direction}, {on}", f"├─ why: {self.reason}"]
-        for way in self.ways:
+        for way in self.ways[:_SHOWN]:
             before = f", and {seconds(way.setup)} to split the graph" if way.setup else ""
             between = f"between {seconds(way.low)} and {seconds(way.high)}"
             lines.append(f"├─ {way}: {seconds(way.seconds)}, {between}{before}")
+        if len(self.ways) > _SHOWN:
+            lines.append(f"├─ and {len(self.ways) - _SHOWN} more")
         return "\n".join([*lines[:-1], lines[-1].replace("├─", "└─"), *(f"note: {note}" for note in self.notes)])
 
 

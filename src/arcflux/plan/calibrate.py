@@ -223,10 +223,11 @@ def calibrate(*, quick: bool = False, keep: bool = True) -> Calibration:
         trace.note("measuring when to push")
         dearer = push_over_pull(graphs[:1] if quick else ("kron:16", "urand:15"))
         part_runs, setup = _part_runs(quick)
+    every, alone = fitted(runs, curve), fitted(by_one, curve)
     found = Calibration(
         machine(), versions(), datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        time.perf_counter() - begun, throughput, latency, hierarchy, barrier, launch, exchange, fitted(runs, curve),
-        fitted(by_one, curve), runs, by_one, dearer, partruns.fitted_parts(part_runs, curve), part_runs, setup,
+        time.perf_counter() - begun, throughput, latency, hierarchy, barrier, launch, exchange, every,
+        alone, runs, by_one, dearer, partruns.fitted_parts(part_runs, alone or every), part_runs, setup,
     )  # fmt: skip
     if keep:
         found.save(path())

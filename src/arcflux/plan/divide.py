@@ -83,8 +83,16 @@ def preferred(ways: list[Way], asked: Open) -> list[Way]:
     """Ways by their seconds, splitting included, but first the usual one, unless another is clearly faster."""
     usual = asked.splits()[0]
     ordered = sorted(ways, key=lambda way: way.total)
-    first = next((way for way in ordered if way.split == usual and CLEARLY * way.total <= ordered[0].total), None)
-    return ordered if first is None else [first, *(way for way in ordered if way is not first)]
+    first = next((way for way in ordered if way.split == usual), None)
+    if first is None or first.total > _margin(first, ordered[0]) * ordered[0].total:
+        return ordered
+    return [first, *(way for way in ordered if way is not first)]
+
+
+def _margin(usual: Way, other: Way) -> float:
+    """How many times as long as another way the usual one may take and still be taken: by how sure both are."""
+    doubts = [way.high / way.seconds - 1.0 for way in (usual, other) if way.seconds]
+    return max(1.0 / CLEARLY, 1.0 + sum(doubts) / 4)
 
 
 def _times(one: Way, other: Way) -> str:
@@ -126,8 +134,11 @@ def part_ways(
 ) -> list[Way]:  # fmt: skip
     """Every way to run on parts that something is known of, in the order of :func:`arcflux.plan.split.splits`."""
     direction, ways = subject.directions[0], []
-    whole = found.fit(f"{subject.algorithm}/{direction}", found.workers)
-    steps = supersteps or (whole.rounds(graph) if whole is not None else max(1.0, graph.depth))
+    alone = found.fit(f"{subject.algorithm}/{direction}", 1)
+    if alone is None:
+        return []
+    steps = supersteps or alone.rounds(graph)
+    by_one = replace(alone, value=subject.form.value).seconds(graph, steps)
     for split in asked.splits():
         if split.exchange == SHARED and asked.where.transport == "local":
             # Parts of one process that share everything are its threads.
@@ -141,7 +152,7 @@ def part_ways(
         if part_fit is not None:
             crossed = crossing(shape, kind(graph), split, asked.where.nodes)
             setup = 0.0 if split.partition in ready else _setup(split, found) * graph.arcs
-            ways.append(part_way(part_fit, graph, direction, asked.where, split, steps, crossed, setup))
+            ways.append(part_way(part_fit, graph, direction, asked.where, split, steps, crossed, by_one, setup))
     return ways
 
 

@@ -2,12 +2,13 @@
 
 A run of s supersteps on k parts, of which w compute at once, takes
 
-    a  +  b s  +  c s (k - 1)  +  d n V  +  e n E / w  +  f n X / w  +  g n E gather / w
+    A / w  +  a  +  b s  +  c s (k - 1)  +  d A / w  +  e n X / w
 
-with n and gather as in fit.py, and X the bytes that cross when every vertex sends (split.py). So a is the start and the
-end of a run, b and c are the meetings of a superstep, which take longer the more there are, d and e compute, f packing,
-sending and unpacking, g loading. Each model of exchange has its own kernels, and so its own coefficients, for each
-program, and for threads and processes. What the sum missed of runs nearby is made good, as in fit.py.
+with n as in fit.py, A the seconds of the same run on one thread of one process (which fit.py knows), and X the bytes
+that cross when every vertex sends (split.py). So a is the start and the end of a run, b and c are the meetings of a
+superstep, which take longer the more there are, d how much slower kernels on parts are, e packing, sending and
+unpacking. Each model of exchange has its own kernels, and so its own coefficients, for
+each program, and for threads and processes. What the sum missed of runs nearby is made good, as in fit.py.
 """
 
 from __future__ import annotations
@@ -21,14 +22,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcflux.plan.brief import Brief
-from arcflux.plan.fit import Curve, not_negative
+from arcflux.plan.fit import not_negative
 from arcflux.plan.nearby import Nearby, place_of
 from arcflux.plan.split import Split, Where, form_of
 from arcflux.plan.way import Way
 
 __all__ = ["PartFit", "Seen", "fit_parts", "key_of", "part_way"]
 
-_PHASES = ("launch", "barriers", "barriers", "update", "compute", "transfer", "load")
+_PHASES = ("launch", "barriers", "barriers", "compute", "transfer")
+_ALONE = 3  # the place of what one thread takes, which parts take at least
 _NEAR, _ROUNDS = 0.1, 5
 
 
@@ -63,29 +65,27 @@ class PartFit:
 
     coefficients: tuple[float, ...]
     dense: bool
-    curve: Curve
     value: float
     error: float
     runs: int
     nearby: Nearby = field(default_factory=Nearby)
 
-    def parts(self, graph: Brief, where: Where, steps: float, crossing: float) -> NDArray[np.float64]:
-        """Predicted seconds by what they are spent on."""
-        row = _features(graph, where, steps, crossing, self.dense, self.curve, self.value)
-        return row * self.coefficients * self.nearby.factor(_place(graph, where))
+    def parts(self, graph: Brief, where: Where, steps: float, crossing: float, alone: float) -> NDArray[np.float64]:
+        """Predicted seconds by what they are spent on; `alone` are those of the run on one thread of one process."""
+        row = _features(where, steps, crossing, alone, self.dense, self.value) * self.coefficients
+        row[_ALONE] += alone / where.workers
+        return row * self.nearby.factor(_place(graph, where))
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
-        curve = {name: list(row) for name, row in vars(self.curve).items()}
-        own = {"coefficients": list(self.coefficients), "curve": curve, "nearby": self.nearby.to_dict()}
+        own = {"coefficients": list(self.coefficients), "nearby": self.nearby.to_dict()}
         return {**vars(self), **own}
 
     @classmethod
     def of(cls, kept: Mapping[str, Any]) -> PartFit:
         """From what :meth:`to_dict` gave."""
-        curve = Curve(tuple(kept["curve"]["bytes"]), tuple(kept["curve"]["seconds"]))
         near = Nearby.of(**kept.get("nearby", {"places": (), "missed": ()}))
-        return cls(**{**kept, "curve": curve, "coefficients": tuple(map(float, kept["coefficients"])), "nearby": near})
+        return cls(**{**kept, "coefficients": tuple(map(float, kept["coefficients"])), "nearby": near})
 
 
 def key_of(program: str, split: Split, where: Where) -> str:
@@ -95,33 +95,36 @@ def key_of(program: str, split: Split, where: Where) -> str:
 
 
 def _features(
-    graph: Brief, where: Where, steps: float, crossing: float, dense: bool, curve: Curve, value: float
+    where: Where, steps: float, crossing: float, alone: float, dense: bool, value: float
 ) -> NDArray[np.float64]:
     often, workers = steps if dense else 1.0, where.workers
-    arcs = often * graph.arcs / workers
-    row = [1.0, steps, steps * (where.parts - 1), often * graph.vertices, arcs, often * crossing * value / workers,
-           arcs * curve.gather(graph, value)]  # fmt: skip
-    return np.array(row)
+    crossed = often * crossing * value / workers
+    return np.array([1.0, steps, steps * (where.parts - 1), alone / workers, crossed])
 
 
-def fit_parts(runs: Sequence[Seen], dense: bool, curve: Curve, value: float) -> PartFit:
-    """The coefficients that come nearest to some runs, each counted by its relative error, as in fit.py."""
-    rows = np.array(
-        [_features(one.graph, one.where, one.supersteps, one.crossing, dense, curve, value) for one in runs]
-    )
+def fit_parts(runs: Sequence[Seen], alone: Sequence[float], dense: bool, value: float) -> PartFit:
+    """The coefficients that come nearest to some runs, each counted by its relative error, as in fit.py.
+
+    `alone` are the seconds that each would take on one thread of one process.
+    """
+    rows = np.array([
+        _features(one.where, one.supersteps, one.crossing, by_one, dense, value)
+        for one, by_one in zip(runs, alone, strict=True)
+    ])  # fmt: skip
     seconds = np.array([one.seconds for one in runs])
-    weighted = rows / seconds[:, None]
+    least = rows[:, _ALONE]
+    weighted, right = rows / seconds[:, None], 1.0 - least / seconds
     size = np.maximum(weighted.max(axis=0), 1e-300)
     sure = np.ones(len(runs))
     for _ in range(_ROUNDS):
-        found = not_negative(weighted / size * sure[:, None], sure)
-        sure = 1.0 / np.sqrt(np.maximum(np.abs(weighted / size @ found - 1), _NEAR))
+        found = not_negative(weighted / size * sure[:, None], right * sure)
+        sure = 1.0 / np.sqrt(np.maximum(np.abs(weighted / size @ found - right), _NEAR))
     coefficients = found / size
-    said = rows @ coefficients
+    said = least + rows @ coefficients
     error = float(np.median(np.abs(said / seconds - 1)))
     missed = np.log(seconds / np.maximum(said, 1e-12))
     nearby = Nearby(tuple(_place(one.graph, one.where) for one in runs), tuple(map(float, missed)))
-    return PartFit(tuple(map(float, coefficients)), dense, curve, float(value), error, len(runs), nearby)
+    return PartFit(tuple(map(float, coefficients)), dense, float(value), error, len(runs), nearby)
 
 
 def _place(graph: Brief, where: Where) -> tuple[float, ...]:
@@ -129,10 +132,11 @@ def _place(graph: Brief, where: Where) -> tuple[float, ...]:
 
 
 def part_way(
-    fit: PartFit, graph: Brief, name: str, where: Where, split: Split, steps: float, crossing: float, setup: float
-) -> Way:
+    fit: PartFit, graph: Brief, name: str, where: Where, split: Split, steps: float, crossing: float, alone: float,
+    setup: float,
+) -> Way:  # fmt: skip
     """What is predicted of a way on parts; `setup` are the seconds that splitting takes before the run."""
-    row = fit.parts(graph, where, steps, crossing)
+    row = fit.parts(graph, where, steps, crossing, alone)
     seconds, doubt = float(row.sum()), max(0.15, min(1.0, 2.0 * fit.error))
     phases: dict[str, float] = {}
     for phase, share in zip(_PHASES, row.tolist(), strict=True):

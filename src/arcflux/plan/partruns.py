@@ -16,14 +16,14 @@ from typing import Any
 
 from arcflux import config, trace
 from arcflux.plan.brief import brief, glanced, glanced_shape, kind
-from arcflux.plan.fit import Curve
+from arcflux.plan.fit import Fit
 from arcflux.plan.parted import PartFit, Seen, fit_parts, key_of
 from arcflux.plan.programs import PROGRAMS, WEIGHTED
 from arcflux.plan.split import SHARED, Split, Where, crossing, has_mincut
 
 __all__ = ["PLACES", "fitted_parts", "on_parts", "on_processes", "on_threads", "setup_rates"]
 
-_GRAPHS = ("kron:10", "kron:14", "urand:12", "grid:32x32")
+_GRAPHS = ("kron:10", "kron:13", "kron:16", "urand:12", "grid:32x32")
 _FEW = ("kron:8", "grid:20x20")
 _BY_PROCESSES = ("kron:9", "kron:13", "urand:11", "grid:24x24")
 # Processes, and how many of them make a node: those of a job are the same throughout, so each is a job of its own.
@@ -33,8 +33,10 @@ _SPLITS = (
     Split("ranges", "readers"), Split("random", "readers"), Split("ranges", "owners"), Split("ranges", "allreduce"),
     Split("ranges", "mixed"), Split("grid", "owners"), Split("degree", "owners"),
 )  # fmt: skip
-# Arcs of the graph from which on what splitting takes is worth a look; the most supersteps of parts worth waiting for.
+# Arcs of the graph from which on what splitting takes is worth a look; how often each is run.
 _LARGE, _TRIES = 100_000, 2
+# On graphs with so many arcs, only the first two programs are run.
+_MANY = 1_000_000
 _SECONDS = 60
 PLACES = (Where(2, 2), Where(4, 4), Where(4, 2), Where(2, 1))
 
@@ -62,7 +64,7 @@ def _all(graphs: Iterable[str], places: Iterable[Where]) -> Iterator[dict[str, A
 
     for spec in graphs:
         plain, weighted = load(spec), load(f"{spec},weights=1-255")
-        for program in PART_PROGRAMS:
+        for program in PART_PROGRAMS if plain.arcs < _MANY else PART_PROGRAMS[:2]:
             graph = weighted if program[0] in WEIGHTED else plain
             for where in places:
                 yield from _in(program, graph, where)
@@ -139,8 +141,8 @@ def speak(per_node: int, graphs: list[str]) -> None:
     transport.close()
 
 
-def fitted_parts(runs: Mapping[str, list[Seen]], curve: Curve) -> dict[str, PartFit]:
-    """The fits of what was observed, by :func:`arcflux.plan.parted.key_of`."""
+def fitted_parts(runs: Mapping[str, list[Seen]], alone: Mapping[str, Fit]) -> dict[str, PartFit]:
+    """The fits of what was observed, by :func:`arcflux.plan.parted.key_of`; `alone` are those of one thread."""
     found: dict[str, PartFit] = {}
     for program, seen in runs.items():
         form = PROGRAMS[tuple(program.split("/"))]  # type: ignore[index]
@@ -148,7 +150,8 @@ def fitted_parts(runs: Mapping[str, list[Seen]], curve: Curve) -> dict[str, Part
         for one in seen:
             groups.setdefault(key_of(program, one.split, one.where), []).append(one)
         for key, some in groups.items():
-            found[key] = fit_parts(some, form.dense, curve, form.value)
+            by_one = [alone[program].seconds(one.graph, one.supersteps) for one in some]
+            found[key] = fit_parts(some, by_one, form.dense, form.value)
     return found
 
 

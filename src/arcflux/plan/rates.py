@@ -89,11 +89,12 @@ class Rates:
         later = [run.part for run in self.runs if run.part is not None and run.key == program]
         later = [one for one in later if key_of(program, one.split, one.where) == key]
         seen = [one for one in found.part_runs.get(program, ()) if key_of(program, one.split, one.where) == key]
-        every = seen + later
+        every, alone = seen + later, self.fit(program, 1, form)
         graphs = {(one.graph.vertices, one.graph.arcs) for one in every}
-        if not later or form is None or len(every) < _FEW or len(graphs) < _GRAPHS:
+        if not later or form is None or alone is None or len(every) < _FEW or len(graphs) < _GRAPHS:
             return found.part_fits.get(key)
-        return fit_parts(every, form.dense, Curve.of(found.hierarchy), form.value)
+        by_one = [alone.seconds(one.graph, one.supersteps) for one in every]
+        return fit_parts(every, by_one, form.dense, form.value)
 
     def _of(self, key: str, threads: int, form: Form | None) -> Fit | None:
         if (key, threads) not in self._found:

@@ -23,7 +23,7 @@ FORMS = ("shared", "readers", "owners", "allreduce", "mixed", "owners/arcs")
 
 
 def part_fit(superstep, dense):
-    return PartFit((0.0, superstep, 0.0, 0.0, 0.0, 0.0, 0.0), dense, CURVE, 8.0, 0.05, 9)
+    return PartFit((0.0, superstep, 0.0, 0.0, 0.0), dense, 8.0, 0.05, 9)
 
 
 def calibrated(beside, monkeypatch, cheap, superstep=1e-3):
@@ -109,7 +109,7 @@ def test_splitting_counts_once(beside, monkeypatch):
     """METIS takes longer than the run: it is not worth it, unless that was done before."""
     pytest.importorskip("pymetis")
     found = calibrated(beside, monkeypatch, ())
-    transfer = PartFit((0.0,) * 5 + (1e-6, 0.0), True, CURVE, 8.0, 0.05, 9)
+    transfer = PartFit((0.0,) * 4 + (1e-6,), True, 8.0, 0.05, 9)
     fits = {key: transfer if " readers " in key else one for key, one in found.part_fits.items()}
     replace(found, part_fits=fits, setup={"mincut": 1.0}).save(beside)
     graph = af.load("grid:60x10")
@@ -279,13 +279,14 @@ def test_a_broken_line_of_parts_is_skipped(beside):
 
 def test_a_fit_finds_what_runs_were_made_of():
     graphs = [glanced(af.load(spec)) for spec in ("kron:7", "kron:9", "urand:8", "grid:20x20")]
-    runs = []
+    runs, alone = [], []
     for graph in graphs:
         for where in (Where(2, 2), Where(4, 4)):
-            seconds = 1e-3 * (where.parts - 1) + 2e-9 * 80 * graph.arcs / where.workers
+            alone.append(3e-9 * graph.arcs + 1e-5)
+            seconds = 1e-3 * (where.parts - 1) + 2.0 * alone[-1] / where.workers
             runs.append(Seen(graph, where, Split("ranges", "readers"), 10.0, seconds, 50.0))
-    found = fit_parts(runs, True, CURVE, 8.0)
-    for one in runs:
-        said = found.parts(one.graph, one.where, one.supersteps, one.crossing).sum()
+    found = fit_parts(runs, alone, True, 8.0)
+    for one, by_one in zip(runs, alone, strict=True):
+        said = found.parts(one.graph, one.where, one.supersteps, one.crossing, by_one).sum()
         assert said == pytest.approx(one.seconds, rel=0.05)
     assert key_of("bfs/auto", Split("grid", "owners"), Where(2, 2, "mpi", 2)) == "bfs/auto owners/arcs mpi+"
