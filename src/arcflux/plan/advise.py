@@ -27,7 +27,7 @@ from arcflux.result import Result
 __all__ = ["CLEARLY", "Advice", "Subject", "advised", "algorithm", "program", "recorded"]
 
 # Something else than usual has to be predicted to take at most so much of the time.
-CLEARLY = 0.9
+CLEARLY = 0.95
 # A run of a program with a frontier says something if it went along so many of all arcs; where those are not counted,
 # if so many of all vertices sent.
 _REACHED, _SENT = 0.5, 0.25

@@ -24,8 +24,9 @@ __all__ = ["Nearby", "place_of"]
 _SCALES = np.array([2.0, 1.0, 0.25, 3.0, 1.0, 1.0])
 # So much weight is on the formula itself.
 _PRIOR = 0.2
-# Runs that are off by more than so much from the middle one count less: they were disturbed, or are something else.
-_ODD = 0.25
+# Runs that are off by more than so much from the middle one count less, by more than twice that not at all: they were
+# disturbed, or are something else.
+_ODD = 0.6
 
 
 def place_of(graph: Brief, *more: float) -> tuple[float, ...]:
@@ -56,7 +57,8 @@ class Nearby:
         apart = (np.array(self.places) - place) / _SCALES[: len(place)]
         weights = np.append(np.exp(-0.5 * (apart**2).sum(axis=1)), _PRIOR)
         missed = np.append(self.missed, 0.0)
-        weights *= np.minimum(1.0, _ODD / np.maximum(np.abs(missed - _middle(missed, weights)), 1e-9)) ** 2
+        odd = np.abs(missed - _middle(missed, weights)) / _ODD
+        weights *= np.where(odd > 2.0, 0.0, 1.0 / np.maximum(1.0, odd) ** 2)
         return math.exp(float(weights @ missed) / float(weights.sum()))
 
     def to_dict(self) -> dict[str, Any]:
