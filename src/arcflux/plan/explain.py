@@ -53,6 +53,8 @@ class Explanation:
         steps = sum(step.seconds for step in history)
         rows = [("launch and start", said.get("launch", 0.0), max(0.0, self.result.seconds - steps))]
         across = said.get("transfer", 0.0) + said.get("overhead", 0.0)
+        if self.estimate.ways[0].where is not None:
+            across += said.get("barriers", 0.0)
         inside = self.estimate.seconds - rows[0][1] - across
         if not history:
             return [("all", self.estimate.seconds, self.result.seconds)]
