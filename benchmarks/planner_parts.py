@@ -38,7 +38,7 @@ def observed(options: argparse.Namespace) -> list[dict[str, Any]]:
     """Runs on threads and on processes: what was faster in an earlier call stays, so that calls add up."""
     kept: dict[str, dict[str, Any]] = json.loads(options.keep.read_text()) if options.keep.exists() else {}
     until = time.monotonic() + options.seconds
-    jobs: list[Any] = [*(("threads", place) for place in PLACES), *(("processes", job) for job in JOBS)]
+    jobs: list[Any] = [*(("processes", job) for job in JOBS), *(("threads", place) for place in PLACES)]
     if options.seconds:
         with config.measuring():
             for what, where in jobs:
@@ -70,6 +70,7 @@ def scored(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
             "program": key, "graph": vars(seen.graph), "where": str(seen.where), "transport": seen.where.transport,
             "parts": seen.where.parts, "form": form_of(seen.split), "split": str(seen.split),
             "measured_seconds": seen.seconds, "predicted_seconds": predicted, "error": predicted / seen.seconds - 1,
+            "doubt": max(0.15, min(1.0, 2.0 * fit.error)),
         })  # fmt: skip
     return found
 
@@ -96,7 +97,8 @@ def choices(found: list[dict[str, Any]]) -> dict[str, Any]:
     for ways in several:
         least = min(ways, key=lambda row: row["predicted_seconds"])
         usual = next((row for row in ways if row["split"] in ("ranges, readers", "ranges, shared")), least)
-        taken = usual if CLEARLY * usual["predicted_seconds"] <= least["predicted_seconds"] else least
+        margin = max(1.0 / CLEARLY, 1.0 + (usual["doubt"] + least["doubt"]) / 2)  # as in plan/divide.py
+        taken = usual if usual["predicted_seconds"] <= margin * least["predicted_seconds"] else least
         best = min(ways, key=lambda row: row["measured_seconds"])
         if taken["measured_seconds"] <= NEAR * best["measured_seconds"]:
             good += 1

@@ -92,7 +92,7 @@ def preferred(ways: list[Way], asked: Open) -> list[Way]:
 def _margin(usual: Way, other: Way) -> float:
     """How many times as long as another way the usual one may take and still be taken: by how sure both are."""
     doubts = [way.high / way.seconds - 1.0 for way in (usual, other) if way.seconds]
-    return max(1.0 / CLEARLY, 1.0 + sum(doubts) / 4)
+    return max(1.0 / CLEARLY, 1.0 + sum(doubts) / 2)
 
 
 def _times(one: Way, other: Way) -> str:

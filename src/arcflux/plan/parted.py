@@ -2,13 +2,14 @@
 
 A run of s supersteps on k parts, of which w compute at once, takes
 
-    A / w  +  a  +  b s  +  c s (k - 1)  +  d A / w  +  e n X / w
+    A / w  +  a  +  b s  +  c s (k - 1)  +  d A / w  +  e n X / w  +  f s (k - w)
 
 with n as in fit.py, A the seconds of the same run on one thread of one process (which fit.py knows), and X the bytes
 that cross when every vertex sends (split.py). So a is the start and the end of a run, b and c are the meetings of a
 superstep, which take longer the more there are, d how much slower kernels on parts are, e packing, sending and
-unpacking. Each model of exchange has its own kernels, and so its own coefficients, for
-each program, and for threads and processes. What the sum missed of runs nearby is made good, as in fit.py.
+unpacking, f waiting for those that have no core. Each model of exchange has its own kernels, and so its own
+coefficients, for each program, and for threads and processes. What the sum missed of runs nearby is made good, as in
+fit.py.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from arcflux.plan.way import Way
 
 __all__ = ["PartFit", "Seen", "fit_parts", "key_of", "part_way"]
 
-_PHASES = ("launch", "barriers", "barriers", "compute", "transfer")
+_PHASES = ("launch", "barriers", "barriers", "compute", "transfer", "barriers")
 _ALONE = 3  # the place of what one thread takes, which parts take at least
 _NEAR, _ROUNDS = 0.1, 5
 
@@ -99,7 +100,8 @@ def _features(
 ) -> NDArray[np.float64]:
     often, workers = steps if dense else 1.0, where.workers
     crossed = often * crossing * value / workers
-    return np.array([1.0, steps, steps * (where.parts - 1), alone / workers, crossed])
+    waiting = steps * (where.parts - workers)
+    return np.array([1.0, steps, steps * (where.parts - 1), alone / workers, crossed, waiting])
 
 
 def fit_parts(runs: Sequence[Seen], alone: Sequence[float], dense: bool, value: float) -> PartFit:

@@ -23,7 +23,7 @@ FORMS = ("shared", "readers", "owners", "allreduce", "mixed", "owners/arcs")
 
 
 def part_fit(superstep, dense):
-    return PartFit((0.0, superstep, 0.0, 0.0, 0.0), dense, 8.0, 0.05, 9)
+    return PartFit((0.0, superstep, 0.0, 0.0, 0.0, 0.0), dense, 8.0, 0.05, 9)
 
 
 def calibrated(beside, monkeypatch, cheap, superstep=1e-3):
@@ -109,7 +109,7 @@ def test_splitting_counts_once(beside, monkeypatch):
     """METIS takes longer than the run: it is not worth it, unless that was done before."""
     pytest.importorskip("pymetis")
     found = calibrated(beside, monkeypatch, ())
-    transfer = PartFit((0.0,) * 4 + (1e-6,), True, 8.0, 0.05, 9)
+    transfer = PartFit((0.0,) * 4 + (1e-6, 0.0), True, 8.0, 0.05, 9)
     fits = {key: transfer if " readers " in key else one for key, one in found.part_fits.items()}
     replace(found, part_fits=fits, setup={"mincut": 1.0}).save(beside)
     graph = af.load("grid:60x10")
