@@ -63,8 +63,7 @@ def scored(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         alone, fit = known.fit(key, 1), known.on_parts(key, seen.split, seen.where)
         if fit is None or alone is None:
             continue
-        steps = alone.rounds(seen.graph)
-        by_one = alone.seconds(seen.graph, steps)
+        by_one, steps = alone.seconds(seen.graph), fit.steps(seen.graph, alone.rounds(seen.graph))
         predicted = float(fit.parts(seen.graph, seen.where, steps, seen.crossing, by_one).sum())
         found.append({
             "program": key, "graph": vars(seen.graph), "where": str(seen.where), "transport": seen.where.transport,

@@ -152,7 +152,8 @@ def part_ways(
         if part_fit is not None:
             crossed = crossing(shape, kind(graph), split, asked.where.nodes)
             setup = 0.0 if split.partition in ready else _setup(split, found) * graph.arcs
-            ways.append(part_way(part_fit, graph, direction, asked.where, split, steps, crossed, by_one, setup))
+            rounds = supersteps or part_fit.steps(graph, steps)
+            ways.append(part_way(part_fit, graph, direction, asked.where, split, rounds, crossed, by_one, setup))
     return ways
 
 

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux.plan.brief import Brief
+from arcflux.plan.brief import Brief, kind
 from arcflux.plan.fit import not_negative
 from arcflux.plan.nearby import Nearby, place_of
 from arcflux.plan.split import Split, Where, form_of
@@ -62,7 +62,10 @@ class Seen:
 
 @dataclass(frozen=True)
 class PartFit:
-    """Coefficients of a program on parts in one form of exchange, and how far off they are."""
+    """Coefficients of a program on parts in one form of exchange, and how far off they are.
+
+    `nearby`: what the formula missed of the runs; `levels`: supersteps for each level of a search, by kind of graph.
+    """
 
     coefficients: tuple[float, ...]
     dense: bool
@@ -70,6 +73,12 @@ class PartFit:
     error: float
     runs: int
     nearby: Nearby = field(default_factory=Nearby)
+    levels: Mapping[str, float] = field(default_factory=dict)
+
+    def steps(self, graph: Brief, otherwise: float) -> float:
+        """Supersteps to expect: of programs with a frontier, so many for each level of a search, by kind of graph."""
+        each = self.levels.get(kind(graph)) or self.levels.get("any")
+        return otherwise if self.dense or each is None else max(1.0, each * graph.depth)
 
     def parts(self, graph: Brief, where: Where, steps: float, crossing: float, alone: float) -> NDArray[np.float64]:
         """Predicted seconds by what they are spent on; `alone` are those of the run on one thread of one process."""
@@ -126,7 +135,17 @@ def fit_parts(runs: Sequence[Seen], alone: Sequence[float], dense: bool, value: 
     error = float(np.median(np.abs(said / seconds - 1)))
     missed = np.log(seconds / np.maximum(said, 1e-12))
     nearby = Nearby(tuple(_place(one.graph, one.where) for one in runs), tuple(map(float, missed)))
-    return PartFit(tuple(map(float, coefficients)), dense, float(value), error, len(runs), nearby)
+    levels = _levels(runs)
+    return PartFit(tuple(map(float, coefficients)), dense, float(value), error, len(runs), nearby, levels)
+
+
+def _levels(runs: Sequence[Seen]) -> dict[str, float]:
+    """Supersteps for each level of a search, in the median, by kind of graph and of all of them."""
+    seen: dict[str, list[float]] = {}
+    for one in runs:
+        for name in (kind(one.graph), "any"):
+            seen.setdefault(name, []).append(one.supersteps / max(1.0, one.graph.depth))
+    return {name: float(np.median(some)) for name, some in seen.items()}
 
 
 def _place(graph: Brief, where: Where) -> tuple[float, ...]:
