@@ -149,6 +149,8 @@ def fitted_parts(runs: Mapping[str, list[Seen]], alone: Mapping[str, Fit]) -> di
     """The fits of what was observed, by :func:`arcflux.plan.parted.key_of`; `alone` are those of one thread."""
     found: dict[str, PartFit] = {}
     for program, seen in runs.items():
+        if program not in alone:
+            continue
         form = PROGRAMS[tuple(program.split("/"))]  # type: ignore[index]
         groups: dict[str, list[Seen]] = {}
         for one in seen:
