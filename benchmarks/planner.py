@@ -22,6 +22,7 @@ import numpy as np
 
 import arcflux as af
 from arcflux import config
+from arcflux.plan.advise import CLEARLY
 from arcflux.plan.brief import brief
 from arcflux.plan.calibrate import GRAPHS as SEEN
 from arcflux.plan.calibrate import PROGRAMS, observed
@@ -46,7 +47,7 @@ def run(g):
     return getattr(af, name)(g, int(g.out_degrees.argmax())) if name == "bfs" else getattr(af, name)(g)
 def held(what):
     return next(int(l.split()[1]) * 1024 for l in open("/proc/self/status") if l.startswith(what))
-small = af.load("kron:8"); run(small)
+[run(af.load(small)) for small in ("kron:8", "grid:80x80")]  # whose kernels are loaded then
 g = af.load(store); [int(np.asarray(a).sum()) for a in g.out]; gc.collect()
 before = held("VmRSS")
 open("/proc/self/clear_refs", "w").write("5")
@@ -136,17 +137,26 @@ def scores(found: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
+def chosen(ways: list[dict[str, Any]]) -> dict[str, Any]:
+    """The way that a run would take: of those predicted to be about as fast as the fastest, the most usual."""
+    least = min(row["predicted_seconds"] for row in ways)
+    close = [row for row in ways if CLEARLY * row["predicted_seconds"] <= least]
+    return min(close, key=lambda row: (row["direction"] == "push", -row["threads"]))
+
+
 def choices(found: list[dict[str, Any]]) -> dict[str, Any]:
-    """How often the way that was predicted to be fastest was within 10 % of the fastest."""
+    """How often the way that would be chosen was within 10 % of the fastest, and where it was not."""
     cases: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in found:
         cases.setdefault((row["graph"], row["algorithm"]), []).append(row)
     several = [ways for ways in cases.values() if len(ways) > 1]
-    good = 0
+    lost = []
     for ways in several:
-        taken = min(ways, key=lambda row: row["predicted_seconds"])
-        good += taken["measured_seconds"] <= NEAR * min(row["measured_seconds"] for row in ways)
-    return {"cases": len(several), "within_10_percent": good, "share": good / max(1, len(several))}
+        taken, best = chosen(ways), min(ways, key=lambda row: row["measured_seconds"])
+        if taken["measured_seconds"] > NEAR * best["measured_seconds"]:
+            lost.append({"taken": taken, "best": best})
+    good = len(several) - len(lost)
+    return {"cases": len(several), "within_10_percent": good, "share": good / max(1, len(several)), "lost": lost}
 
 
 def peaks(folder: Path) -> list[dict[str, Any]]:
@@ -201,6 +211,11 @@ def main() -> None:
     picked = results["choices"]
     good, cases = picked["within_10_percent"], picked["cases"]
     print(f"\nthe way that was chosen is within 10 % of the best in {good} of {cases} cases")
+    for one in picked["lost"]:
+        taken, best = one["taken"], one["best"]
+        times = taken["measured_seconds"] / best["measured_seconds"]
+        print(f"  {taken['algorithm']} on {taken['graph']}: {taken['direction']}, {taken['threads']} threads took "
+              f"{times:.2f} times as long as {best['direction']}, {best['threads']}")  # fmt: skip
     for row in results["memory"]:
         print(f"  peak of {row['algorithm']} on {row['graph']}: measured {row['measured'] / 1e6:.0f} MB, "
               f"predicted {row['predicted'] / 1e6:.0f} MB ({100 * row['error']:+.0f} %)")  # fmt: skip

@@ -66,6 +66,10 @@ def _text(found: Any) -> str:
         lines.append(f"  {name}: {one['latency'] * 1e6:.1f} us a message, {one['bandwidth'] / 1e9:.1f} GB/s")
     for name, one in found.fits.items():
         lines.append(f"  {name}: fitted to {one.runs} runs, off by {100 * one.error:.0f} % in the median")
+    lines += [
+        f"  on parts, {key}: fitted to {one.runs} runs, off by {100 * one.error:.0f} % in the median"
+        for key, one in found.part_fits.items()
+    ]
     return "\n".join([*lines, *(f"  note: {note}" for note in found.notes)])
 
 

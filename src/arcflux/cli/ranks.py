@@ -31,12 +31,12 @@ def worker_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--exchange",
             type=click.Choice(["auto", "readers", "owners", "allreduce", "mixed"]),
-            help="What nodes tell each other; default: auto.",
+            help="What nodes tell each other; default: auto, what is predicted to be fastest.",
         ),
         click.option(
             "--partition",
-            type=click.Choice(["ranges", "grid", "degree", "random", "mincut", "duplicate"]),
-            help="How to split the graph; default: ranges.",
+            type=click.Choice(["auto", "ranges", "grid", "degree", "random", "mincut", "duplicate"]),
+            help="How to split the graph; default: auto, what is predicted to be fastest.",
         ),
         click.option("--devices", help="What runs it: cpu, cuda, cuda:0, cuda:0-3, cpu+cuda, or auto."),
         click.option("--parts", type=click.IntRange(min=1), help="Run on so many parts; with workers, one each."),

@@ -123,7 +123,8 @@ def run(
             results.append(target.call(found, **values, **wanted))
         interrupted = pressed()
     outcome = Outcome(target, results, values, load_seconds, [*early, *warned], interrupted, options["threads"])
-    outcome.spread = _spread(wanted, transport, any(step.part_seconds for step in outcome.result.history))
+    by_parts = any(step.part_seconds for step in outcome.result.history)
+    outcome.spread = _spread(wanted, transport, by_parts, outcome.result.plan)
     if validate and not interrupted and (transport is None or not transport.rank or given["partition"] == "grid"):
         outcome.report = outcome.result.validate()  # of a grid, all ranks do it together
     if transport is not None and transport.rank:
@@ -156,8 +157,11 @@ def _parts_of(graph: str, options: dict[str, Any]) -> Any:
     return load_parts(graph)
 
 
-def _spread(wanted: dict[str, Any], transport: Any, by_parts: bool) -> dict[str, Any] | None:
+def _spread(wanted: dict[str, Any], transport: Any, by_parts: bool, plan: Any) -> dict[str, Any] | None:
     """On what the run was spread; None when it was not. What has no times of parts had the whole graph on each GPU."""
+    if plan is not None and plan.where is not None:
+        where, split = plan.where, plan.split
+        return {"parts": where.parts, **vars(split), "transport": where.transport, "nodes": where.nodes}
     parts: Any = wanted.get("parts")
     devices: Any = wanted.get("devices")
     if parts is None and transport is None and not isinstance(devices, list):
@@ -166,7 +170,11 @@ def _spread(wanted: dict[str, Any], transport: Any, by_parts: bool) -> dict[str,
         parts = len(devices)
     k = transport.size if transport is not None else parts if isinstance(parts, int) else parts.k
     usual = "duplicate" if isinstance(devices, list) and not by_parts else "ranges"
-    how = wanted.get("partition", usual) if parts is None or isinstance(parts, int) else parts.how
+    how = (
+        {"auto": usual}.get(said := wanted.get("partition", usual), said)
+        if parts is None or isinstance(parts, int)
+        else parts.how
+    )
     per_node = wanted.get("ranks_per_node")
     nodes = transport.nodes if transport is not None else 1 if per_node is None else -(-k // per_node)
     by = "mpi" if transport is not None else "local"

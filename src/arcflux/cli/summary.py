@@ -155,6 +155,8 @@ def _workers(outcome: Outcome) -> str:
         return _several(_threads(outcome), "thread")
     spread, crossed = outcome.spread, sum(step.bytes + step.more_bytes for step in outcome.result.history)
     said = f"{_several(spread['parts'], 'part')} by {spread['partition']}"
+    if spread.get("exchange") not in (None, "shared"):
+        said += f" and {spread['exchange']}"
     if "devices" in spread:
         said += f" on {', '.join(spread['devices'])}"
     if spread["transport"] == "mpi":

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from arcflux import config
-from arcflux.compile.lower import lower
+from arcflux.compile.lower import Lowered, lower
 from arcflux.compile.python import run_python
 from arcflux.devices import Device
-from arcflux.engine.advice import advised, kept
+from arcflux.engine.advice import advised, divided, kept
 from arcflux.engine.loop import Options
 from arcflux.engine.spread import Spread, run_spread
 from arcflux.engine.state import given_values
@@ -45,7 +45,7 @@ def run(
     progress: bool | None = None,
     given: Mapping[str, Any] | None = None,
     parts: int | Parts | None = None,
-    partition: str = "ranges",
+    partition: str = "auto",
     exchange: str = "auto",
     transport: str | None = None,
     ranks_per_node: int | None = None,
@@ -88,11 +88,13 @@ def run(
         ranks of an MPI job, as many as there are. The result is the same.
     partition
         How to split: "ranges", "grid", "degree", "random", "mincut" or "duplicate"; see :func:`arcflux.partition`.
+        "auto" takes what is predicted to be fastest, splitting included; ranges, unless something else is clearly so.
     exchange
         What nodes tell each other. "readers": owners send what changed to the nodes that read it. "owners": edges are
         where they start, and what they bring is reduced there before it goes to the owner. "allreduce": every node has
-        all vertices. "mixed": it has those of high degree, the others have owners. "auto" takes the first where all
-        in-edges of a vertex are together, else the second.
+        all vertices. "mixed": it has those of high degree, the others have owners. "auto" takes what is predicted to be
+        fastest (``result.explain()`` says why); the first where all in-edges of a vertex are together, else the second,
+        unless something else is clearly so.
     transport
         "local" (threads) or "mpi"; without it, the one that this process was started with.
     ranks_per_node
@@ -126,12 +128,22 @@ def run(
         if debug:
             result = run_python(lowered, graph, options.limit, values, timeout)
         elif spread.wanted:
-            result = run_spread(lowered, graph, values, replace(options, threads=threads or 1), spread)
+            result = _run_on_parts(lowered, graph, values, replace(options, threads=threads or 1), spread)
         else:
             options, plan = advised(lowered, graph, options, threads)
-            result = kept(plan, graph, run_together(lowered, graph, values, options, Team(options.threads)))
+            if plan is not None and plan.where is not None:
+                parts_of = replace(spread, parts=plan.where.parts).taking(plan.split)
+                result = kept(plan, graph, run_spread(lowered, graph, values, options, parts_of))
+            else:
+                result = kept(plan, graph, run_together(lowered, graph, values, options, Team(options.threads)))
     warn_unless_converged(result)
     return result
+
+
+def _run_on_parts(lowered: Lowered, graph: Graph, values: Any, options: Options, spread: Spread) -> Result:
+    """Run on parts, as they were asked for; what was left open is as the planner says."""
+    spread, options, plan = divided(lowered, graph, options, spread)
+    return kept(plan, graph, run_spread(lowered, graph, values, options, spread), spread.ranks())
 
 
 def checked_options(direction: str, threads: int | None, max_supersteps: int | None, timeout: float | None) -> Options:

@@ -31,11 +31,13 @@ from arcflux.transports.base import Transport
 from arcflux.transports.launch import place
 from arcflux.transports.local import run_local
 
-__all__ = ["EXCHANGES", "Spread", "asked", "on_ranks", "run_spread"]
+__all__ = ["EXCHANGES", "Spread", "asked", "at_targets_alone", "on_ranks", "run_spread"]
 
 Array = NDArray[Any]
 Answer = TypeVar("Answer")
 
+# What says nothing about how to split.
+_USUAL = ("auto", "ranges")
 EXCHANGES = ("auto", "readers", "owners", "allreduce", "mixed")
 # A vertex is high when it has this many times the mean degree: its messages come from everywhere anyway.
 _HIGH = 16
@@ -46,7 +48,7 @@ class Spread:
     """The options of a run that say where it runs; see :func:`arcflux.run`."""
 
     parts: int | Parts | None = None
-    partition: str = "ranges"
+    partition: str = "auto"
     exchange: str = "auto"
     transport: str | None = None
     ranks_per_node: int | None = None
@@ -92,6 +94,12 @@ class Spread:
         usual = self.devices is None and self.exchange in ("auto", "readers")
         return nodes == 1 and usual and parts.placement == "target"
 
+    def taking(self, chosen: Any) -> Spread:
+        """The same with a split of the planner, for what was left open."""
+        exchange = "readers" if chosen.exchange == "shared" else chosen.exchange
+        partition = self.partition if isinstance(self.parts, Parts) else chosen.partition
+        return replace(self, partition=partition, exchange=exchange)
+
     def split(self, graph: Graph, ranks: int | None) -> Parts:
         """The parts of a graph: those given, or as many as there are ranks."""
         if isinstance(self.parts, Parts):
@@ -100,12 +108,13 @@ class Spread:
                 raise UsageError("the parts are those of another graph", expected="parts of the graph that is run on")
         else:
             count = self.parts if self.parts is not None else ranks or len(self.devices or [0])
-            key = ("parts", count, self.partition)
+            how = "ranges" if self.partition == "auto" else self.partition
+            key = ("parts", count, how)
             if key not in graph.kept:
-                graph.kept[key] = partition(graph, count, self.partition)
+                graph.kept[key] = partition(graph, count, how)
                 if (place() or (0, 1))[0] == 0:  # one rank says it for all
                     for said in graph.kept[key].notes:
-                        trace.note(f"parts by {self.partition}: {said}")
+                        trace.note(f"parts by {how}: {said}")
             made = graph.kept[key]
         if ranks is not None and made.k != ranks:
             raise UsageError(
@@ -126,7 +135,7 @@ def asked(
     """Where an algorithm that is no vertex program runs, by its options; None: on the workers of this process."""
     spread = Spread(parts, partition, "auto", transport, ranks_per_node).checked()
     if not spread.wanted:
-        if partition != "ranges" or ranks_per_node is not None:
+        if partition not in _USUAL or ranks_per_node is not None:
             given = "ranks_per_node" if ranks_per_node is not None else "partition"
             raise UsageError(f"{given} is given, and parts is not", expected="how many parts", remedy="parts=4")
         return None
@@ -135,7 +144,7 @@ def asked(
             f"threads is {threads!r}, and there are parts: each is the work of one thread",
             expected="either of them", remedy="leave threads= away, and take more parts",
         )  # fmt: skip
-    if isinstance(parts, Parts) and partition != "ranges":
+    if isinstance(parts, Parts) and partition not in _USUAL:
         raise UsageError(f"partition is {partition!r}, and the parts are made already", remedy="leave partition= away")
     return spread
 
@@ -190,7 +199,7 @@ def _placed(lowered: Lowered, parts: Parts, exchange: str) -> tuple[Parts, Array
     """Where the arcs are, and which vertices every node has whole, for a model of exchange."""
     if exchange == "auto":
         exchange = "readers" if parts.placement == "target" else "owners"
-    if exchange == "readers" or _at_targets_alone(lowered):
+    if exchange == "readers" or at_targets_alone(lowered):
         return parts.at_targets(), None
     if exchange == "owners":
         return (parts.at_sources() if parts.placement == "target" else parts), None
@@ -202,7 +211,7 @@ def _placed(lowered: Lowered, parts: Parts, exchange: str) -> tuple[Parts, Array
     return (parts.at_sources() if parts.placement == "target" else parts), high
 
 
-def _at_targets_alone(lowered: Lowered) -> bool:
+def at_targets_alone(lowered: Lowered) -> bool:
     """Whether the messages of a vertex must come together where its state is.
 
     Sums to the last bit have one order; compute may ask for v's old state; and of a message that may not have come,

@@ -16,19 +16,23 @@ from typing import Any
 from arcflux import config
 from arcflux.graph import Graph
 from arcflux.plan import journal, rates
-from arcflux.plan.brief import Brief, glanced, remember_depth
+from arcflux.plan.brief import Brief, glanced, glanced_shape, kind, remember_depth
 from arcflux.plan.fit import Fit, Observation
+from arcflux.plan.parted import Seen
 from arcflux.plan.programs import MODELS, PROGRAMS, Form, curve_of
+from arcflux.plan.split import SHARED, Split, Where, crossing
 from arcflux.plan.way import Way, way_of
 from arcflux.result import Result
 
-__all__ = ["Advice", "Subject", "advised", "algorithm", "program", "recorded"]
+__all__ = ["CLEARLY", "Advice", "Subject", "advised", "algorithm", "program", "recorded"]
 
 # Something else than usual has to be predicted to take at most so much of the time.
-_CLEARLY = 0.9
+CLEARLY = 0.95
 # A run of a program with a frontier says something if it went along so many of all arcs; where those are not counted,
 # if so many of all vertices sent.
 _REACHED, _SENT = 0.5, 0.25
+# The most ways that are told to a person.
+_SHOWN = 8
 # Shorter runs have no frontier worth a look.
 _LONG = 1e-3
 
@@ -68,7 +72,7 @@ def algorithm(name: str) -> Subject:
 
 @dataclass(frozen=True)
 class Advice:
-    """A plan: the way that was chosen, those that were not, and why."""
+    """A plan: the way that was chosen, those that were not, and why; on parts, `where` and `split` say which."""
 
     subject: Subject
     graph: Brief
@@ -79,11 +83,26 @@ class Advice:
     push_over_pull: float
     measured_here: bool
     notes: tuple[str, ...] = ()
+    where: Where | None = None
+    split: Split | None = None
+
+    def taking(self, split: Split) -> Advice:
+        """The plan with another split, which the first rank has chosen."""
+        if split == self.split:
+            return self
+        ways = sorted(self.ways, key=lambda way: (way.split != split, way.total))
+        return replace(self, ways=tuple(ways), split=split, reason=f"the first rank has chosen {split}")
 
     @property
     def chosen(self) -> Way | None:
         """The way that was chosen; None when nothing could be predicted."""
         return self.ways[0] if self.ways else None
+
+    @property
+    def on_threads(self) -> bool:
+        """Whether parts are threads of one process that share everything."""
+        shared = self.split is not None and self.split.exchange == SHARED
+        return self.where is None or (shared and self.where.transport == "local")
 
     @property
     def key(self) -> str:
@@ -98,6 +117,7 @@ class Advice:
             "reason": self.reason,
             "measured_here": self.measured_here,
             "push_over_pull": self.push_over_pull,
+            **({} if self.where is None or self.split is None else {**vars(self.where), **vars(self.split)}),
             "candidates": [way.to_dict() for way in self.ways],
             "notes": list(self.notes),
         }
@@ -105,10 +125,16 @@ class Advice:
     def __str__(self) -> str:
         from arcflux.plan.report import seconds
 
-        threads = f"{self.threads} thread{'' if self.threads == 1 else 's'}"
-        lines = [f"plan: {self.subject.name}, {self.direction}, {threads}", f"├─ why: {self.reason}"]
-        lines += [f"├─ {way}: {seconds(way.seconds)}, between {seconds(way.low)} and {seconds(way.high)}"
-                  for way in self.ways]  # fmt: skip
+        on = f"{self.threads} thread{'' if self.threads == 1 else 's'}"
+        if self.where is not None:
+            on = f"{self.where}, {self.split}"
+        lines = [f"plan: {self.subject.name}, {self.direction}, {on}", f"├─ why: {self.reason}"]
+        for way in self.ways[:_SHOWN]:
+            before = f", and {seconds(way.setup)} to split the graph" if way.setup else ""
+            between = f"between {seconds(way.low)} and {seconds(way.high)}"
+            lines.append(f"├─ {way}: {seconds(way.seconds)}, {between}{before}")
+        if len(self.ways) > _SHOWN:
+            lines.append(f"├─ and {len(self.ways) - _SHOWN} more")
         return "\n".join([*lines[:-1], lines[-1].replace("├─", "└─"), *(f"note: {note}" for note in self.notes)])
 
 
@@ -141,7 +167,7 @@ def _made(subject: Subject, graph: Brief, given: int, open_threads: bool, found:
         return Advice(subject, graph, subject.directions[0], given, (), reason, dearer, found.here, notes)
     ways.sort(key=lambda way: way.seconds)
     # Of those that are about as fast as the fastest, the one that is most like the usual one.
-    close = [way for way in ways if _CLEARLY * way.seconds <= ways[0].seconds]
+    close = [way for way in ways if CLEARLY * way.seconds <= ways[0].seconds]
     best = min(close, key=lambda way: (way.name != usual.name, -way.threads))
     ordered = (best, *(way for way in ways if way is not best))
     if len(ways) == 1:
@@ -173,19 +199,25 @@ def _fit_of(subject: Subject, direction: str, threads: int, found: rates.Rates) 
     return None if like is None else replace(like, value=subject.form.value)
 
 
-def recorded(advice: Advice, graph: Graph, result: Result) -> Result:
-    """The result with its plan; the run is kept, if it was a whole one."""
+def recorded(advice: Advice, graph: Graph, result: Result, *, keep: bool = True) -> Result:
+    """The result with its plan; the run is kept, if it was a whole one (of several ranks, by one of them)."""
     steps, whole = len(result.history), _whole(advice.subject.form, graph, result)
     search = advice.subject.algorithm == "bfs"
     if search and whole:
         remember_depth(graph, steps)
-    if whole and result.seconds > 0 and config.keeps_runs():
+    if keep and whole and result.seconds > 0 and config.keeps_runs():
         known = replace(advice.graph, depth=float(max(1, steps))) if search else advice.graph
+        if advice.where is not None and advice.split is not None and not advice.on_threads:
+            crossed = crossing(glanced_shape(graph), kind(known), advice.split, advice.where.nodes)
+            part = Seen(known, advice.where, advice.split, float(max(1, steps)), result.seconds, crossed)
+            journal.add(journal.Run.on_parts(advice.key, part))
+            return replace(result, plan=advice)
         curve: tuple[float, ...] = ()
         if result.seconds > _LONG and not advice.subject.form.dense:
             curve = curve_of(result.history, graph.arcs)
         seen = Observation(known, float(max(1, steps)), result.seconds, curve)
-        journal.add(journal.Run(advice.key, advice.threads, seen))
+        threads = advice.threads if advice.where is None else advice.where.parts * advice.threads
+        journal.add(journal.Run(advice.key, threads, seen))
     return replace(result, plan=advice)
 
 
@@ -194,7 +226,10 @@ def _whole(form: Form, graph: Graph, result: Result) -> bool:
     if form.dense or not result.history:
         return True
     rows: Any = getattr(result.history, "rows", None)
-    if rows is None or not result.converged:
-        return result.converged
+    if not result.converged:
+        return False
+    if rows is None:  # on parts, where edges are counted
+        counted = [step.edges for step in result.history if step.edges is not None]
+        return sum(counted) >= _REACHED * graph.arcs if counted else True
     sent, walked = float(rows[:, 0].sum()), float(rows[:, 4].sum())
     return walked >= _REACHED * graph.arcs if walked else sent >= _SENT * graph.vertices

@@ -7,7 +7,7 @@ rows are looked at, which takes a fraction of a millisecond, and its depth comes
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,12 +16,12 @@ import numpy as np
 from arcflux.graph import Graph
 from arcflux.plan.shape import Shape
 
-__all__ = ["DEEP", "Brief", "brief", "glanced", "guessed_depth", "kind", "remember_depth", "rows_of"]
+__all__ = ["DEEP", "Brief", "brief", "glanced", "glanced_shape", "guessed_depth", "kind", "remember_depth", "rows_of"]
 
 DEEP = 30.0
 _SKEWED = 16.0
 _ROWS = 2048
-_RANGES = 16
+_HASH = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True)
@@ -92,35 +92,63 @@ def glanced(graph: Graph) -> Brief:
 def _glanced(graph: Graph) -> Brief:
     if not graph.arcs:
         return Brief(graph.vertices, 0, graph.kept.get("depth", 0.0), 0.0, 0.0, 0.0, 0.0, 0.0)
-    shape, local = _sampled(graph.vertices, graph.arcs, *graph.out, "")
+    shape = glanced_shape(graph)
     depth = graph.kept.get("depth") or shape.depth
-    return Brief(shape.vertices, shape.arcs, depth, shape.hot(), local, shape.top, shape.wedges(), shape.squares())
+    return replace(brief(shape), depth=depth)
+
+
+def glanced_shape(graph: Graph) -> Shape:
+    """The shape of a graph by some of its rows; kept with the graph."""
+    if not graph.arcs:
+        return Shape(graph.name or "", graph.vertices, 0, np.zeros(1), np.full(1, float(graph.vertices)), 0.0)
+    if "glance" not in graph.kept:
+        graph.kept["glance"] = _sampled(graph.vertices, graph.arcs, *graph.out, graph.name or "")
+    found: Shape = graph.kept["glance"]
+    return found
 
 
 def rows_of(vertices: int, arcs: int, offsets: Any, neighbours: Any, name: str) -> Shape:
-    """The shape of a graph whose rows are there, from some of them: a mesh if they are short and near."""
+    """The shape of a graph whose rows are there, from some of them."""
     if not arcs:
         return Shape(name, vertices, 0, np.zeros(1), np.full(1, float(vertices)), 0.0)
-    shape, local = _sampled(vertices, arcs, offsets, neighbours, name)
     said = (f"{name} was not loaded: this is from a sample of {min(vertices, _ROWS):,} of its rows",)
-    return replace(shape, notes=said, boundary=max(1, math.isqrt(vertices)) if local > 0.5 else None)
+    return replace(_sampled(vertices, arcs, offsets, neighbours, name), notes=said)
 
 
-def _sampled(n: int, arcs: int, offsets: Any, neighbours: Any, name: str) -> tuple[Shape, float]:
-    """A shape by some rows, and how near neighbours are."""
+def _sampled(n: int, arcs: int, offsets: Any, neighbours: Any, name: str) -> Shape:
+    """A shape by some rows: their lengths, and how far one arc of each goes."""
     rows = np.arange(n) if n <= _ROWS else np.linspace(0, n - 1, _ROWS).astype(np.int64)
     degrees = (offsets[rows + 1] - offsets[rows]).astype(np.float64)
     share = n / len(rows)
     some = degrees > 0
     if not some.any():
         degrees, some = np.full(len(rows), arcs / n), np.ones(len(rows), bool)
-    first, last = offsets[rows[some]], offsets[rows[some] + 1] - 1
-    ends = neighbours[((first + last) // 2).astype(np.int64).clip(0, arcs - 1)].astype(np.int64)
-    near = float((np.abs(ends - rows[some]) <= n // (2 * _RANGES)).mean())
-    local = max(0.0, (near - 1 / _RANGES) / (1 - 1 / _RANGES)) if n > 4 * _RANGES else 0.0
+    first, lengths = offsets[rows[some]].astype(np.int64), degrees[some].astype(np.int64).clip(1)
+    # Any arc of a row, by a hash of the row: in a sorted row the middle ones are nearer than the others.
+    chance = (rows[some].astype(np.uint64) * _HASH >> np.uint64(33)).astype(np.int64)
+    ends = neighbours[(first + chance % lengths).clip(0, arcs - 1)].astype(np.int64)
     sampled = np.unique(degrees, return_counts=True)
-    depth = guessed_depth(n, arcs / n, local, float(sampled[0].max()))
-    return Shape(name, n, arcs, sampled[0], sampled[1].astype(np.float64) * share, depth), local
+    classes = sampled[0], sampled[1].astype(np.float64) * share
+    shape = Shape(name, n, arcs, *classes, 0.0, asked=_asking(*classes, np.abs(ends - rows[some]) / n))
+    return replace(shape, depth=guessed_depth(n, arcs / n, shape.local(), float(sampled[0].max())))
+
+
+def _asking(degrees: Any, counts: Any, spans: Any) -> Callable[[int], tuple[int, int]]:
+    """The sums of INS and UDS of k ranges, by how long arcs are, in shares of all vertices.
+
+    An arc of span s is cut by one of k - 1 cuts with a chance of (k - 1) s / (1 - s). Had it random ends, that would be
+    (k - 1) / k; so many of a vertex's arcs are taken to end anywhere.
+    """
+
+    def asked(k: int) -> tuple[int, int]:
+        if k == 1:
+            return round(float(counts[degrees > 0].sum())), 0
+        cut = float(np.minimum(1.0, (k - 1) * spans / np.maximum(1.0 - spans, 1e-9)).mean())
+        far = min(1.0, cut * k / (k - 1))
+        read = float((counts * -np.expm1(far * degrees * math.log1p(-1.0 / k))).sum())
+        return round(float(counts[degrees > 0].sum()) + (k - 1) * read), round((k - 1) * read)
+
+    return asked
 
 
 def guessed_depth(vertices: int, degree: float, local: float, top: float) -> float:

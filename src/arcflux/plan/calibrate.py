@@ -23,6 +23,7 @@ from arcflux import __version__, config, trace
 from arcflux.errors import FormatError
 from arcflux.plan.brief import Brief, brief
 from arcflux.plan.fit import Curve, Fit, Observation, fit
+from arcflux.plan.parted import PartFit, Seen
 from arcflux.plan.programs import PROGRAMS, WEIGHTED, observed, push_over_pull
 
 __all__ = ["GRAPHS", "PROGRAMS", "Calibration", "calibrate", "fitted", "from_dict", "kept", "machine", "observed",
@@ -32,11 +33,11 @@ _FORMAT = 1
 _OLD_DAYS = 90
 GRAPHS = (
     "kron:12", "kron:14", "kron:16", "kron:18", "urand:13", "urand:15", "urand:18", "grid:128x128", "grid:500x500",
-    "ws:50000,k=10,p=0.05",
+    "ws:50000,k=10,p=0.05", "ws:200000,k=8,p=0.2",
 )  # fmt: skip
 _FEW = ("kron:10", "kron:12", "urand:10", "grid:40x40")
 # Large ones, on which one worker alone, and less usual programs, would take too long; what are too many pairs of arcs.
-_LARGE = ("kron:16", "kron:18", "urand:18", "grid:500x500")
+_LARGE = ("kron:16", "kron:18", "urand:18", "grid:500x500", "ws:200000,k=8,p=0.2")
 _MANY_PAIRS = 2e8
 # Seconds that one round over all graphs may take, so that there is a second.
 _TIME_FOR_ONE = 45.0
@@ -47,7 +48,8 @@ class Calibration:
     """What was measured: HIVE's tables, the memory hierarchy, costs of waiting, transports, and fits of programs.
 
     `fits` are of all workers, `alone` of one; `runs` and `runs_alone` what they were fitted to, so that later runs can
-    be added. `push_over_pull`: what an arc costs to push over what it costs to pull.
+    be added. `push_over_pull`: what an arc costs to push over what it costs to pull. `part_fits` and `part_runs` are of
+    runs on parts, and `setup` has the seconds that splitting takes for each arc.
     """
 
     machine: Mapping[str, Any]
@@ -65,6 +67,9 @@ class Calibration:
     runs: Mapping[str, Sequence[Observation]] = field(default_factory=dict)
     runs_alone: Mapping[str, Sequence[Observation]] = field(default_factory=dict)
     push_over_pull: float = 3.0
+    part_fits: Mapping[str, PartFit] = field(default_factory=dict)
+    part_runs: Mapping[str, Sequence[Seen]] = field(default_factory=dict)
+    setup: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def notes(self) -> list[str]:
@@ -80,8 +85,11 @@ class Calibration:
 
     @property
     def foreign(self) -> str:
-        """In what this machine differs from the one that was measured; empty when it does not."""
-        here = machine()
+        """In what this machine differs from the one that was measured; empty when it does not.
+
+        How many threads were used does not matter: those of one, and of all, are told apart.
+        """
+        here = {name: found for name, found in machine().items() if name != "threads"}
         differs = [f"{name} is {here[name]!r}, was {self.machine.get(name)!r}" for name in here
                    if self.machine.get(name) != here[name]]  # fmt: skip
         return "; ".join(differs)
@@ -89,8 +97,9 @@ class Calibration:
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
         own: dict[str, Any] = {"hierarchy": list(self.hierarchy)}
-        for name in ("fits", "alone"):
+        for name in ("fits", "alone", "part_fits"):
             own[name] = {key: one.to_dict() for key, one in getattr(self, name).items()}
+        own["part_runs"] = {key: [one.to_dict() for one in some] for key, some in self.part_runs.items()}
         for name in ("runs", "runs_alone"):
             own[name] = {
                 key: [{**vars(one), "shape": vars(brief(one.shape))} for one in some]
@@ -135,16 +144,21 @@ def versions() -> dict[str, str]:
     return {"arcflux": __version__, **{name: version(name) for name in ("numba", "numpy")}}
 
 
-def path() -> Path:
-    """Where the calibration of this machine, with as many threads as are used now, is kept."""
+def path(threads: int | None = None) -> Path:
+    """Where the calibration of this machine, with so many threads or as many as are used now, is kept."""
     found = machine()
     word = "".join(letter if letter.isalnum() else "-" for letter in f"{platform.node()}-{found['model']}")
-    return config.cache_folder("calibration") / f"{word[:80]}-{found['threads']}.json"
+    return config.cache_folder("calibration") / f"{word[:80]}-{threads or found['threads']}.json"
 
 
 def kept(target: Path | None = None) -> Calibration | None:
-    """The calibration of this machine, if there is one; None too when it is of another machine, which is noted."""
+    """The calibration of this machine, if there is one; None too when it is of another machine, which is noted.
+
+    One with all cores says something about fewer threads as well: of ranks of a job, each has a share of them.
+    """
     where = path() if target is None else target
+    if target is None and not where.exists():
+        where = path(config.cores())
     if not where.exists():
         return None
     found = _read(where, where.stat().st_mtime_ns)
@@ -178,6 +192,8 @@ def from_dict(raw: Mapping[str, Any]) -> Calibration:
         own[name] = {key: Fit.of(one) for key, one in raw.get(name, {}).items()}
     for name in ("runs", "runs_alone"):
         own[name] = {key: [_observation(one) for one in some] for key, some in raw.get(name, {}).items()}
+    own["part_fits"] = {key: PartFit.of(one) for key, one in raw.get("part_fits", {}).items()}
+    own["part_runs"] = {key: [Seen.of(one) for one in some] for key, some in raw.get("part_runs", {}).items()}
     return Calibration(**{**raw, **own})
 
 
@@ -191,7 +207,7 @@ def calibrate(*, quick: bool = False, keep: bool = True) -> Calibration:
 
     `quick` looks at small graphs and small memories alone: good for a test, not for predictions.
     """
-    from arcflux.plan import microbench
+    from arcflux.plan import microbench, partruns
 
     begun = time.perf_counter()
     elements, largest = (1 << 16, 1 << 20) if quick else (1 << 25, 1 << 28)
@@ -206,14 +222,27 @@ def calibrate(*, quick: bool = False, keep: bool = True) -> Calibration:
         runs, by_one = _runs(graphs)
         trace.note("measuring when to push")
         dearer = push_over_pull(graphs[:1] if quick else ("kron:16", "urand:15"))
+        part_runs, setup = _part_runs(quick)
+    every, alone = fitted(runs, curve), fitted(by_one, curve)
     found = Calibration(
         machine(), versions(), datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        time.perf_counter() - begun, throughput, latency, hierarchy, barrier, launch, exchange, fitted(runs, curve),
-        fitted(by_one, curve), runs, by_one, dearer,
+        time.perf_counter() - begun, throughput, latency, hierarchy, barrier, launch, exchange, every,
+        alone, runs, by_one, dearer, partruns.fitted_parts(part_runs, alone or every), part_runs, setup,
     )  # fmt: skip
     if keep:
         found.save(path())
     return found
+
+
+def _part_runs(quick: bool) -> tuple[dict[str, list[Seen]], dict[str, float]]:
+    """Runs on parts by program and direction, and what splitting takes."""
+    from arcflux.plan import partruns
+
+    rows = partruns.on_parts(quick=quick)
+    found: dict[str, list[Seen]] = {}
+    for row in rows["runs"]:
+        found.setdefault(row["key"], []).append(Seen.of(row))
+    return found, partruns.setup_rates(rows["setup"])
 
 
 def cache_of(hierarchy: tuple[Mapping[str, float], ...]) -> float:

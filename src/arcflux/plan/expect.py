@@ -13,12 +13,15 @@ from arcflux import config
 from arcflux.errors import UsageError
 from arcflux.graph import Graph
 from arcflux.plan import rates
+from arcflux.plan.advise import Subject
 from arcflux.plan.brief import brief
 from arcflux.plan.calibrate import Calibration, kept
+from arcflux.plan.divide import Open, part_ways, preferred
 from arcflux.plan.fit import Curve
 from arcflux.plan.programs import PROGRAMS
 from arcflux.plan.sample import shape_of
 from arcflux.plan.shape import Shape
+from arcflux.plan.split import SHARED, Where
 from arcflux.plan.spread import Placed, on_nodes, with_speeds
 from arcflux.plan.way import Step, Way, steps_of, way_of
 from arcflux.plan.work import Work, work_of
@@ -116,23 +119,48 @@ def on_this_machine(
 def by_rates(work: Work, shape: Shape, supersteps: int | None, placed: Placed, known: rates.Rates) -> Estimate:
     """An estimate by some rates: every way that was measured, or a bound."""
     found = known.calibration
-    ways = _measured_ways(work, shape, supersteps, placed, known)
+    parted = _ways_on_parts(work, shape, supersteps, placed, known)
+    ways = parted or _measured_ways(work, shape, supersteps, placed, known)
+    ways += _against_parts(work, shape, supersteps, placed, known)
     notes = [*known.notes, *shape.notes]
-    crossing = 0.0
+    crossing = parted[0].crossing if parted else 0.0
     if not ways:
         ways = [_bound(work, shape, found)]
         notes.append(work.note if work.bound else f"{work.name} was not measured: this is a bound, from its bytes")
     steps = ways[0].supersteps or work.steps(shape)
     visits = steps if work.supersteps else work.visits(shape)
     if placed.nodes > 1:
-        both = [on_nodes(way, work, shape, placed.nodes, found, visits) for way in ways]
-        ways, crossing = [way for way, _ in both], both[0][1]
-        notes.append(f"{placed.nodes} nodes are processes of this machine, on {config.cores()} cores in all")
-    ways.sort(key=lambda way: way.seconds)
+        if not parted:
+            both = [on_nodes(way, work, shape, placed.nodes, found, visits) for way in ways]
+            ways, crossing = [way for way, _ in both], both[0][1]
+        notes.append(f"{placed.nodes} nodes are pretended on this machine, with {config.cores()} cores in all")
+    if not parted:
+        ways.sort(key=lambda way: way.total)
     return Estimate(
         work.name, shape, str(found.machine["model"]), tuple(ways), steps, _moved(work, shape, visits, found),
         peak(work, shape), tuple(notes), crossing, found.push_over_pull,
     )  # fmt: skip
+
+
+def _ways_on_parts(work: Work, shape: Shape, supersteps: int | None, placed: Placed, known: rates.Rates) -> list[Way]:
+    """Every way to split, and to exchange, that runs on parts were measured in; the one that a run would take first."""
+    if placed.parts is None or placed.speeds:
+        return []
+    asked, few, ways = Open(Where(placed.parts, placed.nodes, placed.transport)), brief(shape), []
+    for (name, direction), form in PROGRAMS.items():
+        if name == work.name:
+            subject = Subject(name, name, name, form, (direction,))
+            ways += part_ways(subject, few, shape, asked, known, supersteps=float(supersteps) if supersteps else None)
+    return preferred(ways, asked)
+
+
+def _against_parts(work: Work, shape: Shape, supersteps: int | None, placed: Placed, known: rates.Rates) -> list[Way]:
+    """Where nothing is said about threads and parts: the best way on a part for each core, if any was measured."""
+    if placed != Placed() or config.threads() == 1:
+        return []
+    ways = _ways_on_parts(work, shape, supersteps, Placed(parts=config.threads()), known)
+    ways = [way for way in ways if way.split is not None and way.split.exchange != SHARED]  # which are threads
+    return sorted(ways, key=lambda way: way.total)[:1]
 
 
 def _measured_ways(work: Work, shape: Shape, supersteps: int | None, placed: Placed, known: rates.Rates) -> list[Way]:

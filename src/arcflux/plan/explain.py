@@ -53,6 +53,8 @@ class Explanation:
         steps = sum(step.seconds for step in history)
         rows = [("launch and start", said.get("launch", 0.0), max(0.0, self.result.seconds - steps))]
         across = said.get("transfer", 0.0) + said.get("overhead", 0.0)
+        if self.estimate.ways[0].where is not None:
+            across += said.get("barriers", 0.0)
         inside = self.estimate.seconds - rows[0][1] - across
         if not history:
             return [("all", self.estimate.seconds, self.result.seconds)]
@@ -133,9 +135,16 @@ def explained(result: Result) -> Explanation:
         expected = "the result of one of: " + ", ".join(ALGORITHMS)
         raise UsageError(f"{result.name} is no algorithm with a model", expected=expected)
     parts = max((len(step.part_seconds) for step in result.history[:1]), default=0)
-    placed = Placed(parts=parts or None) if plan is None else Placed(threads=plan.threads)
+    placed = Placed(parts=parts or None) if plan is None else _placed(plan)
     found = by_rates(work_of(name), measured(result.graph), None, placed, rates.current(fresh=True))
     return compared(found, result)
+
+
+def _placed(plan: Advice) -> Placed:
+    """Where a plan has a run."""
+    if plan.where is None:
+        return Placed(threads=plan.threads)
+    return Placed(parts=plan.where.parts, nodes=plan.where.nodes, transport=plan.where.transport)
 
 
 def _as_run(estimate: Estimate, result: Result) -> Estimate:
@@ -143,6 +152,9 @@ def _as_run(estimate: Estimate, result: Result) -> Estimate:
     plan = result.plan
     if plan is None:
         return estimate
+    if plan.where is not None:
+        ways = sorted(estimate.ways, key=lambda way: way.split != plan.split)
+        return replace(estimate, ways=tuple(ways), crossing=ways[0].crossing)
     ways = sorted(estimate.ways, key=lambda way: (way.name != plan.direction, way.threads not in (0, plan.threads)))
     same = ways[0].name == plan.direction
     return replace(estimate, ways=tuple(ways), supersteps=ways[0].supersteps) if same else estimate
@@ -154,14 +166,14 @@ def _planned(plan: Advice, result: Result) -> Estimate:
     columns = {name: column.dtype for name, column in result.graph.columns.items()}
     like = work_of("connected_components" if plan.subject.algorithm == "min_label" else plan.subject.algorithm)
     if not plan.ways:
-        return by_rates(like, shape, None, Placed(threads=plan.threads), found)
+        return by_rates(like, shape, None, _placed(plan), found)
     notes = list(found.notes)
     if plan.subject.key != plan.subject.algorithm:
         notes.append(f"nothing is known of {plan.subject.name} but that it is like {plan.subject.algorithm}, "
                      "and what its runs have shown")  # fmt: skip
     weights = sum(kind.itemsize for kind in columns.values())
     work = replace(like, name=plan.subject.name, value=plan.subject.form.value, arc=float(weights))
-    base = by_rates(work, shape, None, Placed(threads=plan.threads), found)
+    base = by_rates(work, shape, None, _placed(plan), found)
     return replace(base, ways=plan.ways, supersteps=plan.ways[0].supersteps, notes=tuple(notes))
 
 

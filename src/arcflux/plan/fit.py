@@ -10,7 +10,8 @@ skip arcs as others do (and E is then 0). gather is what a random read costs in 
 arcs take, less where neighbours are near: the curve of the memory hierarchy. So a is a launch, b a barrier and more, c
 the update, d and e the compute, f the load of Lux. None is negative (non-negative least squares), and runs count by
 relative errors, a small graph as much as a large one. Where rows are intersected (triangles), E' is the sum over arcs
-of the smaller degree of their ends; where neighbours of neighbours are visited, the sum of squared degrees.
+of the smaller degree of their ends; where neighbours of neighbours are visited, the sum of squared degrees. What the
+sum missed of runs on graphs that are alike is made good (nearby.py).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcflux.plan.brief import DEEP, Brief, brief, kind
+from arcflux.plan.nearby import Nearby, place_of
 from arcflux.plan.shape import Shape
 
 __all__ = ["DEEP", "POINTS", "Curve", "Fit", "Observation", "at_threads", "features", "fit", "kind", "not_negative"]
@@ -83,7 +85,8 @@ class Fit:
     `error` is the median and `doubt` the largest relative error over the runs it was fitted to. `dense`: whether every
     superstep visits every arc. `supersteps`: by kind of graph a line over the logarithm of its vertices, (at 0, slope),
     as they were seen. `extra`: what the fifth number of a run is, if not the arcs of deep graphs. `frontiers`: by kind
-    of graph, the mean of the curves of frontiers. `per_level`: supersteps for each level of a search.
+    of graph, the mean of the curves of frontiers. `per_level`: supersteps for each level of a search. `nearby`: what
+    the formula missed of the runs.
     """
 
     coefficients: tuple[float, ...]
@@ -97,6 +100,7 @@ class Fit:
     extra: str = ""
     frontiers: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     per_level: float = 1.0
+    nearby: Nearby = field(default_factory=Nearby)
 
     def seconds(self, shape: Shape | Brief, supersteps: float | None = None) -> float:
         """Predicted seconds of a run."""
@@ -106,7 +110,8 @@ class Fit:
         """Predicted seconds of a run by what they are spent on, in the order of the coefficients."""
         known = brief(shape)
         steps = self.steps(known) if supersteps is None else supersteps
-        return features(known, steps, self.dense, self.curve, self.value, self.extra) * self.coefficients
+        row = features(known, steps, self.dense, self.curve, self.value, self.extra) * self.coefficients
+        return row * self.nearby.factor(place_of(known)) if self.nearby.places else row
 
     def frontier(self, shape: Shape | Brief, steps: int) -> NDArray[np.float64]:
         """The share of all arcs that leaves the frontier in each superstep; of a dense program, all of them."""
@@ -132,8 +137,9 @@ class Fit:
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
         lines = {name: list(line) for name, line in self.supersteps.items()}
-        own = {"coefficients": list(self.coefficients), "supersteps": lines}
+        own: dict[str, Any] = {"coefficients": list(self.coefficients), "supersteps": lines}
         own["frontiers"] = {name: list(curve) for name, curve in self.frontiers.items()}
+        own["nearby"] = self.nearby.to_dict()
         return {**vars(self), **own, "curve": {name: list(row) for name, row in vars(self.curve).items()}}
 
     @classmethod
@@ -142,8 +148,9 @@ class Fit:
         curve = Curve(tuple(kept["curve"]["bytes"]), tuple(kept["curve"]["seconds"]))
         lines = {name: (float(at), float(slope)) for name, (at, slope) in kept["supersteps"].items()}
         own = {"coefficients": tuple(map(float, kept["coefficients"])), "curve": curve, "supersteps": lines}
+        near = Nearby.of(**kept.get("nearby", {"places": (), "missed": ()}))
         curves = {name: tuple(map(float, shares)) for name, shares in kept.get("frontiers", {}).items()}
-        return cls(**{**kept, **own, "frontiers": curves})
+        return cls(**{**kept, **own, "frontiers": curves, "nearby": near})
 
 
 def features(
@@ -179,7 +186,10 @@ def fit(runs: Sequence[Observation], dense: bool, curve: Curve, value: float, ex
         found = not_negative(weighted / size * sure[:, None], sure)
         sure = 1.0 / np.sqrt(np.maximum(np.abs(weighted / size @ found - 1), _NEAR))
     coefficients = found / size
-    errors = np.abs(rows @ coefficients / seconds - 1)
+    said = rows @ coefficients
+    errors = np.abs(said / seconds - 1)
+    missed = np.log(seconds / np.maximum(said, 1e-12))
+    nearby = Nearby(tuple(place_of(brief(one.shape)) for one in runs), tuple(map(float, missed)))
     seen: dict[str, list[tuple[float, float]]] = {}
     curves: dict[str, list[tuple[float, ...]]] = {}
     for one in runs:
@@ -191,7 +201,7 @@ def fit(runs: Sequence[Observation], dense: bool, curve: Curve, value: float, ex
     frontiers = {name: tuple(map(float, np.mean(some, axis=0))) for name, some in curves.items()}
     return Fit(
         tuple(map(float, coefficients)), dense, curve, float(value), float(np.median(errors)), float(errors.max()),
-        len(runs), supersteps, extra, frontiers, float(np.median(levels)),
+        len(runs), supersteps, extra, frontiers, float(np.median(levels)), nearby,
     )  # fmt: skip
 
 

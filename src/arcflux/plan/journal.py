@@ -1,7 +1,8 @@
 """Runs that were made, kept to predict others by: a file of JSON lines in the cache folder, one for each machine.
 
-A line says which program ran, in which direction and on how many threads, on what sort of graph (eight numbers, no
-names), in how many supersteps and seconds, of which machine and versions. The file is the owner's alone, and bounded:
+A line says which program ran, in which direction and on how many threads (or parts: on how many nodes, how they were
+split, what they told each other), on what sort of graph (eight numbers, no names), in how many supersteps and seconds,
+of which machine and versions. The file is the owner's alone, and bounded:
 the oldest lines go. Processes that write at once take turns by a lock. Within a process the fastest of several like
 runs is kept, and written now and then, and at the end: so a short run pays nothing for it. What is broken, foreign or
 of other versions is skipped when the file is read.
@@ -26,6 +27,7 @@ from arcflux.errors import ArcfluxError
 from arcflux.plan.brief import Brief
 from arcflux.plan.calibrate import machine, path, versions
 from arcflux.plan.fit import POINTS, Observation
+from arcflux.plan.parted import Seen
 
 __all__ = ["MOST", "Run", "add", "flush", "forget", "read", "waiting", "where"]
 
@@ -39,11 +41,17 @@ _SECONDS, _WAITING = 2.0, 64
 
 @dataclass(frozen=True)
 class Run:
-    """A run: the program and its direction as "bfs/auto", its threads, and what was observed."""
+    """A run: the program and its direction as "bfs/auto", its threads, and what was observed; on parts, on which."""
 
     key: str
     threads: int
     seen: Observation
+    part: Seen | None = None
+
+    @classmethod
+    def on_parts(cls, key: str, part: Seen) -> Run:
+        """A run on parts."""
+        return cls(key, part.where.parts, Observation(part.graph, part.supersteps, part.seconds), part)
 
     def to_line(self) -> str:
         """As a line of JSON."""
@@ -53,6 +61,8 @@ class Run:
                  "supersteps": self.seen.supersteps, "seconds": self.seen.seconds,
                  "frontiers": [round(share, 5) for share in self.seen.frontiers], "machine": machine(),
                  "versions": versions(), "date": round(time.time())}  # fmt: skip
+        if self.part is not None:
+            whole["part"] = {name: one for name, one in self.part.to_dict().items() if name != "graph"}
         return json.dumps(whole, separators=(",", ":"))
 
     @classmethod
@@ -65,6 +75,8 @@ class Run:
                 shares = tuple(float(one) for one in kept["frontiers"])
                 numbers = (steps, seconds, *shares)
                 if all(math.isfinite(one) and one >= 0 for one in numbers) and seconds and len(shares) in (0, POINTS):
+                    if "part" in kept:
+                        return cls.on_parts(str(kept["key"]), Seen.of({**kept["part"], "graph": kept["graph"]}))
                     seen = Observation(Brief.of(kept["graph"]), steps, seconds, shares)
                     return cls(str(kept["key"]), int(kept["threads"]), seen)
         return None
@@ -81,8 +93,8 @@ _state = {"since": 0.0, "owner": 0}
 
 
 def where() -> Path:
-    """The file."""
-    return config.cache_folder("runs") / f"{path().stem}.jsonl"
+    """The file: one for this machine, whatever share of its cores this process has."""
+    return config.cache_folder("runs") / f"{path(config.cores()).stem}.jsonl"
 
 
 def add(run: Run) -> None:
@@ -97,7 +109,8 @@ def add(run: Run) -> None:
     if not _waiting:
         _state["since"] = time.monotonic()
     graph = run.seen.shape
-    name = (run.key, run.threads, graph.vertices, graph.arcs, run.seen.supersteps)
+    where = None if run.part is None else (run.part.where, run.part.split)
+    name = (run.key, run.threads, graph.vertices, graph.arcs, run.seen.supersteps, where)
     before = _waiting.get(name)
     if before is None or run.seen.seconds < before.seen.seconds:
         _waiting[name] = run

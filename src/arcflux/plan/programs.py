@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from arcflux import config
 from arcflux.errors import UsageError
 from arcflux.plan.fit import POINTS
 
-__all__ = ["MODELS", "PROGRAMS", "WEIGHTED", "Form", "curve_of", "observed", "push_over_pull"]
+__all__ = ["MODELS", "PROGRAMS", "WEIGHTED", "Form", "call_of", "curve_of", "observed", "push_over_pull"]
 
 _TRIES, _MOST_TRIES, _SECONDS = 4, 16, 0.25
 
@@ -76,7 +76,7 @@ def observed(
 
     Whatever else a machine does only adds to a time, so the fastest is nearest to what a run takes.
     """
-    call = _call(algorithm, direction, graph, threads)
+    call = call_of(algorithm, direction, graph, {"threads": config.threads(threads)})
     picked = np.random.default_rng(7).choice(np.flatnonzero(graph.out_degrees), sources)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a run is cut short on purpose
@@ -123,10 +123,11 @@ def curve_of(history: Sequence[Any], arcs: int) -> tuple[float, ...]:
     return tuple(map(float, np.interp(places, met, np.array(edges, float) / arcs)))
 
 
-def _call(algorithm: str, direction: str, graph: Any, threads: int | None) -> Callable[[Any], Any]:
+def call_of(algorithm: str, direction: str, graph: Any, where: Mapping[str, Any]) -> Callable[[Any], Any]:
+    """A function of a source that runs an algorithm, with options that say where."""
     from arcflux import algorithms
 
-    options: dict[str, Any] = {"threads": config.threads(threads)}  # not left to the planner
+    options = dict(where)
     if direction != "auto":
         options["direction"] = direction
     name = "connected_components" if algorithm == "min_label" else algorithm

@@ -14,12 +14,14 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
-from arcflux import trace
+from arcflux import config, trace
 from arcflux.errors import ArcfluxError
 from arcflux.plan import calibrate, journal
 from arcflux.plan.calibrate import Calibration
 from arcflux.plan.fit import Curve, Fit, Observation, at_threads, fit
+from arcflux.plan.parted import PartFit, fit_parts, key_of
 from arcflux.plan.programs import PROGRAMS, Form
+from arcflux.plan.split import SHARED, Split, Where
 
 __all__ = ["Rates", "current", "usual"]
 
@@ -36,6 +38,7 @@ class Rates:
     runs: list[journal.Run]
     notes: tuple[str, ...] = ()
     _found: dict[tuple[str, int], Fit | None] = field(default_factory=dict)
+    _parted: dict[str, PartFit | None] = field(default_factory=dict)
 
     @property
     def workers(self) -> int:
@@ -52,10 +55,46 @@ class Rates:
             return many
         if threads == 1:
             return alone
-        own = self._of(key, threads, form) if any(run.threads == threads for run in self.runs) else None
+        own = self._of(key, threads, form) if self._ran_on(threads) else None
         if own is not None or alone is None or many is None:
             return own
         return at_threads(alone, many, self.workers, threads)
+
+    def _ran_on(self, threads: int) -> bool:
+        return any(run.threads == threads and run.part is None for run in self.runs)
+
+    def on_parts(self, program: str, split: Split, where: Where, form: Form | None = None) -> PartFit | None:
+        """The fit of a program and direction on parts; of what is most like it, where nothing is known of these.
+
+        That is the same form of exchange within this machine, and what owners do where arcs are anywhere; threads tell
+        nothing about processes, which meet otherwise.
+        """
+        near = Where(where.parts, where.nodes, where.transport)
+        ways = [split] if split.exchange in (SHARED, "readers") else [split, Split(split.partition, "owners")]
+        for way in ways:
+            for place in dict.fromkeys((where, near)):
+                key = key_of(program, way, place)
+                if key not in self._parted:
+                    self._parted[key] = self._made_on_parts(program, key, form)
+                found = self._parted[key]
+                if found is not None:
+                    return found
+        return None
+
+    def _made_on_parts(self, program: str, key: str, form: Form | None) -> PartFit | None:
+        """The calibrated fit, or one of all runs that are known, if some were kept."""
+        found = self.calibration
+        name, _, direction = program.partition("/")
+        form = PROGRAMS.get((name, direction), form)
+        later = [run.part for run in self.runs if run.part is not None and run.key == program]
+        later = [one for one in later if key_of(program, one.split, one.where) == key]
+        seen = [one for one in found.part_runs.get(program, ()) if key_of(program, one.split, one.where) == key]
+        every, alone = seen + later, self.fit(program, 1, form)
+        graphs = {(one.graph.vertices, one.graph.arcs) for one in every}
+        if not later or form is None or alone is None or len(every) < _FEW or len(graphs) < _GRAPHS:
+            return found.part_fits.get(key)
+        by_one = [alone.seconds(one.graph, one.supersteps) for one in every]
+        return fit_parts(every, by_one, form.dense, form.value)
 
     def _of(self, key: str, threads: int, form: Form | None) -> Fit | None:
         if (key, threads) not in self._found:
@@ -71,7 +110,7 @@ class Rates:
             kept, seen = found.fits.get(key), list(found.runs.get(key, ()))
         if threads == 1 and kept is None:
             kept, seen = found.alone.get(key), list(found.runs_alone.get(key, ()))
-        later = [run.seen for run in self.runs if (run.key, run.threads) == (key, threads)]
+        later = [run.seen for run in self.runs if (run.key, run.threads, run.part) == (key, threads, None)]
         every = seen + later
         name, _, way = key.partition("/")
         form = PROGRAMS.get((name, way), form)
@@ -105,9 +144,11 @@ def _written() -> tuple[float, ...]:
     """When the calibration and the runs were written, and how many runs wait to be."""
     times = [0.0, 0.0]
     with suppress(ArcfluxError):
-        for k, file in enumerate((calibrate.path(), journal.where())):
-            with suppress(OSError):
-                times[k] = os.stat(file).st_mtime_ns
+        files = (calibrate.path(), calibrate.path(config.cores())), (journal.where(),)
+        for k, some in enumerate(files):
+            for file in some:
+                with suppress(OSError):
+                    times[k] = max(times[k], os.stat(file).st_mtime_ns)
     return (*times, float(journal.waiting()))
 
 

@@ -131,8 +131,14 @@ def estimated(found: Estimate) -> str:
         f"├─ {first}" + (f", {found.supersteps:.0f} supersteps" if found.supersteps else ""),
     ]
     lines += [f"│  ├─ {name}: {seconds(share)}, {100 * share / first.seconds:.0f} %" for share, name in phases]
-    for other in others[:3]:
-        lines.append(f"├─ instead {other}: {seconds(other.seconds)}, {other.seconds / first.seconds:.2f} times as long")
+    if found.crossing:
+        lines.append(f"├─ {readable(round(found.crossing))} between nodes")
+    if first.setup:
+        lines.append(f"├─ before that, once: {seconds(first.setup)} to split the graph")
+    for other in others[: 3 if first.where is None else 6]:
+        before = f", and {seconds(other.setup)} to split" if other.setup else ""
+        times = other.total / first.total
+        lines.append(f"├─ instead {other}: {seconds(other.seconds)}{before}, {times:.2f} times as long")
     lines.append(f"└─ what would help most: {helping(found)}")
     lines += [f"note: {note}" for note in found.notes]
     return "\n".join(lines)
@@ -140,8 +146,10 @@ def estimated(found: Estimate) -> str:
 
 def helping(found: Estimate) -> str:
     """What would help most: whatever shortens the longest phase."""
-    phases = found.ways[0].phases
+    phases, way = found.ways[0].phases, found.ways[0]
     longest = max(phases, key=lambda name: phases[name], default="")
+    if way.where is not None and way.where.nodes > 1 and longest == "barriers":
+        return "fewer parts, or one node, since supersteps are short"
     return _HELP.get(longest, "a faster device") if phases.get(longest) else "nothing"
 
 

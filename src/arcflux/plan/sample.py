@@ -13,10 +13,12 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from arcflux import config
 from arcflux.errors import UsageError
 from arcflux.graph import Graph
 from arcflux.plan.files import peeked
 from arcflux.plan.shape import Shape, described, of_spec
+from arcflux.transports.launch import place
 
 __all__ = ["measured", "shape_of"]
 
@@ -80,7 +82,9 @@ def _depth(graph: Graph, degrees: Any) -> float:
     if not graph.arcs:
         return 0.0
     hub = graph.ids.to_ids(np.array([int(np.argmax(degrees))]))[0]
-    return float(max(1, int(bfs(graph, hub)["level"].max()))) + 0.5
+    # On threads of this process, also where it is one of several ranks, of which only one may be asking.
+    alone: dict[str, Any] = {} if place() is None else {"transport": "local", "parts": config.threads()}
+    return float(max(1, int(bfs(graph, hub, **alone)["level"].max()))) + 0.5
 
 
 def _asking(graph: Graph) -> Any:

@@ -1,7 +1,8 @@
 """A run of this machine on fewer threads, on parts, on several nodes, or on devices of unequal speed.
 
 Parts of one node are workers that see everything, so they are threads. Parts on several nodes tell each other what
-changed: each superstep the sum of UDS crosses (exchange.py), as fast as messages between processes were measured to be.
+changed. What that takes was measured for some programs (parted.py); for others, each superstep the sum of UDS crosses
+(exchange.py), as fast as messages between processes were measured to be.
 On devices of unequal speed, a superstep takes as long as all of them need together once the split follows their speeds:
 work over the sum of speeds.
 """
@@ -32,6 +33,7 @@ class Placed:
     parts: int | None = None
     nodes: int = 1
     speeds: tuple[float, ...] = ()
+    transport: str = "local"
 
     @classmethod
     def checked(cls, threads: Any, parts: Any, nodes: Any, speeds: Any) -> Placed:

@@ -9,6 +9,7 @@ from arcflux.compile.frontier import LOOK, MANY
 from arcflux.plan.brief import Brief
 from arcflux.plan.fit import Fit
 from arcflux.plan.shape import Shape
+from arcflux.plan.split import Split, Where
 
 __all__ = ["Step", "Way", "steps_of", "way_of"]
 
@@ -27,7 +28,11 @@ class Step:
 
 @dataclass(frozen=True)
 class Way:
-    """A way to run that was looked at, and its predicted seconds."""
+    """A way to run that was looked at, and its predicted seconds.
+
+    On parts, `where` and `split` say which, `crossing` how many bytes nodes tell each other in the whole run, and
+    `setup` how long splitting takes before it, once for a graph.
+    """
 
     name: str
     seconds: float
@@ -37,8 +42,19 @@ class Way:
     threads: int = 0
     supersteps: float = 0.0
     fit: Fit | None = field(default=None, repr=False, compare=False)
+    where: Where | None = None
+    split: Split | None = None
+    crossing: float = 0.0
+    setup: float = 0.0
+
+    @property
+    def total(self) -> float:
+        """Seconds of the run, and of splitting before it."""
+        return self.seconds + self.setup
 
     def __str__(self) -> str:
+        if self.where is not None:
+            return f"{self.name}, {self.where}, {self.split}"
         threads = f", {self.threads} thread{'' if self.threads == 1 else 's'}" if self.threads else ""
         return f"{self.name}{threads}"
 
@@ -52,7 +68,12 @@ class Way:
             "high": self.high,
             "phases": self.phases,
             "supersteps": self.supersteps,
+            **({} if self.where is None or self.split is None else self._on_parts(self.where, self.split)),
         }
+
+    def _on_parts(self, where: Where, split: Split) -> dict[str, Any]:
+        crossing = {"crossing_bytes": self.crossing, "setup_seconds": self.setup}
+        return {"parts": where.parts, "nodes": where.nodes, "transport": where.transport, **vars(split), **crossing}
 
 
 def way_of(fit: Fit, shape: Shape | Brief, name: str, threads: int, supersteps: float | None = None) -> Way:

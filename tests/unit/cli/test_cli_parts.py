@@ -92,6 +92,20 @@ def test_workers_are_processes_and_one_of_them_speaks(more, tmp_path):
     assert np.load(out).sum() == pytest.approx(1.0)
 
 
+def test_ranks_run_by_one_plan(monkeypatch):
+    """Whatever the first rank chose: both run it, and the result says what it was."""
+    monkeypatch.setenv("ARCFLUX_PLAN", "1")
+    done = started("pagerank", "kron:8", "--workers", "2", "--ranks-per-node", "1", "--validate", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["validation"]["ok"]
+    assert found["spread"]["nodes"] == 2
+    assert found["spread"]["partition"] == found["plan"]["partition"]
+    assert found["spread"]["exchange"] == found["plan"]["exchange"]
+    assert found["plan"]["reason"]
+    assert found["spread"]["bytes"] > 0
+
+
 def test_a_grid_is_validated_by_all_ranks():
     done = started("bfs", "kron:8", "--source", "1", "--workers", "4", "--partition", "grid", "--validate", "--json")
     assert done.returncode == 0, done.stderr

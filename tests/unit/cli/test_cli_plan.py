@@ -52,8 +52,9 @@ def test_refusals(run, arguments, exit_code, says):
 
 def test_calibrate_and_explain(run, monkeypatch, tmp_path):
     from arcflux.plan import calibrate as calibrating
-    from arcflux.plan import programs
+    from arcflux.plan import partruns, programs
 
+    monkeypatch.setattr(partruns, "PART_PROGRAMS", (("pagerank", "pull"),))  # the others take long to compile
     monkeypatch.setenv("ARCFLUX_CACHE", str(tmp_path / "cache"))
     code, error, _ = failing(run, "calibrate", "--show")
     assert (code, error["what"]) == (2, "this machine has not been measured")

@@ -27,7 +27,7 @@ def calibration(tmp_path, monkeypatch):
 def beside(tmp_path, monkeypatch):
     """The files of calibration and runs in a folder of their own, but compiled code where it is; the first of them."""
     monkeypatch.delenv("ARCFLUX_PLAN", raising=False)
-    monkeypatch.setattr(calibrating, "path", lambda: tmp_path / "kept.json")
+    monkeypatch.setattr(calibrating, "path", lambda threads=None: tmp_path / "kept.json")
     monkeypatch.setattr(journal, "where", lambda: tmp_path / "runs.jsonl")
     monkeypatch.setattr(rates, "_current", None)
     journal.forget()

@@ -21,7 +21,7 @@ calibration = plan_machine.calibration
 
 @pytest.mark.slow
 def test_a_quick_one(tmp_path, monkeypatch):
-    monkeypatch.setattr(calibrating, "path", lambda: tmp_path / "kept.json")
+    monkeypatch.setattr(calibrating, "path", lambda threads=None: tmp_path / "kept.json")
     monkeypatch.setattr(calibrating, "_FEW", ("kron:6", "urand:6", "grid:40x40"))
     monkeypatch.setattr(programs, "_TRIES", 1)
     monkeypatch.setattr(programs, "_MOST_TRIES", 1)
