@@ -8,6 +8,7 @@ the others of a node watch each other there (watch.py).
 from __future__ import annotations
 
 import fcntl
+import os
 import secrets
 import socket
 import struct
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Ring"]
 
+_LOOPBACK = "127.0.0.1"
 _SIOCGIFADDR = 0x8915
 _TOKEN, _WORD = 16, struct.Struct("<q")
 # What a leader says when it ends by itself; supersteps are never so small.
@@ -46,17 +48,19 @@ class Ring:
         self._mouth: socket.socket | None = None
         if transport.nodes < 2:
             return
+        hosts = [host.tobytes() for host in transport.gather(np.frombuffer(_host(), np.uint8))]
         if transport.place:
             transport.gather(np.empty(0, np.uint8))
             return
-        self.watched = leaders[(transport.node - 1) % len(leaders)]
-        token, listening = secrets.token_bytes(_TOKEN), _listening()
-        port = listening.getsockname()[1]
-        card = token + struct.pack("<H", port) + "\n".join([*_addresses(), socket.gethostname()]).encode()
+        self.watched, following = (leaders[(transport.node + way) % len(leaders)] for way in (-1, 1))
+        alone = len({hosts[leader] for leader in leaders}) == 1
+        token, listening = secrets.token_bytes(_TOKEN), _listening(alone)
+        places = [] if alone else [*_addresses(), socket.gethostname()]
+        card = token + struct.pack("<H", listening.getsockname()[1]) + "\n".join(places).encode()
         cards = transport.gather(np.frombuffer(card, np.uint8))
         answering = threading.Thread(target=self._answer, args=(listening, token), daemon=True)
         answering.start()
-        self._mouth = _connected(cards[leaders[(transport.node + 1) % len(leaders)]].tobytes())
+        self._mouth = _connected(cards[following].tobytes(), near=hosts[following] == hosts[rank])
         answering.join()
         listening.close()
         self.at(transport.board.superstep(rank))
@@ -125,8 +129,16 @@ class Ring:
             (self._told,) = _WORD.unpack_from(whole, (count - 1) * _WORD.size)
 
 
-def _listening() -> socket.socket:
-    """A socket that others can connect to, at any address of this host."""
+def _host() -> bytes:
+    """What processes have in common that reach each other within the machine: its start, and its network namespace."""
+    with open("/proc/sys/kernel/random/boot_id", "rb") as file:
+        return file.read().strip() + b" %d" % os.stat("/proc/self/ns/net").st_ino
+
+
+def _listening(alone: bool) -> socket.socket:
+    """A socket that others can connect to: at any address of this host, or from nowhere else if it is alone."""
+    if alone:
+        return socket.create_server((_LOOPBACK, 0))
     if socket.has_dualstack_ipv6():
         with suppress(OSError):
             return socket.create_server(("", 0), family=socket.AF_INET6, dualstack_ipv6=True)
@@ -134,20 +146,23 @@ def _listening() -> socket.socket:
 
 
 def _addresses() -> list[str]:
-    """The IPv4 addresses of this host, the one that only itself knows last."""
+    """The IPv4 addresses by which others reach this host."""
     found = []
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         for _, name in socket.if_nameindex():
             with suppress(OSError):
                 asked = struct.pack("256s", name.encode()[:15])
                 found.append(socket.inet_ntoa(fcntl.ioctl(any_socket, _SIOCGIFADDR, asked)[20:24]))
-    return sorted(found, key=lambda address: address.startswith("127."))
+    return [address for address in found if not address.startswith("127.")]
 
 
-def _connected(card: bytes) -> socket.socket | None:
-    """A connection to the process that has given this card: its token, its port, and where it may be."""
+def _connected(card: bytes, near: bool) -> socket.socket | None:
+    """A connection to the process that has given this card: its token, its port, and where it may be.
+
+    One that is near, on this very host, is reached within it.
+    """
     token, (port,) = card[:_TOKEN], struct.unpack_from("<H", card, _TOKEN)
-    for place in card[_TOKEN + 2 :].decode().split("\n"):
+    for place in [_LOOPBACK] if near else card[_TOKEN + 2 :].decode().split("\n"):
         with suppress(OSError):
             made = socket.create_connection((place, port), timeout=_ATTEMPT)
             with suppress(OSError):

@@ -86,7 +86,7 @@ def test_a_neighbour_that_does_not_listen_holds_nobody_up():
 
 def test_strangers_are_not_let_in():
     """Who connects without the token is turned away, and the right one is waited for."""
-    token, listening = bytes(range(16)), module._listening()
+    token, listening = bytes(range(16)), module._listening(alone=True)
     port = listening.getsockname()[1]
     ring = object.__new__(Ring)
     ring.ear = None
@@ -96,8 +96,7 @@ def test_strangers_are_not_let_in():
         stranger.sendall(b"x" * 16)
         assert stranger.recv(1) == b""
     assert ring.ear is None
-    card = token + struct.pack("<H", port) + b"127.0.0.1"
-    made = module._connected(card)
+    made = module._connected(token + struct.pack("<H", port), near=True)
     answering.join()
     assert made is not None
     assert ring.ear is not None
@@ -107,13 +106,38 @@ def test_strangers_are_not_let_in():
 
 def test_where_nobody_answers_there_is_no_connection(monkeypatch):
     monkeypatch.setattr(module, "_ATTEMPT", 0.2)
-    with module._listening() as silent:  # connects, and is never answered
+    with module._listening(alone=True) as silent:  # connects, and is never answered
         port = silent.getsockname()[1]
-        assert module._connected(bytes(16) + struct.pack("<H", port) + b"127.0.0.1\nno.such.host.invalid") is None
+        assert module._connected(bytes(16) + struct.pack("<H", port), near=True) is None
+    assert module._connected(bytes(16) + struct.pack("<H", port), near=True) is None, "nobody listens any more"
 
 
-def test_the_address_that_only_this_host_knows_is_tried_last():
-    found = module._addresses()
-    assert found
-    loops = [address.startswith("127.") for address in found]
-    assert loops == sorted(loops)
+def test_nodes_of_one_host_meet_within_it():
+    rings = run_local(2, Ring, ranks_per_node=1)
+    places = {place for ring in rings for place in (ring.ear.getsockname()[0], ring._mouth.getpeername()[0])}
+    closed(*rings)
+    assert places == {"127.0.0.1"}
+
+
+def test_nodes_of_several_hosts_listen_outside(monkeypatch):
+    """Pretended hosts: each says that it is another one, and has the one address that is tried."""
+    mine = threading.local()
+    names = iter(range(2))
+    lock = threading.Lock()
+
+    def host():
+        with lock:
+            mine.name = next(names)
+        return b"host %d" % mine.name
+
+    monkeypatch.setattr(module, "_host", host)
+    monkeypatch.setattr(module, "_addresses", lambda: ["127.0.0.1"])
+    monkeypatch.setattr(module.socket, "gethostname", lambda: "127.0.0.1")
+    for ring in run_local(2, Ring, ranks_per_node=1):
+        assert ring.ear is not None
+        assert ring._mouth is not None
+        closed(ring)
+
+
+def test_no_address_is_one_that_only_this_host_knows():
+    assert not [address for address in module._addresses() if address.startswith("127.")]
