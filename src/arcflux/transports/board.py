@@ -131,10 +131,13 @@ class Board:
         return now - since if since and not self.rows[rank, _TRANSFER] else 0
 
     def ages(self, ranks: Sequence[int], now: int) -> Array:
-        """The rows of some ranks for another machine, which has another clock: times become ages."""
+        """The rows of some ranks for another machine, which has another clock: times become ages.
+
+        A mate may have written a time after `now` was looked at: its age is 0, and not below, which means never.
+        """
         rows: Array = self.rows[list(ranks)].copy()
         for word in (_WAITING, _BEAT, _BUSY):
-            rows[:, word] = np.where(rows[:, word] > 0, now - rows[:, word], -1)
+            rows[:, word] = np.where(rows[:, word] > 0, np.maximum(now - rows[:, word], 0), -1)
         return rows
 
     def take_ages(self, ranks: Sequence[int], rows: Array, now: int) -> None:

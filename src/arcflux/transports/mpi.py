@@ -26,7 +26,7 @@ from arcflux import config
 from arcflux.errors import MissingExtraError, RankError, UsageError
 from arcflux.spmd.memory import Array
 from arcflux.transports import pages
-from arcflux.transports.base import Transport, naps, nodes_by_size
+from arcflux.transports.base import AWAKE, Transport, naps, nodes_by_size
 from arcflux.transports.board import TOLD, Board
 from arcflux.transports.launch import INTERRUPT
 from arcflux.transports.ring import Ring
@@ -35,9 +35,8 @@ from arcflux.transports.watch import Watch, sweep
 __all__ = ["MpiTransport", "made", "world"]
 
 _PAGES_TAG = 32_765
-# How often a waiting rank looks before it gives its core away each time, and before it naps.
+# How often a waiting rank looks before it gives its core away each time.
 _LOOKS = 200
-_YIELDS = 2000
 # What a rank that has ended sent may still be under way for so many seconds.
 _UNDER_WAY = 2.0
 _SMALL_MESSAGE = 64 << 10
@@ -155,12 +154,14 @@ class MpiTransport(Transport):
 
     def _until(self, done: Callable[[], bool], peer: int | None, transfer: bool = False) -> None:
         """Look until it is done: first awake, then giving the core away, then with naps."""
-        looks = _LOOKS if self._spins else 0
-        for look in range(looks + _YIELDS):
+        for _ in range(_LOOKS if self._spins else 1):
             if done():
                 return
-            if look >= looks:
-                os.sched_yield()
+        until = time.monotonic() + AWAKE
+        while time.monotonic() < until:
+            os.sched_yield()
+            if done():
+                return
         with self._waiting(transfer):
             gone = 0.0
             for nap in naps():
@@ -178,17 +179,19 @@ class MpiTransport(Transport):
     def apart(self) -> tuple[Any, Any]:
         """MPI, and another communicator of these ranks, made once: this one takes in whatever comes while it waits."""
         if self._apart is None:
-            self._apart = self._comm.Dup()
+            with self._waiting(transfer=True):
+                self._apart = self._comm.Dup()
         return self._mpi, self._apart
 
     def split(self, colour: int, key: int, alone: bool = False) -> Transport:
         """The group of the ranks that gave the same colour, in the order of their keys."""
         ranks, node_of = self._group(colour, key, alone)
         members = self._comm.group.Incl(ranks)
-        made = MpiTransport(
-            self._mpi, self._comm.Create_group(members, tag=colour % 1024), node_of, self.board,
-            [self.names[rank] for rank in ranks], self._spins == 0, self._family,
-        )  # fmt: skip
+        # MPI waits by itself there, with next to none of a busy core: who does has not stopped.
+        with self._waiting(transfer=True):
+            comm = self._comm.Create_group(members, tag=colour % 1024)
+        names = [self.names[rank] for rank in ranks]
+        made = MpiTransport(self._mpi, comm, node_of, self.board, names, self._spins == 0, self._family)
         members.Free()
         made.sent = self.sent
         return made
