@@ -1,6 +1,7 @@
 # make run   sets up .venv and does the main job        make test   sets up, lints, tests
 # make bench measures against other libraries           make docs   builds the documentation into site/
 # make test-gpu runs tests and times on the GPUs of this machine, and writes build/gpu-report.json
+# make test-mpich runs the tests of ranks with MPICH, whose wheel does not fit into one environment with Open MPI's
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
@@ -12,7 +13,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses $(JOBS) --dist worksteal
 # The folder with the binaries of the GAP Benchmark Suite, if make bench-gap should run them too.
 GAP    ?=
 
-.PHONY: run test test-gpu lint format bench bench-load bench-gap bench-abstraction bench-partition bench-bfs-grid bench-papers bench-planner docs clean
+.PHONY: run test test-gpu test-mpich lint format bench bench-load bench-gap bench-abstraction bench-partition bench-bfs-grid bench-papers bench-planner docs clean
 
 run: $(VENV)/.installed
 	@mkdir -p $(OUT)
@@ -30,6 +31,11 @@ test: lint
 
 test-gpu: $(VENV)/.installed-dev $(VENV)/.installed-cuda
 	$(BIN)/python benchmarks/gpu_report.py --out $(OUT)/gpu-report.json
+
+test-mpich: $(VENV)/.installed-dev
+	$(PYTHON) -m venv $(VENV)-mpich
+	$(VENV)-mpich/bin/python -m pip install --quiet --disable-pip-version-check --editable . mpi4py mpich
+	ARCFLUX_TEST_MPICH=$(abspath $(VENV)-mpich/bin) $(BIN)/python -m pytest -k mpich tests/unit/transports
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
@@ -78,7 +84,7 @@ docs: $(VENV)/.installed-dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:
-	rm -rf $(VENV) $(OUT) site results
+	rm -rf $(VENV) $(VENV)-mpich $(OUT) site results
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Arcflux needs Python 3.10 or newer; try make PYTHON=python3.11")'
