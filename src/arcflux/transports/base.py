@@ -26,14 +26,10 @@ from arcflux.spmd.memory import Array
 from arcflux.transports import collectives
 from arcflux.transports.board import THREW, Board
 
-__all__ = ["AWAKE", "Counts", "Transport", "crowded", "naps", "nodes_by_size"]
+__all__ = ["Counts", "Transport", "crowded", "naps", "nodes_by_size"]
 
-# For so many seconds a waiting rank gives its core away between looks, before it says that it waits, and sleeps. They
-# are not counted in looks: where many want the core it comes back late, and thousands of looks take longer than a rank
-# may hang.
-AWAKE = 4e-3
-# How often it gives the core away before it looks at the clock.
-_YIELDS = 32
+# How often a waiting rank gives its core away before it sleeps between looks: a few milliseconds.
+_YIELDS = 4000
 _SPINS = 2000
 _NAP = 50e-6
 _LONGEST_NAP = 1e-3
@@ -269,13 +265,8 @@ class Transport(ABC):
     def _pass(self, barrier: Array, token: int) -> None:
         """Wait until a barrier lets those through who arrived with this token: first awake, then with naps."""
         members, alarm = len(self.mates), self.board.alarm
-        spins, until = self._spins, 0.0
-        while token >= 0:
-            token = int(self._meet(barrier, members, alarm, token, spins, _YIELDS))
-            spins, now = 0, time.monotonic()
-            until = until or now + AWAKE
-            if now > until:
-                break
+        if token >= 0:
+            token = int(self._meet(barrier, members, alarm, token, self._spins, _YIELDS))
         if token >= 0:
             with self._waiting():
                 for nap in naps():

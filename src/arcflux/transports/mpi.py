@@ -26,7 +26,7 @@ from arcflux import config
 from arcflux.errors import MissingExtraError, RankError, UsageError
 from arcflux.spmd.memory import Array
 from arcflux.transports import pages
-from arcflux.transports.base import AWAKE, Transport, naps, nodes_by_size
+from arcflux.transports.base import Transport, naps, nodes_by_size
 from arcflux.transports.board import TOLD, Board
 from arcflux.transports.launch import INTERRUPT
 from arcflux.transports.ring import Ring
@@ -35,8 +35,9 @@ from arcflux.transports.watch import Watch, sweep
 __all__ = ["MpiTransport", "made", "world"]
 
 _PAGES_TAG = 32_765
-# How often a waiting rank looks before it gives its core away each time.
+# How often a waiting rank looks before it gives its core away each time, and before it naps.
 _LOOKS = 200
+_YIELDS = 2000
 # What a rank that has ended sent may still be under way for so many seconds.
 _UNDER_WAY = 2.0
 _SMALL_MESSAGE = 64 << 10
@@ -154,14 +155,12 @@ class MpiTransport(Transport):
 
     def _until(self, done: Callable[[], bool], peer: int | None, transfer: bool = False) -> None:
         """Look until it is done: first awake, then giving the core away, then with naps."""
-        for _ in range(_LOOKS if self._spins else 1):
+        looks = _LOOKS if self._spins else 0
+        for look in range(looks + _YIELDS):
             if done():
                 return
-        until = time.monotonic() + AWAKE
-        while time.monotonic() < until:
-            os.sched_yield()
-            if done():
-                return
+            if look >= looks:
+                os.sched_yield()
         with self._waiting(transfer):
             gone = 0.0
             for nap in naps():
