@@ -135,6 +135,11 @@ def test_threads_are_held_against_parts(beside, monkeypatch):
     assert "parts" in str(plan)
     calibrated(beside, monkeypatch, {"owners"}, superstep=1e-9)
     rates._current = None
+    plan = af.pagerank(graph).plan
+    assert plan.where is None, "a little faster is not enough"
+    assert "not expected to be faster by far" in str(plan)
+    monkeypatch.setattr(divide, "_BY_FAR", 0.1)
+    graph = af.load("kron:8")
     result = af.pagerank(graph)
     assert result.plan.where == Where(2)
     assert all(len(step.part_seconds) == 2 for step in result.history)
