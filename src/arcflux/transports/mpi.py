@@ -335,6 +335,8 @@ def _leave(transport: MpiTransport, watch: Watch) -> None:
                     transport.check()
                     if all(board.ended(rank) for rank in range(transport.size)):
                         watch.stop()
+                        # MPICH sends it when the first has gone, and Python stops minding it before it ends.
+                        signal.signal(INTERRUPT, signal.SIG_IGN)
                         return
                     time.sleep(nap)
     except RankError:
