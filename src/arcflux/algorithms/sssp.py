@@ -19,6 +19,7 @@ from arcflux.errors import UsageError
 from arcflux.graph import Graph
 from arcflux.result import Superstep
 from arcflux.spmd.pool import run
+from arcflux.transports.launch import place
 from arcflux.validate import arguments
 
 if TYPE_CHECKING:
@@ -175,7 +176,8 @@ def _paths(
     if delta is not None and not 0 < delta < math.inf:
         raise UsageError(f"delta is {delta!r}", expected="a positive number", remedy="leave it out: it is chosen")
     # Ranks and devices take slices of the column as it is.
-    weighed, largest = _weighed(graph, weight, narrow=not any(options.get(name) for name in _ELSEWHERE))
+    here = place() is None and not any(options.get(name) for name in _ELSEWHERE)
+    weighed, largest = _weighed(graph, weight, narrow=here)
     whole = weighed.columns["weight"].dtype.kind in "iub" and largest * max(1, graph.vertices) < _FAR
     program, far = (WholePaths, _FAR) if whole else (Paths, math.inf)
     distance = np.full(graph.vertices, far)

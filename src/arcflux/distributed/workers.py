@@ -19,7 +19,7 @@ from arcflux import trace
 from arcflux.devices import Device, Virtual
 from arcflux.distributed.cores import Cores
 from arcflux.distributed.shares import Shares, weight
-from arcflux.engine.spread import Spread
+from arcflux.engine.spread import USUAL, Spread
 from arcflux.errors import UsageError
 from arcflux.gpu.algorithms.room import Room, working
 from arcflux.partition.parts import Parts
@@ -127,7 +127,7 @@ def on_gpus(
     if k not in (None, len(spread.devices)):
         raise UsageError(f"there are {k} parts and {len(spread.devices)} devices", expected="one for each part")
     how = parts.how if isinstance(parts, Parts) else partition
-    if how not in ("ranges", "duplicate"):
+    if how not in (*USUAL, "duplicate"):
         raise UsageError(
             f"partition is {how!r}, and each device has the whole graph", expected="'duplicate'", remedy="leave it away"
         )

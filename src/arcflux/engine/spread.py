@@ -31,13 +31,13 @@ from arcflux.transports.base import Transport
 from arcflux.transports.launch import place
 from arcflux.transports.local import run_local
 
-__all__ = ["EXCHANGES", "Spread", "asked", "at_targets_alone", "on_ranks", "run_spread"]
+__all__ = ["EXCHANGES", "USUAL", "Spread", "asked", "at_targets_alone", "on_ranks", "run_spread"]
 
 Array = NDArray[Any]
 Answer = TypeVar("Answer")
 
 # What says nothing about how to split.
-_USUAL = ("auto", "ranges")
+USUAL = ("auto", "ranges")
 EXCHANGES = ("auto", "readers", "owners", "allreduce", "mixed")
 # A vertex is high when it has this many times the mean degree: its messages come from everywhere anyway.
 _HIGH = 16
@@ -135,7 +135,7 @@ def asked(
     """Where an algorithm that is no vertex program runs, by its options; None: on the workers of this process."""
     spread = Spread(parts, partition, "auto", transport, ranks_per_node).checked()
     if not spread.wanted:
-        if partition not in _USUAL or ranks_per_node is not None:
+        if partition not in USUAL or ranks_per_node is not None:
             given = "ranks_per_node" if ranks_per_node is not None else "partition"
             raise UsageError(f"{given} is given, and parts is not", expected="how many parts", remedy="parts=4")
         return None
@@ -144,7 +144,7 @@ def asked(
             f"threads is {threads!r}, and there are parts: each is the work of one thread",
             expected="either of them", remedy="leave threads= away, and take more parts",
         )  # fmt: skip
-    if isinstance(parts, Parts) and partition not in _USUAL:
+    if isinstance(parts, Parts) and partition not in USUAL:
         raise UsageError(f"partition is {partition!r}, and the parts are made already", remedy="leave partition= away")
     return spread
 

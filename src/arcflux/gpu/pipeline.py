@@ -125,7 +125,9 @@ def install() -> None:
     plain = compiler.compile_cuda
 
     def compile_cuda(function: Any, *given: Any, nvvm_options: Any = None, **named: Any) -> Any:
-        if _ours(function) and function.__globals__.get("DETERMINISTIC"):
+        if not _ours(function):
+            return plain(function, *given, nvvm_options=nvvm_options, **named)
+        if function.__globals__.get("DETERMINISTIC"):
             nvvm_options = {**(nvvm_options or {}), "fma": False}
         with _uncollected():
             return plain(function, *given, nvvm_options=nvvm_options, **named)

@@ -7,19 +7,21 @@ once more when one is compiled. Here it takes the first as given, since scipy is
 from __future__ import annotations
 
 import sys
-
-from numba.np import linalg
+from contextlib import suppress
 
 __all__ = ["look_later"]
 
 
 def look_later() -> None:
     """Import the part of Numba that looks, without looking. Too late, or for a Numba that does not, it does nothing."""
-    look = getattr(linalg, "ensure_blas", None)
-    if look is None or "numba.np.arraymath" in sys.modules:
+    if "numba.np.arraymath" in sys.modules:
         return
-    linalg.ensure_blas = lambda: None
-    try:
-        import numba.np.arraymath  # noqa: F401
-    finally:
-        linalg.ensure_blas = look
+    with suppress(ImportError, AttributeError):
+        from numba.np import linalg
+
+        look = linalg.ensure_blas
+        linalg.ensure_blas = lambda: None
+        try:
+            import numba.np.arraymath  # noqa: F401
+        finally:
+            linalg.ensure_blas = look

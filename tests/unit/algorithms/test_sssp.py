@@ -12,6 +12,7 @@ from scipy.sparse.csgraph import dijkstra
 import arcflux as af
 import oracles
 from arcflux.algorithms import multi_source_sssp, sssp
+from arcflux.algorithms.sssp import _weighed
 from arcflux.errors import IdError, UsageError, WeightError
 
 WEIGHTS = {
@@ -217,3 +218,18 @@ def test_weights_become_narrow_only_where_all_of_them_fit(kind: str, largest: in
     assert narrow["predecessor"].tolist() == plain["predecessor"].tolist()
     assert narrow.validate().ok
     assert graph.columns["weight"].dtype == kind
+
+
+def test_ranks_read_weights_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each has slices of the column, in memory that they share: a copy of all of it would be one for each rank."""
+    graph = af.load("grid:6x6,weights=1-9")
+    assert _weighed(graph, "weight", narrow=True)[0].columns["weight"].dtype == np.uint8
+    asked = []
+    monkeypatch.setattr(
+        "arcflux.algorithms.sssp._weighed", lambda g, w, narrow: asked.append(narrow) or _weighed(g, w, narrow)
+    )
+    sssp(graph, 0)
+    sssp(graph, 0, parts=2)
+    monkeypatch.setattr("arcflux.algorithms.sssp.place", lambda: (0, 2))
+    sssp(graph, 0)
+    assert asked == [True, False, False]
