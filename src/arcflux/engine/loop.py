@@ -143,6 +143,7 @@ class Loop:
                 rows.append(self._read(time.perf_counter() - begun))
                 self.finished = self.done(self.superstep(steps, rows[-1][-1].tolist()) if len(rows[-1]) else None)
                 steps += len(rows[-1])
+                task.at(steps)
         return History(np.concatenate(rows) if rows else self.history[:0], self.superstep)
 
     def _read(self, seconds: float) -> Array:

@@ -52,4 +52,4 @@ def test_ranks_read_their_own_slices_alone(tmp_path: Path, kind: str, directed: 
     for one in ranks:
         assert one["own"] <= one["touched"] + PAGE
         assert one["touched"] <= one["own"] + 2 * PAGE < one["all"] / 2
-        assert one["grown"] < one["own"] / 2
+        assert one["grown"] < one["own"]  # a copy of the slice would be more, beside what any run takes
