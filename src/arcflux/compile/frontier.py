@@ -30,6 +30,7 @@ def frontier(lowered: Lowered) -> str:
 
 
 _GRAPH = "in_offsets, in_neighbours, out_offsets, out_neighbours"
+_ALIKE = "kinds, kind_rows, distances"
 _WORK = "queues, received, stamp, bits, flags, buffers"
 
 
@@ -40,7 +41,7 @@ def _kernel(lowered: Lowered) -> str:
     push = "\n".join(inside(push_phase(lowered), 3))
     return f"""@kernel
 def frontier(worker, workers, control, barrier, board, slots, sums, history, first, last, direction, tolerance,
-             dearer, {_GRAPH}, {_WORK}, {given}):
+             dearer, {_GRAPH}, {_ALIKE}, {_WORK}, {given}):
     one, six, mask = np.uint64(1), np.uint64(6), np.uint64(63)
     n = np.uint64(in_offsets.size) - one
     words = (n + mask) >> six
@@ -53,6 +54,7 @@ def frontier(worker, workers, control, barrier, board, slots, sums, history, fir
     pull = False
     middle = np.uint64(0)
     alone = False
+    alike = kinds.size != 0
     step = first
     while step < last:
         begun = ticks()

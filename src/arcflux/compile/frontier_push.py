@@ -27,12 +27,20 @@ __all__ = ["push_phase"]
 _AHEAD = 8
 _SENDERS = 4
 
+# Where u sends: along its row, or as far away as others of its kind (graph/alike.py).
+_ROW = [
+    "kind = np.uint64(kinds[u]) if alike else np.uint64(0)",
+    "if kind == np.uint64(0):",
+    "    row, row_end = out_offsets[u], out_offsets[u + one]",
+    "else:",
+    "    row, row_end = kind_rows[kind], kind_rows[kind + one]",
+]
+
 
 def push_phase(lowered: Lowered) -> list[str]:
     """The frontier sends along its out-edges; then whoever received is updated."""
-    sender = ["if far:", *inside(_foreseen(lowered)), "u = np.uint64(queues[origin + k])"]
-    sender += [*made(lowered, lowered.messages), "row, row_end = out_offsets[u], out_offsets[u + one]"]
-    sender += ["walked += np.int64(row_end - row)"]
+    sender = ["if far and not alike:", *inside(_foreseen(lowered)), "u = np.uint64(queues[origin + k])"]
+    sender += [*made(lowered, lowered.messages), *_ROW, "walked += np.int64(row_end - row)"]
     loop = "for i in range(row, row_end):"
     sender += [loop, *inside([*_announced(lowered), *_push_to(lowered)])]
     sending = _queued(lowered) + _by_parts(sender)
@@ -104,7 +112,7 @@ def _announced(lowered: Lowered) -> list[str]:
     if not _reached(lowered):
         return []
     fetched = _fetched(lowered, f"out_neighbours[i + np.uint64({_AHEAD})]")
-    return [f"if i + np.uint64({_AHEAD}) < row_end:", *inside(fetched)]
+    return [f"if kind == np.uint64(0) and i + np.uint64({_AHEAD}) < row_end:", *inside(fetched)]
 
 
 def _fetched(lowered: Lowered, vertex: str) -> list[str]:
@@ -124,7 +132,7 @@ def _reached(lowered: Lowered) -> list[str]:
 
 def _push_to(lowered: Lowered) -> list[str]:
     """Statements that reduce u's messages into v at the end of an out-edge, and take note of v the first time."""
-    lines = ["v = np.uint64(out_neighbours[i])"]
+    lines = ["v = np.uint64(out_neighbours[i]) if kind == np.uint64(0) else u + distances[i]"]
     lines += about(lowered, ("wants",)) + unless_wanted(lowered)
     lines += [f"e_{column} = co_{column}[i]" for column in lowered.columns]
     first = [

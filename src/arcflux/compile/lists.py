@@ -84,13 +84,18 @@ def to_next() -> list[str]:
     """Statements that put v into the next frontier if it moved, and count its edges: all at first, then by a sample.
 
     Vertices come in no order, so that looking at the offsets of each would cost as much as everything else. While they
-    are few, what they will send along is fetched: it stays in the cache until the next superstep.
+    are few, what they will send along is fetched: it stays in the cache until the next superstep. Of vertices that are
+    alike (graph/alike.py) the kind says it.
     """
     count = [
         "listed += 1",
         f"if listed < {FEW}:",
-        "    edges_out += np.int64(out_offsets[v + one] - out_offsets[v])",
-        "    prefetch_to_read(out_neighbours, out_offsets[v])",
+        "    kind_of_v = np.uint64(kinds[v]) if alike else np.uint64(0)",
+        "    if kind_of_v != np.uint64(0):",
+        "        edges_out += np.int64(kind_rows[kind_of_v + one] - kind_rows[kind_of_v])",
+        "    else:",
+        "        edges_out += np.int64(out_offsets[v + one] - out_offsets[v])",
+        "        prefetch_to_read(out_neighbours, out_offsets[v])",
         "elif v & np.uint64(15) == np.uint64(0):",
         "    edges_out += np.int64(16) * np.int64(out_offsets[v + one] - out_offsets[v])",
     ]

@@ -12,6 +12,7 @@ from arcflux.compile.lists import BLOCK, board_size
 from arcflux.compile.sparse import buffered, precomputed
 from arcflux.engine.loop import Loop
 from arcflux.engine.state import State, rows
+from arcflux.graph.alike import NONE, kinds
 from arcflux.result import Superstep
 
 __all__ = ["Frontier"]
@@ -23,8 +24,9 @@ class Frontier(Loop):
     """A program with a frontier; each superstep goes push or pull."""
 
     def prepare(self) -> None:
-        """Have in-edges."""
+        """Have in-edges, and the kinds of vertices where edges differ in nothing but their ends."""
         self.graph.into  # noqa: B018 - built on first use
+        self.kinds = NONE if self.lowered.columns else kinds(self.graph)
 
     def extra(self) -> list[Any]:
         """Accumulators, and the messages that pull computes once a vertex."""
@@ -55,7 +57,8 @@ class Frontier(Loop):
         bits, flags = self.borrowed(2 * ((n + 63) // 64), np.uint64), self.borrowed(n, np.bool_)
         buffers = self.team.small((self.threads, 2, CHUNK), kind)
         work = [queues, self.borrowed(n, kind), stamp, bits, flags, buffers]
-        self.rest = [*graph.into, *graph.out, *work, *columns, *self.arrays, *state.constants]
+        alike = [self.kinds.of, self.kinds.rows, self.kinds.distances]
+        self.rest = [*graph.into, *graph.out, *alike, *work, *columns, *self.arrays, *state.constants]
         self.arrays = []
         direction = _CODES["pull" if self.lowered.pull_only else self.options.direction]
         self.choice = [direction, self.tolerance, float(self.options.push_over_pull)]

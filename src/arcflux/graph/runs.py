@@ -18,7 +18,7 @@ from arcflux.spmd.machine import claim
 from arcflux.spmd.memory import frozen
 from arcflux.spmd.team import Team
 
-__all__ = ["Runs", "runs"]
+__all__ = ["Runs", "likely", "runs", "stretches"]
 
 Array = NDArray[Any]
 
@@ -43,17 +43,17 @@ def runs(graph: Graph, chunk: int) -> Runs | None:
     """
     name = ("runs", chunk)
     if name not in graph.kept:
-        graph.kept[name] = _found(graph, chunk, Team()) if _likely(graph) else None
+        graph.kept[name] = _found(graph, chunk, Team()) if likely(*graph.into) else None
     found: Runs | None = graph.kept[name]
     return found
 
 
-def _likely(graph: Graph) -> bool:
-    """Whether nearly all vertices, by a sample, are like the vertex before."""
-    if graph.vertices < 2:
+def likely(offsets: Array, neighbours: Array) -> bool:
+    """Whether nearly all rows, by a sample, are like the row before."""
+    vertices = len(offsets) - 1
+    if vertices < 2:
         return False
-    offsets, neighbours = graph.into
-    some = np.unique(np.linspace(1, graph.vertices - 1, _SAMPLE).astype(np.int64))
+    some = np.unique(np.linspace(1, vertices - 1, _SAMPLE).astype(np.int64))
     here, before = (offsets[some + k].astype(np.int64) for k in (0, -1))
     degrees = offsets[some + 1].astype(np.int64) - here
     alike = degrees == here - before
@@ -64,11 +64,21 @@ def _likely(graph: Graph) -> bool:
     return bool(same >= (1 - 4 / _LENGTH) * len(some))
 
 
+def stretches(offsets: Array, neighbours: Array, team: Team) -> Array | None:
+    """The vertices whose row is not that of the vertex before, moved on by one, and how many vertices there are.
+
+    None when stretches are short.
+    """
+    vertices = len(offsets) - 1
+    other = team.lasting(vertices, np.bool_)
+    team.launch(_differ, -(-vertices // _CHUNK), offsets, neighbours, other)
+    starts = np.append(np.flatnonzero(other), vertices).astype(np.uint64)
+    return starts if (len(starts) - 1) * _LENGTH <= vertices else None
+
+
 def _found(graph: Graph, chunk: int, team: Team) -> Runs | None:
-    other = team.lasting(graph.vertices, np.bool_)
-    team.launch(_differ, -(-graph.vertices // _CHUNK), *graph.into, other)
-    starts = np.append(np.flatnonzero(other), graph.vertices).astype(np.uint64)
-    if (len(starts) - 1) * _LENGTH > graph.vertices:
+    starts = stretches(*graph.into, team)
+    if starts is None:
         return None
     first = np.searchsorted(starts, np.arange(0, graph.vertices, chunk).astype(np.uint64), side="right") - 1
     return Runs(frozen(starts), frozen(first.astype(np.uint64)))
