@@ -55,6 +55,7 @@ def frontier(worker, workers, control, barrier, board, slots, sums, history, fir
     middle = np.uint64(0)
     alone = False
     alike = kinds.size != 0
+    solo, longer, seen, since, passed, rate = 0, {_WHILE}, 0, 0, 0, math.inf
     step = first
     while step < last:
         begun = ticks()
@@ -100,15 +101,23 @@ def _end(lowered: Lowered) -> str:
 # barriers and atomics. The others wait until it has come to a larger one, and go on with what it left on the board. One
 # that has no others is always alone.
 _SMALL = 256
+# Where others use the cores too, a team waits for whoever has lost its core, superstep after superstep. After so many
+# pushes that took longer than one worker takes for their edges when nobody disturbs it, the first one goes on alone
+# for a while, twice as long each time, unless a push is large.
+_LARGE = 1 << 14
+_LOOKED_AT = 16
+_WHILE, _LONG_WHILE = 64, 4096
+_WORTH = 1.0
 _LONELY = f"""\
         lonely = alone
-        alone = not pull and not as_bits and (workers == 1 or edges < {_SMALL})
+        alone = not pull and not as_bits and (workers == 1 or edges < {_SMALL} or (solo > 0 and edges < {_LARGE}))
+        solo = solo - 1 if alone else 0
         team = 1 if alone else workers
         if alone != lonely:
             wait(barrier, workers)
         if alone and worker != 0:
             wait(barrier, workers)
-            alone = False
+            alone, solo, seen = False, 0, 0
             size, edges = board[{3 * BLOCK}], board[{3 * BLOCK + 1}]
             step, unexplored = board[{3 * BLOCK + 3}], board[{3 * BLOCK + 4}]
             if board[{3 * BLOCK + 5}]:
@@ -175,6 +184,7 @@ _END = f"""\
         slot[1] = np.int64(ticks() - begun)
         slot[2] = listed if as_bits else 0
         slot[3] = walked
+        slot[4] = np.int64(begun)
         KEEPING
         if worker == 0:
             for k in range({BLOCK}):
@@ -185,15 +195,30 @@ _END = f"""\
         wait(barrier, team)
         unexplored -= edges
         size, edges = board[block + {Board.NEXT}], 0
-        slowest, walked = 0, 0
+        slowest, walked, work = 0, 0, 0
         for w in range(team):
             edges += slots[half + w, 0]
             size += slots[half + w, 2]
             walked += slots[half + w, 3]
             slowest = max(slowest, slots[half + w, 1])
+            work += slots[half + w, 1]
         ADDING
         if not pull:
             leaving = walked
+        if pull or alone:
+            seen = 0
+        else:
+            if seen == {_LOOKED_AT}:
+                if slots[half, 4] - since > {_WORTH} * rate * passed:
+                    solo, longer = longer, min(2 * longer, {_LONG_WHILE})
+                else:
+                    longer = {_WHILE}
+                seen = 0
+            if seen == 0:
+                since, passed = slots[half, 4], 0
+            seen += 1
+            passed += walked
+            rate = min(rate, work / max(walked, {_SMALL}))
 MEASURED        if worker == 0:
             said = history[step - first]
             said[0] = senders

@@ -1,6 +1,7 @@
 """Shortest paths equal a plain oracle's and other libraries', with any weights, width of buckets and threads."""
 
 import math
+import sys
 
 import networkx as nx
 import numpy as np
@@ -225,11 +226,10 @@ def test_ranks_read_weights_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None
     graph = af.load("grid:6x6,weights=1-9")
     assert _weighed(graph, "weight", narrow=True)[0].columns["weight"].dtype == np.uint8
     asked = []
-    monkeypatch.setattr(
-        "arcflux.algorithms.sssp._weighed", lambda g, w, narrow: asked.append(narrow) or _weighed(g, w, narrow)
-    )
+    home = sys.modules[_weighed.__module__]  # its name is the function's, too
+    monkeypatch.setattr(home, "_weighed", lambda g, w, narrow: asked.append(narrow) or _weighed(g, w, narrow))
     sssp(graph, 0)
     sssp(graph, 0, parts=2)
-    monkeypatch.setattr("arcflux.algorithms.sssp.place", lambda: (0, 2))
+    monkeypatch.setattr(home, "place", lambda: (0, 2))
     sssp(graph, 0)
     assert asked == [True, False, False]
