@@ -28,7 +28,8 @@ class Buckets(Loop):
     def begin(self, state: State) -> None:
         """Put the first vertices into bins."""
         graph = self.graph
-        self.bins = Bins(graph, state.active, self.threads, width(self.lowered, graph), self.borrowed)
+        delta = width(self.lowered, graph, self.threads)
+        self.bins = Bins(graph, state.active, self.threads, delta, self.borrowed)
         self.reason = self.bins.reason
         self.kernel, self.board, self.sums = self.made.ordered, self.bins.board, np.zeros((2 * self.threads, 8))
         columns = [graph.columns[name] for name in self.lowered.columns]
