@@ -8,7 +8,7 @@ hundreds, is resolved once. Other people's kernels in the same process are compi
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -18,6 +18,8 @@ from numba.cuda.core import typed_passes, untyped_passes
 from numba.cuda.core.compiler_machinery import PassManager, register_pass
 from numba.cuda.core.typed_passes import NopythonTypeInference
 from numba.cuda.flags import CUDAFlags
+
+from arcflux.spmd.remember import remembered
 
 __all__ = ["install"]
 
@@ -47,28 +49,8 @@ class _Inference(NopythonTypeInference):  # type: ignore[misc]
     _name = "arcflux_type_inference"
 
     def run_pass(self, state: Any) -> Any:
-        context = state.typingctx
-        if "resolve_function_type" in vars(context):  # a function that another one calls is compiled on the way
+        with remembered(state.typingctx, types.Function | types.NumberClass, _known):
             return super().run_pass(state)
-        context.resolve_function_type = _remembering(context.resolve_function_type)
-        try:
-            return super().run_pass(state)
-        finally:
-            del context.resolve_function_type
-
-
-def _remembering(resolve: Callable[..., Any]) -> Callable[..., Any]:
-    def resolved(function: Any, args: Any, kws: Any) -> Any:
-        if kws or not isinstance(function, types.Function | types.NumberClass):
-            return resolve(function, args, kws)
-        key = function, tuple(args)
-        if (found := _known.get(key)) is None:
-            found = resolve(function, args, kws)
-            if found is not None:
-                _known[key] = found
-        return found
-
-    return resolved
 
 
 class _Flags(CUDAFlags):  # type: ignore[misc]

@@ -57,7 +57,8 @@ def _found(graph: Graph) -> Kinds:
     starts = stretches(offsets, neighbours, Team())
     if starts is None:
         return NONE
-    begins, lengths = starts[:-1].astype(np.int64), np.diff(starts.astype(np.int64))
+    ends = starts.astype(np.int64)
+    begins, lengths = ends[:-1], ends[1:] - ends[:-1]
     rows = offsets[begins].astype(np.int64)
     degrees = offsets[begins + 1].astype(np.int64) - rows
     found: list[tuple[float, Array, Array]] = []  # how many vertices; the stretches they are in; their distances
@@ -73,5 +74,5 @@ def _found(graph: Graph) -> Kinds:
     for kind, (_, among, _) in enumerate(found[:_MOST], 1):
         of[among] = kind
     rows_of = [np.empty(0, np.int64), *(distances for _, _, distances in found[:_MOST])]
-    ends = np.cumsum([0, *map(len, rows_of)]).astype(np.uint64)
-    return Kinds(frozen(np.repeat(of, lengths)), frozen(ends), frozen(np.concatenate(rows_of).astype(np.uint64)))
+    places = np.cumsum([0, *map(len, rows_of)]).astype(np.uint64)
+    return Kinds(frozen(np.repeat(of, lengths)), frozen(places), frozen(np.concatenate(rows_of).astype(np.uint64)))

@@ -117,8 +117,9 @@ def curve_of(history: Sequence[Any], arcs: int) -> tuple[float, ...]:
         return ()
     places = np.linspace(0.0, len(history) - 1.0, POINTS)
     met = np.unique(np.concatenate((np.floor(places), np.ceil(places)))).astype(int)
-    edges = [history[k].edges for k in met.tolist()]
-    if any(count is None for count in edges):
+    rows = getattr(history, "rows", None)  # with a frontier, the fifth number is of edges, 0 where nobody counts them
+    edges: list[Any] = [history[k].edges for k in met.tolist()] if rows is None else rows[met, 4].tolist()
+    if None in edges or not any(edges):
         return ()
     return tuple(map(float, np.interp(places, met, np.array(edges, float) / arcs)))
 

@@ -6,7 +6,6 @@ out; and the same operation on the same types, of which a kernel has hundreds, i
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from numba.core import types
@@ -14,6 +13,8 @@ from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.typed_passes import InlineOverloads, NopythonRewrites, NopythonTypeInference
 from numba.core.untyped_passes import InlineClosureLikes, LiteralUnroll, MakeFunctionToJitFunction, WithLifting
+
+from arcflux.spmd.remember import remembered
 
 __all__ = ["Lean"]
 
@@ -25,28 +26,8 @@ class _Inference(NopythonTypeInference):  # type: ignore[misc]
     """Type inference that remembers, while it lasts, what operations are on which types."""
 
     def run_pass(self, state: Any) -> Any:
-        context = state.typingctx
-        if "resolve_function_type" in vars(context):  # a function that another one calls is compiled on the way
+        with remembered(state.typingctx, types.Function | types.NumberClass, {}):
             return super().run_pass(state)
-        context.resolve_function_type = _remembering(context.resolve_function_type)
-        try:
-            return super().run_pass(state)
-        finally:
-            del context.resolve_function_type
-
-
-def _remembering(resolve: Callable[..., Any]) -> Callable[..., Any]:
-    known: dict[Any, Any] = {}
-
-    def resolved(function: Any, args: Any, kws: Any) -> Any:
-        if kws or not isinstance(function, types.Function | types.NumberClass):
-            return resolve(function, args, kws)
-        key = function, tuple(args)
-        if key not in known:
-            known[key] = resolve(function, args, kws)
-        return known[key]
-
-    return resolved
 
 
 class Lean(CompilerBase):  # type: ignore[misc]
