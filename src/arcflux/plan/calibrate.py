@@ -39,8 +39,9 @@ _FEW = ("kron:10", "kron:12", "urand:10", "grid:40x40")
 # Large ones, on which one worker alone, and less usual programs, would take too long; what are too many pairs of arcs.
 _LARGE = ("kron:16", "kron:18", "urand:18", "grid:500x500", "ws:200000,k=8,p=0.2")
 _MANY_PAIRS = 2e8
-# Seconds that one round over all graphs may take, so that there is a second.
-_TIME_FOR_ONE = 45.0
+# Seconds for all, after which nothing new begins; those for programs on all graphs, of which what is left after a first
+# round is for a second.
+_SECONDS, _TIME_FOR_RUNS = 108.0, 40.0
 
 
 @dataclass(frozen=True)
@@ -222,7 +223,7 @@ def calibrate(*, quick: bool = False, keep: bool = True) -> Calibration:
         runs, by_one = _runs(graphs)
         trace.note("measuring when to push")
         dearer = push_over_pull(graphs[:1] if quick else ("kron:16", "urand:15"))
-        part_runs, setup = _part_runs(quick)
+        part_runs, setup = _part_runs(quick, _SECONDS - (time.perf_counter() - begun))
     every, alone = fitted(runs, curve), fitted(by_one, curve)
     found = Calibration(
         machine(), versions(), datetime.now(timezone.utc).isoformat(timespec="seconds"),
@@ -234,15 +235,15 @@ def calibrate(*, quick: bool = False, keep: bool = True) -> Calibration:
     return found
 
 
-def _part_runs(quick: bool) -> tuple[dict[str, list[Seen]], dict[str, float]]:
+def _part_runs(quick: bool, seconds: float) -> tuple[dict[str, list[Seen]], dict[str, float]]:
     """Runs on parts by program and direction, and what splitting takes."""
     from arcflux.plan import partruns
 
-    rows = partruns.on_parts(quick=quick)
+    rows = partruns.on_parts(quick=quick, seconds=seconds)
     found: dict[str, list[Seen]] = {}
-    for row in rows["runs"]:
+    for row in rows:
         found.setdefault(row["key"], []).append(Seen.of(row))
-    return found, partruns.setup_rates(rows["setup"])
+    return found, partruns.setup_rates(rows)
 
 
 def cache_of(hierarchy: tuple[Mapping[str, float], ...]) -> float:
@@ -252,16 +253,17 @@ def cache_of(hierarchy: tuple[Mapping[str, float], ...]) -> float:
 
 
 def _runs(graphs: tuple[str, ...]) -> tuple[dict[str, list[Observation]], dict[str, list[Observation]]]:
-    """Every program on every graph, on all workers and on one alone: the faster of two rounds, if there is time.
+    """Every program on every graph, on all workers and on one alone: the faster of two rounds, while there is time.
 
     What else a machine does comes and goes by seconds, so a second round, later, is worth more than more tries now.
     """
     begun = time.perf_counter()
     first = [_round(spec) for spec in graphs]
-    if time.perf_counter() - begun < _TIME_FOR_ONE:
-        for spec, seen in zip(graphs, first, strict=True):
-            for which, again in _round(spec).items():
-                seen[which] = min(seen[which], again, key=lambda one: one.seconds)
+    for spec, seen in zip(graphs, first, strict=True):
+        if time.perf_counter() - begun > _TIME_FOR_RUNS:
+            break
+        for which, again in _round(spec).items():
+            seen[which] = min(seen[which], again, key=lambda one: one.seconds)
     found: tuple[dict[str, list[Observation]], dict[str, list[Observation]]] = ({}, {})
     for seen in first:
         for (name, alone), one in seen.items():

@@ -2,7 +2,7 @@
 
 Every way that is left open is predicted by the rates of runs on parts (parted.py), with the seconds that splitting
 takes unless the graph was split so before. What is usual (ranges, owners tell readers) stays unless something else is
-clearly faster. Where there are ranks, the first one chooses for all.
+faster by far. Where there are ranks, the first one chooses for all.
 """
 
 from __future__ import annotations
@@ -13,17 +13,19 @@ from typing import Any
 from arcflux import config
 from arcflux.graph import Graph
 from arcflux.plan import rates
-from arcflux.plan.advise import CLEARLY, Advice, Subject, advised
+from arcflux.plan.advise import Advice, Subject, advised
 from arcflux.plan.brief import Brief, glanced, glanced_shape, kind
 from arcflux.plan.parted import part_way
 from arcflux.plan.shape import Shape
 from arcflux.plan.split import SHARED, Split, Where, crossing, has_mincut, splits
 from arcflux.plan.way import Way, way_of
 
-__all__ = ["Open", "against_parts", "divided", "part_ways", "preferred"]
+__all__ = ["BY_FAR", "Open", "against_parts", "divided", "part_ways", "preferred"]
 
-# How many times faster than threads parts have to be, at their worst, to be taken unasked.
-_BY_FAR = 2.0
+# How many times faster than what is usual something has to be to be taken unasked: another split, by its prediction;
+# parts instead of threads, at their worst. Of 140 held-out cases the usual split was within 10 % of the best in 136;
+# with less caution, 116 to 135.
+BY_FAR = 2.0
 
 
 @dataclass(frozen=True)
@@ -83,19 +85,13 @@ def _made(subject: Subject, graph: Graph, asked: Open, found: rates.Rates, ready
 
 
 def preferred(ways: list[Way], asked: Open) -> list[Way]:
-    """Ways by their seconds, splitting included, but first the usual one, unless another is clearly faster."""
+    """Ways by their seconds, splitting included, but first the usual one, unless another is faster by far."""
     usual = asked.splits()[0]
     ordered = sorted(ways, key=lambda way: way.total)
     first = next((way for way in ordered if way.split == usual), None)
-    if first is None or first.total > _margin(first, ordered[0]) * ordered[0].total:
+    if first is None or first.total > BY_FAR * ordered[0].total:
         return ordered
     return [first, *(way for way in ordered if way is not first)]
-
-
-def _margin(usual: Way, other: Way) -> float:
-    """How many times as long as another way the usual one may take and still be taken: by how sure both are."""
-    doubts = [way.high / way.seconds - 1.0 for way in (usual, other) if way.seconds]
-    return max(1.0 / CLEARLY, 1.0 + sum(doubts) / 2)
 
 
 def _times(one: Way, other: Way) -> str:
@@ -125,7 +121,7 @@ def _against(plan: Advice, graph: Graph, asked: Open) -> Advice:
     every = (*plan.ways[1:], best)
     # Threads share all that parts have to tell each other. So parts are taken where even their worst is expected to be
     # better by far: a fit to small graphs promised two thirds of the time on a million vertices, and it took 2.6 times.
-    if _BY_FAR * (best.high + best.setup) > chosen.low:
+    if BY_FAR * (best.high + best.setup) > chosen.low:
         others = sorted(every, key=lambda way: way.total)
         return replace(
             plan, ways=(chosen, *others), reason=f"{plan.reason}; parts are not expected to be faster by far"

@@ -57,9 +57,11 @@ class Nearby:
         apart = (np.array(self.places) - place) / _SCALES[: len(place)]
         weights = np.append(np.exp(-0.5 * (apart**2).sum(axis=1)), _PRIOR)
         missed = np.append(self.missed, 0.0)
-        odd = np.abs(missed - _middle(missed, weights)) / _ODD
+        middle = _middle(missed, weights)
+        odd = np.abs(missed - middle) / _ODD
         weights *= np.where(odd > 2.0, 0.0, 1.0 / np.maximum(1.0, odd) ** 2)
-        return math.exp(float(weights @ missed) / float(weights.sum()))
+        whole = float(weights.sum())
+        return math.exp(float(weights @ missed) / whole if whole else middle)  # none: a few runs, far from each other
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON."""

@@ -1,8 +1,8 @@
 """What a run on parts takes: seconds as a sum of what it does, fitted to runs on parts of a few small graphs.
 
-A run of s supersteps on k parts, of which w compute at once, takes
+A run of s supersteps on k parts of m nodes, of which w compute at once in the mean, takes
 
-    A / w  +  a  +  b s  +  c s (k - 1)  +  d A / w  +  e n X / w  +  f s (k - w)
+    A / w  +  a  +  b s  +  c s (m - 1)  +  d A / w  +  e n X / w  +  f s (k - w)
 
 with n as in fit.py, A the seconds of the same run on one thread of one process (which fit.py knows), and X the bytes
 that cross when every vertex sends (split.py). So a is the start and the end of a run, b and c are the meetings of a
@@ -83,7 +83,7 @@ class PartFit:
     def parts(self, graph: Brief, where: Where, steps: float, crossing: float, alone: float) -> NDArray[np.float64]:
         """Predicted seconds by what they are spent on; `alone` are those of the run on one thread of one process."""
         row = _features(where, steps, crossing, alone, self.dense, self.value) * self.coefficients
-        row[_ALONE] += alone / where.workers
+        row[_ALONE] += alone / where.at_once
         return row * self.nearby.factor(_place(graph, where))
 
     def to_dict(self) -> dict[str, Any]:
@@ -107,10 +107,10 @@ def key_of(program: str, split: Split, where: Where) -> str:
 def _features(
     where: Where, steps: float, crossing: float, alone: float, dense: bool, value: float
 ) -> NDArray[np.float64]:
-    often, workers = steps if dense else 1.0, where.workers
+    often, workers = steps if dense else 1.0, where.at_once
     crossed = often * crossing * value / workers
     waiting = steps * (where.parts - workers)
-    return np.array([1.0, steps, steps * (where.parts - 1), alone / workers, crossed, waiting])
+    return np.array([1.0, steps, steps * (where.nodes - 1), alone / workers, crossed, waiting])
 
 
 def fit_parts(runs: Sequence[Seen], alone: Sequence[float], dense: bool, value: float) -> PartFit:

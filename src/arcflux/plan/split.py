@@ -61,6 +61,17 @@ class Where:
         """How many parts compute at once."""
         return min(self.parts, self.machines * config.cores())
 
+    @property
+    def at_once(self) -> float:
+        """How many parts compute at once in the mean: three on two cores are two, and then one.
+
+        Examples
+        --------
+        >>> Where(1, 1).at_once
+        1.0
+        """
+        return self.parts / math.ceil(self.parts / self.workers)
+
     def __str__(self) -> str:
         parts = f"{self.parts} part{'' if self.parts == 1 else 's'}"
         return parts if self.nodes == 1 else f"{parts} on {self.nodes} nodes"

@@ -108,6 +108,7 @@ def test_parts_of_one_node_share_everything(beside, monkeypatch):
 def test_splitting_counts_once(beside, monkeypatch):
     """METIS takes longer than the run: it is not worth it, unless that was done before."""
     pytest.importorskip("pymetis")
+    monkeypatch.setattr(divide, "BY_FAR", 1.05)
     found = calibrated(beside, monkeypatch, ())
     transfer = PartFit((0.0,) * 4 + (1e-6, 0.0), True, 8.0, 0.05, 9)
     fits = {key: transfer if " readers " in key else one for key, one in found.part_fits.items()}
@@ -138,7 +139,7 @@ def test_threads_are_held_against_parts(beside, monkeypatch):
     plan = af.pagerank(graph).plan
     assert plan.where is None, "a little faster is not enough"
     assert "not expected to be faster by far" in str(plan)
-    monkeypatch.setattr(divide, "_BY_FAR", 0.1)
+    monkeypatch.setattr(divide, "BY_FAR", 0.1)
     graph = af.load("kron:8")
     result = af.pagerank(graph)
     assert result.plan.where == Where(2)

@@ -1,5 +1,7 @@
 """What a formula missed nearby is made good, what it missed elsewhere is not, and odd runs count little."""
 
+import math
+
 import numpy as np
 import plan_machine
 import pytest
@@ -42,3 +44,12 @@ def test_what_does_not_fit_together_is_refused():
     for places, missed in (([[1.0]], []), ([[1.0]], [float("nan")]), ([[float("inf")]], [0.0])):
         with pytest.raises(ValueError, match="fit together"):
             Nearby.of(places, missed)
+
+
+def test_runs_that_are_far_from_each_other_and_from_the_formula_tell_the_middle():
+    """All of them are odd then, the formula too, and nothing would be left to divide by."""
+    place = (10.0, 4.0, 0.0, 0.0)
+    nearby = Nearby((place, place), (-6.0, 6.0))
+    assert nearby.factor(place) == pytest.approx(1.0)
+    nearby = Nearby((place,), (6.0,))
+    assert 1.0 < nearby.factor(place) <= math.exp(6.0)
