@@ -80,6 +80,13 @@ def test_devices_by_their_names(name: str, devices: str, monkeypatch: pytest.Mon
         same(CALLS[name](SHAPES[shape]), CALLS[name](SHAPES[shape], devices=devices))
 
 
+@pytest.mark.parametrize("partition", ["auto", "ranges", "duplicate"])
+@pytest.mark.parametrize("name", CALLS)
+def test_whatever_says_nothing_about_how_to_split_will_do(name: str, partition: str) -> None:
+    graph = SHAPES["kron"]
+    same(CALLS[name](graph, threads=1), CALLS[name](graph, devices="cuda:0", partition=partition))
+
+
 def test_both_do_some_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     shares = []
     plain = sharing.Worker.mine
