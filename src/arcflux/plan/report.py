@@ -63,7 +63,9 @@ def text(plan: Plan) -> str:
             why += ", but nothing of its kind was measured there"
         lines.append(f"  runner-up: {second.name}: {why}")
     ratio = "nothing is sent" if math.isinf(best.ratio) else f"{best.ratio:.3g} operations a byte"
-    lines.append(f"  scalability: {best.scalability} ({ratio}; {best.needed:.3g} are needed on this machine)")
+    short = "" if best.ratio >= best.needed else ": here links are the limit"
+    lines.append(f"  scalability: {best.scalability}, as the HIVE study classes its kind ({ratio}, and "
+                 f"{best.needed:.3g} are needed on this machine{short})")  # fmt: skip
     lines += [f"  note: {note}" for note in plan.notes]
     return "\n".join(lines)
 
