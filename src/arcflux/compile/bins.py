@@ -27,7 +27,7 @@ BLOCK = 64
 WINDOW = 1024
 _PER_VERTEX = 4
 # The width of a bin unless the program says otherwise: mean weight over mean degree, the degree to this power, times
-# a factor. On Kronecker, random and grid graphs of a million vertices the first is within 2 % of the best that was
+# a factor. On Kronecker, random and grid graphs of a million vertices the first is within 4 % of the best that was
 # measured with two workers. Parts, which meet less often, take the second; and so do many workers, unmeasured.
 _POWER = 1.5
 _FACTOR, _LARGEST_FACTOR = 5.0, 12.0

@@ -170,9 +170,13 @@ def test_history_has_a_superstep_for_each_bucket() -> None:
 
 def test_the_width_is_the_parameter_delta_or_chosen() -> None:
     graph = af.load("urand:8,weights=100-200")
-    chosen = af.run(SSSP, graph, source=0).history[0].reason
-    width = float(chosen.rsplit(" ", 1)[1])
-    assert 2 < width < 200
+
+    def chosen(threads: int) -> float:
+        return float(af.run(SSSP, graph, source=0, threads=threads).history[0].reason.rsplit(" ", 1)[1])
+
+    assert 5 < chosen(12) < 500
+    assert chosen(1) == chosen(2) == pytest.approx(chosen(12) * 5 / 12, rel=1e-4)
+    assert chosen(2) < chosen(4) < chosen(12)
     assert af.run(SSSP, graph, source=0, delta=2.5).history[0].reason.endswith("width 2.5")
 
 

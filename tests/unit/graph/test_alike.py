@@ -1,9 +1,9 @@
 """Vertices that are alike: kinds say of every vertex what its row says, and programs give the same with them."""
 
-import math
 from unittest import mock
 
 import numpy as np
+import programs
 import pytest
 from hypothesis import given, settings
 from test_runs import meshes
@@ -95,22 +95,7 @@ def test_programs_give_the_same_with_kinds_and_without(direction: str, threads: 
 def test_programs_that_read_columns_read_rows() -> None:
     """A kind does not say where the weights of a row stand."""
     graph = af.load("grid:150x150,weights=1-9")
-
-    @af.program
-    class Nearest:
-        source: af.vertex
-        distance: af.f64
-        sparse = True
-
-        def start(v, p):
-            v.distance = 0.0 if v.number == p.source else math.inf
-            return v.number == p.source
-
-        def compute(v, u, edge):
-            v.distance = min(v.distance, u.distance + edge.weight)
-
-        def update(v, old):
-            return v.distance < old.distance
-
-    told = af.run(Nearest, graph, source=3, direction="push")
-    np.testing.assert_array_equal(told["distance"], algorithms.sssp(graph, 3)["distance"])
+    assert len(kinds(graph).of)
+    pushed, pulled = (af.run(programs.Widest, graph, source=3, direction=way) for way in ("push", "pull"))
+    assert len(np.unique(pushed["width"])) > 2
+    np.testing.assert_array_equal(pushed["width"], pulled["width"])
