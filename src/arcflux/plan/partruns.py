@@ -88,7 +88,7 @@ def _all(graphs: Iterable[str], places: Iterable[Where], seconds: float = math.i
     for spec in graphs:
         plain, weighted = load(spec), load(f"{spec},weights=1-255")
         for where in places:
-            if _agreed(time.monotonic(), where) > until:
+            if _agreed(until - time.monotonic(), where) < 0:
                 return
             for split in _ways(where, plain.arcs >= _MANY or glanced(plain).depth > DEEP):
                 splitting = None

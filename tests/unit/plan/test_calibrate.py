@@ -11,7 +11,7 @@ import arcflux as af
 from arcflux import trace
 from arcflux.errors import FormatError, UsageError
 from arcflux.plan import calibrate as calibrating
-from arcflux.plan import microbench, programs
+from arcflux.plan import microbench, partruns, programs
 from arcflux.plan.calibrate import PROGRAMS, calibrate, kept, path
 from arcflux.plan.profile import ACCESSES, read
 from arcflux.plan.shape import kronecker
@@ -118,3 +118,13 @@ def test_a_machine_that_was_not_measured_is_no_profile(tmp_path, monkeypatch):
     monkeypatch.setenv("ARCFLUX_CACHE", str(tmp_path / "empty"))
     with pytest.raises(UsageError, match="has not been measured"):
         read("here")
+
+
+def test_processes_stop_together_when_their_time_is_over():
+    """Each looks at its own clock, so the first rank says it for all; otherwise some would wait for the others."""
+    pytest.importorskip("mpi4py")
+    rows = partruns.on_processes(2, 2, ["kron:5", "kron:6"], 100.0)
+    assert {row["spec"] for row in rows} == {"kron:5", "kron:6"}
+    assert {row["key"] for row in rows} == {"/".join(program) for program in partruns.PART_PROGRAMS}
+    assert all(row["seconds"] > 0 and row["splitting"] >= 0 for row in rows)
+    assert partruns.on_processes(2, 2, ["kron:5"], 0.0) == []
