@@ -18,6 +18,7 @@ from arcflux.plan import plan
 from arcflux.program import any, dot, f32, f64, flag, i8, i16, i32, i64, program, ref, u8, u16, u32, u64, vertex
 
 __all__ = [
+    "CancelToken",
     "Graph",
     "Parts",
     "Result",
@@ -87,6 +88,7 @@ if TYPE_CHECKING:
     from arcflux.plan import estimate
     from arcflux.plan.calibrate import calibrate
     from arcflux.result import Result
+    from arcflux.spmd.interrupt import CancelToken
 
 _ALGORITHMS = (
     "betweenness_centrality",
@@ -105,6 +107,7 @@ _ALGORITHMS = (
     "weakly_connected_components",
 )
 _HOMES = {
+    "CancelToken": "arcflux.spmd.interrupt",
     "Graph": "arcflux.graph",
     "calibrate": "arcflux.plan.calibrate",
     "estimate": "arcflux.plan",

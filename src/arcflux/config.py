@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import errno
 import operator
 import os
 import shutil
@@ -14,12 +15,52 @@ from pathlib import Path
 
 from arcflux.errors import SpaceError, UsageError
 
-__all__ = ["cache_folder", "gpu_cores", "gpu_memory", "hang_seconds", "keep_runs", "keeps_runs", "measuring", "plans",
-           "threads"]  # fmt: skip
+__all__ = ["RANK_NAMES", "cache_folder", "columns", "distrust", "gpu_cores", "gpu_memory", "hang_seconds", "keep_runs",
+           "keeps_runs", "measuring", "place", "plans", "speaks", "threads", "verbose"]  # fmt: skip
 
+# What Open MPI, MPICH and Intel MPI, and Slurm with PMIx tell each process: its rank, and how many there are.
+RANK_NAMES = (
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"), ("PMI_RANK", "PMI_SIZE"), ("PMIX_RANK", "SLURM_NTASKS"),
+)  # fmt: skip
 _OFF = ("0", "off", "no", "false")
 _keeping: bool | None = None
 _measuring = False
+
+
+def place() -> tuple[int, int] | None:
+    """The rank of this process and how many there are, if mpiexec has started it; None otherwise.
+
+    Examples
+    --------
+    >>> place() is None
+    True
+    """
+    for rank, size in RANK_NAMES:
+        if os.environ.get(rank, "").isdecimal() and os.environ.get(size, "").isdecimal():
+            return int(os.environ[rank]), int(os.environ[size])
+    return None
+
+
+def speaks() -> bool:
+    """Whether this process tells a person what all do, such as progress and warnings: of several ranks, the first.
+
+    Examples
+    --------
+    >>> speaks()
+    True
+    """
+    return (place() or (0, 1))[0] == 0
+
+
+def columns() -> int | None:
+    """How wide the terminal is to which the launcher shows what this rank writes to stderr; None without one."""
+    given = os.environ.get("ARCFLUX_COLUMNS", "")
+    return int(given) if given.isdecimal() and speaks() and place() is not None else None
+
+
+def verbose() -> bool:
+    """Whether what the launcher of ranks says about their end is shown as well: ``ARCFLUX_VERBOSE=1``."""
+    return os.environ.get("ARCFLUX_VERBOSE", "").lower() not in ("", *_OFF)
 
 
 def cores() -> int:
@@ -156,7 +197,11 @@ def cache_folder(*names: str) -> Path:
 
     Compiled code is loaded back as code, so nobody else may write there: folders are made with mode 0700, and one that
     belongs to somebody else, or that others can write to, is refused, since they may have left code in it. Where the
-    default folder cannot be used (no home, read-only disk), one that lasts as long as this process takes its place.
+    default folder cannot be used (no home), one that lasts as long as this process takes its place.
+
+    A folder that we can only read, of ours or of root's, is read: what is not in it is compiled for this process alone.
+    So a folder that could not be made, for want of space or of the right to write, is named all the same: nothing is
+    in it, and whoever writes there finds out why.
     """
     named = os.environ.get("ARCFLUX_CACHE")
     if named:
@@ -168,25 +213,41 @@ def cache_folder(*names: str) -> Path:
         return _private(_temporary(), *names)
 
 
-def _private(folder: Path, *names: str) -> Path:
-    """`folder`, or one inside it, made if need be, and sure to be writable by us alone."""
+# Why a folder could not be made, though nothing is wrong with where it would be: the disk is full.
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+# The same for a folder inside one that is read.
+_READ_ONLY = (errno.EROFS, errno.EACCES, errno.EPERM)
+
+
+def _private(folder: Path, *names: str, forgiven: tuple[int, ...] = _FULL) -> Path:
+    """`folder`, or one inside it, made if it can be, and sure to be written by nobody but us or root."""
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = folder.stat()
-        if hasattr(os, "getuid"):
-            if found.st_uid != os.getuid():
-                raise PermissionError(f"it belongs to user {found.st_uid}")
-            if found.st_mode & 0o022:
-                raise PermissionError("others can write to it")
-        if not os.access(folder, os.W_OK | os.X_OK):
-            raise PermissionError("it is not writable")
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            if error.errno in forgiven and not folder.exists():
+                return folder.joinpath(*names)
+            raise
+        if reason := distrust(folder.stat()):
+            raise PermissionError(reason)
+        if not os.access(folder, os.R_OK | os.X_OK):
+            raise PermissionError("it is not readable")
     except OSError as error:
         raise SpaceError(
             f"the cache folder {folder} cannot be used: {error}",
             expected="a folder that you own, and that you alone can write to",
             remedy="set ARCFLUX_CACHE to such a folder; a new one is made with the right mode",
         ) from error
-    return _private(folder / names[0], *names[1:]) if names else folder
+    return _private(folder / names[0], *names[1:], forgiven=_FULL + _READ_ONLY) if names else folder
+
+
+def distrust(found: os.stat_result) -> str:
+    """Why a file or folder of the cache is not to be trusted; empty when only we, or root, can have written to it."""
+    if not hasattr(os, "getuid"):
+        return ""
+    if found.st_uid not in (os.getuid(), 0):
+        return f"it belongs to user {found.st_uid}"
+    return "others can write to it" if found.st_mode & 0o022 else ""
 
 
 @lru_cache(maxsize=1)

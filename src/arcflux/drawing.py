@@ -1,4 +1,4 @@
-"""Small drawings of a run: a plot in one line of text, the same as SVG, and the extent of values in words."""
+"""Small drawings of a run: a plot in one line of text or as SVG, extents in words, and how notebooks show text."""
 
 from __future__ import annotations
 
@@ -8,10 +8,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["extent", "spark", "svg"]
+__all__ = ["Told", "extent", "spark", "svg"]
 
 _SPARKS = "▁▂▃▄▅▆▇█"
 _BAR, _HEIGHT = 6, 36
+
+
+class Told:
+    """Something that ``str`` tells in lines: its repr is the first of them, and a notebook shows all."""
+
+    def __repr__(self) -> str:
+        return f"<{str(self).partition(chr(10))[0]}>"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
 
 
 def spark(values: list[int] | list[float], width: int = 60) -> str:

@@ -7,10 +7,13 @@ from a full disk without reading text.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import Any
 
 __all__ = [
     "ArcfluxError",
+    "CancelledError",
     "ChecksumError",
     "DeviceError",
     "FormatError",
@@ -24,8 +27,22 @@ __all__ = [
     "StoreError",
     "UsageError",
     "ValidationError",
+    "VersionError",
     "WeightError",
 ]
+
+
+def did_you_mean(word: str, known: Iterable[str], otherwise: str = "", form: str = "{}") -> str:
+    """A remedy for a name that nobody knows: the one that looks most like it, in a form, or else what to do.
+
+    Examples
+    --------
+    >>> did_you_mean("pagrank", ["bfs", "pagerank"]), did_you_mean("x", ["pagerank"], "leave it out")
+    ('did you mean pagerank?', 'leave it out')
+    """
+    names = {name.lower(): name for name in known}
+    near = get_close_matches(str(word)[:60].lower(), names, n=1)
+    return f"did you mean {form.format(names[near[0]])}?" if near else otherwise
 
 
 class ArcfluxError(Exception):
@@ -136,6 +153,12 @@ class MissingExtraError(ArcfluxError, ImportError):
         return type(self), self._given
 
 
+class VersionError(ArcfluxError, ImportError):
+    """A package that Arcflux needs is too old, or does not fit the others; the remedy says what to install."""
+
+    exit_code = 12
+
+
 class ValidationError(ArcfluxError):
     """A result breaks the rules it was checked against; `report` tells which, and where."""
 
@@ -192,3 +215,14 @@ class DeviceError(ArcfluxError, RuntimeError):
     """A GPU cannot be used, or has failed: no driver, no device, a driver too old, a device that is busy."""
 
     exit_code = 10
+
+
+class CancelledError(ArcfluxError):
+    """A :class:`arcflux.CancelToken` ended the call.
+
+    `result` is what a run of a program had after its last whole superstep, marked as not converged; None where there is
+    no such thing.
+    """
+
+    exit_code = 11
+    result: Any = None

@@ -9,16 +9,19 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from html import escape
 from typing import Any
 
-from arcflux import trace
+from arcflux import config, trace
 from arcflux.trace import readable
 
 __all__ = ["Terminal", "watching"]
 
 _PATIENCE = 1.0
+_REFRESH = 0.2
 
 
 class Terminal:
@@ -26,7 +29,9 @@ class Terminal:
 
     def __init__(self, *, quiet: bool = False, bars: bool | None = None) -> None:
         self.quiet = quiet
-        self.bars = sys.stderr.isatty() if bars is None else bars
+        self.columns = config.columns()
+        shown = sys.stderr.isatty() or self.columns is not None or _in_notebook()
+        self.bars = shown if bars is None else bars
         self._progress: Any = None
         self._rows: dict[int, Any] = {}
 
@@ -35,10 +40,11 @@ class Terminal:
         if self.quiet:
             return
         if isinstance(event, trace.Note):
-            if self._progress is not None:
+            if self._progress is not None and not _in_notebook():
                 self._progress.console.print(f"arcflux: {event.text}", highlight=False, markup=False)
             else:
-                print(f"arcflux: {event.text}", file=sys.stderr, flush=True)
+                sys.stderr.write(f"arcflux: {event.text}\n")  # at once: a notebook shows each write by itself
+                sys.stderr.flush()
         elif self.bars:
             self._draw(event)
 
@@ -59,15 +65,25 @@ class Terminal:
 
     def _bar(self) -> Any:
         if self._progress is None:
-            from rich.console import Console
+            if _in_notebook():
+                self._progress = _NotebookLine()
+                return self._progress
             from rich.progress import BarColumn, Progress, TextColumn
 
             self._progress = Progress(
                 TextColumn("{task.description}", markup=False), BarColumn(), _Amount(), _Clock(),
-                console=Console(stderr=True), transient=True, redirect_stdout=False,  # results stay on stdout
+                console=self._console(), transient=True, redirect_stdout=False,  # results stay on stdout
             )  # fmt: skip
             self._progress.start()
         return self._progress
+
+    def _console(self) -> Any:
+        """Stderr; that of a rank is a pipe, which its launcher shows on a terminal."""
+        from rich.console import Console
+
+        if self.columns is None:
+            return Console(stderr=True)
+        return Console(stderr=True, force_terminal=True, width=self.columns)
 
     def close(self) -> None:
         """Take the bars away."""
@@ -75,6 +91,54 @@ class Terminal:
             self._progress.stop()
             self._progress = None
             self._rows.clear()
+
+
+def _in_notebook() -> bool:
+    """Whether output goes to a notebook's cell: bars of a terminal would be garbage there."""
+    found = sys.modules.get("IPython")
+    return found is not None and hasattr(found.get_ipython(), "kernel")
+
+
+class _NotebookLine:
+    """Tasks as one line below a cell, written anew now and then, with the calls of rich's bars that are used here."""
+
+    def __init__(self) -> None:
+        self._tasks: dict[int, trace.Task] = {}
+        self._handle: Any = None
+        self._last = 0.0
+
+    def add_task(self, name: str, *, work: trace.Task, **_: Any) -> int:
+        self._tasks[id(work)] = work
+        return id(work)
+
+    def remove_task(self, row: int) -> None:
+        del self._tasks[row]
+
+    def update(self, row: int, **_: Any) -> None:
+        now = time.monotonic()
+        if now - self._last > _REFRESH:
+            self._last = now
+            self._show("; ".join(_line(task) for task in self._tasks.values()))
+
+    def stop(self) -> None:
+        if self._handle is not None:
+            self._show("")
+
+    def _show(self, text: str) -> None:
+        from IPython.display import display
+
+        data = {"text/plain": text, "text/html": f"<code>{escape(text)}</code>" if text else ""}
+        if self._handle is None:
+            self._handle = display(data, raw=True, display_id=True)
+        else:
+            self._handle.update(data, raw=True)
+
+
+def _line(task: trace.Task) -> str:
+    """A task in words."""
+    said = readable if task.unit == "bytes" else "{:,.0f}".format
+    amount = said(task.done) + (f" of {said(task.total)}" if task.total else "")
+    return f"{task.name}: {amount}{'' if task.unit == 'bytes' else ' ' + task.unit}, {task.seconds:.0f} s"
 
 
 def _Amount() -> Any:
@@ -112,7 +176,11 @@ def watching(show: bool | None = None) -> Iterator[None]:
 
     `show` True draws bars even where stderr is no terminal, False shows nothing, None decides.
     """
-    silent = os.environ.get("ARCFLUX_QUIET") or threading.current_thread() is not threading.main_thread()
+    silent = (
+        os.environ.get("ARCFLUX_QUIET")
+        or not config.speaks()
+        or threading.current_thread() is not threading.main_thread()
+    )
     if trace.has_listeners() or show is False or (show is None and silent):
         yield
         return

@@ -1,0 +1,160 @@
+"""What happened in a run, superstep by superstep: columns of numbers, and records that are made when looked at.
+
+A road graph has hundreds of thousands of supersteps, and few people look at each. So a run keeps rows of numbers;
+whoever wants a sum or a plot takes a column, and a :class:`Superstep` is made for whoever asks for that one.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from html import escape
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Chained", "History", "Superstep", "column"]
+
+Array = NDArray[Any]
+# Supersteps that a notebook shows of a long history, first and last ones.
+_SHOWN = 10
+# What is known of a run without parts.
+_NOUGHT: dict[str, Array | float] = dict.fromkeys(("bytes", "more_bytes", "slowest", "planning", "migration"), 0.0)
+
+
+@dataclass(frozen=True)
+class Superstep:
+    """One superstep: which way and why, how many vertices sent along how many edges, what came of it, how long.
+
+    `edges` of a pull that follows a push of many vertices are estimated, from the degrees of one vertex in 16. On parts
+    of a graph, `bytes` are the values that crossed between nodes, `more_bytes` what said whose values they are, and
+    `part_seconds` is how long each part computed, and `bounds` where each began and the last one ended, if parts are
+    ranges; `planning` is how long the first rank then computed to find better ones, while the others went on, and
+    `migration` how long moving to them took.
+    """
+
+    number: int
+    direction: str
+    frontier: int
+    residual: float
+    seconds: float
+    changed: int | None = None
+    edges: int | None = None
+    reason: str = ""
+    bytes: int = 0
+    more_bytes: int = 0
+    part_seconds: tuple[float, ...] = ()
+    bounds: tuple[int, ...] = ()
+    planning: float = 0.0
+    migration: float = 0.0
+
+    @property
+    def slowest(self) -> float:
+        """How long the slowest part computed; 0 without parts."""
+        return max(self.part_seconds, default=0.0)
+
+
+class _Lazy(Sequence[Superstep]):
+    """Supersteps that are made when looked at."""
+
+    @abstractmethod
+    def _made(self, place: int) -> Superstep:
+        """The superstep at a place."""
+
+    @abstractmethod
+    def column(self, name: str, missing: float = 0.0) -> Array:
+        """A number of every superstep; `missing` where none is known."""
+
+    @overload
+    def __getitem__(self, place: int) -> Superstep: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[Superstep]: ...
+
+    def __getitem__(self, place: int | slice) -> Superstep | list[Superstep]:
+        if isinstance(place, slice):
+            return [self._made(k) for k in range(*place.indices(len(self)))]
+        return self._made(range(len(self))[place])
+
+    def __repr__(self) -> str:
+        return f"<History: {len(self)} supersteps>"
+
+    def _repr_html_(self) -> str:
+        names = ("number", "direction", "frontier", "edges", "changed", "residual", "seconds", "reason")
+        steps = [*self[:_SHOWN], *self[max(_SHOWN, len(self) - _SHOWN) :]]
+        rows = ["".join(f"<td>{escape(_cell(getattr(step, name)))}</td>" for name in names) for step in steps]
+        head = "".join(f"<th>{name}</th>" for name in names)
+        body = "".join(f"<tr>{row}</tr>" for row in rows)
+        return f"<b>{escape(repr(self)[1:-1])}</b><table><tr>{head}</tr>{body}</table>"
+
+
+def _cell(value: Any) -> str:
+    """A value of a superstep in few signs."""
+    return "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+class History(_Lazy):
+    """Supersteps as rows of numbers: `make` has one from its number and its row, `columns` are those of the rows.
+
+    A column that is the same for all supersteps may be given as that number.
+    """
+
+    def __init__(
+        self,
+        rows: Array,
+        make: Callable[[int, list[float]], Superstep],
+        columns: Callable[[Array], Mapping[str, Array | float]],
+    ) -> None:
+        self._rows, self._make, self._columns = rows, make, columns
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def _made(self, place: int) -> Superstep:
+        return self._make(place, self._rows[place].tolist())
+
+    @property
+    def rows(self) -> Array:
+        """The numbers of which supersteps are made: a row for each."""
+        return self._rows
+
+    def column(self, name: str, missing: float = 0.0) -> Array:
+        """A number of every superstep; `missing` where none is known."""
+        known = {**_NOUGHT, **self._columns(self._rows)}
+        return np.broadcast_to(known.get(name, missing), len(self))
+
+
+class Chained(_Lazy):
+    """The supersteps of two runs, one after the other, numbered through."""
+
+    def __init__(self, first: Sequence[Superstep], second: Sequence[Superstep]) -> None:
+        self._first, self._second = first, second
+
+    def __len__(self) -> int:
+        return len(self._first) + len(self._second)
+
+    def _made(self, place: int) -> Superstep:
+        if place < (before := len(self._first)):
+            return self._first[place]
+        found = self._second[place - before]
+        return replace(found, number=before + found.number)
+
+    def column(self, name: str, missing: float = 0.0) -> Array:
+        """A number of every superstep; `missing` where none is known."""
+        return np.concatenate([column(each, name, missing) for each in (self._first, self._second)])
+
+
+def column(history: Sequence[Superstep], name: str, missing: float = 0.0) -> Array:
+    """A number of every superstep of a run, as an array; `missing` where none is known.
+
+    Examples
+    --------
+    >>> column([Superstep(0, "push", 1, 0.0, 0.5), Superstep(1, "pull", 7, 0.0, 0.5, edges=9)], "edges", -1).tolist()
+    [-1.0, 9.0]
+    """
+    if isinstance(history, _Lazy):
+        return history.column(name, missing)
+    found = (getattr(step, name) for step in history)
+    return np.array([missing if value is None else value for value in found], np.float64)
