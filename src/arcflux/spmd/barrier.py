@@ -1,7 +1,8 @@
 """What kernels that run many supersteps in one launch need: a barrier, and a clock.
 
 The barrier spins for a while and then gives the core away, so it costs a tenth of a microsecond when every worker has a
-core of its own, and still works when they share one.
+core of its own, and still works when they share one. Ranks of a node meet at a watched barrier (layout.py): when one of
+them is lost, the alarm is raised, and those that wait in a kernel leave it.
 """
 
 from __future__ import annotations
@@ -15,12 +16,14 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from arcflux.spmd.jit import fragment
+from arcflux.spmd.layout import ALARM, ARRIVED, CROWDED, GENERATION, LINE, ROWS, WORDS
 from arcflux.spmd.machine import element
 
 __all__ = [
     "CROWDED",
     "GENERATION",
     "WORDS",
+    "all_here",
     "arrive",
     "give_way",
     "load_acquire",
@@ -30,12 +33,7 @@ __all__ = [
     "wait",
 ]
 
-# A barrier is int64[WORDS]: arrivals in the first cache line, the generation in the second.
-WORDS = 16
-GENERATION = 8
 _SPINS = 4000
-# Set in a barrier whose workers are more than cores: whoever waits then gives its core to those who work.
-CROWDED = 1
 _FEW_SPINS = 20
 
 give_way = types.ExternalFunction("sched_yield", types.int32())
@@ -118,3 +116,31 @@ def wait(barrier: Any, workers: Any) -> None:
             pause()
         else:
             give_way()
+
+
+@fragment
+def all_here(barrier: Any, worker: Any, workers: Any) -> Any:
+    """Wait at a watched barrier until all workers are here; False when the alarm is raised meanwhile: leave the kernel.
+
+    A worker that comes to give its core away says so, once, and looks at the alarm each time; before, it only spins.
+    """
+    if workers == 1:
+        return True
+    generation = load_acquire(barrier, GENERATION)
+    if arrive(barrier) == workers - 1:
+        barrier[0] = 0
+        store_release(barrier, GENERATION, generation + 1)
+        return True
+    spins = 0
+    most = _SPINS if barrier[CROWDED] == 0 else _FEW_SPINS
+    while load_acquire(barrier, GENERATION) == generation:
+        spins += 1
+        if spins < most:
+            pause()
+        else:
+            if spins == most:
+                barrier[ROWS + LINE * worker + ARRIVED] = generation + 1
+            if load_acquire(barrier, ALARM) != 0:
+                return False
+            give_way()
+    return True

@@ -1,14 +1,85 @@
-"""Ctrl-C while work must not be torn: it is noted, and the work ends at its next good place."""
+"""What ends work before it is done: Ctrl-C, which waits for a good place, tokens of other threads, and time."""
 
 from __future__ import annotations
 
+import ctypes
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from contextvars import ContextVar
+from typing import Any, TypeVar
 
-__all__ = ["held"]
+from arcflux.errors import CancelledError, UsageError
+
+__all__ = ["CancelToken", "cancelling", "current_token", "held", "raise_if_cancelled", "unless_over"]
+
+Answer = TypeVar("Answer")
+_GLANCE = 0.05
+
+
+class CancelToken:
+    """Ends what it was given to, from any thread: ``af.run(..., cancel=token)``, then ``token.cancel()``.
+
+    A run ends with its superstep and raises :class:`~arcflux.errors.CancelledError`, whose `result` is that of the last
+    whole superstep. One token may be given to many calls, and stays cancelled.
+
+    Examples
+    --------
+    >>> import arcflux as af
+    >>> token = af.CancelToken()
+    >>> token.cancel()
+    >>> af.algorithms.triangles(af.load("complete:5"), cancel=token)
+    Traceback (most recent call last):
+    ...
+    arcflux.errors.CancelledError: the call was cancelled
+    """
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+
+    def cancel(self) -> None:
+        """End whatever has this token, now or later."""
+        self._event.set()
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether :meth:`cancel` was called."""
+        return self._event.is_set()
+
+    def __repr__(self) -> str:
+        return f"<CancelToken, {'cancelled' if self.cancelled else 'not cancelled'}>"
+
+
+_token: ContextVar[CancelToken | None] = ContextVar("cancel", default=None)
+
+
+@contextmanager
+def cancelling(token: CancelToken | None) -> Iterator[None]:
+    """Let a token cancel what this thread does in the block; without one, it is as it was."""
+    if token is None:
+        yield
+        return
+    if not isinstance(token, CancelToken):
+        raise UsageError(f"cancel is {token!r}", expected="an af.CancelToken()")
+    before = _token.set(token)
+    try:
+        yield
+    finally:
+        _token.reset(before)
+
+
+def current_token() -> CancelToken | None:
+    """The token that may cancel what this thread does."""
+    return _token.get()
+
+
+def raise_if_cancelled() -> None:
+    """Raise :class:`~arcflux.errors.CancelledError` if the call was cancelled."""
+    token = _token.get()
+    if token is not None and token.cancelled:
+        raise CancelledError("the call was cancelled")
 
 
 @contextmanager
@@ -37,3 +108,56 @@ def held() -> Iterator[Callable[[], bool]]:
     finally:
         if mine:
             signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+class _Over(BaseException):
+    """Raised in the middle of plain Python, which nothing else can stop from outside."""
+
+
+def unless_over(call: Callable[[], Answer], over: Callable[[], bool] | None) -> Answer | None:
+    """What a function of plain Python returns; None when `over` came true in the middle of it, and it was broken off.
+
+    Without `over` nothing ends it but Ctrl-C.
+
+    Examples
+    --------
+    >>> import time
+    >>> end = time.perf_counter() + 0.1
+    >>> unless_over(lambda: sum(k % 2 for k in range(10**15)), lambda: time.perf_counter() > end)
+    """
+    if over is None:
+        return call()
+    lock, thread = threading.Lock(), threading.get_ident()
+    finished, sent = threading.Event(), False
+
+    def watch() -> None:
+        nonlocal sent
+        while not finished.wait(_GLANCE):
+            if over():
+                with lock:
+                    if not finished.is_set():
+                        sent = True
+                        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(_Over))
+                return
+
+    def settle() -> None:
+        with lock:
+            finished.set()
+        while sent:  # it arrives between two steps of the interpreter: here, if not before
+            time.sleep(0.001)
+
+    try:
+        threading.Thread(target=watch, name="arcflux-watch", daemon=True).start()
+        try:
+            answer = call()
+        except _Over:
+            raise
+        except BaseException:
+            settle()
+            raise
+        settle()
+        return answer
+    except _Over:
+        return None
+    finally:
+        finished.set()

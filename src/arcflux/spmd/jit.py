@@ -13,13 +13,19 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, InTreeCacheLocator
 
-from arcflux import config, trace
+from arcflux import config, requirements, trace
 from arcflux.spmd.blas import look_later
-from arcflux.spmd.pipeline import Lean
+from arcflux.spmd.memory import require
+
+numba = requirements.load("numba")
+from numba.core import caching  # noqa: E402
+from numba.core.caching import CompileResultCacheImpl, FunctionCache  # noqa: E402
+
+from arcflux.spmd.pipeline import Lean  # noqa: E402
+from arcflux.spmd.private import Generated  # noqa: E402
+from arcflux.spmd.sealed import SealedCacheFile  # noqa: E402
 
 __all__ = ["Careful", "Locator", "fragment", "inner", "kernel"]
 
@@ -36,6 +42,10 @@ _BORROWS = {"distributed": ("kernels",), "gpu": ("gpu",), "gpu/algorithms": ("gp
 _ROOT = Path(__file__).parent.parent
 
 
+# Bytes that have to be there before a kernel is compiled: LLVM ends the whole process when it gets none.
+_COMPILING = 192 << 20
+
+
 @lru_cache
 def _shared_stamp(rooms: tuple[str, ...]) -> bytes:
     """What kernels are compiled from, besides their own file: this room, and those that they borrow from."""
@@ -46,7 +56,11 @@ def _shared_stamp(rooms: tuple[str, ...]) -> bytes:
     return digest.digest()
 
 
-class Locator(InTreeCacheLocator):
+# Numba before 0.66 has the class under a private name.
+_InTreeCacheLocator: Any = getattr(caching, "InTreeCacheLocator", None) or caching._InTreeCacheLocator
+
+
+class Locator(_InTreeCacheLocator):
     """Keeps a module's compiled kernels in a folder of the cache named by the module and its path.
 
     `borrows` are the rooms whose inner functions they call, when the module is in none that is known.
@@ -56,13 +70,27 @@ class Locator(InTreeCacheLocator):
 
     def __init__(self, py_func: Any, py_file: str) -> None:
         super().__init__(py_func, py_file)
-        self._cache_path = str(config.cache_folder("kernels", self.get_suitable_cache_subpath(py_file)))
+        self._loader = py_func.__globals__.get("__loader__")
+        self._cache_path = str(self._folder())
+
+    @classmethod
+    def from_function(cls, py_func: Any, py_file: str) -> Any:
+        """A locator, also where nothing can be written or the source has no file: what is kept may still be read."""
+        return cls(py_func, py_file)
+
+    def _folder(self) -> Path:
+        return config.cache_folder("kernels", self.get_suitable_cache_subpath(self._py_file))
+
+    def ensure_cache_path(self) -> None:
+        """Make the folder again if it was cleared meanwhile, with the mode of ours."""
+        self._folder()
 
     def get_source_stamp(self) -> Any:
         """What the kernels are compiled from."""
         folder = Path(self._py_file).parent
         room = folder.relative_to(_ROOT).as_posix() if folder.is_relative_to(_ROOT) else ""
-        return super().get_source_stamp() + _shared_stamp(_BORROWS.get(room, self.borrows))
+        source = self._loader.source if isinstance(self._loader, Generated) else Path(self._py_file).read_bytes()
+        return hashlib.sha256(source).digest() + _shared_stamp(_BORROWS.get(room, self.borrows))
 
 
 class _CacheImpl(CompileResultCacheImpl):
@@ -72,19 +100,20 @@ class _CacheImpl(CompileResultCacheImpl):
 class Careful:
     """A cache of Numba's, for cores or GPUs, that says so when it has to compile.
 
-    What it holds is only trusted when it fits: a write that was cut short leaves half a file, and two processes that
-    fill the cache at once can leave one's code under the other's signature.
+    What it holds is only trusted when it is sealed (sealed.py) and fits: two processes that fill the cache at once can
+    leave one's code under the other's signature.
     """
 
     def __init__(self, function: Callable[..., None]) -> None:
         super().__init__(function)  # type: ignore[call-arg]
         self._function = function.__name__
+        self._cache_file: Any = SealedCacheFile.of(self._cache_file)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """What is kept for these types, if it is whole; None, and a note, when it has to be compiled."""
         try:
             found = super().load_overload(sig, target_context)  # type: ignore[misc]
-        except Exception:  # whatever unpickling half a file raises
+        except Exception:  # no seal, or whatever code of another machine raises
             found = None
             with suppress(OSError):
                 self.flush()  # type: ignore[attr-defined]
@@ -97,7 +126,7 @@ class Careful:
         """Keep it, if that can be done."""
         try:
             super().save_overload(sig, data)  # type: ignore[misc]
-        except Exception as error:  # a full disk, or half an index: the code is compiled all the same
+        except Exception as error:  # a full or read-only disk: the code is compiled all the same
             trace.note(f"the compiled {self._function} could not be kept: {error}")
 
 
@@ -115,6 +144,7 @@ def kernel(function: Callable[..., None]) -> Any:
         """Compile for these arguments now, in this thread. Numba takes long to see that it has done so before."""
         kinds = tuple(map(_kind, args))
         if kinds not in known:
+            require(_COMPILING, f"compiling {function.__name__}")
             compiled.compile(tuple(numba.typeof(arg) for arg in args))
             known.add(kinds)
 

@@ -31,6 +31,11 @@ class Lanes(types.Type):  # type: ignore[misc]
         self.length = length
         super().__init__(f"Lanes({dtype}, {length})")
 
+    @property
+    def width(self) -> int:
+        """How many elements the LLVM vector has: LLVM aborts on vectors of a single flag, so those have a twin."""
+        return _width(self.dtype, self.length)
+
 
 def define(tools: Any, selects: bool = False) -> SimpleNamespace:
     """The functions on lanes, for a compiler whose `tools` are given: models, templates, builders.
@@ -42,7 +47,7 @@ def define(tools: Any, selects: bool = False) -> SimpleNamespace:
     @tools.register_model(Lanes)
     class Model(tools.models.PrimitiveModel):  # type: ignore[misc]
         def __init__(self, manager: Any, lanes: Lanes) -> None:
-            super().__init__(manager, lanes, ir.VectorType(manager.lookup(lanes.dtype).get_value_type(), lanes.length))
+            super().__init__(manager, lanes, ir.VectorType(manager.lookup(lanes.dtype).get_value_type(), lanes.width))
 
     for name in _OPERATIONS:
         _operation(tools, name)
@@ -68,7 +73,7 @@ def _moves(tools: Any) -> dict[str, Any]:
             values = builder.load(pointer)
             values.align = size
             if array.dtype is types.boolean:
-                return builder.trunc(values, context.get_value_type(made))
+                return builder.trunc(_resized(builder, values, made.width), context.get_value_type(made))
             return _convert(context, builder, values, array.dtype, made.dtype, made.length)
 
         return made(array, types.uintp, length), generate
@@ -82,7 +87,8 @@ def _moves(tools: Any) -> dict[str, Any]:
             pointer, size = _place(tools, context, builder, array, args[0], args[1], kind)
             values = _convert(context, builder, args[2], lanes.dtype, array.dtype, lanes.length)
             if array.dtype is types.boolean:
-                values = builder.zext(values, kind)
+                wide = ir.VectorType(kind.element, values.type.count)
+                values = _resized(builder, builder.zext(values, wide), lanes.length)
             builder.store(values, pointer, align=size)
             return context.get_dummy_value()
 
@@ -104,7 +110,7 @@ def _as(tools: Any, dtype: Any) -> Any:
         def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
             if vector:
                 return _convert(context, builder, args[0], value.dtype, dtype, made.length)
-            return _spread(builder, args[0], made.length)
+            return _spread(builder, args[0], made.width)
 
         return made(value if vector else dtype, length), generate
 
@@ -131,7 +137,12 @@ def _convert(context: Any, builder: Any, value: Any, before: Any, after: Any, le
     """Elements of one type as elements of another."""
     if before == after:
         return value
-    kind = ir.VectorType(context.get_value_type(after), length)
+    if after is types.boolean:
+        value = _resized(builder, value, _width(after, length))
+    elif before is types.boolean:
+        value = builder.zext(value, ir.VectorType(ir.IntType(8), value.type.count))
+        value = _resized(builder, value, length)
+    kind = ir.VectorType(context.get_value_type(after), value.type.count)
     if isinstance(after, types.Float):
         if isinstance(before, types.Float):
             return builder.fpext(value, kind) if after.bitwidth > before.bitwidth else builder.fptrunc(value, kind)
@@ -144,6 +155,19 @@ def _convert(context: Any, builder: Any, value: Any, before: Any, after: Any, le
     if wide < narrow:
         return builder.trunc(value, kind)
     return builder.sext(value, kind) if getattr(before, "signed", False) else builder.zext(value, kind)
+
+
+def _width(dtype: Any, length: int) -> int:
+    return 2 if dtype is types.boolean and length == 1 else length
+
+
+def _resized(builder: Any, value: Any, width: int) -> Any:
+    """A vector with fewer elements, or with more, which are the first one again."""
+    if value.type.count == width:
+        return value
+    places = [k if k < value.type.count else 0 for k in range(width)]
+    nothing = ir.Constant(value.type, ir.Undefined)
+    return builder.shuffle_vector(value, nothing, ir.Constant(ir.VectorType(_INDEX, width), places))
 
 
 def _spread(builder: Any, value: Any, length: int) -> Any:

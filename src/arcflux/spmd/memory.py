@@ -9,14 +9,17 @@ from __future__ import annotations
 import mmap
 import threading
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from arcflux.errors import SpaceError
+from arcflux.errors import ArcfluxError, SpaceError
 
-__all__ = ["borrow", "empty", "frozen", "give_back", "recycled", "release", "zeros"]
+__all__ = ["borrow", "empty", "free_reserve", "frozen", "give_back", "hold_reserve", "recycled", "release", "require",
+           "within_memory", "zeros"]  # fmt: skip
 
 Array = NDArray[Any]
 
@@ -49,7 +52,7 @@ def empty(size: int, dtype: DTypeLike, *, huge: bool = True) -> Array:
     try:
         if count < _BIG or not hasattr(mmap, "MAP_ANONYMOUS"):
             return np.empty(size, kind)
-        block = _Block(-1, count, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        block = _mapped(count)
     except (OSError, MemoryError, OverflowError, ValueError) as error:
         raise SpaceError(
             f"{size:,} values of {kind} need {count:,} bytes of memory, which the system does not give",
@@ -58,6 +61,24 @@ def empty(size: int, dtype: DTypeLike, *, huge: bool = True) -> Array:
     if huge and hasattr(mmap, "MADV_HUGEPAGE"):
         block.madvise(mmap.MADV_HUGEPAGE)
     return np.frombuffer(block, kind, size)
+
+
+def _mapped(count: int) -> _Block:
+    """A new memory map; what is kept for later goes first when the system gives none."""
+    try:
+        return _Block(-1, count, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    except OSError:
+        if not _drop_spare():
+            raise
+        return _Block(-1, count, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+
+
+def _drop_spare() -> bool:
+    """Let go of all arrays that were given back; whether there were any."""
+    with _spare_lock:
+        found = bool(_spare)
+        _spare.clear()
+    return found
 
 
 def zeros(size: int, dtype: DTypeLike) -> Array:
@@ -162,3 +183,85 @@ def frozen(array: Array) -> Array:
     view = np.ascontiguousarray(array).view()
     view.flags.writeable = False
     return view
+
+
+# --- when there is none left
+
+# Address space that is held while kernels run, and nothing else: whoever cannot allocate a few bytes frees it. A worker
+# that could not even enter a kernel would leave the others waiting for it in there.
+_RESERVE = 8 << 20
+_reserve: mmap.mmap | None = None
+
+
+def hold_reserve() -> None:
+    """Have the reserve, before work begins that must not fail for want of a few bytes."""
+    global _reserve
+    if _reserve is None:
+        require(_RESERVE, "work on several threads")
+        _reserve = _mapped(_RESERVE)
+
+
+def free_reserve() -> bool:
+    """Free the reserve and what is kept for later; whether there was any."""
+    global _reserve
+    found, _reserve = _reserve, None
+    return _drop_spare() or found is not None
+
+
+def require(count: int, purpose: str) -> None:
+    """Refuse what would need so many bytes if the system does not give them now.
+
+    For what cannot be refused in the middle: the compiler ends the process, and a new thread may not come to life.
+    """
+    try:
+        with suppress(BufferError):
+            _mapped(count).close()
+    except OSError as error:
+        raise _short_of_memory(purpose) from error
+
+
+@contextmanager
+def within_memory(doing: str) -> Iterator[None]:
+    """Raise a :class:`~arcflux.errors.SpaceError` that says what was being done, where memory was not enough for it.
+
+    Examples
+    --------
+    >>> with within_memory("counting"):
+    ...     raise MemoryError
+    Traceback (most recent call last):
+    ...
+    arcflux.errors.SpaceError: there is not enough memory for counting
+      try: a smaller graph, fewer threads or parts, or a machine with more memory
+    """
+    try:
+        yield
+    except ArcfluxError:
+        raise
+    except Exception as error:
+        if not _is_of_memory(error):
+            raise
+        _drop_spare()
+        raise _short_of_memory(doing) from error
+
+
+def _short_of_memory(doing: str) -> SpaceError:
+    return SpaceError(
+        f"there is not enough memory for {doing}",
+        remedy="a smaller graph, fewer threads or parts, or a machine with more memory",
+    )
+
+
+# What libraries say that have no exception for it: threads, shared objects, LLVM.
+_SAID = ("can't start new thread", "failed to map segment", "cannot allocate memory", "out of memory", "memoryerror",
+         "unable to allocate", "returned null without setting an exception")  # fmt: skip
+
+
+def _is_of_memory(error: BaseException | None) -> bool:
+    """Whether an error, or one that it came of, is that memory is not enough."""
+    for _ in range(16):
+        if error is None:
+            return False
+        if isinstance(error, MemoryError) or any(said in str(error).lower() for said in _SAID):
+            return True
+        error = error.__cause__ or error.__context__
+    return False

@@ -2,15 +2,16 @@
 
 The workers spend their time inside compiled code without the GIL. The caller only waits, so Python's signal handlers
 run; on Ctrl-C the kernel's chunk counter is set past its end, the workers finish the chunk in hand, and the exception
-goes on. Threads do not survive a fork, so pools are kept by process id.
+goes on. Whoever presses again does not want to wait: the workers are abandoned to what they do, with the arrays that
+they have, and others take their place. Threads do not survive a fork, so pools are kept by process id.
 """
 
 from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable
-from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any
 
@@ -18,35 +19,55 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcflux import config
+from arcflux.spmd.interrupt import raise_if_cancelled
+from arcflux.spmd.memory import free_reserve, hold_reserve, require
 from arcflux.trace import Task
 
-__all__ = ["STOP", "run"]
+__all__ = ["STOP", "TORN", "abandoned", "run"]
 
-# Where a launch's control array says that it should end early.
+# Where a launch's control array says that it should end early; and that a loop of a user's program was left for it, so
+# that the superstep in hand is worth nothing.
 STOP = 1
+TORN = 3
 # A chunk number that no kernel reaches: a counter set to it makes every worker stop at its next claim.
 _FAR = 1 << 62
 _GLANCE = 0.1
+# How many seconds workers have who were told to end before they were interrupted once more.
+_PATIENCE = 1.0
+# Bytes that a new thread takes of the address space, about: its stack, and what it begins with.
+_THREAD = 10 << 20
 
 _idle: dict[tuple[int, int], list[_Pool]] = {}
+_abandoned: list[_Job] = []
 _lock = threading.Lock()
 
 
 class _Job:
-    """One launch: a call that every worker makes once, and how far they are."""
+    """One launch: a call that every worker makes once, and how far they are.
 
-    def __init__(self, call: Callable[[int], None], workers: int) -> None:
+    Nothing here allocates once it has begun: memory may be what is missing. `compiled` says that the call is a kernel,
+    which allocates nothing either: one that fails for want of memory has not begun.
+    """
+
+    __slots__ = ("_lock", "call", "compiled", "done", "error", "left")
+
+    def __init__(self, call: Callable[[int], None], workers: int, compiled: bool) -> None:
         self.call = call
+        self.compiled = compiled
         self.left = workers
-        self.errors: list[BaseException] = []
+        self.error: BaseException | None = None
         self.done = threading.Event()
         self._lock = threading.Lock()
 
     def work(self, worker: int) -> None:
         try:
             self.call(worker)
+        except MemoryError as error:
+            if self.compiled and free_reserve():
+                return self.work(worker)
+            self.error = error
         except BaseException as error:  # handed to the caller, who raises it
-            self.errors.append(error)
+            self.error = self.error or error
         with self._lock:
             self.left -= 1
             if not self.left:
@@ -54,25 +75,35 @@ class _Job:
 
 
 class _Pool:
-    """Threads that wait for jobs."""
+    """Threads that wait for jobs: all of them, or none when the system does not give so many."""
 
     def __init__(self, workers: int) -> None:
-        self.inboxes: list[SimpleQueue[_Job]] = [SimpleQueue() for _ in range(workers)]
-        for worker, inbox in enumerate(self.inboxes):
-            threading.Thread(
-                target=self._serve, args=(worker, inbox), name=f"arcflux-worker-{worker}", daemon=True
-            ).start()
+        require(workers * _THREAD, f"{workers} threads")
+        self.inboxes: list[SimpleQueue[_Job | None]] = [SimpleQueue() for _ in range(workers)]
+        try:
+            for worker, inbox in enumerate(self.inboxes):
+                threading.Thread(
+                    target=self._serve, args=(worker, inbox), name=f"arcflux-worker-{worker}", daemon=True
+                ).start()
+        except (RuntimeError, MemoryError):
+            self.end()
+            raise
 
     @staticmethod
-    def _serve(worker: int, inbox: SimpleQueue[_Job]) -> None:
-        while True:
-            inbox.get().work(worker)
+    def _serve(worker: int, inbox: SimpleQueue[_Job | None]) -> None:
+        while (job := inbox.get()) is not None:
+            job.work(worker)
+            del job  # or its arrays would live until the next one
 
-    def start(self, call: Callable[[int], None]) -> _Job:
-        job = _Job(call, len(self.inboxes))
+    def end(self) -> None:
+        """Let the threads end when they have done what they were given."""
+        for inbox in self.inboxes:
+            inbox.put(None)
+
+    def start(self, job: _Job) -> None:
+        """Give all threads a job."""
         for inbox in self.inboxes:
             inbox.put(job)
-        return job
 
 
 def run(
@@ -82,13 +113,15 @@ def run(
     threads: int | None = None,
     task: Task | None = None,
     glance: Callable[[NDArray[np.int64]], None] | None = None,
+    ends: bool = False,
     among: tuple[int, int, NDArray[np.int64]] | None = None,
 ) -> None:
     """Run ``kernel(worker, workers, control, *args)`` on all workers; return when `chunks` chunks are done.
 
     `control[0]` is the counter from which workers claim chunks (:func:`arcflux.spmd.machine.claim`); a kernel must
     stop when what it claimed is not below its number of chunks. `control[STOP]` is set when it should end early.
-    `task`, when given, moves on in proportion to the counter; `glance` is called with `control` now and then.
+    `task`, when given, moves on in proportion to the counter; `glance` is called with `control` now and then, and once
+    when all is done. A token that is cancelled ends the work, unless there is a `glance` that `ends` it as it sees fit.
     `among`, when given, says that this process has one of many workers: which, of how many, and their control.
     """
     workers = max(1, min(config.threads(threads), chunks)) if among is None else 1
@@ -97,32 +130,57 @@ def run(
     if ready:
         ready(first, everyone, control, *args)
     begun = task.done if task else 0
+    if not ends:
+        raise_if_cancelled()
     if workers == 1 and chunks <= 1 and glance is None:
         kernel(first, everyone, control, *args)
-    else:
-        pool = _take(workers)
-        job = pool.start(lambda worker: kernel(first + worker, everyone, control, *args))
-        try:
-            while not job.done.wait(_GLANCE):
-                if task:
-                    task.at(begun + int((task.total - begun) * min(1.0, int(control[0]) / chunks)))
-                if glance:
-                    glance(control)
-        except BaseException:
-            control[0], control[STOP] = _FAR, 1
-            _wait_out(job)
-            raise
-        finally:
+        return
+    hold_reserve()
+    pool = _take(workers)
+    job = _Job(lambda worker: kernel(first + worker, everyone, control, *args), workers, ready is not None)
+    pool.start(job)
+    try:
+        while not job.done.wait(_GLANCE):
+            if task:
+                task.at(begun + int((task.total - begun) * min(1.0, int(control[0]) / chunks)))
+            if glance:
+                glance(control)
+            if not ends:
+                raise_if_cancelled()
+    except BaseException:
+        told, control[0], control[STOP] = control[STOP], _FAR, 1
+        _wait_out(job, _PATIENCE if told else None)
+        raise
+    finally:
+        if job.done.is_set():
             _give_back(pool, workers)
-        if job.errors:
-            raise job.errors[0]
+        else:
+            _abandon(pool, job)
+    if glance:
+        glance(control)
+    if job.error is not None:
+        raise job.error
 
 
-def _wait_out(job: _Job) -> None:
-    """Wait for the workers to notice, however often the user presses Ctrl-C: they still use the caller's arrays."""
-    while not job.done.is_set():
-        with suppress(KeyboardInterrupt):
-            job.done.wait()
+def _wait_out(job: _Job, patience: float | None) -> None:
+    """Wait for the workers to notice, since they still use the caller's arrays; until Ctrl-C is pressed again."""
+    until = None if patience is None else time.monotonic() + patience
+    try:
+        while not job.done.wait(_GLANCE) and (until is None or time.monotonic() < until):
+            pass
+    except KeyboardInterrupt:
+        return
+
+
+def _abandon(pool: _Pool, job: _Job) -> None:
+    """Leave a job to its workers, who keep what they work on alive as long as they run."""
+    pool.end()
+    _abandoned[:] = [job, *(other for other in _abandoned if not other.done.is_set())]
+
+
+def abandoned() -> bool:
+    """Whether workers still run whom nobody waits for: then a process has to leave without tidying up."""
+    return any(not job.done.is_set() for job in _abandoned)
 
 
 def _take(workers: int) -> _Pool:
@@ -143,6 +201,7 @@ def _forget_parent() -> None:
     global _lock
     _lock = threading.Lock()
     _idle.clear()
+    _abandoned.clear()
 
 
 if hasattr(os, "register_at_fork"):

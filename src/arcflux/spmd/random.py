@@ -13,7 +13,7 @@ import numpy as np
 
 from arcflux.spmd.jit import inner
 
-__all__ = ["bits", "key", "mix", "permute", "uniform"]
+__all__ = ["arc_hash", "bits", "key", "mix", "permute", "signed_arc_hash", "uniform"]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
@@ -64,3 +64,18 @@ def permute(stream_key: Any, x: Any, width: Any) -> Any:
         x = (x * ((k >> np.uint64(17)) | np.uint64(1))) & mask
         x = x ^ (x >> half)
     return x
+
+
+@inner
+def arc_hash(u: Any, v: Any, value: Any) -> Any:
+    """64 bits that depend on both ends of an arc, its direction, and a value."""
+    return mix(mix(mix(np.uint64(u) + np.uint64(1)) + np.uint64(v)) + np.uint64(value))
+
+
+@inner
+def signed_arc_hash(u: Any, v: Any, value: Any) -> Any:
+    """The hash of an arc without its direction: added when it goes up, subtracted when it goes down, 0 for a loop."""
+    if u == v:
+        return np.uint64(0)
+    word = arc_hash(min(u, v), max(u, v), value)
+    return word if u < v else np.uint64(0) - word

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from arcflux import config
+from arcflux.spmd.layout import CROWDED, watched_words
 from arcflux.spmd.memory import borrow, empty, give_back, recycled
 from arcflux.spmd.pool import run
 from arcflux.trace import Task
@@ -56,12 +57,13 @@ class Team:
         return made
 
     def barrier(self) -> Array:
-        """A barrier for the kernels of the team."""
-        from arcflux.spmd.barrier import CROWDED, WORDS
-
-        made = self.small(WORDS)
+        """A watched barrier for the kernels of the team."""
+        made = self.small(watched_words(self.workers))
         made[CROWDED] = self.workers > config.cores()
         return made
+
+    def at(self, superstep: int) -> None:
+        """The team is in this superstep now (-1: before the first), which an error names if a process is lost."""
 
     def launch(
         self,
@@ -70,9 +72,10 @@ class Team:
         *args: Any,
         task: Task | None = None,
         glance: Callable[[NDArray[np.int64]], None] | None = None,
+        ends: bool = False,
     ) -> None:
         """Run a kernel on all workers, or on as many as there are chunks; see :func:`arcflux.spmd.pool.run`."""
-        run(kernel, chunks, *args, threads=self.workers, task=task, glance=glance)
+        run(kernel, chunks, *args, threads=self.workers, task=task, glance=glance, ends=ends)
 
     def together(self) -> None:
         """Wait until every process of the team is here."""

@@ -1,0 +1,12 @@
+"""Arithmetic that is the same everywhere: what numbers.py says, on cores."""
+
+from __future__ import annotations
+
+from arcflux.spmd.jit import inner
+from arcflux.spmd.numbers import define
+
+__all__ = ["compared", "floored", "power", "raised", "truncated"]
+
+_made = define(inner)
+compared, truncated = _made.compared, _made.truncated
+floored, power, raised = _made.floored, _made.power, _made.raised

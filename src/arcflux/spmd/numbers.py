@@ -1,0 +1,69 @@
+"""Arithmetic on numbers where hardware, Python and NumPy differ, on cores and on GPUs alike: one result everywhere.
+
+`define` gets what compiles an inner function (spmd/jit.py, gpu/kit.py), as reductions.py does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+__all__ = ["define"]
+
+# The first float that is too large for 64 bits with a sign, and the integers at their ends.
+_BEYOND = 9223372036854775808.0
+_LARGEST, _SMALLEST = np.int64(2**63 - 1), np.int64(-(2**63))
+
+
+def define(inner: Callable[..., Any]) -> SimpleNamespace:
+    """The functions, compiled by `inner`."""
+
+    @inner
+    def truncated(x: Any) -> Any:
+        """``int(x)`` of a float: the nearest integer of 64 bits where it does not fit, 0 for NaN."""
+        if x >= _BEYOND:
+            return _LARGEST
+        if x < -_BEYOND:
+            return _SMALLEST
+        if x != x:  # NaN
+            return np.int64(0)
+        return np.int64(x)
+
+    @inner
+    def floored(x: Any) -> Any:
+        """``math.floor(x)`` of a float."""
+        whole = truncated(x)
+        return whole - np.int64(1) if np.float64(whole) > x else whole
+
+    @inner
+    def raised(x: Any) -> Any:
+        """``math.ceil(x)`` of a float."""
+        whole = truncated(x)
+        return whole + np.int64(1) if np.float64(whole) < x and whole != _LARGEST else whole
+
+    @inner
+    def power(base: Any, exponent: Any, one: Any) -> Any:
+        """``base ** exponent`` of integers, by squaring, which wraps around; 0 for an exponent below 0.
+
+        `one` is 1 in the type of the result.
+        """
+        made, square, left = one, base, exponent
+        while left > 0:
+            if left & 1:
+                made = made * square
+            square = square * square
+            left = left >> 1
+        return made if exponent >= 0 else made - one
+
+    @inner
+    def compared(unsigned: Any, signed: Any) -> Any:
+        """-1, 0 or 1: whether a u64 is less than, equal to or more than an integer with a sign."""
+        if signed < 0:
+            return 1
+        other = np.uint64(signed)
+        return np.int64(unsigned > other) - np.int64(unsigned < other)
+
+    return SimpleNamespace(compared=compared, truncated=truncated, floored=floored, raised=raised, power=power)

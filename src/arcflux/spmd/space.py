@@ -1,0 +1,120 @@
+"""How much memory there is to have, asked before the first byte is taken, not when the system runs out.
+
+A few bytes can promise any size: a spec, a header, a packed file. Whoever is about to make arrays of a size that was
+told asks :func:`afford` first. What there is to have is the least of what the machine has free, what the control groups
+of this process still grant (version 1 and 2, each of them and those above it), and its own limit of address space.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+from pathlib import Path
+
+from arcflux.errors import SpaceError
+from arcflux.trace import readable
+
+__all__ = ["afford", "available"]
+
+# What a process can address, for systems that do not say what they have.
+_ADDRESSABLE = 1 << 47
+# Less than this is not worth asking for: reading what the system says takes longer than to use it.
+_SMALL = 1 << 20
+_GROUPS = Path("/sys/fs/cgroup")
+
+
+def available() -> int:
+    """Bytes of memory that the system would give now.
+
+    Examples
+    --------
+    >>> available() > 0
+    True
+    """
+    return max(0, min(_free(), _granted(), _addressable()))
+
+
+def afford(needed: int, what: str, remedy: str = "a smaller graph, or a machine with more memory") -> None:
+    """Refuse what needs more bytes than there are; `what` says what it is, and that it needs them follows.
+
+    Examples
+    --------
+    >>> try:
+    ...     afford(10**15, "the table")
+    ... except SpaceError as error:
+    ...     print(error.what[:66])
+    the table needs 1,000,000,000,000,000 bytes of memory (909.5 TiB),
+    """
+    if needed < _SMALL:
+        return
+    there = available()
+    if needed > there:
+        raise SpaceError(
+            f"{what} needs {needed:,} bytes of memory ({readable(needed)}), and {readable(there)} are available",
+            remedy=remedy,
+        )
+
+
+def _free() -> int:
+    """What the machine has to give."""
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) << 10
+    except (OSError, ValueError, IndexError):
+        pass
+    try:
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return _ADDRESSABLE
+
+
+def _addressable() -> int:
+    """What the limit of address space (``ulimit -v``) leaves."""
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit == resource.RLIM_INFINITY:
+        return _ADDRESSABLE
+    try:
+        used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    except (OSError, ValueError, IndexError):
+        used = 0
+    return limit - used
+
+
+def _granted() -> int:
+    """What the control groups of this process let it have."""
+    try:
+        lines = Path("/proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        lines = []
+    found = _ADDRESSABLE
+    for fields in (line.split(":", 2) for line in lines):
+        if len(fields) == 3 and fields[0] == "0":
+            found = min(found, _left(_GROUPS, fields[2], "memory.max", "memory.current", "inactive_file"))
+        elif len(fields) == 3 and "memory" in fields[1].split(","):
+            names = "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"
+            found = min(found, _left(_GROUPS / "memory", fields[2], *names))
+    return found
+
+
+def _left(root: Path, group: str, limit: str, usage: str, cache: str) -> int:
+    """What a group, and each one above it, has left; what files have in memory goes when it is needed.
+
+    In a container the group's own folder may be the root of what can be seen.
+    """
+    found, folder = _ADDRESSABLE, root / group.strip("/")
+    for place in (folder, *(above for above in folder.parents if above.is_relative_to(root))):
+        try:
+            granted, used = int((place / limit).read_text()), int((place / usage).read_text())
+        except (OSError, ValueError):  # not there, or "max"
+            continue
+        found = min(found, granted - used + _cached(place / "memory.stat", cache))
+    return found
+
+
+def _cached(statistics: Path, name: str) -> int:
+    try:
+        rows = (line.split() for line in statistics.read_text().splitlines())
+        return next((int(row[1]) for row in rows if len(row) == 2 and row[0] == name), 0)
+    except (OSError, ValueError):
+        return 0
