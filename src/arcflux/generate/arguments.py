@@ -6,6 +6,7 @@ import math
 import operator
 from typing import Any
 
+from arcflux.checks import shown
 from arcflux.errors import UsageError
 
 __all__ = ["LARGEST_SCALE", "MOST", "Interval", "interval", "number", "said", "spell", "whole"]
@@ -36,7 +37,7 @@ def whole(name: str, value: Any, low: int = 0, high: int = MOST) -> int:
         count = low - 1
     if not low <= count <= high or isinstance(value, bool):
         limit = f"at least {low}" if high >= MOST else f"from {low} to {high}"
-        raise UsageError(f"{name} is {_shown(value)}", expected=f"a whole number, {limit}")
+        raise UsageError(f"{name} is {shown(value)}", expected=f"a whole number, {limit}")
     return count
 
 
@@ -53,7 +54,7 @@ def number(name: str, value: Any, low: float = 0.0, high: float = 1.0) -> float:
     except (TypeError, ValueError, OverflowError):
         found = math.nan
     if not low <= found <= high:
-        raise UsageError(f"{name} is {_shown(value)}", expected=f"a number from {low:g} to {high:g}")
+        raise UsageError(f"{name} is {shown(value)}", expected=f"a number from {low:g} to {high:g}")
     return found
 
 
@@ -87,7 +88,7 @@ def interval(weights: Any) -> Interval | None:
 
 def _bad_interval(weights: Any) -> UsageError:
     return UsageError(
-        f"weights is {_shown(weights)}",
+        f"weights is {shown(weights)}",
         expected="the lowest and the highest weight: two integers of 32 bits, or two finite floats",
         remedy="weights=(1, 255), or weights=(0.0, 1.0)",
     )
@@ -117,11 +118,3 @@ def _spelled(key: str, value: Any) -> str:
     if isinstance(value, tuple):
         return f"{key}={value[0]}-{value[1]}"
     return f"{key}={value}"
-
-
-def _shown(value: Any) -> str:
-    try:
-        text = repr(value)
-    except ValueError:  # an integer of more digits than Python prints
-        text = "a huge number"
-    return text if len(text) <= 60 else text[:57] + "..."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from arcflux.checks import checked, flag
 from arcflux.errors import UsageError
 from arcflux.generate.arguments import LARGEST_SCALE, Interval, spell, whole
 from arcflux.generate.recipe import Recipe
@@ -12,6 +13,7 @@ from arcflux.graph.core import Graph
 __all__ = ["uniform"]
 
 
+@checked(directed=flag, simple=flag)
 def uniform(
     scale: int | None = None,
     edge_factor: int = 16,

@@ -14,12 +14,12 @@ from numpy.typing import DTypeLike
 
 from arcflux import config, trace
 from arcflux.generate.arguments import Interval, interval, said, whole
-from arcflux.generate.space import afford
 from arcflux.graph.core import Graph
 from arcflux.graph.edges import Edges, Options
 from arcflux.graph.number import vertex_type
 from arcflux.spmd.memory import empty
 from arcflux.spmd.pool import run
+from arcflux.spmd.space import afford
 
 __all__ = ["Recipe", "with_weight"]
 
@@ -47,7 +47,7 @@ class Recipe:
         if self.weights is not None:
             self.column = np.dtype(_weight_type(self.weights)).itemsize
         config.threads(self.threads)
-        afford(self.name, self.vertices, self.edges, self.bytes)
+        afford(self.bytes, f"{self.name} has {self.vertices:,} vertices and {self.edges:,} edges; generating it")
 
     @property
     def name(self) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arcflux.checks import checked, flag
 from arcflux.errors import UsageError
 from arcflux.generate.arguments import LARGEST_SCALE, Interval, number, spell, whole
 from arcflux.generate.recipe import Recipe
@@ -29,6 +30,7 @@ _LEVELS = 5
 _THRESHOLD_BITS = 40
 
 
+@checked(directed=flag, simple=flag)
 def kronecker(
     scale: int,
     edge_factor: int = 16,
@@ -74,6 +76,7 @@ def kronecker(
     return recipe.graph(cells(recipe, scale, GRAPH500, shuffle=True))
 
 
+@checked(permute=flag, directed=flag, simple=flag)
 def rmat(
     scale: int,
     edge_factor: int = 16,

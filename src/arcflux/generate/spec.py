@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-from arcflux import config
+from arcflux import checks, config
 from arcflux.errors import SpecError, UsageError
 from arcflux.generate.registry import GENERATORS, Generator
 from arcflux.generate.values import WHOLE
 from arcflux.graph.core import Graph
+from arcflux.spmd.memory import within_memory
 
 __all__ = ["Spec", "from_spec", "is_spec", "parse"]
 
@@ -48,6 +49,7 @@ def is_spec(text: object) -> bool:
     return isinstance(text, str) and ":" in text and text.partition(":")[0] in GENERATORS
 
 
+@within_memory("generating a graph")
 def from_spec(text: str, threads: int | None = None) -> Graph:
     """The graph that a spec describes.
 
@@ -80,7 +82,7 @@ def parse(text: str) -> Spec:
     >>> parse("ws:1000,k=6").arguments
     {'vertices': 1000, 'k': 6}
     """
-    name, colon, rest = text.partition(":")
+    name, colon, rest = checks.text("a spec", text).partition(":")
     if not colon or name not in GENERATORS:
         raise _unknown(text, name)
     generator = GENERATORS[name]

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from arcflux.checks import checked, text
 from arcflux.errors import UsageError
 from arcflux.generate.arguments import Interval, number, spell, whole
 from arcflux.generate.recipe import Recipe
@@ -54,6 +55,7 @@ def watts_strogatz(
     return recipe.graph(_ring(recipe, vertices, k, p))
 
 
+@checked(kind=text)
 def small_worlds(
     worlds: int,
     size: int,

@@ -110,7 +110,7 @@ def skewed(graph: Graph) -> bool:
     if graph.arcs >= across**2 << BITS:
         return False
     if "skewed" not in graph.kept:
-        degrees = np.bincount(np.minimum(graph.out_degrees, _RANKED))[::-1]
+        degrees = np.bincount(np.minimum(graph.out_degrees, _RANKED).astype(np.int64))[::-1]
         most = np.minimum(np.cumsum(degrees), 1 << BITS)
         arcs = int((np.diff(most, prepend=0) * np.arange(len(degrees) - 1, -1, -1)).sum())
         graph.kept["skewed"] = 4 * arcs > graph.arcs * max(1.0, 16 / across)

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from arcflux import config, trace
 from arcflux.errors import GraphError
 from arcflux.graph import sort
-from arcflux.graph.edges import Edges, Options
+from arcflux.graph.edges import Edges, Options, bytes_to_build
 from arcflux.spmd.memory import empty, frozen, release, zeros
 from arcflux.spmd.pool import run
+from arcflux.spmd.space import afford
 
 __all__ = ["Built", "build", "drop_unnamed", "gather", "regroup", "reverse", "row_bounds"]
 
@@ -76,6 +77,10 @@ def _shift(vertices: int, arcs: int) -> int:
 
 def build(edges: Edges, vertices: int, options: Options) -> Built:
     """Adjacency of `vertices` vertices from `edges`, whose ends are below `vertices`."""
+    arcs = len(edges) * (1 if options.directed else 2)
+    returned = len(edges) * 2 * edges.source.itemsize if edges.ours else 0  # while the arcs are sorted
+    needed = bytes_to_build(vertices, arcs, edges.source.itemsize) - min(returned, arcs * edges.source.itemsize)
+    afford(needed, f"a graph of {vertices:,} vertices and {len(edges):,} edges")
     with trace.task("build", total=4 * _ROUNDS, unit="steps") as task:
         carry = bool(edges.columns)
         built, origin = _group_pairs(edges, vertices, options, carry, task)

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from arcflux.checks import checked, flag, mapping, maybe, text
 from arcflux.errors import GraphError
+from arcflux.graph.columns import Columns
 from arcflux.graph.edges import Edges, Options, checked_columns
 from arcflux.graph.ids import Ids, RangeIds, as_ids
-from arcflux.spmd.memory import frozen
+from arcflux.spmd.memory import frozen, within_memory
 
 __all__ = ["Adjacency", "Changes", "Graph"]
 
@@ -67,12 +68,11 @@ class Graph:
     ['bob', 'eve']
     """
 
-    __slots__ = ("__weakref__", "_columns", "_in", "_lock", "_out", "_sealed", "assumptions", "changes", "directed",
-                 "edges", "ids", "kept", "name", "sorted")  # fmt: skip
+    __slots__ = ("__weakref__", "_checks", "_columns", "_ids", "_in", "_lock", "_out", "_sealed", "assumptions",
+                 "changes", "directed", "edges", "kept", "name", "sorted")  # fmt: skip
 
     directed: bool
     edges: int
-    ids: Ids
     name: str
     sorted: bool
     kept: dict[Any, Any]  # what was made of the graph and serves again, by whatever names it
@@ -91,7 +91,9 @@ class Graph:
         name: str = "",
         changes: Changes | None = None,
         assumptions: tuple[str, ...] = (),
+        checks: Mapping[str, Callable[[], None]] | None = None,
     ) -> None:
+        """`checks`: what raises unless an array is right, to be called before its first use, by its name here."""
         arcs = len(out.neighbours)
         self._out = Adjacency(frozen(out.offsets), frozen(out.neighbours))
         self._in: tuple[Adjacency, dict[str, Array]] | None = None
@@ -99,7 +101,8 @@ class Graph:
         self._columns = {key: frozen(column) for key, column in (columns or {}).items()}
         self.directed = directed
         self.edges = arcs if directed else (arcs + loops) // 2
-        self.ids = ids if ids is not None else RangeIds(len(out.offsets) - 1)
+        self._checks = dict(checks or {})
+        self._ids = ids if ids is not None else RangeIds(len(out.offsets) - 1)
         self.sorted = sorted
         self.name = name
         self.kept = {}
@@ -116,6 +119,11 @@ class Graph:
         raise AttributeError(f"a Graph does not change: {name} cannot be deleted")
 
     @classmethod
+    @checked(
+        source=None, columns=maybe(mapping), directed=flag, symmetrise=flag, deduplicate=maybe(text),
+        drop_self_loops=flag, sort=flag, name=text,
+    )  # fmt: skip
+    @within_memory("building a graph")
     def from_edges(
         cls,
         source: Any,
@@ -228,13 +236,31 @@ class Graph:
         held = [*self._out, *self._columns.values()]
         if self._in is not None and self.directed:
             held += [*self._in[0], *self._in[1].values()]
-        return sum(array.nbytes for array in held) + self.ids.nbytes
+        return sum(array.nbytes for array in held) + self._ids.nbytes
+
+    # --- before the first use of arrays from outside -------------------------------------------------------------
+
+    def check(self) -> None:
+        """Look at every array that comes from a file and was not looked at yet; raises if one is not as it should be.
+
+        A run does it for those that it uses.
+        """
+        for name in list(self._checks):
+            self._look(name)
+
+    def _look(self, name: str) -> None:
+        check = self._checks.get(name)
+        if check is not None:
+            check()
+            self._checks.pop(name, None)  # only now: what is wrong stays wrong
 
     # --- structure --------------------------------------------------------------------------------------------
 
     @property
     def out(self) -> Adjacency:
         """Arcs by their source (compressed sparse rows)."""
+        if self._checks:
+            self._look("out")
         return self._out
 
     @property
@@ -245,13 +271,28 @@ class Graph:
     @property
     def columns(self) -> Mapping[str, Array]:
         """Edge columns in the order of `out`."""
-        return MappingProxyType(self._columns)
+        return Columns(self._columns, lambda name: self._look(f"columns.{name}"))
 
     @property
     def in_columns(self) -> Mapping[str, Array]:
         """Edge columns in the order of `into`."""
-        return MappingProxyType(self._reversed()[1])
+        if not self.directed:
+            return self.columns
+        return Columns(self._reversed()[1], lambda name: self._look(f"in_columns.{name}"))
 
+    @property
+    def has_in_edges(self) -> bool:
+        """Whether `into` is there already, and has not to be built first."""
+        return not self.directed or self._in is not None
+
+    @property
+    def ids(self) -> Ids:
+        """The map between vertex numbers and the user's ids."""
+        if self._checks:
+            self._look("ids")
+        return self._ids
+
+    @checked(columns=mapping)
     def with_columns(self, columns: Mapping[str, Any]) -> Graph:
         """The same graph with these edge columns, in the order of `out`, instead of its own; structure is shared.
 
@@ -268,7 +309,7 @@ class Graph:
         checked = checked_columns(columns, self.arcs)
         own = {name: column.copy() if column.flags.writeable else column for name, column in checked.items()}
         return Graph(
-            self._out, directed=self.directed, columns=own, ids=self.ids,
+            self.out, directed=self.directed, columns=own, ids=self.ids,
             loops=0 if self.directed else 2 * self.edges - self.arcs, sorted=self.sorted, name=self.name,
             changes=self.changes, assumptions=self.assumptions,
         )  # fmt: skip
@@ -281,7 +322,7 @@ class Graph:
     @property
     def out_degrees(self) -> Array:
         """Arcs that leave each vertex, in the order of the vertex numbers."""
-        return np.diff(self._out.offsets)
+        return np.diff(self.out.offsets)
 
     @property
     def in_degrees(self) -> Array:
@@ -290,14 +331,16 @@ class Graph:
 
     def _reversed(self) -> tuple[Adjacency, dict[str, Array]]:
         if not self.directed:
-            return self._out, self._columns
+            return self.out, self._columns
+        if self._checks:
+            self._look("in")
         with self._lock:
             if self._in is None:
                 from arcflux.graph.build import gather, reverse
 
-                offsets, neighbours, origin = reverse(*self._out, carry=bool(self._columns))
+                offsets, neighbours, origin = reverse(*self.out, carry=bool(self._columns))
                 columns = {
-                    key: frozen(gather(column, origin)) for key, column in self._columns.items() if origin is not None
+                    key: frozen(gather(column, origin)) for key, column in self.columns.items() if origin is not None
                 }
                 self._in = Adjacency(frozen(offsets), frozen(neighbours)), columns
             return self._in
@@ -314,13 +357,13 @@ class Graph:
 
     def _row(self, vertex: Any) -> Array:
         """The numbers of the out-neighbours of a vertex, given by its id."""
-        offsets, neighbours = self._out
+        offsets, neighbours = self.out
         v = int(self.ids.to_numbers([vertex])[0])
         return neighbours[int(offsets[v]) : int(offsets[v + 1])]
 
     def edge_numbers(self) -> tuple[Array, Array, Array]:
         """Every edge once: source numbers, target numbers, and places in `columns`. Undirected: source <= target."""
-        offsets, neighbours = self._out
+        offsets, neighbours = self.out
         sources = np.repeat(np.arange(self.vertices, dtype=neighbours.dtype), np.diff(offsets).astype(np.int64))
         if self.directed:
             return sources, neighbours, np.arange(len(neighbours))
@@ -340,7 +383,7 @@ class Graph:
         return (
             self.ids.to_ids(sources),
             self.ids.to_ids(targets),
-            {key: column[places] for key, column in self._columns.items()},
+            {key: column[places] for key, column in self.columns.items()},
         )
 
     # --- comparing, saving, showing ---------------------------------------------------------------------------
@@ -353,8 +396,8 @@ class Graph:
             list(other._columns),
         ):
             return False
-        pairs = [*zip(self._out, other._out, strict=True)]
-        pairs += [(column, other._columns[key]) for key, column in self._columns.items()]
+        pairs = [*zip(self.out, other.out, strict=True)]
+        pairs += [(column, other.columns[key]) for key, column in self.columns.items()]
         same = all(a.dtype == b.dtype and np.array_equal(a, b, equal_nan=a.dtype.kind == "f") for a, b in pairs)
         return same and self.ids == other.ids
 

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arcflux.checks import array
 from arcflux.errors import GraphError
 from arcflux.spmd.memory import release
 
-__all__ = ["Edges", "Options"]
+__all__ = ["Edges", "Options", "bytes_to_build", "checked_columns"]
 
 Array = NDArray[Any]
 
@@ -81,11 +82,16 @@ class Options:
             )
 
 
+def bytes_to_build(vertices: int, arcs: int = 0, width: int = 4) -> int:
+    """Memory that sorting `arcs` arcs by two ends of `width` bytes takes, besides the edges themselves."""
+    return 18 * vertices + arcs * (width + 2)
+
+
 def checked_columns(columns: Mapping[str, Any] | None, size: int) -> dict[str, Array]:
     """Edge columns as arrays: each a number of a fixed size for each of `size` edges."""
     result = {}
     for name, given in (columns or {}).items():
-        values = np.asarray(given)
+        values = np.asarray(array(f"edge column {name!r}", given))
         if not isinstance(name, str) or not name.isidentifier():
             raise GraphError(f"an edge column is named {name!r}", expected="a name such as weight or capacity_2")
         if values.shape != (size,):

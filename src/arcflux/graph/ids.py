@@ -12,11 +12,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux.errors import IdError
+from arcflux.errors import IdError, UsageError, did_you_mean
 
-__all__ = ["Ids", "IntegerIds", "RangeIds", "TextIds", "as_ids", "is_text"]
+__all__ = ["Ids", "IntegerIds", "RangeIds", "TextIds", "as_ids", "by_id", "is_text"]
 
 Array = NDArray[Any]
+
+
+def by_id(values: Any) -> Any:
+    """Values with their ids: a pandas Series as a mapping from its index, anything else as it is.
+
+    Examples
+    --------
+    >>> by_id({"ada": 1}), by_id([3, 4])
+    ({'ada': 1}, [3, 4])
+    """
+    index = getattr(values, "index", None)
+    if index is None or callable(index) or not hasattr(values, "to_dict") or np.ndim(values) != 1:
+        return values
+    labels = list(index)
+    if len(set(labels)) < len(labels):
+        raise UsageError("an id is twice in the index of the values", expected="each vertex once")
+    return dict(zip(labels, values.tolist(), strict=True))
 
 
 class Ids(ABC):
@@ -52,7 +69,12 @@ class Ids(ABC):
         return IdError(
             f"vertex {_plain(given)!r} is not in the graph",
             expected=f"one of its {len(self):,} {self.kind} ids, such as {example}",
+            remedy=did_you_mean(given, self.to_ids().tolist()) if self._is_searchable(given) else "",
         )
+
+    def _is_searchable(self, given: Any) -> bool:
+        """Whether an id that is like another one can be looked for in no time."""
+        return self.kind == "text" and isinstance(given, str) and len(self) <= 10_000
 
     @property
     @abstractmethod
@@ -273,7 +295,10 @@ def _array(values: Any) -> Array:
     """Ids as they were given: NumPy alone would turn a number among text into text, and cut zeros off its end."""
     if np.ma.is_masked(values):
         raise IdError("a vertex id is missing (masked)", expected="an id for every end of an edge")
-    given = np.asarray(values)
+    try:
+        given = np.asarray(values)
+    except ValueError as error:
+        raise IdError("vertex ids are lists of different lengths", expected="integers or text") from error
     return given if given.dtype.kind != "U" or isinstance(values, np.ndarray) else np.asarray(values, dtype=object)
 
 

@@ -17,6 +17,7 @@ from arcflux.graph.edges import Edges
 from arcflux.graph.ids import Ids, IntegerIds, RangeIds, TextIds, as_ids, is_text
 from arcflux.spmd.memory import empty, frozen
 from arcflux.spmd.pool import run
+from arcflux.spmd.space import afford
 
 __all__ = ["number", "renumbered", "vertex_type"]
 
@@ -43,6 +44,8 @@ def number(edges: Edges, vertices: int | range | Array | None, threads: int | No
     if isinstance(vertices, range) and vertices.step == 1 and not text:
         return _by_range(edges, vertices.start, max(vertices.start, vertices.stop)), True
     if vertices is not None and not isinstance(vertices, (int, np.integer)):
+        if isinstance(vertices, range):
+            afford(16 * len(vertices), f"a list of {len(vertices):,} vertices")
         listed = as_ids(vertices)
         if is_text(listed):
             return _by_list(edges, TextIds.of(listed)), True

@@ -8,20 +8,26 @@ store.py (Arcflux's own folder). scan.py holds the parallel parser that the text
 from __future__ import annotations
 
 import os
-from difflib import get_close_matches
+from collections.abc import Callable
+from functools import wraps
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from arcflux import progress, trace
-from arcflux.errors import FormatError, UsageError
+from arcflux.errors import FormatError, UsageError, did_you_mean
 from arcflux.graph.edges import Options
+from arcflux.io.replace import recover
+from arcflux.spmd.memory import within_memory
 
 if TYPE_CHECKING:
     from arcflux.graph import Graph
     from arcflux.io.loaded import Loaded
 
-__all__ = ["FORMATS", "load", "save"]
+__all__ = ["FORMATS", "load", "save", "takes_graph"]
+
+Arguments = ParamSpec("Arguments")
+Answer = TypeVar("Answer")
 
 # suffix -> module of this folder; the longest suffix that fits wins.
 FORMATS = {
@@ -35,9 +41,11 @@ FORMATS = {
     **dict.fromkeys((".parquet", ".feather", ".arrow"), "tables"),
     ".arcflux": "store",
 }
+_GENERATORS = "arcflux generate --help lists the generators"
 PACKED = (".gz", ".bz2", ".zst")
 
 
+@within_memory("loading a graph")
 def load(
     source: Any,
     /,
@@ -63,7 +71,8 @@ def load(
         As in :meth:`arcflux.Graph.from_edges`; `directed` is what the source says when it is None, and `vertices` may
         also be the path of a file with one id a line.
     **reading
-        Options of the format, such as ``delimiter=";"`` or ``weights=False`` for text; docs/reference/formats.md.
+        Options of the format, such as ``delimiter=";"`` or ``weights=False`` for text, or ``trust=True`` for a store,
+        whose arrays are then not looked at before their first use; docs/reference/formats.md.
 
     What had to be assumed is in the graph's `assumptions`, and is told to whoever listens to :mod:`arcflux.trace`.
 
@@ -84,6 +93,34 @@ def load(
         return _load(source, directed, vertices, changes, sort, threads, reading)
 
 
+def takes_graph(
+    function: Callable[Concatenate[Graph, Arguments], Answer],
+) -> Callable[Concatenate[Any, Arguments], Answer]:
+    """Let a function take whatever :func:`load` takes, such as a spec or a path, for the graph that comes first.
+
+    Examples
+    --------
+    >>> takes_graph(lambda graph: graph.vertices)("path:3")
+    3
+    """
+
+    @wraps(function)
+    def taking(*given: Any, **options: Any) -> Answer:
+        if given:
+            given = (_taken(given[0]), *given[1:])
+        elif "graph" in options:
+            options["graph"] = _taken(options["graph"])
+        return function(*given, **options)
+
+    return taking
+
+
+def _taken(given: Any) -> Graph:
+    from arcflux.graph import Graph
+
+    return given if isinstance(given, Graph) else load(given)
+
+
 def _load(
     source: Any,
     directed: bool | None,
@@ -99,6 +136,7 @@ def _load(
     if isinstance(source, (str, os.PathLike)):
         text = os.fspath(source)
         path = Path(text)
+        recover(path)
         if not os.path.exists(path):
             from arcflux import generate
 
@@ -144,6 +182,7 @@ def _load(
     return graph
 
 
+@within_memory("saving a graph")
 def save(graph: Graph, target: str | os.PathLike[str], **writing: Any) -> None:
     """Write `graph` in the format that the suffix of `target` names; a name without one is a store folder.
 
@@ -168,13 +207,13 @@ def _format(path: Path, writing: bool = False) -> Any:
                 "no such file, folder or generator",
                 path=path,
                 expected="a path that exists, or a spec such as kron:20 or grid:1024x1024",
-                remedy="arcflux generate --help lists the generators",
+                remedy=_near(path),
             )
         raise FormatError(
             f"the suffix {suffix or '(none)'} names no format",
             path=path,
             expected=", ".join(FORMATS),
-            remedy="rename the file, or pass a .txt edge list",
+            remedy=did_you_mean(suffix, FORMATS, "rename the file, or pass a .txt edge list"),
         )
     module = import_module(f"arcflux.io.{FORMATS[suffix]}")
     if writing and not hasattr(module, "write"):
@@ -182,16 +221,26 @@ def _format(path: Path, writing: bool = False) -> Any:
     return module
 
 
+def _near(path: Path) -> str:
+    """What was meant by a name that is neither a file nor a generator."""
+    from arcflux.generate.registry import GENERATORS
+    from arcflux.io.loaded import near_file
+
+    name, colon, size = str(path).partition(":")
+    if colon:
+        return did_you_mean(name, GENERATORS, _GENERATORS, f"{{}}:{size}")
+    return near_file(path, _GENERATORS)
+
+
 def _check_options(function: Any, path: Path, given: dict[str, Any]) -> None:
     """Refuse an option that the reader or writer of a format does not have."""
     known = [name for name in function.__kwdefaults__ or {} if name != "threads"]
     unknown = next((name for name in given if name not in known), None)
     if unknown is not None:
-        close = get_close_matches(unknown, known, 1)
         raise UsageError(
             f"{unknown}= is no option for {path}",
             expected=", ".join(f"{name}=" for name in known) or "no options: this format has none",
-            remedy=f"did you mean {close[0]}=?" if close else "leave it out",
+            remedy=did_you_mean(unknown, known, "leave it out", "{}="),
         )
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcflux.errors import FormatError
+from arcflux.io.columns import MISSING
 from arcflux.io.loaded import Loaded
 from arcflux.io.rows import write_table
 
@@ -31,8 +32,6 @@ Array = NDArray[Any]
 
 _DELIMITERS = {"blank": "", "comma": ",", "semicolon": ";", "bar": "|", "tab": "\t"}
 _MOST_COLUMNS = 1000
-# Arrow's own list has NaN in it, which is a number here.
-_MISSING = ["", "NA", "N/A", "n/a", "<NA>", "#N/A", "NULL", "null"]
 
 
 @dataclass
@@ -147,7 +146,7 @@ def _table(body: bytes, path: Path, layout: Layout, kinds: dict[str, Any], threa
             pa.BufferReader(body),
             csv.ReadOptions(column_names=layout.names, use_threads=threads != 1),
             csv.ParseOptions(delimiter=layout.delimiter or " "),
-            csv.ConvertOptions(column_types=kinds, strings_can_be_null=False, null_values=_MISSING),
+            csv.ConvertOptions(column_types=kinds, strings_can_be_null=False, null_values=list(MISSING)),
         )
     except pa.ArrowException as error:
         if threads != 1:

@@ -16,6 +16,7 @@ them from the others on first need, so they cannot contradict each other.
 
 from __future__ import annotations
 
+import os
 import struct
 from collections.abc import Mapping
 from pathlib import Path
@@ -28,8 +29,7 @@ from arcflux import trace
 from arcflux.errors import FormatError, GraphError, WeightError
 from arcflux.io.headed import note_numbering, one_column
 from arcflux.io.loaded import existing, replacing
-from arcflux.spmd.memory import empty, frozen
-from arcflux.spmd.pool import run
+from arcflux.spmd.memory import empty
 
 if TYPE_CHECKING:
     from arcflux.graph import Adjacency, Graph
@@ -81,7 +81,7 @@ def open_graph(path: Path) -> Graph:
 def header_of(file: IO[bytes], path: Path, weighted: bool) -> tuple[bool, int, int]:
     """Whether directed, arcs, vertices; and the file is exactly as long as they say."""
     start = file.read(HEADER_BYTES)
-    size = path.stat().st_size
+    size = os.fstat(file.fileno()).st_size
     if len(start) < HEADER_BYTES or start[0] > 1:
         raise FormatError("this is no serialized GAP graph", path=path, expected="a header: directed, arcs, vertices")
     directed, arcs, vertices = _HEADER.unpack(start)
@@ -130,7 +130,10 @@ def _fill(file: IO[bytes], array: Array) -> None:
     view = memoryview(array.view(np.uint8).data).cast("B") if array.size else memoryview(b"")
     done = 0
     while done < len(view):
-        done += file.readinto(view[done:])  # type: ignore[attr-defined]
+        read = file.readinto(view[done:])  # type: ignore[attr-defined]
+        if not read:
+            raise FormatError("the file became shorter while it was read", path=file.name, remedy="load it again")
+        done += read
 
 
 def _check_range(path: Path, neighbours: Array, vertices: int) -> None:
@@ -161,21 +164,18 @@ def _sorted(offsets: Array, neighbours: Array, columns: Mapping[str, Array]) -> 
 
 def _check_mirrored(path: Path, offsets: Array, neighbours: Array, weight: Array | None) -> int:
     """Refuse an undirected graph that lacks one direction of an edge; returns its self-loops."""
-    from arcflux.graph.build import row_bounds
-    from arcflux.io.metis_kernels import balance_rows
+    from arcflux.graph import Adjacency
+    from arcflux.io.inspect import sum_of_arcs
 
-    bounds = row_bounds(offsets, 128)
-    balance, loops = np.zeros(128, np.uint64), np.zeros(128, np.int64)
-    values = None if weight is None else frozen(weight)
-    run(balance_rows, 128, frozen(offsets), frozen(neighbours), values, bounds, balance, loops)
-    if int(balance.sum()):
+    balance, loops = sum_of_arcs(Adjacency(offsets, neighbours), weight, both=True)
+    if balance:
         raise FormatError(
             "the file says undirected, and some edge is there in one direction only",
             path=path,
             expected="both directions of every edge, with the same weight",
             remedy="convert the graph again, with gapbs' converter -s",
         )
-    return int(loops.sum())
+    return loops
 
 
 def write(graph: Graph, path: Path) -> None:

@@ -5,7 +5,6 @@ Matrix Market, METIS and DIMACS are such formats; LDBC, GAP and tables use the s
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,12 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcflux import trace
-from arcflux.errors import FormatError, SpaceError
-from arcflux.graph.edges import Edges
+from arcflux.errors import FormatError
+from arcflux.graph.edges import Edges, bytes_to_build
 from arcflux.graph.ids import RangeIds
 from arcflux.io import scan
 from arcflux.io.loaded import replacing
 from arcflux.io.rows import write_table
+from arcflux.spmd.space import afford
 
 if TYPE_CHECKING:
     from arcflux.graph import Graph
@@ -83,13 +83,11 @@ class Header:
 
 
 def vertex_range(first: int, count: int, place: str) -> range:
-    """The ids first .. first + count - 1. A count is cheap to write, so one beyond this machine is refused at once."""
-    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    if 8 * count > memory:
-        raise SpaceError(
-            f"{place}: {count:,} vertices take at least {8 * count:,} bytes of memory, and this machine has {memory:,}",
-            remedy="check the count of vertices at the start of the file",
-        )
+    """The ids first .. first + count - 1. A count is cheap to write, so one that does not fit is refused at once."""
+    afford(
+        bytes_to_build(count), f"{place}: a graph of {count:,} vertices",
+        "check the count of vertices at the start of the file, or use a machine with more memory",
+    )  # fmt: skip
     return range(first, first + count)
 
 

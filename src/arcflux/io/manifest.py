@@ -1,11 +1,13 @@
 """What a store says about itself, read with suspicion: the manifest, and arrays that have to be what it says.
 
 Everything that can be checked without reading the arrays is checked here, so that a store that opens cannot make
-compiled code read outside of an array's memory by its sizes alone; what is in the arrays, ``arcflux verify`` checks.
+compiled code read outside of an array's memory by its sizes alone; what is in the arrays, checks.py looks at before
+they are first used.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -15,14 +17,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux.errors import StoreError
+from arcflux.errors import ChecksumError, StoreError
+from arcflux.io.directory import Directory
 
 __all__ = [
     "FORMAT",
+    "HOW_TO_WRITE",
     "MANIFEST",
     "VERSION",
+    "check_manifest_sum",
     "incomplete",
     "is_entry",
+    "manifest_sum",
     "open_array",
     "open_arrays",
     "read_json",
@@ -33,38 +39,40 @@ Array = NDArray[Any]
 
 VERSION = 1
 FORMAT = "arcflux-store"
+HOW_TO_WRITE = "write one with `arcflux convert GRAPH FOLDER` or g.save(folder)"
 MANIFEST = "manifest.json"
 _LARGEST = 1 << 24
 _TYPES = {np.dtype(code).str for code in "?bBhHiIqQfd"}
 
 
-def read_manifest(path: Path) -> dict[str, Any]:
+def read_manifest(directory: Directory) -> dict[str, Any]:
     """The manifest of a store, every field of it there and of its type."""
-    remedy = "write one with `arcflux convert GRAPH FOLDER` or g.save(folder)"
-    manifest = read_json(path, FORMAT, VERSION, "store", remedy)
-    _check_manifest(path, manifest)
+    manifest = read_json(directory, FORMAT, VERSION, "store", HOW_TO_WRITE)
+    _check_manifest(directory.path, manifest)
+    check_manifest_sum(directory.path, manifest)
     return manifest
 
 
-def read_json(path: Path, format: str, newest: int, what: str, remedy: str) -> dict[str, Any]:
+def read_json(directory: Directory, format: str, newest: int, what: str, remedy: str) -> dict[str, Any]:
     """A manifest of this format and of a version that is known; `what` and `remedy` are for the error if it is not."""
-    file = path / MANIFEST
-    if not path.is_dir() or not file.is_file():
-        raise StoreError(
-            f"this is not a {what}" if path.exists() else f"no such {what}",
-            path=path,
-            expected=f"a folder with a {MANIFEST}",
-            remedy=remedy,
-        )
+    file = directory.path / MANIFEST
     try:
-        if file.stat().st_size > _LARGEST:
+        with directory.open(MANIFEST) as opened:
+            text = opened.read(_LARGEST + 1)
+        if len(text) > _LARGEST:
             raise ValueError("it is too large")
-        manifest = json.loads(file.read_text(encoding="utf-8"))
+        manifest = json.loads(text.decode("utf-8"))
         if not isinstance(manifest, dict) or manifest.get("format") != format:
             raise ValueError(f"its format is not {format}")
         version = manifest.get("version")
         if not isinstance(version, int) or version < 1:
             raise ValueError(f"its version is {version!r}")
+    except FileNotFoundError as error:
+        raise StoreError(
+            f"this is not a {what}", path=directory.path, expected=f"a folder with a {MANIFEST}", remedy=remedy
+        ) from error
+    except StoreError:
+        raise
     except (OSError, ValueError, RecursionError) as error:
         raise StoreError(
             f"the manifest cannot be read: {error}", path=file, expected="JSON that arcflux wrote"
@@ -79,6 +87,23 @@ def read_json(path: Path, format: str, newest: int, what: str, remedy: str) -> d
     return manifest
 
 
+def manifest_sum(manifest: dict[str, Any]) -> str:
+    """The checksum of what a manifest says, but for the checksum itself."""
+    said = {key: value for key, value in manifest.items() if key != "checksum"}
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+
+
+def check_manifest_sum(path: Path, manifest: dict[str, Any]) -> None:
+    """Raise unless a manifest says what was written; one without a checksum is from before there were any."""
+    if "checksum" in manifest and manifest["checksum"] != manifest_sum(manifest):
+        raise ChecksumError(
+            "the manifest does not say what was written",
+            path=path / MANIFEST,
+            expected="the text that its own checksum is of",
+            remedy="restore the file from a copy, or make the folder again from its source",
+        )
+
+
 def _check_manifest(path: Path, manifest: dict[str, Any]) -> None:
     """Every field is there with its type, so that the rest can use them."""
     kinds = {"directed": bool, "sorted": bool, "vertices": int, "edges": int, "columns": list, "ids": dict, "name": str,
@@ -88,7 +113,8 @@ def _check_manifest(path: Path, manifest: dict[str, Any]) -> None:
         base = manifest["ids"].get("base", 0)
         right = {
             "vertices": manifest["vertices"] >= 0,
-            "columns": all(isinstance(name, str) and name.isidentifier() for name in manifest["columns"]),
+            "columns": all(isinstance(name, str) and name.isidentifier() for name in manifest["columns"])
+            and len(set(manifest["columns"])) == len(manifest["columns"]),
             "ids.kind": manifest["ids"].get("kind") in ("integer", "text"),
             "ids.base": base is None
             or (isinstance(base, int) and -(1 << 63) <= base <= (1 << 63) - manifest["vertices"]),
@@ -107,32 +133,37 @@ def is_entry(name: str, entry: Any) -> bool:
     return plain and isinstance(entry, dict) and all(isinstance(entry.get(key), kind) for key, kind in kinds.items())
 
 
-def open_arrays(path: Path, manifest: dict[str, Any]) -> dict[str, Array]:
+def open_arrays(directory: Directory, manifest: dict[str, Any]) -> dict[str, Array]:
     """Every array by its name, mapped, of the size and type that a graph needs."""
-    held = {name: open_array(path, name, entry) for name, entry in manifest["arrays"].items()}
-    _check_sizes(path, manifest, held)
+    held = {name: open_array(directory, name, entry) for name, entry in manifest["arrays"].items()}
+    _check_sizes(directory.path, manifest, held)
     return held
 
 
-def open_array(path: Path, name: str, entry: dict[str, Any]) -> Array:
+def open_array(directory: Directory, name: str, entry: dict[str, Any]) -> Array:
     """Map an array: its header says what the manifest says, and the file is as long as that."""
-    file, length = path / f"{name}.npy", entry["length"]
+    length = entry["length"]
     try:
-        with open(file, "rb") as opened:
-            if np.lib.format.read_magic(opened) != (1, 0):
+        with directory.open(f"{name}.npy") as file:
+            if np.lib.format.read_magic(file) != (1, 0):
                 raise ValueError("this is not version 1 of the .npy format")
-            shape, _, dtype = np.lib.format.read_array_header_1_0(opened)
-            start, size = opened.tell(), os.fstat(opened.fileno()).st_size
-        if dtype.str != entry["dtype"] or shape != (length,) or dtype.str not in _TYPES:
-            raise ValueError(f"it holds {dtype.str}{shape}")
-        if size != start + length * dtype.itemsize:
-            raise ValueError(f"it has {size:,} bytes, not {start + length * dtype.itemsize:,}")
-        return np.asarray(np.memmap(file, dtype, "r", start, shape)) if length else np.empty(0, dtype)
+            shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+            start, size = file.tell(), os.fstat(file.fileno()).st_size
+            if dtype.str != entry["dtype"] or shape != (length,) or dtype.str not in _TYPES:
+                raise ValueError(f"it holds {dtype.str}{shape}")
+            if size != start + length * dtype.itemsize:
+                raise ValueError(f"it has {size:,} bytes, not {start + length * dtype.itemsize:,}")
+            if start % dtype.itemsize:
+                raise ValueError(f"its values begin at byte {start}, where values of {dtype.itemsize} bytes do not")
+            return np.asarray(np.memmap(file, dtype, "r", start, shape)) if length else np.empty(0, dtype)
     except FileNotFoundError as error:
-        raise incomplete(path, f"{name}.npy is missing") from error
+        raise incomplete(directory.path, f"{name}.npy is missing") from error
+    except StoreError:
+        raise
     except Exception as error:  # whatever NumPy and Python's parser make of a damaged header
         raise StoreError(
-            f"the array cannot be read: {error}", path=file, expected=f"{entry['dtype']}({length},)",
+            f"the array cannot be read: {error}", path=directory.path / f"{name}.npy",
+            expected=f"{entry['dtype']}({length},)",
             remedy="restore the file from a copy, or make the store again from its source",
         ) from error  # fmt: skip
 
@@ -152,7 +183,11 @@ def _check_sizes(path: Path, manifest: dict[str, Any], held: dict[str, Array]) -
             and neighbours.dtype in (np.uint32, np.uint64)
             and rows(f"{prefix}offsets", f"{prefix}neighbours")
             and len(neighbours) == arcs
+            and neighbours.dtype == held["neighbours"].dtype
             and all(len(held[f"{prefix}column.{name}"]) == arcs for name in manifest["columns"])
+            and all(
+                held[f"{prefix}column.{name}"].dtype == held[f"column.{name}"].dtype for name in manifest["columns"]
+            )
         )
 
     try:
@@ -163,7 +198,8 @@ def _check_sizes(path: Path, manifest: dict[str, Any], held: dict[str, Array]) -
             fits &= held["ids.offsets"].dtype == np.int64 and held["ids.data"].dtype == np.uint8
             fits &= rows("ids.offsets", "ids.data")
         elif manifest["ids"]["base"] is None:
-            fits &= held["ids.values"].dtype.kind in "iu" and len(held["ids.values"]) == manifest["vertices"]
+            fits &= held["ids.values"].dtype in (np.uint32, np.int32, np.int64)
+            fits &= len(held["ids.values"]) == manifest["vertices"]
     except KeyError as error:
         raise incomplete(path, f"the manifest does not name {error}") from error
     if not fits:

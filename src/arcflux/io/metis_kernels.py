@@ -1,8 +1,6 @@
-"""Kernels for adjacency that lists every undirected edge from both its ends, and has to be checked for it.
+"""The kernel for lines that list every undirected edge from both its ends, and have to be checked for it.
 
-The trick: each arc (u, v, weight) is hashed without its direction, and the hashes of arcs that go up (u < v) are added,
-of arcs that go down subtracted, modulo 2**64. Every arc has its mirror image if the balance is zero; by chance it is so
-once in 2**64 times. That takes one sweep and no memory, where sorting the arcs would take both.
+That every arc has its mirror image is seen by the balance of their hashes (arc_kernels.py).
 """
 
 from __future__ import annotations
@@ -11,24 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from arcflux.spmd.jit import inner, kernel
+from arcflux.spmd.jit import kernel
 from arcflux.spmd.machine import claim
-from arcflux.spmd.random import mix
+from arcflux.spmd.random import signed_arc_hash
 
-__all__ = ["FINE", "LOOP", "ODD", "RANGE", "SHORT", "balance_rows", "edges"]
+__all__ = ["FINE", "LOOP", "ODD", "RANGE", "SHORT", "edges"]
 
 # What can be wrong with a vertex's line.
 FINE, SHORT, ODD, RANGE, LOOP = 0, 1, 2, 3, 4
-
-
-@inner
-def _signed(u: Any, v: Any, weight: Any) -> Any:
-    """The hash of an arc without its direction: added when it goes up, subtracted when it goes down, 0 for a loop."""
-    low, high = np.uint64(min(u, v)), np.uint64(max(u, v))
-    word = mix(mix(mix(low + np.uint64(1)) + high) + np.uint64(weight))
-    if u < v:
-        return word
-    return np.uint64(0) - word if u > v else np.uint64(0)
 
 
 @kernel
@@ -70,7 +58,7 @@ def edges(
                     value = np.int64(0)
                     if weight is not None:
                         value = values[i + one]
-                    balance[part] += _signed(v, other, value)
+                    balance[part] += signed_arc_hash(v, other, value)
                     if v < other:
                         source[place] = v
                         target[place] = other
@@ -82,24 +70,3 @@ def edges(
                 where[part] = line
                 break
         counts[part] = place - first
-
-
-@kernel
-def balance_rows(
-    worker: Any, workers: Any, control: Any, offsets: Any, neighbours: Any, weight: Any, bounds: Any, balance: Any,
-    loops: Any,
-) -> None:  # fmt: skip
-    """The balance, and the self-loops, of adjacency: part p is the rows bounds[p] to bounds[p + 1]."""
-    one = np.uint64(1)
-    while True:
-        part = claim(control)
-        if part >= bounds.size - 1:
-            break
-        for u in range(bounds[part], bounds[part + 1]):
-            for i in range(offsets[u], offsets[u + one]):
-                v = np.uint64(neighbours[i])
-                value = np.int64(0)
-                if weight is not None:
-                    value = weight[i]
-                balance[part] += _signed(u, v, value)
-                loops[part] += np.int64(u == v)

@@ -21,11 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcflux import trace
-from arcflux.errors import FormatError
+from arcflux.errors import FormatError, SpaceError
 from arcflux.graph.edges import Edges
 from arcflux.io.loaded import existing
 from arcflux.spmd.memory import empty, frozen
 from arcflux.spmd.pool import run
+from arcflux.spmd.space import afford, available
+from arcflux.trace import readable
 
 __all__ = ["edges", "is_number", "numbers", "text", "unpacked"]
 
@@ -63,7 +65,7 @@ def unpacked(path: Path, raw: IO[bytes]) -> IO[bytes]:
 
 
 def _unpack(path: Path) -> Array:
-    pieces = []
+    pieces, size, room = [], 0, available()
     try:
         with (
             trace.task(f"unpack {path.name}", path.stat().st_size, "bytes") as task,
@@ -72,14 +74,23 @@ def _unpack(path: Path) -> Array:
         ):
             while piece := file.read(_CHUNK):
                 pieces.append(piece)
+                size += len(piece)
+                if size > room:
+                    raise SpaceError(
+                        f"{path}: {size:,} bytes were unpacked so far ({readable(size)}, of {path.stat().st_size:,}"
+                        f" that are packed), and there were {readable(room)} of memory for them",
+                        remedy="unpack the file to a disk first (plain files are mapped), or use more memory",
+                    )
                 task.at(raw.tell())
+    except SpaceError:
+        raise
     except (EOFError, OSError, zlib.error) as error:
         raise FormatError(
             f"the archive is damaged or cut short: {error}",
             path=path,
             remedy="fetch the file again, or test it with gzip -t, bzip2 -t or zstd -t",
         ) from error
-    whole = empty(sum(map(len, pieces)), np.uint8)
+    whole = empty(size, np.uint8)
     at = 0
     for index, piece in enumerate(pieces):
         whole[at : at + len(piece)] = np.frombuffer(piece, np.uint8)
@@ -122,6 +133,7 @@ def edges(
     weight_type: type[Any] | None = np.int32 if columns > 2 else None
     plain = _separator(data, delimiter) if columns == 2 and not prefix else 0
     while True:
+        afford(lines * (2 * np.dtype(id_type).itemsize + 4 * bool(weight_type)), f"{path}: reading {lines:,} lines")
         source, target = (empty(lines, id_type, huge=False) for _ in range(2))
         weight = empty(lines, weight_type, huge=False) if weight_type else None
         outputs = source, target, *((None, weight) if weight_type is np.float64 else (weight, None))
@@ -173,8 +185,9 @@ def numbers(
     for writing in (False, True):
         starts, line_starts = _places(counts), _places(line_counts)
         if writing:
-            values = empty(sum(int(c.sum()) for c in counts), np.int64)
-            ends = empty(sum(int(c.sum()) for c in line_counts), np.uint64)
+            tokens, lines = (sum(int(c.sum()) for c in each) for each in (counts, line_counts))
+            afford(8 * (tokens + lines), f"{path}: reading {tokens:,} numbers in {lines:,} lines")
+            values, ends = empty(tokens, np.int64), empty(lines, np.uint64)
         for k, part in enumerate(parts):
             trouble = np.full(len(part.lines), len(part.data), np.uint64)
             run(

@@ -1,18 +1,17 @@
 """The store: a folder with one .npy file per array and a manifest.json with their types and checksums.
 
 Opening maps the files into memory, so it takes milliseconds whatever their size, and processes of one machine share one
-copy. A store is written under a temporary name and renamed when it is whole. Nothing in it is ever run: an array is its
-header, which has to say what the manifest says, and numbers; and the manifest names no files outside the folder.
+copy. What is in an array is looked at when it is first used (inspect.py), unless the caller trusts it. A store is
+written under a temporary name and exchanged for the old one when it is whole. Nothing in it is ever run: an array is
+its header, which has to say what the manifest says, and numbers; and the manifest names no files outside the folder.
 """
 
 from __future__ import annotations
 
 import errno
-import hashlib
 import json
 import os
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,30 +19,42 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux import config, trace
-from arcflux.errors import ChecksumError, StoreError
+from arcflux import trace
+from arcflux.errors import StoreError
 from arcflux.graph.core import Adjacency, Changes, Graph
 from arcflux.graph.ids import Ids, IntegerIds, RangeIds, TextIds
+from arcflux.io.checks import byte_pieces, digest, examine
+from arcflux.io.directory import Directory, read_folder
+from arcflux.io.inspect import bytes_differ, check_transposed, pending_checks
 from arcflux.io.loaded import replacing
-from arcflux.io.manifest import FORMAT, MANIFEST, VERSION, incomplete, open_array, open_arrays, read_manifest
+from arcflux.io.manifest import (
+    FORMAT,
+    HOW_TO_WRITE,
+    MANIFEST,
+    VERSION,
+    incomplete,
+    manifest_sum,
+    open_arrays,
+    read_manifest,
+)
 
 if TYPE_CHECKING:
     from typing import IO
 
 __all__ = [
     "VERSION",
-    "check_array",
+    "check_bytes",
+    "graph_in",
     "open_graph",
     "refuse_strangers",
     "verify",
+    "verify_in",
     "write",
     "write_array",
     "write_manifest",
 ]
 
 Array = NDArray[Any]
-
-_PIECE = 1 << 24
 
 
 def write(graph: Graph, path: Path, *, reverse: bool | None = None) -> None:
@@ -72,10 +83,23 @@ def write(graph: Graph, path: Path, *, reverse: bool | None = None) -> None:
         write_manifest(folder, manifest)
 
 
-def open_graph(path: Path) -> Graph:
-    """Open a store: a graph whose arrays are mapped from the files."""
-    manifest = read_manifest(path)
-    held = open_arrays(path, manifest)
+def open_graph(path: Path, *, trust: bool = False) -> Graph:
+    """Open a store: a graph whose arrays are mapped from the files, and looked at when they are first used.
+
+    With `trust` they are not looked at: damage then shows as a crash or a wrong result.
+    """
+    return read_folder(path, "store", HOW_TO_WRITE, lambda directory: graph_in(directory, trust=trust))
+
+
+def graph_in(directory: Directory, *, trust: bool = False) -> Graph:
+    """The graph of the store in an open folder."""
+    return _open(directory, trust)[0]
+
+
+def _open(directory: Directory, trust: bool) -> tuple[Graph, dict[str, Any], dict[str, Array]]:
+    """The graph, the manifest, and every array by its name."""
+    manifest = read_manifest(directory)
+    held = open_arrays(directory, manifest)
     try:
         out = Adjacency(held["offsets"], held["neighbours"])
         columns = {key: held[f"column.{key}"] for key in manifest["columns"]}
@@ -90,59 +114,35 @@ def open_graph(path: Path) -> Graph:
             name=str(manifest["name"]),
             changes=Changes(**manifest["changes"]),
             assumptions=tuple(map(str, manifest["assumptions"])),
+            checks={} if trust else pending_checks(directory.path, manifest, held, ids),
         )
         if "in_offsets" in held:
             back = Adjacency(held["in_offsets"], held["in_neighbours"])
             graph._in = back, {key: held[f"in_column.{key}"] for key in manifest["columns"]}
     except (KeyError, TypeError, ValueError) as error:
-        raise incomplete(path, f"the manifest and the arrays do not belong together: {error!r}") from error
-    return graph
+        raise incomplete(directory.path, f"the manifest and the arrays do not belong together: {error!r}") from error
+    return graph, manifest, held
 
 
 def verify(path: str | os.PathLike[str]) -> None:
     """Compute every checksum again, and check that the arrays make a graph; raises when anything is off."""
-    folder = Path(path)
-    manifest = read_manifest(folder)
-    graph = open_graph(folder)
-    total = sum(np.dtype(e["dtype"]).itemsize * e["length"] for e in manifest["arrays"].values())
-    with trace.task(f"verify {folder.name}", total, "bytes") as task:
-        for name, entry in manifest["arrays"].items():
-            check_array(folder, name, entry, task)
-    for adjacency in [graph.out, *([graph._in[0]] if graph._in else [])]:
-        if not _goes_up(adjacency.offsets) or int(adjacency.neighbours.max(initial=0)) >= max(1, graph.vertices):
-            raise incomplete(folder, "offsets go down, or a neighbour is no vertex")
-    ids = graph.ids
-    if isinstance(ids, IntegerIds) and not _goes_up(ids.values, strictly=True):
-        raise incomplete(folder, "the ids are not in order, or not different")
-    if isinstance(ids, TextIds) and not _are_names(ids):
-        raise incomplete(folder, "the names are not UTF-8, not in order, or not different")
+    read_folder(Path(path), "store", HOW_TO_WRITE, verify_in)
 
 
-def check_array(folder: Path, name: str, entry: dict[str, Any], task: trace.Task) -> None:
-    """Raise unless the bytes of an array have the checksum of its entry."""
-    if _digest(open_array(folder, name, entry), task) != entry["sha256"]:
-        raise ChecksumError(
-            f"the bytes of {name}.npy are not those that were written",
-            path=folder / f"{name}.npy",
-            expected=f"sha256 {entry['sha256'][:16]}...",
-            remedy="restore the file from a copy, or make the store again from its source",
-        )
+def verify_in(directory: Directory) -> None:
+    """As :func:`verify`, in an open folder."""
+    graph, manifest, held = _open(directory, trust=False)
+    check_bytes(directory.path, manifest["arrays"], held)
+    graph.check()
+    check_transposed(directory.path, graph)
 
 
-def _goes_up(values: Array, strictly: bool = False) -> bool:
-    return bool(np.all(values[1:] > values[:-1] if strictly else values[1:] >= values[:-1]))
-
-
-def _are_names(ids: TextIds) -> bool:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    names = ids._arrow()
-    try:
-        names.validate(full=True)
-    except pa.ArrowInvalid:
-        return False
-    return pc.all(pc.greater(names[1:], names[:-1])).as_py() is not False
+def check_bytes(path: Path, entries: dict[str, Any], held: dict[str, Array]) -> None:
+    """Raise unless the bytes of all arrays have the checksums of their entries."""
+    with trace.task(f"verify {path.name}", sum(array.nbytes for array in held.values()), "bytes") as task:
+        for name, array in held.items():
+            if digest(array, task) != entries[name]["sha256"]:
+                raise bytes_differ(path, name)
 
 
 def refuse_strangers(path: Path, format: str, *, beside: str = "") -> None:
@@ -180,38 +180,22 @@ def _arrays(graph: Graph, reverse: bool | None) -> Iterator[tuple[str, Array]]:
             yield f"in_column.{key}", column
 
 
-def _pieces(array: Array) -> list[memoryview]:
-    raw = np.ascontiguousarray(array).view(np.uint8).data if len(array) else memoryview(b"")
-    return [raw[at : at + _PIECE] for at in range(0, len(raw), _PIECE)]
-
-
-def _digest(array: Array, task: trace.Task) -> str:
-    """The sha256 of the sha256s of each 16 MiB, so that all cores can share the work."""
-    whole = hashlib.sha256()
-    with ThreadPoolExecutor(config.threads()) as pool:
-        for piece, digest in zip(
-            (pieces := _pieces(array)), pool.map(lambda p: hashlib.sha256(p).digest(), pieces), strict=True
-        ):
-            whole.update(digest)
-            task.advance(len(piece))
-    return whole.hexdigest()
-
-
 def write_array(folder: Path, name: str, array: Array, task: trace.Task) -> dict[str, Any]:
     """Write one array as .npy, to the disk itself; returns what the manifest says about it."""
     with open(folder / f"{name}.npy", "wb") as file:
         header = np.lib.format.header_data_from_array_1_0(np.ascontiguousarray(array))
         np.lib.format.write_array_header_1_0(file, header)
-        for piece in _pieces(array):
+        for piece in byte_pieces(array):
             file.write(piece)
         _to_disk(file)
-    return {"dtype": array.dtype.str, "length": len(array), "sha256": _digest(array, task)}
+    sums = {"sha256": digest(array, task), "sum64": examine(array)[0]}
+    return {"dtype": array.dtype.str, "length": len(array), **sums}
 
 
 def write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
     """Write what a folder says about itself, to the disk itself."""
     with open(folder / MANIFEST, "w", encoding="utf-8") as file:
-        json.dump(manifest, file, indent=1)
+        json.dump({**manifest, "checksum": manifest_sum(manifest)}, file, indent=1)
         _to_disk(file)
 
 

@@ -9,18 +9,22 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux.errors import FormatError, GraphError, IdError, MissingExtraError, UsageError
+from arcflux import requirements
+from arcflux.errors import FormatError, GraphError, IdError, MissingExtraError, SpaceError, UsageError
 from arcflux.graph.edges import Edges, checked_columns
 from arcflux.graph.ids import RangeIds, as_ids
+from arcflux.io.columns import end_columns
 from arcflux.io.headed import vertex_range
 from arcflux.io.loaded import Loaded, existing, replacing
+from arcflux.spmd.space import afford, available
+from arcflux.trace import readable
 
 if TYPE_CHECKING:
     from arcflux.graph import Graph
@@ -29,12 +33,6 @@ __all__ = ["library", "read", "read_table", "to_arrow", "to_pandas", "to_polars"
 
 Array = NDArray[Any]
 
-# Names that say which columns are the ends, in the order of trying; case does not matter.
-_ENDS = (
-    ("source", "target"), ("src", "dst"), ("from", "to"), ("u", "v"), ("head", "tail"), ("source", "destination"),
-    ("source_id", "target_id"), ("src_id", "dst_id"), ("from_id", "to_id"), ("start", "end"), ("subject", "object"),
-    ("node1", "node2"), ("id1", "id2"), (":start_id", ":end_id"),
-)  # fmt: skip
 _METADATA = b"arcflux"
 
 
@@ -53,6 +51,10 @@ def read(
     try:
         table = _opened(path, threads)
         table.validate(full=True)  # offsets stay inside the file's own bytes, and text is UTF-8
+    except SpaceError:
+        raise
+    except MemoryError as error:
+        raise SpaceError(f"{path}: there is no memory for what is in the file: {error}") from error
     except (pa.ArrowException, OSError, ValueError) as error:
         raise FormatError(
             f"Arrow cannot read it: {str(error).splitlines()[0] if str(error) else type(error).__name__}",
@@ -70,12 +72,37 @@ def _opened(path: Path, threads: int | None) -> Any:
     if path.suffix.lower() == ".parquet":
         import pyarrow.parquet as pq
 
+        rows = pq.ParquetFile(path).metadata
+        needed = max(rows.num_rows * 8 * min(rows.num_columns, 2), _unpacked(rows))
+        afford(needed, f"{path}: the table of {rows.num_rows:,} rows")
         return pq.read_table(path, use_threads=threads != 1, partitioning=None)
     with pa.memory_map(str(path)) as file:
         if file.read(6) == b"ARROW1":
-            return pa.ipc.open_file(file).read_all()
-        file.seek(0)
-        return pa.ipc.open_stream(file).read_all()
+            batches = pa.ipc.open_file(file)
+            every: Iterable[Any] = map(batches.get_batch, range(batches.num_record_batches))
+        else:
+            file.seek(0)
+            every = batches = pa.ipc.open_stream(file)
+        return pa.Table.from_batches(_affordable(every, path), batches.schema)
+
+
+def _affordable(batches: Iterable[Any], path: Path) -> Iterator[Any]:
+    """Batches one by one, while there is memory for what was packed in them; what was not is mapped."""
+    import pyarrow as pa
+
+    room, before = available(), pa.total_allocated_bytes()
+    for batch in batches:
+        if (size := pa.total_allocated_bytes() - before) > room:
+            raise SpaceError(
+                f"{path}: {readable(size)} were unpacked so far, and there were {readable(room)} of memory for them",
+                remedy="write the file without packing, which is mapped, or use a machine with more memory",
+            )
+        yield batch
+
+
+def _unpacked(rows: Any) -> int:
+    """The bytes of a Parquet file's columns before they were packed."""
+    return sum(max(0, rows.row_group(k).total_byte_size) for k in range(rows.num_row_groups))
 
 
 def read_table(
@@ -104,6 +131,7 @@ def read_table(
     >>> loaded.assumptions[0]
     "an edge goes from column 'from' to column 'to'"
     """
+    requirements.load("pyarrow")
     ends = _ends(table, path, source, target)
     said = [f"an edge goes from column {ends[0]!r} to column {ends[1]!r}"]
     kept = _edge_columns(table, path, ends, columns, said)
@@ -132,11 +160,8 @@ def _ends(table: Any, path: str | Path, source: str | None, target: str | None) 
                 f"source={source!r}, target={target!r}", expected="two of the columns " + ", ".join(map(repr, names))
             )
         return source, target
-    lower = {name.lower(): name for name in names}
-    for one, other in _ENDS:
-        if one in lower and other in lower:
-            return lower[one], lower[other]
-    return names[0], names[1]
+    one, other = end_columns(names) or (0, 1)
+    return names[one], names[other]
 
 
 def _ids(column: Any, name: str, path: str | Path) -> Array:

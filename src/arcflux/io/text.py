@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux.errors import FormatError, SpaceError, UsageError
+from arcflux.errors import FormatError, UsageError
 from arcflux.graph.edges import Edges
 from arcflux.io import scan
+from arcflux.io.columns import end_columns, is_integer, names_columns
 from arcflux.io.delimited import Said, leading, line_at
+from arcflux.io.headed import vertex_range
 from arcflux.io.loaded import Loaded, replacing
 
 if TYPE_CHECKING:
@@ -96,6 +98,8 @@ def read(
         raise FormatError("weights=True, and no number follows the ends", path=path, line=layout.line)
     if layout.headed and header is None and said.header is None:
         loaded.assumptions.insert(0, f"line {layout.line - 1} names the columns (header=False reads it as an edge)")
+    elif not layout.headed and not layout.integer and header is None and said.header is None and not layout.empty:
+        loaded.assumptions.append(f"line {layout.line} is an edge (header=True reads it as names of the columns)")
     return _finished(loaded, said, layout, path)
 
 
@@ -209,12 +213,7 @@ def _run_of_ids(first: int, last: int, path: Path) -> Any:
     count = last - first + 1
     if not -(1 << 63) <= first <= last + 1 <= 1 << 63:
         raise FormatError(f"the first line promises ids from {first} to {last}", path=path, expected="64-bit ids")
-    if count > 1 << 20:
-        from arcflux.generate.space import available
-
-        if 32 * count > available():
-            raise SpaceError(f"{path}: there is no memory for the {count:,} vertices that the first line promises")
-    return range(first, last + 1)
+    return vertex_range(first, count, str(path))
 
 
 def _layout(
@@ -235,14 +234,14 @@ def _layout(
     fields = [_fields(row, mark, comments) for row in rows]
     ids = ids or said.ids
     if headed is None:
-        headed = _is_header(fields, ids)
+        headed = bool(fields) and names_columns(fields[0], fields[1:], ids == "text")
     given: list[str] = []
     if headed and rows:
         given, fields, rows = fields[0], fields[1:], rows[1:]
         start, line = start + len(line_at(data, start)) + 1, line + 1
     columns = max([2, len(given), *map(len, fields)])
     kinds = said.columns if len(said.columns) == columns - 2 else {}
-    ends = _named_ends(given) or (0, 1)
+    ends = end_columns(given) or (0, 1)
     integer = ids == "integer" or (ids is None and any(_are_integers(row, ends) for row in fields))
     numeric = columns == 2 or any(scan.is_number(field) for row in fields for field in row[2:3])
     plain = not any('"' in row for row in rows) and np.uint64 not in kinds.values()
@@ -285,24 +284,7 @@ def _fields(row: str, mark: str, comments: str) -> list[str]:
 
 
 def _are_integers(row: list[str], places: tuple[int, ...]) -> bool:
-    return all(k < len(row) and re.fullmatch(r"[+-]?[0-9]+", row[k]) for k in places)
-
-
-def _named_ends(names: list[str], sure: bool = False) -> tuple[int, int] | None:
-    """The columns whose names say that they are the ends; `sure` when the names could hardly be vertices."""
-    from arcflux.io.tables import _ENDS
-
-    lower = [name.lower() for name in names]
-    pairs = [pair for pair in _ENDS if pair[0] in lower and pair[1] in lower and not (sure and pair == ("u", "v"))]
-    return (lower.index(pairs[0][0]), lower.index(pairs[0][1])) if pairs else None
-
-
-def _is_header(fields: list[list[str]], ids: str | None) -> bool:
-    """Whether the first line names the columns: words over integers, or the usual words over names."""
-    if not fields or len(fields[0]) < 2 or _are_integers(fields[0], (0,)) or _are_integers(fields[0], (1,)):
-        return False
-    over_integers = ids != "text" and any(_are_integers(row, (0, 1)) for row in fields[1:])
-    return over_integers or _named_ends(fields[0], sure=True) is not None
+    return all(k < len(row) and is_integer(row[k]) for k in places)
 
 
 def _names(given: list[str], ends: tuple[int, int], columns: int) -> list[str]:

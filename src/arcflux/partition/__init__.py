@@ -11,6 +11,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from arcflux.checks import checked, text
+
 if TYPE_CHECKING:
     from arcflux.partition.parts import Parts
 
@@ -20,6 +22,7 @@ __all__ = ["PARTITIONERS", "partition"]
 PARTITIONERS = ("ranges", "grid", "degree", "random", "mincut", "duplicate")
 
 
+@checked(graph=None, how=text)
 def partition(graph: Any, k: int, how: str = "ranges", **options: Any) -> Parts:
     """Split a graph into `k` parts.
 
@@ -50,10 +53,10 @@ def partition(graph: Any, k: int, how: str = "ranges", **options: Any) -> Parts:
     [5274, 5302, 5273, 5305]
     """
     import operator
-    from difflib import get_close_matches
 
-    from arcflux.errors import UsageError
+    from arcflux.errors import UsageError, did_you_mean
     from arcflux.io import load
+    from arcflux.spmd.memory import within_memory
 
     try:
         count = operator.index(k)
@@ -62,11 +65,10 @@ def partition(graph: Any, k: int, how: str = "ranges", **options: Any) -> Parts:
     if not 1 <= count <= 1 << 31:
         raise UsageError(f"k is {k!r}", expected="how many parts: a whole number from 1 on")
     if how not in PARTITIONERS:
-        close = get_close_matches(str(how), PARTITIONERS, 1)
         raise UsageError(
             f"there is no partitioner {how!r}",
             expected=", ".join(PARTITIONERS),
-            remedy=f"did you mean {close[0]!r}?" if close else "leave how= out",
+            remedy=did_you_mean(str(how), PARTITIONERS, "leave how= out", "'{}'"),
         )
     split = import_module(f"arcflux.partition.{how}").split
     known = list(split.__kwdefaults__ or {})
@@ -77,5 +79,6 @@ def partition(graph: Any, k: int, how: str = "ranges", **options: Any) -> Parts:
             expected=", ".join(f"{name}=" for name in known) or "no options: it has none",
             remedy="leave it out",
         )
-    made: Parts = split(load(graph), count, **options)
+    with within_memory("splitting a graph"):
+        made: Parts = split(load(graph), count, **options)
     return made

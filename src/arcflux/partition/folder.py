@@ -1,8 +1,8 @@
 """Parts in a folder: the graph as a store, who owns what, and each part's arcs where they are not a stretch of it.
 
 All of it is mapped into memory when it is needed, so that a worker reads its own slices alone and those of one machine
-share one copy; parts by ranges add nothing to the graph. As in a store, every array has a checksum, nothing is ever
-run, and the folder appears under its name when it is whole.
+share one copy; parts by ranges add nothing to the graph. As in a store, every array has a checksum and is looked at
+before its first use, nothing is ever run, and the folder appears under its name when it is whole.
 """
 
 from __future__ import annotations
@@ -19,11 +19,15 @@ from arcflux import trace
 from arcflux.errors import StoreError
 from arcflux.graph.core import Adjacency, Graph
 from arcflux.io import store
+from arcflux.io.checks import Look, are_below, rise
+from arcflux.io.directory import Directory, read_folder
+from arcflux.io.inspect import check_array
 from arcflux.io.loaded import replacing
-from arcflux.io.manifest import incomplete, is_entry, open_array, read_json
+from arcflux.io.manifest import check_manifest_sum, incomplete, is_entry, open_array, read_json
 from arcflux.partition import PARTITIONERS
+from arcflux.partition.grid import split as split_by_grid
 from arcflux.partition.part import Inward, Part
-from arcflux.partition.parts import Parts, made, outward_of
+from arcflux.partition.parts import Parts, candidates, made, outward_of
 from arcflux.partition.rule import Rule, smallest
 
 __all__ = ["FORMAT", "is_parts", "load_parts", "verify", "write"]
@@ -34,6 +38,8 @@ FORMAT = "arcflux-parts"
 VERSION = 1
 _GRAPH = "graph.arcflux"
 _TABLES = ("rows", "columns", "fold")
+_WHAT = "folder of parts"
+_HOW_TO_WRITE = "write one with `arcflux partition GRAPH --out DIR`"
 
 
 def write(parts: Parts, path: str | os.PathLike[str]) -> None:
@@ -78,8 +84,10 @@ def _part_arrays(part: Part) -> Iterator[tuple[str, Array]]:
         yield f"part{part.number}.column.{name}", column
 
 
-def load_parts(path: str | os.PathLike[str]) -> Parts:
+def load_parts(path: str | os.PathLike[str], *, trust: bool = False) -> Parts:
     """Open the parts in a folder that ``parts.save`` or ``arcflux partition`` wrote. Arrays are mapped, not read.
+
+    They are looked at before their first use: those of a part when it is asked for. With `trust` they are not.
 
     Examples
     --------
@@ -91,23 +99,52 @@ def load_parts(path: str | os.PathLike[str]) -> Parts:
     >>> parts
     <Parts of kron:8: 4 by ranges, arcs at their target>
     """
-    folder = Path(path)
+    return read_folder(Path(path), _WHAT, _HOW_TO_WRITE, lambda folder: _parts_in(folder, trust)[0])
+
+
+def _parts_in(folder: Directory, trust: bool) -> tuple[Parts, dict[str, Any], Directory]:
+    """The parts in an open folder, the entries of their arrays, and the folder of their graph."""
     manifest = _manifest(folder)
-    graph = store.open_graph(folder / _GRAPH)
+    inner = _graph_folder(folder)
+    graph = store.graph_in(inner, trust=trust)
     entries, shape = manifest["arrays"], manifest["shape"]
     held = {name: open_array(folder, name, entry) for name, entry in entries.items() if not name.startswith("part")}
-    _check_sizes(folder, manifest, held, graph)
+    _check_sizes(folder.path, manifest, held, graph)
+    if not trust:
+        _check_tables(folder.path, manifest, held, graph)
     rows, columns, fold = (held.get(f"rule.{name}") for name in _TABLES)
     rule = Rule(manifest["mode"], rows, columns, fold, manifest["limit"])
 
     def opened(parts: Parts, i: int) -> Part:
-        return made(parts, i) if _is_stretch(parts) else _open_part(folder, entries, parts, i)
+        return made(parts, i) if _is_stretch(parts) else _open_part(folder, entries, parts, i, trust)
 
-    return Parts(
+    parts = Parts(
         graph, manifest["k"], manifest["how"], owner=held.get("owner"), bounds=held.get("bounds"), rule=rule,
         shape=None if shape is None else (shape[0], shape[1]), notes=manifest["notes"],
         duplicated=manifest["duplicated"], make=opened,
     )  # fmt: skip
+    return parts, entries, inner
+
+
+def _graph_folder(folder: Directory) -> Directory:
+    try:
+        return Directory(Path(_GRAPH), inside=folder)
+    except OSError as error:
+        raise incomplete(folder.path, f"{_GRAPH} cannot be opened: {error.strerror}") from error
+
+
+def _check_tables(path: Path, manifest: dict[str, Any], held: dict[str, Array], graph: Graph) -> None:
+    """Owners are parts, and a grid is the one that its numbers of parts and vertices give."""
+    for name, array in held.items():
+        looks = [are_below(array, manifest["k"])] if name == "owner" else []
+        check_array(path, name, manifest["arrays"][name], array, looks)
+    if manifest["mode"] != "grid":
+        return
+    grid = split_by_grid(graph, manifest["k"])
+    tables = {"bounds": grid.bounds, **{f"rule.{name}": getattr(grid.rule, name) for name in _TABLES}}
+    fits = list(grid.shape or ()) == manifest["shape"]
+    if not fits or not all(name in held and np.array_equal(table, held[name]) for name, table in tables.items()):
+        raise incomplete(path, "the tables of the grid are not those of its parts and vertices")
 
 
 def is_parts(path: str | os.PathLike[str]) -> bool:
@@ -115,11 +152,9 @@ def is_parts(path: str | os.PathLike[str]) -> bool:
     return (Path(path) / _GRAPH).is_dir()
 
 
-def _manifest(folder: Path) -> dict[str, Any]:
+def _manifest(folder: Directory) -> dict[str, Any]:
     """The manifest, every field of it there and of its type."""
-    manifest = read_json(
-        folder, FORMAT, VERSION, "folder of parts", "write one with `arcflux partition GRAPH --out DIR`"
-    )
+    manifest = read_json(folder, FORMAT, VERSION, _WHAT, _HOW_TO_WRITE)
     kinds = {"how": str, "k": int, "mode": str, "limit": int, "notes": list, "duplicated": bool, "arrays": dict}
     wrong = [key for key, kind in kinds.items() if not isinstance(manifest.get(key), kind)]
     if not wrong:
@@ -135,7 +170,8 @@ def _manifest(folder: Path) -> dict[str, Any]:
         }
         wrong = [key for key, fine in right.items() if not fine]
     if wrong:
-        raise incomplete(folder, "the manifest lacks or mistypes " + ", ".join(wrong))
+        raise incomplete(folder.path, "the manifest lacks or mistypes " + ", ".join(wrong))
+    check_manifest_sum(folder.path, manifest)
     return manifest
 
 
@@ -165,16 +201,22 @@ def _check_sizes(folder: Path, manifest: dict[str, Any], held: dict[str, Array],
         raise incomplete(folder, "the owners and rules of the parts do not fit each other or the graph")
 
 
-def _open_part(folder: Path, entries: dict[str, Any], parts: Parts, i: int) -> Part:
+def _open_part(folder: Directory, entries: dict[str, Any], parts: Parts, i: int, trust: bool) -> Part:
     """Map the arrays of one part."""
     graph = parts.graph
+    names = [f"part{i}.{what}" for what in ("targets", "offsets", "sources", *_columns(graph))]
     try:
-        targets, offsets, sources, *columns = (
-            open_array(folder, name, entries[name])
-            for name in (f"part{i}.{what}" for what in ("targets", "offsets", "sources", *_columns(graph)))
-        )
+        arrays = [open_array(folder, name, entries[name]) for name in names]
     except KeyError as error:
-        raise incomplete(folder, f"the manifest does not name {error}") from error
+        raise incomplete(folder.path, f"the manifest does not name {error}") from error
+    except StoreError as error:
+        if folder.is_replaced():
+            raise StoreError(
+                f"the folder was replaced since it was opened, and part {i} is gone", path=folder.path,
+                remedy="load the parts again",
+            ) from error  # fmt: skip
+        raise
+    targets, offsets, sources, *columns = arrays
     number = graph.out.neighbours.dtype
     fits = targets.dtype == sources.dtype == number and offsets.dtype == np.uint64
     fits = fits and len(offsets) == len(targets) + 1 and int(offsets[0]) == 0 and int(offsets[-1]) == len(sources)
@@ -183,10 +225,33 @@ def _open_part(folder: Path, entries: dict[str, Any], parts: Parts, i: int) -> P
         for name, column in zip(graph.columns, columns, strict=True)
     )
     if not fits:
-        raise incomplete(folder, f"the arrays of part {i} contradict each other")
+        raise incomplete(folder.path, f"the arrays of part {i} contradict each other")
+    if not trust:
+        looks: list[list[Look]] = [
+            [rise(targets, strictly=True), are_below(targets, graph.vertices)],
+            [rise(offsets)],
+            [are_below(sources, graph.vertices)],
+            *([] for _ in columns),
+        ]
+        for name, array, wanted in zip(names, arrays, looks, strict=True):
+            check_array(folder.path, name, entries[name], array, wanted)
+        _check_targets(folder.path, parts, i, targets)
     named = dict(zip(graph.columns, columns, strict=True))
     arcs = Inward(targets, Adjacency(offsets, sources), named)
     return Part(i, graph, parts.owned(i), lambda: arcs, outward_of(parts, i), parts.duplicated)
+
+
+def _check_targets(path: Path, parts: Parts, i: int, targets: Array) -> None:
+    """The rows of a part are those of vertices that its arcs may end at."""
+    if not parts.local_targets:
+        return
+    expected = candidates(parts, i)
+    if parts.rule.mode == "target":
+        fits = np.array_equal(targets, expected)
+    else:
+        fits = not len(targets) or (len(expected) > 0 and expected[0] <= targets[0] and targets[-1] <= expected[-1])
+    if not fits:
+        raise incomplete(path, f"part {i} has arcs to vertices to which it has none by its rule")
 
 
 def _columns(graph: Graph) -> list[str]:
@@ -195,29 +260,19 @@ def _columns(graph: Graph) -> list[str]:
 
 def verify(path: str | os.PathLike[str]) -> None:
     """Compute every checksum again, and check that each part has the arcs that it should; raises when it has not."""
-    folder = Path(path)
-    store.verify(folder / _GRAPH)
-    parts, entries = load_parts(folder), _manifest(folder)["arrays"]
-    total = sum(np.dtype(entry["dtype"]).itemsize * entry["length"] for entry in entries.values())
-    with trace.task(f"verify {folder.name}", total, "bytes") as task:
-        for name, entry in entries.items():
-            store.check_array(folder, name, entry, task)
-    inside = parts.bounds is not None or int(parts.owner.max(initial=0)) < parts.k
-    tables = (parts.rule.rows, parts.rule.columns)
-    inside = inside and (parts.shape is None or _in_cells(tables, parts.shape))
-    if not inside:
-        raise incomplete(folder, "a vertex has an owner, a row or a column that is not there")
+    read_folder(Path(path), _WHAT, _HOW_TO_WRITE, _verify_in)
+
+
+def _verify_in(folder: Directory) -> None:
+    parts, entries, inner = _parts_in(folder, trust=False)
+    store.verify_in(inner)
+    store.check_bytes(folder.path, entries, {name: open_array(folder, name, entry) for name, entry in entries.items()})
     for i in range(parts.k):
         if not _same(parts.part(i), made(parts, i)):
             raise StoreError(
-                f"part {i} does not have the arcs that the graph and its owners give it", path=folder,
+                f"part {i} does not have the arcs that the graph and its owners give it", path=folder.path,
                 remedy="write the parts again with `arcflux partition`",
             )  # fmt: skip
-
-
-def _in_cells(tables: tuple[Array | None, ...], shape: tuple[int, int]) -> bool:
-    highest = [0 if table is None else int(table.max(initial=0)) for table in tables]
-    return sum(highest) < shape[0] * shape[1]
 
 
 def _same(one: Part, other: Part) -> bool:
