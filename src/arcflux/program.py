@@ -9,19 +9,18 @@ from __future__ import annotations
 
 import ast
 import inspect
-import linecache
-import re
 import sys
-import textwrap
-from collections import ChainMap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from html import escape
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from arcflux.errors import ProgramError, UsageError
+from arcflux.checks import array, real, shown, whole
+from arcflux.class_source import ClassSource, find_source
+from arcflux.errors import ProgramError, UsageError, did_you_mean
 
 __all__ = ["FieldType", "Function", "Parameter", "Program", "any", "dot", "program", "vertex"]
 
@@ -34,7 +33,11 @@ FUNCTIONS = {
     "wants": ("v", "g", "p", "step"),
     "priority": ("v", "g", "p"),
     "residual": ("v", "old", "g", "p", "step"),
+    "aggregate": ("v", "g"),
 }
+# The parameter that is the sum of `aggregate` over all vertices at the end of the superstep before. In the first one it
+# is what the run was given for it. (An aggregator of Pregel: Malewicz et al. 2010, section 3.3.)
+AGGREGATED = "aggregated"
 REQUIRED = ("start", "compute", "update")
 PROMISES = ("sparse", "monotone")
 
@@ -99,9 +102,9 @@ class Function:
 
     name: str
     arguments: tuple[str, ...]
-    body: list[ast.stmt]
+    body: list[ast.stmt] = field(repr=False)
     line: int
-    call: Callable[..., Any]
+    call: Callable[..., Any] = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -113,6 +116,8 @@ class Program:
     >>> import arcflux as af
     >>> af.algorithms.PageRank(damping=0.9).parameters["damping"].value
     0.9
+    >>> af.algorithms.BFS
+    <Program BFS(source=None): level: i32, parent: ref, sparse>
     """
 
     name: str
@@ -124,6 +129,7 @@ class Program:
     names: Mapping[str, Any] = field(repr=False)
     path: str = ""
     lines: Mapping[str, int] = field(default_factory=dict, repr=False)
+    text: Sequence[str] = field(default=(), repr=False, compare=False)
 
     def __call__(self, **values: Any) -> Program:
         """The same program with other parameters."""
@@ -131,9 +137,27 @@ class Program:
         for name, value in values.items():
             if name not in changed:
                 known = ", ".join(changed) or "none"
-                raise UsageError(f"{self.name} has no parameter {name!r}", expected=f"one of its parameters: {known}")
+                raise UsageError(f"{self.name} has no parameter {name!r}", expected=f"one of its parameters: {known}",
+                                 remedy=did_you_mean(name, changed))  # fmt: skip
             changed[name] = Parameter(changed[name].kind, _parameter_value(self.name, name, changed[name].kind, value))
         return replace(self, parameters=MappingProxyType(changed))
+
+    def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
+        raise ProgramError(
+            f"a program is no class to inherit from, and {self.name} is one",
+            program=self.name,
+            remedy=f"write all of it in a class of its own; {self.name}(name=value) has other values of parameters",
+        )
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{name}={one.value!r}" for name, one in self.parameters.items())
+        fields = ", ".join(f"{name}: {kind}" for name, kind in self.fields.items())
+        promises = "".join(f", {promise}" for promise in sorted(self.promises))
+        return f"<Program {self.name}({values}): {fields}{promises}>"
+
+    def _repr_html_(self) -> str:
+        first = self.doc.partition("\n")[0]
+        return f"<code>{escape(repr(self)[1:-1])}</code>" + (f"<br>{escape(first)}" if first else "")
 
     def promising(self, *promises: str) -> Program:
         """The same program with more promises.
@@ -159,7 +183,8 @@ class Program:
         """
         for name in types:
             if name not in self.fields:
-                raise UsageError(f"{self.name} has no field {name!r}", expected="one of: " + ", ".join(self.fields))
+                raise UsageError(f"{self.name} has no field {name!r}", expected="one of: " + ", ".join(self.fields),
+                                 remedy=did_you_mean(name, self.fields))  # fmt: skip
         return replace(self, fields=MappingProxyType({**self.fields, **types}))
 
     @property
@@ -169,8 +194,8 @@ class Program:
 
     def refusal(self, line: int, what: str, remedy: str) -> ProgramError:
         """The error for something on a line of this program."""
-        return ProgramError(what, program=self.name, path=self.path, line=line,
-                            text=linecache.getline(self.path, line).strip(), remedy=remedy)  # fmt: skip
+        text = self.text[line - 1].strip() if 0 < line <= len(self.text) else ""
+        return ProgramError(what, program=self.name, path=self.path, line=line, text=text, remedy=remedy)
 
 
 def program(cls: type) -> Program:
@@ -182,20 +207,28 @@ def program(cls: type) -> Program:
     >>> af.algorithms.PageRank.fields
     mappingproxy({'rank': f64})
     """
-    path, first, tree = _source(cls)
-    read = Program(cls.__name__, inspect.getdoc(cls) or "", {}, {}, {}, frozenset(), {}, path)
+    if isinstance(cls, Program):
+        return cls
+    if not isinstance(cls, type):
+        raise UsageError(
+            f"@af.program stands above {cls!r}", expected="a class", remedy="class Hops: with fields and functions"
+        )
+    source = find_source(cls, sys._getframe(1))
+    first = source.first
+    read = Program(cls.__name__, inspect.getdoc(cls) or "", {}, {}, {}, frozenset(), {}, source.path, text=source.lines)
+    _refuse_bases(read, first, cls)
     fields: dict[str, FieldType] = {}
     parameters: dict[str, Parameter] = {}
     functions: dict[str, Function] = {}
     promises: set[str] = set()
     lines: dict[str, int] = {}
     lengths: dict[str, str] = {}
-    annotations = inspect.get_annotations(cls, eval_str=True)
-    for node in tree.body:
-        line = node.lineno + first - 1
+    annotations = _annotations(read, source, cls)
+    for node in source.tree.body:
+        line = node.lineno
         if isinstance(node, ast.FunctionDef):
-            functions[node.name] = _function(read, node, first, cls)
-        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            functions[node.name] = _function(read, node, cls)
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id in annotations:
             name = node.target.id
             lines[name] = line
             _declare(read, line, name, annotations[name], cls, fields, parameters)
@@ -220,7 +253,7 @@ def program(cls: type) -> Program:
         parameters=MappingProxyType(parameters),
         functions=MappingProxyType(functions),
         promises=frozenset(promises),
-        names=_names(),
+        names=source.names,
         lines=MappingProxyType(lines),
     )
 
@@ -246,49 +279,30 @@ def _check_parts(
             )
 
 
-def _source(cls: type) -> tuple[str, int, ast.ClassDef]:
-    """The file, first line and syntax tree of a class."""
+def _refuse_bases(read: Program, first: int, cls: type) -> None:
+    """A program is a plain class: what it inherited would not be in its source."""
+    if cls.__bases__ != (object,) or type(cls) is not type:
+        base = next((base.__name__ for base in cls.__bases__ if base is not object), type(cls).__name__)
+        raise read.refusal(
+            first, f"a program inherits nothing, and {cls.__name__} is made from {base}",
+            f"write `class {cls.__name__}:` with all fields and functions in it",
+        )  # fmt: skip
+
+
+def _annotations(read: Program, source: ClassSource, cls: type) -> Mapping[str, Any]:
+    """The types that a class declares, also those that `from __future__ import annotations` has left as text."""
+    around = dict(source.names)
     try:
-        lines, first = _found(cls) or inspect.getsourcelines(cls)
-        path = inspect.getsourcefile(cls) or ""
-    except (OSError, TypeError) as error:
-        raise ProgramError(
-            f"the source of {cls.__name__} cannot be found",
-            program=cls.__name__,
-            remedy="write the program in a file or a notebook; a plain interactive prompt keeps no source",
-        ) from error
-    tree = ast.parse(textwrap.dedent("".join(lines))).body[0]
-    assert isinstance(tree, ast.ClassDef)
-    return path, first, tree
+        return inspect.get_annotations(cls, globals=around, locals={**source.scope, **vars(cls)}, eval_str=True)
+    except (NameError, AttributeError, TypeError, SyntaxError) as error:
+        raise read.refusal(
+            source.first, f"a declared type means nothing here: {error}",
+            "a field is `name: af.f64` after `import arcflux as af`; a parameter is `name: float = 0.5`",
+        ) from error  # fmt: skip
 
 
-def _found(cls: type) -> tuple[list[str], int] | None:
-    """The lines of a class from its decorator on, and the first one's number, if its functions show where they are.
-
-    `inspect` finds a class by parsing its whole file, every time: a tenth of a second for ours.
-    """
-    functions = [f for f in vars(cls).values() if inspect.isfunction(f)]
-    own = [f.__code__ for f in functions if f.__qualname__ == f"{cls.__qualname__}.{f.__name__}"]
-    if not own:
-        return None
-    linecache.checkcache(own[0].co_filename)
-    lines, at = linecache.getlines(own[0].co_filename), min(code.co_firstlineno for code in own) - 1
-    head = re.compile(rf"\s*class\s+{cls.__name__}\b.*:\s*(#.*)?$")
-    for above in range(min(at, len(lines)) - 1, 0, -1):
-        decorated = lines[above - 1].split("#")[0].strip() in ("@program", "@af.program", "@arcflux.program")
-        if decorated and head.match(lines[above]):
-            return inspect.getblock(lines[above - 1 :]), above
-    return None
-
-
-def _names() -> Mapping[str, Any]:
-    """What the names that a program does not define mean, where its class is written."""
-    frame = sys._getframe(2)
-    return ChainMap(frame.f_locals, frame.f_globals)
-
-
-def _function(read: Program, node: ast.FunctionDef, first: int, cls: type) -> Function:
-    line = node.lineno + first - 1
+def _function(read: Program, node: ast.FunctionDef, cls: type) -> Function:
+    line = node.lineno
     if node.name not in FUNCTIONS:
         raise read.refusal(line, f"a program has no function {node.name!r}", "use one of: " + ", ".join(FUNCTIONS))
     if node.decorator_list or node.args.vararg or node.args.kwarg or node.args.kwonlyargs or node.args.defaults:
@@ -302,7 +316,6 @@ def _function(read: Program, node: ast.FunctionDef, first: int, cls: type) -> Fu
                 f"arguments are bound by name; {node.name} may ask for: {', '.join(FUNCTIONS[node.name])}",
             )
     body = node.body[1:] if ast.get_docstring(node) is not None else node.body
-    ast.increment_lineno(node, first - 1)
     return Function(node.name, arguments, body, line, vars(cls)[node.name])
 
 
@@ -321,6 +334,11 @@ def _declare(
         given = getattr(cls, name, None)
         if given is None and kind is not vertex:
             raise read.refusal(line, f"the parameter {name} has no default", f"write `{name}: {kind.__name__} = ...`")
+        if given is not None:
+            try:
+                given = _parameter_value(read.name, name, kind, given)
+            except UsageError as error:
+                raise read.refusal(line, error.what, f"give it a default that is {error.expected}") from None
         parameters[name] = Parameter(kind, given)
     else:
         raise read.refusal(
@@ -331,10 +349,15 @@ def _declare(
 
 
 def _parameter_value(program: str, name: str, kind: type, value: Any) -> Any:
-    fits = {int: "iu", float: "iuf", bool: "b"}
-    if kind is vertex or (np.ndim(value) == 0 and np.asarray(value).dtype.kind in fits[kind]):
-        return value if kind is vertex else kind(value)
-    raise UsageError(f"{program}'s parameter {name} is {value!r}", expected=f"a {kind.__name__}")
+    said = f"{program}'s parameter {name}"
+    if kind is vertex:
+        return array(said, value)
+    if kind is bool:
+        if isinstance(value, (bool, np.bool_)):
+            return bool(value)
+        raise UsageError(f"{said} is {shown(value)}", expected="a bool")
+    number = value.item() if isinstance(value, np.ndarray) and value.ndim == 0 else value
+    return {int: whole, float: real}[kind](said, number)
 
 
 def any(value: Any) -> Any:

@@ -7,78 +7,25 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from arcflux import checks
+from arcflux.checks import checked, wholes
 from arcflux.drawing import extent, spark, svg
-from arcflux.errors import UsageError
+from arcflux.errors import UsageError, did_you_mean
 from arcflux.graph import Graph
+from arcflux.history import Chained, History, Superstep, column
 
-__all__ = ["History", "Result", "Superstep", "checked_suffix"]
+__all__ = ["Chained", "History", "Result", "Superstep", "checked_suffix", "column"]
 
 Array = NDArray[Any]
 
+# References that a summary shows.
+_NAMED = 5
 _SUFFIXES = (".csv", ".parquet", ".npy")
-
-
-@dataclass(frozen=True)
-class Superstep:
-    """One superstep: which way and why, how many vertices sent along how many edges, what came of it, how long.
-
-    `edges` of a pull that follows a push of many vertices are estimated, from the degrees of one vertex in 16. On parts
-    of a graph, `bytes` are the values that crossed between nodes, `more_bytes` what said whose values they are, and
-    `part_seconds` is how long each part computed, and `bounds` where each began and the last one ended, if parts are
-    ranges; `planning` is how long the first rank then computed to find better ones, while the others went on, and
-    `migration` how long moving to them took.
-    """
-
-    number: int
-    direction: str
-    frontier: int
-    residual: float
-    seconds: float
-    changed: int | None = None
-    edges: int | None = None
-    reason: str = ""
-    bytes: int = 0
-    more_bytes: int = 0
-    part_seconds: tuple[float, ...] = ()
-    bounds: tuple[int, ...] = ()
-    planning: float = 0.0
-    migration: float = 0.0
-
-
-class History(Sequence[Superstep]):
-    """The supersteps of a run, made when they are looked at: a road graph has thousands, and few look at them."""
-
-    def __init__(self, rows: Array, make: Callable[[int, list[float]], Superstep]) -> None:
-        self._rows = rows
-        self._make = make
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    @overload
-    def __getitem__(self, place: int) -> Superstep: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> list[Superstep]: ...
-
-    def __getitem__(self, place: int | slice) -> Superstep | list[Superstep]:
-        if isinstance(place, slice):
-            return [self[k] for k in range(*place.indices(len(self)))]
-        k = range(len(self))[place]
-        return self._make(k, self._rows[k].tolist())
-
-    @property
-    def rows(self) -> Array:
-        """The numbers of which supersteps are made: a row for each, as its kernel wrote it."""
-        return self._rows
-
-    def __repr__(self) -> str:
-        return repr(list(self))
 
 
 @dataclass(frozen=True)
@@ -113,8 +60,9 @@ class Result:
 
     def numbers(self, field: str) -> Array:
         """The values of a field as the run left them: vertices as numbers from 0 on."""
-        if field not in self.values:
-            raise UsageError(f"the result has no field {field!r}", expected="one of: " + ", ".join(self.values))
+        if not isinstance(field, str) or field not in self.values:
+            raise UsageError(f"the result has no field {field!r}", expected="one of: " + ", ".join(self.values),
+                             remedy=did_you_mean(str(field), self.values))  # fmt: skip
         return self.values[field]
 
     def checked_by(self, validator: Callable[[Result], Any]) -> Result:
@@ -190,6 +138,7 @@ class Result:
             raise MissingExtraError("polars", "", "to_polars") from error
         return polars.from_arrow(self.to_arrow())
 
+    @checked(k=wholes(0))
     def top(self, k: int = 10, field: str | None = None) -> list[tuple[Any, Any]]:
         """The `k` largest values with their ids, largest first; equal values by id order. NaN and inf are left out."""
         field = self._only(field)
@@ -209,12 +158,23 @@ class Result:
         >>> af.algorithms.bfs(af.load("star:4"), 0).curve()
         ('frontier', [1.0, 3.0])
         """
-        if all(step.frontier == self.graph.vertices for step in self.history):
-            if any(step.residual for step in self.history):
-                return "residual", [step.residual for step in self.history]
-            if any(step.changed for step in self.history):
-                return "changed", [float(step.changed or 0) for step in self.history]
-        return "frontier", [float(step.frontier) for step in self.history]
+        frontier = self.column("frontier")
+        if (frontier == self.graph.vertices).all():
+            for name in ("residual", "changed"):
+                if (found := self.column(name)).any():
+                    return name, found.astype(np.float64).tolist()
+        return "frontier", frontier.astype(np.float64).tolist()
+
+    def column(self, name: str, missing: float = 0.0) -> Array:
+        """A number of every superstep as an array, such as "frontier", "edges" or "seconds"; `missing`: not known.
+
+        Examples
+        --------
+        >>> import arcflux as af
+        >>> af.algorithms.bfs(af.load("path:4"), 0).column("frontier").tolist()
+        [1.0, 1.0, 1.0, 1.0]
+        """
+        return column(self.history, name, missing)
 
     def save(self, path: str | os.PathLike[str], field: str | None = None) -> None:
         """Write .csv or .parquet (vertex and every field, or one) or .npy (a field, or the only one).
@@ -245,6 +205,7 @@ class Result:
 
     def _only(self, field: str | None) -> str:
         if field is not None:
+            self.numbers(field)
             return field
         if len(self.values) == 1:
             return next(iter(self.values))
@@ -259,12 +220,24 @@ class Result:
         if self.history:
             label, values = self.curve()
             lines.append(f"  {label:<9} {spark(values)}")
-        for name, found in self.values.items():
-            lines.append(f"  {name:<9} {found.dtype}, {extent(found)}")
+        lines += [f"  {name:<9} {self._summary(name)}" for name in self.values]
         return "\n".join(lines)
 
+    def _summary(self, name: str) -> str:
+        """A field in a line: where its values go from and to, and at which vertices; of references the first ids."""
+        values = self.values[name]
+        if name in self.references:
+            ids = ", ".join(map(str, _as_ids(self.graph, values[:_NAMED]).tolist()))
+            return f"vertex ids: {ids}" + (", ..." if values.size > _NAMED else "") if values.size else "no vertices"
+        said = f"{values.dtype}, {extent(values)}"
+        finite = np.isfinite(values) if values.dtype.kind == "f" else np.ones(values.shape, np.bool_)
+        if values.ndim > 1 or values.dtype == np.bool_ or not finite.any():
+            return said
+        most = int(np.argmax(np.where(finite, values, values[finite].min())))
+        return f"{said}; most at vertex {self.graph.ids.to_ids(np.array([most]))[0]}"
+
     def _repr_html_(self) -> str:
-        rows = [(name, escape(f"{found.dtype}, {extent(found)}")) for name, found in self.values.items()]
+        rows = [(name, escape(self._summary(name))) for name in self.values]
         if self.history:
             label, values = self.curve()
             rows.append((label, svg(f"{label}, superstep by superstep", values)))
@@ -280,10 +253,12 @@ def checked_suffix(path: str | os.PathLike[str]) -> Path:
     >>> checked_suffix("ranks.csv").name
     'ranks.csv'
     """
-    target = Path(path)
+    target = Path(checks.path("path", path))
     if target.suffix not in _SUFFIXES:
         raise UsageError(
-            f"{target}: the suffix {target.suffix!r} names no format of results", expected=" ".join(_SUFFIXES)
+            f"{target}: the suffix {target.suffix!r} names no format of results",
+            expected=" ".join(_SUFFIXES),
+            remedy=did_you_mean(target.suffix, _SUFFIXES),
         )
     return target
 
@@ -303,12 +278,12 @@ def _flat(table: Any) -> Any:
     import pyarrow as pa
 
     columns: dict[str, Any] = {}
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        if pa.types.is_list(column.type):
-            parts = np.array(column.to_pylist()).reshape(len(column), -1)
+    for name, found in zip(table.column_names, table.columns, strict=True):
+        if pa.types.is_list(found.type):
+            parts = np.array(found.to_pylist()).reshape(len(found), -1)
             columns |= {f"{name}_{k}": pa.array(part) for k, part in enumerate(parts.T)}
         else:
-            columns[name] = column
+            columns[name] = found
     return pa.table(columns)
 
 

@@ -15,12 +15,16 @@ from numpy.typing import NDArray
 
 import arcflux as af
 from arcflux import trace
+from arcflux.checks import flag, maybe
+from arcflux.checks import seed as any_seed
 from arcflux.devices import Device
 from arcflux.distributed.gpus import dependencies as on_gpu
 from arcflux.distributed.gpus import on_gpus
+from arcflux.engine.call import graph_call
 from arcflux.engine.spread import Spread, asked, on_ranks
 from arcflux.errors import UsageError
 from arcflux.graph import Graph
+from arcflux.history import Chained
 from arcflux.kernels.accumulation import Accumulation, dealt
 
 __all__ = ["Dependencies", "ShortestPaths", "betweenness_centrality", "dependencies"]
@@ -102,12 +106,13 @@ def dependencies(graph: Graph, source: Any, **options: Any) -> af.Result:
     return replace(
         found,
         graph=graph,
-        history=[*forward.history, *found.history],
+        history=Chained(forward.history, found.history),
         seconds=forward.seconds + found.seconds,
         compile_seconds=forward.compile_seconds + found.compile_seconds,
     )
 
 
+@graph_call(normalized=flag, weight=None, endpoints=flag, seed=maybe(any_seed))
 def betweenness_centrality(
     graph: Graph,
     k: int | None = None,
@@ -186,10 +191,14 @@ def betweenness_centrality(
     if endpoints:
         return result  # the validator knows paths, not their ends
     return result.checked_by(
-        lambda result: af.validate.betweenness(
-            graph, graph.ids.to_ids(chosen), np.nan_to_num(result["centrality"] / scale, nan=0.0)
-        )
+        lambda result: af.validate.betweenness(graph, graph.ids.to_ids(chosen), _unscaled(result["centrality"], scale))
     )
+
+
+def _unscaled(centrality: Array, scale: Any) -> Array:
+    """Plain sums again; where the scale is unknown, and so NaN is right, the 0 that a lone source gives itself."""
+    plain: Array = np.where(np.isnan(scale) & np.isnan(centrality), 0.0, centrality / scale)
+    return plain
 
 
 def _spread(spread: Spread, graph: Graph, sources: Array, endpoints: bool) -> tuple[Array, Array, float, float]:

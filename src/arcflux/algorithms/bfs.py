@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import arcflux as af
+from arcflux.checks import maybe, text
+from arcflux.engine.call import graph_call
 from arcflux.graph import Graph
 from arcflux.traversal import grid_bfs, searched_on_grid
 
@@ -38,6 +40,7 @@ class BFS:
         return True
 
 
+@graph_call(scan=maybe(text))
 def bfs(graph: Graph, source: Any, *, scan: str | None = None, **options: Any) -> af.Result:
     """The level and the parent of every vertex that `source` reaches along the edges' direction.
 

@@ -9,11 +9,13 @@ import numpy as np
 import arcflux as af
 from arcflux.algorithms.triangles import corners
 from arcflux.devices import Device
+from arcflux.engine.call import graph_call
 from arcflux.graph import Graph
 
 __all__ = ["clustering"]
 
 
+@graph_call()
 def clustering(
     graph: Graph, *, threads: int | None = None, parts: int | af.Parts | None = None, partition: str = "ranges",
     transport: str | None = None, ranks_per_node: int | None = None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -11,10 +12,15 @@ from numpy.typing import NDArray
 
 import arcflux as af
 from arcflux.algorithms.bfs import bfs
+from arcflux.checks import array, checked, instance, maybe, real, text, wholes
+from arcflux.checks import seed as any_seed
+from arcflux.engine.call import graph_call
 from arcflux.errors import GraphError, UsageError
 from arcflux.graph import Graph
 
 __all__ = ["CollaborativeFiltering", "collaborative_filtering", "predict", "recommend"]
+
+_RESULT = instance("result", "Result", "what af.collaborative_filtering gives")
 
 
 @af.program
@@ -57,6 +63,7 @@ class CollaborativeFiltering:
         return v.error / g.arcs
 
 
+@graph_call(factors=wholes(1), rate=maybe(real), regularisation=real, iterations=wholes(0), seed=any_seed, weight=text)
 def collaborative_filtering(
     graph: Graph,
     factors: int = 8,
@@ -107,11 +114,13 @@ def collaborative_filtering(
     mean, deviation = (float(values.mean()), float(values.std())) if len(values) else (0.0, 0.0)
     if rate is None:
         rate = 0.5 / (int(given.out_degrees.max(initial=1)) * max(abs(mean) + deviation, 1e-6))
-    result = af.run(
-        CollaborativeFiltering, given, k=factors, rate=rate, regularisation=regularisation, iterations=iterations,
-        seed=seed % (1 << 32), centre=math.sqrt(max(mean, 0.0) / factors),
-        spread=math.sqrt(max(deviation, 1e-3) / factors), **options,
-    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*NaN$")  # refused below, with what to do
+        result = af.run(
+            CollaborativeFiltering, given, k=factors, rate=rate, regularisation=regularisation, iterations=iterations,
+            seed=seed % (1 << 32), centre=math.sqrt(max(mean, 0.0) / factors),
+            spread=math.sqrt(max(deviation, 1e-3) / factors), **options,
+        )  # fmt: skip
     if not np.isfinite(result["factors"]).all():
         raise UsageError(
             f"the factors grew without end at rate={rate}", expected="a rate at which the error falls",
@@ -133,6 +142,7 @@ def _ratings(graph: Graph, weight: str) -> Graph:
     return Graph(graph.out, directed=False, columns={"weight": graph.columns[weight]}, ids=graph.ids)
 
 
+@checked(result=_RESULT, users=array, items=array)
 def predict(result: af.Result, users: Any, items: Any) -> Any:
     """The rating that the factors predict for a user and an item, or for arrays of them, pair by pair.
 
@@ -151,6 +161,7 @@ def predict(result: af.Result, users: Any, items: Any) -> Any:
     return float(found[0]) if single else found
 
 
+@checked(result=_RESULT, vertex=array, count=wholes(0))
 def recommend(result: af.Result, vertex: Any, count: int = 10, **options: Any) -> list[tuple[Any, float]]:
     """The `count` items that `vertex` has not rated with the highest predicted ratings, best first: (id, rating).
 

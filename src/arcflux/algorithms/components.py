@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 import arcflux as af
+from arcflux.checks import text
 from arcflux.devices import Device
 from arcflux.distributed.gpus import components as gpu_components
 from arcflux.distributed.gpus import on_gpus
 from arcflux.engine.advice import chosen_threads, kept
+from arcflux.engine.call import graph_call
 from arcflux.engine.spread import asked, on_ranks
 from arcflux.errors import GraphError, UsageError
 from arcflux.graph import Graph
@@ -43,6 +45,7 @@ class Components:
         return v.component < old.component
 
 
+@graph_call(method=text)
 def connected_components(
     graph: Graph, method: str = "sampled", *, threads: int | None = None, **options: Any
 ) -> af.Result:
@@ -90,6 +93,7 @@ def connected_components(
     return _checked(result)
 
 
+@graph_call()
 def weakly_connected_components(
     graph: Graph, *, threads: int | None = None, parts: int | af.Parts | None = None, partition: str = "ranges",
     transport: str | None = None, ranks_per_node: int | None = None,

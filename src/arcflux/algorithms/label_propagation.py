@@ -11,10 +11,12 @@ import numpy as np
 
 import arcflux as af
 from arcflux import trace
+from arcflux.checks import whole
 from arcflux.devices import Device
 from arcflux.distributed.gpus import label_propagation as on_gpu
 from arcflux.distributed.gpus import on_gpus
 from arcflux.engine.advice import chosen_threads, kept
+from arcflux.engine.call import graph_call
 from arcflux.engine.spread import Spread, asked, on_ranks
 from arcflux.errors import UsageError
 from arcflux.graph import Graph
@@ -27,6 +29,7 @@ __all__ = ["label_propagation"]
 _MOST_ROUNDS = 100_000
 
 
+@graph_call(max_iter=whole)
 def label_propagation(
     graph: Graph, max_iter: int = 10, *, threads: int | None = None, parts: int | af.Parts | None = None,
     partition: str = "ranges", transport: str | None = None, ranks_per_node: int | None = None,

@@ -10,9 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 import arcflux as af
+from arcflux.algorithms.redistribution import (
+    RedistributedPageRank,
+    RedistributedPersonalPageRank,
+    RedistributedWeightedPageRank,
+)
+from arcflux.algorithms.surfer import choosable, dangling_count, shares, weighed
+from arcflux.checks import array, flag, maybe, real, text, unwelcome, wholes
+from arcflux.engine.call import graph_call
 from arcflux.errors import UsageError
 from arcflux.graph import Graph
-from arcflux.validate import arguments
 
 __all__ = ["PageRank", "PersonalPageRank", "PushPageRank", "WeightedPageRank", "pagerank", "pagerank_delta"]
 
@@ -137,6 +144,10 @@ class PushPageRank:
         return v.sent
 
 
+@graph_call(
+    alpha=real, personalization=array, max_iter=wholes(0), tol=real, nstart=array, dangling=text, damping=maybe(real),
+    dtype=text, eager=flag, given=unwelcome,
+)  # fmt: skip
 def pagerank(
     graph: Graph,
     alpha: float = _DAMPING,
@@ -166,13 +177,14 @@ def pagerank(
         It stops when ranks move by less than ``vertices * tol`` in all (the L1 norm), as NetworkX does, and by less
         than 1e-4, as the GAP suite does: of a million vertices the former alone would take any ranks.
     nstart
-        First ranks, like `personalization`; they only matter for how long it takes.
+        First ranks, like `personalization`; without them, all alike. They only matter for how long it takes.
     weight
         The edge column by which the surfer chooses; None for all edges alike. Without a column of the default name all
         edges are alike.
     dangling
         What happens at vertices without out-edges, or with weights of 0 alone: "redistribute" lets the surfer jump as
-        from anywhere, and ranks sum to 1, as in NetworkX; "drop" loses him, as in Lux's equation 1 and the GAP suite.
+        from anywhere, in every superstep, and ranks sum to 1, as in NetworkX and LDBC Graphalytics (whose fixed number
+        of iterations is ``max_iter=14, tol=0``); "drop" loses it, as in Lux's equation 1 and the GAP suite.
     damping
         Another name for `alpha`.
     dtype
@@ -200,32 +212,33 @@ def pagerank(
     if not tol >= 0:
         raise UsageError(f"tol is {tol!r}", expected="a number from 0 on, such as 1e-6")
     n = graph.vertices
-    weighed = _weighed(graph, weight)
-    program: Any = PageRank
+    choosing = weighed(graph, weight)
+    programs: tuple[Any, Any] = PageRank, RedistributedPageRank
     given: dict[str, Any] = {}
-    if personalization is not None or nstart is not None or weighed is not None:
-        program = PersonalPageRank
-        given["home"] = _shares(graph, personalization, "personalization")
-        given["rank"] = given["home"] if nstart is None else _shares(graph, nstart, "nstart")
-    if weighed is not None:
-        program, strength = WeightedPageRank, _strengths(weighed)
+    if personalization is not None or nstart is not None or choosing is not None:
+        programs = PersonalPageRank, RedistributedPersonalPageRank
+        given = {"home": shares(graph, personalization, "personalization"), "rank": shares(graph, nstart, "nstart")}
+    strength: NDArray[Any] | None = None
+    if choosing is not None:
+        programs = WeightedPageRank, RedistributedWeightedPageRank
+        choosing, strength = choosable(choosing, dtype)
         given["share"] = np.divide(1.0, strength, out=np.zeros(n), where=strength != 0)
-    # Jumping from dangling vertices as from anywhere only scales all ranks by one factor, so it is done at the end.
-    # Dropped ranks sum to 1 - alpha or more; the tolerance allows for that factor where there is something to drop.
-    lossy = dangling == "redistribute" and (_some_silent(graph) if weighed is None else bool((strength == 0).any()))
-    if lossy and nstart is not None:  # by that factor, for ranks that are right already
-        silent = (graph.out_degrees if weighed is None else strength) == 0
-        given["rank"] = given["rank"] * (1.0 - alpha) / (1.0 - alpha + alpha * given["rank"][silent].sum())
+    # Without dangling vertices there is nothing to redistribute, and nothing to add up in every superstep.
+    some = dangling_count(graph) if strength is None else n - np.count_nonzero(strength)
+    program, first = programs[0], {}
+    if dangling == "redistribute" and some:
+        silent = (graph.out_degrees if strength is None else strength) == 0 if given else None
+        program, first = programs[1], {"aggregated": some / n if silent is None else float(given["rank"][silent].sum())}
     moved = min(n * tol, _MOST_MOVED)
-    tolerance = moved * ((1.0 - alpha) if lossy else 1.0)
     chosen = program.retyped(**dict.fromkeys(program.fields, af.f32)) if dtype == "f32" else program
-    chosen = chosen.promising("monotone") if eager else chosen
+    chosen = replace(chosen.promising("monotone") if eager else chosen, name=programs[0].name)
     options = {"max_supersteps": max_iter, **options}
-    result = af.run(chosen, weighed or graph, given=given, damping=alpha, tolerance=tolerance, **options)
+    result = af.run(chosen, choosing or graph, given=given, damping=alpha, tolerance=moved, **first, **options)
     rank = result.values["rank"]
-    if dangling == "redistribute" and n and rank.sum():
+    if eager and dangling == "redistribute" and not options.get("deterministic") and rank.any():
+        # Vertices did not all see the ranks of one superstep, so those of the last one sum to 1 by the tolerance alone.
         rank = rank / rank.sum()
-    checked_weight = None if weighed is None else weight
+    checked_weight = None if choosing is None else weight
     # Rounding alone moves ranks by about so much.
     reached = max(10 * moved, 100 * float(np.finfo(rank.dtype).eps))
     return replace(result, name="PageRank", graph=graph, values={"rank": rank}).checked_by(
@@ -233,6 +246,7 @@ def pagerank(
     )
 
 
+@graph_call(alpha=real, tol=real)
 def pagerank_delta(graph: Graph, alpha: float = _DAMPING, tol: float = 1e-9, **options: Any) -> af.Result:
     """The rank of every vertex by delta push: only vertices whose rank still gains send.
 
@@ -256,14 +270,6 @@ def pagerank_delta(graph: Graph, alpha: float = _DAMPING, tol: float = 1e-9, **o
     )
 
 
-def _some_silent(graph: Graph) -> bool:
-    """Whether there are vertices without out-edges; the graph remembers."""
-    offsets = graph.out.offsets
-    if "silent" not in graph.kept:
-        graph.kept["silent"] = bool((offsets[1:] == offsets[:-1]).any())
-    return bool(graph.kept["silent"])
-
-
 def _damping(alpha: float, damping: float | None) -> float:
     """The damping, which has two names."""
     if damping is not None and alpha not in (_DAMPING, damping):
@@ -272,40 +278,3 @@ def _damping(alpha: float, damping: float | None) -> float:
     if not 0 <= alpha < 1:
         raise UsageError(f"the damping is {alpha}", expected="a number from 0 to below 1, such as 0.85")
     return alpha
-
-
-def _weighed(graph: Graph, name: str | None) -> Graph | None:
-    """The graph with the column to choose edges by as `weight`, if there is one."""
-    if name is None or (name == "weight" and not graph.weighted):
-        return None
-    column = arguments.weights(graph, name)
-    return graph if name == "weight" else graph.with_columns({"weight": column})
-
-
-def _strengths(graph: Graph) -> NDArray[Any]:
-    """The sum of the weights of each vertex's out-edges."""
-    sums = np.zeros(graph.vertices)
-    some = graph.out_degrees > 0
-    if some.any():
-        starts = graph.out.offsets[:-1][some].astype(np.int64)
-        sums[some] = np.add.reduceat(graph.columns["weight"].astype(np.float64), starts)
-    return sums
-
-
-def _shares(graph: Graph, given: Any, name: str) -> NDArray[Any]:
-    """Weights of vertices, by id or in order, as shares that sum to 1; the same for all when none are given."""
-    if given is None:
-        return np.full(graph.vertices, 1.0 / max(1, graph.vertices))
-    wrong = UsageError(f"{name} cannot be made into shares", expected="weights of vertices, not negative, not all 0")
-    numbers = graph.ids.to_numbers(list(given)) if isinstance(given, Mapping) and given else None
-    try:
-        shares = np.array(list(given.values()) if isinstance(given, Mapping) else given, np.float64)
-    except (TypeError, ValueError) as error:
-        raise wrong from error
-    if numbers is not None:
-        values, shares = shares, np.zeros(graph.vertices)
-        shares[numbers] = values
-    if shares.shape != (graph.vertices,) or not np.isfinite(shares).all() or (shares < 0).any() or not shares.sum():
-        raise wrong
-    normalised: NDArray[Any] = shares / shares.sum()
-    return normalised

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin
 
@@ -20,7 +19,7 @@ from arcflux.algorithms.pagerank import pagerank, pagerank_delta
 from arcflux.algorithms.sssp import multi_source_sssp, sssp
 from arcflux.algorithms.triangles import triangles
 from arcflux.algorithms.two_hop_friends import two_hop_friends
-from arcflux.errors import UsageError
+from arcflux.errors import UsageError, did_you_mean
 
 __all__ = ["ALGORITHMS", "Algorithm", "Argument", "find", "run_options"]
 
@@ -154,9 +153,8 @@ def find(name: str) -> Algorithm:
     named = {known: entry for entry in _ENTRIES for known in (entry.name, *entry.also)}
     if name in named:
         return named[name]
-    near = get_close_matches(name.lower(), named, n=1)
     raise UsageError(
         f"{name!r} names no algorithm",
         expected="one of: " + ", ".join(ALGORITHMS),
-        remedy=near[0] if near else "for a program of your own write its file and class, my_program.py:MyProgram",
+        remedy=did_you_mean(name, named, "for a program of your own write its file and class, my_program.py:MyProgram"),
     )

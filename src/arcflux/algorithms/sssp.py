@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 
 import arcflux as af
 from arcflux import config
+from arcflux.checks import flag, maybe, real, unwelcome
 from arcflux.distributed.gpus import on_gpus
 from arcflux.distributed.gpus import predecessors as on_gpu
+from arcflux.engine.call import graph_call
 from arcflux.errors import UsageError
 from arcflux.graph import Graph
-from arcflux.result import Superstep
+from arcflux.history import Chained, Superstep
 from arcflux.spmd.pool import run
 from arcflux.transports.launch import place
 from arcflux.validate import arguments
@@ -103,10 +105,11 @@ class Within:
         if u.distance + edge.weight == old.distance:
             v.predecessor = max(v.predecessor, u.number)
 
-    def update(v):
-        return v.predecessor >= 0
+    def update(v, old):
+        return v.predecessor > old.predecessor
 
 
+@graph_call(delta=maybe(real), predecessors=flag, given=unwelcome)
 def sssp(
     graph: Graph, source: Any, *, weight: str | None = "weight", delta: float | None = None, predecessors: bool = True,
     **options: Any,
@@ -143,6 +146,7 @@ def sssp(
     )
 
 
+@graph_call(delta=maybe(real), predecessors=flag, given=unwelcome)
 def multi_source_sssp(
     graph: Graph, sources: Any, *, weight: str | None = "weight", delta: float | None = None, predecessors: bool = True,
     **options: Any,
@@ -232,10 +236,9 @@ def _found(graph: Graph, predecessor: NDArray[Any], lacking: int, seconds: float
 
 def _after(first: af.Result, second: af.Result) -> af.Result:
     """The second of two runs, with the time and the history of both."""
-    steps = len(first.history)
     return replace(
         second,
-        history=[*first.history, *(replace(step, number=steps + step.number) for step in second.history)],
+        history=Chained(first.history, second.history),
         seconds=first.seconds + second.seconds,
         compile_seconds=first.compile_seconds + second.compile_seconds,
         plan=first.plan,

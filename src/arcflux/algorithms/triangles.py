@@ -13,6 +13,7 @@ from arcflux.distributed.gpus import corners as gpu_corners
 from arcflux.distributed.gpus import count as gpu_count
 from arcflux.distributed.gpus import on_gpus
 from arcflux.engine.advice import chosen_threads, kept
+from arcflux.engine.call import graph_call
 from arcflux.engine.spread import Spread, asked, on_ranks
 from arcflux.errors import GraphError
 from arcflux.graph import Graph
@@ -24,6 +25,7 @@ Array = NDArray[Any]
 Where = tuple[Any, str, str | None, int | None, int | None]
 
 
+@graph_call()
 def triangles(
     graph: Graph, *, threads: int | None = None, parts: int | af.Parts | None = None, partition: str = "ranges",
     transport: str | None = None, ranks_per_node: int | None = None,
@@ -64,6 +66,7 @@ def triangles(
     return result.checked_by(lambda made: af.validate.triangles(graph, per_vertex=made["triangles"]))
 
 
+@graph_call()
 def triangle_count(
     graph: Graph, *, threads: int | None = None, parts: int | af.Parts | None = None, partition: str = "ranges",
     transport: str | None = None, ranks_per_node: int | None = None,

@@ -12,15 +12,18 @@ from numpy.typing import NDArray
 
 import arcflux as af
 from arcflux import trace
+from arcflux.checks import array, flag, maybe, real
+from arcflux.checks import seed as any_seed
 from arcflux.devices import Device
 from arcflux.distributed.gpus import on_gpus
 from arcflux.distributed.gpus import two_hop as on_gpu
+from arcflux.engine.call import graph_call
 from arcflux.engine.spread import Spread, asked, on_ranks
-from arcflux.errors import SpaceError, UsageError
-from arcflux.generate.space import available
+from arcflux.errors import UsageError
 from arcflux.graph import Graph
 from arcflux.kernels.friends import Friends
 from arcflux.spmd.memory import empty
+from arcflux.spmd.space import afford
 
 __all__ = ["TwoHopFriends", "two_hop_friends"]
 
@@ -72,6 +75,7 @@ class TwoHopFriends(af.Result):
         return self.offsets, self.neighbours
 
 
+@graph_call(vertices=array, fraction=maybe(real), seed=any_seed, lists=flag)
 def two_hop_friends(
     graph: Graph,
     vertices: Any = None,
@@ -191,11 +195,8 @@ def _chosen(graph: Graph, vertices: Any, fraction: float | None, seed: int) -> A
 
 def _room(friends: int, kind: Any, vertices: int) -> Array:
     """An array for all lists, if there is memory for it."""
-    needed, there = friends * np.dtype(kind).itemsize, available()
-    if needed > there:
-        raise SpaceError(
-            f"the lists of {vertices:,} vertices hold {friends:,} friends and need {trace.readable(needed)} of memory,"
-            f" and {trace.readable(there)} are available",
-            remedy="lists=False to count only, or fewer vertices at a time: vertices= or fraction=",
-        )
+    afford(
+        friends * np.dtype(kind).itemsize, f"the lists of {vertices:,} vertices hold {friends:,} friends; keeping them",
+        "lists=False to count only, or fewer vertices at a time: vertices= or fraction=",
+    )  # fmt: skip
     return empty(friends, kind)

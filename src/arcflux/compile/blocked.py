@@ -6,14 +6,28 @@ in-edges, as in the plain pull, so the two give the same bits; they differ in wh
 when sources are ranked (`places`) it meets them in another order, and messages stand in that order, too.
 
 A program that changes messages in place takes fewer targets at a time: so many `halvings` of a block's targets. Others
-see what they have become the sooner.
+see what they have become the sooner. Sums are by chunks of vertices as everywhere, so they have the plain pull's bits.
 """
 
 from __future__ import annotations
 
 from itertools import pairwise
 
-from arcflux.compile.dense import accumulators, dense_end, emptied, finished, halves, if_wanted, messages, sends
+from arcflux.compile.dense import (
+    CHUNK,
+    accumulators,
+    dense_end,
+    emptied,
+    finished,
+    halves,
+    if_wanted,
+    messages,
+    no_sums,
+    piece_count,
+    piece_of,
+    sends,
+    sums_kept,
+)
 from arcflux.compile.edges import edge_call
 from arcflux.compile.lower import Lowered
 from arcflux.compile.source import (
@@ -38,13 +52,15 @@ def blocked(lowered: Lowered) -> str:
     given = ", ".join(["arcs", "starts", "order", "places", "halvings", "in_offsets", "out_offsets", *arrays])
     first = "\n".join(inside(if_wanted(lowered, emptied(lowered)), 4))
     block = "\n".join(inside(_block(_arc(lowered)), 4))
-    last = "\n".join(inside([*if_wanted(lowered, finished(lowered)), *sends(lowered, "other", "place")], 4))
+    last = "\n".join(inside([*if_wanted(lowered, finished(lowered)), *sends(lowered, "other", "place")], 5))
+    begun = "\n".join(inside(no_sums(lowered), 4))
+    ended = "\n".join(inside(sums_kept(lowered, piece_of("few")), 4))
     return f"""@kernel
 def blocked(worker, workers, control, barrier, counters, slots, sums, history, first, last, tolerance, {given}):
     one, bits, low = np.uint64(1), np.uint64(16), np.uint32(0xFFFF)
     n, wide = np.uint64(in_offsets.size) - one, np.uint64(order.size)
     fine = np.uint64(halvings)
-    tall, pieces = one << (bits - fine), wide << fine
+    tall, items, pieces = one << (bits - fine), wide << fine, {piece_count(lowered)}
     for step in range(first, last):
         begun = ticks()
         {halves(lowered)}
@@ -52,21 +68,22 @@ def blocked(worker, workers, control, barrier, counters, slots, sums, history, f
         changed = 0
         while True:
             item = np.uint64(fetch_add(counters, turn * 8, 1))
-            if item >= pieces:
+            if item >= items:
                 break
             row, part = np.uint64(order[item >> fine]), item & ((one << fine) - one)
             top = row << bits
             begin, end = top + part * tall, min(top + (part + one) * tall, n)
-            residual_sum = 0.0
             for v in range(begin, end):
 {first}
             for s in range(wide):
                 near = s << bits
 {block}
-            for v in range(begin, end):
-                place = v if places is None else np.uint64(places[v])
+            for few in range(begin, end, np.uint64({CHUNK})):
+{begun}
+                for v in range(few, min(few + np.uint64({CHUNK}), end)):
+                    place = v if places is None else np.uint64(places[v])
 {last}
-            sums[(np.uint64(step) & one) * pieces + (row << fine) + part] = residual_sum
+{ended}
 {dense_end(lowered, "pull")}"""
 
 

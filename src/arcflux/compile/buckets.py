@@ -16,7 +16,7 @@ from __future__ import annotations
 from arcflux.compile.bins import BLOCK, Board
 from arcflux.compile.edges import push_edge, push_reads
 from arcflux.compile.lower import Lowered
-from arcflux.compile.source import arguments, bound, call, inside, made, shared
+from arcflux.compile.source import arguments, bound, call, edge_reads, inside, made, shared
 
 __all__ = ["ordered"]
 
@@ -175,7 +175,7 @@ def _announced(lowered: Lowered) -> list[str]:
 
 def _edge(lowered: Lowered) -> list[str]:
     """Statements that reduce u's messages into v, where v stands, and put v into a bin when it changed."""
-    olds = [n for n in arguments(lowered, "update") if n.startswith("o_")]
+    olds = sorted({n for n in (*arguments(lowered, "update"), *edge_reads(lowered)) if n.startswith("o_")})
     about = sorted({*_priority_reads(lowered), *(n for n in arguments(lowered, "update") if n.startswith("v_"))})
     into = [name.replace("a_", "f_", 1) if name.startswith("a_") else name for name in push_reads(lowered)]
     lines = ["v = np.uint64(out_neighbours[i])"]
@@ -234,7 +234,7 @@ _VOTES = f"""\
             board[{Board.CLAIMS} + (turn + 1) % 3 * 8] = 0
             board[{Board.TAILS} + (turn + 1) % 3 * 8] = 0
             control[8 + (turn & 1)] = control[1]
-        wait(barrier, workers)
+        if not all_here(barrier, worker, workers): return
         if total > 0:
             if worker == 0:
                 history[step - first, 0] = size
@@ -287,7 +287,7 @@ def _deal(lowered: Lowered) -> str:
         f"lowest, found, low = {_FAR}, 0, np.float64(current)",
         *scan,
         "sums[worker, 0], sums[worker, 1] = lowest, np.float64(found)",
-        "wait(barrier, workers)",
+        "if not all_here(barrier, worker, workers): return",
         f"fresh, listed, there = {_FAR}, 0, inverse * 0.5 if thin else inverse",
         "for w in range(workers):",
         f"    fresh = min(fresh, max(sums[w, 0], -{_FAR}))",

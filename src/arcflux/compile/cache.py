@@ -1,18 +1,16 @@
-"""Generated source, in a file named by its content in the owner-only cache folder, imported from there.
+"""Generated source, and a file of it named by its content in the owner-only cache folder.
 
 Numba keeps its compiled code beside it, so a program compiles once per machine; an edited function, another constant,
 another type or another version of Arcflux makes another source, and so another file. Two processes may write the same
-file at once: each writes a temporary one and renames it.
+file at once: each writes a temporary one and renames it. What runs is the source in memory: nothing is read back.
 """
 
 from __future__ import annotations
 
 import hashlib
 import importlib.util
-import os
 import shutil
 import sys
-import tempfile
 import threading
 from contextlib import suppress
 from functools import lru_cache
@@ -20,7 +18,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from arcflux import __version__, config
+from arcflux import __version__, config, trace
+from arcflux.spmd.private import Generated, read_private, write_private
 
 __all__ = ["clear", "contents", "module", "one_at_a_time"]
 
@@ -34,12 +33,9 @@ one_at_a_time = threading.Lock()
 def module(source: str) -> ModuleType:
     """The module of a generated source."""
     name = "arcflux_program_" + hashlib.sha256(f"{__version__}\n{source}".encode()).hexdigest()[:32]
-    folder = config.cache_folder() / "programs"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    path = folder / f"{name}.py"
-    if not path.exists() or path.read_text(encoding="utf-8") != source:
-        _write(path, source)
-    spec = importlib.util.spec_from_file_location(name, path)
+    path = config.cache_folder("programs") / f"{name}.py"
+    _write(path, source.encode())
+    spec = importlib.util.spec_from_loader(name, Generated(source, path))
     assert spec is not None
     assert spec.loader is not None
     made = importlib.util.module_from_spec(spec)
@@ -48,11 +44,14 @@ def module(source: str) -> ModuleType:
     return made
 
 
-def _write(path: Path, source: str) -> None:
-    handle, work = tempfile.mkstemp(dir=path.parent, suffix=".py")
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(source)
-    os.replace(work, path)
+def _write(path: Path, source: bytes) -> None:
+    """Have the source in its file for whoever looks: a debugger, a profiler. The module is made of the text at hand."""
+    if read_private(path) == source:
+        return
+    try:
+        write_private(path, source)
+    except OSError as error:
+        trace.note(f"the source of a program could not be kept: {error}")
 
 
 def contents() -> dict[str, Any]:

@@ -31,7 +31,8 @@ _NO_STATEMENTS = {
     "assert": "assertions", "delete": "del", "classdef": "classes",
 }  # fmt: skip
 # What a function returns; the others return nothing.
-_RETURNS = {"start": "flag", "update": "flag", "wants": "flag", "priority": "number", "residual": "number"}
+_RETURNS = {"start": "flag", "update": "flag", "wants": "flag", "priority": "number", "residual": "number",
+            "aggregate": "number"}  # fmt: skip
 _READ_ONLY = {
     "u": "u is read-only: other vertices read it in the same superstep",
     "old": "old is read-only: it is the state before the superstep",
@@ -41,15 +42,20 @@ _READ_ONLY = {
 }
 
 
-def check(program: Program, columns: dict[str, np.dtype[Any]]) -> dict[str, Checked]:
-    """Check every function against the edge columns that the graph has."""
-    return {name: _Statements(program, function, columns).checked() for name, function in program.functions.items()}
+def check(program: Program, columns: dict[str, np.dtype[Any]], debug: bool = False) -> dict[str, Checked]:
+    """Check every function against the edge columns that the graph has; `debug` lets calls such as print stand."""
+    return {
+        name: _Statements(program, function, columns).checked(debug) for name, function in program.functions.items()
+    }
 
 
 class _Statements(Expressions):
     """One function on its way from what the user wrote to plain names."""
 
-    def checked(self) -> Checked:
+    debug = False
+
+    def checked(self, debug: bool) -> Checked:
+        self.debug = debug
         self.out.body = self.statements(self.function.body)
         self.check_returns()
         return self.out
@@ -78,6 +84,8 @@ class _Statements(Expressions):
             return [node]
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             return []
+        if self.debug and isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            return [at(node, ast.Pass())]  # print, breakpoint and the like: what is called there is plain Python's
         raise self.no_statement(node)
 
     def no_statement(self, node: ast.stmt) -> ProgramError:
@@ -242,7 +250,7 @@ class _Statements(Expressions):
             raise self.refuse(
                 target, reason, "write to a field of v" + ("" if owner in READS else "; list v as argument")
             )
-        if self.function.name in ("wants", "priority", "residual"):
+        if self.function.name in ("wants", "priority", "residual", "aggregate"):
             raise self.refuse(target, f"{self.function.name} may not change v", "assign in init or update")
         kind = self.known_field(target, name)
         if indexed and kind.length is None:

@@ -25,6 +25,7 @@ from arcflux.compile.source import (
     arguments,
     bound,
     call,
+    claimed,
     function,
     inside,
     kept,
@@ -41,11 +42,13 @@ import math
 
 import numpy as np
 
-from arcflux.spmd.barrier import ticks, wait
+from arcflux.spmd.arithmetic import compared, floored, power, raised, truncated
+from arcflux.spmd.barrier import all_here, ticks
 from arcflux.spmd.jit import fragment, kernel
 from arcflux.spmd.lanes import as_boolean, as_float32, as_float64, as_int64, as_uint64
 from arcflux.spmd.lanes import keep, larger, load, magnitude, put, smaller, total
 from arcflux.spmd.machine import compare_and_swap, fetch_add, prefetch, prefetch_to_read, trailing_zeros
+from arcflux.spmd.polling import halted, patience
 from arcflux.spmd.reduce import into_and, into_any, into_max, into_min, into_or, into_product, into_sum
 
 CHUNK = {chunk}
@@ -108,17 +111,12 @@ def _started(lowered: Lowered) -> str:
         lines += [f"if {messages(lowered)[0]} is not None:", *inside(sends(lowered, "base"))]
     more = extra(lowered) if lowered.sparse else messages(lowered)
     given = ", ".join(["in_offsets", "out_offsets", "active", *more, *shared(lowered)])
-    body = "\n".join(inside(lines, 3))
+    body = "\n".join(inside(claimed("control, 0", CHUNK, "v", "n", lines)))
     return f"""@kernel
 def started(worker, workers, control, {given}):
     one = np.uint64(1)
     step = 0
     n = np.uint64(in_offsets.size) - one
     base = np.uint64(0)
-    while True:
-        begin = np.uint64(fetch_add(control, 0, 1)) * np.uint64(CHUNK)
-        if begin >= n:
-            break
-        for v in range(begin, min(begin + np.uint64(CHUNK), n)):
 {body}
 """

@@ -16,7 +16,6 @@ import numpy as np
 
 from arcflux.compile.cuda_source import identity, kernel, known, strided, taken, tallied, threads
 from arcflux.compile.cuda_vectors import (
-    TOGETHER,
     around,
     copied,
     from_tile,
@@ -27,7 +26,7 @@ from arcflux.compile.cuda_vectors import (
     vectors,
     widened,
 )
-from arcflux.compile.dense import if_wanted, loaded, sends
+from arcflux.compile.dense import AROUND, if_wanted, loaded, sends
 from arcflux.compile.edges import edge_call, fresh, settled
 from arcflux.compile.lower import Lowered
 from arcflux.compile.parts import emptied_for_next, measured, moved
@@ -62,7 +61,7 @@ def _ended(lowered: Lowered) -> list[str]:
 
 def _by_thread(lowered: Lowered) -> str:
     flagged = replace(lowered, deterministic=True)
-    body = loaded(lowered, TOGETHER, edge=True) + inited(lowered) + fresh(flagged)
+    body = loaded(lowered, AROUND, edge=True) + inited(lowered) + fresh(flagged)
     message = [*taken(lowered), edge_call(flagged), *(["got = True"] if lowered.sparse else [])]
     message += ["break"] if lowered.only_any and lowered.sparse else []
     asked = known(lowered)
@@ -93,7 +92,7 @@ def _by_lane(lowered: Lowered) -> str:
 
 def gone(lowered: Lowered, more: list[str]) -> list[str]:
     """Statements with which every thread of a block comes before its vertex's edges, also those that have none."""
-    body = loaded(lowered, TOGETHER, edge=True) + inited(lowered) + fresh(replace(lowered, deterministic=True))
+    body = loaded(lowered, AROUND, edge=True) + inited(lowered) + fresh(replace(lowered, deterministic=True))
     lines = ["k = np.uint64(which[t])", "v = np.uint64(mine[k])", "moves[v] = False", "moved = False"]
     lines += if_wanted(lowered, [*body, *more, *_bounds(), "goes = True"])
     first = ["t = cuda.grid(1)", "goes = False", "begin, end, v = zero, zero, zero"]
@@ -103,8 +102,14 @@ def gone(lowered: Lowered, more: list[str]) -> list[str]:
 def left(lowered: Lowered, more: list[str]) -> list[str]:
     """Statements with which all of them leave their edges."""
     lines = [f"if goes{' and got' if lowered.sparse else ''}:", *inside([*more, *_ended(lowered)])]
-    lines += [] if lowered.sparse else ["if t < which.size:", *inside(sends(lowered, "other"))]
+    lines += _prepared(lowered, "t < which.size")
     return [*lines, *tallied(lowered)]
+
+
+def _prepared(lowered: Lowered, condition: str) -> list[str]:
+    """Statements that say what v sends next, when every vertex sends and there is anything to say."""
+    lines = [] if lowered.sparse else sends(lowered, "other")
+    return [f"if {condition}:", *inside(lines)] if lines else []
 
 
 def _bounds() -> list[str]:
@@ -119,7 +124,7 @@ def _together(lowered: Lowered, who: str) -> str:
     flagged = replace(lowered, deterministic=True)
     ordered, wide = in_order(lowered), "np.uint64(32)" if who == "warp" else "np.uint64(cuda.blockDim.x)"
     own = "lane" if who == "warp" else "own"
-    body = loaded(lowered, TOGETHER, edge=True) + inited(lowered) + fresh(flagged)
+    body = loaded(lowered, AROUND, edge=True) + inited(lowered) + fresh(flagged)
     if not ordered and (empty := _empty(lowered)):
         body += [f"if {own} != zero:", *inside(empty)]
     body += [*(["got = False"] if lowered.sparse else []), *_bounds(), *stored(lowered, "warp")]
@@ -133,7 +138,7 @@ def _together(lowered: Lowered, who: str) -> str:
     body += [f"if {leads}:", *inside([*old_again(lowered, "warp"), *_ended(lowered)])]
     lines = ["k = np.uint64(which[t])", "v = np.uint64(mine[k])", "moved = False"]
     lines += [f"if {own} == zero:", "    moves[v] = False", *if_wanted(lowered, body)]
-    lines += [] if lowered.sparse else [f"if {own} == zero:", *inside(sends(lowered, "other"))]
+    lines += _prepared(lowered, f"{own} == zero")
     if who == "warp":
         loop = ["t = cuda.grid(1) >> 5", "if t < which.size:", *inside(lines)]
         return kernel(lowered, "pull_warp", [*room(lowered, "warp"), *loop, *tallied(lowered)])

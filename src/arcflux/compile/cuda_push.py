@@ -15,6 +15,7 @@ import numpy as np
 from arcflux.compile.cuda_source import kernel, known, old, strided, taken
 from arcflux.compile.dense import loaded
 from arcflux.compile.edges import Shared, push_reads
+from arcflux.compile.lists import received_along
 from arcflux.compile.lower import Lowered
 from arcflux.compile.source import call, inside
 
@@ -43,7 +44,8 @@ class CudaShared(Shared):
     def reduced(self, operation: str, field: str, index: str | None, value: str) -> str:
         """The statements that reduce a value into a field of v, or into an element of it."""
         dtype, length = self.lowered.fields[field]
-        form = f"hit = into_{operation}{native(operation, dtype)}(a_{field}, %s, np.{dtype.name}(%s)) or hit"
+        form = f"hit = into_{operation}{native(operation, dtype)}(a_{field}, %s, np.{dtype.type.__name__}(%s)) or hit"
+        value = self.within(operation, field, value) if length is None or index is not None else value
         if length is None:
             return form % ("v", value)
         if index is not None:
@@ -74,17 +76,15 @@ def expansions(lowered: Lowered) -> list[str]:
 
 def _reduced(lowered: Lowered) -> list[str]:
     """Statements that reduce a message into v, and say in `first_here` whether it is the first that it received."""
-    sending = f"push_edge({', '.join(push_reads(lowered))})"
     if not lowered.sparse:
-        return [*old(lowered), sending]
-    return [
-        *old(lowered),
-        f"if {sending}:",
+        return [*old(lowered), f"push_edge({', '.join(push_reads(lowered))})"]
+    listing = [
+        "before = stamp[v]",
+        "while before != mark and not first_here:",
+        "    first_here = swap(stamp, v, before, mark)",
         "    before = stamp[v]",
-        "    while before != mark and not first_here:",
-        "        first_here = swap(stamp, v, before, mark)",
-        "        before = stamp[v]",
     ]
+    return [*old(lowered), *received_along(lowered, listing)]
 
 
 def _edges(lowered: Lowered, scan: str, many: str, body: list[str]) -> list[str]:

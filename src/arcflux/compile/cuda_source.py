@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from arcflux.compile.changes import steady
 from arcflux.compile.dense import accumulators, messages
 from arcflux.compile.lower import Lowered
+from arcflux.compile.parts import TALLIED
 from arcflux.compile.source import edge_reads, inside, load, shared
 
 __all__ = ["identity", "in_frontier", "kernel", "known", "old", "strided", "taken", "tallied", "threads"]
@@ -20,6 +22,7 @@ _FIRST = {
     "one": "one = np.uint64(1)", "zero": "zero = np.uint64(0)", "five": "five = np.uint64(5)",
     "mask": "mask = np.uint64(31)", "n": "n = np.uint64(g_vertices)", "base": "base = np.uint64(0)",
     "other": "other = np.uint64(g_vertices)", "changed": "changed = np.int64(0)", "residual_sum": "residual_sum = 0.0",
+    "aggregate_sum": "aggregate_sum = 0.0",
     "lane": "lane = np.uint64(cuda.laneid)",
 }  # fmt: skip
 
@@ -49,15 +52,13 @@ def strided(name: str, begin: str, end: str, step: str, body: list[str]) -> list
 
 def tallied(lowered: Lowered) -> list[str]:
     """Statements that add up what the threads of a kernel have counted."""
-    lines = ["counted(tally, 0, changed)"]
-    if "residual" in lowered.functions and not lowered.deterministic:
-        lines.append("summed(tally, 2, np.float64(residual_sum))")
-    return lines
+    sums = [] if lowered.deterministic else lowered.measures
+    return ["counted(tally, 0, changed)", *(f"summed(tally, {TALLIED[name]}, np.float64({name}_sum))" for name in sums)]
 
 
 def known(lowered: Lowered) -> str:
     """The expression that says whether u is in the frontier; "" when that makes no difference."""
-    if not lowered.sparse or lowered.steady:
+    if not lowered.sparse or steady(lowered):
         return ""
     return "(bits[u >> five] >> (u & mask)) & one"
 
@@ -81,7 +82,7 @@ def identity(operation: str, dtype: np.dtype[Any]) -> str:
     """The expression for what a reduction leaves as it is."""
     if dtype.kind == "b":
         return str(operation in ("min", "and", "product"))
-    name = f"np.{dtype.name}"
+    name = f"np.{dtype.type.__name__}"
     if operation in ("sum", "or"):
         return f"{name}(0)"
     if operation == "product":

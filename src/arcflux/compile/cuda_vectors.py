@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from arcflux.compile.dense import loaded
+from arcflux.compile.dense import AROUND, loaded
 from arcflux.compile.lower import Lowered
 from arcflux.compile.source import inside
 
-__all__ = ["TILE_THREADS", "TOGETHER", "around", "copied", "few", "from_tile", "old_again", "room", "stored",
+__all__ = ["TILE_THREADS", "around", "copied", "few", "from_tile", "old_again", "room", "stored",
            "sums_again", "tile_threads", "vectors", "widened"]  # fmt: skip
 
 # Threads of a block whose warps have vectors in shared memory, at most, and the bytes that they may take.
@@ -25,8 +25,6 @@ TILE_THREADS = 128
 _TILE_BYTES = 40 << 10
 # 32-bit words of the vectors that meet at an edge, up to which 32 registers are enough.
 _WORDS = 24
-# What functions of v read before or after its messages.
-TOGETHER = ("init", "update", "residual")
 
 
 def vectors(lowered: Lowered) -> bool:
@@ -42,7 +40,7 @@ def widened(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 def _old(lowered: Lowered) -> dict[str, tuple[np.dtype[Any], int]]:
     """Vectors of v's old state that are read along its edges, or after them."""
-    names = re.findall(r"^o_(\w+) = load", "\n".join(loaded(lowered, TOGETHER, edge=True)), re.MULTILINE)
+    names = re.findall(r"^o_(\w+) = load", "\n".join(loaded(lowered, AROUND, edge=True)), re.MULTILINE)
     return {name: (lowered.fields[name][0], lowered.fields[name][1] or 0) for name in names}
 
 

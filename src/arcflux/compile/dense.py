@@ -30,10 +30,14 @@ from arcflux.compile.source import (
     written,
 )
 
-__all__ = ["CHUNK", "accumulators", "dense", "dense_end", "emptied", "finished", "halves", "if_wanted", "loaded",
-           "messages", "piece", "piece_of", "sends", "summed", "swept"]  # fmt: skip
+__all__ = [
+    "AROUND", "CHUNK", "accumulators", "dense", "dense_end", "emptied", "finished", "halves", "if_wanted", "loaded",
+    "messages", "no_sums", "piece_count", "piece_of", "sends", "summed", "sums_kept", "swept",
+]  # fmt: skip
 
 CHUNK = 1024
+# Functions of v that are called around its messages.
+AROUND = ("init", "update", "residual", "aggregate")
 
 
 def dense(lowered: Lowered) -> str:
@@ -54,7 +58,7 @@ def swept(lowered: Lowered, name: str, arrays: list[str], chunk: list[str], own:
 def {name}(worker, workers, control, barrier, counters, slots, sums, history, first, last, tolerance, {given}):
     one = np.uint64(1)
     n = np.uint64(in_offsets.size) - one
-    pieces = np.uint64(sums.size // 2)
+    pieces = {piece_count(lowered)}
 {first}    for step in range(first, last):
         begun = ticks()
         {halves(lowered)}
@@ -66,14 +70,14 @@ def {name}(worker, workers, control, barrier, counters, slots, sums, history, fi
 
 def _chunk(lowered: Lowered) -> list[str]:
     """Statements that take the vertices from `few` on through a superstep, as many as have a sum of their own."""
-    lines = ["row_end = in_offsets[few]", "residual_sum = 0.0"]
+    lines = ["row_end = in_offsets[few]", *no_sums(lowered)]
     lines += [f"for v in range(few, min(few + np.uint64({CHUNK}), n)):", *inside(_vertex(lowered))]
-    return [*lines, *([f"sums[{piece_of('few')}] = residual_sum"] if "residual" in lowered.functions else [])]
+    return [*lines, *sums_kept(lowered, piece_of("few"))]
 
 
 def _vertex(lowered: Lowered) -> list[str]:
     """Statements that take v through a superstep: load, init, pull, update, store, and say what it sends next."""
-    lines = loaded(lowered, ("init", "update", "residual"), edge=True) + inited(lowered)
+    lines = loaded(lowered, AROUND, edge=True) + inited(lowered)
     lines += [*fresh(lowered), *_edges(lowered), *settled(lowered)]
     lines += updated(lowered) + kept(lowered, written(lowered)) + ["changed += np.int64(moved)", *measured(lowered)]
     return ["row, row_end = row_end, in_offsets[v + one]", *if_wanted(lowered, lines), *sends(lowered, "other")]
@@ -144,14 +148,14 @@ def emptied(lowered: Lowered) -> list[str]:
     return lines + [keep(lowered, name, f"a_{name}", "v", f"v_{name}") for name in sorted(lowered.reductions)]
 
 
-def finished(lowered: Lowered) -> list[str]:
-    """Statements that update v from its accumulators; init says again what it gave the other fields."""
+def finished(lowered: Lowered, measuring: list[str] | None = None) -> list[str]:
+    """Statements that update v from its accumulators, and measure it; init says again what it gave the other fields."""
     others = set(results(lowered, "init")) - {f"v_{name}" for name in lowered.reductions}
-    functions = ("init", "update", "residual") if others else ("update", "residual")
+    functions = AROUND if others else AROUND[1:]
     lines = loaded(lowered, functions, reduced=True)
     lines += (inited(lowered) if others else []) + accumulated(lowered)
     lines += updated(lowered) + kept(lowered, written(lowered))
-    return [*lines, "changed += np.int64(moved)", *measured(lowered)]
+    return [*lines, "changed += np.int64(moved)", *(measured(lowered) if measuring is None else measuring)]
 
 
 def loaded(lowered: Lowered, functions: tuple[str, ...], *, edge: bool = False, reduced: bool = False) -> list[str]:
@@ -169,13 +173,28 @@ def if_wanted(lowered: Lowered, body: list[str]) -> list[str]:
     return [*loaded(lowered, ("wants",)), f"if {call(lowered, 'wants')}:", *inside(body)]
 
 
-def piece(lowered: Lowered) -> str:
-    """Where the residual of a chunk of vertices is kept; nowhere without residual."""
-    return piece_of("begin") if "residual" in lowered.functions else ""
+def no_sums(lowered: Lowered) -> list[str]:
+    """Statements that begin the sums of a chunk of vertices."""
+    return [f"{name}_sum = 0.0" for name in lowered.measures]
+
+
+def sums_kept(lowered: Lowered, place: str) -> list[str]:
+    """Statements that keep the sums of a chunk of vertices: residuals in the first half of `sums`, or all of it."""
+    return [f"sums[{_sum_of(lowered, name)}{place}] = {name}_sum" for name in lowered.measures]
+
+
+def _sum_of(lowered: Lowered, name: str) -> str:
+    """What comes before the place of a sum: each that is measured has two halves of `pieces`."""
+    return f"np.uint64({2 * lowered.measures.index(name)}) * pieces + " if lowered.measures[0] != name else ""
+
+
+def piece_count(lowered: Lowered) -> str:
+    """How many chunks have sums of their own."""
+    return f"np.uint64(sums.size // {2 * max(1, len(lowered.measures))})"
 
 
 def piece_of(begin: str) -> str:
-    """Where the residual of the chunk from a vertex on is kept, in two halves like all that is read after a barrier."""
+    """Where the sum of the chunk from a vertex on is kept, in two halves like all that is read after a barrier."""
     return f"(np.uint64(step) & one) * pieces + {begin} // np.uint64({CHUNK})"
 
 
@@ -186,6 +205,7 @@ def dense_end(lowered: Lowered, way: str) -> str:
     two halves and the counters three turns, so that no worker writes what a slower one still reads.
     """
     adding = summed() if "residual" in lowered.functions else ["total_sum = math.inf"]
+    adding += _aggregated(lowered)
     return _END.replace("WAY", {"push": "1", "pull": "2"}[way]).replace("ADDING", "\n".join(inside(adding, 2)).lstrip())
 
 
@@ -198,6 +218,15 @@ def summed() -> list[str]:
     ]
 
 
+def _aggregated(lowered: Lowered) -> list[str]:
+    """Statements that make the sum of `aggregate` the parameter it is in the next superstep, and note it."""
+    if "aggregate" not in lowered.functions:
+        return []
+    place = f"{_sum_of(lowered, 'aggregate')}(np.uint64(step) & one) * pieces + k"
+    lines = ["p_aggregated = 0.0", "for k in range(pieces):", f"    p_aggregated += sums[{place}]"]
+    return [*lines, "if worker == 0:", "    history[step - first, 4] = p_aggregated"]
+
+
 _END = """\
         half = (step & 1) * workers
         slots[half + worker, 0] = changed
@@ -205,7 +234,7 @@ _END = """\
             for k in range(3):
                 counters[(step + 1) % 3 * 8 + 24 * k] = 0
             control[8 + (step & 1)] = control[1]
-        wait(barrier, workers)
+        if not all_here(barrier, worker, workers): return
         total_changed = 0
         for w in range(workers):
             total_changed += slots[half + w, 0]

@@ -8,7 +8,7 @@ import textwrap
 import numpy as np
 
 from arcflux.compile.lower import Lowered
-from arcflux.compile.source import edge_reads, in_function, reduced, tupled
+from arcflux.compile.source import edge_reads, in_function, polls, reduced, tupled
 
 __all__ = ["Shared", "edge", "edge_call", "fresh", "narrow_sums", "push_edge", "push_reads", "settled", "taken"]
 
@@ -47,14 +47,14 @@ def taken(lowered: Lowered) -> list[str]:
 def edge_call(lowered: Lowered) -> str:
     """The statement that reduces along an edge, in registers."""
     targets = [*reduced(lowered), *taken(lowered)]
-    return f"{tupled(targets)} = edge({', '.join([*targets, *edge_reads(lowered)])})"
+    return f"{tupled(targets)} = edge({', '.join([*targets, *edge_reads(lowered), *_looked_at(lowered)])})"
 
 
 def edge(lowered: Lowered) -> str:
     """The edge part for pull: reduces into values."""
     targets = [*reduced(lowered), *taken(lowered)]
     text = _edge_part(lowered, _Registers(lowered))
-    names = [*targets, *edge_reads(lowered)]
+    names = [*targets, *edge_reads(lowered), *_looked_at(lowered)]
     return f"@fragment\ndef edge({', '.join(names)}):\n{textwrap.indent(text, '    ')}\n    return {tupled(targets)}\n"
 
 
@@ -66,7 +66,13 @@ def push_edge(lowered: Lowered, how: type[Shared] | None = None) -> str:
 
 def push_reads(lowered: Lowered) -> list[str]:
     """What the edge part takes for push: the accumulators, v, and what it reads."""
-    return [*(f"a_{name}" for name in sorted(lowered.reductions)), "v", *edge_reads(lowered)]
+    into = [f"a_{name}" for name in sorted(lowered.reductions)]
+    return [*into, "v", *edge_reads(lowered), *_looked_at(lowered)]
+
+
+def _looked_at(lowered: Lowered) -> list[str]:
+    """The name of what long loops of compute look at, if it has any."""
+    return ["control"] if polls(lowered, "compute") else []
 
 
 def _edge_part(lowered: Lowered, reduce: ast.NodeTransformer) -> str:
@@ -121,10 +127,20 @@ class _Registers(_Reduces):
 class Shared(_Reduces):
     """``reduce_min(v_dist, e)`` becomes ``hit = into_min(a_dist, v, np.float64(e)) or hit``; a vector, by element."""
 
+    def within(self, operation: str, field: str, value: str) -> str:
+        """A value as the field can hold it: the nearest number of its type, of which a minimum is the same."""
+        dtype, _ = self.lowered.fields[field]
+        same = any(message.name == value and message.dtype == dtype for message in self.lowered.messages)
+        if operation not in ("min", "max") or dtype.kind not in "iu" or dtype.itemsize == 8 or same:
+            return value
+        most = np.iinfo(dtype)
+        return f"min(max(np.int64({value}), np.int64({most.min})), np.int64({most.max}))"
+
     def reduced(self, operation: str, field: str, index: str | None, value: str) -> str:
         """The statements that reduce a value into an accumulator of v, or into an element of it."""
         dtype, length = self.lowered.fields[field]
-        form = f"hit = into_{operation}(%s, %s, np.{dtype.name}(%s)) or hit"
+        form = f"hit = into_{operation}(%s, %s, np.{dtype.type.__name__}(%s)) or hit"
+        value = self.within(operation, field, value) if length is None or index is not None else value
         if length is None:
             return form % (f"a_{field}", "v", value)
         if index is not None:

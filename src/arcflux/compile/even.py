@@ -7,14 +7,14 @@ its messages in the order of its in-edges, and accumulators are as wide as regis
 
 from __future__ import annotations
 
-from arcflux.compile.dense import CHUNK, accumulators, loaded, messages, piece_of, sends, swept
+from arcflux.compile.dense import AROUND, CHUNK, accumulators, loaded, messages, piece_of, sends, sums_kept, swept
 from arcflux.compile.edges import edge_call, settled, taken
 from arcflux.compile.lower import Lowered
 from arcflux.compile.source import call, edge_reads, inited, inside, kept, received, shared, updated, written
 
 __all__ = ["even", "evenly"]
 
-# So many residuals are added at once.
+# So many numbers are added at once.
 _SUMS = 8
 
 
@@ -30,8 +30,8 @@ def even(lowered: Lowered) -> str:
     """The kernel."""
     arrays = ["in_offsets", "neighbours", "out_offsets", *messages(lowered), *shared(lowered)]
     rows = [f"b_{name} = a_{name}[worker]" for name in sorted(lowered.reductions)]
-    own = (*rows, "residual_of = residuals[worker]")
-    given = ["runs", "run_of", "residuals", *accumulators(lowered), *arrays]
+    own = (*rows, "measured_of = measured[worker]")
+    given = ["runs", "run_of", "measured", *accumulators(lowered), *arrays]
     return swept(lowered, "even", given, _chunk(lowered), own)
 
 
@@ -39,31 +39,36 @@ def _chunk(lowered: Lowered) -> list[str]:
     """Statements that take the vertices from `few` on through a superstep: empty, run by run, update."""
     names = sorted(lowered.reductions)
     first = [*loaded(lowered, ("init",), reduced=True), *inited(lowered), *(f"b_{x}[v - few] = v_{x}" for x in names)]
-    others = [*loaded(lowered, ("init", "update", "residual"), reduced=True), *inited(lowered)]
+    others = [*loaded(lowered, AROUND, reduced=True), *inited(lowered)]
     last = [*others, *(f"v_{x} = b_{x}[v - few]" for x in names), *settled(lowered)]
     last += [*updated(lowered), *kept(lowered, written(lowered)), "changed += np.int64(moved)"]
-    last += [f"residual_of[v - few] = {call(lowered, 'residual')}"] if "residual" in lowered.functions else []
+    last += [f"measured_of[{_measured(lowered, name)}v - few] = {call(lowered, name)}" for name in lowered.measures]
     lines = [f"end = min(few + np.uint64({CHUNK}), n)", "for v in range(few, end):", *inside(first)]
     lines += [f"at, run = few, run_of[few // np.uint64({CHUNK})]", "while at < end:", *inside(_run(lowered))]
     lines += ["for v in range(few, end):", *inside([*last, *sends(lowered, "other")])]
-    return lines + _added_up(lowered)
+    lines += [line for name in lowered.measures for line in _added_up(lowered, name)]
+    return lines + sums_kept(lowered, piece_of("few"))
 
 
-def _added_up(lowered: Lowered) -> list[str]:
-    """Statements that add up the residuals of a chunk, after all else: one by one, each sum would wait for the last.
+def _measured(lowered: Lowered, name: str) -> str:
+    """What comes before the place of what is measured of a vertex: one kind after the other, a chunk of each."""
+    k = lowered.measures.index(name)
+    return f"np.uint64({k * CHUNK}) + " if k else ""
+
+
+def _added_up(lowered: Lowered, name: str) -> list[str]:
+    """Statements that add up what was measured in a chunk, after all else: one by one, each would wait for the last.
 
     Where bits have to be those of the plain pull, they are added in its order; else in eight sums side by side.
     """
-    if "residual" not in lowered.functions:
-        return []
-    lines = ["residual_sum, w = 0.0, np.uint64(0)"]
+    first = _measured(lowered, name)
+    lines = [f"{name}_sum, w = 0.0, np.uint64(0)"]
     if not lowered.deterministic:
         sums = [f"sum_{k}" for k in range(_SUMS)]
         lines += [f"{' = '.join(sums)} = 0.0", f"while w + np.uint64({_SUMS}) <= end - few:"]
-        lines += [f"    {each} += residual_of[w + np.uint64({k})]" for k, each in enumerate(sums)]
-        lines += [f"    w += np.uint64({_SUMS})", f"residual_sum = {' + '.join(sums)}"]
-    lines += ["while w < end - few:", "    residual_sum += residual_of[w]", "    w += one"]
-    return [*lines, f"sums[{piece_of('few')}] = residual_sum"]
+        lines += [f"    {each} += measured_of[{first}w + np.uint64({k})]" for k, each in enumerate(sums)]
+        lines += [f"    w += np.uint64({_SUMS})", f"{name}_sum = {' + '.join(sums)}"]
+    return [*lines, "while w < end - few:", f"    {name}_sum += measured_of[{first}w]", "    w += one"]
 
 
 def _run(lowered: Lowered) -> list[str]:

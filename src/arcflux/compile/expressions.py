@@ -15,17 +15,33 @@ import numpy as np
 
 from arcflux.compile.checked import Checked
 from arcflux.compile.indices import Span, span
-from arcflux.compile.types import BITS, FLAG, FLOAT, INT, Value, joined, of_call, of_dtype, of_operation, of_sign
+from arcflux.compile.literals import literal
+from arcflux.compile.types import (
+    BITS,
+    FLAG,
+    FLOAT,
+    INT,
+    Value,
+    joined,
+    of_call,
+    of_dtype,
+    of_number,
+    of_operation,
+    of_power,
+    of_sign,
+)
 from arcflux.errors import ProgramError, UsageError
 from arcflux.program import FieldType, Function, Program, vertex
 
-__all__ = ["READS", "Expressions", "at", "length_of", "sign"]
+__all__ = ["READS", "UNCHANGING", "Expressions", "at", "length_of", "sign"]
 
 Node = TypeVar("Node", bound=ast.AST)
 Typed = tuple[ast.expr, Value]
 
 READS = {"v": "a vertex", "old": "the vertex before the superstep", "u": "the neighbour"}
 _PREFIX = {"v": "v", "u": "u", "old": "o", "edge": "e", "g": "g", "p": "p"}
+# What a vertex has besides its fields.
+UNCHANGING = ("number", "in_degree", "out_degree")
 _ABOUT_GRAPH = ("vertices", "edges", "arcs")
 _SIMPLE = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
 _SIGNS: dict[type[ast.operator], str] = {
@@ -33,10 +49,11 @@ _SIGNS: dict[type[ast.operator], str] = {
     ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>", ast.BitAnd: "&", ast.BitOr: "|",
 }  # fmt: skip
 _BUILT_IN = ("abs", "min", "max", "int", "float", "bool", "range")
-# Functions of math that take and give one kind of number, and that every back end has.
-_MATH = {name for name in dir(math) if not name.startswith("_")} - {
-    "factorial", "gcd", "lcm", "fsum", "prod", "dist", "perm", "comb", "isclose", "modf", "frexp", "ldexp", "sumprod",
-    "nextafter", "ulp", "isqrt", "trunc",
+# Functions of math that every back end has.
+_MATH = {
+    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "ceil", "copysign", "cos", "cosh", "degrees",
+    "erf", "erfc", "exp", "exp2", "expm1", "fabs", "floor", "gamma", "hypot", "isfinite", "isinf", "isnan",
+    "lgamma", "log", "log10", "log1p", "log2", "pow", "radians", "sin", "sinh", "sqrt", "tan", "tanh",
 }  # fmt: skip
 _NO_EXPRESSIONS = {
     "Lambda": "a function within a function", "ListComp": "a list", "List": "a list", "Tuple": "a tuple",
@@ -82,7 +99,7 @@ class Expressions:
         if isinstance(node.value, bool):
             return node, FLAG
         if isinstance(node.value, int):
-            return node, INT
+            return self.outside(node, str(node.value), node.value)
         if isinstance(node.value, float):
             return node, FLOAT
         raise self.refuse(
@@ -115,7 +132,9 @@ class Expressions:
         if isinstance(value, (bool, np.bool_)):
             return ast.Constant(bool(value)), FLAG
         if isinstance(value, (int, np.integer)):
-            return ast.Constant(int(value)), INT
+            if not -(1 << 63) <= value < 1 << 64:
+                raise self.refuse(node, f"{name} does not fit in 64 bits", "use a smaller number, or a float")
+            return ast.Constant(int(value)), of_number(int(value))
         if isinstance(value, (float, np.floating)):
             return _float(float(value)), FLOAT
         if isinstance(value, np.ndarray):
@@ -148,7 +167,9 @@ class Expressions:
 
     def member(self, node: ast.AST, owner: str, name: str) -> Typed:
         """What an argument says by the name of one of its members, such as ``u.rank``."""
-        plain = f"{_PREFIX[owner]}_{name}"
+        # What v is does not change during a run: for compute it is what it was before the superstep.
+        same = self.function.name == "compute" and owner == "v" and name in UNCHANGING
+        plain = f"{_PREFIX['old' if same else owner]}_{name}"
         kind = self.member_type(node, owner, name)
         self.out.reads.add(plain)
         self.out.types[plain] = kind
@@ -163,7 +184,7 @@ class Expressions:
     def member_type(self, node: ast.AST, owner: str, name: str) -> Value:
         """The type of a member, which has to exist."""
         if owner in READS:
-            return INT if name in ("number", "in_degree", "out_degree") else self.known_field(node, name)
+            return INT if name in UNCHANGING else self.known_field(node, name)
         if owner == "edge":
             if name not in self.columns:
                 known = ", ".join(self.columns) or "none"
@@ -210,7 +231,22 @@ class Expressions:
                 raise self.refuse(node, f"{sign(node.op)} of a float", "use whole numbers or flags")
         elif not isinstance(node.op, _SIMPLE):
             raise self.refuse(node, f"{sign(node.op)} cannot be compiled here", "use af.dot(a, b) for vectors")
-        return ast.BinOp(left, node.op, right), of_operation(node.op, a, b)
+        done = ast.BinOp(left, node.op, right)
+        known = self.folded(node, done)
+        if known is not None:
+            return known
+        bits = literal(right) if isinstance(node.op, (ast.LShift, ast.RShift)) else None
+        if bits is not None and not 0 <= bits < 64:
+            raise self.refuse(node, f"a shift by {bits}", "shift by 0 to 63 bits")
+        return done, of_power(done, a, b) if isinstance(node.op, ast.Pow) else of_operation(node.op, a, b)
+
+    def folded(self, node: ast.expr, done: ast.expr) -> Typed | None:
+        """An expression of numbers alone stands for its value, as Python has it; None for one of anything else."""
+        try:
+            value = literal(done)
+        except (ArithmeticError, ValueError) as error:
+            raise self.refuse(node, f"{ast.unparse(node)}: {error}", "write the number that is meant") from None
+        return None if value is None else self.outside(node, ast.unparse(node), value)
 
     def _unaryop(self, node: ast.UnaryOp) -> Typed:
         done, kind = self.expression(node.operand)
@@ -218,7 +254,10 @@ class Expressions:
             raise self.refuse(node, "~ of a vector", "use ^ with the bits to turn")
         if isinstance(node.op, ast.Not):
             return ast.UnaryOp(node.op, self.truth(node.operand)), FLAG
-        return ast.UnaryOp(node.op, done), of_sign(kind)
+        if isinstance(node.op, ast.Invert) and kind.kind == "float":
+            raise self.refuse(node, "~ of a float", "use whole numbers")
+        made = ast.UnaryOp(node.op, done)
+        return self.folded(node, made) or (made, of_sign(kind))
 
     def _boolop(self, node: ast.BoolOp) -> Typed:
         return ast.BoolOp(node.op, [self.truth(value) for value in node.values]), FLAG

@@ -114,9 +114,9 @@ _LONELY = f"""\
         solo = solo - 1 if alone else 0
         team = 1 if alone else workers
         if alone != lonely:
-            wait(barrier, workers)
+            if not all_here(barrier, worker, workers): return
         if alone and worker != 0:
-            wait(barrier, workers)
+            if not all_here(barrier, worker, workers): return
             alone, solo, seen = False, 0, 0
             size, edges = board[{3 * BLOCK}], board[{3 * BLOCK + 1}]
             step, unexplored = board[{3 * BLOCK + 3}], board[{3 * BLOCK + 4}]
@@ -161,7 +161,7 @@ _STAMPS = """\
             share = n // np.uint64(team) + one
             for k in range(share * np.uint64(worker), min(share * np.uint64(worker + 1), n)):
                 stamp[k] = 0
-            wait(barrier, team)
+            if not all_here(barrier, worker, team): return
 """
 
 
@@ -192,7 +192,7 @@ _END = f"""\
             for k in range(workers):
                 board[{PARTS} + ((step + 1) % 3 * workers + k) * 8] = 0
             control[8 + (step & 1)] = control[1]
-        wait(barrier, team)
+        if not all_here(barrier, worker, team): return
         unexplored -= edges
         size, edges = board[block + {Board.NEXT}], 0
         slowest, walked, work = 0, 0, 0
@@ -237,5 +237,5 @@ MEASURED        if worker == 0:
         if over:
             break
     if alone:
-        wait(barrier, workers)
+        if not all_here(barrier, worker, workers): return
 """

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from arcflux.compile.dense import CHUNK, piece
+from arcflux.compile.changes import steady
+from arcflux.compile.dense import CHUNK, piece_of
 from arcflux.compile.edges import edge_call, fresh, settled
 from arcflux.compile.lists import Board, about, apply_phase, to_bits, to_next, to_receivers
 from arcflux.compile.lower import Lowered
@@ -38,10 +39,10 @@ def pull_phase(lowered: Lowered) -> list[str]:
     for message in precomputed(lowered):
         sender += [*bound(lowered, [n for n in message_reads(message) if n[0] == "u"], "u"), sent(message, "u")]
     setting = claimed(f"board, block + {Board.CLAIM_BITS}", 4096, "k", "words", ["bits[now + k] = 0"])
-    setting.append("wait(barrier, workers)")
+    setting.append("if not all_here(barrier, worker, workers): return")
     setting += claimed(f"board, block + {Board.CLAIM_SET}", 4096, "k", "np.uint64(size)", sender)
-    setting.append("wait(barrier, workers)")
-    if lowered.steady and not precomputed(lowered):
+    setting.append("if not all_here(barrier, worker, workers): return")
+    if steady(lowered) and not precomputed(lowered):
         setting = []  # who is in the frontier makes no difference
     into = _pull_into(lowered)
     if direct(lowered):
@@ -81,7 +82,7 @@ def _wanting(lowered: Lowered, body: list[str], opening: list[str] | None = None
 
 def kept_apart(lowered: Lowered) -> str:
     """Where pull keeps the residual of a chunk, when adding them up must have one order."""
-    return piece(lowered) if lowered.deterministic else ""
+    return piece_of("begin") if lowered.deterministic and "residual" in lowered.functions else ""
 
 
 def _pull_into(lowered: Lowered) -> list[str]:
@@ -102,7 +103,7 @@ def _pull_from(lowered: Lowered) -> list[str]:
     known = ["if not (bits[now + (u >> six)] >> (u & mask)) & one:", "    continue"]
     lines = [
         "u = np.uint64(in_neighbours[i])",
-        *([] if lowered.steady and not precomputed(lowered) else known),
+        *([] if steady(lowered) and not precomputed(lowered) else known),
         "got = True",
         *(received(message, "u") for message in precomputed(lowered)),
         *made(lowered, [message for message in lowered.messages if message.field is not None]),
@@ -112,8 +113,13 @@ def _pull_from(lowered: Lowered) -> list[str]:
 
 
 def _aside(lowered: Lowered) -> list[str]:
-    """Statements that keep v's new values aside, when others may still read the old ones."""
-    lines = ["if True:" if results(lowered, "update") else "if moved:"]
+    """Statements that keep v's new values aside, when others may still read the old ones.
+
+    A vertex that neither changed nor sends next is left as it is: in a pull that is most of them.
+    """
+    scalars = all(lowered.fields[name[2:]][1] is None for name in written(lowered))
+    differs = " or ".join(["moved", *(f"{name} != f_{name[2:]}[v]" for name in written(lowered))])
+    lines = [f"if {differs}:" if scalars and not results(lowered, "update") else "if True:"]
     lines += inside([keep(lowered, name[2:], f"a_{name[2:]}", "v", name) for name in written(lowered)])
     return [*lines, "    flags[v] = moved", *inside(to_receivers())]
 

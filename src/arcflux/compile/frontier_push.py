@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
-from arcflux.compile.edges import edge_call, push_reads
-from arcflux.compile.lists import FEW, PARTS, Board, about, apply_phase, to_next, to_receivers, unless_wanted
+from arcflux.compile.edges import edge_call
+from arcflux.compile.lists import (
+    FEW,
+    PARTS,
+    Board,
+    about,
+    apply_phase,
+    received_along,
+    to_next,
+    to_receivers,
+    unless_wanted,
+)
 from arcflux.compile.lower import Lowered
 from arcflux.compile.source import (
     accumulated,
@@ -108,7 +118,8 @@ def _queued(lowered: Lowered) -> list[str]:
     word += inside(["buffer[held] = (k << six) + trailing_zeros(word)", "held += 1", "word &= word - one"])
     word += inside(["if held == buffer.size:", f"    {flush}"])
     converting = claimed(f"board, block + {Board.CLAIM_WORDS}", 64, "k", "words", word)
-    return ["if as_bits:", *inside([*converting, flush, "wait(barrier, workers)", "as_bits = False"])]
+    meeting = "if not all_here(barrier, worker, workers): return"
+    return ["if as_bits:", *inside([*converting, flush, meeting, "as_bits = False"])]
 
 
 def _announced(lowered: Lowered) -> list[str]:
@@ -154,8 +165,7 @@ def _push_to(lowered: Lowered) -> list[str]:
         taken += updated(lowered) + kept(lowered, written(lowered)) + measured(lowered) + to_next()
         return [*lines, *first, *inside(taken)]
     lines += bound(lowered, [n for n in edge_reads(lowered) if n.startswith("o_")], "v")
-    lines.append(f"if push_edge({', '.join(push_reads(lowered))}):")
-    return [*lines, *inside([*first, *inside(to_receivers())])]
+    return [*lines, *received_along(lowered, [*first, *inside(to_receivers())])]
 
 
 def _finish(lowered: Lowered) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from arcflux.compile.changes import quiet
+from arcflux.compile.edges import push_reads
 from arcflux.compile.lower import Lowered
 from arcflux.compile.source import arguments, bound, call, claimed, edge_reads, inside, written
 
@@ -14,6 +16,7 @@ __all__ = [
     "about",
     "apply_phase",
     "board_size",
+    "received_along",
     "to_bits",
     "to_next",
     "to_receivers",
@@ -56,7 +59,7 @@ def apply_phase(body: list[str]) -> list[str]:
     """After a barrier, `body` for every vertex on the list of those that received."""
     return [
         f"held, middle = flush(board, block + {Board.RECEIVED}, buffer, held, received, np.uint64(0))",
-        "wait(barrier, team)",
+        "if not all_here(barrier, worker, team): return",
         f"reached = np.uint64(board[block + {Board.RECEIVED}])",
         *claimed(f"board, block + {Board.CLAIM_LATER}", 256, "k", "reached", ["v = np.uint64(received[k])", *body]),
     ]
@@ -73,6 +76,15 @@ def about(lowered: Lowered, functions: tuple[str, ...], edge: bool = False) -> l
 def unless_wanted(lowered: Lowered) -> list[str]:
     """Statements that pass over a vertex that wants no messages."""
     return [f"if not {call(lowered, 'wants')}:", "    continue"] if "wants" in lowered.functions else []
+
+
+def received_along(lowered: Lowered, listing: list[str]) -> list[str]:
+    """Statements that push along an edge and then list v, which has received, whatever its accumulators make of it.
+
+    Where nothing would come of a message that leaves them as they are, v is not listed for it.
+    """
+    sending = f"push_edge({', '.join(push_reads(lowered))})"
+    return [f"if {sending}:", *inside(listing)] if quiet(lowered) else [sending, *listing]
 
 
 def to_receivers() -> list[str]:

@@ -19,9 +19,9 @@ import numpy as np
 
 from arcflux.compile.check import check
 from arcflux.compile.checked import Checked, Reduction
-from arcflux.compile.expressions import MISSING, length_of
+from arcflux.compile.expressions import MISSING, UNCHANGING, length_of
 from arcflux.compile.types import typed
-from arcflux.program import Program
+from arcflux.program import AGGREGATED, Program
 
 __all__ = ["Lowered", "Message", "lower"]
 
@@ -72,18 +72,18 @@ class Lowered:
 
         Promised by the author, in an order by priority, or plain from the program.
         """
-        return "sparse" in self.program.promises or self.ordered or self.steady
+        return "sparse" in self.program.promises or self.ordered or self.idempotent
 
     @property
-    def steady(self) -> bool:
-        """Whether a message that came before changes nothing when it comes again, so that all may send as well as some.
+    def idempotent(self) -> bool:
+        """Whether a message that came before changes nothing when it comes again.
 
         Every field that is sent survives init, every reduction takes the same message twice without harm, update writes
-        nothing, and what a message does depends on u and the edge alone.
+        nothing, and what a message does depends on u, the edge, and v's number and degrees alone.
         """
         init, update = self.functions.get("init"), self.functions["update"]
         keeps = init is None or not init.writes
-        alone = not any(name == "step" or name.startswith("o_") for name in self.reads("compute"))
+        alone = not any(_passes(name) for name in self.reads("compute"))
         always = "wants" not in self.functions
         return (
             keeps
@@ -106,7 +106,7 @@ class Lowered:
     def unordered(self) -> Lowered:
         """The same without its priority: by supersteps, to the same end."""
         without = {name: f for name, f in self.functions.items() if name != "priority"}
-        return replace(self, functions=without, sources={})
+        return replace(self, program=self.program.promising("sparse"), functions=without, sources={})
 
     @property
     def only_any(self) -> bool:
@@ -119,7 +119,17 @@ class Lowered:
         """Whether a deterministic run has to take messages in the order of the edges, as only pull does."""
         exact = all(r.operation in _EXACT or self.fields[name][0].kind != "f" for name, r in self.reductions.items())
         smallest = any(r.operation == "any" for r in self.reductions.values())
-        return self.deterministic and (smallest or not exact or "residual" in self.functions)
+        return self.deterministic and (smallest or not exact or bool(self.measures))
+
+    @property
+    def measures(self) -> list[str]:
+        """The functions that are summed over all vertices in every superstep."""
+        return [name for name in ("residual", "aggregate") if name in self.functions]
+
+    @property
+    def aggregated(self) -> int | None:
+        """The place among the parameters of the one that is the sum of `aggregate`; None without."""
+        return list(self.program.parameters).index(AGGREGATED) if "aggregate" in self.functions else None
 
     def reads(self, function: str) -> set[str]:
         """The plain names that a function reads."""
@@ -132,15 +142,20 @@ _known: OrderedDict[Any, Lowered] = OrderedDict()
 _MOST_KNOWN = 256
 
 
-def lower(program: Program, columns: Mapping[str, np.dtype[Any]], deterministic: bool = False) -> Lowered:
-    """Check a program and split it; `columns` are the edge columns of the graph it will run on."""
+def lower(
+    program: Program, columns: Mapping[str, np.dtype[Any]], deterministic: bool = False, debug: bool = False
+) -> Lowered:
+    """Check a program and split it; `columns` are the edge columns of the graph it will run on.
+
+    For a run in plain Python, `debug`, it may also call what kernels cannot, such as print.
+    """
     lengths = tuple(length_of(program, kind) for kind in program.fields.values())
     # The functions are kept alive by what is known, so their identity is theirs as long as it is a key.
-    key = (id(program.functions), tuple(program.fields.items()), lengths, program.promises, deterministic,
+    key = (id(program.functions), tuple(program.fields.items()), lengths, program.promises, deterministic, debug,
            tuple(columns.items()))  # fmt: skip
     found = _known.get(key)
     if found is None or not _means_the_same(program, found):
-        found = _known[key] = _lowered(program, columns, deterministic)
+        found = _known[key] = _lowered(program, columns, deterministic, debug)
         while len(_known) > _MOST_KNOWN:
             _known.popitem(last=False)
     return replace(found, program=program)
@@ -156,8 +171,10 @@ def _means_the_same(program: Program, found: Lowered) -> bool:
     )
 
 
-def _lowered(program: Program, columns: Mapping[str, np.dtype[Any]], deterministic: bool) -> Lowered:
-    functions = check(program, dict(columns))
+def _lowered(
+    program: Program, columns: Mapping[str, np.dtype[Any]], deterministic: bool, debug: bool = False
+) -> Lowered:
+    functions = check(program, dict(columns), debug)
     compute = functions["compute"]
     if not compute.reductions:
         raise program.refusal(
@@ -173,7 +190,7 @@ def _lowered(program: Program, columns: Mapping[str, np.dtype[Any]], determinist
             "with sparse, a vertex rests with what init gave it until a message comes, and step would have gone on",
             "read step in compute or update, or leave sparse out: then every vertex sends in every superstep",
         )
-    return Lowered(
+    made = Lowered(
         program=program,
         fields={name: (kind.dtype, length_of(program, kind)) for name, kind in program.fields.items()},
         messages=finder.messages,
@@ -183,6 +200,35 @@ def _lowered(program: Program, columns: Mapping[str, np.dtype[Any]], determinist
         columns=sorted(name[2:] for name in compute.reads if name.startswith("e_")),
         deterministic=deterministic,
     )
+    if "aggregate" in functions:
+        _refuse_late_sums(made)
+    return made
+
+
+def _refuse_late_sums(lowered: Lowered) -> None:
+    """The sum of `aggregate` is of all vertices, once a superstep, and known when vertices are updated."""
+    program, functions = lowered.program, lowered.functions
+    line = program.functions["aggregate"].line
+    parameter = program.parameters.get(AGGREGATED)
+    if parameter is None or parameter.kind is not float:
+        raise program.refusal(
+            line,
+            f"aggregate is summed into the parameter {AGGREGATED}, which is missing",
+            f"add `{AGGREGATED}: float = 0.0`",
+        )
+    if lowered.sparse or "wants" in functions:
+        raise program.refusal(
+            line,
+            "aggregate is summed over all vertices in every superstep, and here some of them rest",
+            "leave sparse, priority and wants out, or do without aggregate",
+        )
+    for name, checked in functions.items():
+        if name not in ("update", "residual") and f"p_{AGGREGATED}" in checked.reads:
+            raise program.refusal(
+                program.functions[name].line,
+                f"{name} reads p.{AGGREGATED}",
+                f"read p.{AGGREGATED} in update or residual",
+            )
 
 
 def _refuse_disorder(program: Program, functions: dict[str, Checked]) -> None:
@@ -203,7 +249,7 @@ def _refuse_disorder(program: Program, functions: dict[str, Checked]) -> None:
                 f"write in start and compute only, {without}",
             )
     for name, checked in functions.items():
-        reads = {n for n in checked.reads if n == "step" or (name == "compute" and n.startswith("o_"))}
+        reads = {n for n in checked.reads if n == "step" or (name == "compute" and _passes(n))}
         if reads or name == "residual":
             what = (
                 "residual is measured"
@@ -215,6 +261,11 @@ def _refuse_disorder(program: Program, functions: dict[str, Checked]) -> None:
                 f"with priority there are no supersteps after which {what}",
                 f"do without, {without}",
             )
+
+
+def _passes(name: str) -> bool:
+    """Whether a name that compute reads means something else in every superstep."""
+    return name == "step" or (name.startswith("o_") and name[2:] not in UNCHANGING)
 
 
 def _names(node: ast.AST) -> set[str]:

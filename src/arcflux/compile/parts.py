@@ -12,8 +12,10 @@ nodes, and `part_apply` updates whoever received.
 
 from __future__ import annotations
 
-from arcflux.compile.dense import accumulators, emptied, finished, if_wanted, loaded, messages, sends
+from arcflux.compile.changes import steady
+from arcflux.compile.dense import AROUND, accumulators, emptied, finished, if_wanted, loaded, messages, sends
 from arcflux.compile.edges import edge_call, fresh, push_edge, push_reads, settled
+from arcflux.compile.lists import received_along
 from arcflux.compile.lower import Lowered
 from arcflux.compile.source import (
     bound,
@@ -30,11 +32,13 @@ from arcflux.compile.source import (
     written,
 )
 
-__all__ = ["PART_TALLY", "emptied_for_next", "measured", "moved", "parts"]
+__all__ = ["PART_TALLY", "TALLIED", "emptied_for_next", "measured", "moved", "parts"]
 
-# What each worker counts in a row of `tally`: vertices that changed, the edges that leave them, the residual.
+# What each worker counts in a row of `tally`: vertices that changed, the edges that leave them, then the sums
+# of what is measured.
 PART_TALLY = 8
-_CHANGED, _EDGES, _RESIDUAL = range(3)
+TALLIED = {"residual": 2, "aggregate": 3}
+_CHANGED, _EDGES = range(2)
 _CHUNK = 1024
 
 
@@ -62,13 +66,14 @@ def part_{name}(worker, workers, control, step, {given}, {everything}):
     one, six, mask = np.uint64(1), np.uint64(6), np.uint64(63)
     n = np.uint64(in_offsets.size) - one
     base, other = np.uint64(0), n
-    changed, edges_out, residual_sum = 0, 0, 0.0
+    changed, edges_out, residual_sum, aggregate_sum = 0, 0, 0.0, 0.0
 {lines}
 """
 
 
 def _tallied() -> list[str]:
-    return [f"tally[worker, {_CHANGED}] += changed", f"tally[worker, {_RESIDUAL}] += residual_sum"]
+    sums = [f"tally[worker, {place}] += {name}_sum" for name, place in TALLIED.items()]
+    return [f"tally[worker, {_CHANGED}] += changed", *sums]
 
 
 def _start(lowered: Lowered) -> str:
@@ -87,7 +92,7 @@ def _start(lowered: Lowered) -> str:
 def _pull(lowered: Lowered) -> str:
     """Own vertices at the places from `first` to before `last` take all their messages, in registers."""
     lines = ["v = np.uint64(mine[k])", "moves[v] = False", "moved = False"]
-    body = loaded(lowered, ("init", "update", "residual"), edge=True) + inited(lowered) + fresh(lowered)
+    body = loaded(lowered, AROUND, edge=True) + inited(lowered) + fresh(lowered)
     if lowered.sparse:
         body += ["got = False", *_row(lowered, "k", [*_known(lowered), "got = True", *_taken(lowered)])]
         body += ["if not got:", "    continue"]
@@ -123,7 +128,7 @@ def _row(lowered: Lowered, row: str, body: list[str]) -> list[str]:
 
 def _known(lowered: Lowered) -> list[str]:
     """Statements that pass over u when it is not in the frontier; when that makes no difference, none."""
-    if lowered.steady and not lowered.ordered:
+    if steady(lowered) and not lowered.ordered:
         return []
     return ["if not (bits[u >> six] >> (u & mask)) & one:", "    continue"]
 
@@ -141,10 +146,10 @@ def _taken(lowered: Lowered) -> list[str]:
 
 def measured(lowered: Lowered) -> list[str]:
     """Statements that measure v: added up, or kept for each vertex when adding up must have one order."""
-    if "residual" not in lowered.functions:
-        return []
-    said = call(lowered, "residual")
-    return [f"residuals[v] = {said}" if lowered.deterministic else f"residual_sum += {said}"]
+    places = {name: f"np.uint64({k}) * n + v" if k else "v" for k, name in enumerate(lowered.measures)}
+    if lowered.deterministic:
+        return [f"residuals[{place}] = {call(lowered, name)}" for name, place in places.items()]
+    return [f"{name}_sum += {call(lowered, name)}" for name in places]
 
 
 def moved(lowered: Lowered) -> list[str]:
@@ -184,10 +189,9 @@ def _push(lowered: Lowered) -> str:
 def _reduced(lowered: Lowered) -> list[str]:
     """Statements that reduce a message into v, and list v when it is the first that it received."""
     old = _old(lowered)
-    sending = f"push_edge({', '.join(push_reads(lowered))})"
     if not lowered.sparse:
-        return [*old, sending]
-    return [*old, f"if {sending}:", *inside(_listed())]
+        return [*old, f"push_edge({', '.join(push_reads(lowered))})"]
+    return [*old, *received_along(lowered, _listed())]
 
 
 def _old(lowered: Lowered) -> list[str]:
@@ -216,7 +220,7 @@ def _gather(lowered: Lowered) -> str:
 def _apply(lowered: Lowered) -> str:
     """The listed vertices are updated from their accumulators."""
     lines = ["v = np.uint64(which[k])", "moves[v] = False", "moved = False"]
-    done = [line for line in finished(lowered) if "residual_sum" not in line] + measured(lowered)
+    done = finished(lowered, measured(lowered))
     if lowered.sparse:
         lines += if_wanted(lowered, [*done, *sends(lowered, "other"), *moved(lowered)])
         lines += emptied_for_next(lowered)

@@ -8,7 +8,18 @@ arrive: two runs agree to rounding, not to the bit.
 
 from __future__ import annotations
 
-from arcflux.compile.dense import CHUNK, accumulators, dense_end, emptied, finished, if_wanted, piece
+from arcflux.compile.dense import (
+    CHUNK,
+    accumulators,
+    dense_end,
+    emptied,
+    finished,
+    if_wanted,
+    no_sums,
+    piece_count,
+    piece_of,
+    sums_kept,
+)
 from arcflux.compile.edges import push_edge, push_reads
 from arcflux.compile.lower import Lowered
 from arcflux.compile.source import bound, claimed, edge_reads, inside, made, shared
@@ -22,10 +33,18 @@ def dense_push(lowered: Lowered) -> str:
     given = ", ".join(["in_offsets", "out_offsets", "neighbours", *columns, *accumulators(lowered), *shared(lowered)])
     passes = [
         *claimed("counters, turn * 8", CHUNK, "v", "n", if_wanted(lowered, emptied(lowered))),
-        "wait(barrier, workers)",
+        "if not all_here(barrier, worker, workers): return",
         *claimed("counters, turn * 8 + 24", 256, "u", "n", _pushed(lowered)),
-        "wait(barrier, workers)",
-        *claimed("counters, turn * 8 + 48", CHUNK, "v", "n", if_wanted(lowered, finished(lowered)), piece(lowered)),
+        "if not all_here(barrier, worker, workers): return",
+        *claimed(
+            "counters, turn * 8 + 48",
+            CHUNK,
+            "v",
+            "n",
+            if_wanted(lowered, finished(lowered)),
+            opening=no_sums(lowered),
+            closing=sums_kept(lowered, piece_of("begin")),
+        ),
     ]
     lines = "\n".join(inside(passes, 2))
     return f"""{push_edge(lowered)}
@@ -34,7 +53,7 @@ def dense_push(lowered: Lowered) -> str:
 def dense_push(worker, workers, control, barrier, counters, slots, sums, history, first, last, tolerance, {given}):
     one = np.uint64(1)
     n = np.uint64(in_offsets.size) - one
-    pieces = np.uint64(sums.size // 2)
+    pieces = {piece_count(lowered)}
     for step in range(first, last):
         begun = ticks()
         turn = step % 3

@@ -7,19 +7,20 @@ the superstep.
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from arcflux.compile.lower import Lowered
+from arcflux.compile.python_numbers import number as as_number
 from arcflux.compile.python_vectors import Vector, elementwise
 from arcflux.errors import ProgramError
 from arcflux.graph import Graph
-from arcflux.program import Function, vertex
+from arcflux.program import AGGREGATED, Function, vertex
 from arcflux.result import Result, Superstep
+from arcflux.spmd.interrupt import unless_over
 
 __all__ = ["run_python"]
 
@@ -39,7 +40,7 @@ class _Vertex:
     def __init__(self, run: _Run, number: int, values: dict[str, Any]) -> None:
         values = {name: run.own(name, value, number) for name, value in values.items()}
         self.__dict__.update(values)
-        self.__dict__.update(_run=run, _fields=values, _assigned=set(), number=number)
+        self.__dict__.update(_run=run, _fields=values, _assigned=set(), number=as_number(number))
         self.__dict__.update(in_degree=run.in_degrees[number], out_degree=run.out_degrees[number])
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -51,21 +52,23 @@ class _Named:
     """A bag of names: the graph's counts, the parameters, an edge's columns."""
 
     def __init__(self, **values: Any) -> None:
-        self.__dict__.update(values)
+        self.__dict__.update({name: as_number(value) for name, value in values.items()})
 
 
 def run_python(
-    lowered: Lowered, graph: Graph, limit: int, given: Mapping[str, Any], timeout: float | None = None
+    lowered: Lowered, graph: Graph, limit: int, given: Mapping[str, Any], over: Callable[[], bool] | None = None
 ) -> Result:
-    """Run a program as it is written, and check what it promises."""
+    """Run a program as it is written, and check what it promises; the superstep in which it is `over` is undone."""
     begun = time.perf_counter()
     program = lowered.program
-    run = _Run(lowered, graph, given)
-    history = run.supersteps(limit, math.inf if timeout is None else begun + timeout)
+    run = unless_over(lambda: _Run(lowered, graph, given), over)
+    if run is None:  # start was broken off: fields are as they were before it
+        return Result(program.name, graph, _given(lowered, graph, given), [], False, time.perf_counter() - begun)
+    history = run.supersteps(limit, over)
     converged = not run.active
     if converged and "monotone" in program.promises:
         fresh = _Run(lowered, graph, given, fresh=True)
-        fresh.supersteps(limit + graph.vertices, math.inf)
+        fresh.supersteps(limit + graph.vertices)
         if "residual" in lowered.functions:
             _settled(fresh)
         else:
@@ -78,6 +81,14 @@ def run_python(
     }
     seconds = time.perf_counter() - begun
     return Result(program.name, graph, fields, history, converged, seconds, references=program.references)
+
+
+def _given(lowered: Lowered, graph: Graph, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields before `start`: what is given, or 0."""
+    shapes = {name: (graph.vertices,) if length is None else (graph.vertices, length)
+              for name, (_, length) in lowered.fields.items()}  # fmt: skip
+    return {name: given[name] if name in given else np.zeros(shapes[name], dtype)
+            for name, (dtype, _) in lowered.fields.items()}  # fmt: skip
 
 
 def _same(run: _Run, fresh: _Run) -> None:
@@ -114,8 +125,8 @@ class _Run:
         self.graph = graph
         self.step = -1
         self.wanted: set[int] = set()
-        self.out_degrees = graph.out_degrees.tolist()
-        self.in_degrees = graph.in_degrees.tolist()
+        self.out_degrees = [as_number(degree) for degree in graph.out_degrees.tolist()]
+        self.in_degrees = [as_number(degree) for degree in graph.in_degrees.tolist()]
         self.g = _Named(vertices=graph.vertices, edges=graph.edges, arcs=graph.arcs)
         self.p = _Named(**{
             name: int(graph.ids.to_numbers([value.value])[0]) if value.kind is vertex else value.value
@@ -147,15 +158,32 @@ class _Run:
 
     def call(self, name: str, **given: Any) -> Any:
         function: Function = self.lowered.program.functions[name]
-        bound = {**given, "g": self.g, "p": self.p, "step": self.step}
-        return self.functions[name](*(bound[argument] for argument in function.arguments))
+        bound = {**given, "g": self.g, "p": self.p, "step": as_number(self.step)}
+        try:
+            return self.functions[name](*(bound[argument] for argument in function.arguments))
+        except (ArithmeticError, ValueError) as error:
+            raise self.fault(name, given["v"].number, error) from error
+
+    def fault(self, name: str, v: int, error: Exception) -> ProgramError:
+        """The error for arithmetic that has no result, with its line, the vertex and the superstep."""
+        code, line = self.functions[name].__code__, 0
+        trace = error.__traceback__
+        while trace is not None:
+            line = trace.tb_lineno if trace.tb_frame.f_code is code else line
+            trace = trace.tb_next
+        what = f"{error} at vertex {self.said(v)}, superstep {self.step}"
+        return self.lowered.program.refusal(
+            line, what, "compiled code goes on with another number: see Numbers in the docs"
+        )
 
     def own(self, name: str, value: Any, number: int) -> Any:
         """A field's value for one who may change it: a vector of its own, or the number as it is."""
-        length = self.lowered.fields[name][1]
+        dtype, length = self.lowered.fields[name]
         if length is None:
-            return value
-        elements = list(value) if isinstance(value, (Vector, list)) else [value] * length
+            return as_number(value, dtype)
+        elements = [
+            as_number(each, dtype) for each in (value if isinstance(value, (Vector, list)) else [value] * length)
+        ]
         return Vector(elements, lambda element: self.stored_number(name, element, number))
 
     def stored(self, name: str, value: Any, number: int) -> Any:
@@ -174,7 +202,7 @@ class _Run:
             raise ProgramError(f"{name} becomes NaN at {said}", program=self.lowered.program.name)
         if dtype.kind in "iu" and not np.iinfo(dtype).min <= value <= np.iinfo(dtype).max:
             raise ProgramError(f"{name} becomes {value} at {said}, outside {dtype}", program=self.lowered.program.name)
-        return dtype.type(value).item()
+        return as_number(dtype.type(value).item(), dtype)
 
     def said(self, v: int) -> Any:
         """A vertex as the user knows it."""
@@ -184,14 +212,19 @@ class _Run:
         """The error for a promise that does not hold."""
         return ProgramError(f"{promise} is promised, but {what}", program=self.lowered.program.name, remedy=remedy)
 
-    def supersteps(self, limit: int, until: float) -> list[Superstep]:
+    def supersteps(self, limit: int, over: Callable[[], bool] | None = None) -> list[Superstep]:
         history: list[Superstep] = []
         tolerance = self.p.__dict__.get("tolerance", -1.0) if "residual" in self.lowered.functions else -1.0
-        while self.active and len(history) < limit and time.perf_counter() < until:
+        while self.active and len(history) < limit and not (over and over()):
             self.step = len(history)
             begun = time.perf_counter()
             senders = len(self.active)
-            changed, residual = self.superstep()
+            before = self.states
+            outcome = unless_over(self.superstep, over)
+            if outcome is None:
+                self.states = before
+                break
+            changed, residual = outcome
             self.active = changed if self.lowered.sparse else (set(range(self.graph.vertices)) if changed else set())
             if residual < tolerance:
                 self.active = set()
@@ -200,37 +233,47 @@ class _Run:
 
     def superstep(self) -> tuple[set[int], float]:
         """Compute every vertex from the states before; then all change at once."""
-        functions, after, changed, residual = self.lowered.functions, {}, set(), 0.0
+        functions, after, changed, residual, aggregated = self.lowered.functions, {}, set(), 0.0, 0.0
         for v in reversed(range(self.graph.vertices)) if self.fresh else range(self.graph.vertices):
             old = _Vertex(self, v, self.states[v])
             wants = "wants" not in functions or self.call("wants", v=old)
             if not wants and v not in self.wanted:
                 continue
-            new, received, moved = self.computed(v, old)
+            new, received, touched, moved = self.computed(v, old)
             if "wants" in functions and self.lowered.ordered:
                 self.check_wants(v, new, old, wants)
             if not wants:
                 continue
+            if not touched:
+                self.check_sparse(v, new, old, moved, received)
             if self.lowered.sparse and not received:
-                self.check_sparse(v, new, old, moved)
                 continue
             if moved:
                 changed.add(v)
             if "residual" in functions:
                 residual += self.measured(v, new, old)
+            if "aggregate" in functions:
+                aggregated += self.call("aggregate", v=new)
             after[v] = new._fields
             if self.fresh:
                 self.states[v] = new._fields
         self.states = [after.get(v, state) for v, state in enumerate(self.states)]
+        if "aggregate" in functions:
+            setattr(self.p, AGGREGATED, aggregated)
         return changed, residual
 
-    def computed(self, v: int, old: _Vertex, senders: set[int] | None = None) -> tuple[_Vertex, bool, bool]:
-        """What becomes of a vertex by what the active ones send (or `senders`), whether any did, and update's word."""
+    def computed(self, v: int, old: _Vertex, senders: set[int] | None = None) -> tuple[_Vertex, bool, bool, bool]:
+        """What becomes of a vertex by what the active ones send (or `senders`), and what update answers.
+
+        Between them: whether any of them sent, and whether that changed a field.
+        """
         new = _Vertex(self, v, self.states[v])
         if "init" in self.lowered.functions:
             self.call("init", v=new, old=old)
+        before = {name: self.own(name, new._fields[name], v) for name in self.lowered.reductions}
         received = self.gather(v, new, old, self.active if senders is None else senders)
-        return new, received, self.call("update", v=new, old=old)
+        touched = any(new._fields[name] != value for name, value in before.items())
+        return new, received, touched, self.call("update", v=new, old=old)
 
     def measured(self, v: int, new: _Vertex, old: _Vertex) -> float:
         """The residual of a vertex, which has to be a number from 0 on."""
@@ -240,15 +283,23 @@ class _Run:
             raise self.broken("residual", what, "return how far v moved, such as abs(v.rank - old.rank)")
         return float(found)
 
-    def check_sparse(self, v: int, new: _Vertex, old: _Vertex, moved: bool) -> None:
-        """A vertex without messages must not change, but for what init sets anew before every superstep."""
+    def check_sparse(self, v: int, new: _Vertex, old: _Vertex, moved: bool, received: bool) -> None:
+        """A vertex without messages must not change, but for what init sets anew before every superstep.
+
+        One whose messages say nothing (none is better, or compute passes over all of them) is like one without.
+        """
+        promise = "sparse" if "sparse" in self.lowered.program.promises else "priority"
+        if promise == "priority" and not self.lowered.ordered:
+            return
         init = self.lowered.functions.get("init")
         fields = set(self.lowered.fields) - (init.writes if init else set())
         wrong = sorted(name for name in fields if new._fields[name] != old._fields[name])
         if moved or wrong:
-            what = f"vertex {self.said(v)} changes{f' {wrong[0]}' if wrong else ''} without a message"
+            change = f"changes {wrong[0]}" if wrong else "sends"
+            why = "by messages that changed nothing" if received else "without a message"
+            what = f"vertex {self.said(v)} {change} {why}"
             remedy = "let update see whether a message came, and return False when none did; or leave sparse out"
-            raise self.broken("sparse", f"{what}, in superstep {self.step}", remedy)
+            raise self.broken(promise, f"{what}, in superstep {self.step}", remedy)
 
     def check_wants(self, v: int, new: _Vertex, old: _Vertex, wants: bool) -> None:
         """In an order by priority, what a vertex no longer takes must not matter, or the order would show.
@@ -262,7 +313,7 @@ class _Run:
             return
         self.wanted.add(v)
         for u in self.active.intersection(self.into[v]):
-            alone, _, _ = self.computed(v, old, {u})
+            alone, *_ = self.computed(v, old, {u})
             if not self.call("wants", v=alone):
                 said = f"wants no more messages after that of vertex {self.said(u)}, but another"
                 self.refuse_change(v, alone, new, said, remedy)

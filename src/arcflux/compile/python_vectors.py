@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any
 
+from arcflux.compile.python_numbers import KNOWN
+
 __all__ = ["Vector", "elementwise"]
 
 
@@ -68,10 +70,15 @@ _operators()
 
 
 def elementwise(function: Callable[..., Any], names: Any) -> Callable[..., Any]:
-    """The same function of a program, in which min and max take vectors too, unless the module has its own."""
+    """The same function of a program, in which min and max take vectors too, unless the module has its own.
+
+    Conversions and functions of math give what compiled code gives (python_numbers.py).
+    """
     assert isinstance(function, FunctionType)
     own = {choose.__name__: _choosing(choose) for choose in (min, max) if choose.__name__ not in names}
-    around = {**function.__globals__, **own}
+    own |= {name: KNOWN[name] for name in ("int", "float") if name not in names}
+    modules = {name: found for name, found in names.items() if getattr(found, "__name__", "") in ("math", "numpy")}
+    around = {**function.__globals__, **own, **dict.fromkeys(modules, KNOWN["math"])}
     return FunctionType(function.__code__, around, function.__name__, function.__defaults__, function.__closure__)
 
 

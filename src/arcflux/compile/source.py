@@ -12,22 +12,29 @@ import textwrap
 
 from arcflux.compile.checked import Checked
 from arcflux.compile.lower import Lowered, Message
+from arcflux.compile.polling import is_polled, polled
 from arcflux.compile.types import Value, of_dtype
 from arcflux.compile.vectors import in_lanes
 
 __all__ = [
     "accumulated", "arguments", "bound", "call", "claimed", "edge_reads", "function", "in_function", "inited", "inside",
-    "keep", "kept", "load", "made", "measured", "message_reads", "received", "reduced", "results", "sent", "shared",
-    "sources", "tupled", "updated", "written",
+    "keep", "kept", "load", "made", "measured", "message_reads", "polls", "received", "reduced", "results", "sent",
+    "shared", "sources", "tupled", "updated", "written",
 ]  # fmt: skip
 
 # --- the user's functions
 
 
 def arguments(lowered: Lowered, name: str) -> list[str]:
-    """The plain names a function takes: all it reads, and the fields it writes."""
+    """The names a function takes: all it reads, the fields it writes, and where its long loops look."""
     found = lowered.functions[name]
-    return sorted(found.reads | {f"v_{field}" for field in found.writes})
+    looked_at = ["control"] if polls(lowered, name) else []
+    return [*sorted(found.reads | {f"v_{field}" for field in found.writes}), *looked_at]
+
+
+def polls(lowered: Lowered, name: str) -> bool:
+    """Whether a function has a loop that may be long, and so looks whether the run should end."""
+    return is_polled(lowered.functions[name].body, _lengths(lowered))
 
 
 def results(lowered: Lowered, name: str) -> list[str]:
@@ -53,8 +60,8 @@ def updated(lowered: Lowered) -> list[str]:
 
 
 def measured(lowered: Lowered) -> list[str]:
-    """The statement that adds a vertex's residual to the sum; none without residual."""
-    return [f"residual_sum += {call(lowered, 'residual')}"] if "residual" in lowered.functions else []
+    """Statements that add what is measured of a vertex, its residual and its `aggregate`, to sums."""
+    return [f"{name}_sum += {call(lowered, name)}" for name in lowered.measures]
 
 
 def function(lowered: Lowered, name: str) -> str:
@@ -81,8 +88,9 @@ class _Returning(ast.NodeTransformer):
 
 
 def in_function(lowered: Lowered, found: Checked, body: list[ast.stmt]) -> list[ast.stmt]:
-    """Copies of statements of a function, in which vectors are values."""
-    return in_lanes(body, _types(lowered, found), _lengths(lowered))
+    """Copies of statements of a function, in which vectors are values, and long loops look whether to end."""
+    made = in_lanes(body, _types(lowered, found), _lengths(lowered))
+    return polled(made) if is_polled(made, {}) else made
 
 
 def _types(lowered: Lowered, found: Checked) -> dict[str, Value]:
@@ -222,12 +230,12 @@ def kept(lowered: Lowered, names: list[str]) -> list[str]:
 
 def claimed(
     counter: str, chunk: int | str, name: str, end: str, body: list[str], piece: str = "",
-    opening: tuple[str, ...] | list[str] = (), over: str = "",
+    opening: tuple[str, ...] | list[str] = (), over: str = "", closing: tuple[str, ...] | list[str] = (),
 ) -> list[str]:  # fmt: skip
     """A loop that all workers share: each claims the next `chunk` of what is left before `end`, until nothing is.
 
     With `piece`, the residual of each chunk is kept by that number, so that adding them up has one order. `opening`
-    stands before each chunk, and may make another range of it, which is then `over`.
+    stands before each chunk, and may make another range of it, which is then `over`; `closing` stands after it.
     """
     over = over or f"range(begin, min(begin + np.uint64({chunk}), {end}))"
     return [
@@ -238,7 +246,7 @@ def claimed(
         *inside([*opening, *(["residual_sum = 0.0"] if piece else [])]),
         f"    for {name} in {over}:",
         *inside(body, 2),
-        *inside([f"sums[{piece}] = residual_sum"] if piece else []),
+        *inside([*([f"sums[{piece}] = residual_sum"] if piece else []), *closing]),
     ]
 
 

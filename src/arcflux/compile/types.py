@@ -15,7 +15,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["BITS", "FLAG", "FLOAT", "INT", "Value", "joined", "of_call", "of_dtype", "of_operation", "of_sign", "typed"]
+__all__ = ["BITS", "FLAG", "FLOAT", "INT", "Value", "joined", "of_call", "of_dtype", "of_number", "of_operation",
+           "of_power",
+           "of_sign", "typed"]  # fmt: skip
 
 _RANK = {"flag": 0, "int": 1, "float": 2}
 
@@ -57,6 +59,13 @@ def of_dtype(dtype: np.dtype[Any], length: int | None = None) -> Value:
     return Value(kind, dtype, length)
 
 
+def of_number(value: Any) -> Value:
+    """The type of a number that stands in a program: weak, unless only u64 can hold it."""
+    if type(value) is int and value >= 1 << 63:
+        return of_dtype(np.dtype(np.uint64))
+    return {bool: FLAG, int: INT, float: FLOAT}[type(value)]
+
+
 def joined(a: Value, b: Value) -> Value:
     """The type of an arithmetic combination of two scalars or vectors (whose lengths the caller has compared).
 
@@ -68,6 +77,8 @@ def joined(a: Value, b: Value) -> Value:
     kind = max(a.kind, b.kind, key=_RANK.__getitem__)
     strong = [t.dtype for t in (a, b) if t.dtype is not None and t.kind == kind]
     dtype = None if not strong else strong[0] if len(strong) == 1 else np.result_type(*strong)
+    if kind == "int" and dtype is not None and dtype.kind == "f":  # what NumPy makes of u64 and an integer with a sign
+        dtype = np.dtype(np.int64)
     return Value(kind, dtype, a.length if a.length is not None else b.length)
 
 
@@ -76,12 +87,28 @@ def of_operation(op: ast.operator, a: Value, b: Value) -> Value:
     kind = joined(a, b)
     if isinstance(op, ast.Div) and kind.kind != "float":
         return Value("float", None, kind.length)
-    return kind if isinstance(op, BITS) else of_sign(kind)
+    return kind if isinstance(op, BITS) and kind.kind == "flag" else of_sign(kind)
+
+
+def of_power(node: ast.BinOp, a: Value, b: Value) -> Value:
+    """The type of ``a ** b``: of integers an integer, unless the exponent stands there and is below 0."""
+    stands = node.right.value if isinstance(node.right, ast.Constant) else 0
+    negative = isinstance(stands, (int, float)) and stands < 0
+    return of_operation(ast.Div() if negative else node.op, a, b)
 
 
 def of_sign(a: Value) -> Value:
-    """The type of ``-a`` and ``+a``: a flag becomes a number."""
-    return Value("int", None, a.length) if a.kind == "flag" else a
+    """The type of ``-a`` and ``+a``, and of sums: a flag becomes a number, and integers have 64 bits.
+
+    Examples
+    --------
+    >>> str(of_sign(of_dtype(np.dtype("i4")))), str(of_sign(of_dtype(np.dtype("u8")))), str(of_sign(FLAG))
+    ('int64', 'uint64', 'int')
+    """
+    if a.kind == "float" or a.dtype == np.uint64:
+        return a
+    signed = a.dtype is not None and a.dtype.kind == "i"
+    return Value("int", np.dtype(np.int64) if signed else None, a.length)
 
 
 def of_call(name: str, given: list[Value]) -> Value:
@@ -104,7 +131,7 @@ def typed(node: ast.expr, names: Mapping[str, Value]) -> Value:
     if isinstance(node, ast.Attribute):  # math.inf, math.nan
         return FLOAT
     if isinstance(node, ast.Constant):
-        return {bool: FLAG, int: INT, float: FLOAT}[type(node.value)]
+        return of_number(node.value)
     if isinstance(node, (ast.Compare, ast.BoolOp)):
         return FLAG
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
@@ -113,7 +140,7 @@ def typed(node: ast.expr, names: Mapping[str, Value]) -> Value:
         return of_call(ast.unparse(node.func), [typed(a, names) for a in node.args])
     parts = [typed(part, names) for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
     if isinstance(node, ast.BinOp):
-        return of_operation(node.op, *parts)
+        return of_power(node, *parts) if isinstance(node.op, ast.Pow) else of_operation(node.op, *parts)
     if isinstance(node, ast.UnaryOp):
         return of_sign(*parts)
     return joined(*parts[1:]) if isinstance(node, ast.IfExp) else parts[0].scalar()

@@ -16,6 +16,7 @@ from functools import reduce
 
 import numpy as np
 
+from arcflux.compile.numbers import called, compared, floating, met, operated
 from arcflux.compile.types import Value, joined, of_sign, typed
 
 __all__ = ["in_lanes"]
@@ -72,7 +73,7 @@ class _InLanes(ast.NodeTransformer):
         if isinstance(target, ast.Subscript):
             return ast.Assign([_stored(target.value)], self._with(target, self.visit(node.value)))
         kind = typed(target, self.names)
-        value = self.visit(node.value) if kind.length is None else self.whole(node.value, kind)
+        value = self._met(node.value, kind) if kind.length is None else self.whole(node.value, kind)
         if kind.length is None and kind.dtype == np.float32 and ast.unparse(target).startswith("v_"):
             value = _narrow(value)
         return ast.Assign([target], value)
@@ -82,7 +83,7 @@ class _InLanes(ast.NodeTransformer):
         assert isinstance(node.value, ast.Call)
         target, value = node.value.args
         kind = typed(target, self.names)
-        done = self.visit(value) if kind.length is None else self.whole(value, kind)
+        done = self._met(value, kind) if kind.length is None else self.whole(value, kind)
         return ast.Expr(ast.Call(node.value.func, [self.visit(target), done], []))
 
     def _with(self, target: ast.Subscript, value: ast.expr) -> ast.expr:
@@ -91,9 +92,8 @@ class _InLanes(ast.NodeTransformer):
     # --- expressions
 
     def _met(self, node: ast.expr, kind: Value) -> ast.expr:
-        """An operand as it is used: what is weak takes the type of the narrow float that it meets."""
-        done: ast.expr = self.visit(node)
-        return _narrow(done) if kind.dtype == np.float32 and typed(node, self.names).dtype is None else done
+        """An operand as it is used, or a value as it is kept."""
+        return met(self.visit(node), typed(node, self.names), kind)
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         return ast.Constant(self.numbers[node.id]) if node.id in self.numbers else node
@@ -101,7 +101,9 @@ class _InLanes(ast.NodeTransformer):
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         kind = typed(node, self.names)
         if kind.length is None:
-            return ast.BinOp(self._met(node.left, kind), node.op, self._met(node.right, kind))
+            if isinstance(node.op, ast.Pow) and kind.kind == "float" and typed(node.left, self.names).kind != "float":
+                return floating(node.op, self.visit(node.left), self.visit(node.right))
+            return operated(node.op, self._met(node.left, kind), self._met(node.right, kind), kind)
         left = self.whole(node.left, kind)
         if isinstance(node.op, ast.Pow) and isinstance(node.right, ast.Constant) and node.right.value == 2:
             return ast.BinOp(left, ast.Mult(), left)
@@ -110,14 +112,23 @@ class _InLanes(ast.NodeTransformer):
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         kind = typed(node, self.names)
         if kind.length is None:
-            return ast.UnaryOp(node.op, self.visit(node.operand))
+            return ast.UnaryOp(
+                node.op, self.visit(node.operand) if kind.kind == "flag" else self._met(node.operand, kind)
+            )
         done = self.whole(node.operand, kind)
         return ast.UnaryOp(node.op, done) if isinstance(node.op, ast.USub) else done
+
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        ends = [node.left, *node.comparators]
+        kinds = [typed(end, self.names) for end in ends]
+        done = [self.visit(end) for end in ends]
+        pairs = [compared(op, *done[k : k + 2], *kinds[k : k + 2]) for k, op in enumerate(node.ops)]
+        return pairs[0] if len(pairs) == 1 else ast.BoolOp(ast.And(), pairs)
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         kind = typed(node, self.names)
         sides = (node.body, node.orelse)
-        yes, no = (self.visit(side) if kind.length is None else self.whole(side, kind) for side in sides)
+        yes, no = (self._met(side, kind) if kind.length is None else self.whole(side, kind) for side in sides)
         return ast.IfExp(self.visit(node.test), yes, no)
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
@@ -129,7 +140,8 @@ class _InLanes(ast.NodeTransformer):
             )
         kind = typed(node, self.names)
         if kind.length is None:
-            return ast.Call(node.func, [self.visit(a) for a in node.args], [])
+            done = ast.Call(node.func, [self.visit(a) for a in node.args], [])
+            return called(name, done, [typed(a, self.names) for a in node.args], kind)
         given = [self.whole(a, kind) for a in node.args]
         if name == "abs":
             return _called("magnitude", *given)

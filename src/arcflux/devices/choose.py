@@ -173,6 +173,6 @@ def _mixture(kinds: list[str]) -> DeviceError:
 def _say_once(error: ArcfluxError) -> None:
     """Say, the first time in a process, why a run that might have taken a GPU takes cores."""
     text = f"devices='auto' runs on cores: {error.what}"
-    if text not in _said:
+    if text not in _said and config.speaks():
         _said.add(text)
         warnings.warn(f"{text} (try: {error.remedy})" if error.remedy else text, stacklevel=2)

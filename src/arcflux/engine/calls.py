@@ -117,7 +117,9 @@ class OnCores:
         kernel, threads = getattr(self.made, f"part_{name}"), self.node.threads
         if name not in self.ready:
             self._compile(name, *arguments)
-        if threads == 1 or name in _ALONE:
+        if self.node.polled and name not in _ALONE:
+            launch(kernel, threads, *arguments, threads=threads, glance=self.node.watch, ends=True)
+        elif threads == 1 or name in _ALONE:
             kernel(0, 1, np.zeros(16, np.int64), *arguments)
         else:
             launch(kernel, threads, *arguments, threads=threads)

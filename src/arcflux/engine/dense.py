@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arcflux.compile.dense import CHUNK
 from arcflux.compile.edges import narrow_sums, taken
@@ -15,7 +17,7 @@ from arcflux.engine.loop import Loop
 from arcflux.engine.state import State, rows
 from arcflux.graph.blocks import Blocks, blocks, scattered, skewed
 from arcflux.graph.runs import Runs, runs
-from arcflux.result import Superstep
+from arcflux.history import Superstep
 from arcflux.spmd.memory import frozen
 
 __all__ = ["Dense"]
@@ -103,14 +105,14 @@ class Dense(Loop):
         if self.push:
             columns = [graph.columns[name] for name in names]
             arguments = [graph.into.offsets, *graph.out, *columns, *self._accumulators(), *state.constants]
-            self.ways = {"push": (self.made.dense_push, pieces, arguments)}
+            self.ways = {"push": (self.made.dense_push, arguments)}
         else:
             columns = [graph.in_columns[name] for name in names]
             arrays = [*graph.into, graph.out.offsets, *columns, *self.messages]
-            self.ways = {"plain": (self.made.dense, pieces, [self._span(), *arrays, *state.constants])}
+            self.ways = {"plain": (self.made.dense, [self._span(), *arrays, *state.constants])}
             if self.runs is not None:
                 by_run = [self._span(), self.runs.starts, self.runs.first, self._rows(np.float64), *self._registers()]
-                self.ways = {"even": (self.made.even, pieces, [*by_run, *arrays, *state.constants])}
+                self.ways = {"even": (self.made.even, [*by_run, *arrays, *state.constants])}
         if self.blocks is not None:
             found, halvings = self.blocks, _HALVINGS if self.lowered.in_place else 0
             order = np.arange(found.across, dtype=np.uint32) if self.lowered.in_place else found.order
@@ -119,8 +121,8 @@ class Dense(Loop):
             if found.places is not None:
                 self.ways, self.messages = {}, self._ranked(found)
             arrays = [graph.into.offsets, graph.out.offsets, *columns, *self.messages, *self._accumulators()]
-            self.ways["blocks"] = self.made.blocked, found.across << halvings, [*arcs, *arrays, *state.constants]
-        self.all_sums = {way: self.team.small(2 * size, np.float64) for way, (_, size, _) in self.ways.items()}
+            self.ways["blocks"] = self.made.blocked, [*arcs, *arrays, *state.constants]
+        self.sums = self.team.small(2 * pieces * max(1, len(self.lowered.measures)), np.float64)
         self.messages = []
         self.ticks: dict[str, list[float]] = graph.kept.setdefault(self._known, {})
         self._take(next(iter(self.ways)))
@@ -137,8 +139,7 @@ class Dense(Loop):
 
     def _take(self, way: str) -> None:
         self.way = way
-        self.kernel, _, self.rest = self.ways[way]
-        self.sums = self.all_sums[way]
+        self.kernel, self.rest = self.ways[way]
 
     def compile(self, state: State) -> float:
         """Compile all that may run."""
@@ -170,7 +171,11 @@ class Dense(Loop):
         return super().choose(steps)
 
     def launched(self, steps: int) -> None:
-        """Remember how long a superstep of this way took."""
+        """Remember how long a superstep of this way took, and the sum of `aggregate` for the next one."""
+        if self.lowered.aggregated is not None and (rows := np.count_nonzero(self.history[:, 2])):
+            place = self.lowered.aggregated - len(self.lowered.program.parameters)
+            for _, arguments in self.ways.values():
+                arguments[place] = float(self.history[rows - 1, 4])
         if len(self.ways) > 1 and len(self.ticks[self.way]) < _TRIALS:
             self.ticks[self.way].append(float(self.history[0, 2]))
 
@@ -200,3 +205,7 @@ class Dense(Loop):
         reason = self.asked or "every vertex sends: pull needs no atomics"
         name = "pull" if way == 2 else "push"
         return Superstep(k, name, self.graph.vertices, residual, seconds, int(changed), self.graph.arcs, reason)
+
+    def columns(self, rows: NDArray[Any]) -> Mapping[str, NDArray[Any] | float]:
+        """All vertices sent; along which edges nobody had to count."""
+        return {**super().columns(rows), "frontier": float(self.graph.vertices), "changed": rows[:, 0]}

@@ -28,27 +28,28 @@ class Direction:
         self.dearer = dearer
         self.push_rate, self.pull_rate = dearer, 1.0
         self.pushed = self.pulled = self.pull = False
-        self.reason = ""
+        self.about = 0.0
 
     def choose(self, size: int, edges: int) -> bool:
         """Whether to pull, when so many vertices send along so many edges."""
         if self.asked != "auto":
             self.pull = self.asked == "pull"
-            self.reason = self._why()
             return self.pull
         if "wants" in self.lowered.functions:
-            about = float(self.unexplored)
+            self.about = float(self.unexplored)
             if self.pull:
                 self.pull = size > self.vertices // 18
             else:
                 self.pull = edges > max(self.unexplored // MANY, self.vertices // LOOK)
         else:
-            about = self.push_rate / self.pull_rate
+            self.about = self.push_rate / self.pull_rate
             self.pull = self.push_rate * edges > self.pull_rate * self.arcs
-        self.reason = explained(self.lowered, self.pull, edges, self.arcs, about)
         return self.pull
 
-    def _why(self) -> str:
+    def reason(self, pull: bool, edges: int, about: float) -> str:
+        """Why a superstep along so many edges went that way, from what `about` was when it was chosen."""
+        if self.asked == "auto":
+            return explained(self.lowered, pull, edges, self.arcs, about)
         if self.lowered.pull_only:
             return "deterministic"
         return "asked for" if self.lowered.sparse else "every vertex sends: pull needs no atomics"

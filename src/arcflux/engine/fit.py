@@ -94,7 +94,7 @@ def fitted(rounds: list[Round], in_offsets: Array, per_vertex: float, near: Foun
         weighted = slopes.T * sure
         step = np.linalg.solve(pull + weighted.dot(slopes), weighted.dot(off) - pull.dot(found - usual))
         far = float(np.abs(step).max())
-        found += step * min(1.0, _STRIDE / far)
+        found += step * (_STRIDE / max(far, _STRIDE))
         if far < _SMALL:
             break
     return Found(found[:parts], knots, found[parts:cost], float(found[cost]))

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import inspect
+import os
+import reprlib
+import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -10,31 +15,41 @@ from typing import Any
 import numpy as np
 
 from arcflux import config
+from arcflux.checks import checked
+from arcflux.compile.failures import refusing_failures
 from arcflux.compile.lower import Lowered, lower
 from arcflux.compile.python import run_python
 from arcflux.devices import Device
 from arcflux.engine.advice import advised, divided, kept
-from arcflux.engine.loop import Options
+from arcflux.engine.call import interruptible, is_interrupted
+from arcflux.engine.loop import Options, ending
 from arcflux.engine.spread import Spread, run_spread
 from arcflux.engine.state import given_values
 from arcflux.engine.together import run_together
-from arcflux.errors import UsageError
+from arcflux.errors import CancelledError, UsageError, did_you_mean
 from arcflux.graph import Graph
+from arcflux.io import load
 from arcflux.partition.parts import Parts
 from arcflux.program import REF32, Program
 from arcflux.progress import watching
 from arcflux.result import Result
+from arcflux.spmd.interrupt import CancelToken, cancelling, current_token
+from arcflux.spmd.memory import within_memory
 from arcflux.spmd.team import Team
 
 __all__ = ["checked_options", "run", "warn_unless_converged"]
 
 _DIRECTIONS = ("auto", "push", "pull")
 _MOST_SUPERSTEPS = 1_000_000
+_PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 
 
+@interruptible
+@checked(program=None, graph=None)
+@within_memory("running a program")
 def run(
     program: Program,
-    graph: Graph,
+    graph: Graph | str | os.PathLike[str],
     *,
     direction: str = "auto",
     threads: int | None = None,
@@ -51,6 +66,7 @@ def run(
     ranks_per_node: int | None = None,
     devices: str | Sequence[Device] | None = None,
     rebalance: str = "auto",
+    cancel: CancelToken | None = None,
     **parameters: Any,
 ) -> Result:
     """Run a vertex program until no vertex changes.
@@ -60,7 +76,7 @@ def run(
     program
         A class decorated with :func:`arcflux.program`; keyword arguments that it knows are its parameters.
     graph
-        What to run on.
+        What to run on: a graph, or what :func:`arcflux.load` makes one of, such as "kron:12" or a path.
     direction
         "pull", "push", or "auto": chosen for each superstep. The result is the same. A program with `priority` pushes,
         and takes supersteps instead of buckets when it is asked to pull.
@@ -70,7 +86,8 @@ def run(
     max_supersteps
         Stop after so many; the result is then marked as not converged, with a warning.
     timeout
-        Stop at the end of the superstep in which so many seconds are over.
+        Stop at the end of the superstep in which so many seconds are over; a superstep that is in a long loop of the
+        program itself is broken off, and the result is that of the one before.
     deterministic
         Give the same bits on any number of threads and in any direction, and the smallest of several `af.any`. Programs
         that add floats or use `af.any` are then pulled only, which costs most where frontiers are small: a search of
@@ -107,6 +124,9 @@ def run(
     rebalance
         Move the bounds of ranges between supersteps when some parts take longer than others: "auto", "local" (within
         nodes only) or "off".
+    cancel
+        A :class:`arcflux.CancelToken` by which another thread can end the run: it raises
+        :class:`~arcflux.errors.CancelledError`, whose `result` is that of the last whole superstep.
 
     Examples
     --------
@@ -114,19 +134,22 @@ def run(
     >>> result = af.run(af.algorithms.BFS, af.load("path:4"), source=0)
     >>> result["level"].tolist()
     [0, 1, 2, 3]
+
+    Ctrl-C ends the superstep under way, and raises a KeyboardInterrupt whose `result` is that of the last whole one.
     """
     options = checked_options(direction, threads, max_supersteps, timeout)
-    chosen = program(**parameters) if parameters else program
+    chosen = _checked_program(program, parameters)(**parameters)
+    graph = load(graph)
     if graph.vertices < 1 << 31:
         chosen = chosen.retyped(**dict.fromkeys(chosen.references, REF32))
-    lowered = lower(chosen, {name: column.dtype for name, column in graph.columns.items()}, deterministic)
+    lowered = lower(chosen, {name: column.dtype for name, column in graph.columns.items()}, deterministic, debug)
     values = given_values(lowered, graph, given or {})
     spread = Spread(parts, partition, exchange, transport, ranks_per_node, None, rebalance).checked()
     if not debug:
         spread = spread.on(devices, threads)
-    with watching(progress):
+    with watching(progress), cancelling(cancel), refusing_failures(lowered):
         if debug:
-            result = run_python(lowered, graph, options.limit, values, timeout)
+            result = run_python(lowered, graph, options.limit, values, ending(options))
         elif spread.wanted:
             result = _run_on_parts(lowered, graph, values, replace(options, threads=threads or 1), spread)
         else:
@@ -136,8 +159,38 @@ def run(
                 result = kept(plan, graph, run_spread(lowered, graph, values, options, parts_of))
             else:
                 result = kept(plan, graph, run_together(lowered, graph, values, options, Team(options.threads)))
+        token = current_token()
+    result = never_with_nan(result)
+    if token is not None and token.cancelled and not result.converged:
+        error = CancelledError(f"{result.name} was cancelled after {result.supersteps} supersteps")
+        error.result = result
+        raise error
     warn_unless_converged(result)
     return result
+
+
+def _checked_program(program: Any, parameters: Mapping[str, Any]) -> Program:
+    """What is to be run, if it is a program that has these parameters."""
+    if isinstance(program, Program):
+        for name in parameters:
+            if name not in program.parameters:
+                options = list(inspect.signature(run).parameters)[2:-1]
+                raise UsageError(
+                    f"{program.name} has no parameter {name!r}",
+                    expected=f"one of its parameters: {', '.join(program.parameters) or 'none'}; or an option of a run",
+                    remedy=did_you_mean(name, [*program.parameters, *options]),
+                )
+        return program
+    if isinstance(program, type):
+        raise UsageError(
+            f"{program.__name__} is a class, and no program yet", expected="a class that af.program has read",
+            remedy=f"write @af.program above class {program.__name__}",
+        )  # fmt: skip
+    swapped = "the program comes first: af.run(program, graph)"
+    raise UsageError(
+        f"the program is {reprlib.repr(program)}", expected="a class with @af.program above it",
+        remedy=swapped if isinstance(program, Graph) else "an algorithm has a function of its own: af.pagerank(graph)",
+    )  # fmt: skip
 
 
 def _run_on_parts(lowered: Lowered, graph: Graph, values: Any, options: Options, spread: Spread) -> Result:
@@ -158,8 +211,33 @@ def checked_options(direction: str, threads: int | None, max_supersteps: int | N
     return Options(direction, config.threads(threads), limit, timeout)
 
 
+def never_with_nan(result: Result) -> Result:
+    """The result, which has not converged if a value is NaN: no superstep can show that nothing changed there."""
+    return replace(result, converged=False) if result.converged and fields_with_nan(result) else result
+
+
+def fields_with_nan(result: Result) -> list[str]:
+    """The fields of which a value is NaN. A sum is NaN then, and hardly ever else: it is looked at more closely."""
+    floats = {name: values for name, values in result.values.items() if values.dtype.kind == "f"}
+    with np.errstate(invalid="ignore", over="ignore"):
+        return [name for name, values in floats.items() if np.isnan(values.sum()) and np.isnan(values).any()]
+
+
 def warn_unless_converged(result: Result) -> None:
     """Warn whoever called the run if it ended before it was finished."""
-    if not result.converged:
+    if not result.converged and config.speaks() and not is_interrupted():
+        lost = fields_with_nan(result)
         said = f"{result.name} stopped after {result.supersteps} supersteps before it converged"
-        warnings.warn(said, stacklevel=3)
+        said += f": {lost[0]} of some vertices is NaN" if lost else ""
+        warnings.warn(said, stacklevel=_level_of_caller())
+
+
+def _level_of_caller() -> int:
+    """How many frames above a function of this module the first one is that is not of this package.
+
+    Decorators made by contextlib stand between ours.
+    """
+    frame, level = sys._getframe(1), 0
+    while frame.f_back is not None and frame.f_code.co_filename.startswith((_PACKAGE, contextlib.__file__)):
+        frame, level = frame.f_back, level + 1
+    return level + 1

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arcflux.compile.dense import CHUNK
 from arcflux.compile.frontier import explained
@@ -13,7 +15,7 @@ from arcflux.compile.sparse import buffered, precomputed
 from arcflux.engine.loop import Loop
 from arcflux.engine.state import State, rows
 from arcflux.graph.alike import NONE, kinds
-from arcflux.result import Superstep
+from arcflux.history import Superstep
 
 __all__ = ["Frontier"]
 
@@ -69,3 +71,7 @@ class Frontier(Loop):
         reason = self.asked or explained(self.lowered, way == 2, int(edges), self.graph.arcs, about)
         name = "pull" if way == 2 else "push"
         return Superstep(k, name, int(size), residual, seconds, int(changed), int(edges), reason)
+
+    def columns(self, rows: NDArray[Any]) -> Mapping[str, NDArray[Any] | float]:
+        """Also how many edges they were, and how many vertices changed."""
+        return {**super().columns(rows), "edges": rows[:, 4], "changed": rows[:, 6]}

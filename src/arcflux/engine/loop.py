@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,14 +13,16 @@ from numpy.typing import NDArray
 
 from arcflux import trace
 from arcflux.compile.lower import Lowered
+from arcflux.compile.source import polls
+from arcflux.engine.call import note_interrupt
 from arcflux.engine.state import State
 from arcflux.graph import Graph
 from arcflux.result import History, Superstep
-from arcflux.spmd.interrupt import held
-from arcflux.spmd.pool import STOP
+from arcflux.spmd.interrupt import current_token, held
+from arcflux.spmd.pool import STOP, TORN
 from arcflux.spmd.team import Team
 
-__all__ = ["Loop", "Options", "tolerance_of"]
+__all__ = ["Loop", "Options", "ending", "stopping", "tolerance_of"]
 
 Array = NDArray[Any]
 
@@ -64,6 +68,9 @@ class Loop:
         self.slots = team.small((2 * self.threads, 8))
         self.history = team.small((_AT_ONCE, 8), np.float64)
         self.tolerance = tolerance_of(lowered)
+        # A superstep whose loops are left when the run has to end is undone: such programs take one in each launch.
+        self.polled = any(polls(lowered, name) for name in lowered.functions)
+        self.stopped = self.torn = False
         self.asked = "deterministic" if lowered.pull_only else "asked for" if options.direction != "auto" else ""
 
     # --- what each kind says
@@ -82,6 +89,10 @@ class Loop:
     def superstep(self, k: int, row: list[float]) -> Superstep:
         """What a row of the kernel's history says, with the seconds in the third place."""
         raise NotImplementedError
+
+    def columns(self, rows: Array) -> Mapping[str, Array | float]:
+        """The same for all supersteps at once: what is known of them, by name."""
+        return {"frontier": rows[:, 0], "residual": rows[:, 1], "seconds": rows[:, 2]}
 
     def done(self, last: Superstep | None) -> bool:
         """Whether the run has converged with this superstep; None when none was completed."""
@@ -104,10 +115,21 @@ class Loop:
         """The run is over: what was borrowed serves the next one. The history that is left of it holds no arrays."""
         self.team.end()
         self.rest = self.choice = []
+        self.fields: dict[str, Array] = {}
+
+    def start(self, state: State) -> float:
+        """Run the program's `start` on every vertex; the seconds of that which went into compiling."""
+        with stopping(self.options, self.team.agreed) as over:
+            compiled = state.start(self.made, self.extra(), self._watched(over) if self.polled else None)
+            self.stopped = self.polled and self.team.agreed(over())
+        if self.torn:
+            state.reset()
+        return compiled
 
     def compile(self, state: State) -> float:
         """Compile the kernel, so that a run is only a run; the seconds it took."""
         self.begin(state)
+        self.fields = state.fields
         begun = time.perf_counter()
         self.kernel.ready(0, self.threads, np.zeros(16, np.int64), *self.arguments(0, 1))
         return time.perf_counter() - begun
@@ -121,30 +143,53 @@ class Loop:
         """Run; what happened in each superstep."""
         rows: list[Array] = []
         steps = 0
-        limit, timeout = self.options.limit, self.options.timeout
-        until = None if timeout is None else time.perf_counter() + timeout
-        with trace.task(self.lowered.program.name, unit="supersteps") as task, held() as pressed:
-
-            def over() -> bool:
-                return pressed() or (until is not None and time.perf_counter() > until)
-
-            def glance(control: Array) -> None:
-                task.at(int(control[2]))
-                if over():
-                    control[STOP] = 1
-
+        limit = 0 if self.stopped else self.options.limit
+        self.team.at(steps)
+        with (
+            trace.task(self.lowered.program.name, unit="supersteps") as task,
+            stopping(self.options, self.team.agreed) as over,
+        ):
+            glance = self._watched(over, task)
             while not self.finished and steps < limit and not (rows and self.team.agreed(over())):
                 self.team.together()
                 self.history[:] = 0
                 begun = time.perf_counter()
-                arguments = self.arguments(steps, min(limit, steps + self.choose(steps)))
-                self.team.launch(self.kernel, self.threads, *arguments, glance=glance)
+                some = self.choose(steps)
+                arguments = self.arguments(steps, min(limit, steps + (1 if self.polled else some)))
+                before = self._saved()
+                self.team.launch(self.kernel, self.threads, *arguments, glance=glance, ends=True)
+                if self.torn:
+                    self._restore(before)
+                    break
                 self.launched(steps)
                 rows.append(self._read(time.perf_counter() - begun))
                 self.finished = self.done(self.superstep(steps, rows[-1][-1].tolist()) if len(rows[-1]) else None)
                 steps += len(rows[-1])
+                self.team.at(steps)
                 task.at(steps)
-        return History(np.concatenate(rows) if rows else self.history[:0], self.superstep)
+        return History(np.concatenate(rows) if rows else self.history[:0].copy(), self.superstep, self.columns)
+
+    def _watched(self, over: Callable[[], bool], task: trace.Task | None = None) -> Callable[[Array], None]:
+        """What looks at a launch now and then: says how far it is, ends it when it is over, sees whether it is torn."""
+
+        def glance(control: Array) -> None:
+            if task is not None:
+                task.at(int(control[2]))
+            if over():
+                control[STOP] = 1
+            self.torn = bool(control[TORN])
+
+        return glance
+
+    def _saved(self) -> dict[str, Array]:
+        """Copies of the fields, where a superstep may have to be undone."""
+        return {name: array.copy() for name, array in self.fields.items()} if self.polled and self.team.leads else {}
+
+    def _restore(self, before: dict[str, Array]) -> None:
+        """Make the fields what they were before the superstep."""
+        for name, values in before.items():
+            self.fields[name][:] = values
+        self.team.together()
 
     def _read(self, seconds: float) -> Array:
         """The history of a launch; the kernel's clock is scaled to the seconds that passed."""
@@ -153,6 +198,29 @@ class Loop:
         if "residual" not in self.lowered.functions:
             rows[:, 1] = 0.0
         return rows
+
+
+@contextmanager
+def stopping(options: Options, agreed: Callable[[bool], bool] = bool) -> Iterator[Callable[[], bool]]:
+    """Whether a run should end, by Ctrl-C, its token or its time; Ctrl-C waits for that, unless it is pressed twice.
+
+    `agreed` says whether any of several ranks was pressed: one that was not has the same result, and ends the same way.
+    """
+    ended = ending(options) or (lambda: False)
+    with held() as pressed:
+        yield lambda: pressed() or ended()
+        if agreed(pressed()):
+            note_interrupt()
+
+
+def ending(options: Options) -> Callable[[], bool] | None:
+    """Whether a run that begins now should end, by its token or its time; None when it has neither."""
+    token, timeout, begun = current_token(), options.timeout, time.perf_counter()
+    if token is None and timeout is None:
+        return None
+    return lambda: (
+        (token is not None and token.cancelled) or (timeout is not None and time.perf_counter() > begun + timeout)
+    )
 
 
 def tolerance_of(lowered: Lowered) -> float:

@@ -6,7 +6,7 @@ node. Of the messages, the first half is what vertices send in this superstep, t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from arcflux.compile.lower import Lowered
 from arcflux.compile.parts import PART_TALLY
+from arcflux.compile.source import polls
 from arcflux.devices import Device
 from arcflux.engine.calls import Calls, OnCores
 from arcflux.engine.exchange import Lists, Traffic
@@ -22,6 +23,7 @@ from arcflux.engine.state import parameter_values, rows
 from arcflux.engine.team import Ranks
 from arcflux.graph import Graph
 from arcflux.partition.parts import Parts
+from arcflux.spmd.pool import STOP, TORN
 from arcflux.transports.base import Transport
 
 __all__ = ["Node", "identity"]
@@ -54,6 +56,9 @@ class Node:
         self.lowered, self.graph, self.transport, self.device = lowered, graph, transport, device
         self.threads, self.linked = threads, linked
         self.compiled = 0.0
+        self.polled = any(polls(lowered, name) for name in lowered.functions)
+        self.left_loop = False
+        self.over: Callable[[], bool] = lambda: False
         self.traffic = Traffic()
         self.team = Ranks.of(transport)
         self._share_state(values)
@@ -78,7 +83,7 @@ class Node:
         for name, array in self.accumulators.items():
             self._filled(array, identity(lowered.reductions[name].operation, array.dtype))
         self.moves, self.pending = zeros(n, np.bool_), zeros(n, np.bool_)
-        self.residuals = zeros(n if lowered.deterministic and "residual" in lowered.functions else 1, np.float64)
+        self.residuals = zeros(max(1, n * len(lowered.measures)) if lowered.deterministic else 1, np.float64)
         self.bits, self.queues = zeros(2 * (-(-n // 64)), np.uint64), team.lent(2 * n, kind)
         self.stamp, self.heads = zeros(n, np.uint8), zeros(16, np.int64)
         if team.leads:
@@ -90,6 +95,12 @@ class Node:
         self.held = [graph.into.offsets, graph.out.offsets, self.moves, self.pending, self.residuals, self.tally]
         self.held += [*self.messages, *self.accumulators.values()]
         self.transport.node_barrier()
+
+    def set_aggregated(self, total: float) -> None:
+        """From now on kernels are given another sum of `aggregate`; without one in the program, nothing changes."""
+        place = self.lowered.aggregated
+        if place is not None:
+            self.constants[place - len(self.lowered.program.parameters)] = total
 
     def _filled(self, array: Array, value: Any) -> Array:
         """The array, of which each rank of the node has filled its share."""
@@ -129,6 +140,12 @@ class Node:
             self.transport.node_barrier()
 
     # --- kernels
+
+    def watch(self, control: Array) -> None:
+        """Look at a kernel with long loops while it runs: end it when the run is over, and see whether it was left."""
+        if self.over():
+            control[STOP] = 1
+        self.left_loop = self.left_loop or bool(control[TORN])
 
     def _each(self, name: str, step: int, mine: Array, everywhere: Array, *given: Any) -> None:
         """Run a kernel on own vertices, and on the share of those that every node has, which one node counts."""

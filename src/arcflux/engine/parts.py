@@ -21,15 +21,17 @@ from numpy.typing import NDArray
 from arcflux import trace
 from arcflux.compile.dense import CHUNK
 from arcflux.compile.lower import Lowered
+from arcflux.compile.parts import TALLIED
 from arcflux.devices import CPU, Demand, Device, place
 from arcflux.engine.direction import Direction
 from arcflux.engine.exchange import Lists, Traffic
 from arcflux.engine.loop import Options, tolerance_of
 from arcflux.engine.migrate import Balancer
 from arcflux.engine.owners import Owners
+from arcflux.engine.record import Record
 from arcflux.graph import Graph
 from arcflux.partition.parts import Parts
-from arcflux.result import Result, Superstep
+from arcflux.result import Result
 from arcflux.spmd.memory import frozen
 from arcflux.transports.base import Transport
 
@@ -39,9 +41,10 @@ Array = NDArray[Any]
 
 # Bytes of the blocks that stream through a device, unless its memory is small.
 _BLOCK = 4 << 20
-# What ranks add up: changed, edges, residual, senders, whether to stop, bytes of values and of all else; then the
-# seconds of each, and new bounds, of which the last is the number of vertices, if there are any.
-_COUNTED = 7
+# What ranks add up: changed, edges, residual, aggregate, senders, whether to stop, bytes of values and of all else,
+# whether a loop of the program was left; then the seconds of each, and new bounds, of which the last is the number of
+# vertices, if there are any.
+_COUNTED = 9
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,7 @@ class PartRun(Owners):
         linked = apart and devices is not None and all(each.linked for each in devices)
         super().__init__(lowered, graph, values, threads, transport, device, linked)
         self.parts, self.high, self.options = setting.parts, setting.high, setting.options
-        self.over = setting.over
+        self.over, self.values = setting.over, values
         self.held_bytes = 0
         self.whole = self.parts.placement == "target" and self.high is None
         self.direction = Direction(
@@ -87,19 +90,22 @@ class PartRun(Owners):
     def run(self) -> Result:
         """Run; the same result on every rank."""
         begun = time.perf_counter()
-        history: list[Superstep] = []
+        record = Record(self.direction, self.transport.size)
         self._begin()
         with trace.task(self.lowered.program.name, unit="supersteps") as task:
-            while not self.finished and len(history) < self.options.limit:
-                self.transport.superstep = step = len(history)
+            while not self.finished and len(record) < self.options.limit:
+                self.transport.superstep = step = len(record)
                 started = time.perf_counter()
+                self._save()
                 self.compute(step)
                 self.exchange(step)
-                history.append(self.converge(step, started))
+                self.converge(record, started)
+                if self.torn:
+                    self._restore()
+                    break
                 self.balancer.after(step, self.heard)
                 if self.balancer.planning or self.balancer.migration:
-                    planned, moved = self.balancer.planning, self.balancer.migration
-                    history[-1] = replace(history[-1], planning=planned, migration=moved)
+                    record.balanced(self.balancer.planning, self.balancer.migration)
                 task.at(step + 1)
                 if self.stopped:
                     break
@@ -109,27 +115,48 @@ class PartRun(Owners):
         self.device.release(self.held_bytes)
         seconds = time.perf_counter() - begun - self.compiled
         name, references = self.lowered.program.name, self.lowered.program.references
-        return Result(name, self.graph, fields, history, self.finished, seconds, self.compiled, references)
+        return Result(name, self.graph, fields, record.history(), self.finished, seconds, self.compiled, references)
 
     def _begin(self) -> None:
         """The first state; who is active at first sends."""
         self.finished = self.graph.vertices == 0
         self.stopped = self.early = False
+        self._save(first=True)
         self._each("start", 0, self.mine, self.everywhere)
         self._leave_init_to_one()
         self.transport.node_barrier()
         self._publish(-1, self.mine, self.everywhere)
         self._tell(-1)
-        if self.lowered.steady:
-            self._tell_all()
         self._agree(0.0)
-        if self.lowered.sparse:
+        if self.torn:
+            self._restore()
+            self.options = replace(self.options, limit=0)
+        elif self.lowered.sparse:
             self.finished = self.size == 0
+
+    def _save(self, first: bool = False) -> None:
+        """Copy the fields of own vertices, if a superstep may have to be undone; at `first`, they are as given."""
+        if not self.polled:
+            return
+        self.undo = np.concatenate([self.mine, self.everywhere])
+        self.before = {name: array[self.undo] for name, array in self.fields.items()}
+        if first:
+            for name, array in self.before.items():
+                array[:] = self.values[name][self.undo] if name in self.values else 0
+
+    def _restore(self) -> None:
+        """Undo a superstep of which loops were left on some rank. Collective."""
+        self.finished = False
+        self.calls.fetch(*self.fields.values())
+        for name, values in self.before.items():
+            self.fields[name][self.undo] = values
+        self.calls.changed(*self.fields.values())
 
     def compute(self, step: int) -> None:
         """Take the part through a superstep, up to what its vertices will send."""
         self.calls.zero(self.tally)
         self.calls.zero(self.counts)
+        self._clear_measures()
         self.edges_before, self.size_before = self.edges, self.size
         self.pull = self.direction.choose(self.size, self.edges)
         self.early = self.pull and self.whole and not self.lowered.ordered
@@ -156,25 +183,38 @@ class PartRun(Owners):
             self._leave_init_to_one()
         self.seconds = took.seconds + sum(map(self.device.transfer, self.streamed))
 
+    def _clear_measures(self) -> None:
+        """Own vertices that this superstep leaves out have no residual in it, whatever an earlier one left there."""
+        some = self.lowered.sparse or "wants" in self.lowered.functions
+        if not (some and self.lowered.deterministic and self.lowered.measures):
+            return
+        self.calls.fetch(self.residuals)
+        places = np.concatenate([self.mine, self.everywhere]).astype(np.int64)
+        for k in range(len(self.lowered.measures)):
+            self.residuals[k * self.graph.vertices + places] = 0.0
+        self.calls.changed(self.residuals)
+
     def exchange(self, step: int) -> None:
         """What changed becomes what is sent, here and in the nodes that read it."""
         self.transport.node_barrier()
         self._publish(step, *((self.mine, self.everywhere) if self.lowered.ordered else self.updated))
         self._tell(step)
 
-    def converge(self, step: int, started: float) -> Superstep:
+    def converge(self, record: Record, started: float) -> None:
         """How much changed everywhere; whether that is the end."""
         changed, residual = self._agree(self.seconds)
+        self.set_aggregated(self.sums["aggregate"])
         edges = self.edges_before if self.lowered.sparse else self.graph.arcs
         self.direction.measured(edges, self.slowest)
+        if self.torn:
+            return
         self.finished = (self.size if self.lowered.sparse else changed) == 0 or residual < self.tolerance
         frontier = self.size_before if self.lowered.sparse else self.graph.vertices
-        way = "pull" if self.pull else "push"
         shown = residual if "residual" in self.lowered.functions else 0.0
-        return Superstep(
-            step, way, frontier, shown, time.perf_counter() - started, changed, edges, self.direction.reason,
-            bytes=self.bytes, more_bytes=self.more_bytes, part_seconds=self.part_seconds,
-            bounds=() if self.parts.bounds is None else tuple(self.parts.bounds.tolist()),
+        record.add(
+            self.part_seconds, self.parts.bounds, pull=self.pull, frontier=frontier, residual=shown,
+            seconds=time.perf_counter() - started, changed=changed, edges=edges, bytes=self.bytes,
+            more_bytes=self.more_bytes,
         )  # fmt: skip
 
     # --- the part
@@ -286,35 +326,34 @@ class PartRun(Owners):
         self.calls.fetch(self.tally, self.counts)
         times, bounds = slice(_COUNTED, _COUNTED + size), slice(_COUNTED + size, None)
         mine = np.zeros(_COUNTED + 2 * size + 1)
-        mine[:3] = self.tally[:, :3].sum(axis=0)
-        mine[3] = self.counts[1] - self.counts[2]
-        mine[4] = self.over()
-        mine[5:_COUNTED] = self.traffic.values, self.traffic.places + self.traffic.headers
+        mine[:4] = self.tally[:, :4].sum(axis=0)
+        mine[4] = self.counts[1] - self.counts[2]
+        mine[5] = self.over()
+        mine[6:_COUNTED] = self.traffic.values, self.traffic.places + self.traffic.headers, self.left_loop
         mine[times][rank] = seconds
         if self.balancer.told is not None:
             mine[bounds] = self.balancer.told
         self.traffic = Traffic()
         total = self.transport.reduce(mine, "sum")
-        self.size, self.edges = int(total[3]), int(total[1])
-        self.bytes, self.more_bytes = int(total[5]), int(total[6])
-        self.stopped = total[4] > 0
+        self.size, self.edges = int(total[4]), int(total[1])
+        self.bytes, self.more_bytes = int(total[6]), int(total[7])
+        self.stopped, self.torn = total[5] > 0, total[8] > 0
         self.part_seconds = tuple(total[times].tolist())
         self.heard = total[bounds].astype(np.int64) if total[-1] > 0 else None
         self.slowest = max(self.part_seconds)
-        residual = float(total[2])
-        if "residual" not in self.lowered.functions:
-            residual = np.inf
-        elif self.lowered.deterministic:
-            residual = self._ordered_residual()
-        return int(total[0]), residual
+        self.sums = {name: float(total[place]) for name, place in TALLIED.items()}
+        if self.lowered.deterministic:
+            self.sums |= {name: self._ordered_sum(k) for k, name in enumerate(self.lowered.measures)}
+        return int(total[0]), self.sums["residual"] if "residual" in self.lowered.functions else np.inf
 
-    def _ordered_residual(self) -> float:
-        """The sum of all residuals in the order in which one process adds them up."""
-        everywhere = self.residuals
+    def _ordered_sum(self, k: int) -> float:
+        """The sum of what is measured `k`-th of each vertex, in the order in which one process adds it up."""
+        n = self.graph.vertices
+        everywhere = self.residuals[k * n : (k + 1) * n]
         if self.transport.nodes > 1:
             self.calls.fetch(self.residuals)
-            pieces = self.transport.gather(self.residuals[self.mine])
-            everywhere = np.zeros_like(self.residuals)
+            pieces = self.transport.gather(everywhere[self.mine])
+            everywhere = np.zeros_like(everywhere)
             for rank, piece in enumerate(pieces):
                 everywhere[self.parts.owned(rank)] = piece
         total = np.zeros(1)

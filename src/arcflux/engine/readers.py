@@ -126,22 +126,6 @@ class Readers(Node):
         heads = self.heads[8 * (step & 1) :]
         self.calls.alone("receive", vertices, self.bits_at(step), self._queue(step), heads)
 
-    def _tell_all(self) -> None:
-        """Every vertex sends once at the start, when pull will not ask who is in the frontier."""
-        n = self.graph.vertices
-        self.calls.fetch(*self.messages)
-        for which in (self.mine, self.everywhere):
-            for message in self.messages:
-                message[which] = message[n + which.astype(np.int64)]
-        self.calls.changed(*self.messages)
-        for peer, vertices in self.lists.tell.items():
-            self.transport.post(peer, [taken(message, vertices) for message in self.messages], tag=2)
-        for peer, vertices in self.lists.hear.items():
-            values = rows_of(self.transport.collect(peer, tag=2), 0, len(vertices), self.messages)
-            for message, value in zip(self.messages, values, strict=True):
-                put(message, vertices, value)
-        self.transport.finish()
-
     def _chosen(self, vertices: Array, told: Array) -> Array:
         """Which of the vertices are among those told."""
         if len(told) * 16 > len(vertices):

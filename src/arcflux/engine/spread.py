@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import time
+import ast
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from arcflux import trace
 from arcflux.compile.lower import Lowered
 from arcflux.devices import Device, named
-from arcflux.engine.loop import Options
+from arcflux.engine.loop import Options, stopping
 from arcflux.engine.own_nodes import with_own_nodes
 from arcflux.engine.parts import PartRun, Setting
 from arcflux.engine.rebalance import HOW
@@ -24,14 +25,13 @@ from arcflux.graph import Graph
 from arcflux.partition import partition
 from arcflux.partition.parts import Parts
 from arcflux.result import Result
-from arcflux.spmd.interrupt import held
 from arcflux.spmd.team import Team
 from arcflux.transports import current
 from arcflux.transports.base import Transport
 from arcflux.transports.launch import place
 from arcflux.transports.local import run_local
 
-__all__ = ["EXCHANGES", "USUAL", "Spread", "asked", "at_targets_alone", "on_ranks", "run_spread"]
+__all__ = ["EXCHANGES", "USUAL", "Spread", "asked", "at_targets_alone", "on_ranks", "pressed_anywhere", "run_spread"]
 
 Array = NDArray[Any]
 Answer = TypeVar("Answer")
@@ -149,13 +149,16 @@ def asked(
     return spread
 
 
-def on_ranks(spread: Spread, graph: Graph, work: Callable[[Transport, Parts], Answer]) -> Answer:
-    """What ``work(transport, parts)`` gives on every rank: those that this process is one of, or threads of it."""
+def on_ranks(spread: Spread, graph: Graph, work: Callable[[Transport, Parts], Answer], *, ends: bool = False) -> Answer:
+    """What ``work(transport, parts)`` gives on every rank: those that this process is one of, or threads of it.
+
+    A token that is cancelled ends it, unless it `ends` by itself.
+    """
     ranks = spread.ranks()
     if ranks is not None:
         return work(ranks, spread.split(graph, ranks.size))
     parts = spread.split(graph, None)
-    return run_local(parts.k, lambda own: work(own, parts), ranks_per_node=spread.ranks_per_node)[0]
+    return run_local(parts.k, lambda own: work(own, parts), ranks_per_node=spread.ranks_per_node, ends=ends)[0]
 
 
 def run_spread(lowered: Lowered, graph: Graph, values: Mapping[str, Array], options: Options, spread: Spread) -> Result:
@@ -164,12 +167,7 @@ def run_spread(lowered: Lowered, graph: Graph, values: Mapping[str, Array], opti
     if lowered.ordered and (options.direction == "pull" or by_supersteps):
         lowered = lowered.unordered()
 
-    until = None if options.timeout is None else time.perf_counter() + options.timeout
-
-    def work(transport: Transport, parts: Parts, pressed: Callable[[], bool]) -> Result:
-        def over() -> bool:
-            return pressed() or (until is not None and time.perf_counter() > until)
-
+    def work(transport: Transport, parts: Parts, over: Callable[[], bool]) -> Result:
         placed, high = _placed(lowered, parts, spread.exchange)
         if spread.devices is not None and (placed.placement != "target" or high is not None):
             transport = with_own_nodes(transport, [not device.shares for device in spread.devices])
@@ -190,9 +188,16 @@ def run_spread(lowered: Lowered, graph: Graph, values: Mapping[str, Array], opti
             team = Team(parts.k * options.threads)
             return run_together(lowered, graph, values, replace(options, threads=team.workers), team)
     elif spread.shares_all(ranks.nodes, parts) and not lowered.ordered:
-        return run_together(lowered, graph, values, options, Ranks.of(ranks))
-    with held() as pressed:
-        return on_ranks(spread, graph, lambda transport, parts: work(transport, parts, pressed))
+        with ranks.limited(options.timeout):
+            return run_together(lowered, graph, values, options, Ranks.of(ranks))
+    limited = nullcontext() if ranks is None else ranks.limited(options.timeout)
+    with stopping(options, lambda pressed: pressed_anywhere(ranks, pressed)) as over, limited:
+        return on_ranks(spread, graph, lambda transport, parts: work(transport, parts, over), ends=True)
+
+
+def pressed_anywhere(ranks: Transport | None, pressed: bool) -> bool:
+    """Whether Ctrl-C was pressed on any rank."""
+    return pressed if ranks is None else bool(ranks.reduce(np.array([pressed], np.uint8), "max")[0])
 
 
 def _placed(lowered: Lowered, parts: Parts, exchange: str) -> tuple[Parts, Array | None]:
@@ -218,5 +223,6 @@ def at_targets_alone(lowered: Lowered) -> bool:
     only an accumulator that starts empty can tell.
     """
     reads_old = any(name.startswith("o_") for name in lowered.reads("compute"))
-    any_of_all = not lowered.sparse and any(how.operation == "any" for how in lowered.reductions.values())
-    return lowered.deterministic or reads_old or any_of_all
+    one_of = any(how.operation == "any" for how in lowered.reductions.values())
+    always = lowered.sparse and not any(isinstance(node, (ast.If, ast.For)) for node in lowered.edge)
+    return lowered.deterministic or reads_old or (one_of and not always)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from arcflux.compile.dense import CHUNK
 from arcflux.compile.lower import Lowered
-from arcflux.errors import UsageError
+from arcflux.errors import UsageError, did_you_mean
 from arcflux.graph import Graph
+from arcflux.graph.ids import by_id
 from arcflux.program import Program, vertex
 from arcflux.spmd.team import Team
 
@@ -28,6 +29,7 @@ class State:
     def __init__(self, lowered: Lowered, graph: Graph, given: Mapping[str, Array], team: Team) -> None:
         self.graph = graph
         self.team = team
+        self.given = given
         written = lowered.functions["start"].always_writes
         self.fields = {
             name: rows(partial(team.kept, zero=name not in written), graph.vertices, *kind)
@@ -40,14 +42,21 @@ class State:
         counts = [graph.vertices, graph.edges, graph.arcs]
         self.constants = [*self.fields.values(), *counts, *parameter_values(lowered.program, graph)]
 
-    def start(self, made: Any, extra: list[Any]) -> float:
-        """Run `start` on every vertex; the seconds of that which went into compiling."""
+    def start(self, made: Any, extra: list[Any], glance: Callable[[Array], None] | None = None) -> float:
+        """Run `start` on every vertex, watched by `glance`; the seconds of that which went into compiling."""
         graph, begun = self.graph, time.perf_counter()
         arguments = [graph.into.offsets, graph.out.offsets, self.active, *extra, *self.constants]
         made.started.ready(0, self.team.workers, np.zeros(16, np.int64), *arguments)
         compiled = time.perf_counter() - begun
-        self.team.launch(made.started, -(-graph.vertices // CHUNK), *arguments)
+        self.team.launch(made.started, -(-graph.vertices // CHUNK), *arguments, glance=glance, ends=glance is not None)
         return compiled
+
+    def reset(self) -> None:
+        """Make the fields what they were before `start`: what is given, or 0."""
+        if self.team.leads:
+            for name, array in self.fields.items():
+                array[:] = self.given.get(name, 0)
+        self.team.together()
 
 
 def rows(allocate: Any, size: int, dtype: Any, length: int | None) -> Array:
@@ -72,9 +81,13 @@ def parameter_values(program: Program, graph: Graph) -> list[Any]:
 def given_values(lowered: Lowered, graph: Graph, given: Mapping[str, Any]) -> dict[str, Array]:
     """What fields are given before start, as arrays of their types and in the order of vertex numbers."""
     checked = {}
-    for name, values in given.items():
+    if not isinstance(given, Mapping):
+        raise UsageError(f"given is a {type(given).__name__}", expected="values by field, such as {'rank': [1.0, 0.5]}")
+    for name, listed in given.items():
+        values = by_id(listed)
         if name not in lowered.fields:
-            raise UsageError(f"{name!r} is given and no field", expected="one of: " + ", ".join(lowered.fields))
+            raise UsageError(f"{name!r} is given and no field", expected="one of: " + ", ".join(lowered.fields),
+                             remedy=did_you_mean(name, lowered.fields))  # fmt: skip
         dtype, length = lowered.fields[name]
         shape = (graph.vertices,) if length is None else (graph.vertices, length)
         if isinstance(values, Mapping):

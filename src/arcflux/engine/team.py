@@ -13,6 +13,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from arcflux import config
+from arcflux.spmd.layout import CROWDED
 from arcflux.spmd.pool import run
 from arcflux.spmd.team import Team
 from arcflux.trace import Task
@@ -124,14 +126,27 @@ class Ranks(Team):
         *args: Any,
         task: Task | None = None,
         glance: Callable[[NDArray[np.int64]], None] | None = None,
+        ends: bool = False,
     ) -> None:
         """Be one worker of a kernel, from when all are here until all are done."""
         if self.leads:
             self.control[:] = 0
         self.together()
         among = self.transport.place, self.workers, self.control
-        run(kernel, max(2, chunks), *args, task=task, glance=glance, among=among)
+        self.transport.board.control = self.control
+        run(kernel, max(2, chunks), *args, task=task, glance=glance, ends=ends, among=among)
         self.together()
+
+    def barrier(self) -> Array:
+        """The one on the board: ranks that wait there hear the alarm, and are seen to wait."""
+        made: Array = self.transport.board.barrier
+        made[CROWDED] = self.workers > config.cores()
+        return made
+
+    def at(self, superstep: int) -> None:
+        """What the mates say of this rank, if it is lost before a kernel counts on."""
+        self.transport.superstep = superstep
+        self.transport.board.control = None
 
     def together(self) -> None:
         """Wait for the mates."""

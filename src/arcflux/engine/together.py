@@ -23,6 +23,7 @@ __all__ = ["run_together"]
 def run_together(lowered: Lowered, graph: Graph, values: Mapping[str, Any], options: Options, team: Team) -> Result:
     """Run a program on a team whose workers see all of the graph and its state."""
     begun = time.perf_counter()
+    team.at(-1)
     if lowered.ordered and options.direction == "pull":
         lowered = lowered.unordered()
     made = cache.module(cpu.source(lowered))
@@ -30,7 +31,7 @@ def run_together(lowered: Lowered, graph: Graph, values: Mapping[str, Any], opti
     loop.prepare()
     once = time.perf_counter() - begun
     state = State(lowered, graph, values, team)
-    once += state.start(made, loop.extra())
+    once += loop.start(state)
     once += loop.compile(state)
     history = loop.run()
     fields = {name: team.result(array) for name, array in state.fields.items()}

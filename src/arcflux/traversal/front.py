@@ -8,8 +8,9 @@ from typing import Any
 
 from arcflux.devices import Device, Virtual
 from arcflux.devices.choose import read
+from arcflux.engine.call import note_interrupt
 from arcflux.engine.front import checked_options, warn_unless_converged
-from arcflux.engine.spread import Spread, on_ranks
+from arcflux.engine.spread import Spread, on_ranks, pressed_anywhere
 from arcflux.errors import UsageError
 from arcflux.gpu.algorithms.room import working
 from arcflux.graph import Graph
@@ -119,6 +120,8 @@ def grid_bfs(graph: Graph, source: Any, scan: str = "log", **options: Any) -> Re
 
     with watching(options.get("progress")), held() as pressed:
         found = on_ranks(spread, graph, lambda transport, parts: work(transport, parts, pressed))
+        if pressed_anywhere(spread.ranks(), pressed()):
+            note_interrupt()
     values = {"level": found.level, "parent": found.parent}
     times = found.seconds, found.compile_seconds
     result = Result("BFS", graph, values, found.history, found.finished, *times, frozenset(["parent"]))

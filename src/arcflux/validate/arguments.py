@@ -6,11 +6,13 @@ and an unreached vertex is at infinity, for levels too: a breadth-first search i
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from arcflux.checks import array
 from arcflux.errors import UsageError, WeightError
 from arcflux.spmd.memory import frozen
 
@@ -84,7 +86,7 @@ def labels(name: str, given: Any, size: int) -> Array:
 
 
 def _sized(name: str, given: Any, size: int) -> Array:
-    values = np.asarray(given)
+    values = np.asarray(array(name, given))
     if values.shape != (size,):
         raise UsageError(
             f"{name} has shape {values.shape}",
@@ -164,7 +166,7 @@ def weights(graph: Graph, name: str | None) -> Array | None:
         raise WeightError(
             f"the graph has no edge column {name!r}",
             expected=f"one of its columns: {others}",
-            remedy="weight=None when every edge counts 1",
+            remedy=_other_weight(graph, name),
         )
     column = graph.columns[name]
     if column.dtype.kind in "if":
@@ -172,6 +174,13 @@ def weights(graph: Graph, name: str | None) -> Array | None:
         if wrong.any():
             raise _bad_weight(graph, name, int(np.argmax(wrong)))
     return frozen(column)
+
+
+def _other_weight(graph: Graph, name: str) -> str:
+    """What to say instead of a column that is not there: one that looks like it, or the only one of numbers."""
+    near = get_close_matches(name, graph.columns, n=1) or (list(graph.columns) if len(graph.columns) == 1 else [])
+    other = f"weight='{near[0]}', or " if near else ""
+    return f"{other}weight=None when every edge counts 1"
 
 
 def _bad_weight(graph: Graph, name: str, place: int) -> WeightError:

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arcflux.checks import checked, real, text
 from arcflux.errors import UsageError
+from arcflux.io import takes_graph
 from arcflux.spmd.memory import frozen
 from arcflux.spmd.pool import run
 from arcflux.validate import arguments
@@ -24,7 +26,11 @@ __all__ = ["components", "pagerank"]
 
 Array = NDArray[Any]
 
+_TINIEST = float(np.nextafter(0, 1))
 
+
+@takes_graph
+@checked(damping=real, tolerance=real, dangling=text)
 def pagerank(
     graph: Graph,
     rank: Any,
@@ -70,7 +76,11 @@ def pagerank(
     home: Any = 1 / max(1, graph.vertices)
     if personalization is not None:
         home = arguments.reals("personalization", personalization, graph.vertices)
-    moved = np.abs(_iterated(graph, ranks, damping, dangling, weight, home) - ranks)
+        if not (np.isfinite(home).all() and (home >= 0).all()):
+            raise UsageError("personalization has a value that is no share", expected="finite numbers from 0 on")
+    with np.errstate(over="ignore", invalid="ignore"):  # of ranks that are none; the rules find them
+        moved = np.abs(_iterated(graph, ranks, damping, dangling, weight, home) - ranks)
+        total, change = float(ranks.sum()), float(moved.sum())
     rules = (
         Rule.checked(
             "range",
@@ -78,8 +88,8 @@ def pagerank(
             np.flatnonzero(~sane),
             lambda v: Offence(arguments.shown(graph, v), f"rank {given[v]}", "a finite number from 0 on"),
         ),
-        _sum_rule(float(ranks.sum()), tolerance, dangling, graph.vertices),
-        _iteration_rule(graph, ranks, moved, tolerance),
+        _sum_rule(total, tolerance, dangling, graph.vertices),
+        _iteration_rule(graph, ranks, moved, change, tolerance),
     )
     return Report("pagerank", rules)
 
@@ -97,9 +107,10 @@ def _iterated(graph: Graph, rank: Array, damping: float, dangling: str, weight: 
     else:
         n, degrees = graph.vertices, graph.out_degrees.astype(np.int64)
         source = np.repeat(np.arange(n), degrees)
+        column = column / max(float(column.max(initial=0)), _TINIEST)  # so that no sum of weights overflows
         strength = np.bincount(source, column, n).astype(np.float64)
-        hand_out = np.divide(rank, strength, out=np.zeros_like(rank), where=strength > 0)
-        gathered = np.bincount(graph.out.neighbours, hand_out[source] * column, n)
+        share = np.divide(column, strength[source], out=np.zeros(len(source)), where=strength[source] > 0)
+        gathered = np.bincount(graph.out.neighbours, rank[source] * share, n)
     stranded = float(rank[strength == 0].sum()) if dangling == "redistribute" else 0.0
     again: Array = (1 - damping + damping * stranded) * home + damping * gathered
     return again
@@ -113,13 +124,12 @@ def _sum_rule(total: float, tolerance: float, dangling: str, vertices: int) -> R
     return Rule.overall("sum", f"{sentence}, give or take {tolerance}", found=f"{total:.9g}", broken=broken)
 
 
-def _iteration_rule(graph: Graph, rank: Array, moved: Array, tolerance: float) -> Rule:
+def _iteration_rule(graph: Graph, rank: Array, moved: Array, change: float, tolerance: float) -> Rule:
     """The vertices that moved more than their even share of the tolerance offend, those that moved most first."""
-    change = float(moved.sum())
     sentence = f"one more iteration moves the ranks by at most {tolerance} in all"
     if change <= tolerance:
         return Rule("iteration", sentence)
-    restless = np.flatnonzero(moved > tolerance / graph.vertices)
+    restless = np.flatnonzero(~(moved <= tolerance / graph.vertices))  # NaN is restless, too
     restless = restless[np.argsort(-moved[restless], kind="stable")]
 
     def tell(v: int) -> Offence:
@@ -128,6 +138,8 @@ def _iteration_rule(graph: Graph, rank: Array, moved: Array, tolerance: float) -
     return Rule.checked("iteration", f"{sentence}; it moves them by {change:.3g}", restless, tell)
 
 
+@takes_graph
+@checked()
 def components(graph: Graph, component: Any) -> Report:
     """Check weakly connected components: two vertices have the same label exactly when a path joins them.
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from arcflux.checks import checked, flag
+from arcflux.io import takes_graph
 from arcflux.validate import arguments
 from arcflux.validate.report import SHOWN, Offence, Report, Rule
 from arcflux.validate.traversal import bfs
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["grid_bfs"]
 
 
+@takes_graph
+@checked(numbers=flag)
 def grid_bfs(
     graph: Graph,
     source: Any,

@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from arcflux.checks import checked, text
+from arcflux.checks import path as path_rule
 from arcflux.errors import FormatError, UsageError
 from arcflux.validate.arguments import unknown_choice
 from arcflux.validate.report import Offence, Report, Rule
@@ -35,6 +37,7 @@ class Output(NamedTuple):
     values: Array
 
 
+@checked(algorithm=text)
 def ldbc(algorithm: str, got: Any, expected: Any) -> Report:
     """Check an output by the match rule of a Graphalytics algorithm: bfs, cdlp, wcc, pr, lcc or sssp.
 
@@ -154,6 +157,7 @@ def _numbers(name: str, part: str, given: Array, real: bool = False) -> Array:
     return given.astype(np.float64 if real else np.int64)
 
 
+@checked(path=path_rule, algorithm=text)
 def read_ldbc_output(path: str | os.PathLike[str], algorithm: str = "") -> Output:
     """The lines "id value" of a Graphalytics output, in their order.
 

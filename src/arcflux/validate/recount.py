@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcflux import config
+from arcflux.checks import checked, maybe, real, text
 from arcflux.errors import UsageError
 from arcflux.graph.core import Adjacency
+from arcflux.io import takes_graph
 from arcflux.spmd.memory import frozen
 from arcflux.spmd.pool import run
 from arcflux.validate import arguments
@@ -29,6 +31,8 @@ _SMALLEST = 1e-9
 _ROOM = 2 << 30
 
 
+@takes_graph
+@checked(normalize=maybe(text), tolerance=real)
 def betweenness(
     graph: Graph, sources: Any, centrality: Any, *, normalize: str | None = None, tolerance: float = 1e-4
 ) -> Report:
@@ -101,6 +105,8 @@ def _simple(graph: Graph, source: Array, target: Array, directed: bool) -> Adjac
     return simple.out
 
 
+@takes_graph
+@checked()
 def triangles(graph: Graph, total: int | None = None, per_vertex: Any = None) -> Report:
     """Check the number of triangles, in all or through each vertex, by counting again.
 

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arcflux.checks import checked, flag, maybe, real
 from arcflux.errors import UsageError
+from arcflux.io import takes_graph
 from arcflux.validate import arguments
 from arcflux.validate.paths import LEVELS, Result, Tree, path_rules
 from arcflux.validate.report import Offence, Report, Rule
@@ -27,6 +29,8 @@ __all__ = ["bfs", "sssp"]
 Array = NDArray[Any]
 
 
+@takes_graph
+@checked(numbers=flag)
 def bfs(graph: Graph, source: Any, level: Any = None, parent: Any = None, *, numbers: bool = False) -> Report:
     """Check a breadth-first search from the vertex with id `source` by the rules of Graph500.
 
@@ -68,6 +72,8 @@ def bfs(graph: Graph, source: Any, level: Any = None, parent: Any = None, *, num
     return Report(f"bfs from {source}", (*rules, *path_rules(result)))
 
 
+@takes_graph
+@checked(numbers=flag, tolerance=maybe(real))
 def sssp(
     graph: Graph,
     source: Any,

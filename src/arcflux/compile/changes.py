@@ -1,0 +1,78 @@
+"""What the answers of `start` and `update` show about a vertex, found by reading them.
+
+What `update` returns says who sends next, and nothing else: a vertex may change and answer False, or answer True and be
+what it was. A kernel may skip work only where the answer and the change provably go together.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from arcflux.compile.lower import Lowered
+
+__all__ = ["quiet", "steady"]
+
+
+def steady(lowered: Lowered) -> bool:
+    """Whether a pull may take the messages of all in-neighbours, because those outside the frontier say nothing new.
+
+    Every vertex sends at first, whoever changes sends again, and a message that comes again changes nothing, nor would
+    anything come of it.
+    """
+    if not lowered.idempotent or not quiet(lowered):
+        return False
+    returns = [n.value for node in lowered.functions["start"].body for n in ast.walk(node) if isinstance(n, ast.Return)]
+    everyone = all(isinstance(value, ast.Constant) and value.value is True for value in returns)
+    sent = {n.id[2:] for m in lowered.messages for n in ast.walk(m.source) if isinstance(n, ast.Name)}
+    return everyone and sent & set(lowered.reductions) <= _noticed(lowered, _answer(lowered))
+
+
+def quiet(lowered: Lowered) -> bool:
+    """Whether a message that leaves v's accumulators as they are may count as none: nothing would come of it."""
+    functions = lowered.functions
+    silent = "residual" not in functions and not any(functions[f].writes for f in ("init", "update") if f in functions)
+    return silent and _rests(_answer(lowered))
+
+
+def _answer(lowered: Lowered) -> ast.expr | None:
+    """The expression that update returns, when it is all that update does."""
+    body = lowered.functions["update"].body
+    return body[0].value if len(body) == 1 and isinstance(body[0], ast.Return) else None
+
+
+def _compared(test: ast.expr | None) -> tuple[str, type[ast.cmpop]] | None:
+    """The field and the operator of a comparison such as ``v.x < old.x``, always read with v on the left."""
+    if not (isinstance(test, ast.Compare) and len(test.ops) == 1):
+        return None
+    ends = (test.left, test.comparators[0])
+    names = [end.id if isinstance(end, ast.Name) else "" for end in ends]
+    operator = type(test.ops[0])
+    if names[0].startswith("o_"):
+        names.reverse()
+        operator = {ast.Lt: ast.Gt, ast.Gt: ast.Lt}.get(operator, operator)
+    field = names[0][2:]
+    return (field, operator) if names == [f"v_{field}", f"o_{field}"] else None
+
+
+def _noticed(lowered: Lowered, test: ast.expr | None) -> set[str]:
+    """The fields whose changes, as compute can make them, all make a test true."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or):
+        return set().union(*(_noticed(lowered, value) for value in test.values))
+    found = _compared(test)
+    if found is None:
+        return set()
+    field, operator = found
+    how = lowered.reductions.get(field)
+    shows = {"min": ast.Lt, "max": ast.Gt}.get(how.operation) if how else None
+    return {field} if operator in (ast.NotEq, shows) else set()
+
+
+def _rests(test: ast.expr | None) -> bool:
+    """Whether a test is false for a vertex that did not change."""
+    if isinstance(test, ast.BoolOp):
+        some = any if isinstance(test.op, ast.And) else all
+        return some(_rests(value) for value in test.values)
+    if isinstance(test, ast.Constant):
+        return test.value is False
+    found = _compared(test)
+    return found is not None and found[1] in (ast.Lt, ast.Gt, ast.NotEq)

@@ -1,0 +1,84 @@
+"""Scalar arithmetic as types.py says it: what compiled code would do otherwise, or does not define, is rewritten here.
+
+Numba makes a float of u64 and an integer with a sign where the two meet, computes narrow unsigned integers without a
+sign, and leaves shifts by 64 or more, and floats that no integer can hold, to the processor.
+"""
+
+from __future__ import annotations
+
+import ast
+
+import numpy as np
+
+from arcflux.compile.types import Value
+
+__all__ = ["called", "compared", "floating", "met", "operated"]
+
+_BITS = 64
+_CONVERTED = {"int": "truncated", "math.floor": "floored", "math.ceil": "raised"}
+
+
+def met(done: ast.expr, own: Value, kind: Value) -> ast.expr:
+    """An operand of type `own` as it is used where the operands together have the type `kind`."""
+    if own.length is not None or kind.length is not None:
+        return done
+    if kind.dtype == np.float32 and (own.dtype is None or own.kind != "float"):  # takes the type of the narrow float
+        return _as("float32", done)
+    if own.kind == "flag" and kind.kind != "flag":
+        return _as("int64", done)
+    if kind.kind != "int" or own.kind != "int" or own.dtype == kind.dtype:
+        return done
+    if kind.dtype == np.uint64:
+        return done if own.dtype == np.uint64 else _as("uint64", done)
+    return _as("int64", done) if own.dtype is not None and own.dtype.kind == "u" else done
+
+
+def operated(op: ast.operator, left: ast.expr, right: ast.expr, kind: Value) -> ast.expr:
+    """``left op right`` of operands that have met, of type `kind`."""
+    literal = _literal(right)
+    if isinstance(op, (ast.LShift, ast.RShift)) and not (literal is not None and 0 <= literal < _BITS):
+        return ast.BinOp(left, op, ast.BinOp(right, ast.BitAnd(), ast.Constant(_BITS - 1)))
+    if isinstance(op, ast.Pow) and kind.kind == "int":
+        if literal is not None and 0 <= literal < _BITS:
+            return ast.BinOp(left, op, ast.Constant(literal))
+        one = _as("uint64" if kind.dtype == np.uint64 else "int64", ast.Constant(1))
+        return ast.Call(ast.Name("power", ast.Load()), [left, right, one], [])
+    return ast.BinOp(left, op, right)
+
+
+def floating(op: ast.operator, left: ast.expr, right: ast.expr) -> ast.expr:
+    """``left op right`` in floats, such as ``2 ** -1``."""
+    return ast.BinOp(_as("float64", left), op, _as("float64", right))
+
+
+def compared(op: ast.cmpop, left: ast.expr, right: ast.expr, a: Value, b: Value) -> ast.expr:
+    """``left op right`` of operands of types `a` and `b`: of u64 and an integer with a sign as whole numbers."""
+    unsigned, signed = (a, b) if a.dtype == np.uint64 else (b, a)
+    if unsigned.dtype != np.uint64 or signed.kind != "int" or (signed.dtype is not None and signed.dtype.kind == "u"):
+        return ast.Compare(left, [op], [right])
+    given = [left, right] if a is unsigned else [right, left]
+    found = ast.Call(ast.Name("compared", ast.Load()), given, [])
+    ends = (found, ast.Constant(0)) if a is unsigned else (ast.Constant(0), found)
+    return ast.Compare(ends[0], [op], [ends[1]])
+
+
+def called(name: str, done: ast.Call, own: list[Value], kind: Value) -> ast.expr:
+    """A call of a function that kernels know, of scalars: arguments of types `own`, a result of type `kind`."""
+    if name in _CONVERTED and own[0].kind == "float":
+        return ast.Call(ast.Name(_CONVERTED[name], ast.Load()), done.args, [])
+    if name.startswith("math.") and kind.kind == "float":
+        done.args = [a if each.kind == "float" else _as("float64", a) for a, each in zip(done.args, own, strict=True)]
+    if name in ("min", "max"):
+        done.args = [met(a, each, kind) for a, each in zip(done.args, own, strict=True)]
+    return done
+
+
+def _literal(node: ast.expr) -> int | None:
+    """The value of an integer that stands there, also once it has met a type."""
+    if isinstance(node, ast.Call) and len(node.args) == 1:
+        node = node.args[0]
+    return node.value if isinstance(node, ast.Constant) and type(node.value) is int else None
+
+
+def _as(kind: str, node: ast.expr) -> ast.expr:
+    return ast.Call(ast.Attribute(ast.Name("np", ast.Load()), kind, ast.Load()), [node], [])

@@ -1,0 +1,225 @@
+"""Numbers as the plain Python back end has them: the values of compiled code, and a `Fault` where that would go astray.
+
+Floats follow IEEE 754: 1.0 / 0 is infinite and sqrt(-1) is NaN, where Python would raise. Integers have 64 bits; what
+leaves them, and a division by 0, is a fault: compiled code goes on with a number that nobody meant. Literals stay
+Python's own numbers; whatever they meet decides.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+__all__ = ["IEEE", "KNOWN", "Fault", "number"]
+
+
+class Fault(ArithmeticError):
+    """An operation on integers of which compiled code makes a number that nobody meant."""
+
+
+class Int(int):
+    """An integer with a sign, of 64 bits."""
+
+    low, high = -(1 << 63), (1 << 63) - 1
+    named = "64 bits"
+
+    def __neg__(self) -> Int:
+        return _fitting(type(self), -int(self), f"-({int(self)})")
+
+    def __pos__(self) -> Int:
+        return self
+
+    def __abs__(self) -> Int:
+        return _fitting(type(self), abs(int(self)), f"abs({int(self)})")
+
+    def __invert__(self) -> Int:
+        return type(self)(self.low + self.high - int(self))
+
+
+class Weak(Int):
+    """An integer that takes the type of the field it meets: a parameter, a count, a narrow unsigned field."""
+
+
+class Unsigned(Int):
+    """What a u64 has, and what comes of it and integers without a sign."""
+
+    low, high = 0, (1 << 64) - 1
+    named = "64 bits without a sign"
+
+
+class Float(float):
+    """A float that takes the type of the field it meets, such as a parameter."""
+
+    def __neg__(self) -> Float:
+        return type(self)(-float(self))
+
+    def __abs__(self) -> Float:
+        return type(self)(abs(float(self)))
+
+
+class Wide(Float):
+    """What an f64 has."""
+
+
+class Narrow(Float):
+    """What an f32 has, and what comes of it and numbers that are not f64: all are rounded to 32 bits."""
+
+    def __new__(cls, value: float) -> Narrow:
+        return super().__new__(cls, _narrow(value))
+
+
+def _narrow(value: float) -> float:
+    with np.errstate(all="ignore"):
+        return float(np.float32(value))
+
+
+def number(value: Any, dtype: np.dtype[Any] | None = None) -> Any:
+    """A number of a field of this type, or of what has none: a parameter, a degree, a column."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, float):
+        return (Float if dtype is None else Narrow if dtype == np.float32 else Wide)(value)
+    if dtype is None or dtype.kind == "u":
+        return Unsigned(value) if dtype == np.uint64 else Weak(value)
+    return Int(value)
+
+
+def _class(a: Any, b: Any) -> type[Int]:
+    """What an operation on two integers gives (types.py): u64 stays what it is, unless it meets one with a sign."""
+    kinds = [type(x) if isinstance(x, Int) else Unsigned if x > Int.high else Weak for x in (a, b)]
+    if Unsigned in kinds:
+        return Int if Int in kinds else Unsigned
+    return Int if Int in kinds else Weak
+
+
+# Larger numbers than this are shown without all their digits.
+_LONG = 10**40
+
+
+def _fitting(kind: type[Int], value: int, said: str) -> Int:
+    if not kind.low <= value <= kind.high:
+        shown = value if abs(value) < _LONG else f"{float(value):.6g}"
+        raise Fault(f"{said} is {shown}, which does not fit in {kind.named}")
+    return kind(value)
+
+
+def _integers(name: str, a: Any, b: Any) -> Any:
+    """An operation on two integers."""
+    said = f"{int(a)} {_SIGNS[name]} {int(b)}"
+    if name in ("floordiv", "mod") and b == 0:
+        raise Fault(f"{said}: there is no division by 0 of integers")
+    if name in ("lshift", "rshift") and not 0 <= b < 64:
+        raise Fault(f"{said}: a shift by fewer than 0 or more than 63 bits")
+    if name == "pow":
+        if b < 0:
+            if type(b) is int:  # a literal, by which the type is known to be float
+                return _floats("pow", float(a), float(b))
+            raise Fault(f"{said}: an integer to a power below 0; write float(...) ** ...")
+        if b > 64 and abs(a) > 1:
+            raise Fault(f"{said} does not fit in {_class(a, b).named}")
+    return _fitting(_class(a, b), _PLAIN[name](int(a), int(b)), said)
+
+
+def _floats(name: str, a: float, b: float) -> Float:
+    """An operation of which one operand at least is a float."""
+    kind = _widest(a, b)
+    a, b = (_narrow(x) if kind is Narrow else float(x) for x in (a, b))
+    if name == "pow":
+        return kind(_ieee("pow")(a, b))
+    try:
+        return kind(_PLAIN[name](a, b))
+    except (ZeroDivisionError, OverflowError):
+        with np.errstate(all="ignore"):
+            return kind(float(_NUMPY[name](np.float64(a), np.float64(b))))
+
+
+def _widest(*given: Any) -> type[Float]:
+    """What an operation on floats gives: f32 when there is one, and no f64."""
+    kinds = {type(x) for x in given}
+    return Wide if Wide in kinds else Narrow if Narrow in kinds else Float
+
+
+def _operation(name: str) -> Callable[[Any, Any], Any]:
+    def apply(a: Any, b: Any) -> Any:
+        if not isinstance(a, (int, float)) or not isinstance(b, (int, float)):
+            return NotImplemented
+        whole = isinstance(a, int) and isinstance(b, int)
+        return _integers(name, a, b) if whole and name != "truediv" else _floats(name, a, b)
+
+    return apply
+
+
+_SIGNS = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**",
+          "lshift": "<<", "rshift": ">>", "and": "&", "or": "|", "xor": "^"}  # fmt: skip
+_PLAIN = {name: getattr(operator, f"__{name}__") for name in _SIGNS}
+_NUMPY = {"truediv": np.true_divide, "floordiv": np.floor_divide, "mod": np.remainder, "mul": np.multiply,
+          "add": np.add, "sub": np.subtract}  # fmt: skip
+
+
+def _equip() -> None:
+    """Give the classes their operators."""
+    for name in _SIGNS:
+        apply = _operation(name)
+        for kind in (Int, Float):
+            if kind is Int or name not in ("lshift", "rshift", "and", "or", "xor"):
+                setattr(kind, f"__{name}__", lambda a, b, apply=apply: apply(a, b))
+                setattr(kind, f"__r{name}__", lambda a, b, apply=apply: apply(b, a))
+
+
+# --- functions
+
+_ARRAYS = {"asin": "arcsin", "acos": "arccos", "acosh": "arccosh", "atanh": "arctanh", "pow": "power"}
+
+
+def _ieee(name: str) -> Callable[..., Any]:
+    """A function of math that gives what IEEE 754 says where Python's raises."""
+    plain = getattr(math, name)
+
+    def apply(*given: Any) -> Any:
+        numbers = [float(x) if isinstance(x, float) else int(x) for x in given]
+        try:
+            found = plain(*numbers)
+        except (ValueError, OverflowError):
+            array = getattr(np, _ARRAYS.get(name, name), None)
+            with np.errstate(all="ignore"):
+                found = float(array(*map(np.float64, numbers))) if array is not None else _pole(name, numbers[0])
+        return _widest(given[0])(found) if isinstance(found, float) else found
+
+    return apply
+
+
+def _pole(name: str, x: float) -> float:
+    """What gamma and lgamma are where Python's raise."""
+    if name == "lgamma":
+        return math.inf
+    if x == 0 or x > 0:
+        return math.copysign(math.inf, x)
+    return math.nan
+
+
+def _whole(name: str, plain: Callable[[Any], int]) -> Callable[..., Any]:
+    """A function that makes an integer of a number."""
+
+    def apply(x: Any = 0) -> Any:
+        if not isinstance(x, float):
+            return Weak(int(x))
+        if not math.isfinite(x):
+            raise Fault(f"{name}({float(x)}): there is no such integer")
+        return _fitting(Weak, plain(float(x)), f"{name}({float(x)})")
+
+    return apply
+
+
+_equip()
+_FUNCTIONS = {name: _ieee(name) for name, found in vars(math).items() if callable(found)}
+_CONSTANTS = {name: found for name, found in vars(math).items() if isinstance(found, float)}
+# `math` without faults, as a GPU's simulator needs it; and as programs see it, where faults are told.
+IEEE = SimpleNamespace(**_FUNCTIONS, **_CONSTANTS)
+_MATH = SimpleNamespace(**{**vars(IEEE), "floor": _whole("floor", math.floor), "ceil": _whole("ceil", math.ceil)})
+# What the names mean that programs may call.
+KNOWN: dict[str, Any] = {"int": _whole("int", int), "float": lambda x=0.0: Float(float(x)), "math": _MATH}

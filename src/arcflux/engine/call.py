@@ -1,0 +1,106 @@
+"""What every public call on a graph does: it takes what :func:`arcflux.load` takes, checks it, and ends as it should.
+
+A run that is interrupted still has its last whole superstep, and an algorithm that is made of runs finishes with it as
+if it had converged. Then the outermost call raises, so that a script stops, with the result on the exception.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from arcflux.checks import Rule, checked
+from arcflux.graph import Graph
+from arcflux.io import takes_graph
+from arcflux.result import Result
+from arcflux.spmd.interrupt import CancelToken, cancelling, raise_if_cancelled
+from arcflux.spmd.memory import within_memory
+
+__all__ = ["graph_call", "interruptible", "is_interrupted", "note_interrupt"]
+
+Options = ParamSpec("Options")
+Answer = TypeVar("Answer")
+
+
+class _UnderWay(threading.local):
+    """The public call that a thread is in: how many are within each other, and whether Ctrl-C has ended a run."""
+
+    depth = 0
+    interrupted = False
+
+
+_under_way = _UnderWay()
+
+
+def note_interrupt() -> None:
+    """A run of the public call that is under way has ended early, by Ctrl-C."""
+    _under_way.interrupted = True
+
+
+def is_interrupted() -> bool:
+    """Whether the public call that is under way will raise."""
+    return _under_way.interrupted
+
+
+def interruptible(call: Callable[Options, Answer]) -> Callable[Options, Answer]:
+    """Let a public call raise with its result if a run of it was interrupted.
+
+    A KeyboardInterrupt from elsewhere (a native algorithm, or the second Ctrl-C) goes on with None as its result.
+    """
+
+    @wraps(call)
+    def whole(*given: Options.args, **options: Options.kwargs) -> Answer:
+        if not _under_way.depth:
+            _under_way.interrupted = False
+        _under_way.depth += 1
+        try:
+            result = call(*given, **options)
+            if _under_way.depth == 1 and _under_way.interrupted and isinstance(result, Result):
+                raise _interrupt(result)
+            return result
+        except KeyboardInterrupt as error:
+            error.__dict__.setdefault("result", None)  # of the same class: Python's exit code depends on it
+            raise
+        finally:
+            _under_way.depth -= 1
+
+    return whole
+
+
+def _interrupt(result: Result) -> KeyboardInterrupt:
+    """The Ctrl-C that was held back, with the result of the last whole superstep."""
+    error = KeyboardInterrupt(f"{result.name} stopped after {result.supersteps} supersteps before it converged")
+    error.__dict__["result"] = result
+    return error
+
+
+def graph_call(
+    **rules: Rule | None,
+) -> Callable[[Callable[Concatenate[Graph, Options], Answer]], Callable[..., Answer]]:
+    """Make a public call of an algorithm.
+
+    It takes a spec, a path or an object for its graph, checks its arguments (`rules`, as :func:`arcflux.checks.checked`
+    has them), and ends as it should by Ctrl-C, by ``cancel=`` and when memory runs out.
+
+    Examples
+    --------
+    >>> import arcflux as af
+    >>> af.bfs("path:3", 0)["level"].tolist()
+    [0, 1, 2]
+    """
+
+    def decorate(algorithm: Callable[Concatenate[Graph, Options], Answer]) -> Callable[..., Answer]:
+        ready = takes_graph(checked(**rules)(within_memory(algorithm.__name__)(algorithm)))
+
+        @interruptible
+        @wraps(algorithm)
+        def whole(*given: Any, cancel: CancelToken | None = None, **options: Any) -> Answer:
+            with cancelling(cancel):
+                raise_if_cancelled()
+                return ready(*given, **options)
+
+        return whole
+
+    return decorate

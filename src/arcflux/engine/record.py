@@ -1,0 +1,70 @@
+"""What a run on parts keeps of its supersteps: a row of numbers for each, however many there are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arcflux.engine.direction import Direction
+from arcflux.history import History, Superstep
+
+__all__ = ["Record"]
+
+Array = NDArray[Any]
+
+# The numbers of a row, before the seconds of each part; `about` explains the direction, `bounds` counts those it had.
+_NAMES = ("pull", "frontier", "residual", "seconds", "changed", "edges", "bytes", "more_bytes", "about", "bounds",
+          "planning", "migration")  # fmt: skip
+_PLACE = {name: place for place, name in enumerate(_NAMES)}
+
+
+class Record:
+    """Grows by a row with every superstep."""
+
+    def __init__(self, direction: Direction, parts: int) -> None:
+        self._direction = direction
+        self._rows = np.empty((64, len(_NAMES) + parts))
+        self._bounds: list[tuple[int, ...]] = []
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def add(self, part_seconds: Sequence[float], bounds: Array | None, **numbers: float) -> None:
+        """One more superstep."""
+        if self._count == len(self._rows):
+            self._rows = np.concatenate([self._rows, np.empty_like(self._rows)])
+        where = () if bounds is None else tuple(bounds.tolist())
+        if not self._bounds or self._bounds[-1] != where:
+            self._bounds.append(where)
+        known = {**numbers, "about": self._direction.about, "bounds": len(self._bounds) - 1}
+        row = self._rows[self._count]
+        row[: len(_NAMES)] = [known.get(name, 0.0) for name in _NAMES]
+        row[len(_NAMES) :] = part_seconds
+        self._count += 1
+
+    def balanced(self, planning: float, migration: float) -> None:
+        """What better bounds cost after the last superstep."""
+        self._rows[self._count - 1, _PLACE["planning"]] = planning
+        self._rows[self._count - 1, _PLACE["migration"]] = migration
+
+    def history(self) -> History:
+        """The supersteps so far."""
+        return History(self._rows[: self._count].copy(), self._superstep, self._columns)
+
+    def _superstep(self, number: int, row: list[float]) -> Superstep:
+        known = dict(zip(_NAMES, row, strict=False))
+        pull, edges = known["pull"] != 0, int(known["edges"])
+        return Superstep(
+            number, "pull" if pull else "push", int(known["frontier"]), known["residual"], known["seconds"],
+            int(known["changed"]), edges, self._direction.reason(pull, edges, known["about"]),
+            bytes=int(known["bytes"]), more_bytes=int(known["more_bytes"]), part_seconds=tuple(row[len(_NAMES) :]),
+            bounds=self._bounds[int(known["bounds"])], planning=known["planning"], migration=known["migration"],
+        )  # fmt: skip
+
+    def _columns(self, rows: Array) -> Mapping[str, Array | float]:
+        slowest = rows[:, len(_NAMES) :].max(axis=1, initial=0.0)
+        return {"slowest": slowest, **{name: rows[:, place] for name, place in _PLACE.items()}}
