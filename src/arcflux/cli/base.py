@@ -13,6 +13,7 @@ import click
 
 from arcflux import __version__, trace
 from arcflux.cli.ranks import is_silent
+from arcflux.cli.words import spoken
 from arcflux.progress import Terminal
 
 __all__ = ["commands", "examples", "json_option", "load_options", "loaded", "print_json"]
@@ -36,8 +37,13 @@ def commands(ctx: click.Context, quiet: bool) -> None:
     such as kron:20 or grid:1024x1024.
     """
     terminal = Terminal(quiet=quiet or bool(os.environ.get("ARCFLUX_QUIET")) or is_silent())
-    ctx.with_resource(trace.listen(terminal))
+    ctx.with_resource(trace.listen(lambda event: terminal(_spoken(event))))
     ctx.call_on_close(terminal.close)
+
+
+def _spoken(event: trace.Event) -> trace.Event:
+    """An event in the words of the command line."""
+    return trace.Note(spoken(event.text)) if isinstance(event, trace.Note) else event
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
@@ -61,6 +67,7 @@ def load_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--header/--no-header", default=None, help="Whether a text file has a header; default: found."),
         click.option("--no-weights", is_flag=True, help="Read the ends of a text file's edges alone."),
         click.option("--ids", type=click.Choice(["integer", "text"]), help="What a text file's ids are."),
+        click.option("--trust", is_flag=True, help="Do not look at a store's arrays before their first use."),
     ]):  # fmt: skip
         command = option(command)
     return command
@@ -73,14 +80,39 @@ def loaded(graph: str, **given: Any) -> tuple[Any, float]:
     options = {key: value for key, value in given.items() if value is not None}
     if options.pop("no_weights"):
         options["weights"] = False
+    if not options["trust"]:
+        del options["trust"]
     begun = time.perf_counter()
     found = load(graph, **options)
     return found, time.perf_counter() - begun
 
 
 def print_json(value: Any) -> None:
-    """Print one JSON document; numbers that JSON does not know (NaN and the infinities) become null."""
-    click.echo(json.dumps(_finite(value), indent=2, allow_nan=False))
+    """Print one JSON document; numbers that JSON does not know (NaN and the infinities) become null.
+
+    Of a list of records, such as the supersteps of a run, each is a line.
+    """
+    click.echo(_json(value))
+
+
+def _json(value: Any, margin: str = "") -> str:
+    inner = margin + "  "
+    if isinstance(value, dict) and value:
+        members = [f"{json.dumps(str(key))}: {_json(inside, inner)}" for key, inside in value.items()]
+        return "{\n" + ",\n".join(inner + member for member in members) + f"\n{margin}}}"
+    if isinstance(value, list | tuple) and value:
+        if not all(isinstance(each, dict) for each in value):
+            return _line(value)
+        return "[\n" + ",\n".join(inner + _line(each) for each in value) + f"\n{margin}]"
+    return _line(value)
+
+
+def _line(value: Any) -> str:
+    """On one line, by the encoder that is written in C: a run has up to hundreds of thousands of supersteps."""
+    try:
+        return json.dumps(value, allow_nan=False)
+    except ValueError:  # NaN, or an infinity
+        return json.dumps(_finite(value), allow_nan=False)
 
 
 def _finite(value: Any) -> Any:

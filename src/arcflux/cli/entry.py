@@ -10,6 +10,7 @@ import click
 
 from arcflux.cli.base import commands, print_json
 from arcflux.cli.ranks import is_silent, tells
+from arcflux.cli.words import spoken
 from arcflux.errors import ArcfluxError, FormatError, SpaceError
 
 __all__ = ["INTERRUPTED", "described", "main", "said"]
@@ -40,6 +41,7 @@ def main(arguments: list[str] | None = None) -> None:
 def _explain(error: BaseException, given: list[str]) -> NoReturn:
     """Say what went wrong, as the class of the error wants it, and leave."""
     if isinstance(error, ArcfluxError):
+        error.expected, error.remedy = spoken(error.expected), spoken(error.remedy)
         _fail(type(error).__name__, str(error), error.exit_code, given, error)
     if isinstance(error, MemoryError):
         _fail("SpaceError", "not enough memory for this graph", SpaceError.exit_code, given)

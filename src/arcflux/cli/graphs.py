@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from arcflux.cli.base import examples, json_option, load_options, loaded, print_json
+from arcflux.cli.words import spoken
 from arcflux.trace import readable
 
 __all__ = ["convert", "generate", "info", "verify"]
@@ -26,7 +27,7 @@ def info(graph: str, as_json: bool, **options: Any) -> None:
     if as_json:
         print_json({**card.facts(found), "load_seconds": seconds})
     else:
-        click.echo(card.text(found))
+        click.echo(spoken(card.text(found)))
         rate = f", {found.edges / seconds / 1e6:,.1f} million edges a second" if found.edges else ""
         click.echo(f"  loaded in {seconds:.3f} s{rate}")
 
@@ -81,7 +82,7 @@ def _size(path: Path) -> int:
 @click.argument("store")
 @json_option
 def verify(store: str, as_json: bool) -> None:
-    """Compute the checksums of STORE, or of a folder of parts, again."""
+    """Compute the checksums of STORE, or of a folder of parts, again, and check that its arrays make a graph."""
     from arcflux.io.store import verify as verify_store
     from arcflux.partition.folder import is_parts
     from arcflux.partition.folder import verify as verify_parts

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from arcflux import config
 from arcflux.errors import UsageError
 
 if TYPE_CHECKING:
@@ -47,13 +48,14 @@ def worker_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def launched(workers: int | None) -> int | None:
+def launched(workers: int | None, timeout: float | None = None) -> int | None:
     """Start the same command as so many processes, if that is asked for and this is none of them; their exit code."""
     from arcflux.transports import launch
 
     if workers is None or launch.place() is not None:
         return None
-    return launch.launch(workers, ["-m", "arcflux", *click.get_current_context().find_root().obj])
+    arguments = ["-m", "arcflux", *click.get_current_context().find_root().obj]
+    return launch.launch(workers, arguments, timeout=timeout)
 
 
 def joined(workers: int | None, ranks_per_node: int | None) -> Transport | None:
@@ -69,9 +71,7 @@ def joined(workers: int | None, ranks_per_node: int | None) -> Transport | None:
 
 def is_silent() -> bool:
     """Whether this process is a rank that leaves speaking to the first."""
-    from arcflux.transports.launch import place
-
-    return (place() or (0, 1))[0] > 0
+    return not config.speaks()
 
 
 def tells(error: BaseException) -> bool:

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
+from arcflux import config
 from arcflux.cli.base import examples, json_option, load_options, loaded, print_json
 from arcflux.cli.entry import INTERRUPTED, described, said
 from arcflux.cli.ranks import joined, launched, worker_options
-from arcflux.errors import SpaceError, UsageError, ValidationError
+from arcflux.errors import SpaceError, UsageError, ValidationError, did_you_mean
 
 if TYPE_CHECKING:
     from arcflux import Result
@@ -91,9 +92,11 @@ def run(
     from arcflux.cli.target import chosen, parted, with_ids
     from arcflux.devices import named
 
-    if (code := launched(workers)) is not None:
+    if (code := launched(workers, options["timeout"])) is not None:
         return code
     transport = joined(workers, ranks_per_node)
+    if transport is not None:
+        click.get_current_context().with_resource(transport.limited(options["timeout"]))
     # Whatever can be wrong is told before the graph is loaded, which may take long.
     given = {name: options.pop(name) for name in _GIVEN}
     parts = _parts_of(graph, options)
@@ -118,12 +121,9 @@ def run(
     found, load_seconds = loaded(graph, **options) if parts is None else (parts.graph, 0.0)
     values |= with_ids(target, found, ids)
     with _warnings() as warned, _presses() as pressed:
-        results: list[Result] = []
-        while len(results) < repeat and not pressed():
-            results.append(target.call(found, **values, **wanted))
-        interrupted = pressed()
+        results, interrupted = _repeated(lambda: target.call(found, **values, **wanted), repeat, pressed)
     outcome = Outcome(target, results, values, load_seconds, [*early, *warned], interrupted, options["threads"])
-    by_parts = any(step.part_seconds for step in outcome.result.history)
+    by_parts = any(step.part_seconds for step in outcome.result.history[:1])
     outcome.spread = _spread(wanted, transport, by_parts, outcome.result.plan)
     if validate and not interrupted and (transport is None or not transport.rank or given["partition"] == "grid"):
         outcome.report = outcome.result.validate()  # of a grid, all ranks do it together
@@ -141,20 +141,35 @@ def run(
     return code
 
 
+def _repeated(call: Callable[[], Result], repeat: int, pressed: Callable[[], bool]) -> tuple[list[Result], bool]:
+    """The results of so many runs, or of those until Ctrl-C; and whether it was pressed."""
+    results: list[Result] = []
+    try:
+        while len(results) < repeat and not pressed():
+            results.append(call())
+    except KeyboardInterrupt as interrupt:
+        partial: Result | None = getattr(interrupt, "result", None)
+        if partial is None:
+            raise
+        warnings.warn(str(interrupt), stacklevel=1)
+        return [*results, partial], True
+    return results, pressed()
+
+
 def _parts_of(graph: str, options: dict[str, Any]) -> Any:
     """The parts in a folder that `arcflux partition` has written; None when GRAPH is something else."""
     from arcflux.partition.folder import is_parts, load_parts
 
     if not is_parts(graph):
         return None
-    flags = ("symmetrise", "drop_self_loops", "no_weights")
+    flags, fitting = ("symmetrise", "drop_self_loops", "no_weights"), ("threads", "trust")
     read = [
-        name for name, value in options.items() if value != (False if name in flags else None) and name != "threads"
+        name for name, value in options.items() if value != (False if name in flags else None) and name not in fitting
     ]
     if read:
         raise UsageError(f"--{read[0].replace('_', '-')} is for reading a graph, and {graph} has parts of one",
                          remedy="leave it out")  # fmt: skip
-    return load_parts(graph)
+    return load_parts(graph, trust=options["trust"])
 
 
 def _spread(wanted: dict[str, Any], transport: Any, by_parts: bool, plan: Any) -> dict[str, Any] | None:
@@ -196,7 +211,8 @@ def _field(target: Target, field: str | None, top: int | None) -> str:
     if field is None:
         field = target.fields[0]
     if field not in target.fields:
-        raise UsageError(f"{target.name} has no field {field!r}", expected="one of: " + ", ".join(target.fields))
+        raise UsageError(f"{target.name} has no field {field!r}", expected="one of: " + ", ".join(target.fields),
+                         remedy=did_you_mean(field, target.fields))  # fmt: skip
     if top is not None and field in target.unordered:
         others = ", ".join(name for name in target.fields if name not in target.unordered)
         raise UsageError(
@@ -234,7 +250,7 @@ def _verdict(outcome: Any) -> tuple[int, dict[str, Any] | None]:
 
 @contextmanager
 def _warnings() -> Iterator[list[str]]:
-    """Warnings as lines on stderr, each once; and as a list."""
+    """Warnings as lines on stderr, each once, by the first of several ranks; and as a list."""
     heard: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -242,7 +258,7 @@ def _warnings() -> Iterator[list[str]]:
             yield heard
         finally:
             heard += dict.fromkeys(str(warning.message) for warning in caught)
-            for line in heard:
+            for line in heard if config.speaks() else ():
                 said(line, "warning")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -48,7 +48,7 @@ def counted(outcome: Outcome) -> int:
     result, graph = outcome.result, outcome.result.graph
     algorithm = outcome.target.algorithm
     if algorithm is None:  # a user's program: what every superstep says it sent along
-        return sum(graph.arcs if step.edges is None else step.edges for step in result.history)
+        return int(result.column("edges", graph.arcs).sum())
     if algorithm.counts == "supersteps":
         return graph.arcs * result.supersteps
     if algorithm.counts == "reached" and graph.arcs:
@@ -86,7 +86,7 @@ def facts(outcome: Outcome, top: int | None, field: str, out: str | None) -> dic
     if result.plan is not None:
         found["plan"] = result.plan.to_dict()
     if outcome.spread is not None:
-        crossed = {name: sum(getattr(step, name) for step in result.history) for name in ("bytes", "more_bytes")}
+        crossed = {name: int(result.column(name).sum()) for name in ("bytes", "more_bytes")}
         found["spread"] = {**outcome.spread, **crossed}
     if len(outcome.results) > 1:
         found["all_seconds"] = [one.seconds for one in outcome.results]
@@ -102,7 +102,7 @@ def facts(outcome: Outcome, top: int | None, field: str, out: str | None) -> dic
 
 def _step(step: Superstep) -> dict[str, Any]:
     """A superstep, without what only parts have when there are none."""
-    told = asdict(step)
+    told = dict(vars(step))
     if not step.part_seconds:
         for name in ("bytes", "more_bytes", "part_seconds", "bounds", "planning", "migration"):
             del told[name]
@@ -153,7 +153,7 @@ def _threads(outcome: Outcome) -> int:
 def _workers(outcome: Outcome) -> str:
     if outcome.spread is None:
         return _several(_threads(outcome), "thread")
-    spread, crossed = outcome.spread, sum(step.bytes + step.more_bytes for step in outcome.result.history)
+    spread, crossed = outcome.spread, sum(outcome.result.column(name).sum() for name in ("bytes", "more_bytes"))
     said = f"{_several(spread['parts'], 'part')} by {spread['partition']}"
     if spread.get("exchange") not in (None, "shared"):
         said += f" and {spread['exchange']}"

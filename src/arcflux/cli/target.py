@@ -8,14 +8,13 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from arcflux import Result, run
 from arcflux.algorithms.registry import Algorithm, Argument, find, run_options
-from arcflux.errors import ArcfluxError, FormatError, ProgramError, UsageError
+from arcflux.errors import ArcfluxError, FormatError, ProgramError, UsageError, did_you_mean
 from arcflux.graph import Graph
 from arcflux.program import Program, vertex
 
@@ -76,9 +75,8 @@ def _program(path: Path, cls: str) -> Program:
     if hasattr(module, cls):
         raise UsageError(f"{cls} in {path} is not a program", expected=f"one of: {known}",
                          remedy="put @af.program above the class")  # fmt: skip
-    near = get_close_matches(cls, own, n=1)
     raise UsageError(f"{path} has no program {cls!r}", expected=f"one of: {known}",
-                     remedy=f"{path}:{near[0]}" if near else "")  # fmt: skip
+                     remedy=did_you_mean(cls, own, form=f"{path}:{{}}"))  # fmt: skip
 
 
 def _imported(path: Path) -> ModuleType:
@@ -131,9 +129,8 @@ def parted(target: Target, settings: tuple[str, ...], source: str | None) -> tup
     for name in texts:
         if name not in target.arguments:
             known = ", ".join(target.arguments) or "none"
-            near = get_close_matches(name, target.arguments, n=1)
             raise UsageError(f"{target.name} has no parameter {name!r}", expected=f"one of its parameters: {known}",
-                             remedy=near[0] if near else "")  # fmt: skip
+                             remedy=did_you_mean(name, target.arguments))  # fmt: skip
     for name, argument in target.arguments.items():
         if argument.required and name not in texts:
             told = f"--{name} ID" if name == "source" else f"--set {name}={'ID,ID,...' if argument.many else 'VALUE'}"

@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from arcflux.checks import checked, maybe, whole
+
 if TYPE_CHECKING:
     from arcflux.plan.choose import Plan
     from arcflux.plan.expect import Estimate
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["estimate", "plan"]
 
 
+@checked(graph=None, devices=None, supersteps=maybe(whole))
 def plan(
     algorithm: Any,
     graph: Any,
@@ -60,6 +63,7 @@ def plan(
     return make(algorithm, graph, on, nodes, devices, supersteps)
 
 
+@checked(graph=None, parts=None, threads=None, supersteps=maybe(whole))
 def estimate(
     algorithm: Any,
     graph: Any,

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from arcflux import config
+from arcflux.drawing import Told
 from arcflux.graph import Graph
 from arcflux.plan import journal, rates
 from arcflux.plan.brief import Brief, glanced, glanced_shape, kind, remember_depth
@@ -70,8 +71,8 @@ def algorithm(name: str) -> Subject:
     return Subject(name, name, name, PROGRAMS[name, "auto"], ("auto",))
 
 
-@dataclass(frozen=True)
-class Advice:
+@dataclass(frozen=True, repr=False)
+class Advice(Told):
     """A plan: the way that was chosen, those that were not, and why; on parts, `where` and `split` say which."""
 
     subject: Subject
@@ -225,11 +226,8 @@ def _whole(form: Form, graph: Graph, result: Result) -> bool:
     """Whether a run tells what such runs take: of a search, that it was not over before it began."""
     if form.dense or not result.history:
         return True
-    rows: Any = getattr(result.history, "rows", None)
     if not result.converged:
         return False
-    if rows is None:  # on parts, where edges are counted
-        counted = [step.edges for step in result.history if step.edges is not None]
-        return sum(counted) >= _REACHED * graph.arcs if counted else True
-    sent, walked = float(rows[:, 0].sum()), float(rows[:, 4].sum())
-    return walked >= _REACHED * graph.arcs if walked else sent >= _SENT * graph.vertices
+    if walked := float(result.column("edges").sum()):
+        return walked >= _REACHED * graph.arcs
+    return float(result.column("frontier").sum()) >= _SENT * graph.vertices

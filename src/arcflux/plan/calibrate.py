@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -20,11 +19,12 @@ from pathlib import Path
 from typing import Any
 
 from arcflux import __version__, config, trace
-from arcflux.errors import FormatError
+from arcflux.errors import FormatError, SpaceError
 from arcflux.plan.brief import Brief, brief
 from arcflux.plan.fit import Curve, Fit, Observation, fit
 from arcflux.plan.parted import PartFit, Seen
 from arcflux.plan.programs import PROGRAMS, WEIGHTED, observed, push_over_pull
+from arcflux.spmd.private import write_private
 
 __all__ = ["GRAPHS", "PROGRAMS", "Calibration", "calibrate", "fitted", "from_dict", "kept", "machine", "observed",
            "path", "versions"]  # fmt: skip
@@ -72,6 +72,9 @@ class Calibration:
     part_runs: Mapping[str, Sequence[Seen]] = field(default_factory=dict)
     setup: Mapping[str, float] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        return f"<Calibration of {self.date}: {len(self.fits)} programs, measured in {self.seconds:.0f} s>"
+
     @property
     def notes(self) -> list[str]:
         """Why one might measure again: other versions, or long ago."""
@@ -110,10 +113,11 @@ class Calibration:
 
     def save(self, target: Path) -> None:
         """Write it whole or not at all."""
-        handle, work = tempfile.mkstemp(dir=target.parent, suffix=".json")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(self.to_dict(), file, indent=1)
-        os.replace(work, target)
+        try:
+            write_private(target, json.dumps(self.to_dict(), indent=1).encode())
+        except OSError as error:
+            remedy = "set ARCFLUX_CACHE to a folder that you can write to"
+            raise SpaceError(f"the calibration could not be kept: {error}", remedy=remedy) from error
 
     def plot(self, target: Any) -> None:
         """Draw the bandwidth of each memory, in order and at random, as figure 2 of Lux does."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from arcflux.drawing import Told
 from arcflux.errors import UsageError
 from arcflux.graph import Graph
 from arcflux.plan import hive
@@ -70,8 +71,8 @@ class Row:
         }
 
 
-@dataclass(frozen=True)
-class Plan:
+@dataclass(frozen=True, repr=False)
+class Plan(Told):
     """A plan: predictions for one algorithm, graph and machine, a row for each size. Nothing in it was measured."""
 
     algorithm: str

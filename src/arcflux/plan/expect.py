@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from arcflux import config
+from arcflux.drawing import Told
 from arcflux.errors import UsageError
 from arcflux.graph import Graph
 from arcflux.plan import rates
@@ -39,8 +40,8 @@ _BLOCK_CACHE, _BLOCK_ARCS, _BLOCK_BITS = 2 << 20, 16_384, 16
 _BLOCK_ARC, _BLOCK_VERTEX = 4.0, 25.0
 
 
-@dataclass(frozen=True)
-class Estimate:
+@dataclass(frozen=True, repr=False)
+class Estimate(Told):
     """Predicted: seconds, between which they should be, bytes that memory moves, and bytes that graph and run take.
 
     `crossing` are bytes between nodes. `push_over_pull`: what an arc costs to push over what it costs to pull.

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from arcflux.drawing import Told
 from arcflux.errors import UsageError
 from arcflux.graph import Graph
+from arcflux.history import column
 from arcflux.plan import rates
 from arcflux.plan.advise import Advice
 from arcflux.plan.expect import Estimate, by_rates
@@ -22,8 +24,8 @@ __all__ = ["Explanation", "compared", "explained", "measured_run"]
 _ROWS = 12
 
 
-@dataclass(frozen=True)
-class Explanation:
+@dataclass(frozen=True, repr=False)
+class Explanation(Told):
     """An estimate, the run that it was of, and the plan by which it ran, if it had one."""
 
     estimate: Estimate
@@ -50,7 +52,7 @@ class Explanation:
     def phases(self) -> list[tuple[str, float, float]]:
         """Predicted and measured seconds of what can be told apart in a run."""
         said, history = self.estimate.ways[0].phases, self.result.history
-        steps = sum(step.seconds for step in history)
+        steps = float(column(history, "seconds").sum())
         rows = [("launch and start", said.get("launch", 0.0), max(0.0, self.result.seconds - steps))]
         across = said.get("transfer", 0.0) + said.get("overhead", 0.0)
         if self.estimate.ways[0].where is not None:
@@ -58,10 +60,10 @@ class Explanation:
         inside = self.estimate.seconds - rows[0][1] - across
         if not history:
             return [("all", self.estimate.seconds, self.result.seconds)]
-        if not any(step.part_seconds for step in history):
+        if not history[0].part_seconds:
             return [*rows, ("supersteps", inside + across, steps)]
-        slowest = sum(max(step.part_seconds, default=0.0) for step in history)
-        balance = sum(step.planning + step.migration for step in history)
+        slowest = float(column(history, "slowest").sum())
+        balance = float((column(history, "planning") + column(history, "migration")).sum())
         return [*rows, ("compute of the slowest part", inside, slowest), ("exchange and waiting", across,
                 max(0.0, steps - slowest - balance)), ("balance", 0.0, balance)]  # fmt: skip
 
@@ -93,7 +95,7 @@ class Explanation:
         beside(self, target)
 
     def __str__(self) -> str:
-        history, expected = list(self.result.history), self.estimate.steps
+        history, expected = self.result.history, self.estimate.steps
         told = "within the range" if self.within else "outside the range"
         lines = [] if self.plan is None else [*str(self.plan).splitlines()]
         lines += [

@@ -2,10 +2,10 @@
 
 A line says which program ran, in which direction and on how many threads (or parts: on how many nodes, how they were
 split, what they told each other), on what sort of graph (eight numbers, no names), in how many supersteps and seconds,
-of which machine and versions. The file is the owner's alone, and bounded:
-the oldest lines go. Processes that write at once take turns by a lock. Within a process the fastest of several like
-runs is kept, and written now and then, and at the end: so a short run pays nothing for it. What is broken, foreign or
-of other versions is skipped when the file is read.
+of which machine and versions. The file is the owner's alone, and bounded: the oldest lines go. Processes that write at
+once take turns by a lock, for which none waits long: a process that is stuck holds up no run that is over. Within a
+process the fastest of several like runs is kept, and written now and then, and at the end: so a short run pays nothing
+for it. What is broken, foreign or of other versions is skipped when the file is read.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from arcflux import config
-from arcflux.errors import ArcfluxError
+from arcflux.errors import ArcfluxError, SpaceError
 from arcflux.plan.brief import Brief
 from arcflux.plan.calibrate import machine, path, versions
 from arcflux.plan.fit import POINTS, Observation
@@ -37,6 +37,8 @@ MOST = 512
 _LONGEST = 4096
 # Runs wait so long before they are written, and so many of them at most.
 _SECONDS, _WAITING = 2.0, 64
+# Whoever holds the lock has this long to let go of it: then what was to be written is let go.
+_LOCK_SECONDS = 0.5
 
 
 @dataclass(frozen=True)
@@ -154,9 +156,20 @@ def _locked(target: Path) -> Iterator[None]:
     except ImportError:  # no such locks on this system: lines are appended whole, which is nearly as good
         yield
         return
-    handle = os.open(target.with_suffix(".lock"), os.O_WRONLY | os.O_CREAT, 0o600)
+    lock = target.with_suffix(".lock")
+    handle = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_NONBLOCK, 0o600)
+    end = time.monotonic() + _LOCK_SECONDS
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError as error:
+                if time.monotonic() > end:
+                    raise SpaceError(
+                        f"{lock} is held by another process", remedy="try again when that one has ended"
+                    ) from error
+                time.sleep(_LOCK_SECONDS / 50)
         yield
     finally:
         os.close(handle)

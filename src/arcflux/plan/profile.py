@@ -17,6 +17,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from arcflux.checks import path
 from arcflux.errors import FormatError, UsageError
 
 if sys.version_info >= (3, 11):
@@ -152,7 +153,7 @@ def read(machine: str | os.PathLike[str] | Profile) -> Profile:
     """
     if isinstance(machine, Profile):
         return machine
-    named = os.fspath(machine)
+    named = os.fspath(path("on", machine))
     if named == "here":
         from arcflux.plan.here import here
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from arcflux import config
 from arcflux.errors import UsageError
+from arcflux.history import History, column
 from arcflux.plan.fit import POINTS
 
 __all__ = ["MODELS", "PROGRAMS", "WEIGHTED", "Form", "call_of", "curve_of", "observed", "push_over_pull"]
@@ -117,11 +118,13 @@ def curve_of(history: Sequence[Any], arcs: int) -> tuple[float, ...]:
         return ()
     places = np.linspace(0.0, len(history) - 1.0, POINTS)
     met = np.unique(np.concatenate((np.floor(places), np.ceil(places)))).astype(int)
-    rows = getattr(history, "rows", None)  # with a frontier, the fifth number is of edges, 0 where nobody counts them
-    edges: list[Any] = [history[k].edges for k in met.tolist()] if rows is None else rows[met, 4].tolist()
-    if None in edges or not any(edges):
+    if isinstance(history, History):
+        edges = history.column("edges", np.nan)[met]
+    else:
+        edges = column([history[k] for k in met.tolist()], "edges", np.nan)
+    if np.isnan(edges).any() or not edges.any():
         return ()
-    return tuple(map(float, np.interp(places, met, np.array(edges, float) / arcs)))
+    return tuple(map(float, np.interp(places, met, edges / arcs)))
 
 
 def call_of(algorithm: str, direction: str, graph: Any, where: Mapping[str, Any]) -> Callable[[Any], Any]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arcflux.errors import MissingExtraError
+from arcflux.errors import MissingExtraError, UsageError, did_you_mean
+from arcflux.io.loaded import replacing
 from arcflux.trace import readable
 
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["beside", "estimated", "helping", "memories", "plot", "seconds", "text"]
 
 
+_PICTURES = (".png", ".svg", ".pdf")
 _HELP = {
     "load": "a larger cache, or vertices in an order in which neighbours are near",
     "compute": "more cores, or more memory bandwidth",
@@ -117,7 +120,7 @@ def plot(plan: Plan, target: Any) -> None:
     right.set(xlabel="devices", ylabel="speed-up (predicted)", xscale="log", yscale="log")
     right.legend()
     figure.suptitle(f"predicted: {plan.algorithm} on {plan.graph.name}, {plan.machine.name}")
-    figure.savefig(target)
+    _save(figure, target)
 
 
 def estimated(found: Estimate) -> str:
@@ -170,7 +173,7 @@ def beside(explanation: Explanation, target: Any) -> None:
     axes.set_xticks(range(len(ways) + 1), [*(f"{way}\n(predicted)" for way in ways), "measured"])
     axes.set(ylabel="seconds", title=f"{explanation.estimate.algorithm} on {explanation.estimate.graph.name}")
     axes.legend()
-    figure.savefig(target)
+    _save(figure, target)
 
 
 def memories(calibration: Calibration, target: Any) -> None:
@@ -193,4 +196,16 @@ def memories(calibration: Calibration, target: Any) -> None:
     right.set(xlabel="memory that is read", ylabel="GB/s (measured)", yscale="log")
     right.legend()
     figure.suptitle(f"{calibration.machine['model']}, {calibration.machine['threads']} threads")
-    figure.savefig(target)
+    _save(figure, target)
+
+
+def _save(figure: Any, target: Any) -> None:
+    """Write a picture where it is wanted, whole or not at all."""
+    path = Path(target)
+    if path.suffix not in _PICTURES:
+        raise UsageError(
+            f"{path}: the suffix {path.suffix!r} names no picture", expected=" ".join(_PICTURES),
+            remedy=did_you_mean(path.suffix, _PICTURES),
+        )  # fmt: skip
+    with replacing(path) as work:
+        figure.savefig(work, format=path.suffix[1:])

@@ -39,7 +39,9 @@ class Placed:
     def checked(cls, threads: Any, parts: Any, nodes: Any, speeds: Any) -> Placed:
         """The same, if it makes sense."""
         for name, count in (("threads", threads), ("parts", parts), ("nodes", nodes)):
-            if count is not None and (isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= 4096):
+            if count is None and name != "nodes":
+                continue
+            if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= 4096:
                 raise UsageError(f"{name} is {count!r}", expected="a whole number from 1 to 4096")
         fast = _speeds(speeds)
         parts = len(fast) if fast and parts is None else parts

@@ -22,17 +22,20 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from arcflux.errors import ArcfluxError, RankError, UsageError
+from arcflux.spmd.layout import WORDS
 from arcflux.spmd.memory import Array
 from arcflux.transports import collectives
 from arcflux.transports.board import THREW, Board
 
-__all__ = ["Counts", "Transport", "crowded", "naps", "nodes_by_size"]
+__all__ = ["NEVER", "Counts", "Transport", "crowded", "naps", "nodes_by_size"]
 
 # How often a waiting rank gives its core away before it sleeps between looks: a few milliseconds.
 _YIELDS = 4000
 _SPINS = 2000
 _NAP = 50e-6
 _LONGEST_NAP = 1e-3
+# When something is due that has no end.
+NEVER = 1 << 62
 
 
 def naps() -> Iterator[float]:
@@ -106,6 +109,8 @@ class Transport(ABC):
         The ranks of this node, ascending, and where in that list this rank is. The one at place 0 leads.
     sent
         What this rank has sent so far. A group that :meth:`split` made counts into the same.
+    due
+        When what it does should be over, in nanoseconds of the monotonic clock; see :meth:`limited`.
     """
 
     def __init__(
@@ -127,12 +132,12 @@ class Transport(ABC):
         self.sent = Counts()
         self.names = list(names) if names is not None else list(range(self.size))
         self.board = board
+        self.due = NEVER
         self._spins = 0 if crowded else _SPINS
         self._pending: collectives.Pending | None = None
 
     def _furnish(self) -> None:
         """Make the memory that collectives use; collective over the node, at the end of a transport's own set-up."""
-        from arcflux.spmd.barrier import WORDS
         from arcflux.transports.kernels import meet
 
         self._meet = meet
@@ -212,6 +217,17 @@ class Transport(ABC):
 
     def _at(self, superstep: int) -> None:
         self.board.at_superstep(self.names[self.rank], superstep)
+
+    @contextmanager
+    def limited(self, seconds: float | None) -> Iterator[None]:
+        """What the block does should be over in so many seconds: then others wait less for a rank that is stopped."""
+        before = self.due
+        if seconds is not None:
+            self.due = min(before, time.monotonic_ns() + int(min(seconds, 1e9) * 1e9))
+        try:
+            yield
+        finally:
+            self.due = before
 
     def fail(self, error: BaseException) -> bool:
         """This rank cannot go on: end every other one's waiting, with an error that has this one's traceback.

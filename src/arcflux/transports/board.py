@@ -2,7 +2,8 @@
 
 For every rank of the run the board has its superstep, its state and since when it waits; for the whole run it has the
 alarm: which rank failed first, how, in which superstep, and the traceback it saw. Waiting ranks watch the alarm, so
-that a failure ends every wait of the node at once.
+that a failure ends every wait of the node at once. The board begins as a watched barrier (spmd/layout.py): ranks that
+wait within a kernel read the same alarm, and say so in their line.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from arcflux.errors import RankError
+from arcflux.spmd.layout import ALARM, ARRIVED, GENERATION, LINE, ROWS, watched_words
 from arcflux.spmd.memory import Array
 
 __all__ = ["DIED", "ENDED", "HUNG", "LEAVES", "RUNNING", "STUCK", "THREW", "TOLD", "Board"]
@@ -29,31 +31,35 @@ _SAID = {
     TOLD: "was ended from outside, mpiexec says why,",
 }
 
-# Each rank has a cache line of its own: what it writes often disturbs nobody.
-_LINE = 8
-_SUPERSTEP, _STATE, _PID, _WAITING, _TRANSFER, _BEAT, _BUSY = range(7)
-_ALARM_WORDS = 8
+# Each rank has a cache line of its own, whose last word is the barrier's: what it writes often disturbs nobody.
+_SUPERSTEP, _STATE, _PID, _WAITING, _TRANSFER, _BEAT, _BUSY = range(ARRIVED)
 _TRACE_BYTES = 16 << 10
+# Where a kernel of many supersteps counts them in its control.
+_COUNT = 2
 
 
 class Board:
     """A board for a run of `size` ranks over `memory`, which is shared by the ranks of a node and zero at first."""
 
     def __init__(self, memory: Array, size: int) -> None:
-        head = 8 * (_ALARM_WORDS + _LINE * size)
-        words = memory[:head].view(np.int64)
-        self.alarm = words[:_ALARM_WORDS]
-        self.rows = words[_ALARM_WORDS:].reshape(size, _LINE)
+        head = 8 * watched_words(size)
+        self.barrier: Array = memory[:head].view(np.int64)
+        self.alarm = self.barrier[ALARM:ROWS]
+        self.rows = self.barrier[ROWS:].reshape(size, LINE)
         self.trace = memory[head : head + _TRACE_BYTES]
+        # The control of the kernel that all ranks of the node are in, for as long as they are.
+        self.control: Array | None = None
 
     @staticmethod
     def bytes(size: int) -> int:
         """How much memory a board for `size` ranks needs."""
-        return 8 * (_ALARM_WORDS + _LINE * size) + _TRACE_BYTES
+        return 8 * watched_words(size) + _TRACE_BYTES
 
     def superstep(self, rank: int) -> int:
-        """The superstep a rank is in; -1 before the first."""
-        return int(self.rows[rank, _SUPERSTEP]) - 1
+        """The superstep a rank is in, as it said, or as the kernel counts that all are in; -1 before the first."""
+        said = int(self.rows[rank, _SUPERSTEP]) - 1
+        counted = 0 if self.control is None else int(self.control[_COUNT])
+        return max(said, counted) if counted else said
 
     def at_superstep(self, rank: int, superstep: int) -> None:
         """The rank is in this superstep now."""
@@ -94,8 +100,13 @@ class Board:
         self.rows[rank, _WAITING] = nanoseconds
 
     def waits_since(self, rank: int) -> int:
-        """Since when a rank waits; 0 when it does not."""
+        """Since when a rank waits; 0 when it does not, or within a kernel."""
         return int(self.rows[rank, _WAITING])
+
+    def waits_at(self, rank: int) -> int:
+        """The barrier at which a rank waits within a kernel, another number for each; 0 when it does not."""
+        arrived = int(self.rows[rank, ARRIVED])
+        return arrived if arrived == self.barrier[GENERATION] + 1 else 0
 
     def raise_alarm(
         self, kind: int, rank: int, superstep: int, trace: str = "", code: int = RankError.exit_code
@@ -123,7 +134,7 @@ class Board:
 
     def idle(self, rank: int, now: int) -> int:
         """For how long a rank has neither computed nor waited."""
-        return 0 if self.rows[rank, _WAITING] else now - int(self.rows[rank, _BUSY])
+        return 0 if self.rows[rank, _WAITING] or self.waits_at(rank) else now - int(self.rows[rank, _BUSY])
 
     def stuck(self, rank: int, now: int) -> int:
         """For how long a rank waits for others, if nothing arrives meanwhile."""

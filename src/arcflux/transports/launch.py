@@ -14,41 +14,33 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from arcflux import config
+from arcflux.config import place
 from arcflux.errors import MissingExtraError, RankError, UsageError
+from arcflux.transports.chatter import Chatter
+from arcflux.transports.guard import Guard
 
 if TYPE_CHECKING:
     from arcflux.transports.base import Transport
 
 __all__ = ["INTERRUPT", "command", "current", "launch", "place"]
 
-# What Open MPI, MPICH and Intel MPI, and Slurm with PMIx tell each process: its rank, and how many there are.
-_PLACES = (("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"), ("PMI_RANK", "PMI_SIZE"), ("PMIX_RANK", "SLURM_NTASKS"))
 _PASSED_ON = ("ARCFLUX_", "NUMBA_", "PYTHON")
-_OURS, _INTERRUPTED = {*range(11), 130}, 130
+_OURS, _INTERRUPTED = {*range(13), 130}, 130
 # What Open MPI passes on to ranks, which take it for Ctrl-C; on Ctrl-C itself it kills them. MPICH passes that on, too.
 INTERRUPT = signal.SIGUSR1
 _MAPPING = "PRTE_MCA_rmaps_default_mapping_policy"
 _PR_SET_PDEATHSIG = 1
 _RESET = b"\x1b[0m"
-
-
-def place() -> tuple[int, int] | None:
-    """The rank of this process and how many there are, if mpiexec has started it; None otherwise.
-
-    Examples
-    --------
-    >>> place() is None
-    True
-    """
-    for rank, size in _PLACES:
-        if os.environ.get(rank, "").isdecimal() and os.environ.get(size, "").isdecimal():
-            return int(os.environ[rank]), int(os.environ[size])
-    return None
+# Seconds between looks at the ranks, and that they have to end when they are told to.
+_GLANCE, _GRACE = 0.5, 5.0
 
 
 def current(*, ranks_per_node: int | None = None) -> Transport | None:
@@ -90,13 +82,15 @@ def _version(mpiexec: list[str]) -> str:
     return said
 
 
-def command(workers: int, arguments: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+def command(
+    workers: int, arguments: Sequence[str], more: Mapping[str, str] | None = None
+) -> tuple[list[str], dict[str, str]]:
     """What starts `workers` processes of this Python with these arguments: the command, and its environment.
 
     Ranks may be more than cores, are not bound to cores (each takes its share of them), and root may start them, since
-    in a container there is nobody else.
+    in a container there is nobody else. `more` is set in the environment of the ranks.
     """
-    mpiexec, environment = _mpiexec(), dict(os.environ)
+    mpiexec, environment = _mpiexec(), {**os.environ, **(more or {})}
     options = ["-n", str(workers)]
     said = _version(mpiexec)
     if "Open MPI" in said or "PRRTE" in said:
@@ -107,6 +101,8 @@ def command(workers: int, arguments: Sequence[str]) -> tuple[list[str], dict[str
         for name in sorted(environment):
             if name.startswith(_PASSED_ON):
                 options += ["-x", name]  # MPICH passes everything on
+        if more and (version := re.search(r"Open MPI\) (\d+)", said)) and int(version[1]) >= 5:
+            options += ["--output", ":raw"]  # else a bar, which has no end of line, is shown when all is over
     elif "HYDRA" in said:
         options.insert(0, "-disable-auto-cleanup")  # it would kill ranks at once, before they can say who has died
     return [*mpiexec, *options, sys.executable, *arguments], environment
@@ -131,32 +127,109 @@ def _pass_on(stream: Any) -> None:
             return
 
 
-def launch(workers: int, arguments: Sequence[str]) -> int:
+def _tell(stream: Any, chatter: Chatter, muted: threading.Event) -> None:
+    """Show what ranks and the launcher say on stderr, at once; nothing more when it is muted."""
+    while chunk := stream.read1(1 << 16):
+        _show(chatter.hear(chunk), muted)
+    _show(chatter.end(), muted)
+
+
+def _show(text: bytes, muted: threading.Event) -> None:
+    if text and not muted.is_set():
+        sys.stderr.flush()
+        sys.stderr.buffer.write(text)
+        sys.stderr.buffer.flush()
+
+
+def _terminal() -> dict[str, str]:
+    """What the first rank has to know to draw on the terminal of this process; nothing when there is none."""
+    return {"ARCFLUX_COLUMNS": str(shutil.get_terminal_size().columns)} if sys.stderr.isatty() else {}
+
+
+def launch(workers: int, arguments: Sequence[str], *, timeout: float | None = None) -> int:
     """Run this Python with these arguments as `workers` ranks, and wait; the exit code of the rank that failed first.
 
-    What the ranks print appears here, a failing rank's own traceback too. Ctrl-C goes to all of them, and they end
-    their superstep; a second one ends them at once.
+    What the ranks print appears here, a failing rank's own traceback too, and progress where this is a terminal. Ctrl-C
+    goes to all of them, and they end their superstep; a second one ends them at once. A rank that is stopped while none
+    of the others can notice is named and ended from here: sooner, if it is to take no longer than `timeout` seconds.
     """
-    line, environment = command(workers, arguments)
-    presses = 0
+    patience = config.hang_seconds() if timeout is None else min(config.hang_seconds(), max(timeout, _GRACE))
+    line, environment = command(workers, arguments, _terminal())
+    chatter, muted = Chatter(config.verbose()), threading.Event()
     with subprocess.Popen(
-        line, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, preexec_fn=_end_with_parent,
-        start_new_session=True,  # mpiexec is not to hear Ctrl-C itself
+        line, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        preexec_fn=_end_with_parent, start_new_session=True,  # mpiexec is not to hear Ctrl-C itself
     ) as process:  # fmt: skip
-        teller = threading.Thread(target=_pass_on, args=(process.stdout,), daemon=True)
-        teller.start()
+        tellers = [
+            threading.Thread(target=_pass_on, args=(process.stdout,), daemon=True),
+            threading.Thread(target=_tell, args=(process.stderr, chatter, muted), daemon=True),
+        ]
+        for teller in tellers:
+            teller.start()
+        guard = Guard(process.pid, workers, patience)
         before = signal.signal(signal.SIGTERM, lambda number, frame: process.send_signal(number))
         try:
-            while True:
-                try:
-                    code = process.wait()
-                    break
-                except KeyboardInterrupt:
-                    presses += 1
-                    process.send_signal(INTERRUPT if presses == 1 and _MAPPING in environment else signal.SIGINT)
+            code, presses = _attend(process, guard, chatter, muted, _MAPPING in environment)
         finally:
             signal.signal(signal.SIGTERM, before)
-        teller.join(timeout=10)
+        for teller in tellers:
+            teller.join(timeout=10)
+    if muted.is_set():
+        return RankError.exit_code
+    if code and not presses and not chatter.reasoned:
+        _say_what_is_known(chatter, guard)
     if code in _OURS:
         return code
     return _INTERRUPTED if presses else RankError.exit_code
+
+
+def _attend(process: Any, guard: Guard, chatter: Chatter, muted: threading.Event, open_mpi: bool) -> tuple[int, int]:
+    """Wait for mpiexec to end, and see to it that it does; its exit code, and how often Ctrl-C was pressed."""
+    presses, named = 0, 0.0
+    while True:
+        try:
+            if (code := _ended(process)) is not None:
+                break
+            if named:
+                _insist(process, guard, time.monotonic() - named)
+            elif (stopped := guard.look()) is not None:
+                named = time.monotonic()
+                muted.set()  # what the others say now is only that this one was killed
+                if not chatter.reasoned:  # else a rank has named it, with its superstep, just before
+                    _say(guard.lost(guard.rank(stopped), "hangs, its process is stopped,"))
+                with suppress(OSError):
+                    os.kill(stopped, signal.SIGKILL)
+        except KeyboardInterrupt:
+            presses += 1
+            guard.hurry()
+            process.send_signal(INTERRUPT if presses == 1 and open_mpi else signal.SIGINT)
+    return code, presses
+
+
+def _ended(process: Any) -> int | None:
+    """The exit code of a process that ends within a glance; None of one that goes on."""
+    with suppress(subprocess.TimeoutExpired):
+        return int(process.wait(timeout=_GLANCE))
+    return None
+
+
+def _say(error: RankError) -> None:
+    print(f"arcflux: error: {error}", file=sys.stderr, flush=True)
+
+
+def _insist(process: Any, guard: Guard, seconds: float) -> None:
+    """The run should have ended so many seconds ago."""
+    if seconds > 2 * _GRACE:
+        guard.kill()
+        process.kill()
+    elif seconds > _GRACE:
+        process.terminate()
+
+
+def _say_what_is_known(chatter: Chatter, guard: Guard) -> None:
+    """No rank has said why the run has ended: say what mpiexec does."""
+    found = chatter.killed()
+    if found is not None:
+        _say(guard.lost(found[0], f"was killed (signal {found[1]}),"))
+    else:
+        _show(chatter.withheld, threading.Event())

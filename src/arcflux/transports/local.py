@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from contextvars import copy_context
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
@@ -17,6 +19,7 @@ from numpy.typing import DTypeLike
 
 from arcflux.errors import RankError, UsageError
 from arcflux.spmd import memory
+from arcflux.spmd.interrupt import raise_if_cancelled
 from arcflux.spmd.memory import Array
 from arcflux.transports.base import Transport, crowded, nodes_by_size
 from arcflux.transports.board import THREW, Board
@@ -25,6 +28,8 @@ __all__ = ["LocalTransport", "run_local"]
 
 Answer = TypeVar("Answer")
 _GLANCE = 0.02
+# Bytes that a new thread takes of the address space, about.
+_THREAD = 10 << 20
 
 
 class _World:
@@ -117,12 +122,13 @@ class LocalTransport(Transport):
 
 
 def run_local(
-    size: int, work: Callable[[LocalTransport], Answer], *, ranks_per_node: int | None = None
+    size: int, work: Callable[[LocalTransport], Answer], *, ranks_per_node: int | None = None, ends: bool = False
 ) -> list[Answer]:
     """Run ``work(transport)`` on `size` ranks, threads of this process; what each returned, in their order.
 
     `ranks_per_node` groups them into pretended nodes. When a rank throws, every other one ends at its next call of the
-    transport, and the error is raised here as the rank raised it, with a note of the rank and its superstep.
+    transport, and the error is raised here as the rank raised it, with a note of the rank and its superstep. A token
+    that is cancelled ends them in the same way, unless the work `ends` by itself when it is.
 
     Examples
     --------
@@ -144,24 +150,57 @@ def run_local(
             answers[rank] = work(transport)
             transport.close()
         except BaseException as error:
-            errors.append((rank, error))
+            if isinstance(error, MemoryError):
+                memory.free_reserve()
             board.raise_alarm(THREW, rank, board.superstep(rank))
+            errors.append((rank, error))
 
-    threads = [threading.Thread(target=live, args=(rank,), name=f"arcflux-rank-{rank}") for rank in range(size)]
-    for thread in threads:
-        thread.start()
+    memory.hold_reserve()
+    memory.require(size * _THREAD, f"{size} ranks")
+    threads = _start(live, size)
     try:
-        for thread in threads:
-            thread.join()
-    except BaseException:  # Ctrl-C
+        while any(thread.is_alive() for thread in threads):
+            for thread in threads:
+                thread.join(_GLANCE)
+            if not ends:
+                raise_if_cancelled()
+    except BaseException:  # Ctrl-C, or a token
         board.raise_alarm(THREW, 0, board.superstep(0))
-        for thread in threads:
-            thread.join()
+        with suppress(KeyboardInterrupt):  # whoever presses again does not want to wait
+            for thread in threads:
+                thread.join()
         raise
     for rank, error in errors:
         if rank == int(board.alarm[1]):
             raise noted(error, rank, board.superstep(rank))
     return answers
+
+
+def _start(live: Callable[[int], None], size: int) -> list[threading.Thread]:
+    """Threads of the ranks, all of them or none, each with the settings of this one: they see its token.
+
+    None begins before all are there; and none outlives the process.
+    """
+    everyone, begins = threading.Event(), [True]
+
+    def begin(rank: int) -> None:
+        everyone.wait()
+        if begins[0]:
+            live(rank)
+
+    threads = [
+        threading.Thread(target=copy_context().run, args=(begin, rank), name=f"arcflux-rank-{rank}", daemon=True)
+        for rank in range(size)
+    ]
+    try:
+        for thread in threads:
+            thread.start()
+    except (RuntimeError, MemoryError):
+        begins[0] = False
+        raise
+    finally:
+        everyone.set()
+    return threads
 
 
 def noted(error: BaseException, rank: int, superstep: int) -> BaseException:

@@ -43,6 +43,8 @@ _UNDER_WAY = 2.0
 _SMALL_MESSAGE = 64 << 10
 # Who is told to end waits so long for the news that another was killed: that is why MPI ends ranks, mostly.
 _NEWS = 0.5
+# So many times as long as a rank may hang, ranks may take to start MPI together: some import slowly.
+_STARTS = 3
 
 
 class MpiTransport(Transport):
@@ -250,10 +252,10 @@ def world(ranks_per_node: int | None = None) -> MpiTransport:
             raise UsageError(f"ranks_per_node is {ranks_per_node!r}, and was {next(iter(_made))!r} before")
         return _made[ranks_per_node]
     nodes_by_size(1, ranks_per_node)
-    # MPI waits for all ranks to start. When one of them never does, Open MPI ends the others, and MPICH nobody; nor
-    # could a thread of Python, since MPI waits with the interpreter locked.
-    if "PMI_RANK" in os.environ:
-        faulthandler.dump_traceback_later(config.hang_seconds(), exit=True, file=2)
+    # MPI waits for all ranks to start. When one of them ends, Open MPI ends the others, and MPICH nobody; when one is
+    # stopped, none does. Nor could a thread of Python, since MPI waits with the interpreter locked.
+    patience = 1 if "PMI_RANK" in os.environ else _STARTS
+    faulthandler.dump_traceback_later(patience * config.hang_seconds(), exit=True, file=2)
     try:
         mpi = _imported()
         return _made_known(mpi, ranks_per_node)
@@ -276,9 +278,15 @@ def _made_known(mpi: Any, ranks_per_node: int | None) -> MpiTransport:
     sys.excepthook = _hook(transport, sys.excepthook)
     _when(signal.SIGTERM, lambda: _ended_by(signal.SIGTERM, transport, watch))
     # MPICH has its own use for this signal: a rank has died, which the watch sees by itself.
-    _when(INTERRUPT, lambda: signal.raise_signal(signal.SIGINT) if open_mpi else watch.wake())
+    _when(INTERRUPT, lambda: _interrupted(transport) if open_mpi else watch.wake())
     atexit.register(_leave, transport, watch)
     return transport
+
+
+def _interrupted(transport: MpiTransport) -> None:
+    """Somebody wants the run to end at its next good place: it is due now."""
+    transport.due = min(transport.due, time.monotonic_ns())
+    signal.raise_signal(signal.SIGINT)
 
 
 def _when(number: signal.Signals, act: Callable[[], None]) -> None:

@@ -4,11 +4,13 @@ The thread notices at once when the process of a mate is gone, because it holds 
 that of another node's leader is, because their connection closes (ring.py). Now and then it writes on the node's board
 that its own process lives and whether that computes; the leaders tell each other what is on their boards. A rank is
 said to hang when others have waited long for it, and it has neither computed, nor read from disk, nor waited itself;
-one that computes for hours does not hang. After an alarm a rank has a few seconds to end in good order.
+one that computes for hours does not hang. A run that should have ended (its time is over, or Ctrl-C was pressed) has
+less patience with a process that is not heard of. After an alarm a rank has a few seconds to end in good order.
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
 import resource
@@ -23,6 +25,7 @@ import numpy as np
 from arcflux import config
 from arcflux.spmd.memory import Array
 from arcflux.transports.board import DIED, HUNG, STUCK, Board
+from arcflux.transports.guard import WATCH
 from arcflux.transports.ring import Ring
 
 if TYPE_CHECKING:
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["Watch", "sweep"]
 
 _SECOND = 1_000_000_000
+_PR_SET_NAME = 15
 _GLANCE = 0.2
 # How long a rank may take to end in good order once the run is over.
 _GRACE = 5.0
@@ -48,6 +52,7 @@ class Watch:
     def __init__(self, transport: MpiTransport, mpi: Any, comm: Any) -> None:
         self._transport, self._board, self._mpi, self._comm = transport, transport.board, mpi, comm
         self._limit = int(config.hang_seconds() * _SECOND)
+        self._hurry = min(self._limit, int(_GRACE * _SECOND))
         self._mpich = not mpi.get_vendor()[0].startswith("Open MPI")
         self._parent = os.getppid()
         self._used, self._reads, self._looked = 0.0, 0, time.monotonic()
@@ -72,6 +77,7 @@ class Watch:
                 descriptor = os.pidfd_open(self._board.pid(mate))
                 self._mates[descriptor] = mate
                 self._poll.register(descriptor, select.POLLIN)
+        self._barrier, self._arrived = 0, 0
         self._last = self._awake_since = now = time.monotonic_ns()
         for rank in range(transport.size):
             self._board.beat(rank, now, True)
@@ -115,6 +121,7 @@ class Watch:
             time.sleep(0.01)
 
     def _watch(self) -> None:
+        ctypes.CDLL(None).prctl(_PR_SET_NAME, WATCH.encode())  # whoever has started the ranks sees that they watch
         while not self._stopped:
             for descriptor, _ in self._poll.poll(int(self._glance * 1000)):
                 if descriptor == self._ear:
@@ -128,8 +135,8 @@ class Watch:
                 self._awake_since = now
             self._last = now
             # Whoever waits is not idle, nor is he in the moment after, when the others still wait for him.
-            waits = self._board.waits_since(self._transport.rank) > 0
-            self._board.beat(self._transport.rank, now, self._computes() or waits)
+            since = self._waits_since(now)
+            self._board.beat(self._transport.rank, now, self._computes() or since > 0)
             if self._transport.place == 0 and self._transport.nodes > 1:
                 self._listen()  # before MPI is called, which may end this process when another has died
                 self._hear(now)
@@ -137,7 +144,7 @@ class Watch:
             if self._board.alarmed:
                 self._end()
             else:
-                self._judge(now)
+                self._judge(now, since)
             if os.getppid() != self._parent:
                 self.leave(1)
 
@@ -178,19 +185,28 @@ class Watch:
         self._used, self._reads, self._looked = used, reads, now
         return computes
 
-    def _judge(self, now: int) -> None:
-        """While this rank waits too long: see whether another hangs, or all wait for each other."""
+    def _waits_since(self, now: int) -> int:
+        """Since when this rank waits, in Python, or at a barrier within a kernel; 0 when it does not."""
+        barrier = self._board.waits_at(self._transport.rank)
+        if barrier != self._barrier:
+            self._barrier, self._arrived = barrier, now
+        return self._board.waits_since(self._transport.rank) or (self._arrived if barrier else 0)
+
+    def _judge(self, now: int, since: int) -> None:
+        """While this rank waits too long, `since` then: see whether another hangs, or all wait for each other."""
         transport, board = self._transport, self._board
-        if not (since := board.waits_since(transport.rank)):
+        if not since:
             return
         waited = now - max(since, self._awake_since)
+        overdue = min(waited, now - transport.due)
         worst, longest = -1, 0
         for rank in range(transport.size):
             # Leaders speak for their nodes; far ranks are judged later, and by one node after another.
-            far = int(transport.node_of[rank] != transport.node)
-            patience = self._limit + far * (3 + min(4, transport.node)) * _SECOND
-            quiet = max(board.silent(rank, now), board.idle(rank, now)) + (rank in transport.leaders)
-            if rank != transport.rank and not board.ended(rank) and min(waited, quiet) > patience and quiet > longest:
+            far = int(transport.node_of[rank] != transport.node) * (3 + min(4, transport.node)) * _SECOND
+            silent = board.silent(rank, now)
+            quiet = max(silent, board.idle(rank, now)) + (rank in transport.leaders)
+            hangs = min(waited, quiet) > self._limit + far or min(overdue, silent) > self._hurry + far
+            if hangs and rank != transport.rank and not board.ended(rank) and quiet > longest:
                 worst, longest = rank, quiet
         if worst >= 0:
             self._raise(HUNG, worst)
