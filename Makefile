@@ -1,6 +1,10 @@
 # make run   sets up .venv and does the main job        make test   sets up, lints, tests
 # make bench measures against other libraries           make docs   builds the documentation into site/
 # make test-gpu runs tests and times on the GPUs of this machine, and writes build/gpu-report.json
+# make mutants puts small faults into the compiler, the exchange and the validators, and sees whether tests notice
+# make test-lowest runs the tests of the core with the oldest packages that pyproject.toml allows
+# make chaos kills, stops, limits and damages what runs, for half an hour or so; other moments with SEED=2
+# make fuzz  compares thousands of random programs with an oracle: PROGRAMS=3000 SEED=1 MINUTES=60 (CONTRIBUTING.md)
 # make test-mpich runs the tests of ranks with MPICH, whose wheel does not fit into one environment with Open MPI's
 PYTHON ?= python3
 VENV   ?= .venv
@@ -13,7 +17,12 @@ PYTEST := $(BIN)/python -m pytest --numprocesses $(JOBS) --dist worksteal
 # The folder with the binaries of the GAP Benchmark Suite, if make bench-gap should run them too.
 GAP    ?=
 
-.PHONY: run test test-gpu test-mpich lint format bench bench-load bench-gap bench-abstraction bench-partition bench-bfs-grid bench-papers bench-planner docs clean
+# How many random programs make fuzz checks, from which seed on (another each time without it), and the most minutes.
+PROGRAMS ?= 3000
+SEED     ?=
+MINUTES  ?= 60
+
+.PHONY: run test chaos fuzz mutants test-gpu test-lowest test-mpich lint format bench bench-load bench-gap bench-abstraction bench-partition bench-bfs-grid bench-papers bench-planner docs clean
 
 run: $(VENV)/.installed
 	@mkdir -p $(OUT)
@@ -32,10 +41,30 @@ test: lint
 test-gpu: $(VENV)/.installed-dev $(VENV)/.installed-cuda
 	$(BIN)/python benchmarks/gpu_report.py --out $(OUT)/gpu-report.json
 
+MUTANTS ?= 60
+mutants: $(VENV)/.installed-mutation
+	$(BIN)/python tests/mutation/run.py --count $(MUTANTS) --seed $(or $(SEED),1) --jobs $(JOBS) --out $(OUT)/mutation
+
+# Each >= of the project's own dependencies taken for ==.
+test-lowest:
+	$(PYTHON) -m venv $(VENV)-lowest
+	$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check --editable . \
+		$$(sed -n '/^dependencies/{s/>=/==/g;s/^dependencies = \[//;s/, "tomli.*//;s/[",]//g;p}' pyproject.toml) \
+		pytest pytest-xdist hypothesis networkx pandas polars zstandard
+	$(VENV)-lowest/bin/python -m pytest --numprocesses $(JOBS) --dist worksteal tests/unit tests/conformance/test_back_ends.py \
+		$(foreach room,benchmarks plan transports traversal distributed,--ignore=tests/unit/$(room)) --ignore=tests/unit/test_docs.py
+
+# One at a time: each test waits for processes, and stops some of them.
+chaos: $(VENV)/.installed-dev
+	ARCFLUX_TEST_SEED=$(or $(SEED),1) $(BIN)/python -m pytest -m chaos --ignore=tests/gpu tests
+
 test-mpich: $(VENV)/.installed-dev
 	$(PYTHON) -m venv $(VENV)-mpich
 	$(VENV)-mpich/bin/python -m pip install --quiet --disable-pip-version-check --editable . mpi4py mpich
 	ARCFLUX_TEST_MPICH=$(abspath $(VENV)-mpich/bin) $(BIN)/python -m pytest -k mpich tests/unit/transports
+
+fuzz: $(VENV)/.installed-dev
+	PYTHONPATH=tests/fuzz $(BIN)/python -m program_fuzzer --programs $(PROGRAMS) --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) --folder $(OUT)/fuzz
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
@@ -84,7 +113,7 @@ docs: $(VENV)/.installed-dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:
-	rm -rf $(VENV) $(VENV)-mpich $(OUT) site results
+	rm -rf $(VENV) $(VENV)-lowest $(VENV)-mpich $(OUT) site results
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Arcflux needs Python 3.10 or newer; try make PYTHON=python3.11")'

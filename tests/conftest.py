@@ -3,6 +3,11 @@
 import signal
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# Cores that others use make nothing wrong: neither a deadline nor slow drawing is a failure.
+settings.register_profile("busy cores", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy cores")
 
 # A shell that runs the tests in the background has them ignore Ctrl-C, and whatever they start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -110,8 +110,9 @@ def pagerank(
     dangling: Literal["redistribute", "drop"] = "redistribute",
     personalization: Mapping[int, float] | None = None,
     weighted: bool = False,
+    nstart: Mapping[int, float] | None = None,
 ) -> list[float]:
-    """PageRank by power iteration from 1/n everywhere, until the L1 change is at most ``tolerance``.
+    """PageRank by power iteration from 1/n (or ``nstart`` scaled to sum to 1), until the L1 change is ``tolerance``.
 
     A vertex hands its rank to its out-edges, evenly or (``weighted``) in proportion to their weights, so a parallel
     edge counts as often as it appears and a self-loop hands rank back to its own vertex. Teleporting lands according
@@ -130,7 +131,8 @@ def pagerank(
     out_weight = [0.0] * n
     for u, _, w in triples:
         out_weight[u] += w
-    rank = [1 / n for _ in range(n)]
+    first = [1.0] * n if nstart is None else [nstart.get(v, 0.0) for v in range(n)]
+    rank = [value / fsum(first) for value in first]
     for _ in range(max_iterations):
         stranded = fsum(rank[v] for v in range(n) if out_weight[v] == 0)
         teleporting = 1 - damping + (damping * stranded if dangling == "redistribute" else 0.0)

@@ -2,6 +2,8 @@
 
 import math
 
+import numpy as np
+
 import arcflux as af
 
 SHARE = 0.5
@@ -412,5 +414,389 @@ class Tenths:
         return False
 
 
+@af.program
+class Pooled:
+    """Vertices without out-edges share what they have among all: a sum over all vertices in every superstep."""
+
+    rounds: int = 5
+    aggregated: float = 0.5
+    x: af.f64
+
+    def start(v, g):
+        v.x = (v.number + 1) / g.vertices
+        return True
+
+    def init(v):
+        v.x = 0.0
+
+    def compute(v, u):
+        v.x += u.x / u.out_degree
+
+    def update(v, g, p, step):
+        v.x = 0.1 + 0.5 * v.x + 0.3 * p.aggregated / g.vertices
+        return step + 1 < p.rounds
+
+    def aggregate(v, g):
+        return v.x if v.out_degree == 0 else 1.0 / g.vertices
+
+
 ALL = [Choosy, Reach, Widest, Counts, DeltaRank, Bits, Differences, Forgetful, Steps, Vectors, Extremes,
-       Sketch, Wanting]  # fmt: skip
+       Sketch, Wanting, Pooled]  # fmt: skip
+
+# --- what update answers says who sends next, and nothing else
+
+
+@af.program
+class WithinHops:
+    """The last hop changes vertices that never send."""
+
+    source: af.vertex
+    k: int = 2
+    hops: af.i64
+
+    def start(v, p):
+        v.hops = 0 if v.number == p.source else 1000
+        return v.number == p.source
+
+    def compute(v, u):
+        v.hops = min(v.hops, u.hops + 1)
+
+    def update(v, old, step, p):
+        return v.hops < old.hops and step + 1 < p.k
+
+
+@af.program
+class EvenOnly:
+    """Vertices of odd numbers take what comes, and pass nothing on."""
+
+    source: af.vertex
+    low: af.i64
+
+    def start(v, p):
+        v.low = v.number * 7 % 31
+        return True
+
+    def compute(v, u):
+        v.low = min(v.low, u.low)
+
+    def update(v, old):
+        return v.low < old.low and v.number % 2 == 0
+
+
+@af.program
+class Latecomers:
+    """Vertices that are silent at first have more to say than those that begin."""
+
+    source: af.vertex
+    high: af.i64
+
+    def start(v, p):
+        v.high = v.number
+        return v.number % 3 == 1
+
+    def compute(v, u):
+        v.high = max(v.high, u.high)
+
+    def update(v, old):
+        return v.high > old.high
+
+
+@af.program
+class PathCounts:
+    """Sums by promise: walks of exactly two edges are counted in vertices that answer False."""
+
+    source: af.vertex
+    k: int = 2
+    sparse = True
+    walks: af.i64
+    total: af.i64
+
+    def start(v, p):
+        v.walks = 1 if v.number == p.source else 0
+        return v.number == p.source
+
+    def init(v):
+        v.walks = 0
+
+    def compute(v, u):
+        v.walks += u.walks
+
+    def update(v, step, p):
+        return v.walks > 0 and step + 1 < p.k
+
+
+@af.program
+class Heard:
+    """Counts the supersteps in which a message came, also one that compute passes over: sparse is a false promise."""
+
+    source: af.vertex
+    sparse = True
+    low: af.i64
+    heard: af.i64
+
+    def start(v, p):
+        v.low = v.number % 5
+        return v.number % 2 == 0
+
+    def compute(v, u, edge):
+        if edge.weight > 3:
+            v.low = min(v.low, u.low)
+
+    def update(v, step):
+        v.heard += 1
+        return step < 3
+
+
+@af.program
+class Restless:
+    """Answers True without a change, as long as messages come; sparse without being told."""
+
+    source: af.vertex
+    low: af.i64
+
+    def start(v, p):
+        v.low = v.number
+        return v.number == p.source
+
+    def compute(v, u):
+        v.low = min(v.low, u.low)
+
+    def update(v, step):
+        return step < 3
+
+
+@af.program
+class Reset:
+    """Init forgets, and a message may be no better than nothing."""
+
+    source: af.vertex
+    sparse = True
+    best: af.i64
+    sent: af.i64
+
+    def start(v, p):
+        v.best = v.number
+        v.sent = 100 - v.number
+        return True
+
+    def init(v):
+        v.best = 50
+
+    def compute(v, u):
+        v.best = min(v.best, u.sent)
+
+    def update(v, step):
+        return v.best < 50 and step < 2
+
+
+@af.program
+class Doubtful:
+    """One of several messages, where others count without being taken; all that are taken say the same."""
+
+    source: af.vertex
+    sparse = True
+    count: af.i64
+    chosen: af.i64
+
+    def start(v, p):
+        v.chosen = -1
+        return v.number % 2 == 0
+
+    def compute(v, u):
+        v.count += 1
+        if u.number % 4 == 0:
+            v.chosen = af.any(7)
+
+    def update(v, old, step):
+        return v.count > old.count and step < 2
+
+
+@af.program
+class InPlace:
+    """Monotone: vertices without out-edges change, and have nobody to send to."""
+
+    source: af.vertex
+    sparse = True
+    monotone = True
+    low: af.i64
+
+    def start(v, p):
+        v.low = v.number * 5 % 17
+        return True
+
+    def compute(v, u):
+        v.low = min(v.low, u.low)
+
+    def update(v, old):
+        return v.low < old.low and v.out_degree > 0
+
+
+@af.program
+class Own:
+    """Compute asks for v's own number and degrees."""
+
+    source: af.vertex
+    near: af.i64
+    below: af.i64
+
+    def start(v):
+        return True
+
+    def init(v):
+        v.near = 0
+
+    def compute(v, u):
+        v.near += v.number * 3 + v.in_degree - u.out_degree
+        if u.number < v.number:
+            v.below += v.out_degree
+
+    def update(v, step):
+        return step < 2
+
+
+@af.program
+class Insistent:
+    """Whoever receives sends on, changed or not; those that nobody sends to any more are silent."""
+
+    source: af.vertex
+    low: af.i64
+
+    def start(v):
+        v.low = v.in_degree
+        return True
+
+    def compute(v, u):
+        v.low &= 5
+
+    def update(v):
+        return True
+
+
+@af.program
+class Settling:
+    """Its residual is that of the vertices of this superstep alone."""
+
+    source: af.vertex
+    sparse = True
+    low: af.i64
+
+    def start(v, p):
+        v.low = 0 if v.number == p.source else 1000
+        return v.number == p.source
+
+    def compute(v, u):
+        v.low = min(v.low, u.low + 1)
+
+    def update(v, old):
+        return v.low < old.low
+
+    def residual(v, old):
+        return abs(v.low - old.low)
+
+
+ANSWERS = [Own, WithinHops, EvenOnly, Latecomers, PathCounts, Restless, Reset, Doubtful, Insistent, Settling]
+
+
+@af.program
+class Deaf:
+    """By priority, or by supersteps when it pulls: nobody sends at first, so nothing happens."""
+
+    source: af.vertex
+    low: af.i64
+
+    def start(v):
+        v.low = v.in_degree
+        return False
+
+    def compute(v, u):
+        v.low = min(v.low, u.low)
+
+    def update(v, old):
+        return v.low < old.low
+
+    def priority(v):
+        return v.low
+
+    def wants(v):
+        return v.low != 0
+
+
+# --- numbers
+
+
+@af.program
+class Numbers:
+    """What Python, NumPy and hardware do differently; c and d are given, and some of them are 0, or infinite."""
+
+    a: af.i64
+    b: af.i64
+    c: af.f64
+    d: af.f64
+    h: af.f32
+    s: af.u64
+    t: af.u32
+    quotient: af.f64
+    root: af.f64
+    logarithm: af.f64
+    power: af.f64
+    inverse: af.f64
+    less: af.f64
+    floats: af.f64
+    narrow: af.f64
+    integer: af.i64
+    whole: af.i64
+    left: af.i64
+    right: af.i64
+    raised: af.i64
+    unsigned: af.u64
+    signed: af.i64
+    mixed: af.i64
+    turned: af.u64
+    below: af.flag
+
+    def start(v):
+        return True
+
+    def compute(v, u):
+        v.whole += 0
+
+    def update(v):
+        ratio = v.c / v.d if v.c != 0 or v.d != 0 else 0.0
+        v.quotient = ratio if not math.isnan(ratio) else -1.0
+        v.root = 0.0 if math.isnan(math.sqrt(v.c)) else math.sqrt(v.c)
+        v.logarithm = math.log(abs(v.c))
+        v.power = abs(v.c) ** v.d
+        v.inverse = v.a**-1
+        v.less = 1.0 if v.a**-1 > 0.4 else math.pow(2, v.b)
+        rest = v.c // 3.0
+        v.floats = -2.0 if math.isnan(rest) else rest
+        v.narrow = v.h * 0.1 + v.a
+        v.integer = v.a // (v.b * 2 + 1)
+        v.whole = v.a % (v.b * 2 + 1)
+        v.left = (v.a & 15) << (v.b & 31)
+        v.right = v.a >> (v.b & 63)
+        v.raised = (v.b & 3) ** (v.a & 7)
+        v.unsigned = v.s // 3 + v.s % 7
+        v.signed = v.t - (v.t + 5)
+        v.mixed = min(v.s // 2, v.a)
+        v.turned = ~v.s
+        v.below = v.s > v.a
+        return False
+
+
+def numbers() -> tuple[af.Graph, dict[str, object]]:
+    """A graph without edges that matter, and what the fields of Numbers are."""
+    floats = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, -3.7, 1e308, 1e-320, math.inf, -math.inf, 9.3e18]
+    pairs = [(c, d) for c in floats for d in floats]
+    n = len(pairs)
+    cycle = lambda values, kind: np.array([values[k % len(values)] for k in range(n)], kind)  # noqa: E731
+    given = {
+        "a": cycle([0, 1, -1, 2, 7, -7, 2**53 + 1, 2**62, -(2**62), 2**63 - 1, -(2**63) + 1], np.int64),
+        "b": cycle([0, 1, -2, 5, 31, 62, -64], np.int64),
+        "c": np.array([c for c, _ in pairs]),
+        "d": np.array([d for _, d in pairs]),
+        "h": cycle([0.1, 1 / 3, 7.0, 3e38, -1e-40], np.float32),
+        "s": cycle([0, 1, 2**53 + 1, 2**63 + 3, 2**64 - 1], np.uint64),
+        "t": cycle([0, 1, 2**32 - 1], np.uint32),
+    }
+    return af.Graph.from_edges(np.arange(n), np.roll(np.arange(n), 1), vertices=n), given

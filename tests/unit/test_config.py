@@ -1,5 +1,6 @@
 """Settings: threads, and a cache folder that nobody else can write to."""
 
+import errno
 import os
 import stat
 import subprocess
@@ -95,18 +96,47 @@ def test_an_open_folder_inside_the_cache_is_refused(tmp_path, monkeypatch):
 
 def test_a_folder_of_somebody_else_is_refused(tmp_path, monkeypatch):
     monkeypatch.setenv("ARCFLUX_CACHE", str(tmp_path))
-    owner = tmp_path.stat().st_uid
-    monkeypatch.setattr(os, "getuid", lambda: owner + 1)
+    owner = tmp_path.stat().st_uid or 4321
+    if os.getuid():
+        monkeypatch.setattr(os, "getuid", lambda: owner + 1)
+    else:
+        os.chown(tmp_path, owner, -1)
     with pytest.raises(SpaceError, match=f"it belongs to user {owner}") as caught:
         config.cache_folder()
     assert "set ARCFLUX_CACHE" in caught.value.remedy
 
 
-def test_a_folder_that_cannot_be_written_to_is_refused(tmp_path, monkeypatch):
+def test_a_folder_that_cannot_be_read_is_refused(tmp_path, monkeypatch):
     monkeypatch.setenv("ARCFLUX_CACHE", str(tmp_path))
-    monkeypatch.setattr(os, "access", lambda path, bits: False)
-    with pytest.raises(SpaceError, match="it is not writable"):
+    monkeypatch.setattr(os, "access", lambda path, bits: not bits & os.R_OK)
+    with pytest.raises(SpaceError, match="it is not readable"):
         config.cache_folder()
+
+
+@pytest.mark.parametrize("reason", [errno.EROFS, errno.ENOSPC, errno.EACCES])
+def test_a_folder_that_can_only_be_read_is_read(tmp_path, monkeypatch, reason):
+    monkeypatch.setenv("ARCFLUX_CACHE", str(tmp_path))
+    (tmp_path / "kernels").mkdir(mode=0o700)
+
+    def refuse(path, *args, **options):
+        raise OSError(reason, os.strerror(reason))
+
+    monkeypatch.setattr(os, "mkdir", refuse)
+    assert config.cache_folder("kernels") == tmp_path / "kernels"
+    assert config.cache_folder("programs") == tmp_path / "programs"
+    assert not (tmp_path / "programs").exists()
+
+
+@pytest.mark.parametrize("reason", [errno.EROFS, errno.EACCES])
+def test_a_named_folder_that_is_not_there_and_cannot_be_made_is_refused(tmp_path, monkeypatch, reason):
+    monkeypatch.setenv("ARCFLUX_CACHE", str(tmp_path / "missing"))
+
+    def refuse(path, *args, **options):
+        raise OSError(reason, os.strerror(reason))
+
+    monkeypatch.setattr(os, "mkdir", refuse)
+    with pytest.raises(SpaceError, match="missing cannot be used"):
+        config.cache_folder("kernels")
 
 
 def test_a_file_in_the_way_is_refused(tmp_path, monkeypatch):

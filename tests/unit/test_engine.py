@@ -151,7 +151,13 @@ def test_the_first_frontier_is_who_start_says(senders: int, direction: str) -> N
 def python(code: str, folder: Path, **more: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "ARCFLUX_CACHE": str(folder / "cache"), "ARCFLUX_QUIET": "1", **more}
     return subprocess.run(
-        [sys.executable, "-c", dedent(code)], check=False, capture_output=True, text=True, env=environment, cwd=folder
+        [sys.executable, "-c", dedent(code)],
+        check=False,
+        capture_output=True,
+        text=True,
+        env=environment,
+        cwd=folder,
+        timeout=300,
     )
 
 
@@ -219,30 +225,101 @@ def test_after_a_fork_the_child_runs_too(tmp_path: Path) -> None:
     assert done.stdout.split() == ["0", "True"], done.stderr
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_ctrl_c_returns_the_last_whole_superstep(tmp_path: Path, threads: int) -> None:
+PRESSED = """
+import os, signal, threading, warnings, arcflux as af
+from arcflux import trace
+warnings.simplefilter("error")
+timers = []
+
+def press(event):
+    if not timers and isinstance(event, trace.Task) and event.name == NAME:  # the supersteps begin
+        timers.append(threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)))
+        timers[0].start()
+
+"""
+
+
+# What is compiled for these is kept for others: only how they end matters.
+WARM = {"ARCFLUX_CACHE": os.environ["ARCFLUX_CACHE"]} if "ARCFLUX_CACHE" in os.environ else {}
+
+
+@pytest.mark.parametrize(
+    ("call", "options"),
+    [
+        ("bfs(graph, 0", "threads=1"),
+        ("bfs(graph, 0", "parts=4, partition='grid'"),
+        ("run(af.algorithms.BFS, graph, source=0", "threads=2"),
+        ("run(af.algorithms.BFS, graph, source=0", "parts=2, ranks_per_node=1"),
+    ],
+)
+def test_ctrl_c_raises_with_the_last_whole_superstep(tmp_path: Path, call: str, options: str) -> None:
+    size = 2_000_000 if "threads" in options or options == "parts=2" else 200_000
     done = python(
-        """
-        import os, signal, threading, warnings, arcflux as af
-        from arcflux import trace
-        warnings.simplefilter("ignore")
-        graph = af.load("path:2000000")
-        timers = []
-
-        def press(event):
-            if not timers and isinstance(event, trace.Task) and event.name == "BFS":  # the supersteps begin
-                timers.append(threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)))
-                timers[0].start()
-
-        with trace.listen(press):
-            result = af.algorithms.bfs(graph, 0, threads=int(os.environ['N']))
-        reached = int((result["level"] >= 0).sum())
-        print(result.converged, reached == result.supersteps + 1, 1 < reached < 2000000)
-        """,
+        PRESSED
+        + f"""
+NAME = "bfs" if "bfs(" in {call!r} and "grid" in {options!r} else "BFS"
+graph = af.load("path:{size}")
+with trace.listen(press):
+    try:
+        af.{call}, {options})
+    except KeyboardInterrupt as error:
+        result = error.result
+        assert ("bfs(" in {call!r}) == (result.validator is not None)  # the algorithm's own, not only its run's
+reached = int((result["level"] >= 0).sum())
+print(result.converged, reached == result.supersteps + 1, 1 < reached < {size})
+af.bfs("path:9", 0, {options})  # and the next call is not interrupted
+""",
         tmp_path,
-        N=str(threads),
+        **WARM,
     )
     assert done.stdout.split() == ["False", "True", "True"], done.stderr
+
+
+def test_ctrl_c_ends_a_script(tmp_path: Path) -> None:
+    done = python(
+        PRESSED
+        + """
+NAME = "BFS"
+with trace.listen(press):
+    for _ in range(100):
+        try:
+            af.bfs("path:2000000", 0)
+        except Exception:
+            print("swallowed")
+print("went on")
+""",
+        tmp_path,
+        **WARM,
+    )
+    assert (done.stdout, done.returncode) == ("", -signal.SIGINT)
+    assert "KeyboardInterrupt: BFS stopped after" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "call", ["af.betweenness_centrality('kron:13')", "af.run(af.algorithms.BFS, 'path:3000', source=0, debug=True)"]
+)
+def test_ctrl_c_without_whole_supersteps_has_no_result(tmp_path: Path, call: str) -> None:
+    done = python(
+        f"""
+import os, signal, threading, arcflux as af
+af.betweenness_centrality("path:9")
+af.run(af.algorithms.BFS, "path:9", source=0, debug=True)
+ended = threading.Event()
+def press():  # again and again: Python drops what it cannot raise, such as in a callback of the compiler
+    while not ended.wait(0.5):
+        os.kill(os.getpid(), signal.SIGINT)
+threading.Thread(target=press, daemon=True).start()
+try:
+    while True:
+        {call}
+except KeyboardInterrupt as error:
+    ended.set()
+    print(getattr(error, "result", "nothing there"))
+""",
+        tmp_path,
+        **WARM,
+    )
+    assert done.stdout.split() == ["None"], done.stderr
 
 
 def test_timeout_stops_at_a_superstep_s_end() -> None:

@@ -79,11 +79,11 @@ def test_empty_graphs_and_no_vertices() -> None:
 
 def test_lists_that_do_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = af.load("star:1000")
-    monkeypatch.setitem(two_hop_friends.__globals__, "available", lambda: 999 * 998 * 4 - 1)
-    with pytest.raises(SpaceError, match=r"997,002 friends and need 3\.8 MiB"):
+    monkeypatch.setattr("arcflux.spmd.space.available", lambda: 999 * 998 * 4 - 1)
+    with pytest.raises(SpaceError, match=r"997,002 friends; keeping them needs 3,988,008 bytes of memory \(3\.8 MiB"):
         two_hop_friends(graph)
     assert two_hop_friends(graph, lists=False)["count"].sum() == 999 * 998
-    monkeypatch.setitem(two_hop_friends.__globals__, "available", lambda: 999 * 998 * 4)
+    monkeypatch.setattr("arcflux.spmd.space.available", lambda: 999 * 998 * 4)
     assert len(two_hop_friends(graph).lists()[2]) == 999 * 998
 
 

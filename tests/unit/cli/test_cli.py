@@ -33,7 +33,7 @@ BAD = [
     ("g.el.gz", b"1 2\n", 3, "g.el.gz: the archive is damaged or cut short"),
     ("g.xyz", "1 2\n", 3, "g.xyz: the suffix .xyz names no format"),
     ("g.txt", "# arcflux directed ids=0..1\n0 7\n", 4, "an edge names vertex 7"),
-    ("g.txt", "# arcflux directed ids=1..9000000000000000000\n0 7\n", 5, "no memory"),
+    ("g.txt", "# arcflux directed ids=1..9000000000000000000\n0 7\n", 5, "bytes of memory"),
 ]
 
 
@@ -215,3 +215,14 @@ def test_interrupted_while_writing(tmp_path, target):
     assert "interrupted; nothing half-written is left" in err
     assert "Traceback" not in err
     assert [file.name for file in tmp_path.iterdir()] == ["g"]
+
+
+def test_trust_skips_the_looks_at_a_store(run):
+    assert run("convert", put("g.el", "0 1\n1 2\n"), "damaged.arcflux")[0] == 0
+    file = Path("damaged.arcflux", "neighbours.npy")
+    raw = bytearray(file.read_bytes())
+    raw[-1] ^= 1 << 7
+    file.write_bytes(raw)
+    code, error, _ = failing(run, "info", "damaged.arcflux")
+    assert (code, error["class"]) == (3, "ChecksumError")
+    assert run("info", "damaged.arcflux", "--trust")[0] == 0

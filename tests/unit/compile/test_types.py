@@ -7,7 +7,7 @@ import pytest
 
 from arcflux.compile.types import FLAG, FLOAT, INT, Value, joined, of_call, of_dtype, of_operation, of_sign
 
-F4, F8, I4, I8, U4 = (of_dtype(np.dtype(name)) for name in ("f4", "f8", "i4", "i8", "u4"))
+F4, F8, I4, I8, U4, U8 = (of_dtype(np.dtype(name)) for name in ("f4", "f8", "i4", "i8", "u4", "u8"))
 ON = of_dtype(np.dtype(bool))
 
 
@@ -33,7 +33,10 @@ def test_operators() -> None:
     assert of_operation(ast.Div(), F4, INT) == F4
     assert of_operation(ast.Add(), ON, ON) == of_sign(ON) == INT
     assert of_operation(ast.BitOr(), ON, ON) == ON
-    assert of_operation(ast.Pow(), U4, INT) == U4
+    assert of_operation(ast.Pow(), U4, INT) == INT
+    assert of_operation(ast.Mult(), I4, INT) == of_operation(ast.Add(), I4, I4) == I8
+    assert of_operation(ast.Add(), U8, INT) == of_operation(ast.Add(), U8, U4) == U8
+    assert of_operation(ast.Add(), U8, I4) == joined(U8, I8) == I8
 
 
 def test_calls() -> None:

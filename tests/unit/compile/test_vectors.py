@@ -122,3 +122,40 @@ def test_debug_vectors_are_copies_and_show_their_numbers() -> None:
     assert +vector == vector != Vector([1, 2])
     with pytest.raises(ValueError, match="zip"):
         vector + Vector([1, 2, 3])
+
+
+@af.program
+class Flags:
+    """Vectors of flags, also of a single one, which LLVM cannot have as a vector."""
+
+    k: int = 1
+    seen: af.flag[k]
+    parity: af.i64[k]
+    low: af.i64
+
+    def start(v, p):
+        v.seen = v.number % 3 == 0
+        v.low = v.number
+        return v.number % 2 == 0
+
+    def compute(v, u, p):
+        if u.low < 100:
+            v.seen |= (u.out_degree if u.seen[0] else 7) > u.low
+        v.low = min(v.low, u.low)
+
+    def update(v, old, p):
+        for i in range(p.k):
+            v.parity[i] = 1 if v.seen[i] else 0
+        return v.low < old.low or v.seen[0] != old.seen[0]
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_vectors_of_flags_of_any_length(k: int) -> None:
+    graph = af.load("grid:3x4")
+    plain = af.run(Flags, graph, k=k, debug=True)
+    assert plain["seen"].any()
+    assert not plain["seen"].all() or plain["parity"].all()
+    for direction in ("push", "pull"):
+        fast = af.run(Flags, graph, k=k, direction=direction)
+        for name, values in plain.values.items():
+            np.testing.assert_array_equal(fast[name], values, err_msg=f"{name} by {direction}")

@@ -271,3 +271,11 @@ def test_senseless_rounds_are_refused(bounds, times):
 def test_vertices_that_cost_nothing_are_refused(per_vertex):
     with pytest.raises(UsageError, match="per_vertex"):
         Observed(np.arange(3), 1, per_vertex)
+
+
+def test_a_fit_that_has_nothing_to_correct_ends() -> None:
+    """One part has all of the time: the first step of the search is exactly 0, which divided by it."""
+    only = module.Round(np.array([0, 4]), np.array([1.0]), 0.1)
+    found = module.fitted([only], np.array([0, 1, 2, 3, 4], np.uint64), 1.0)
+    assert found.rates.tolist() == [0.0]
+    assert found.per_vertex == 0.0

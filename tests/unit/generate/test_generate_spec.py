@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from arcflux import generate
 from arcflux.errors import SpaceError, SpecError, UsageError
-from arcflux.generate import GENERATORS, recipe, space
+from arcflux.generate import GENERATORS, recipe
+from arcflux.spmd import space
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,14 @@ def change_manifest(folder, entries=None, **fields):
     manifest = json.loads((folder / "manifest.json").read_text())
     manifest["arrays"] |= entries or {}
     manifest |= fields
-    (folder / "manifest.json").write_text(json.dumps(manifest))
+    put_manifest(folder, manifest)
+
+
+def put_manifest(folder, manifest):
+    """Write a manifest with the checksum that it should have."""
+    said = {key: value for key, value in manifest.items() if key != "checksum"}
+    checksum = hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+    (folder / "manifest.json").write_text(json.dumps({**said, "checksum": checksum}))
 
 
 def put_array(folder, name, array):

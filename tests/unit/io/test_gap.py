@@ -1,5 +1,6 @@
 """The GAP suite's binaries: there and back, against a plain-Python writer of the layout, and damaged ones."""
 
+import os
 import struct
 import tempfile
 from pathlib import Path
@@ -145,3 +146,19 @@ def test_no_flipped_byte_raises_anything_else(place, value):
         except ArcfluxError:
             return
         assert graph.out.neighbours.max() < graph.vertices
+
+
+def test_a_file_that_becomes_shorter_while_it_is_read(tmp_path, monkeypatch):
+    """It is told, where it used to be read for ever."""
+    af.load("kron:8").save(tmp_path / "g.sg")
+    offsets = gap._offsets
+
+    def cutting(file, path, *sizes):
+        found = offsets(file, path, *sizes)
+        os.truncate(path, file.tell() + 5)
+        file.seek(file.tell())
+        return found
+
+    monkeypatch.setattr(gap, "_offsets", cutting)
+    with pytest.raises(FormatError, match="became shorter"):
+        af.load(tmp_path / "g.sg")

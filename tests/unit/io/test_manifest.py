@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from io_samples import change_manifest, put_array, store_sample
+from io_samples import change_manifest, put_array, put_manifest, store_sample
 
 import arcflux as af
 from arcflux.errors import ChecksumError, StoreError
@@ -142,11 +142,14 @@ def test_every_field_is_needed(folder):
     whole = json.loads((folder / "manifest.json").read_text())
     for missing in whole:
         (folder / "manifest.json").write_text(json.dumps({key: whole[key] for key in whole if key != missing}))
+        if missing == "checksum":  # then it was written before there were any
+            assert af.load(folder).vertices == 3
+            continue
         with pytest.raises(StoreError):
             af.load(folder)
     for missing in whole["arrays"]:
         entries = {name: entry for name, entry in whole["arrays"].items() if name != missing}
-        (folder / "manifest.json").write_text(json.dumps({**whole, "arrays": entries}))
+        put_manifest(folder, {**whole, "arrays": entries})
         if missing == "in_offsets":  # then there are no in-edges, which is no loss
             assert af.load(folder)._in is None
         else:

@@ -17,7 +17,7 @@ from io_samples import change_manifest, graphs, put_array, store_sample
 
 import arcflux as af
 from arcflux.errors import ChecksumError, SpaceError, StoreError
-from arcflux.io import store
+from arcflux.io import replace, store
 
 
 @pytest.fixture
@@ -137,7 +137,13 @@ FULL = OSError(errno.ENOSPC, "No space left on device")
 @pytest.mark.parametrize("error", [FULL, KeyboardInterrupt()], ids=["full", "interrupted"])
 @pytest.mark.parametrize(
     ("module", "name", "times"),
-    [(store, "write_array", 0), (store, "write_array", 3), (json, "dump", 0), (os, "fsync", 4), (os, "replace", 0)],
+    [
+        (store, "write_array", 0),
+        (store, "write_array", 3),
+        (json, "dump", 0),
+        (os, "fsync", 4),
+        (replace, "_exchange", 0),
+    ],
 )
 def test_the_old_store_stays_when_writing_fails(folder, tmp_path, monkeypatch, module, name, times, error):
     with monkeypatch.context() as broken:
@@ -157,12 +163,13 @@ def test_the_old_store_comes_back_when_the_new_one_cannot_take_its_place(folder,
     rename = os.replace
 
     def refusing(old, new):
-        if new == folder and old.name != "old":
+        if new == folder and ".new." in old.name:
             raise error
         rename(old, new)
 
     with monkeypatch.context() as broken:
         broken.setattr(os, "replace", refusing)
+        broken.setattr(replace, "_exchange", lambda one, other: False)  # as on a file system that cannot
         with pytest.raises(SpaceError if error is FULL else KeyboardInterrupt):
             store_sample("new").save(folder)
     assert af.load(folder).name == "old"

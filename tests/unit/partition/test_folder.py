@@ -9,6 +9,7 @@ import arcflux as af
 from arcflux import trace
 from arcflux.errors import ChecksumError, StoreError
 from arcflux.io import store
+from arcflux.io.manifest import manifest_sum
 from arcflux.partition import PARTITIONERS
 from arcflux.partition.folder import verify
 
@@ -92,6 +93,7 @@ def grid_parts(tmp_path):
 def spoiled(folder, change):
     manifest = json.loads((folder / "manifest.json").read_text())
     change(manifest)
+    manifest["checksum"] = manifest_sum(manifest)
     (folder / "manifest.json").write_text(json.dumps(manifest))
 
 
@@ -146,7 +148,8 @@ def test_a_changed_byte_is_found(random_parts, name):
 
 
 @pytest.mark.parametrize(
-    ("name", "said"), [("part0.sources", "part 0 does not have the arcs"), ("owner", "an owner, a row or a column")]
+    ("name", "said"),
+    [("part0.sources", "part 0 does not have the arcs"), ("owner", r"owner\.npy: .* 2 is the largest")],
 )
 def test_content_that_is_wrong_though_its_checksum_is_right_is_found(random_parts, name, said):
     array = np.load(random_parts / f"{name}.npy")
@@ -156,3 +159,34 @@ def test_content_that_is_wrong_though_its_checksum_is_right_is_found(random_part
     spoiled(random_parts, lambda manifest: manifest["arrays"].update({name: entry}))
     with pytest.raises(StoreError, match=said):
         verify(random_parts)
+
+
+def test_parts_whose_folder_was_replaced_say_so(random_parts):
+    parts = af.load_parts(random_parts)
+    first = parts.part(0)
+    af.partition("kron:7", 5, "random").save(random_parts)
+    assert first.into.neighbours.sum() >= 0  # what was opened stays
+    with pytest.raises(StoreError, match="replaced since it was opened, and part 1 is gone"):
+        parts.part(1)
+    assert af.load_parts(random_parts).k == 5
+
+
+def test_a_changed_byte_is_found_before_the_part_is_used(random_parts):
+    raw = bytearray((random_parts / "part1.sources.npy").read_bytes())
+    raw[-1] ^= 1
+    (random_parts / "part1.sources.npy").write_bytes(raw)
+    parts = af.load_parts(random_parts)
+    assert parts.part(0).arcs
+    with pytest.raises(ChecksumError, match=r"part1\.sources"):
+        parts.part(1)
+    assert af.load_parts(random_parts, trust=True).part(1).arcs
+
+
+@pytest.mark.parametrize("name", ["rule.rows", "rule.columns"])
+def test_tables_of_a_grid_that_is_another_are_refused(grid_parts, name):
+    array = np.load(grid_parts / f"{name}.npy")[::-1].copy()
+    with trace.task("rewrite") as task:
+        entry = store.write_array(grid_parts, name, array, task)
+    spoiled(grid_parts, lambda manifest: manifest["arrays"].update({name: entry}))
+    with pytest.raises(StoreError, match="tables of the grid"):
+        af.load_parts(grid_parts)

@@ -11,6 +11,7 @@ import plan_machine
 import pytest
 
 from arcflux import config
+from arcflux.errors import SpaceError
 from arcflux.plan import journal
 from arcflux.plan.brief import brief
 from arcflux.plan.fit import POINTS, Observation
@@ -181,3 +182,20 @@ def test_lines_of_other_thread_counts_are_of_this_machine(keeping):
     kept = json.loads(other.to_line())
     kept["machine"]["threads"] = 7
     assert Run.of_line(json.dumps(kept)) == other
+
+
+def test_a_lock_that_is_held_holds_up_no_run(keeping):
+    """Whoever holds it: what was to be written is let go, soon, and forgetting says why it cannot."""
+    fcntl = pytest.importorskip("fcntl")
+    journal.add(a_run())
+    journal.flush()
+    before = journal.where().read_text()
+    with open(journal.where().with_suffix(".lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        code = "import arcflux as af; af.bfs(af.load('path:30'), 0); print('over', flush=True)"
+        line = [sys.executable, "-c", code]
+        done = subprocess.run(line, capture_output=True, text=True, timeout=100, check=False)
+        with pytest.raises(SpaceError, match="held by another process"):
+            journal.forget()
+    assert (done.returncode, done.stdout) == (0, "over\n"), done.stderr
+    assert journal.where().read_text() == before

@@ -2,11 +2,12 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
 import uuid
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -58,23 +59,55 @@ def started(arguments, *, workers=4, seconds=200, own=False, **environment):
     `own`: memory that MPICH shares while it starts may be left, since no rank of ours was there to remove it.
     """
     mark = uuid.uuid4().hex
-    before = set(SHARED.iterdir())
     line, base = launch.command(workers, arguments)
     paths = os.pathsep.join([str(Path(__file__).parent), *sys.path])
     env = {**base, "PYTHONPATH": paths, "ARCFLUX_TEST_MARK": mark, "ARCFLUX_HANG_SECONDS": "4", **environment}
     at = line.index(sys.executable)
     if "-x" in line:
         line[at:at] = ["-x", "ARCFLUX_TEST_MARK", "-x", "PYTHONPATH", "-x", "ARCFLUX_HANG_SECONDS"]
-    done = subprocess.run(
-        line, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds, check=False
-    )
-    end = time.monotonic() + 5
-    while (left := processes_with(mark)) and time.monotonic() < end:
-        time.sleep(0.1)
-    assert not left
-    new = [path for path in set(SHARED.iterdir()) - before if path.exists() and not in_use(path)]
-    for path in new if own else []:
-        if path.name.startswith(("mpich_shm_", "sm_segment.")):
-            path.unlink(missing_ok=True)
-    assert not [path for path in new if path.exists()]
+    with nothing_left(mark, own):
+        done = subprocess.run(
+            line, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds, check=False
+        )
     return done.returncode, done.stdout, done.stderr
+
+
+@contextmanager
+def nothing_left(mark, own=False):
+    """See that no process whose environment has the mark, and no shared memory, is left when the block has ended."""
+    before = set(SHARED.iterdir())
+    try:
+        yield
+        end = time.monotonic() + 10
+        while (left := processes_with(mark)) and time.monotonic() < end:
+            time.sleep(0.1)
+        assert not left
+        new = [path for path in set(SHARED.iterdir()) - before if path.exists() and not in_use(path)]
+        for path in new if own else []:
+            if path.name.startswith(("mpich_shm_", "sm_segment.")):
+                path.unlink(missing_ok=True)
+        assert not [path for path in new if path.exists()]
+    finally:
+        for pid, _ in processes_with(mark):
+            with suppress(OSError):
+                os.kill(int(pid), signal.SIGKILL)
+
+
+def launched(line, *, seconds=150, during=None, **environment):
+    """The exit code, what was printed and what was said by a process that starts ranks by itself.
+
+    `during(process, mark)` is called while it runs.
+    """
+    mark = uuid.uuid4().hex
+    env = {**os.environ, "ARCFLUX_TEST_MARK": mark, "ARCFLUX_HANG_SECONDS": "3", **environment}
+    with nothing_left(mark):
+        process = subprocess.Popen(
+            line, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        if during is not None:
+            during(process, mark)
+        try:
+            out, err = process.communicate(timeout=seconds)
+        finally:
+            process.kill()
+    return process.returncode, out, err

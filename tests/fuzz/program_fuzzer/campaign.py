@@ -1,0 +1,129 @@
+"""Many programs, each on several graphs and in several ways; what fails is made small."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import dataclass, field, replace
+
+from program_fuzzer.compare import Case, difference, expected
+from program_fuzzer.grammar import random_program
+from program_fuzzer.graphs import random_graph
+from program_fuzzer.report import script
+from program_fuzzer.shrink import fails, shrink
+from program_fuzzer.values import IllDefined
+from program_fuzzer.ways import Way, compiled_ways, interpreted_ways
+from program_fuzzer.writing import ProgramSpec
+
+__all__ = ["Effort", "Failure", "Tally", "check_seed", "small_script"]
+
+# Programs drawn for a seed until one has a certain result on its first graph.
+_TRIES = 20
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is done for a program: graphs, ways of each graph that are interpreted, how often to compile."""
+
+    graphs: int = 2
+    interpreted: int = 4
+    compiled: float = 1.0
+    medium: float = 0.1
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A case that fails one way, and how."""
+
+    seed: int
+    case: Case
+    way: Way
+    said: str
+
+
+@dataclass
+class Tally:
+    """What was run: programs by shape, cases, runs by way; and the failures."""
+
+    programs: Counter[str] = field(default_factory=Counter)
+    cases: int = 0
+    unclear: int = 0
+    runs: Counter[str] = field(default_factory=Counter)
+    failures: list[Failure] = field(default_factory=list)
+
+    def add(self, other: Tally) -> None:
+        """Count what another counted."""
+        self.programs += other.programs
+        self.runs += other.runs
+        self.cases, self.unclear = self.cases + other.cases, self.unclear + other.unclear
+        self.failures += other.failures
+
+    def __str__(self) -> str:
+        total, runs = sum(self.programs.values()), sum(self.runs.values())
+        return f"{total} programs, {self.cases} cases, {runs} runs, {len(self.failures)} failures"
+
+
+def check_seed(seed: int, effort: Effort) -> Tally:
+    """Check the program of a seed; of one that fails, the first failure is kept."""
+    draw, tally = random.Random(seed), Tally()
+    for _ in range(_TRIES):
+        program = random_program(draw)
+        compiled = compiled_ways(draw) if draw.random() < effort.compiled else []
+        if _check_program(seed, draw, program, compiled, effort, tally):
+            tally.programs[program.shape] += 1
+            break
+    return tally
+
+
+def _check_program(
+    seed: int, draw: random.Random, program: ProgramSpec, compiled: list[Way], effort: Effort, tally: Tally
+) -> bool:
+    """Whether the program had a certain result on any graph, and was compared."""
+    checked = False
+    for number in range(effort.graphs):
+        medium = number == effort.graphs - 1 and not program.small and draw.random() < effort.medium / 0.4
+        graph = random_graph(draw, medium)
+        limit = program.limit if program.limit is None or draw.random() < 0.8 else draw.randint(0, 3)
+        if medium:
+            limit = min(3, limit) if limit is not None else None
+        if not graph.vertices and "source" in program.parameters:
+            continue
+        case = Case(program, graph, limit)
+        try:
+            outcome = expected(case)
+        except IllDefined:
+            tally.unclear += 1
+            continue
+        checked = True
+        tally.cases += 1
+        ways = compiled if medium else [*interpreted_ways(draw, effort.interpreted), *compiled]
+        for way in ways:
+            tally.runs[_family(way)] += 1
+            if said := difference(case, way, outcome):
+                tally.failures.append(Failure(seed, case, way, said))
+                return True
+    return checked
+
+
+def _family(way: Way) -> str:
+    """A way by what it goes through."""
+    said = "interpreted" if way.interpret else "compiled"
+    options = way.options
+    if options.get("debug"):
+        return "debug"
+    if way.devices and "parts" not in options:
+        return f"{said} {way.devices[0][0]}"
+    if "parts" in options:
+        return f"{said} parts {options['partition']} {options['exchange']}"
+    exact = " deterministic" if options.get("deterministic") else ""
+    return f"{said} {options.get('direction', 'auto')}{exact}" + "".join(f" {patch}" for patch in way.patches)
+
+
+def small_script(failure: Failure, seconds: float = 30.0) -> str:
+    """A script to paste for what is left of a failure when it has been made small."""
+    case, way = failure.case, failure.way
+    quick = replace(way, interpret=not way.options.get("debug") and way.devices[:1] != (("cuda", 0),))
+    if fails(case, quick):
+        way = quick
+    case, way = shrink(case, way, seconds)
+    return script(case, way, f"seed {failure.seed}")

@@ -1,0 +1,119 @@
+"""Run a program one way, and say how the result differs from what it has to be."""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+import sys
+import warnings
+from dataclasses import dataclass
+from functools import lru_cache
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+import arcflux as af
+from program_fuzzer.graphs import GraphSpec
+from program_fuzzer.oracle import Outcome, interpret
+from program_fuzzer.ways import Way
+from program_fuzzer.writing import ProgramSpec
+
+__all__ = ["Case", "difference", "expected", "load_program"]
+
+_numbers = itertools.count()
+# Supersteps after which a run that should have come to its end has not.
+_MOST = 400
+
+
+@dataclass(frozen=True)
+class Case:
+    """A program, a graph, and the most supersteps."""
+
+    program: ProgramSpec
+    graph: GraphSpec
+    limit: int | None
+
+    @property
+    def given(self) -> dict[str, list[Any]]:
+        """What fields are given before `start`: numbers of their domain, one after another."""
+        found: dict[str, list[Any]] = {}
+        for name, (low, high, grain) in self.program.given.items():
+            if f"    {name}: af." in self.program.source and f"{name}: af.flag" not in self.program.source:
+                row = [low + k % (high - low + 1) for k in range(self.graph.vertices)]
+                found[name] = [float(x) for x in row] if grain is not None else row
+        declared = {line.strip().split(":")[0]: line for line in self.program.source.splitlines() if ": af." in line}
+        return {name: row for name, row in found.items() if "[" not in declared[name]}
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters with vertices by their ids."""
+        chosen = dict(self.program.parameters)
+        if "source" in chosen and self.graph.ids:
+            chosen["source"] = self.graph.ids[chosen["source"]]
+        return {name: value for name, value in chosen.items() if f"    {name}: " in self.program.source}
+
+
+def expected(case: Case) -> Outcome:
+    """What the oracle says."""
+    numbers = {name: case.program.parameters[name] for name in case.parameters}
+    return interpret(case.program.source, case.graph, numbers, case.given, case.limit)
+
+
+@lru_cache(maxsize=64)
+def load_program(source: str) -> Any:
+    """The program of a source text, as if it stood in a file."""
+    return load_module(source).Fuzzed
+
+
+def load_module(source: str, names: dict[str, Any] | None = None) -> Any:
+    """The module of a source text, with some names more."""
+    name = f"fuzzed_{next(_numbers)}"
+    module = ModuleType(name)
+    module.__file__ = f"/nowhere/{name}.py"
+    vars(module).update(names or {}, __name__=name)
+    linecache.cache[module.__file__] = (len(source), None, source.splitlines(keepends=True), module.__file__)
+    sys.modules[name] = module
+    exec(compile(source, module.__file__, "exec", dont_inherit=True), vars(module))
+    return module
+
+
+def difference(case: Case, way: Way, outcome: Outcome) -> str:
+    """How a run differs from what it has to give; "" when it does not."""
+    graph = case.graph.build() if way.patches else case.graph.graph
+    given = {name: np.array(row) for name, row in case.given.items()}
+    try:
+        with warnings.catch_warnings(), way.active() as options:
+            warnings.simplefilter("ignore")
+            program = load_program(case.program.source)
+            limit = _MOST if case.limit is None else case.limit
+            result = af.run(program, graph, max_supersteps=limit, given=given, **options, **case.parameters)
+    except Exception as error:
+        return f"it raises {type(error).__name__}: {error}"
+    if result.converged != outcome.converged:
+        return f"converged is {result.converged}, not {outcome.converged}, after {result.supersteps} supersteps"
+    return _fields(outcome, result, way) or ("" if case.program.to_fixed_point else _history(outcome, result))
+
+
+def _fields(outcome: Outcome, result: af.Result, way: Way) -> str:
+    for name, wanted in outcome.fields.items():
+        found = result.values[name]
+        choices = None if way.exact else outcome.choices.get(name)
+        for v, value in enumerate(wanted):
+            have = found[v].tolist()
+            if isinstance(value, tuple):
+                have = tuple(have)
+            if have != value and (choices is None or have not in choices[v]):
+                said = f"{value!r}" if choices is None else f"one of {sorted(choices[v])!r}"
+                return f"{name} of vertex {v} is {have!r}, not {said}"
+    return ""
+
+
+def _history(outcome: Outcome, result: af.Result) -> str:
+    frontiers = [step.frontier for step in result.history]
+    if frontiers != outcome.frontiers:
+        return f"{frontiers} vertices send in its supersteps, not {outcome.frontiers}"
+    residuals = [step.residual for step in result.history]
+    if residuals != outcome.residuals:
+        return f"the residuals are {residuals}, not {outcome.residuals}"
+    return ""

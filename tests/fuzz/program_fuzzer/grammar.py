@@ -1,0 +1,204 @@
+"""Random vertex programs from the whole grammar, of which every promise is true.
+
+A program is dense (anything goes), steady (sparse without saying so), sparse by promise (update does nothing without a
+message), or goes to a fixed point that no order of messages changes (monotone, or with a priority).
+"""
+
+from __future__ import annotations
+
+import random
+
+from program_fuzzer.expressions import Domain, Expressions, Number, fit
+from program_fuzzer.fields import Field, about, atoms, random_field
+from program_fuzzer.fixed_points import FixedPoint
+from program_fuzzer.messages import Messages
+from program_fuzzer.oracle import is_sparse
+from program_fuzzer.writing import ProgramSpec, plain
+
+__all__ = ["SHAPES", "random_program"]
+
+SHAPES = ("dense", "steady", "sparse", "monotone", "priority")
+
+
+def random_program(draw: random.Random, shape: str = "") -> ProgramSpec:
+    """A program."""
+    shape = shape or draw.choices(SHAPES, [48, 14, 22, 6, 10])[0]
+    if shape in ("monotone", "priority"):
+        return FixedPoint(draw, shape).program()
+    made = _Supersteps(draw, shape).program()
+    if shape == "dense" and is_sparse(made.source):  # it has become a steady one by chance, with any update
+        return random_program(draw, "steady")
+    return made
+
+
+class _Supersteps(Messages):
+    """Writes a program of which every superstep is certain."""
+
+    def program(self) -> ProgramSpec:
+        """All of it."""
+        self._choose_fields()
+        self._choose_parameters()
+        functions = [self._start()]
+        self._choose_resets()
+        functions += [*self._init(), *self._wants(), self._compute(), self._update(), *self._residual()]
+        if self.draw.random() < 0.1:
+            self.draw.shuffle(functions)
+        return self._assembled(functions)
+
+    def _choose_fields(self) -> None:
+        steady = self.shape == "steady"
+        for k in range(self.draw.choice([1, 1, 2, 2, 3])):
+            self.fields.append(random_field(self.draw, f"x{k}", steady=steady))
+        if self.shape == "sparse":
+            self._choose_trigger()
+        if not steady:
+            for k in range(self.draw.choice([0, 1, 1, 2])):
+                self.fields.append(random_field(self.draw, f"y{k}", how=""))
+        elif self.draw.random() < 0.3:
+            self.fields.append(random_field(self.draw, "y0", how=""))
+        for each in self.fields:
+            each.loose = each.how == "any"
+        vectors = [f for f in self.fields if f.length is not None]
+        if vectors and self.draw.random() < 0.4:
+            for each in vectors:
+                each.length, each.size = "k", vectors[0].size
+            self._parameter("k", "int", vectors[0].size)
+
+    # --- functions
+
+    def _start(self) -> str:
+        scope, lines = self._scope(about("v"), step=False), []
+        for each in self.fields:
+            if self.shape == "sparse" and each.name == "got":
+                lines.append(f"v.got = {self._untouched()}")
+            elif self.draw.random() < 0.85:
+                lines += self._assignment(scope, each)
+        if self.draw.random() < 0.1 and lines:
+            lines = [f"if {scope.condition(1).text}:", *("    " + line for line in lines)]
+            if self.shape == "sparse":
+                lines = [f"v.got = {self._untouched()}", *lines]
+        if any(line.startswith("source:") for line in self.declared) and self.draw.random() < 0.5:
+            returned = "v.number == p.source"
+        else:
+            returned = self.draw.choice(["True", "True", "v.number % 2 == 0", "v.number < 3", "v.in_degree > 1", "?"])
+            returned = scope.condition(2).text if returned == "?" else returned
+        return self._function("start", [*lines, f"return {returned}"])
+
+    def _choose_resets(self) -> None:
+        """Which fields init resets: the trigger that counts anew, and of others some."""
+        self.reset: set[str] = set()
+        if self.shape == "steady":
+            return
+        for each in self.fields:
+            trigger = self.shape == "sparse" and each.name == "got"
+            if trigger:
+                if self.trigger in ("reset", "any", "total"):
+                    self.reset.add(each.name)
+            elif self.draw.random() < (0.6 if each.how in ("sum", "product") else 0.25) and self._may_reset():
+                self.reset.add(each.name)
+
+    def _may_reset(self) -> bool:
+        """Whether init may write: in a sparse program only when every message changes something."""
+        return self.shape != "sparse" or self.trigger != "least" or self.draw.random() < 0.2
+
+    def _init(self) -> list[str]:
+        scope, lines = self._scope(atoms(self.draw, "old", self.fields), about("old"), step=self.shape != "sparse"), []
+        for each in self.fields:
+            if each.name not in self.reset:
+                continue
+            if self.shape == "sparse" and each.name == "got":
+                lines.append(f"v.got = {self._untouched()}")
+            elif each.loose:
+                lines.append(f"v.{each.name} = {_least(each.domain)}")
+            elif self.draw.random() < 0.6:
+                lines.append(f"v.{each.name} = {_neutral(each)}")
+            else:
+                lines += self._assignment(scope, each, 1)
+        return [self._function("init", lines)] if lines else []
+
+    def _wants(self) -> list[str]:
+        if self.shape == "steady" or self.draw.random() > 0.15:
+            return []
+        scope = self._scope(atoms(self.draw, "v", self.fields), about("v"))
+        return [self._function("wants", [f"return {scope.condition(2).text}"])]
+
+    def _update(self) -> str:
+        lines: list[str] = []
+        if self.shape == "sparse":
+            waited = {"count": "v.got == old.got", "least": "v.got == old.got", "any": "v.got < 0"}
+            lines += [f"if {waited.get(self.trigger, f'v.got == {self._untouched()}')}:", "    return False"]
+        here = atoms(self.draw, "v", self.fields, peak=True)
+        scope = self._scope(here, atoms(self.draw, "old", self.fields), about("v"))
+        if self.shape != "steady":
+            for each in self.fields:
+                grown = each.peak is not None and each.peak != each.domain
+                if grown or (self.draw.random() < 0.4 and not each.loose):
+                    lines += self._settled(scope, each, grown)
+        if self.draw.random() < 0.15:
+            lines += [f"if {scope.condition(1).text}:", f"    return {self._returned(scope)}"]
+        return self._function("update", [*lines, f"return {self._returned(scope)}"])
+
+    def _settled(self, scope: Expressions, each: Field, grown: bool) -> list[str]:
+        """Statements that bring a field back into its domain, and mix it with others."""
+        if not grown:
+            lines = self._assignment(scope, each)
+            return (
+                lines if self.draw.random() < 0.7 else [f"if {scope.condition(1).text}:", *("    " + x for x in lines)]
+            )
+        name, peak = f"v.{each.name}", each.peak
+        assert peak is not None
+        if each.length is None:
+            return [f"{name} = {fit(self.draw, Number(name, peak), each.domain)}"]
+        if self.draw.random() < 0.5 and peak.places <= each.domain.places:
+            return [f"{name} = min(max({name}, {plain(each.domain.low, peak)}), {plain(each.domain.high, peak)})"]
+        value = fit(self.draw, Number(f"{name}[k]", peak), each.domain)
+        return [f"for k in range({self._count(each)}):", f"    {name}[k] = {value}"]
+
+    def _returned(self, scope: Expressions) -> str:
+        """What update returns, in all its shapes; of a steady program mostly those that only a change makes True."""
+        changed = self._changed()
+        shapes = ["True", "False", "changed", "changed and bound", "bound", "number", "degree", "any"]
+        if self.shape == "steady" and self.draw.random() < 0.8:
+            shapes = ["False", "changed", "changed", "changed and bound", "changed and number", "changed and any"]
+        shape = self.draw.choice(shapes)
+        words = {"changed": changed, "bound": self._bound(), "number": "v.number % 3 != 1",
+                 "degree": "v.out_degree > 1", "any": scope.condition(2).inside}  # fmt: skip
+        return " and ".join(words.get(word, word) for word in shape.split(" and "))
+
+    def _changed(self) -> str:
+        """Whether a field changed, or one of several."""
+        known = [each for each in self.fields if each.how and not each.loose]
+        if not known:
+            return "v.number >= 0"
+        tests = []
+        for each in self.draw.sample(known, self.draw.randint(1, len(known))):
+            at = "" if each.length is None else f"[{self.draw.randrange(each.size)}]"
+            tests.append(f"v.{each.name}{at} != old.{each.name}{at}")
+        return tests[0] if len(tests) == 1 else f"({' or '.join(tests)})"
+
+    def _bound(self) -> str:
+        if any(line.startswith("rounds:") for line in self.declared):
+            return "step + 1 < p.rounds"
+        return f"step < {self.draw.randint(0, 3)}"
+
+    def _residual(self) -> list[str]:
+        numbers = [
+            each for each in self.fields if each.domain.kind != "flag" and each.length is None and not each.loose
+        ]
+        if not numbers or self.draw.random() > 0.12:
+            return []
+        one = self.draw.choice(numbers)
+        self._parameter("tolerance", "float", self.draw.choice([0.0, 0.5, 3.0, 40.0]))
+        return [self._function("residual", [f"return abs(v.{one.name} - old.{one.name})"])]
+
+
+def _least(domain: Domain) -> str:
+    return "False" if domain.kind == "flag" else plain(domain.low, domain)
+
+
+def _neutral(each: Field) -> str:
+    """A value that leaves messages as they are, or zero."""
+    if each.domain.kind == "flag":
+        return "True" if each.how in ("and", "min") else "False"
+    value = {"product": 1, "min": each.domain.high, "and": each.domain.high, "max": each.domain.low}.get(each.how, 0)
+    return plain(max(each.domain.low, min(value, each.domain.high)), each.domain)

@@ -1,0 +1,292 @@
+"""An executor of vertex programs that shares no code with Arcflux: adjacency lists, dictionaries, and the class as is.
+
+It goes by docs/how-to/program.md. It refuses (:class:`IllDefined`) what does not have one result: values that do not
+fit or would be rounded, a `sparse` that is not true, a fixed point that depends on the order of messages.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import math
+import random
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+from program_fuzzer.graphs import GraphSpec
+from program_fuzzer.values import IllDefined, OneOf, Vector, choosing, fitting
+
+__all__ = ["Outcome", "interpret", "is_sparse"]
+
+_MOST = 300
+_KINDS = ("f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "flag", "ref")
+_NAMES = {"number", "in_degree", "out_degree"}
+
+
+@dataclass
+class Outcome:
+    """What a run has to give. `choices` has for each vertex what an `af.any` may have left there."""
+
+    fields: dict[str, list[Any]]
+    choices: dict[str, list[set[Any]]]
+    supersteps: int = 0
+    converged: bool = True
+    frontiers: list[int] = field(default_factory=list)
+    residuals: list[float] = field(default_factory=list)
+
+
+class _Kind:
+    """The type of a field, as the class says it."""
+
+    def __init__(self, name: str, length: int | str | None = None) -> None:
+        self.name, self.length = name, length
+
+    def __getitem__(self, length: int | str) -> _Kind:
+        return _Kind(self.name, length)
+
+
+class _Vertex:
+    """A vertex as functions see it. `written` are the fields that were assigned; `ways` what an any may leave."""
+
+    def __init__(self, run: _Run, number: int, state: dict[str, Any], ways: dict[str, set[Any]]) -> None:
+        own = self.__dict__
+        own.update(run=run, number=number, written=set(), taken=set(), ways=dict(ways))
+        own.update(in_degree=run.in_degrees[number], out_degree=run.out_degrees[number])
+        own.update({name: self._own(name, run.fit(name, value)) for name, value in state.items()})
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in self.run.kinds:
+            raise IllDefined(f"{name} is assigned")
+        own, one = self.__dict__, isinstance(value, OneOf)
+        value = self._own(name, self.run.fit(name, value.value if isinstance(value, OneOf) else value))
+        self.written.add(name)
+        if one:
+            again = name in self.taken
+            self.taken.add(name)
+            self.ways[name] = {value} | (self.ways[name] if again else set())
+            own[name] = min(value, own[name]) if again else value
+        else:
+            self.ways.pop(name, None)
+            own[name] = value
+
+    def _own(self, name: str, value: Any) -> Any:
+        """A vector tells when an element of it is assigned."""
+        if isinstance(value, Vector):
+            value.told = lambda: self.written.add(name)
+        return value
+
+    def state(self) -> dict[str, Any]:
+        found = {name: self.__dict__[name] for name in self.run.kinds}
+        return {name: tuple(x.elements) if isinstance(x, Vector) else x for name, x in found.items()}
+
+
+class _Run:
+    """One run: states as dictionaries, in-edges as lists."""
+
+    def __init__(self, source: str, spec: GraphSpec, parameters: dict[str, Any], given: dict[str, list[Any]]) -> None:
+        self.spec = spec
+        self.cls = _read(source)
+        self.sparse, self.promised = (
+            is_sparse(source),
+            getattr(self.cls, "sparse", False) or "priority" in vars(self.cls),
+        )
+        annotations = self.cls.__annotations__
+        values = {
+            name: getattr(self.cls, name, None) for name, kind in annotations.items() if not isinstance(kind, _Kind)
+        }
+        self.parameters = SimpleNamespace(**{**values, **parameters})
+        self.kinds = {name: kind for name, kind in annotations.items() if isinstance(kind, _Kind)}
+        self.into: list[list[tuple[int, Any]]] = [[] for _ in range(spec.vertices)]
+        self.in_degrees, self.out_degrees = [0] * spec.vertices, [0] * spec.vertices
+        arcs = 0
+        for u, v, weight, length in spec.arcs():
+            self.into[v].append((u, SimpleNamespace(weight=weight, length=length)))
+            self.in_degrees[v] += 1
+            self.out_degrees[u] += 1
+            arcs += 1
+        self.around = {
+            "p": self.parameters,
+            "g": SimpleNamespace(vertices=spec.vertices, edges=len(spec.edges), arcs=arcs),
+        }
+        self.arguments = {n: list(inspect.signature(f).parameters) for n, f in vars(self.cls).items() if callable(f)}
+        self.step = 0
+        firsts = []
+        for number in range(spec.vertices):
+            zero = {name: given[name][number] if name in given else self._zero(name) for name in self.kinds}
+            firsts.append(_Vertex(self, number, zero, {}))
+        self.active = {v.number for v in firsts if self.call("start", v=v)}
+        self.states = [v.state() for v in firsts]
+        self.ways: list[dict[str, set[Any]]] = [{} for _ in firsts]
+        if not self.sparse:
+            self.active = set(range(spec.vertices))
+
+    def _zero(self, name: str) -> Any:
+        return False if self.kinds[name].name == "flag" else 0
+
+    def fit(self, name: str, value: Any) -> Any:
+        """A value as a field keeps it; a vector is the field's own."""
+        kind = self.kinds[name]
+        if kind.length is None:
+            return fitting(kind.name, value)
+        length = getattr(self.parameters, kind.length) if isinstance(kind.length, str) else kind.length
+        row = value.elements if isinstance(value, Vector) else list(value) if isinstance(value, tuple | list) else None
+        row = [value] * length if row is None else row
+        if len(row) != length:
+            raise IllDefined(f"{len(row)} elements for {length}")
+        return Vector([fitting(kind.name, x) for x in row], lambda x: fitting(kind.name, x))
+
+    def has(self, name: str) -> bool:
+        return name in self.arguments
+
+    def call(self, name: str, **given: Any) -> Any:
+        known = {**given, **self.around, "step": self.step}
+        return getattr(self.cls, name)(*(known[a] for a in self.arguments[name]))
+
+    def view(self, v: int) -> _Vertex:
+        return _Vertex(self, v, self.states[v], self.ways[v])
+
+    def computed(self, v: int, senders: set[int]) -> tuple[_Vertex, _Vertex, set[str], bool, bool, bool]:
+        """New and old v, what init wrote, whether a message came, whether all changed nothing, what update says."""
+        old, new = self.view(v), self.view(v)
+        if self.has("init"):
+            self.call("init", v=new, old=old)
+        inited = set(new.written)
+        received, empty = False, new.state()
+        for u, edge in self.into[v]:
+            if u in senders:
+                received = True
+                self.call("compute", v=new, u=self.view(u), edge=edge, old=old)
+        quiet = new.state() == empty
+        said = self.call("update", v=new, old=old)
+        if not isinstance(said, bool):
+            raise IllDefined("update returns no flag")
+        return new, old, inited, received, quiet, said
+
+    def superstep(self) -> tuple[set[int], float]:
+        """Everybody computes from the states before; who changed, and the sum of residuals."""
+        after, ways, changed, residual = list(self.states), list(self.ways), set(), 0.0
+        for v in range(self.spec.vertices):
+            if self.has("wants") and not self.call("wants", v=self.view(v)):
+                continue
+            new, old, inited, received, quiet, said = self.computed(v, self.active)
+            if self.promised and (quiet or not received):
+                self._check_sparse(new, old, inited, said)
+            if self.sparse and not received:
+                continue
+            if said:
+                changed.add(v)
+            if self.has("residual"):
+                residual += self._measured(new, old)
+            after[v], ways[v] = new.state(), new.ways
+        self.states, self.ways = after, ways
+        return changed, residual
+
+    def _check_sparse(self, new: _Vertex, old: _Vertex, inited: set[str], said: bool) -> None:
+        """Without a message, or by messages that change nothing, a vertex changes nothing but what init writes."""
+        before, now = old.state(), new.state()
+        if said or any(now[name] != before[name] for name in set(self.kinds) - inited):
+            raise IllDefined("a vertex of a sparse program changes without a message")
+
+    def _measured(self, new: _Vertex, old: _Vertex) -> float:
+        found = float(self.call("residual", v=new, old=old))
+        if not found >= 0:
+            raise IllDefined("a residual is negative")
+        return found
+
+    def supersteps(self, limit: int | None) -> Outcome:
+        tolerance = getattr(self.parameters, "tolerance", None) if self.has("residual") else None
+        out = Outcome({}, {})
+        while self.active and (limit is None or out.supersteps < limit):
+            if out.supersteps >= _MOST:
+                raise IllDefined("it does not end")
+            self.step = out.supersteps
+            out.frontiers.append(len(self.active))
+            changed, residual = self.superstep()
+            out.residuals.append(residual)
+            everybody = set(range(self.spec.vertices))
+            self.active = changed if self.sparse else everybody if changed else set()
+            if tolerance is not None and residual < tolerance:
+                self.active = set()
+            out.supersteps += 1
+        out.converged = not self.active
+        out.fields = {name: [state[name] for state in self.states] for name in self.kinds}
+        for name in {name for each in self.ways for name in each}:
+            out.choices[name] = [
+                ways.get(name, {state[name]}) for ways, state in zip(self.ways, self.states, strict=True)
+            ]
+        return out
+
+    def one_by_one(self, order: random.Random) -> list[dict[str, Any]]:
+        """The end of a run in which vertices change in place, in any order."""
+        waiting = set(self.active)
+        for _ in range(_MOST * 200):
+            if not waiting:
+                return self.states
+            u = order.choice(sorted(waiting))
+            waiting.discard(u)
+            for v in [v for v in range(self.spec.vertices) if any(sender == u for sender, _ in self.into[v])]:
+                if self.has("wants") and not self.call("wants", v=self.view(v)):
+                    continue
+                new, _, _, _, _, said = self.computed(v, {u})
+                self.states[v] = new.state()
+                if said:
+                    waiting.add(v)
+        raise IllDefined("it does not end")
+
+
+def interpret(
+    source: str, spec: GraphSpec, parameters: dict[str, Any], given: dict[str, list[Any]], limit: int | None
+) -> Outcome:
+    """What a program gives; given are fields before `start`, `limit` the most supersteps."""
+    try:
+        run = _Run(source, spec, parameters, given)
+        out = run.supersteps(limit)
+        if out.converged and (getattr(run.cls, "monotone", False) or run.has("priority")) and spec.vertices < 100:
+            again = _Run(source, spec, parameters, given).one_by_one(random.Random(1))
+            if again != run.states:
+                raise IllDefined("the end depends on the order of messages")
+    except (ArithmeticError, ValueError, TypeError, AttributeError, NameError, RecursionError) as error:
+        raise IllDefined(repr(error)) from error
+    return out
+
+
+def _read(source: str) -> Any:
+    """The class of a program, with names that stand for Arcflux's."""
+    af = SimpleNamespace(**{name: _Kind(name) for name in _KINDS}, program=lambda cls: cls, vertex=object)
+    af.any = OneOf
+    af.dot = lambda a, b: sum((a * b).elements)
+    names: dict[str, Any] = {"af": af, "math": math, "min": choosing(min), "max": choosing(max), "__name__": "oracle"}
+    text = "\n".join(line for line in source.splitlines() if not line.startswith("import "))
+    exec(compile(text, "<oracle>", "exec", dont_inherit=True), names)
+    return next(value for value in names.values() if isinstance(value, type) and value.__module__ == "oracle")
+
+
+def is_sparse(source: str) -> bool:
+    """Whether only changed vertices send: it is said, follows from a priority, or is plain from the program."""
+    functions = {node.name: node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef)}
+    if "    sparse = True" in source or "priority" in functions:
+        return True
+    compute = functions["compute"]
+    old = {n.attr for n in ast.walk(compute) if isinstance(n, ast.Attribute) and ast.unparse(n.value) == "old"} - _NAMES
+    step = any(isinstance(n, ast.Name) and n.id == "step" for n in ast.walk(compute))
+    steady = not old and not step and "wants" not in functions and not _reduces_otherwise(compute)
+    return steady and not any(_writes(functions[name]) for name in ("init", "update") if name in functions)
+
+
+def _writes(function: ast.FunctionDef) -> bool:
+    targets = (n for n in ast.walk(function) if isinstance(n, ast.Attribute | ast.Subscript))
+    return any(isinstance(n.ctx, ast.Store) for n in targets)
+
+
+def _reduces_otherwise(compute: ast.FunctionDef) -> bool:
+    """Whether a reduction is none of min, max, or, and."""
+    for node in ast.walk(compute):
+        if isinstance(node, ast.AugAssign) and not isinstance(node.target, ast.Name):
+            if not isinstance(node.op, ast.BitOr | ast.BitAnd):
+                return True
+        elif isinstance(node, ast.Assign) and not isinstance(node.targets[0], ast.Name):
+            called = node.value.func if isinstance(node.value, ast.Call) else None
+            if isinstance(called, ast.Attribute) and called.attr == "any":
+                return True
+    return False

@@ -1,0 +1,249 @@
+"""The fuzzer itself: it finds faults that are planted, makes them small, and its oracle knows what it does not know."""
+
+import random
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from unittest import mock
+
+import pytest
+from program_fuzzer import compare, interpret
+from program_fuzzer.campaign import Effort, Failure, check_seed, small_script
+from program_fuzzer.compare import Case, difference, expected
+from program_fuzzer.grammar import SHAPES, random_program
+from program_fuzzer.graphs import GraphSpec, random_graph
+from program_fuzzer.report import script
+from program_fuzzer.shrink import fails, manner_of, shrink
+from program_fuzzer.values import IllDefined
+from program_fuzzer.ways import PATCHES, Way
+from program_fuzzer.writing import ProgramSpec
+
+from arcflux.compile import frontier_pull, frontier_push, lower, parts
+from arcflux.compile.python import _Run
+from arcflux.program import TYPES
+
+PULL = Way({"direction": "pull", "threads": 1})
+
+
+def spec(edges: list[tuple[int, int]], vertices: int, directed: bool = True) -> GraphSpec:
+    return GraphSpec(vertices, tuple(edges), (1,) * len(edges), (0.5,) * len(edges), directed)
+
+
+ARGUMENTS = {"start": "v, g, p", "init": "v, old", "compute": "v, u, edge, old, step", "update": "v, old, step"}
+
+
+def program(fields: str, **functions: str) -> ProgramSpec:
+    """A program of a few words: statements are parted by semicolons."""
+    lines = ["import math", "import arcflux as af", "@af.program", "class Fuzzed:"]
+    lines += [f"    {line}" for line in fields.split("; ")]
+    for name, body in functions.items():
+        lines += [f"    def {name}({ARGUMENTS[name]}):", *(f"        {line}" for line in body.split("; "))]
+    return ProgramSpec("\n".join(lines) + "\n", "dense")
+
+
+@pytest.fixture
+def forgetful() -> Iterator[Callable[[], None]]:
+    """What was generated before a fault is planted, or with it, must not be used again."""
+
+    def forget() -> None:
+        lower._known.clear()
+        compare.load_program.cache_clear()
+        interpret._module.cache_clear()
+
+    forget()
+    yield forget
+    forget()
+
+
+# --- planted faults
+
+
+def _only_where_it_sends(lowered: lower.Lowered) -> list[str]:
+    """What `_aside` said once: new values are kept where update returned True."""
+    lines = aside(lowered)
+    return ["if moved:", *lines[1:]]
+
+
+aside = frontier_pull._aside
+restored = frontier_push.restored
+PLANTED = {
+    "pull drops changes of vertices that do not send": (frontier_pull, "_aside", _only_where_it_sends),
+    "push leaves accumulators as they are": (frontier_push, "restored", lambda lowered: []),
+    "parts take messages of all": (parts, "_known", lambda lowered: []),
+    "parts forget what init gives next": (parts, "emptied_for_next", lambda lowered: []),
+    "debug lets all send": (_Run, "gather", lambda self, v, new, old, senders, gather=_Run.gather: gather(
+        self, v, new, old, set(range(self.graph.vertices)))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", PLANTED)
+def test_planted_faults_are_found_and_made_small(fault: str, forgetful: Callable[[], None]) -> None:
+    owner, name, planted = PLANTED[fault]
+    effort = Effort(graphs=3, interpreted=8, compiled=0.0)
+    with mock.patch.object(owner, name, planted):
+        found: Failure | None = None
+        for seed in range(7000, 7400):
+            if tally := check_seed(seed, effort).failures:
+                found = tally[0]
+                break
+        assert found is not None
+        text = small_script(found, seconds=60.0)
+    lines = [line for line in text.split("import numpy")[0].splitlines() if line and not line.startswith("#")]
+    assert len(lines) <= 24
+    assert len(re.findall(r"\d+", re.search(r"np\.array\(\[(.*?)\]", text)[1])) <= 4
+    forgetful()
+    said = run_script(text)
+    assert said  # it compares something, and without the fault all is as expected
+    assert all(found == wanted for found, wanted in said), text
+
+
+def run_script(text: str) -> list[tuple[str, str]]:
+    """What a script prints: what was found, and what was expected."""
+    said: list[tuple[str, str]] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a run that is cut short says so
+        compare.load_module(text, {"print": lambda *words: said.append((str(words[-3]), str(words[-1])))})
+    return said
+
+
+def test_a_difference_stays_the_same_in_kind_when_a_case_is_made_small(forgetful: Callable[[], None]) -> None:
+    draw = random.Random(5)
+    with mock.patch.object(frontier_pull, "_aside", _only_where_it_sends):
+        while not fails(case := Case(random_program(draw, shape="steady"), random_graph(draw), 5), PULL):
+            pass
+        small, way = shrink(case, PULL, 60.0)
+        assert manner_of(fails(small, way)) == manner_of(fails(case, PULL)) != ""
+    assert len(small.program.source) < len(case.program.source)
+    assert len(small.graph.edges) <= len(case.graph.edges)
+    assert "Fuzzed" in script(small, way)
+
+
+# --- the oracle
+
+
+def test_the_oracle_counts_hops() -> None:
+    hops = program(
+        "hops: af.i64", start="v.hops = 0 if v.number == 0 else 99; return v.number == 0",
+        compute="v.hops = min(v.hops, u.hops + 1)", update="return v.hops < old.hops and step < 1",
+    )  # fmt: skip
+    out = expected(Case(hops, spec([(0, 1), (1, 2), (2, 3)], 5), None))
+    assert out.fields == {"hops": [0, 1, 2, 99, 99]}
+    assert (out.frontiers, out.converged) == ([1, 1], True)
+
+
+def test_the_oracle_counts_loops_once_and_parallel_edges_each() -> None:
+    degrees = program(
+        "x: af.i64; y: af.i64", start="v.y = 10 * v.in_degree + v.out_degree; return True", init="v.x = 0",
+        compute="v.x += 1", update="return False",
+    )  # fmt: skip
+    out = expected(Case(degrees, spec([(0, 0), (0, 1), (0, 1)], 2, directed=False), None))
+    assert out.fields == {"x": [3, 2], "y": [33, 22]}
+
+
+UNCERTAIN = {
+    "outside": ("x: af.i8", "v.x = 100; return True", "v.x += u.x", "return False"),
+    "not exact": ("x: af.f32", "v.x = 0.1; return True", "v.x += u.x", "return False"),
+    "without a message": ("sparse = True; x: af.i64", "return v.number == 0", "v.x += 1", "v.x += 1; return False"),
+    "order": ("monotone = True; x: af.i64", "v.x = v.number; return True", "v.x = max(v.x, 3 - u.x)",
+              "return v.x != old.x"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("why", UNCERTAIN)
+def test_the_oracle_refuses_what_has_no_certain_result(why: str) -> None:
+    fields, start, compute, update = UNCERTAIN[why]
+    with pytest.raises(IllDefined, match=why):
+        expected(Case(program(fields, start=start, compute=compute, update=update), spec([(0, 1), (1, 0)], 3), None))
+
+
+def test_any_of_the_messages_may_stay_and_the_smallest_when_a_run_is_deterministic() -> None:
+    someone = program(
+        "x: af.i64", start="v.x = -1; return True", compute="v.x = af.any(u.number)", update="return False"
+    )
+    case = Case(someone, spec([(2, 0), (1, 0), (0, 3)], 4), 1)
+    out = expected(case)
+    assert out.fields == {"x": [1, -1, -1, 0]}
+    assert out.choices["x"] == [{1, 2}, {-1}, {-1}, {0}]
+    other = replace(out, fields={"x": [2, -1, -1, 0]}, choices={"x": [{2}, {-1}, {-1}, {0}]})
+    assert difference(case, Way({"deterministic": True}), out) == ""
+    assert difference(case, Way({"deterministic": True}), other) == "x of vertex 0 is 1, not 2"
+
+
+# --- the grammar
+
+
+def test_programs_are_drawn_from_the_whole_grammar() -> None:
+    draw = random.Random(1)
+    sources = [random_program(draw).source for _ in range(1500)]
+    text = "\n".join(sources)
+    reductions = ["+=", "*=", "|=", "&=", " = min(v.", " = max(v.", "af.any("]
+    types = [f"af.{kind}" for kind in [*TYPES, "vertex"]]
+    names = ["def init", "def wants", "def residual", "def priority", "old.", "step", "g.vertices", "g.edges", "g.arcs"]
+    names += ["edge.weight", "edge.length", "u.number", "u.in_degree", "old.out_degree", "v.out_degree", "p.rounds"]
+    names += ["p.rate", "p.on", "p.source", "range(p.k)", "sparse = True", "monotone = True", "tolerance:", "delta:"]
+    names += ["return True", "return False", "else:", "if ", "math.floor", "math.exp", "math.sqrt", "<<", "//", "HALF"]
+    missing = [word for word in [*reductions, *types, *names] if word not in text]
+    assert missing == []
+    assert len(set(sources)) > 1490
+    assert {random_program(draw).shape for _ in range(200)} == set(SHAPES)
+
+
+def test_a_seed_gives_the_same_program_and_graph_again() -> None:
+    first, second = (random.Random(9), random.Random(9))
+    assert random_program(first) == random_program(second)
+    assert random_graph(first) == random_graph(second)
+
+
+def test_graphs_are_of_all_shapes() -> None:
+    draw = random.Random(2)
+    graphs = [random_graph(draw) for _ in range(300)]
+    assert {g.directed for g in graphs} == {True, False}
+    assert {0, 1, 2} <= {g.vertices for g in graphs}
+    assert any(g.ids for g in graphs)
+    assert any(a == b for g in graphs for a, b in g.edges)
+    assert any(len(set(g.edges)) < len(g.edges) for g in graphs)
+    assert any({v for ends in g.edges for v in ends} < set(range(g.vertices)) for g in graphs)
+    assert random_graph(draw, medium=True).vertices >= 1000
+
+
+@pytest.mark.parametrize("patch", PATCHES)
+def test_patches_take_the_ways_of_large_graphs(patch: str) -> None:
+    """The words of their kernels are there: no patch does nothing."""
+    from arcflux.compile import cache
+    from arcflux.engine import dense
+
+    start = "v.x = v.number; return True"
+    sums = program("x: af.i64", start=start, init="v.x = 0", compute="v.x += u.x", update="return False")
+    reach = program("x: af.i64", start=start, compute="v.x = max(v.x, u.x)", update="return v.x != old.x")
+    case = Case(
+        sums if patch in ("blocks", "ranked blocks", "runs") else reach, spec([(k, k + 1) for k in range(9)], 10), 2
+    )
+    seen: list[str] = []
+    way = Way({"direction": "push" if patch in ("kinds", "teams") else "pull", "threads": 1}, True, (patch,))
+    taken, module = dense.Dense._take, interpret._module  # with its cache
+
+    def take(self: dense.Dense, name: str) -> None:
+        seen.append(name + (" ranked" if self.blocks is not None and self.blocks.places is not None else ""))
+        taken(self, name)
+
+    def generated(source: str) -> object:
+        seen.append("teams" if "edges < 0" in source else "")
+        return module(source)
+
+    from arcflux.engine.frontier import Frontier
+
+    begin = Frontier.begin
+
+    def begun(self: Frontier, state: object) -> None:
+        seen.append("kinds" if self.kinds.of.size else "")
+        begin(self, state)
+
+    with (
+        mock.patch.object(dense.Dense, "_take", take),
+        mock.patch.object(interpret, "_module", generated),
+        mock.patch.object(Frontier, "begin", begun),
+    ):
+        assert difference(case, way, expected(case)) == ""
+    assert cache.module is not generated
+    assert {"blocks": "blocks", "ranked blocks": "blocks ranked", "runs": "even"}.get(patch, patch) in seen

@@ -1,0 +1,170 @@
+"""No silent NaN: results that have one have not converged, validators refuse them, and huge or tiny input is scaled."""
+
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import arcflux as af
+from arcflux import validate
+from arcflux.errors import ArcfluxError, UsageError, WeightError
+
+PATH = af.Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 4], columns={"weight": [1.0, 2.0, 3.0, 4.0]}, directed=False)
+
+
+@af.program
+class Halves:
+    """Ends after a superstep, with NaN where 0 is divided by 0."""
+
+    x: af.f64
+
+    def start(v):
+        v.x = v.number * 1.0
+        return True
+
+    def init(v):
+        v.x = 0.0
+
+    def compute(v, u):
+        v.x += u.x
+
+    def update(v):
+        v.x = v.x * 1e308 * 10.0 * 0.0
+        return False
+
+
+@pytest.mark.parametrize("way", [{}, {"direction": "push"}, {"parts": 2}, {"threads": 3}])
+def test_a_result_with_nan_has_not_converged(way: dict[str, Any]) -> None:
+    with pytest.warns(UserWarning, match="before it converged: x of some vertices is NaN"):
+        result = af.run(Halves, PATH, **way)
+    assert np.isnan(result["x"]).any()
+    assert not result.converged
+
+
+def test_infinities_of_both_signs_are_no_nan() -> None:
+    graph = af.load("path:3")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert af.sssp(graph, 0, weight=None).converged
+        result = af.run(Kept, graph, given={"x": [np.inf, -np.inf, 0.0]})
+    assert result.converged
+
+
+@af.program
+class Kept:
+    """Changes nothing."""
+
+    x: af.f64
+    seen: af.flag
+
+    def start(v):
+        return True
+
+    def compute(v, u):
+        v.seen |= u.seen
+
+    def update(v):
+        return False
+
+
+# --- PageRank far from 1
+
+
+@pytest.mark.parametrize("size", [1e308, 1e-308, 5e-324])
+@pytest.mark.parametrize("dtype", ["f64", "f32"])
+def test_shares_of_any_size_are_shares(size: float, dtype: str) -> None:
+    usual = af.pagerank(PATH, personalization={0: 1, 1: 1}, nstart=[1, 1, 1, 0, 0], dtype=dtype)
+    found = af.pagerank(PATH, personalization={0: size, 1: size}, nstart=[size] * 3 + [0, 0], dtype=dtype)
+    np.testing.assert_allclose(found["rank"], usual["rank"], rtol=1e-6)
+    assert found["rank"].sum() == pytest.approx(1, abs=1e-6)
+
+
+@pytest.mark.parametrize("size", [1e307, 1e-309, 1e-320])
+@pytest.mark.parametrize("dtype", ["f64", "f32"])
+def test_weights_of_any_size_are_proportions(size: float, dtype: str) -> None:
+    graph = af.Graph.from_edges(
+        [0, 0, 0, 1, 2], [1, 2, 3, 0, 0], columns={"weight": np.full(5, size) * [1, 2, 9, 9, 4]}
+    )
+    plain = graph.with_columns({"weight": np.array([1.0, 2, 9, 9, 4])})
+    found, usual = (af.pagerank(each, dtype=dtype, tol=1e-12 if dtype == "f64" else 1e-6) for each in (graph, plain))
+    np.testing.assert_allclose(found["rank"], usual["rank"], rtol=1e-3 if size < 1e-315 else 1e-5)
+    assert found.validate().ok
+    assert found.converged
+
+
+def test_weights_that_no_scale_brings_together_are_refused() -> None:
+    graph = af.Graph.from_edges([0, 1], [1, 0], columns={"weight": [1e300, 1e-300]})
+    with pytest.raises(WeightError, match=r"(?s)weights of vertex 1 sum to 1e-300.*largest is 1e\+300"):
+        af.pagerank(graph)
+
+
+# --- validators
+
+
+RIGHT: dict[str, tuple[Any, dict[str, Any], str]] = {
+    "betweenness": (validate.betweenness, {"sources": None}, "centrality"),
+    "bfs": (validate.bfs, {"source": 0}, "level"),
+    "components": (validate.components, {}, "component"),
+    "pagerank": (validate.pagerank, {"tolerance": 1e-3}, "rank"),
+    "pagerank weighted": (validate.pagerank, {"tolerance": 1e-3, "weight": "weight"}, "rank"),
+    "sssp": (validate.sssp, {"source": 0}, "distance"),
+    "triangles": (validate.triangles, {}, "per_vertex"),
+}
+VALUES: dict[str, Any] = {
+    "betweenness": [0.0, 6.0, 8.0, 6.0, 0.0],
+    "bfs": [0, 1, 2, 3, 4],
+    "components": [0, 0, 0, 0, 0],
+    "pagerank": af.pagerank(PATH, weight=None)["rank"],
+    "pagerank weighted": af.pagerank(PATH)["rank"],
+    "sssp": [0.0, 1.0, 3.0, 6.0, 10.0],
+    "triangles": [0, 0, 0, 0, 0],
+}
+
+
+@pytest.mark.parametrize("name", list(RIGHT))
+def test_validators_refuse_what_is_no_result(name: str) -> None:
+    call, given, argument = RIGHT[name]
+    right = np.asarray(VALUES[name])
+    assert call(PATH, **given, **{argument: right}).ok
+    wrong: list[Any] = []
+    for place in range(5):
+        for bad in (np.nan, np.inf, -np.inf, -1.0, 1e308):
+            values = right.astype(np.float64)
+            values[place] = bad
+            wrong.append(values)
+    wrong += [right[:4], right.reshape(1, 5), right.astype(complex), right.astype(str), right[0], [], None, "x"]
+    wrong += [np.full(5, np.nan), np.full(5, np.inf), np.full(5, None), [[0], [0, 1], 1, 2, 3]]
+    if name == "components":  # labels are text as well
+        wrong = [each for each in wrong if not (isinstance(each, np.ndarray) and each.dtype.kind == "U")]
+    for values in wrong:
+        try:
+            report = call(PATH, **given, **{argument: values})
+        except ArcfluxError:
+            continue
+        assert not report.ok, values
+
+
+def test_ranks_far_from_a_number_are_restless() -> None:
+    graph = af.Graph.from_edges([0, 1], [1, 0])
+    with pytest.raises(UsageError, match="personalization has a value that is no share"):
+        validate.pagerank(graph, [0.5, 0.5], personalization=[np.nan, 0.5])
+
+
+@pytest.mark.parametrize("options", [{}, {"normalized": False}, {"k": 2, "seed": 1}])
+def test_betweenness_with_nan_is_not_valid(options: dict[str, Any]) -> None:
+    result = af.betweenness_centrality(PATH, **options)
+    assert result.validate().ok
+    for place in range(5):
+        values = result["centrality"].copy()
+        values[place] = np.nan
+        assert not replace(result, values={"centrality": values}).validate().ok
+
+
+def test_the_centrality_of_a_lone_source_is_unknown() -> None:
+    result = af.betweenness_centrality(PATH, k=1, seed=3)
+    assert np.isnan(result["centrality"]).sum() == 1
+    assert result.validate().ok
+    values = np.where(np.isnan(result["centrality"]), 0.0, result["centrality"])
+    assert not replace(result, values={"centrality": values}).validate().ok
