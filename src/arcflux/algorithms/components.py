@@ -19,6 +19,7 @@ from arcflux.engine.call import graph_call
 from arcflux.engine.spread import asked, on_ranks
 from arcflux.errors import GraphError, UsageError
 from arcflux.graph import Graph
+from arcflux.spmd.interrupt import within_time
 from arcflux.spmd.memory import empty
 from arcflux.spmd.pool import run
 
@@ -87,7 +88,8 @@ def connected_components(
     if method == "min-label":
         result = replace(af.run(Components, graph, threads=threads, **options), references=_COMPONENT)
     elif method == "sampled":
-        result = _sampled("connected_components", graph, threads, **_spread(options))
+        with within_time("connected_components", options.pop("timeout", None)):
+            result = _sampled("connected_components", graph, threads, **_spread(options))
     else:
         raise UsageError(f"method is {method!r}", expected="'sampled' or 'min-label'")
     return _checked(result)

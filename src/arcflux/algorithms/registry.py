@@ -95,7 +95,8 @@ class Algorithm:
         """Which of the options of :func:`arcflux.run` it takes."""
         own = self._signature()
         all_of_them = any(one.kind is one.VAR_KEYWORD for one in own)
-        return run_options() if all_of_them else run_options() & {one.name for one in own}
+        always = {"timeout"} if getattr(self.call, "takes_timeout", False) else set()
+        return run_options() if all_of_them else run_options() & {*always, *(one.name for one in own)}
 
     def _signature(self) -> list[inspect.Parameter]:
         return list(inspect.signature(self.call, eval_str=True).parameters.values())
