@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["IEEE", "KNOWN", "Fault", "number"]
+__all__ = ["IEEE", "KNOWN", "Fault", "choosing", "number"]
 
 
 class Fault(ArithmeticError):
@@ -89,9 +89,9 @@ def number(value: Any, dtype: np.dtype[Any] | None = None) -> Any:
     return Int(value)
 
 
-def _class(a: Any, b: Any) -> type[Int]:
-    """What an operation on two integers gives (types.py): u64 stays what it is, unless it meets one with a sign."""
-    kinds = [type(x) if isinstance(x, Int) else Unsigned if x > Int.high else Weak for x in (a, b)]
+def _class(*given: Any) -> type[Int]:
+    """What an operation on integers gives (types.py): u64 stays what it is, unless it meets one with a sign."""
+    kinds = [type(x) if isinstance(x, Int) else Unsigned if x > Int.high else Weak for x in given]
     if Unsigned in kinds:
         return Int if Int in kinds else Unsigned
     return Int if Int in kinds else Weak
@@ -211,6 +211,19 @@ def _whole(name: str, plain: Callable[[Any], int]) -> Callable[..., Any]:
         if not math.isfinite(x):
             raise Fault(f"{name}({float(x)}): there is no such integer")
         return _fitting(Weak, plain(float(x)), f"{name}({float(x)})")
+
+    return apply
+
+
+def choosing(choose: Callable[..., Any]) -> Callable[..., Any]:
+    """``min`` or ``max``, of integers that all fit where they meet."""
+
+    def apply(*given: Any) -> Any:
+        if all(isinstance(x, int) and not isinstance(x, bool) for x in given):
+            said = f"{choose.__name__}({', '.join(str(int(x)) for x in given)})"
+            for x in given:
+                _fitting(_class(*given), int(x), f"a number of {said}")
+        return choose(*given)
 
     return apply
 

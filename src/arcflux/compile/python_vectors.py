@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any
 
-from arcflux.compile.python_numbers import KNOWN
+from arcflux.compile.python_numbers import KNOWN, choosing
 
 __all__ = ["Vector", "elementwise"]
 
@@ -83,4 +83,5 @@ def elementwise(function: Callable[..., Any], names: Any) -> Callable[..., Any]:
 
 
 def _choosing(choose: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda *given: _pairs(choose, *given)
+    scalar = choosing(choose)
+    return lambda *given: _pairs(scalar, *given)
