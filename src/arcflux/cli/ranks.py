@@ -76,7 +76,7 @@ def is_silent() -> bool:
 
 def tells(error: BaseException) -> bool:
     """Whether it is for this process to say what went wrong: of several ranks, the one that failed first."""
-    mpi = sys.modules.get("arcflux.transports.mpi")
+    mpi = sys.modules.get("arcflux.transports.world")
     transport = mpi.made() if mpi else None
     if transport is None:
         if is_silent():

@@ -28,7 +28,7 @@ __all__ = ["LINKS", "Link", "MpiLink", "NcclLink", "StagedLink", "chosen", "exam
 Array = NDArray[Any]
 
 LINKS = ("mpi", "nccl", "staged")
-_TAG = 32_764
+_TAG = 252
 _NCCL_ID_BYTES = 128
 
 

@@ -196,13 +196,15 @@ class Transport(ABC):
     def _advance(self) -> None:
         """Let messages under way go on, while this rank waits for something else."""
 
-    def _group(self, colour: int, key: int, alone: bool) -> tuple[list[int], list[int]]:
-        """The ranks that gave the same colour, in the order of their keys, and their nodes, numbered anew."""
-        asked = [each.tolist() for each in self.gather(np.array([colour, key, alone], np.int64))]
-        ranks = [rank for _, rank in sorted((k, rank) for rank, (c, k, _) in enumerate(asked) if c == colour)]
+    def _group(self, colour: int, key: int, alone: bool, number: int = 0) -> tuple[list[int], list[int], int]:
+        """The ranks that gave the same colour, in the order of their keys; their nodes, numbered anew; and the highest
+        number that any rank gave.
+        """
+        asked = [each.tolist() for each in self.gather(np.array([colour, key, alone, number], np.int64))]
+        ranks = [rank for _, rank in sorted((k, rank) for rank, (c, k, _, _) in enumerate(asked) if c == colour)]
         nodes = [(int(self.node_of[rank]), rank + 1 if asked[rank][2] else 0) for rank in ranks]
         numbers = {node: number for number, node in enumerate(sorted(set(nodes)))}
-        return ranks, [numbers[node] for node in nodes]
+        return ranks, [numbers[node] for node in nodes], max(each[3] for each in asked)
 
     # Waiting and failing.
 
@@ -260,10 +262,10 @@ class Transport(ABC):
         return next((peer for peer in peers if self.board.ended(self.names[peer])), None)
 
     @contextmanager
-    def _waiting(self, transfer: bool = False) -> Iterator[None]:
-        """Whoever looks at the board sees that this rank waits, and whether for a message that is arriving."""
+    def _waiting(self, patience: float = 0.0) -> Iterator[None]:
+        """The board shows that this rank waits, maybe for something that may take so many seconds more than others."""
         name = self.names[self.rank]
-        self.board.wait_since(name, time.monotonic_ns(), transfer)
+        self.board.wait_since(name, time.monotonic_ns(), int(patience * 1e9))
         try:
             yield
         finally:

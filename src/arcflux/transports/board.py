@@ -32,7 +32,7 @@ _SAID = {
 }
 
 # Each rank has a cache line of its own, whose last word is the barrier's: what it writes often disturbs nobody.
-_SUPERSTEP, _STATE, _PID, _WAITING, _TRANSFER, _BEAT, _BUSY = range(ARRIVED)
+_SUPERSTEP, _STATE, _PID, _WAITING, _PATIENCE, _BEAT, _BUSY = range(ARRIVED)
 _TRACE_BYTES = 16 << 10
 # Where a kernel of many supersteps counts them in its control.
 _COUNT = 2
@@ -94,9 +94,12 @@ class Board:
         """Whether a rank has neither ended its work nor been told to end."""
         return bool(self.rows[rank, _STATE] == RUNNING)
 
-    def wait_since(self, rank: int, nanoseconds: int, transfer: bool = False) -> None:
-        """The rank waits since this time of the machine's monotonic clock, 0: no more; maybe for bytes on their way."""
-        self.rows[rank, _TRANSFER] = transfer
+    def wait_since(self, rank: int, nanoseconds: int, patience: int = 0) -> None:
+        """The rank waits since this time of the machine's monotonic clock, 0: no more.
+
+        `patience`: for something that may take so many nanoseconds more, such as many bytes on their way.
+        """
+        self.rows[rank, _PATIENCE] = patience
         self.rows[rank, _WAITING] = nanoseconds
 
     def waits_since(self, rank: int) -> int:
@@ -137,9 +140,9 @@ class Board:
         return 0 if self.rows[rank, _WAITING] or self.waits_at(rank) else now - int(self.rows[rank, _BUSY])
 
     def stuck(self, rank: int, now: int) -> int:
-        """For how long a rank waits for others, if nothing arrives meanwhile."""
+        """For how long a rank waits for others, longer than what it waits for may take."""
         since = int(self.rows[rank, _WAITING])
-        return now - since if since and not self.rows[rank, _TRANSFER] else 0
+        return max(0, now - since - int(self.rows[rank, _PATIENCE])) if since else 0
 
     def ages(self, ranks: Sequence[int], now: int) -> Array:
         """The rows of some ranks for another machine, which has another clock: times become ages.

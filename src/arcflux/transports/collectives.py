@@ -30,8 +30,8 @@ OPERATIONS = {
 }
 # Up to so many bytes over all ranks, everybody gets everything and combines it himself.
 SMALL = 64 << 10
-# Tags that MPI has to know go up to 32767; the last two are for collectives.
-LAST_TAG = 32_767
+# The last two tags are for collectives. Every MPI has 32768 tags: enough for 128 groups, each with these.
+LAST_TAG = 255
 _TAG = LAST_TAG - 1
 _PENDING_TAG = LAST_TAG
 # Blocks start where any dtype may.

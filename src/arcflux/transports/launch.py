@@ -55,7 +55,7 @@ def current(*, ranks_per_node: int | None = None) -> Transport | None:
     """
     if place() is None:
         return None
-    from arcflux.transports.mpi import world
+    from arcflux.transports.world import world
 
     return world(ranks_per_node)
 

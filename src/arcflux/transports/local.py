@@ -108,7 +108,7 @@ class LocalTransport(Transport):
 
     def split(self, colour: int, key: int, alone: bool = False) -> Transport:
         """The group of the ranks that gave the same colour, in the order of their keys."""
-        ranks, node_of = self._group(colour, key, alone)
+        ranks, node_of, _ = self._group(colour, key, alone)
         world = self._together(len(ranks), ("split", colour), lambda: _World(len(ranks)))
         made = LocalTransport(
             world, ranks.index(self.rank), node_of, self.board, [self.names[rank] for rank in ranks], self._spins == 0,

@@ -17,6 +17,7 @@ import resource
 import select
 import threading
 import time
+from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +58,7 @@ class Watch:
         self._parent = os.getppid()
         self._used, self._reads, self._looked = 0.0, 0, time.monotonic()
         self._sending: list[tuple[Any, Array]] = []
+        self._arriving: deque[tuple[Any, Array]] = deque()
         self._alarmed_since = 0.0
         self._told = self._hung = False
         self._speaking = threading.Lock()
@@ -243,11 +245,16 @@ class Watch:
                 self._sending.append((request, message))
 
     def _hear(self, now: int) -> None:
-        """Put down what the others have sent."""
+        """Put down what the others have sent, as soon as it is all there: a sender may be stopped in mid-message."""
         status = self._mpi.Status()
         while (found := self._comm.Improbe(self._mpi.ANY_SOURCE, 0, status)) is not None:
             message = np.empty(status.Get_elements(self._mpi.BYTE), np.uint8)
-            found.Recv([message, self._mpi.BYTE])
+            self._arriving.append((found.Irecv([message, self._mpi.BYTE]), message))
+        for _ in range(len(self._arriving)):
+            request, message = self._arriving.popleft()
+            if not request.Test():
+                self._arriving.append((request, message))
+                continue
             node, kind, rank, superstep, code = message[:40].view(np.int64).tolist()
             mates = self._transport.members[node]
             end = 40 + len(mates) * self._board.rows.shape[1] * 8

@@ -24,6 +24,12 @@ def test_conformance(mpi, workers, ranks_per_node, nodes):
     assert (code, f"well: {workers} ranks, {nodes} nodes" in out) == (0, True), err
 
 
+def test_ranks_may_come_late_to_a_group(mpi):
+    """A waiting rank takes in whatever has come: nothing of what makes a group may be among it."""
+    code, out, err = started([RANKS, "late", "2"])
+    assert (code, "well" in out) == (0, True), err
+
+
 @pytest.mark.parametrize("ranks_per_node", [0, 2, 1])
 def test_an_error_of_one_rank_arrives_with_its_traceback(mpi, ranks_per_node):
     code, out, err = started([RANKS, "throw", str(ranks_per_node)])

@@ -200,6 +200,20 @@ def ranks_may_leave_their_nodes(t):
     assert group.reduce(np.array([t.rank]), "sum")[0] == sum(range(t.size))
 
 
+def groups_are_told_apart(t):
+    """Messages with one tag between the same two ranks arrive in the group that they were posted in."""
+    groups = [t.split(0, sign * t.rank, alone=own) for sign, own in ((1, False), (-1, False), (1, True))]
+    groups = list(dict.fromkeys([t, *groups]))  # with the same ranks in the same order, it may be the same
+    for number, group in enumerate(groups):
+        for peer in range(group.size):
+            group.post(peer, [np.array([number, t.rank])], tag=7)
+    for number, group in reversed(list(enumerate(groups))):
+        for peer in range(group.size):
+            assert group.collect(peer, tag=7).view(np.int64).tolist() == [number, group.names[peer]]
+        group.finish()
+    t.barrier()
+
+
 def counts_are_of_what_left(t):
     """A node's leader tells each other node once what its ranks gave; nobody else sends."""
     t.barrier()
@@ -229,5 +243,6 @@ CASES = [
     gathers_take_any_length,
     groups_work_alone,
     ranks_may_leave_their_nodes,
+    groups_are_told_apart,
     counts_are_of_what_left,
 ]

@@ -1,5 +1,6 @@
 """What ranks of MPI do in the tests: ``mpiexec -n 4 python transports_ranks.py WHAT RANKS_PER_NODE``."""
 
+import itertools
 import os
 import signal
 import sys
@@ -8,7 +9,7 @@ import time
 import numpy as np
 import transports_conformance
 
-from arcflux.transports import current
+from arcflux.transports import base, current
 from arcflux.transports.launch import place
 
 VICTIM = 2
@@ -61,6 +62,17 @@ def work_long(t):
         np.sort(np.random.default_rng(1).random(100_000))
 
 
+def late(t):
+    """Who comes last to a meeting leaves it first, and begins with the group while the others still nap."""
+    base.naps = lambda: itertools.repeat(0.05)
+    for turn in range(2 * t.size):
+        if turn % t.size == t.rank:
+            time.sleep(0.12)
+        group = t.split(turn % 2 * t.rank // 2, (t.rank * 3 + turn) % t.size)
+        assert group.names[group.rank] == t.rank
+        assert group.reduce(np.array([1]), "sum")[0] == group.size
+
+
 def relay(t):
     """Rank 0 waits for long, then dawdles for a moment, and all the time the others wait for it."""
     if t.rank == VICTIM:
@@ -83,7 +95,7 @@ def main():
         for step in range(6):
             t.superstep = step
             t.reduce(np.arange(5), "sum")
-            if step == 3 and (t.rank == VICTIM or what == "relay"):
+            if step == 3 and (t.rank == VICTIM or what in ("relay", "late")):
                 globals()[what](t)
     if t.rank == 0:
         print(f"well: {t.size} ranks, {t.nodes} nodes", flush=True)
