@@ -16,7 +16,7 @@ from arcflux.checks import checked, text
 if TYPE_CHECKING:
     from arcflux.partition.parts import Parts
 
-__all__ = ["PARTITIONERS", "partition"]
+__all__ = ["PARTITIONERS", "check_split", "partition"]
 
 # Each is a module of this folder, with a function split(graph, k, ...) whose keywords are the partitioner's options.
 PARTITIONERS = ("ranges", "grid", "degree", "random", "mincut", "duplicate")
@@ -52,11 +52,30 @@ def partition(graph: Any, k: int, how: str = "ranges", **options: Any) -> Parts:
     >>> [parts.part(i).arcs for i in range(4)]
     [5274, 5302, 5273, 5305]
     """
+    from arcflux.errors import UsageError
+    from arcflux.io import load
+    from arcflux.spmd.memory import within_memory
+
+    count = check_split(k, how)
+    split = import_module(f"arcflux.partition.{how}").split
+    known = list(split.__kwdefaults__ or {})
+    unknown = next((name for name in options if name not in known), None)
+    if unknown is not None:
+        raise UsageError(
+            f"{unknown}= is no option of the partitioner {how!r}",
+            expected=", ".join(f"{name}=" for name in known) or "no options: it has none",
+            remedy="leave it out",
+        )
+    with within_memory("splitting a graph"):
+        made: Parts = split(load(graph), count, **options)
+    return made
+
+
+def check_split(k: Any, how: str) -> int:
+    """The number of parts, if a graph can be split into so many by a partitioner of this name."""
     import operator
 
     from arcflux.errors import UsageError, did_you_mean
-    from arcflux.io import load
-    from arcflux.spmd.memory import within_memory
 
     try:
         count = operator.index(k)
@@ -70,15 +89,4 @@ def partition(graph: Any, k: int, how: str = "ranges", **options: Any) -> Parts:
             expected=", ".join(PARTITIONERS),
             remedy=did_you_mean(str(how), PARTITIONERS, "leave how= out", "'{}'"),
         )
-    split = import_module(f"arcflux.partition.{how}").split
-    known = list(split.__kwdefaults__ or {})
-    unknown = next((name for name in options if name not in known), None)
-    if unknown is not None:
-        raise UsageError(
-            f"{unknown}= is no option of the partitioner {how!r}",
-            expected=", ".join(f"{name}=" for name in known) or "no options: it has none",
-            remedy="leave it out",
-        )
-    with within_memory("splitting a graph"):
-        made: Parts = split(load(graph), count, **options)
-    return made
+    return count

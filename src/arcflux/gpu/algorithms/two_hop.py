@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcflux.gpu import api
-from arcflux.gpu.algorithms.room import Room, bytes_of_rows
-from arcflux.gpu.algorithms.warps import lane_of, warp_sum
 from arcflux.gpu.kit import cuda, inner, kernel, numbered
+from arcflux.gpu.room import Room, bytes_of_rows
+from arcflux.gpu.warps import lane_of, warp_sum
 
 __all__ = ["KERNELS", "TwoHop"]
 
