@@ -9,7 +9,8 @@ __all__ = ["kernels"]
 
 _FILES = (
     "gpu.algorithms.triangles", "algorithms.components.cuda", "algorithms.label_propagation.cuda",
-    "gpu.algorithms.betweenness", "gpu.algorithms.two_hop", "gpu.algorithms.predecessors", "gpu.algorithms.grid",
+    "gpu.algorithms.betweenness", "algorithms.two_hop_friends.cuda",
+    "gpu.algorithms.predecessors", "gpu.algorithms.grid",
 )  # fmt: skip
 
 

@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 
 from arcflux.graph import Graph
 from arcflux.kernels.accumulation import Accumulation
-from arcflux.kernels.friends import Friends
 from arcflux.kernels.rows import Rows
 from arcflux.spmd.memory import frozen
 from arcflux.spmd.pool import run
 
-__all__ = ["Cores", "Dependencies", "Triangles", "TwoHop", "predecessors"]
+__all__ = ["Cores", "Dependencies", "Triangles", "predecessors"]
 
 Array = NDArray[Any]
 
@@ -93,23 +92,6 @@ class Dependencies:
     def _run(self, sources: Array, lanes: int, endpoints: float) -> Array:
         with self.cores.compiling(self.made):
             return self.made.run(sources, lanes, self.apart, bool(endpoints), lambda done: self.cores.check())
-
-
-class TwoHop:
-    """The lists of some vertices, on cores."""
-
-    def __init__(self, cores: Cores, graph: Graph, chosen: Array) -> None:
-        self.cores, self.made = cores, Friends(graph, chosen, cores.threads)
-
-    def counts(self) -> Array:
-        """How many friends each chosen vertex has."""
-        with self.cores.compiling(self.made):
-            return self.made.counts(glance=self.cores.glance)
-
-    def lists(self, offsets: Array, friends: Array) -> None:
-        """Write the lists into an array."""
-        with self.cores.compiling(self.made):
-            self.made.lists(offsets, lambda size: friends, glance=self.cores.glance)
 
 
 def predecessors(

@@ -20,8 +20,7 @@ from arcflux.kernels.accumulation import dealt
 from arcflux.kernels.ordered import sorted_rows
 from arcflux.kernels.rows import ranked
 
-__all__ = ["Gpus", "corners", "count", "dependencies", "on_gpus", "predecessors",
-           "two_hop"]  # fmt: skip
+__all__ = ["Gpus", "corners", "count", "dependencies", "on_gpus", "predecessors"]  # fmt: skip
 
 Array = NDArray[Any]
 Rows = tuple[Array, Array]
@@ -152,34 +151,6 @@ def _dependencies(worker: Worker, graph: Graph, apart: bool, lanes: int) -> Any:
 
     first, last = worker.mine(lanes)
     return Dependencies(worker.room, *_rows(graph), last - first, MANY)
-
-
-def two_hop(
-    gpus: Gpus, graph: Graph, chosen: Array, room_for: Callable[[int], Array] | None
-) -> tuple[Array, Array | None, Array | None]:
-    """How many friends each chosen vertex has; with `room_for`, which makes an array for them, also their lists."""
-
-    def work(worker: Worker) -> tuple[Array, Array | None, Array | None]:
-        first, last = worker.mine(len(chosen))
-        made = _two_hop(worker, graph, chosen[first:last])
-        every = worker.gathered(made.counts())
-        if room_for is None:
-            return every, None, None
-        offsets = np.concatenate([[0], np.cumsum(every)]).astype(np.int64)
-        own = offsets[first : last + 1]
-        friends = room_for(int(own[-1] - own[0]))
-        made.lists(own - own[0], friends)
-        return every, offsets, worker.gathered(friends)
-
-    return gpus.run(work)
-
-
-def _two_hop(worker: Worker, graph: Graph, chosen: Array) -> Any:
-    if isinstance(worker.room, cores.Cores):
-        return cores.TwoHop(worker.room, graph, chosen)
-    from arcflux.gpu.algorithms.two_hop import TwoHop
-
-    return TwoHop(worker.room, *_rows(graph)[0], chosen)
 
 
 def predecessors(gpus: Gpus, graph: Graph, distance: Array, far: float, predecessor: Array) -> tuple[Array, int]:
