@@ -8,6 +8,7 @@ import arcflux as af
 from arcflux import algorithms
 from arcflux.devices import CPU, Cuda, Virtual
 from arcflux.distributed import gpus as sharing
+from arcflux.engine.worker import Worker
 from arcflux.errors import SpaceError, UsageError
 from arcflux.gpu import api
 from arcflux.kernels import betweenness as on_cores
@@ -89,8 +90,8 @@ def test_whatever_says_nothing_about_how_to_split_will_do(name: str, partition: 
 
 def test_both_do_some_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     shares = []
-    plain = sharing.Worker.mine
-    monkeypatch.setattr(sharing.Worker, "mine", lambda self, total: shares.append(plain(self, total)) or shares[-1])
+    plain = Worker.share
+    monkeypatch.setattr(Worker, "share", lambda self, total: shares.append(plain(self, total)) or shares[-1])
     algorithms.connected_components(SHAPES["complete"], devices=[Cuda(0), CPU(3)])
     assert sorted(shares) == [(0, 3), (3, 12)]
 
@@ -153,11 +154,11 @@ def test_how_many_cores_a_gpu_counts_for(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_cores_that_fail_end_the_work_of_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
-    from arcflux.distributed import cores
+    from arcflux.algorithms.components import cpu
 
     def failing(self: object) -> None:
         raise RuntimeError("a core failed")
 
-    monkeypatch.setattr(cores.Forest, "sample", failing)
+    monkeypatch.setattr(cpu.Forest, "sample", failing)
     with pytest.raises(RuntimeError, match="a core failed"):
         algorithms.connected_components(SHAPES["undirected"], devices="cpu+cuda")

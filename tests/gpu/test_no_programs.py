@@ -13,7 +13,7 @@ from arcflux.devices.cuda import Cuda
 from arcflux.distributed import gpus as sharing
 from arcflux.errors import SpaceError, UsageError
 from arcflux.gpu import api
-from arcflux.gpu.algorithms.room import Room
+from arcflux.gpu.room import Room
 from arcflux.kernels import betweenness as on_cores
 
 NONE = np.zeros(0, np.int64)
@@ -207,7 +207,7 @@ def test_edges_that_do_not_fit_are_mapped(name: str, monkeypatch: pytest.MonkeyP
 
 
 def test_memory_is_given_back_also_when_a_kernel_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    from arcflux.gpu.algorithms.components import Forest
+    from arcflux.algorithms.components.cuda import Forest
 
     rooms = []
     real = api.within

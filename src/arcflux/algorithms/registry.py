@@ -19,6 +19,7 @@ from arcflux.algorithms.pagerank import pagerank, pagerank_delta
 from arcflux.algorithms.sssp import multi_source_sssp, sssp
 from arcflux.algorithms.triangles import triangles
 from arcflux.algorithms.two_hop_friends import two_hop_friends
+from arcflux.engine.launch import WHERE
 from arcflux.errors import UsageError, did_you_mean
 from arcflux.extensions import extension, extension_names
 
@@ -93,10 +94,12 @@ class Algorithm:
 
     @property
     def options(self) -> frozenset[str]:
-        """Which of the options of :func:`arcflux.run` it takes."""
+        """Which of the options of :func:`arcflux.run` it takes: all, or (`**where`) those that say where it runs."""
         own = self._signature()
-        all_of_them = any(one.kind is one.VAR_KEYWORD for one in own)
-        return run_options() if all_of_them else run_options() & {one.name for one in own}
+        for one in own:
+            if one.kind is one.VAR_KEYWORD:
+                return frozenset(WHERE) if one.name == "where" else run_options()
+        return run_options() & {one.name for one in own}
 
     def _signature(self) -> list[inspect.Parameter]:
         return list(inspect.signature(self.call, eval_str=True).parameters.values())

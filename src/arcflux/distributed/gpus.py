@@ -7,7 +7,6 @@ whatever the shares, and sums of paths have their bits. Every rank gets the whol
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -20,11 +19,8 @@ from arcflux.graph import Graph
 from arcflux.kernels.accumulation import dealt
 from arcflux.kernels.ordered import sorted_rows
 from arcflux.kernels.rows import ranked
-from arcflux.result import Superstep
-from arcflux.transports.base import Transport
 
-__all__ = ["Gpus", "components", "corners", "count", "dependencies", "label_propagation", "on_gpus", "predecessors",
-           "two_hop"]  # fmt: skip
+__all__ = ["Gpus", "corners", "count", "dependencies", "on_gpus", "predecessors"]  # fmt: skip
 
 Array = NDArray[Any]
 Rows = tuple[Array, Array]
@@ -32,8 +28,6 @@ Rows = tuple[Array, Array]
 # Bytes of rows of sums that ranks exchange at a time, and the most sources they are of.
 _BATCH = 1 << 28
 _SOURCES = 64
-# Vertices that are asked where they point, to find the largest component.
-_ASKED = 1024
 
 
 def _rows(graph: Graph) -> tuple[Rows, Rows | None]:
@@ -106,80 +100,6 @@ def count(gpus: Gpus, graph: Graph) -> int:
 # --- the others
 
 
-def components(gpus: Gpus, graph: Graph) -> Array:
-    """The smallest vertex of each vertex's weakly connected component."""
-
-    def work(worker: Worker) -> Array:
-        if not graph.vertices:
-            return np.empty(0, graph.out.neighbours.dtype)
-        forest = _forest(worker, graph)
-        forest.sample()
-        _merge(worker.transport, forest)
-        forest.rest(None if graph.directed else _giant(forest))  # both ends have an edge, so that one may skip it
-        _merge(worker.transport, forest)
-        found: Array = forest.roots()
-        return found
-
-    return gpus.run(work)
-
-
-def _forest(worker: Worker, graph: Graph) -> Any:
-    own = worker.mine(graph.vertices)
-    if isinstance(worker.room, cores.Cores):
-        return cores.Forest(worker.room, graph, own)
-    from arcflux.gpu.algorithms.components import Forest
-
-    return Forest(worker.room, graph.out.offsets, graph.out.neighbours, _ASKED, own, worker.size > 1)
-
-
-def _giant(forest: Any) -> int:
-    """The root that most of some vertices point to; all ranks know the same, ask the same, and find the same."""
-    asked = np.random.default_rng(0).integers(forest.size, size=_ASKED)
-    roots, often = np.unique(forest.at(asked), return_counts=True)
-    return int(roots[np.argmax(often)])
-
-
-def _merge(transport: Transport, forest: Any) -> None:
-    """Join what vertices point to anywhere."""
-    if transport.size > 1:
-        every = transport.gather(forest.roots())
-        forest.merge([roots for rank, roots in enumerate(every) if rank != transport.rank])
-
-
-def label_propagation(gpus: Gpus, graph: Graph, rounds: int) -> tuple[Array, list[Superstep]]:
-    """The label of every vertex after at most so many rounds, and how the rounds went."""
-
-    def work(worker: Worker) -> tuple[Array, list[Superstep]]:
-        labels = _labels(worker, graph)
-        history: list[Superstep] = []
-        everywhere = True
-        with worker.task("label propagation", rounds, "rounds") as at:
-            for turn in range(rounds if graph.vertices else 1):
-                begun = time.perf_counter()
-                changed, busy, counted = worker.summed(labels.vote(everywhere)).tolist()
-                if worker.size > 1:
-                    labels.tell(worker.gathered(labels.voted()))
-                # When many change, hardly anybody is left with nobody near who did.
-                everywhere = 4 * busy > labels.arcs
-                labels.adopt(mark=not everywhere)
-                history.append(Superstep(turn, "pull", counted, 0.0, time.perf_counter() - begun, changed))
-                at(turn + 1)
-                if changed == 0:
-                    break
-        return labels.labels(), history
-
-    return gpus.run(work)
-
-
-def _labels(worker: Worker, graph: Graph) -> Any:
-    own = worker.mine(graph.vertices)
-    if isinstance(worker.room, cores.Cores):
-        return cores.Labels(worker.room, graph, own)
-    from arcflux.gpu.algorithms.label_propagation import Labels
-
-    return Labels(worker.room, *_rows(graph), own)
-
-
 def dependencies(gpus: Gpus, graph: Graph, sources: Array, endpoints: bool) -> tuple[Array, Array]:
     """What the paths from all sources give to each vertex, and the sources: those of the first rank.
 
@@ -231,34 +151,6 @@ def _dependencies(worker: Worker, graph: Graph, apart: bool, lanes: int) -> Any:
 
     first, last = worker.mine(lanes)
     return Dependencies(worker.room, *_rows(graph), last - first, MANY)
-
-
-def two_hop(
-    gpus: Gpus, graph: Graph, chosen: Array, room_for: Callable[[int], Array] | None
-) -> tuple[Array, Array | None, Array | None]:
-    """How many friends each chosen vertex has; with `room_for`, which makes an array for them, also their lists."""
-
-    def work(worker: Worker) -> tuple[Array, Array | None, Array | None]:
-        first, last = worker.mine(len(chosen))
-        made = _two_hop(worker, graph, chosen[first:last])
-        every = worker.gathered(made.counts())
-        if room_for is None:
-            return every, None, None
-        offsets = np.concatenate([[0], np.cumsum(every)]).astype(np.int64)
-        own = offsets[first : last + 1]
-        friends = room_for(int(own[-1] - own[0]))
-        made.lists(own - own[0], friends)
-        return every, offsets, worker.gathered(friends)
-
-    return gpus.run(work)
-
-
-def _two_hop(worker: Worker, graph: Graph, chosen: Array) -> Any:
-    if isinstance(worker.room, cores.Cores):
-        return cores.TwoHop(worker.room, graph, chosen)
-    from arcflux.gpu.algorithms.two_hop import TwoHop
-
-    return TwoHop(worker.room, *_rows(graph)[0], chosen)
 
 
 def predecessors(gpus: Gpus, graph: Graph, distance: Array, far: float, predecessor: Array) -> tuple[Array, int]:

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcflux.gpu import primitives
-from arcflux.gpu.algorithms.room import Room, bytes_of_rows
-from arcflux.gpu.algorithms.warps import lane_of, said_before, told
 from arcflux.gpu.kit import FULL, cuda, inner, kernel
+from arcflux.gpu.room import Room, bytes_of_rows
+from arcflux.gpu.warps import lane_of, said_before, told
 
 __all__ = ["KERNELS", "Dependencies"]
 

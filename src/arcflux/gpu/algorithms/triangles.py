@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcflux.gpu import primitives
-from arcflux.gpu.algorithms.room import Room, bytes_of_rows
-from arcflux.gpu.algorithms.warps import first_row, lane_of, place_in, row_stride, said_before, told, warp_sum
 from arcflux.gpu.kit import cuda, inner, kernel
+from arcflux.gpu.room import Room, bytes_of_rows
+from arcflux.gpu.warps import first_row, lane_of, place_in, row_stride, said_before, told, warp_sum
 
 __all__ = ["KERNELS", "Triangles"]
 

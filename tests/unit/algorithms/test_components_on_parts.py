@@ -7,9 +7,10 @@ from spread_samples import SPREADS, graphs, named, spreads
 
 import arcflux as af
 from arcflux import algorithms
-from arcflux.distributed.components import components
+from arcflux.algorithms.components import work
+from arcflux.engine.launch import launch
+from arcflux.engine.worker import Worker
 from arcflux.errors import UsageError
-from arcflux.transports.local import run_local
 
 
 @settings(max_examples=150, deadline=None)
@@ -40,23 +41,23 @@ def test_a_long_path_in_a_random_order_crosses_nodes_at_every_step(how: str, dir
     assert not found["component"].any()
 
 
-@pytest.mark.parametrize("how", ["ranges", "random", "grid"])
-def test_nodes_send_a_few_values_a_vertex_however_many_edges_there_are(how: str) -> None:
+@pytest.mark.parametrize("nodes", [2, 3, 4, 8])
+def test_nodes_send_a_few_values_a_vertex_however_many_edges_there_are(nodes: int) -> None:
+    """Twice a forest goes up a tree of nodes, and down again: one root of every vertex for each edge of the tree."""
     graph = af.load("kron:11,ef=32")
-    parts = af.partition(graph, 8, how)
 
-    def work(transport: object) -> tuple[int, np.ndarray]:
-        found, _ = components(transport, parts)
-        return transport.sent.bytes, found
+    def counted(worker: Worker) -> tuple[np.ndarray, np.ndarray]:
+        work(worker)
+        sent = worker.sent
+        return worker.gather(np.array([sent])), worker.gather(work(worker))
 
-    alone = run_local(8, work)
-    assert [sent for sent, _ in alone] == [0] * 8
-    apart = run_local(8, work, ranks_per_node=2)
-    # Up and down the tree at most twice each, and which vertices each node has, as bits, four times.
-    values = 4 * graph.vertices * (3 + 3 + 3) + 4 * 8 * graph.vertices
-    assert 0 < sum(sent for sent, _ in apart) < values < 4 * graph.arcs
-    for _, found in apart[1:]:
-        np.testing.assert_array_equal(found, apart[0][1])
+    parts = {"parts": 2 * nodes, "ranks_per_node": 2}
+    sent, found = launch(graph, parts, counted).answer
+    assert sent.sum() == 2 * 2 * (nodes - 1) * 4 * graph.vertices < 4 * graph.arcs
+    for one in found.reshape(nodes, -1):
+        np.testing.assert_array_equal(one, algorithms.connected_components(graph)["component"])
+    sent, _ = launch(graph, {"parts": 2 * nodes}, counted).answer
+    assert sent.tolist() == [0]
 
 
 def test_no_vertices() -> None:

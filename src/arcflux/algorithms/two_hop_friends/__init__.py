@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,21 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 import arcflux as af
-from arcflux import trace
 from arcflux.checks import array, flag, maybe, real
 from arcflux.checks import seed as any_seed
-from arcflux.devices import Device
-from arcflux.distributed.gpus import on_gpus
-from arcflux.distributed.gpus import two_hop as on_gpu
 from arcflux.engine.call import graph_call
-from arcflux.engine.spread import Spread, asked, on_ranks
+from arcflux.engine.launch import launch
+from arcflux.engine.worker import Worker
 from arcflux.errors import UsageError
 from arcflux.graph import Graph
-from arcflux.kernels.friends import Friends
-from arcflux.spmd.memory import empty
 from arcflux.spmd.space import afford
 
-__all__ = ["TwoHopFriends", "two_hop_friends"]
+__all__ = ["TwoHopFriends", "two_hop_friends", "work"]
 
 Array = NDArray[Any]
 
@@ -83,12 +76,7 @@ def two_hop_friends(
     fraction: float | None = None,
     seed: int = 0,
     lists: bool = True,
-    threads: int | None = None,
-    parts: int | af.Parts | None = None,
-    partition: str = "ranges",
-    transport: str | None = None,
-    ranks_per_node: int | None = None,
-    devices: str | Sequence[Device] | None = None,
+    **where: Any,
 ) -> TwoHopFriends:
     """The vertices at distance two from each selected vertex: TFL of the G2 paper (Zhong, He 2013, section V).
 
@@ -106,13 +94,9 @@ def two_hop_friends(
     lists
         False to count only. All lists together can be much larger than the graph; they are counted first, and a
         :class:`~arcflux.errors.SpaceError` says so when they do not fit the memory.
-    threads
-        Workers; every core without it.
-    parts, partition, transport, ranks_per_node
-        Those of :func:`arcflux.run`: run on parts of the graph.
-    devices
-        That of :func:`arcflux.run`: run on GPUs, and on cores beside them, each with the whole graph and some of the
-        selected vertices.
+    **where
+        The options of :func:`arcflux.run` that say where it runs: `threads`, `parts`, `partition`, `transport`,
+        `ranks_per_node`, `devices`. Every worker sees the whole graph and takes some of the selected vertices.
 
     Examples
     --------
@@ -122,59 +106,32 @@ def two_hop_friends(
     >>> found.friends("ada").tolist(), found["count"].tolist()
     (['dan', 'eve'], [2, 0, 2, 2])
     """
-    begun = time.perf_counter()
     chosen = _chosen(graph, vertices, fraction, seed)
-    where = parts, partition, transport, ranks_per_node, threads
-
-    def room(friends: int) -> Array:
-        return _room(friends, graph.out.neighbours.dtype, len(chosen))
-
-    if (gpus := on_gpus(devices, *where)) is not None:
-        found = on_gpu(gpus, graph, chosen, room if lists else None)
-        return _result(graph, chosen, *found, gpus.seconds, gpus.compiled)
-    spread = asked(*where)
-    if spread is not None:
-        return _spread(spread, graph, chosen, room if lists else None)
-    made = Friends(graph, chosen, threads)
-    offsets = friends = None
-    with trace.task("count two-hop friends", total=len(chosen), unit="vertices") as task:
-        counts = made.counts(task=task)
-    if lists:
-        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        with trace.task("list two-hop friends", total=len(chosen), unit="vertices") as task:
-            friends = made.lists(offsets, room, task=task)
-    seconds = time.perf_counter() - begun - made.compile_seconds
-    return _result(graph, chosen, counts, offsets, friends, seconds, made.compile_seconds)
-
-
-def _spread(
-    spread: Spread, graph: Graph, chosen: Array, room: Callable[[int], Array] | None
-) -> TwoHopFriends:  # fmt: skip
-    """The same on parts of the graph."""
-    from arcflux.distributed import two_hop as distributed
-
-    def work(transport: Any, parts: af.Parts) -> tuple[Array, Array | None, Array | None, Any]:
-        return distributed.two_hop_friends(transport, parts, chosen, room)
-
-    counts, offsets, friends, launch = on_ranks(spread, graph, work)
-    return _result(graph, chosen, counts, offsets, friends, launch.seconds, launch.compiled)
-
-
-def _result(
-    graph: Graph,
-    chosen: Array,
-    counts: Array,
-    offsets: Array | None,
-    friends: Array | None,
-    seconds: float,
-    compiled: float,
-) -> TwoHopFriends:
+    done = launch(graph, where, lambda worker: work(worker, chosen, lists))
+    counts, offsets, friends = done.answer
     count = np.full(graph.vertices, -1, np.int64)
     count[chosen] = counts
     return TwoHopFriends(
-        "two-hop friends", graph, {"count": count}, [], True, seconds, compiled,
+        "two-hop friends", graph, {"count": count}, [], True, done.seconds, done.compile_seconds,
         chosen=chosen, offsets=offsets, neighbours=friends,
     )  # fmt: skip
+
+
+def work(worker: Worker, chosen: Array, lists: bool) -> tuple[Array, Array | None, Array | None]:
+    """How many friends each chosen vertex has; where their lists begin and end, and the lists, if so asked."""
+    first, last = worker.share(len(chosen))
+    own = worker.kernels(__name__).TwoHop(worker, chosen[first:last])
+    counts = worker.gather(own.counts())
+    if not lists:
+        return counts, None, None
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    total, item = int(offsets[-1]), worker.graph.out.neighbours.dtype.itemsize
+    afford(
+        total * item, f"the lists of {len(chosen):,} vertices hold {total:,} friends; keeping them",
+        "lists=False to count only, or fewer vertices at a time: vertices= or fraction=",
+    )  # fmt: skip
+    friends = own.lists(offsets[first : last + 1] - offsets[first])
+    return counts, offsets, worker.gather(friends)
 
 
 def _chosen(graph: Graph, vertices: Any, fraction: float | None, seed: int) -> Array:
@@ -191,12 +148,3 @@ def _chosen(graph: Graph, vertices: Any, fraction: float | None, seed: int) -> A
     if np.ndim(vertices) != 1:
         raise UsageError(f"vertices is {vertices!r}", expected="a list of ids")
     return np.unique(graph.ids.to_numbers(vertices)) if len(vertices) else np.empty(0, np.int64)
-
-
-def _room(friends: int, kind: Any, vertices: int) -> Array:
-    """An array for all lists, if there is memory for it."""
-    afford(
-        friends * np.dtype(kind).itemsize, f"the lists of {vertices:,} vertices hold {friends:,} friends; keeping them",
-        "lists=False to count only, or fewer vertices at a time: vertices= or fraction=",
-    )  # fmt: skip
-    return empty(friends, kind)

@@ -34,6 +34,8 @@ class Room:
     launches, in which kernels are compiled. `check` is called before each launch, and throws when the work is to end.
     """
 
+    kind = "cuda"
+
     def __init__(self, device: Any, memory: Memory, check: Callable[[], None] | None = None) -> None:
         self.check = check or (lambda: None)
         self.name, self.memory = device.name, memory
@@ -49,6 +51,10 @@ class Room:
         if nbytes > self.left:
             raise no_room(self.name, what, nbytes, self.left, self.memory.budget)
         self.left -= nbytes
+
+    def host(self, size: int, dtype: Any) -> Array:
+        """Scratch memory of the host, its contents undefined."""
+        return np.empty(size, dtype)
 
     def copied(self, array: Array) -> Any:
         """An array of vertices or scratch on the device."""

@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arcflux.engine.worker import Worker
 from arcflux.gpu import api
-from arcflux.gpu.algorithms.room import Room, bytes_of_rows
-from arcflux.gpu.algorithms.warps import lane_of, warp_sum
 from arcflux.gpu.kit import cuda, inner, kernel, numbered
+from arcflux.gpu.room import bytes_of_rows
+from arcflux.gpu.warps import lane_of, warp_sum
+from arcflux.spmd.memory import empty
 
 __all__ = ["KERNELS", "TwoHop"]
 
@@ -137,7 +139,8 @@ KERNELS: dict[str, tuple[Any, tuple[str, ...]]] = {
 class TwoHop:
     """The lists of some vertices, on a GPU."""
 
-    def __init__(self, room: Room, offsets: Array, neighbours: Array, chosen: Array) -> None:
+    def __init__(self, worker: Worker, chosen: Array) -> None:
+        room, (offsets, neighbours) = worker.room, worker.rows[0]
         self.room, self.size, self.kind = room, len(chosen), neighbours.dtype
         self.words = -(-(len(offsets) - 1) // 32) + 1
         self.longest = (len(offsets) - 1) * self.kind.itemsize
@@ -160,8 +163,9 @@ class TwoHop:
             self._launch(_count, 0, self.size, counts)
         return np.asarray(counts.copy_to_host())[: self.size]
 
-    def lists(self, offsets: Array, friends: Array) -> None:
-        """Write the lists into an array of the host, as many at a time as the device has room for."""
+    def lists(self, offsets: Array) -> Array:
+        """All of them, the k-th vertex's from ``offsets[k]`` on; as many at a time as the device has room for."""
+        friends = empty(int(offsets[-1]), self.kind)
         room = self.longest + (_LISTS if self.room.left is None else min(_LISTS, self.room.left))
         cuts = [0]
         while cuts[-1] < self.size:
@@ -174,6 +178,7 @@ class TwoHop:
             if end > begin:
                 self._launch(_list, first, last, starts[first:last], np.int64(begin), found)
                 friends[begin:end] = found[: end - begin].copy_to_host()
+        return friends
 
     def _launch(self, kernel: Any, first: int, last: int, *arguments: Any) -> None:
         shape = min(self.blocks, last - first), self.threads

@@ -24,7 +24,7 @@ _GPU = 64.0
 
 def weight(device: Device) -> float:
     """How many cores a device counts for."""
-    if device.buckets:
+    if device.kind == "cpu":
         return float(device.threads)
     asked = config.gpu_cores()
     return asked if asked is not None else 1.0 if api.simulated() else _GPU

@@ -1,4 +1,4 @@
-"""Two-hop friends on parts are those of the whole, in batches of any size; rows are asked for once a batch."""
+"""Two-hop friends on parts are those of the whole; nodes tell each other what they found, and no more."""
 
 from typing import Any
 
@@ -10,9 +10,10 @@ from spread_samples import SPREADS, graphs, named, spreads
 
 import arcflux as af
 from arcflux import algorithms
-from arcflux.distributed.two_hop import two_hop_friends
+from arcflux.algorithms.two_hop_friends import work
+from arcflux.engine.launch import launch
+from arcflux.engine.worker import Worker
 from arcflux.errors import SpaceError, UsageError
-from arcflux.transports.local import LocalTransport, run_local
 
 
 def same(graph: af.Graph, spread: dict[str, object], **which: Any) -> None:
@@ -39,47 +40,22 @@ def test_larger_graphs(spread: dict[str, object]) -> None:
     same(af.load("grid:20x20"), spread)
 
 
-@pytest.mark.parametrize("batch", [1, 50, 1000])
-@pytest.mark.parametrize("how", ["ranges", "random"])
-def test_batches_of_any_size_give_the_same(batch: int, how: str) -> None:
-    graph = af.load("kron:7")
-    whole = algorithms.two_hop_friends(graph)
-    parts, chosen = af.partition(graph, 3, how), np.arange(graph.vertices)
-
-    def room(size: int) -> np.ndarray:
-        return np.empty(size, np.uint32)
-
-    for count, offsets, friends, _ in run_local(3, lambda t: two_hop_friends(t, parts, chosen, room, batch)):
-        np.testing.assert_array_equal(count, whole["count"])
-        np.testing.assert_array_equal(offsets, whole.offsets)
-        np.testing.assert_array_equal(friends, whole.neighbours)
-
-
-def test_each_row_crosses_once_to_a_rank_that_needs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("nodes", [2, 4])
+def test_nodes_tell_each_other_their_counts_and_lists(nodes: int) -> None:
+    """Eight bytes for each selected vertex and four for each friend, to every other node; and how many these are."""
     graph = af.load("kron:8")
-    parts, chosen = af.partition(graph, 4, "random"), np.arange(0, graph.vertices, 3)
-    asked, rows = 0, 0
-    post = LocalTransport.post
+    chosen = np.arange(0, graph.vertices, 3)
 
-    def counted(self: LocalTransport, peer: int, arrays: list[np.ndarray], tag: int = 0) -> None:
-        nonlocal asked, rows
-        asked += sum(array.nbytes for array in arrays) * (tag == 0)
-        rows += sum(array.nbytes for array in arrays) * (tag == 1)
-        post(self, peer, arrays, tag)
+    def counted(worker: Worker, lists: bool) -> np.ndarray:
+        work(worker, chosen, lists)
+        return worker.gather(np.array([worker.sent]))
 
-    monkeypatch.setattr(LocalTransport, "post", counted)
-    run_local(4, lambda transport: two_hop_friends(transport, parts, chosen, None), ranks_per_node=1)
-    needed = [
-        w
-        for rank in range(4)
-        for w in set().union(*(graph.neighbours(v).tolist() for v in chosen.tolist() if parts.owner[v] == rank))
-        if parts.owner[w] != rank
-    ]
-    assert asked == 4 * len(needed)
-    assert rows == 4 * int(graph.out_degrees[needed].sum())
-    asked, rows, parts = 0, 0, af.partition(graph, 4, "duplicate")
-    run_local(4, lambda transport: two_hop_friends(transport, parts, chosen, None), ranks_per_node=1)
-    assert asked == rows == 0
+    friends = len(algorithms.two_hop_friends(graph, chosen).neighbours)
+    where = {"parts": 2 * nodes, "ranks_per_node": 2}
+    counts = launch(graph, where, lambda worker: counted(worker, False)).answer
+    assert counts.sum() == (nodes - 1) * (8 * len(chosen) + 8 * nodes)
+    both = launch(graph, where, lambda worker: counted(worker, True)).answer
+    assert both.sum() == counts.sum() + (nodes - 1) * (4 * friends + 8 * nodes)
 
 
 def test_lists_that_do_not_fit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ A vertex with at most 32 voters is the work of a warp: each lane has a label and
 lanes, so that nothing is counted in memory. Others are the work of a block, with a hash table of its own in the
 device's memory, at most half of it filled; rows are sorted into two classes, so that tables for hubs are few.
 
-As on cores (kernels/label_propagation.py), vertices that change mark their neighbours once few do, and only those
+As on cores (cpu.py), vertices that change mark their neighbours once few do, and only those
 that are marked count again.
 """
 
@@ -15,9 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux.gpu.algorithms.room import Room, bytes_of_rows
-from arcflux.gpu.algorithms.warps import first_row, lane_of, row_stride, told
+from arcflux.algorithms.label_propagation import propagate
+from arcflux.engine.worker import Worker
 from arcflux.gpu.kit import FULL, cuda, inner, kernel
+from arcflux.gpu.room import bytes_of_rows
+from arcflux.gpu.warps import first_row, lane_of, row_stride, told
+from arcflux.result import Superstep
 
 __all__ = ["KERNELS", "Labels"]
 
@@ -249,30 +252,27 @@ KERNELS: dict[str, tuple[Any, tuple[str, ...]]] = {
 
 
 class Labels:
-    """The labels on one GPU, whose `own` vertices vote, from and to before. `into` is None if undirected."""
+    """The labels on one GPU; the vertices of the worker's share vote."""
 
-    def __init__(
-        self, room: Room, out: tuple[Array, Array], into: tuple[Array, Array] | None,
-        own: tuple[int, int],
-    ) -> None:  # fmt: skip
-        offsets, neighbours = out
-        self.room, self.size, kind = room, len(offsets) - 1, neighbours.dtype
-        self.by_warp, self.by_block, self.take = _MADE[into is not None]
-        n, self.arcs = self.size, len(neighbours) * (1 if into is None else 2)
-        voters = np.diff(offsets).astype(np.int64) + (0 if into is None else np.diff(into[0]).astype(np.int64))
-        self.own = slice(*own)
+    def __init__(self, worker: Worker) -> None:
+        room, (out, into), directed = worker.room, worker.rows, worker.graph.directed
+        self.worker, self.room, self.size, kind = worker, room, worker.graph.vertices, out.neighbours.dtype
+        self.by_warp, self.by_block, self.take = _MADE[directed]
+        n, self.arcs = self.size, len(out.neighbours) * (2 if directed else 1)
+        voters = np.diff(out.offsets).astype(np.int64) + (np.diff(into.offsets).astype(np.int64) if directed else 0)
+        self.own = slice(*worker.share(n))
         mine, voters = np.arange(n)[self.own], voters[self.own]
         hub = np.minimum(voters, n) > _HUB * room.shapes.block_from
         classes = [(voters > _WARP) & ~hub, (voters > _WARP) & hub]
         small = mine[(voters > 0) & (voters <= _WARP)].astype(kind)
         shapes = [self._tables(voters[some], kind.itemsize + 4) for some in classes]
         tables = sum(blocks * slots for blocks, slots in shapes) * (kind.itemsize + 4)
-        offset_bytes = bytes_of_rows(offsets) * (1 if into is None else 2)
+        offset_bytes = bytes_of_rows(out.offsets) * (2 if directed else 1)
         room.reserve(offset_bytes + n * (3 * kind.itemsize + 1) + tables + 24, "vertices, and tables to count labels")
-        rows = [room.rows(offsets), room.edges(neighbours)]
-        self.graph = rows + (rows if into is None else [room.rows(into[0]), room.edges(into[1])])
-        start = np.arange(n, dtype=kind)
-        self.label, self.after = room.copied(start), room.copied(start)
+        rows = [room.rows(out.offsets), room.edges(out.neighbours)]
+        self.graph = rows + ([room.rows(into.offsets), room.edges(into.neighbours)] if directed else rows)
+        self.known = np.arange(n, dtype=kind)
+        self.label, self.after = room.copied(self.known), room.copied(self.known)
         self.marked, self.tally = room.filled(n, np.bool_), room.filled(3, np.int64)
         self.small = room.copied(small) if len(small) else None
         self.large = [
@@ -281,6 +281,10 @@ class Labels:
             for some, (blocks, slots) in zip(classes, shapes, strict=True)
             if some.any()
         ]  # fmt: skip
+
+    def propagate(self, rounds: int) -> list[Superstep]:
+        """Up to so many rounds of all vertices."""
+        return propagate(self.worker, self, rounds)
 
     def _tables(self, voters: Array, item: int) -> tuple[int, int]:
         """Blocks that count at once, and the slots of the table that each has."""
@@ -307,20 +311,21 @@ class Labels:
             )
         return np.asarray(self.tally.copy_to_host())
 
-    def voted(self) -> Array:
-        """What own vertices voted for."""
-        return np.asarray(self.after.copy_to_host())[: self.size][self.own]
+    def changes(self) -> Array:
+        """Own vertices that change, each with its label."""
+        voted = np.asarray(self.after.copy_to_host())[: self.size][self.own]
+        moved = np.flatnonzero(voted != self.known[self.own])
+        return np.stack([(moved + self.own.start).astype(voted.dtype), voted[moved]], 1)
 
-    def tell(self, voted: Array) -> None:
-        """What all vertices voted for, when others voted, too."""
-        if len(voted):
-            self.after.copy_to_device(voted)
-
-    def adopt(self, mark: bool) -> None:
-        """All take what they voted for; with `mark`, neighbours of those that change vote in the next round."""
+    def adopt(self, changes: Array | None, mark: bool) -> None:
+        """All take what they voted for, and these changes; with `mark`, neighbours of those that change vote next."""
+        if changes is not None:
+            self.known[changes[:, 0]] = changes[:, 1]
+            if self.size:
+                self.after.copy_to_device(self.known)
         n = np.uint64(self.size)
         self.room.launch(self.take, 32 * self.size, *self.graph, n, mark, self.marked, self.label, self.after)
 
-    def labels(self) -> Array:
+    def result(self) -> Array:
         """The label of every vertex."""
         return np.asarray(self.label.copy_to_host())[: self.size]

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from arcflux.devices import CPU
 from arcflux.devices.base import Device
-from arcflux.distributed.shares import Shares, weight
+from arcflux.engine.shares import Shares, weight
 from arcflux.errors import UsageError
 
 weights = st.lists(st.floats(1e-3, 1e6), min_size=1, max_size=9)
@@ -27,7 +27,7 @@ def test_cores_count_for_one_each_and_gpus_for_many(monkeypatch):
     monkeypatch.delenv("ARCFLUX_GPU_CORES", raising=False)
     monkeypatch.delenv("NUMBA_ENABLE_CUDASIM", raising=False)
     gpu = Device("cuda:0")
-    gpu.buckets = False
+    gpu.kind = "cuda"
     assert (weight(CPU(3)), weight(gpu)) == (3.0, 64.0)
     monkeypatch.setenv("ARCFLUX_GPU_CORES", "12.5")
     assert weight(gpu) == 12.5
@@ -37,6 +37,6 @@ def test_cores_count_for_one_each_and_gpus_for_many(monkeypatch):
 def test_what_is_no_number_of_cores(said, monkeypatch):
     monkeypatch.setenv("ARCFLUX_GPU_CORES", said)
     gpu = Device("cuda:0")
-    gpu.buckets = False
+    gpu.kind = "cuda"
     with pytest.raises(UsageError, match="ARCFLUX_GPU_CORES is"):
         weight(gpu)

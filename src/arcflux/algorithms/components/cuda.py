@@ -1,12 +1,11 @@
 """Connected components by union-find on a sample of the edges first: Afforest on a GPU.
 
-As in kernels/components.py every vertex points to one of a smaller number or to itself. An edge hangs the larger of two
+As in cpu.py every vertex points to one of a smaller number or to itself. An edge hangs the larger of two
 roots under the smaller one by compare-and-swap, so that in the end every vertex points to the smallest of its
 component, whichever thread came first. The sample, two edges of each vertex, joins most of a large component; what
 points there then skips the rest of its edges, if the other end of each has it, too.
 
-Several devices take rows of their own, and tell each other where vertices point after the sample and in the end: pairs
-that are joined like edges.
+One of several workers joins its own rows, and where vertices point at others: pairs that are joined like edges.
 """
 
 from __future__ import annotations
@@ -16,10 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arcflux.algorithms.components import ASKED, largest_root
+from arcflux.engine.worker import Worker
 from arcflux.gpu import primitives
-from arcflux.gpu.algorithms.room import Room, bytes_of_rows
-from arcflux.gpu.algorithms.warps import first_row, lane_of, row_stride
 from arcflux.gpu.kit import cuda, inner, kernel
+from arcflux.gpu.room import bytes_of_rows
+from arcflux.gpu.warps import first_row, lane_of, row_stride
 
 __all__ = ["KERNELS", "Forest"]
 
@@ -126,23 +127,24 @@ KERNELS: dict[str, tuple[Any, tuple[str, ...]]] = {
 
 
 class Forest:
-    """The forest on one GPU, which joins its `own` rows, from and to before.
+    """The forest on one GPU, which joins the rows of its share."""
 
-    `asked`: of how many vertices at once :meth:`at` tells where they point, at most. `shared`: others join the rest,
-    and what they came to is merged in.
-    """
-
-    def __init__(
-        self, room: Room, offsets: Array, neighbours: Array, asked: int, own: tuple[int, int], shared: bool
-    ) -> None:  # fmt: skip
-        self.room, self.size, kind = room, len(offsets) - 1, neighbours.dtype
-        n, sample = self.size, asked * (8 + kind.itemsize)
-        room.reserve(bytes_of_rows(offsets) + (2 if shared else 1) * n * kind.itemsize + sample, "vertices")
+    def __init__(self, worker: Worker) -> None:
+        room, offsets, neighbours = worker.room, *worker.graph.out
+        self.directed, self.room, self.size, kind = worker.graph.directed, room, len(offsets) - 1, neighbours.dtype
+        n, asked = self.size, ASKED * (8 + kind.itemsize)
+        room.reserve(bytes_of_rows(offsets) + (2 if worker.size > 1 else 1) * n * kind.itemsize + asked, "vertices")
         self.graph = room.rows(offsets), room.edges(neighbours)
         self.above = room.empty(n, kind)
-        self.mine = np.uint64(own[0]), np.uint64(own[1])
+        first, last = worker.share(n)
+        self.mine = np.uint64(first), np.uint64(last)
         room.launch(_first, n, *self.graph, self.above)
         room.launch(_flatten, n, self.above)
+
+    def join_all(self) -> None:
+        """Join all edges."""
+        self.sample()
+        self.rest(None if self.directed else largest_root(self))
 
     def sample(self) -> None:
         """Join two edges of each own vertex."""
@@ -156,18 +158,23 @@ class Forest:
         self.room.launch(_rest, threads, *self.graph, *self.mine, skipped, self.above)
         self.room.launch(_flatten, self.size, self.above)
 
+    def absorb(self, roots: Array) -> None:
+        """Join every vertex with its root at another worker."""
+        self.room.launch(_pairs, self.size, self.room.copied(roots), self.above)
+        self.room.launch(_flatten, self.size, self.above)
+
+    def adopt(self, roots: Array) -> None:
+        """Take the forest of another worker."""
+        self.above.copy_to_device(roots)
+
     def at(self, vertices: Array) -> Array:
         """Where some vertices point."""
         found = self.room.empty(len(vertices), self.above.dtype)
         primitives.gather(self.above, self.room.copied(vertices), found)
         return np.asarray(found.copy_to_host())
 
-    def merge(self, others: list[Array]) -> None:
-        """Join every vertex with those that it points to on other devices."""
-        for roots in others:
-            self.room.launch(_pairs, self.size, self.room.copied(roots), self.above)
-            self.room.launch(_flatten, self.size, self.above)
-
     def roots(self) -> Array:
         """Where each vertex points."""
         return np.asarray(self.above.copy_to_host())[: self.size]
+
+    result = roots
