@@ -1,4 +1,5 @@
 # make run   sets up .venv and does the main job        make test   sets up, lints, tests
+# make check lints and runs what a change needs most, in three minutes; ROOMS="io graph" names its rooms
 # make bench measures against other libraries           make docs   builds the documentation into site/
 # make test-gpu runs tests and times on the GPUs of this machine, and writes build/gpu-report.json
 # make mutants puts small faults into the compiler, the exchange and the validators, and sees whether tests notice
@@ -22,7 +23,7 @@ PROGRAMS ?= 3000
 SEED     ?=
 MINUTES  ?= 60
 
-.PHONY: run test chaos fuzz mutants test-gpu test-lowest test-mpich lint format bench bench-load bench-gap bench-abstraction bench-partition bench-bfs-grid bench-papers bench-planner docs clean
+.PHONY: run test check chaos fuzz mutants test-gpu test-lowest test-mpich lint format bench bench-load bench-gap bench-abstraction bench-partition bench-bfs-grid bench-papers bench-planner docs clean
 
 run: $(VENV)/.installed
 	@mkdir -p $(OUT)
@@ -37,6 +38,10 @@ test: lint
 	$(PYTEST) --ignore=tests/gpu
 	NUMBA_ENABLE_CUDASIM=1 $(PYTEST) tests/gpu
 	$(PYTEST) tests/gpu
+
+ROOMS ?=
+check: lint
+	$(BIN)/python tests/check.py $(ROOMS)
 
 test-gpu: $(VENV)/.installed-dev $(VENV)/.installed-cuda
 	$(BIN)/python benchmarks/gpu_report.py --out $(OUT)/gpu-report.json
