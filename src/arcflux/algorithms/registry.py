@@ -98,7 +98,7 @@ class Algorithm:
         own = self._signature()
         for one in own:
             if one.kind is one.VAR_KEYWORD:
-                return frozenset(WHERE) if one.name == "where" else run_options()
+                return frozenset({*WHERE, "timeout"}) if one.name == "where" else run_options()
         return run_options() & {one.name for one in own}
 
     def _signature(self) -> list[inspect.Parameter]:

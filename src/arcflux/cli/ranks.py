@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from arcflux import config
-from arcflux.errors import UsageError
+from arcflux.errors import RankError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,8 +54,18 @@ def launched(workers: int | None, timeout: float | None = None) -> int | None:
 
     if workers is None or launch.place() is not None:
         return None
-    arguments = ["-m", "arcflux", *click.get_current_context().find_root().obj]
-    return launch.launch(workers, arguments, timeout=timeout)
+    given = click.get_current_context().find_root().obj
+    explain = _explain_in_json if "--json" in given else None
+    return launch.launch(workers, ["-m", "arcflux", *given], timeout=timeout, if_mute=explain)
+
+
+def _explain_in_json(code: int, reason: str) -> None:
+    """What ranks that were lost could not print themselves."""
+    from arcflux.cli.base import print_json
+    from arcflux.cli.entry import INTERRUPTED, described
+
+    kind = "Interrupted" if code == INTERRUPTED else RankError.__name__
+    print_json({"error": described(kind, reason or "the ranks have failed, and none could say why", code)})
 
 
 def joined(workers: int | None, ranks_per_node: int | None) -> Transport | None:

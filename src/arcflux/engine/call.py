@@ -6,6 +6,7 @@ if it had converged. Then the outermost call raises, so that a script stops, wit
 
 from __future__ import annotations
 
+import inspect
 import threading
 from collections.abc import Callable
 from functools import wraps
@@ -15,7 +16,7 @@ from arcflux.checks import Rule, checked
 from arcflux.graph import Graph
 from arcflux.io import takes_graph
 from arcflux.result import Result
-from arcflux.spmd.interrupt import CancelToken, cancelling, raise_if_cancelled
+from arcflux.spmd.interrupt import CancelToken, cancelling, raise_if_cancelled, within_time
 from arcflux.spmd.memory import within_memory
 
 __all__ = ["graph_call", "interruptible", "is_interrupted", "note_interrupt"]
@@ -82,7 +83,9 @@ def graph_call(
     """Make a public call of an algorithm.
 
     It takes a spec, a path or an object for its graph, checks its arguments (`rules`, as :func:`arcflux.checks.checked`
-    has them), and ends as it should by Ctrl-C, by ``cancel=`` and when memory runs out.
+    has them), and ends as it should by Ctrl-C, by ``cancel=``, by ``timeout=`` and when memory runs out. What passes
+    options on to a run leaves the time to it, whose last whole superstep is a result; a native algorithm, which has
+    `**where`, raises.
 
     Examples
     --------
@@ -93,11 +96,14 @@ def graph_call(
 
     def decorate(algorithm: Callable[Concatenate[Graph, Options], Answer]) -> Callable[..., Answer]:
         ready = takes_graph(checked(**rules)(within_memory(algorithm.__name__)(algorithm)))
+        last = list(inspect.signature(algorithm).parameters.values())[-1]
+        runs = last.kind is last.VAR_KEYWORD and last.name != "where"
 
         @interruptible
         @wraps(algorithm)
         def whole(*given: Any, cancel: CancelToken | None = None, **options: Any) -> Answer:
-            with cancelling(cancel):
+            timeout = None if runs else options.pop("timeout", None)
+            with cancelling(cancel), within_time(algorithm.__name__, timeout):
                 raise_if_cancelled()
                 return ready(*given, **options)
 

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from arcflux.errors import CancelledError, UsageError
 
-__all__ = ["CancelToken", "cancelling", "current_token", "held", "raise_if_cancelled", "unless_over"]
+__all__ = ["CancelToken", "cancelling", "current_token", "held", "raise_if_cancelled", "unless_over", "within_time"]
 
 Answer = TypeVar("Answer")
 _GLANCE = 0.05
@@ -48,11 +48,51 @@ class CancelToken:
         """Whether :meth:`cancel` was called."""
         return self._event.is_set()
 
+    @property
+    def reason(self) -> str:
+        """Why what has this token ends."""
+        return "the call was cancelled"
+
     def __repr__(self) -> str:
         return f"<CancelToken, {'cancelled' if self.cancelled else 'not cancelled'}>"
 
 
+class _Deadline(CancelToken):
+    """A token that is cancelled when time is over, or when the token around it is."""
+
+    def __init__(self, what: str, seconds: float, outer: CancelToken | None) -> None:
+        super().__init__()
+        self._what, self._seconds, self._outer = what, seconds, outer
+        self._end = time.perf_counter() + seconds
+
+    @property
+    def cancelled(self) -> bool:
+        return time.perf_counter() > self._end or (self._outer is not None and self._outer.cancelled)
+
+    @property
+    def reason(self) -> str:
+        if self._outer is not None and self._outer.cancelled:
+            return self._outer.reason
+        return f"{self._what} was not over after {self._seconds:g} s, and has no result of a part of its work"
+
+
 _token: ContextVar[CancelToken | None] = ContextVar("cancel", default=None)
+
+
+@contextmanager
+def within_time(what: str, seconds: float | None) -> Iterator[None]:
+    """Raise :class:`~arcflux.errors.CancelledError` in the block at its next good place after so many seconds."""
+    if seconds is None:
+        yield
+        return
+    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not seconds >= 0:
+        raise UsageError(f"timeout is {seconds!r}", expected="seconds, from 0 on")
+    before = _token.set(_Deadline(what, seconds, _token.get()))
+    try:
+        raise_if_cancelled()
+        yield
+    finally:
+        _token.reset(before)
 
 
 @contextmanager
@@ -79,7 +119,7 @@ def raise_if_cancelled() -> None:
     """Raise :class:`~arcflux.errors.CancelledError` if the call was cancelled."""
     token = _token.get()
     if token is not None and token.cancelled:
-        raise CancelledError("the call was cancelled")
+        raise CancelledError(token.reason)
 
 
 @contextmanager

@@ -23,7 +23,7 @@ _ABOUT_THE_END = re.compile(
     rb"BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES"
 )
 _KILLED = re.compile(rb"process rank (\d+) .*exited on signal (\d+)")
-_REASON = re.compile(rb"arcflux: error:(?!.*mpiexec says why)|Traceback \(most recent call last\)")
+_REASON = re.compile(rb"arcflux: error:(?!.*mpiexec says why) *(.*)|Traceback \(most recent call last\)")
 
 
 class Chatter:
@@ -43,7 +43,7 @@ class Chatter:
 
     def __init__(self, everything: bool = False) -> None:
         """`everything`: hold nothing back."""
-        self.reasoned = False
+        self.reasoned, self.reason = False, ""
         self.withheld = b""
         self._everything = everything
         self._begun = b""
@@ -74,8 +74,10 @@ class Chatter:
         return (int(found[1]), int(found[2])) if found else None
 
     def _line(self, line: bytes) -> bytes:
-        self.reasoned = self.reasoned or bool(_REASON.search(self._shown + line))
+        found = _REASON.search(self._shown + line)
         self._shown = b""
+        if found is not None and not self.reasoned:
+            self.reasoned, self.reason = True, (found[1] or b"").decode("utf-8", "replace").strip()
         rule = _RULE.search(line)
         if self._everything or (rule is None and not self._framed):
             return line

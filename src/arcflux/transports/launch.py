@@ -15,7 +15,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -113,7 +113,7 @@ def _end_with_parent() -> None:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
-def _pass_on(stream: Any) -> None:
+def _pass_on(stream: Any, printed: threading.Event) -> None:
     """Print what ranks print, at once, without the colour that Open MPI resets at the end of each."""
     held = b""
     while True:
@@ -121,6 +121,8 @@ def _pass_on(stream: Any) -> None:
         text = held + chunk
         kept = text.rstrip(_RESET) if chunk else re.sub(rb"(\x1b\[0m)+\Z", b"", text)
         held = text[len(kept) :] if chunk else b""
+        if kept:
+            printed.set()
         sys.stdout.buffer.write(kept)
         sys.stdout.buffer.flush()
         if not chunk:
@@ -146,22 +148,26 @@ def _terminal() -> dict[str, str]:
     return {"ARCFLUX_COLUMNS": str(shutil.get_terminal_size().columns)} if sys.stderr.isatty() else {}
 
 
-def launch(workers: int, arguments: Sequence[str], *, timeout: float | None = None) -> int:
+def launch(
+    workers: int, arguments: Sequence[str], *, timeout: float | None = None,
+    if_mute: Callable[[int, str], None] | None = None,
+) -> int:  # fmt: skip
     """Run this Python with these arguments as `workers` ranks, and wait; the exit code of the rank that failed first.
 
     What the ranks print appears here, a failing rank's own traceback too, and progress where this is a terminal. Ctrl-C
     goes to all of them, and they end their superstep; a second one ends them at once. A rank that is stopped while none
     of the others can notice is named and ended from here: sooner, if it is to take no longer than `timeout` seconds.
+    When ranks fail and have printed nothing, `if_mute` is called with the exit code and what was said on stderr.
     """
     patience = config.hang_seconds() if timeout is None else min(config.hang_seconds(), max(timeout, _GRACE))
     line, environment = command(workers, arguments, _terminal())
-    chatter, muted = Chatter(config.verbose()), threading.Event()
+    chatter, muted, printed = Chatter(config.verbose()), threading.Event(), threading.Event()
     with subprocess.Popen(
         line, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         preexec_fn=_end_with_parent, start_new_session=True,  # mpiexec is not to hear Ctrl-C itself
     ) as process:  # fmt: skip
         tellers = [
-            threading.Thread(target=_pass_on, args=(process.stdout,), daemon=True),
+            threading.Thread(target=_pass_on, args=(process.stdout, printed), daemon=True),
             threading.Thread(target=_tell, args=(process.stderr, chatter, muted), daemon=True),
         ]
         for teller in tellers:
@@ -174,10 +180,18 @@ def launch(workers: int, arguments: Sequence[str], *, timeout: float | None = No
             signal.signal(signal.SIGTERM, before)
         for teller in tellers:
             teller.join(timeout=10)
-    if muted.is_set():
-        return RankError.exit_code
-    if code and not presses and not chatter.reasoned:
+    if code and not muted.is_set() and not presses and not chatter.reasoned:
         _say_what_is_known(chatter, guard)
+    code = _exit_code(code, presses, muted.is_set())
+    if code and if_mute is not None and not printed.is_set():
+        if_mute(code, chatter.reason)
+    return code
+
+
+def _exit_code(code: int, presses: int, named: bool) -> int:
+    """What to leave with, after mpiexec has ended with `code`; `named`: a stopped rank was, from here."""
+    if named:
+        return RankError.exit_code
     if code in _OURS:
         return code
     return _INTERRUPTED if presses else RankError.exit_code
@@ -196,7 +210,7 @@ def _attend(process: Any, guard: Guard, chatter: Chatter, muted: threading.Event
                 named = time.monotonic()
                 muted.set()  # what the others say now is only that this one was killed
                 if not chatter.reasoned:  # else a rank has named it, with its superstep, just before
-                    _say(guard.lost(guard.rank(stopped), "hangs, its process is stopped,"))
+                    _say(guard.lost(guard.rank(stopped), "hangs, its process is stopped,"), chatter)
                 with suppress(OSError):
                     os.kill(stopped, signal.SIGKILL)
         except KeyboardInterrupt:
@@ -213,7 +227,8 @@ def _ended(process: Any) -> int | None:
     return None
 
 
-def _say(error: RankError) -> None:
+def _say(error: RankError, chatter: Chatter) -> None:
+    chatter.reason = str(error)
     print(f"arcflux: error: {error}", file=sys.stderr, flush=True)
 
 
@@ -230,6 +245,6 @@ def _say_what_is_known(chatter: Chatter, guard: Guard) -> None:
     """No rank has said why the run has ended: say what mpiexec does."""
     found = chatter.killed()
     if found is not None:
-        _say(guard.lost(found[0], f"was killed (signal {found[1]}),"))
+        _say(guard.lost(found[0], f"was killed (signal {found[1]}),"), chatter)
     else:
         _show(chatter.withheld, threading.Event())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import faulthandler
+import importlib
 import os
 import signal
 import sys
@@ -27,8 +28,8 @@ __all__ = ["failed", "made", "world"]
 
 # A rank that is told to end waits so long for the news that another was killed: that is why MPI ends ranks, mostly.
 _NEWS = 0.5
-# So many times as long as a rank may hang, ranks may take to start MPI together: some import slowly.
-_STARTS = 3
+# So many times as long as a rank may hang, and at least so many seconds, ranks may take to start MPI together.
+_STARTS, _STARTS_AT_LEAST = 3, 60.0
 
 
 def _imported() -> Any:
@@ -81,8 +82,10 @@ def world(ranks_per_node: int | None = None) -> MpiTransport:
     nodes_by_size(1, ranks_per_node)
     # MPI waits for all ranks to start. When one of them ends, Open MPI ends the others, and MPICH nobody; when one is
     # stopped, none does. Nor could a thread of Python, since MPI waits with the interpreter locked.
-    patience = 1 if "PMI_RANK" in os.environ else _STARTS
-    faulthandler.dump_traceback_later(patience * config.hang_seconds(), exit=True, file=2)
+    importlib.import_module("arcflux.transports.kernels")  # takes seconds on busy cores, and waits for nobody
+    hang = config.hang_seconds()
+    patience = hang if "PMI_RANK" in os.environ else max(_STARTS * hang, _STARTS_AT_LEAST)
+    faulthandler.dump_traceback_later(patience, exit=True, file=2)
     try:
         mpi = _imported()
         return _made_known(mpi, ranks_per_node)

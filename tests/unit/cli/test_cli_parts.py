@@ -116,3 +116,26 @@ def test_an_error_of_all_ranks_is_told_once():
     done = started("bfs", "kron:8", "--source", "nobody", "--workers", "2")
     assert done.returncode != 0
     assert done.stderr.count("arcflux: error") == 1
+
+
+def test_a_lost_rank_is_told_in_json(tmp_path):
+    """No rank can: the others are ended by MPI."""
+    file = tmp_path / "killing.py"
+    file.write_text(
+        "import os, signal, time\n"
+        "if os.environ.get('OMPI_COMM_WORLD_RANK', os.environ.get('PMI_RANK')) == '1':\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+        "time.sleep(600)\n"
+    )
+    done = started(f"{file}:Any", "path:5", "--workers", "3", "--json")
+    assert done.returncode == 9, done.stderr
+    error = json.loads(done.stdout)["error"]
+    assert (error["class"], error["exit_code"]) == ("RankError", 9)
+    assert "rank 1 was killed" in error["what"]
+    assert f"arcflux: error: {error['what']}" in done.stderr
+
+
+def test_time_is_over_in_a_native_algorithm(run):
+    code, error, _ = failing(run, "run", "triangles", "kron:10", "--timeout", "0")
+    assert (code, error["class"]) == (11, "CancelledError")
+    assert "triangles was not over after 0 s" in error["what"]

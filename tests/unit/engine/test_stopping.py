@@ -139,6 +139,39 @@ def test_a_token_ends_a_run_in_another_thread(graph):
     assert outcome == [2]
 
 
+NATIVE = [
+    af.connected_components, af.algorithms.weakly_connected_components, af.algorithms.label_propagation,
+    af.algorithms.triangles, af.algorithms.clustering, af.algorithms.two_hop_friends,
+    af.algorithms.betweenness_centrality,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("algorithm", NATIVE, ids=lambda one: one.__name__)
+def test_native_algorithms_take_a_timeout(graph, algorithm):
+    with pytest.raises(CancelledError, match=f"{algorithm.__name__} was not over after 0 s") as caught:
+        algorithm(graph, timeout=0)
+    assert caught.value.result is None
+    assert type(algorithm(graph, timeout=600)) is type(algorithm(graph))
+    with pytest.raises(UsageError, match="timeout is 'soon'"):
+        algorithm(graph, timeout="soon")
+
+
+def test_time_is_over_in_the_middle_of_a_native_algorithm():
+    graph = af.load("kron:16")  # for every vertex, it would take minutes
+    af.algorithms.betweenness_centrality(graph, k=2)
+    begun = time.perf_counter()
+    with pytest.raises(CancelledError, match=r"not over after 0\.5 s"):
+        af.algorithms.betweenness_centrality(graph, timeout=0.5)
+    assert time.perf_counter() - begun < 60
+
+
+def test_a_token_ends_what_has_a_timeout_too(graph):
+    token = af.CancelToken()
+    token.cancel()
+    with pytest.raises(CancelledError, match="was cancelled"):
+        af.algorithms.triangles(graph, cancel=token, timeout=600)
+
+
 def test_a_run_that_was_done_before_does_not_mind(graph):
     token = af.CancelToken()
     found = af.bfs(graph, graph.ids.to_ids([0])[0], cancel=token)

@@ -51,7 +51,7 @@ def test_a_killed_rank_is_named(mpi, ranks_per_node):
 
 
 def test_a_rank_that_ends_before_it_is_one_ends_the_run(mpi):
-    code, out, _ = started([RANKS, "absent", "0"], own=mpi == "mpich")
+    code, out, _ = started([RANKS, "absent", "0"], own=mpi == "mpich", hang=4)
     assert code
     assert "well" not in out
 
@@ -68,14 +68,14 @@ def test_a_run_that_is_ended_from_outside_blames_nobody(mpi, ranks_per_node):
 
 @pytest.mark.parametrize(("how", "ranks_per_node"), [("stop", 0), ("stop", 1), ("sleep", 2)])
 def test_a_rank_that_hangs_is_named(mpi, how, ranks_per_node):
-    code, out, err = started([RANKS, how, str(ranks_per_node)])
+    code, out, err = started([RANKS, how, str(ranks_per_node)], hang=4)
     assert "rank 2 hangs, neither computes nor answers, in superstep 3" in err
     assert code
     assert "well" not in out
 
 
 def test_ranks_that_wait_for_each_other_are_told(mpi):
-    code, _, err = started([RANKS, "astray", "2"])
+    code, _, err = started([RANKS, "astray", "2"], hang=4)
     assert "waits for ever" in err
     assert code == 9
 
@@ -89,7 +89,7 @@ def test_waiting_for_a_rank_that_has_ended_is_an_error(ranks_per_node):
 
 @pytest.mark.parametrize("how", ["work_long", "relay"])
 def test_a_rank_that_computes_or_waits_for_long_does_not_hang(how):
-    code, out, err = started([RANKS, how, "2"])
+    code, out, err = started([RANKS, how, "2"], hang=4)
     assert (code, "well" in out) == (0, True), err
 
 

@@ -53,23 +53,41 @@ def in_use(path):
     return False
 
 
-def started(arguments, *, workers=4, seconds=200, own=False, **environment):
+def started(arguments, *, workers=4, seconds=200, own=False, hang=20, **environment):
     """The exit code, what was printed, and what was said, of ranks that have all ended.
 
-    `own`: memory that MPICH shares while it starts may be left, since no rank of ours was there to remove it.
+    `own`: memory that MPICH shares while it starts may be left, since no rank of ours was there to remove it. `hang`:
+    seconds until a rank is said to hang; few where one does, else many, since others may keep the cores busy.
     """
     mark = uuid.uuid4().hex
     line, base = launch.command(workers, arguments)
     paths = os.pathsep.join([str(Path(__file__).parent), *sys.path])
-    env = {**base, "PYTHONPATH": paths, "ARCFLUX_TEST_MARK": mark, "ARCFLUX_HANG_SECONDS": "4", **environment}
+    env = {**base, "PYTHONPATH": paths, "ARCFLUX_TEST_MARK": mark, "ARCFLUX_HANG_SECONDS": str(hang), **environment}
     at = line.index(sys.executable)
     if "-x" in line:
         line[at:at] = ["-x", "ARCFLUX_TEST_MARK", "-x", "PYTHONPATH", "-x", "ARCFLUX_HANG_SECONDS"]
     with nothing_left(mark, own):
-        done = subprocess.run(
-            line, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds, check=False
-        )
-    return done.returncode, done.stdout, done.stderr
+        return ended(line, env, mark, seconds)
+
+
+def ended(line, env, mark, seconds):
+    """The exit code, what was printed, and what was said; if it takes too long, where each rank was."""
+    process = subprocess.Popen(
+        line, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        out, err = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        for signal_number in (signal.SIGUSR2, signal.SIGKILL):  # ranks of the tests say where they are on the first
+            for pid, command in processes_with(mark):
+                if signal_number == signal.SIGKILL or command.startswith(sys.executable):
+                    with suppress(OSError):
+                        os.kill(int(pid), signal_number)
+            time.sleep(3)
+        process.kill()
+        out, err = process.communicate()
+        pytest.fail(f"not over after {seconds} s\n{out}\n{err}")
+    return process.returncode, out, err
 
 
 @contextmanager

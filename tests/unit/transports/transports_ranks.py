@@ -1,5 +1,6 @@
 """What ranks of MPI do in the tests: ``mpiexec -n 4 python transports_ranks.py WHAT RANKS_PER_NODE``."""
 
+import faulthandler
 import itertools
 import os
 import signal
@@ -84,6 +85,7 @@ def relay(t):
 
 
 def main():
+    faulthandler.register(signal.SIGUSR2)
     what, ranks_per_node = sys.argv[1], int(sys.argv[2]) or None
     if what == "absent" and place()[0] == VICTIM:
         os._exit(3)

@@ -15,6 +15,7 @@ from arcflux.engine.launch import WHERE, launch
 from arcflux.engine.worker import Worker
 from arcflux.errors import GraphError, UsageError
 from arcflux.graph import Graph
+from arcflux.spmd.interrupt import within_time
 
 __all__ = ["ASKED", "Components", "connected_components", "largest_root", "weakly_connected_components", "work"]
 
@@ -79,7 +80,8 @@ def connected_components(graph: Graph, method: str = "sampled", **options: Any) 
     if method == "min-label":
         result = replace(af.run(Components, graph, **options), references=_COMPONENT)
     elif method == "sampled":
-        result = _sampled("connected_components", graph, options)
+        with within_time("connected_components", options.pop("timeout", None)):
+            result = _sampled("connected_components", graph, options)
     else:
         raise UsageError(f"method is {method!r}", expected="'sampled' or 'min-label'")
     return _checked(result)
