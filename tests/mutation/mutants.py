@@ -60,8 +60,8 @@ def mutants(root: Path, path: str) -> list[Mutant]:
         number = 0
         for node in ast_nodes(tree):
             for (line, _), _ in _operator(name).mutation_positions(node):
-                here = lines[line - 1 : node.end_pos[0]] or [lines[line - 1]]
-                if not _is_annotation(node) and not reason_to_leave_out(path, _function_of(node), here):
+                left_out = reason_to_leave_out(path, _function_of(node), name, lines[line - 1])
+                if not left_out and not _is_annotation(node):
                     found.append(Mutant(path, name, number, line))
                 number += 1
     return found

@@ -56,7 +56,11 @@ TARGETS = {
     ),
     "exchange": Target(
         ["engine/exchange.py", "engine/readers.py", "engine/owners.py", "engine/places.py"],
-        ["tests/unit/engine/test_places.py"],
+        [
+            "tests/unit/engine/test_places.py", "tests/unit/engine/test_exchange.py",
+            *(f"tests/unit/engine/test_parts_engine.py::test_{name}" for name in
+              ("lists_are_those_of_the_whole_graph", "messages_say_what_was_meant_in_as_few_bytes")),
+        ],
         "on parts",
         ["tests/unit/engine/test_parts_engine.py", "tests/conformance/test_programs_on_parts.py"],
     ),

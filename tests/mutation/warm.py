@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import compileall
+import gc
 import os
 import py_compile
 import shutil
@@ -90,6 +91,7 @@ class Warm:
         """How a mutant ends in the first stage that notices it, and what noticed it. Tests may take so many seconds."""
         for module in list(sys.modules.values()):
             _imports(module)  # here, so that forks know them
+        gc.freeze()  # what is here by now, forks need not look at
         after = mutated(self.tree, mutant)
         if not after:
             return "no change", ""
