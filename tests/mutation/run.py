@@ -155,7 +155,7 @@ def main() -> None:
             killed = sum(outcome.killed for outcome in outcomes)
             print(f"{name:10} {killed} of {len(outcomes)} killed ({100 * killed / max(1, len(outcomes)):.0f} %)",
                   dict(Counter(outcome.how for outcome in outcomes)), flush=True)  # fmt: skip
-            survivors = [diff(ROOT, outcome.mutant) for outcome in outcomes if not outcome.killed]
+            survivors = [diff(tree, outcome.mutant) for outcome in outcomes if not outcome.killed]
             (given.out / f"{name}-survivors.diff").write_text("\n".join(survivors))
 
 

@@ -214,6 +214,7 @@ def test_what_the_kernels_of_a_frontier_keep(parts: dict[str, str], expected: di
 def test_a_field_claims_a_vertex_only_when_it_is_negative_until_then(parts: dict[str, str]) -> None:
     assert sparse.claims(small(**SEARCH)) == "r"
     assert sparse.claims(small(**{**SEARCH, **parts})) == ""
+    assert sparse.claims(small(deterministic=True, **SEARCH)) == ""  # the smallest is looked for
 
 
 def test_a_search_without_wants_claims_nothing() -> None:
