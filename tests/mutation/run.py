@@ -52,7 +52,7 @@ TARGETS = {
         ],
         [],
         "in all ways",
-        PROGRAMS,
+        ["tests/conformance/test_several_chunks.py", *PROGRAMS],
     ),
     "exchange": Target(
         ["engine/exchange.py", "engine/readers.py", "engine/owners.py", "engine/places.py"],
