@@ -170,9 +170,7 @@ def _means_the_same(program: Program, found: Lowered) -> bool:
     )
 
 
-def _lowered(
-    program: Program, columns: Mapping[str, np.dtype[Any]], deterministic: bool, debug: bool = False
-) -> Lowered:
+def _lowered(program: Program, columns: Mapping[str, np.dtype[Any]], deterministic: bool, debug: bool) -> Lowered:
     functions = check(program, dict(columns), debug)
     compute = functions["compute"]
     if not compute.reductions:
