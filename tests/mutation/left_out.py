@@ -27,7 +27,6 @@ _RULES = [
     Rule("a constant of tuning", line=r"^[A-Z_]+(, [A-Z_]+)* = [\d_<., ]+$"),
     # Places and numbers of counters are arguments in strings: a number beside them says how much is claimed at once.
     Rule("how much a worker claims at once", operator="NumberReplacer", line=r"claimed\(.*\b(64|256|4096)\b"),
-    Rule("how many programs are kept", "compile/lower.py", line="_MOST_KNOWN"),
     Rule("fetches ahead what is read later", line="prefetch|_AHEAD"),
     Rule("fetches ahead what is read later", "compile/frontier_push.py", "_announced|_fetched|_reached|_foreseen"),
     # What depends on the time that things take: whether one worker goes on alone, which direction is faster.

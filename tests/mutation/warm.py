@@ -22,6 +22,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import hypothesis
 import pytest
 from mutants import PACKAGE, Mutant, mutated
 from quick import Check
@@ -33,7 +34,7 @@ Stage = list[Check] | list[str]
 
 _OURS = ("arcflux", "program_fuzzer")
 # What the checks and tests import of other packages.
-_OTHERS = ("numba", "scipy.sparse", "pyarrow", "networkx", "hypothesis", "rich.console", "click")
+_OTHERS = ("numba", "scipy.sparse", "pyarrow", "networkx", "rich.console", "click")
 _COPIED = ("src", "tests", "benchmarks", "pyproject.toml")
 
 
@@ -53,6 +54,7 @@ class Warm:
     def __init__(self, tree: Path) -> None:
         self.tree = tree
         self.killers: dict[str, Counter[str]] = {}
+        self.seconds: Counter[str] = Counter()
         sys.path[:0] = [str(tree / "src"), str(tree / "tests/fuzz"), str(tree / "tests")]
         sys.dont_write_bytecode = True
         os.environ |= {
@@ -78,7 +80,7 @@ class Warm:
         os.chdir(self.tree)
         before = set(sys.modules)
         sys.dont_write_bytecode = False  # of tests, whose assertions pytest rewrites
-        if pytest.main([*_OPTIONS, *tests]):
+        if pytest.main([*_OPTIONS, *tests], [_Durations(self.seconds)]):
             raise SystemExit("tests fail without a fault")
         sys.dont_write_bytecode = True
         for name in set(sys.modules) - before:
@@ -104,7 +106,7 @@ class Warm:
                 _run_checks(stage, seen, say)
             else:
                 _limit_to(seconds)
-                _run_tests(self.tree, stage, seen, say)
+                _run_tests(self.tree, stage, _KillersFirst(seen, self.seconds, say))
 
         said = "survived"
         try:
@@ -207,18 +209,31 @@ def _run_checks(checks: list[Any], seen: Counter[str], say: Callable[[str], None
             return
 
 
-# Plugins of pytest are imported before: it cannot rewrite their assertions, and need not.
-_OPTIONS = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
+# Of examples that Hypothesis draws, a third will do. Plugins are imported before: pytest cannot rewrite their asserts.
+hypothesis.settings.register_profile("mutants", max_examples=30, deadline=None, database=None,
+                                     suppress_health_check=[hypothesis.HealthCheck.too_slow])  # fmt: skip
+_OPTIONS = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--hypothesis-profile=mutants",
+            "-W", "ignore::pytest.PytestAssertRewriteWarning"]  # fmt: skip
+
+
+class _Durations:
+    """Notes how long tests take."""
+
+    def __init__(self, seconds: Counter[str]) -> None:
+        self.seconds = seconds
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        self.seconds[report.nodeid] += report.duration
 
 
 class _KillersFirst:
-    """Runs tests that noticed other faults of the same file first, and says which notices this one."""
+    """Runs tests that noticed other faults of the same file first, then the short ones; says which notices this one."""
 
-    def __init__(self, seen: Counter[str], say: Callable[[str], None]) -> None:
-        self.seen, self.say = seen, say
+    def __init__(self, seen: Counter[str], seconds: Counter[str], say: Callable[[str], None]) -> None:
+        self.seen, self.seconds, self.say = seen, seconds, say
 
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
-        items.sort(key=lambda item: -self.seen[item.nodeid])
+        items.sort(key=lambda item: (-self.seen[item.nodeid], self.seconds[item.nodeid]))
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         if report.failed:
@@ -229,8 +244,8 @@ class _KillersFirst:
             self.say(f"failed\t{report.nodeid}")
 
 
-def _run_tests(tree: Path, tests: list[str], seen: Counter[str], say: Callable[[str], None]) -> None:
+def _run_tests(tree: Path, tests: list[Any], plugin: _KillersFirst) -> None:
     os.chdir(tree)
-    code = pytest.main([*_OPTIONS, *tests], [_KillersFirst(seen, say)])
+    code = pytest.main([*_OPTIONS, *tests], [plugin])
     if code:
-        say(f"ended with {int(code)}\t")
+        plugin.say(f"ended with {int(code)}\t")
