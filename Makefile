@@ -18,7 +18,8 @@ PYTEST := $(BIN)/python -m pytest --numprocesses $(JOBS) --dist worksteal
 # The folder with the binaries of the GAP Benchmark Suite, if make bench-gap should run them too.
 GAP    ?=
 
-# How many random programs make fuzz checks, from which seed on (another each time without it), and the most minutes.
+# How many random programs make fuzz checks, from which seed on (another each time without it), and the most minutes
+# (of make mutants, too).
 PROGRAMS ?= 3000
 SEED     ?=
 MINUTES  ?= 60
@@ -48,7 +49,7 @@ test-gpu: $(VENV)/.installed-dev $(VENV)/.installed-cuda
 
 MUTANTS ?= 60
 mutants: $(VENV)/.installed-mutation
-	$(BIN)/python tests/mutation/run.py --count $(MUTANTS) --seed $(or $(SEED),1) --jobs $(JOBS) --out $(OUT)/mutation
+	$(BIN)/python tests/mutation/run.py --count $(MUTANTS) --seed $(or $(SEED),1) --minutes $(MINUTES) --out $(OUT)/mutation
 
 # Each >= of the project's own dependencies taken for ==.
 test-lowest:
