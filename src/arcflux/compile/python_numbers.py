@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["IEEE", "KNOWN", "Fault", "number"]
+__all__ = ["IEEE", "KNOWN", "Fault", "Float", "number"]
 
 
 class Fault(ArithmeticError):
