@@ -315,3 +315,27 @@ class Quotients:
 def test_a_float_by_a_whole_number_that_is_0_is_infinite(way: dict[str, object]) -> None:
     found = af.run(Quotients, af.Graph.from_edges([0], [1]), **way)
     assert found["y"].tolist() == found["z"].tolist() == [0.0, math.inf]
+
+
+@af.program
+class Mixed:
+    """What is below 0 does not fit where it meets a u64: compiled code wraps around, plain Python says so."""
+
+    x: af.u64
+
+    def start(v):
+        v.x = 3
+        return True
+
+    def compute(v, u):
+        v.x += max(u.number - 2, u.x)
+
+    def update(v):
+        return False
+
+
+def test_the_largest_of_a_number_below_0_and_a_u64() -> None:
+    graph = af.Graph.from_edges([0], [1])
+    assert af.run(Mixed, graph, direction="pull")["x"].tolist() == [3, 1]  # 3 - 2, modulo 2 ** 64
+    with pytest.raises(af.errors.ProgramError, match="-2 in max is -2, which does not fit in 64 bits without a sign"):
+        af.run(Mixed, graph, debug=True)

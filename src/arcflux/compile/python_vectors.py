@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any
 
-from arcflux.compile.python_numbers import KNOWN, Float
+from arcflux.compile.python_numbers import KNOWN, Float, chosen
 
 __all__ = ["Vector", "elementwise"]
 
@@ -87,4 +87,4 @@ def elementwise(function: Callable[..., Any], names: Any) -> Callable[..., Any]:
 
 
 def _choosing(choose: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda *given: _pairs(choose, *given)
+    return lambda *given: _pairs(lambda *numbers: chosen(choose, *numbers), *given)

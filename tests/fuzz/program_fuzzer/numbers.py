@@ -247,7 +247,7 @@ def choose(better: Callable[[Any, Any], bool]) -> Callable[..., Any]:
             kind = _kind(*given)
             row = [Whole(wrapped(int(x), 64, kind != "u64"), kind) for x in given]
             if any(a != b for a, b in zip(row, given, strict=True)):
-                raise IllDefined("a u64 that meets a sign does not fit")
+                fault("a number that does not fit where it meets others")
         best = row[0]
         for other in row[1:]:
             best = other if better(other, best) else best
