@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["IEEE", "KNOWN", "Fault", "number"]
+__all__ = ["IEEE", "KNOWN", "Fault", "Float", "chosen", "number"]
 
 
 class Fault(ArithmeticError):
@@ -213,6 +213,18 @@ def _whole(name: str, plain: Callable[[Any], int]) -> Callable[..., Any]:
         return _fitting(Weak, plain(float(x)), f"{name}({float(x)})")
 
     return apply
+
+
+def chosen(choose: Callable[..., Any], *given: Any) -> Any:
+    """`min` or `max` of numbers, in the type that all of them have together, in which each has to fit."""
+    if all(isinstance(x, bool) for x in given):
+        return choose(*given)
+    if any(isinstance(x, float) for x in given):
+        return choose(*map(_widest(*given), given))
+    kind: type[Int] = Weak
+    for x in given:
+        kind = _class(kind(0), x)
+    return choose(*(_fitting(kind, int(x), f"{int(x)} in {choose.__name__}") for x in given))
 
 
 _equip()
