@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 
 from arcflux.graph import Graph
 from arcflux.kernels.accumulation import Accumulation
-from arcflux.kernels.rows import Rows
 from arcflux.spmd.memory import frozen
 from arcflux.spmd.pool import run
 
-__all__ = ["Cores", "Dependencies", "Triangles", "predecessors"]
+__all__ = ["Cores", "Dependencies", "predecessors"]
 
 Array = NDArray[Any]
 
@@ -48,24 +47,6 @@ class Cores:
         before = made.compile_seconds
         yield
         self.compiled += made.compile_seconds - before
-
-
-class Triangles:
-    """The packed rows of a graph; a triangle is found from the row of its corner of highest rank."""
-
-    def __init__(self, cores: Cores, graph: Graph) -> None:
-        self.cores, self.rows = cores, Rows(graph, cores.threads)
-        cores.compiled += self.rows.compile_seconds
-
-    def corners(self, first: int, last: int) -> Array:
-        """What is opposite to each vertex in the triangles of some vertices."""
-        with self.cores.compiling(self.rows):
-            return self.rows.corners(self.rows.between(first, last))[0]
-
-    def count(self, first: int, last: int) -> int:
-        """How many triangles some vertices have."""
-        with self.cores.compiling(self.rows):
-            return self.rows.count(self.rows.between(first, last))
 
 
 class Dependencies:

@@ -18,9 +18,8 @@ from arcflux.distributed.workers import Gpus, Worker, on_gpus
 from arcflux.graph import Graph
 from arcflux.kernels.accumulation import dealt
 from arcflux.kernels.ordered import sorted_rows
-from arcflux.kernels.rows import ranked
 
-__all__ = ["Gpus", "corners", "count", "dependencies", "on_gpus", "predecessors"]  # fmt: skip
+__all__ = ["Gpus", "dependencies", "on_gpus", "predecessors"]  # fmt: skip
 
 Array = NDArray[Any]
 Rows = tuple[Array, Array]
@@ -34,70 +33,6 @@ def _rows(graph: Graph) -> tuple[Rows, Rows | None]:
     """Out-edges in order, and in-edges of a directed graph."""
     out, into = sorted_rows(graph)
     return (out.offsets, out.neighbours), (into.offsets, into.neighbours) if graph.directed else None
-
-
-# --- triangles
-
-
-class _Triangles:
-    """What a rank counts triangles with: a GPU by edges, from one to before another; cores by vertices.
-
-    A triangle belongs to the vertex that comes first in an order of all. GPUs alone have their own, and share edges
-    evenly. Beside cores they take the order of these; the first of them says which vertices the shares of edges are.
-    """
-
-    def __init__(self, worker: Worker, graph: Graph) -> None:
-        self.worker, transport = worker, worker.transport
-        self.made: Any
-        if isinstance(worker.room, cores.Cores):
-            self.made, cuts = cores.Triangles(worker.room, graph), np.zeros(worker.size + 1, np.int64)
-        else:
-            from arcflux.gpu.algorithms.triangles import Triangles
-
-            self.made = Triangles(worker.room, *_rows(graph), _order(graph) if worker.mixed else None)
-            if not worker.mixed:
-                self.share = worker.mine(self.made.edges)
-                return
-            cuts = self.made.cuts(worker.shares.cuts(self.made.edges))
-        first, last = transport.broadcast(cuts, worker.first_gpu)[transport.rank : transport.rank + 2].tolist()
-        on_cores = isinstance(worker.room, cores.Cores)
-        self.share = (first, last) if on_cores else (self.made.begin(first), self.made.begin(last))
-
-    def several(self, vertices: int) -> Array:
-        """How many different neighbours each vertex has; a GPU knows it."""
-        worker, found = self.worker, np.zeros(vertices, np.int64)
-        if not isinstance(worker.room, cores.Cores):
-            found = np.asarray(self.made.several.copy_to_host())[:vertices]
-        return worker.transport.broadcast(found, worker.first_gpu) if worker.mixed else found
-
-
-def _order(graph: Graph) -> Array:
-    """The order in which cores find triangles: a vertex of the highest rank comes first."""
-    rank, n = ranked(graph)[1], graph.vertices
-    return n - 1 - (np.arange(n) if rank is None else rank.astype(np.int64))
-
-
-def corners(gpus: Gpus, graph: Graph) -> tuple[Array, Array]:
-    """Triangles through each vertex, or edges among its neighbours if directed; and how many neighbours it has."""
-
-    def work(worker: Worker) -> tuple[Array, Array]:
-        counting = _Triangles(worker, graph)
-        return worker.summed(counting.made.corners(*counting.share)), counting.several(graph.vertices)
-
-    return gpus.run(work)
-
-
-def count(gpus: Gpus, graph: Graph) -> int:
-    """How many triangles an undirected graph has."""
-
-    def work(worker: Worker) -> int:
-        counting = _Triangles(worker, graph)
-        return int(worker.summed(np.array([counting.made.count(*counting.share)]))[0])
-
-    return gpus.run(work)
-
-
-# --- the others
 
 
 def dependencies(gpus: Gpus, graph: Graph, sources: Array, endpoints: bool) -> tuple[Array, Array]:
