@@ -9,7 +9,7 @@ __all__ = ["kernels"]
 
 _FILES = (
     "algorithms.triangles.cuda", "algorithms.components.cuda", "algorithms.label_propagation.cuda",
-    "gpu.algorithms.betweenness", "algorithms.two_hop_friends.cuda",
+    "algorithms.betweenness.cuda", "algorithms.two_hop_friends.cuda",
     "gpu.algorithms.predecessors", "gpu.algorithms.grid",
 )  # fmt: skip
 
