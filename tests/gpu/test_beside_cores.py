@@ -6,12 +6,11 @@ from samples import shapes
 
 import arcflux as af
 from arcflux import algorithms
+from arcflux.algorithms import betweenness
 from arcflux.devices import CPU, Cuda, Virtual
-from arcflux.distributed import gpus as sharing
 from arcflux.engine.worker import Worker
 from arcflux.errors import SpaceError, UsageError
 from arcflux.gpu import api
-from arcflux.kernels import betweenness as on_cores
 
 NONE = np.zeros(0, np.int64)
 SHAPES = {
@@ -103,12 +102,12 @@ def test_predecessors_of_shortest_paths() -> None:
 
 
 @pytest.mark.parametrize("batch", [3, 64])
-@pytest.mark.parametrize("many", [2.0, on_cores.MANY])
+@pytest.mark.parametrize("many", [2.0, betweenness.MANY_PATHS])
 def test_few_sources_are_added_in_their_order(batch: int, many: float, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = SHAPES["undirected"]
     cores = algorithms.betweenness_centrality(graph, sources=[0, 3, 7, 0, 9], endpoints=True)
-    monkeypatch.setattr(sharing, "_SOURCES", batch)
-    monkeypatch.setattr(on_cores, "MANY", many)  # with 2, powers are needed here
+    monkeypatch.setattr(betweenness, "_SOURCES", batch)
+    monkeypatch.setattr(betweenness, "MANY_PATHS", many)  # with 2, powers are needed here
     found = algorithms.betweenness_centrality(graph, sources=[0, 3, 7, 0, 9], endpoints=True, devices="cpu+cuda")
     same(cores, found)
 

@@ -8,8 +8,8 @@ from typing import Any
 __all__ = ["kernels"]
 
 _FILES = (
-    "gpu.algorithms.triangles", "algorithms.components.cuda", "algorithms.label_propagation.cuda",
-    "gpu.algorithms.betweenness", "algorithms.two_hop_friends.cuda",
+    "algorithms.triangles.cuda", "algorithms.components.cuda", "algorithms.label_propagation.cuda",
+    "algorithms.betweenness.cuda", "algorithms.two_hop_friends.cuda",
     "gpu.algorithms.predecessors", "gpu.algorithms.grid",
 )  # fmt: skip
 

@@ -10,13 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux.graph import Graph
-from arcflux.kernels.accumulation import Accumulation
-from arcflux.kernels.rows import Rows
 from arcflux.spmd.memory import frozen
 from arcflux.spmd.pool import run
 
-__all__ = ["Cores", "Dependencies", "Triangles", "predecessors"]
+__all__ = ["Cores", "predecessors"]
 
 Array = NDArray[Any]
 
@@ -48,50 +45,6 @@ class Cores:
         before = made.compile_seconds
         yield
         self.compiled += made.compile_seconds - before
-
-
-class Triangles:
-    """The packed rows of a graph; a triangle is found from the row of its corner of highest rank."""
-
-    def __init__(self, cores: Cores, graph: Graph) -> None:
-        self.cores, self.rows = cores, Rows(graph, cores.threads)
-        cores.compiled += self.rows.compile_seconds
-
-    def corners(self, first: int, last: int) -> Array:
-        """What is opposite to each vertex in the triangles of some vertices."""
-        with self.cores.compiling(self.rows):
-            return self.rows.corners(self.rows.between(first, last))[0]
-
-    def count(self, first: int, last: int) -> int:
-        """How many triangles some vertices have."""
-        with self.cores.compiling(self.rows):
-            return self.rows.count(self.rows.between(first, last))
-
-
-class Dependencies:
-    """What shortest paths give to each vertex, on cores; `apart`: each works on sources of its own."""
-
-    def __init__(self, cores: Cores, graph: Graph, apart: bool) -> None:
-        self.cores, self.apart, self.size = cores, apart, graph.vertices
-        self.made = Accumulation(graph, cores.threads)
-
-    def run(self, sources: Array, lanes: int, mine: range, endpoints: float, done: Callable[[int], None]) -> Array:
-        """The rows of the lanes in `mine`; lane l has the sources l, l + lanes, and so on. `done(k)` after k more."""
-        found = np.zeros((len(mine), self.size))
-        if self.apart and len(mine):
-            own = np.concatenate([sources[first + mine.start : min(first + mine.stop, first + lanes)]
-                                  for first in range(0, len(sources), lanes)])  # fmt: skip
-            found[:] = self._run(own, len(mine), endpoints)
-            done(len(own))
-            return found
-        for row, lane in zip(found, mine, strict=True):
-            row[:] = self._run(sources[lane::lanes], 1, endpoints)[0]
-            done(len(sources[lane::lanes]))
-        return found
-
-    def _run(self, sources: Array, lanes: int, endpoints: float) -> Array:
-        with self.cores.compiling(self.made):
-            return self.made.run(sources, lanes, self.apart, bool(endpoints), lambda done: self.cores.check())
 
 
 def predecessors(

@@ -45,9 +45,14 @@ class Shares:
     rank: int
 
     @property
+    def total(self) -> float:
+        """The weight of all ranks together."""
+        return float(sum(self.weights))
+
+    @property
     def part(self) -> float:
         """The share of this rank in the whole."""
-        return float(self.weights[self.rank] / sum(self.weights))
+        return float(self.weights[self.rank] / self.total)
 
     def cuts(self, total: int) -> list[int]:
         """Where the shares of so much work begin, and where the last one ends."""

@@ -155,6 +155,12 @@ class Worker:
         """From where to before where of so much work this worker takes."""
         return self.shares.mine(total)
 
+    def share_of_rows(self) -> tuple[int, int]:
+        """From which vertex to before which this worker takes rows, so that it has its share of all arcs."""
+        cuts = np.searchsorted(self.graph.out.offsets, np.array(self.shares.cuts(self.graph.arcs), np.uint64))
+        cuts[-1] = self.graph.vertices
+        return int(cuts[self.rank]), int(cuts[self.rank + 1])
+
     @cached_property
     def rows(self) -> tuple[Adjacency, Adjacency]:
         """Out-edges and in-edges with the neighbours of each row in order: parallel edges are next to each other."""

@@ -10,9 +10,11 @@ from spread_samples import SPREADS, graphs, named, spreads
 
 import arcflux as af
 from arcflux import algorithms
-from arcflux.distributed import betweenness, readers
+from arcflux.algorithms import betweenness
+from arcflux.algorithms.betweenness import work
+from arcflux.engine.launch import launch
+from arcflux.engine.worker import Worker
 from arcflux.errors import UsageError
-from arcflux.transports.local import run_local
 
 
 def same(graph: af.Graph, spread: dict[str, object], **which: Any) -> None:
@@ -77,31 +79,29 @@ def test_sums_of_one_source_have_the_bits_of_the_whole() -> None:
         assert found["centrality"].tobytes() == whole.tobytes()
 
 
-@pytest.mark.parametrize("directed", [False, True])
-def test_nodes_are_told_each_value_they_read_once_each_way(directed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    ends = np.random.default_rng(2).integers(0, 120, (2, 400))
-    graph = af.Graph.from_edges(ends[0], ends[1], vertices=120, directed=directed)
-    parts = af.partition(graph, 4, "random")
-    sources = np.arange(0, 120, 7)
-    sent, packed = [], readers.packed
+@pytest.mark.parametrize("sources", [5, 30])
+@pytest.mark.parametrize("nodes", [2, 3])
+def test_nodes_tell_each_other_their_sums(nodes: int, sources: int) -> None:
+    """Sums of all vertices for each lane: of few sources each is one. Nodes agree on the sources before."""
+    graph = af.load("kron:8")
+    chosen = np.arange(sources)
 
-    def counted(vertices: Any, chosen: Any, values: Any, traffic: Any) -> Any:
-        sent.append(8 * np.count_nonzero(chosen))
-        return packed(vertices, chosen, values, traffic)
+    def counted(worker: Worker) -> np.ndarray:
+        work(worker, chosen, False)
+        return worker.gather(np.array([worker.sent]))
 
-    monkeypatch.setattr(readers, "packed", counted)
-    run_local(4, lambda transport: betweenness.dependencies(transport, parts, sources, False), ranks_per_node=2)
-    node, expected = parts.owner // 2, 0
-    levels = [algorithms.bfs(graph, int(source))["level"] for source in sources]
-    for there in (0, 1):
-        own = node == there
-        arcs = graph.edge_numbers()[:2]
-        pairs = np.stack(arcs) if directed else np.hstack([np.stack(arcs), np.stack(arcs[::-1])])
-        ahead = np.unique(pairs[0][own[pairs[1]] & ~own[pairs[0]]])
-        behind = np.unique(pairs[1][own[pairs[0]] & ~own[pairs[1]]])
-        expected += sum(8 * np.count_nonzero(level[ahead] >= 0) for level in levels)
-        expected += sum(8 * np.count_nonzero(level[behind] >= 2) for level in levels)
-    assert sum(sent) == expected
+    sent = launch(graph, {"parts": 2 * nodes, "ranks_per_node": 2}, counted).answer
+    assert sent.sum() == (nodes - 1) * (8 * graph.vertices * sources + 8 * nodes + 8 * sources)
+
+
+def test_few_sources_are_shared_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = af.load("kron:9")
+    which = {"sources": [5, 3, 77, 3, 200, 9, 1]}
+    whole = algorithms.betweenness_centrality(graph, **which)["centrality"]
+    for at_once in (2, 3, 64):
+        monkeypatch.setattr(betweenness, "_SOURCES", at_once)
+        found = algorithms.betweenness_centrality(graph, **which, parts=3, ranks_per_node=1)["centrality"]
+        assert found.tobytes() == whole.tobytes()
 
 
 def test_no_sources_and_no_vertices() -> None:

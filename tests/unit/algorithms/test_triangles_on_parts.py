@@ -1,19 +1,17 @@
-"""Triangles and clustering on parts are those of the whole: by wedges, and by intersection on a duplicated graph."""
-
-from itertools import combinations
+"""Triangles and clustering on parts are those of the whole; nodes send counts alone."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from spread_samples import SPREADS, graphs, named, spreads
 
 import arcflux as af
 from arcflux import algorithms
-from arcflux.distributed import wedges
-from arcflux.distributed.triangles import corners
+from arcflux.algorithms.triangles import corners
+from arcflux.algorithms.triangles.cpu import Rows
+from arcflux.engine.launch import launch
+from arcflux.engine.worker import Worker
 from arcflux.errors import GraphError, UsageError
-from arcflux.transports.local import LocalTransport, run_local
 
 
 @settings(max_examples=120, deadline=None)
@@ -54,51 +52,33 @@ def test_equal_degrees_are_counted_once(size: int) -> None:
         assert found.tolist() == [(size - 1) * (size - 2) // 2] * size
 
 
-@settings(max_examples=30, deadline=None)
-@given(batch=st.integers(1, 40), k=st.sampled_from([2, 3, 5]), how=st.sampled_from(["ranges", "random"]))
-def test_batches_of_any_size_give_the_same(batch: int, k: int, how: str) -> None:
-    graph = af.load("kron:6")
-    parts = af.partition(graph, k, how)
-    found = run_local(k, lambda transport: corners(transport, parts, batch=batch)[0])
-    for one in found:
-        np.testing.assert_array_equal(one, algorithms.triangles(graph)["triangles"])
-
-
-def test_wedges_cost_three_numbers_and_batches_bound_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Against the definition: pairs ahead of each vertex whose lower one another rank owns, 12 bytes each."""
-    graph = af.load("kron:8")
-    parts = af.partition(graph, 4, "random")
-    sizes: list[int] = []
-    post = LocalTransport.post
-
-    def counted(self: LocalTransport, peer: int, arrays: list[np.ndarray], tag: int = 0) -> None:
-        if tag == wedges.WEDGES:
-            sizes.append(sum(array.nbytes for array in arrays))
-        post(self, peer, arrays, tag)
-
-    monkeypatch.setattr(LocalTransport, "post", counted)
-    run_local(4, lambda transport: corners(transport, parts, batch=400), ranks_per_node=1)
-    degree = graph.out_degrees.tolist()
-    expected = 0
-    for v in range(graph.vertices):
-        near = [w for w in set(graph.neighbours(v).tolist()) if (degree[w], w) > (degree[v], v)]
-        for pair in combinations(near, 2):
-            u = min(pair, key=lambda w: (degree[w], w))
-            expected += parts.owner[u] != parts.owner[v]
-    assert sum(sizes) == 12 * expected
-    assert max(sizes) <= 12 * 400 // 4
-
-
-def test_a_duplicated_graph_sends_counts_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("nodes", [2, 4])
+def test_nodes_send_counts_alone(nodes: int) -> None:
+    """An all-reduce of one number a vertex: each node has its part of that from all others, and gives it to them."""
     graph = af.load("kron:12")
-    parts = af.partition(graph, 4, "duplicate")
 
-    def work(transport: LocalTransport) -> int:
-        corners(transport, parts)
-        return transport.sent.bytes
+    def counted(worker: Worker) -> np.ndarray:
+        corners(worker)
+        return worker.gather(np.array([worker.sent]))
 
-    # An all-reduce of one number a vertex: each node has a fourth from three others, and gives it to them.
-    assert sum(run_local(4, work, ranks_per_node=1)) == 2 * 3 * 8 * graph.vertices
+    found = launch(graph, {"parts": 2 * nodes, "ranks_per_node": 2}, counted)
+    assert found.answer.sum() == 2 * (nodes - 1) * 8 * graph.vertices
+    assert launch(graph, {"parts": 4}, counted).answer.tolist() == [0]
+
+
+def test_unequal_nodes_share_all_rows() -> None:
+    """Of 5 ranks, 3 on the first node: its share is larger, and every chunk of rows is somebody's."""
+    graph = af.load("kron:12")
+    found = algorithms.triangles(graph, parts=5, ranks_per_node=3)
+    np.testing.assert_array_equal(found["triangles"], algorithms.triangles(graph)["triangles"])
+
+    def rows(worker: Worker) -> np.ndarray:
+        taken = Rows(worker).turn(worker)
+        return worker.gather(taken.astype(np.int64)).reshape(worker.size, -1)
+
+    taken = launch(graph, {"parts": 5, "ranks_per_node": 3}, rows).answer
+    assert (taken.sum(axis=0) == 1).all()
+    assert taken[0].sum() > taken[1].sum() > 0
 
 
 def test_what_is_refused() -> None:

@@ -18,20 +18,26 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from arcflux.spmd.barrier import wait
+from arcflux.algorithms.betweenness import Progress
+from arcflux.engine.worker import Worker
+from arcflux.spmd.barrier import all_here
 from arcflux.spmd.jit import inner, kernel
 from arcflux.spmd.machine import claim, fetch_add, prefetch_to_read
+from arcflux.spmd.memory import frozen
 from arcflux.spmd.pool import STOP
 from arcflux.spmd.reduce import into_or
 
-__all__ = ["BOARD", "BUFFER", "MANY", "accumulate"]
+__all__ = ["Accumulation"]
+
+Array = NDArray[Any]
 
 # Counters of a phase, each on a cache line of its own; three blocks take turns, so that the reset meets nobody.
 _WORK, _CLEAR, _NEXT, _STOP, _WIDE = 0, 8, 16, 24, 25
 _BLOCK = 32
-BOARD = 3 * _BLOCK
-BUFFER = 1024
+_BOARD = 3 * _BLOCK
+_BUFFER = 1024
 _CHUNK = 64
 # A level of more vertices than this does not stay in the cache. Its vertices come in no order, so their rows are
 # fetched a few vertices ahead.
@@ -41,9 +47,6 @@ _LINES, _LINE = 3, 16
 _STEP = 2.0**512
 # Below every power.
 _LEAST = -(2**40)
-# A count above this is near to overflow. The level after it is still summed plainly, and cannot overflow: a vertex has
-# fewer than 2**60 neighbours.
-MANY = 2.0**900
 
 
 @inner
@@ -133,7 +136,8 @@ def _meet(control: Any, barrier: Any, board: Any, step: Any, rank: Any, size: An
         for k in range(_BLOCK):
             board[(step + 1) % 3 * _BLOCK + k] = 0
         board[step % 3 * _BLOCK + _STOP] = control[STOP]
-    wait(barrier, size)
+    if not all_here(barrier, rank, size):
+        return True
     return board[step % 3 * _BLOCK + _STOP] != 0
 
 
@@ -141,7 +145,7 @@ def _meet(control: Any, barrier: Any, board: Any, step: Any, rank: Any, size: An
 def accumulate(
     worker: Any, workers: Any, control: Any, out_offsets: Any, out_neighbours: Any, in_offsets: Any,
     in_neighbours: Any, sources: Any, apart: Any, endpoints: Any, many: Any, queues: Any, starts: Any, paths: Any,
-    fronts: Any, visits: Any, powers: Any, barriers: Any, boards: Any, buffers: Any, scores: Any,
+    fronts: Any, visits: Any, powers: Any, barrier: Any, boards: Any, buffers: Any, scores: Any,
 ) -> None:  # fmt: skip
     """Add to ``scores[lane]`` what the shortest paths from the sources of each lane give to each vertex.
 
@@ -151,7 +155,7 @@ def accumulate(
     """
     one, six, mask = np.uint64(1), np.uint64(6), np.uint64(63)
     team, rank, size = (worker, 0, 1) if apart else (0, worker, workers)
-    barrier, board, buffer = barriers[team], boards[team], buffers[worker]
+    board, buffer = boards[team], buffers[worker]
     queue, start, path, front, visited = queues[team], starts[team], paths[team], fronts[team], visits[team]
     power = powers[team]
     lanes = scores.shape[0]
@@ -191,7 +195,7 @@ def accumulate(
                             ):
                                 buffer[held] = w
                                 held += 1
-                                if held == BUFFER:
+                                if held == _BUFFER:
                                     held = _flush(board, block + _NEXT, buffer, held, queue, end)
                         count, scale = 1.0, 0
                         if level > wide:
@@ -258,3 +262,50 @@ def accumulate(
                 return
             step += 1
         lane = claim(control) if apart else lanes
+
+
+class Accumulation:
+    """What shortest paths give to each vertex, on a team of cores; `apart`: each core works on sources of its own.
+
+    `lanes`: the most that a run has. `many`: a count of paths above this makes the next level a wide one.
+    """
+
+    def __init__(self, worker: Worker, lanes: int, apart: bool, many: float) -> None:
+        self.cores, self.rows, self.apart, self.many = worker.cores, worker.rows, apart, many
+        self.size = n = worker.graph.vertices
+        kind, cores, teams = worker.graph.out.neighbours.dtype, self.cores, self.cores.workers if apart else 1
+        first, last = worker.share(lanes)
+        # Together, cores have one lane at a time.
+        self.scores = cores.host(((last - first) if apart else 1) * n, np.float64)
+        sizes: list[tuple[int, Any]] = [
+            (n, kind), (n + 2, np.int64), (n, np.float64), (2 * n, np.float64), (n // 64 + 1, np.uint64), (n, np.int32),
+        ]  # fmt: skip
+        self.scratch = [cores.host(teams * size, dtype).reshape(teams, -1) for size, dtype in sizes]
+        self.boards, self.buffers = cores.small((teams, _BOARD)), np.empty((cores.workers, _BUFFER), kind)
+
+    def run(self, sources: Array, lanes: int, mine: range, endpoints: float, progress: Progress) -> Array:
+        """The rows of the lanes in `mine`, until the next run; lane l has the sources l, l + lanes, and so on."""
+        if not len(mine):
+            return np.empty((0, self.size))
+        if self.apart:
+            rounds = range(0, len(sources), lanes)
+            own = [sources[k + mine.start : min(k + mine.stop, k + lanes)] for k in rounds]
+            return self._run(np.concatenate(own), len(mine), endpoints, progress)
+        if len(mine) == 1:
+            return self._run(sources[mine[0] :: lanes], 1, endpoints, progress)
+        return np.concatenate([self._run(sources[lane::lanes], 1, endpoints, progress).copy() for lane in mine])
+
+    def _run(self, sources: Array, lanes: int, endpoints: float, progress: Progress) -> Array:
+        cores, n = self.cores, self.size
+        queues, starts, paths, fronts, visits, powers = self.scratch
+        scores = self.scores[: lanes * n].reshape(lanes, n)
+        for array in (scores, fronts, visits, self.boards):
+            cores.publish(0, array)
+        shared = queues, starts, paths, fronts.reshape(len(fronts), 2, n), visits, powers
+        cores.launch(
+            accumulate, min(cores.workers, lanes) if self.apart else cores.workers, *self.rows[0], *self.rows[1],
+            frozen(sources), self.apart, endpoints, self.many, *shared, cores.barrier(), self.boards, self.buffers,
+            scores, watch=lambda control: progress.at(int(control[2])),
+        )  # fmt: skip
+        progress.advance(len(sources))
+        return scores

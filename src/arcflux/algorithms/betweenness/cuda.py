@@ -4,7 +4,7 @@ Every source has a lane: a queue, levels, and counts of paths of its own, and bl
 takes a vertex of the level: it sums the paths to the neighbours one level before, and claims neighbours that nobody has
 seen, by compare-and-swap on their level, for the next one. Backward, it sums what the neighbours one level behind give.
 Lanes of a warp load 32 neighbours side by side, and those that count are added up in the order of the row. So values
-have the bits that cores give (kernels/betweenness.py, which also says what `wide` levels are for: counts of paths that
+have the bits that cores give (cpu.py, which also says what `wide` levels are for: counts of paths that
 a float cannot hold are ``value * STEP ** power``).
 """
 
@@ -15,12 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arcflux.algorithms.betweenness import Progress
+from arcflux.engine.worker import Worker
 from arcflux.gpu import primitives
 from arcflux.gpu.kit import FULL, cuda, inner, kernel
-from arcflux.gpu.room import Room, bytes_of_rows
+from arcflux.gpu.room import bytes_of_rows
 from arcflux.gpu.warps import lane_of, said_before, told
 
-__all__ = ["KERNELS", "Dependencies"]
+__all__ = ["KERNELS", "Accumulation"]
 
 Array = NDArray[Any]
 
@@ -211,20 +213,21 @@ KERNELS: dict[str, tuple[Any, tuple[str, ...]]] = {
 }
 
 
-class Dependencies:
+class Accumulation:
     """What shortest paths give to each vertex, on one GPU: ``scores[lane]`` of the sources of each lane.
 
-    `lanes` are those that the result has; as many at once are searched as there is room for. `many`: a count of paths
-    above this makes the next level a wide one.
+    `lanes`: the most that a run has; as many of the worker's at once are searched as there is room for. `many`: a count
+    of paths above this makes the next level a wide one. `apart` makes a difference to cores alone.
     """
 
-    def __init__(
-        self, room: Room, out: tuple[Array, Array], into: tuple[Array, Array] | None, lanes: int, many: float
-    ) -> None:  # fmt: skip
+    def __init__(self, worker: Worker, lanes: int, apart: bool, many: float) -> None:
+        room, (out, into), directed = worker.room, worker.rows, worker.graph.directed
         offsets, neighbours = out
+        first, last = worker.share(lanes)
+        lanes = last - first
         self.many = many
         self.room, self.size, self.kind = room, len(offsets) - 1, neighbours.dtype
-        twice = 1 if into is None else 2
+        twice = 2 if directed else 1
         each = self.size * (self.kind.itemsize + 4 + 8 + 4 + 8 + 8) + _NUMBERS
         room.reserve(bytes_of_rows(offsets) * twice, "vertices")
         room.reserve(each, "the search from one source")  # more at once if edges have room besides
@@ -233,15 +236,15 @@ class Dependencies:
         self.lanes = max(1, lanes if spare is None else min(lanes, 1 + spare))
         room.reserve((self.lanes - 1) * each, "searches from several sources")
         self.out = room.rows(offsets), room.edges(neighbours)
-        self.into = self.out if into is None else (room.rows(into[0]), room.edges(into[1]))
+        self.into = (room.rows(into.offsets), room.edges(into.neighbours)) if directed else self.out
         n = self.lanes * self.size
         self.queue, self.level = room.empty(n, self.kind), room.empty(n, np.int32)
         self.paths, self.powers = room.empty(n, np.float64), room.empty(n, np.int32)
         self.given, self.scores = room.empty(n, np.float64), room.empty(n, np.float64)
         self.board, self.answer = (room.empty(self.lanes * width, np.int64) for width in (_BOARD, _ANSWER))
 
-    def run(self, sources: Array, lanes: int, mine: range, endpoints: float, done: Any) -> Array:
-        """The rows of the lanes in `mine`; lane l has the sources l, l + lanes, and so on. `done(k)` after k more."""
+    def run(self, sources: Array, lanes: int, mine: range, endpoints: float, progress: Progress) -> Array:
+        """The rows of the lanes in `mine`; lane l has the sources l, l + lanes, and so on."""
         found = np.zeros((len(mine), self.size))
         for first in range(0, len(mine), self.lanes):
             some = mine[first : first + self.lanes]
@@ -251,7 +254,7 @@ class Dependencies:
                 if not roots:
                     break
                 self._search(roots, endpoints)
-                done(len(roots))
+                progress.advance(len(roots))
             scores = np.asarray(self.scores.copy_to_host())[: len(some) * self.size]
             found[first : first + len(some)] = scores.reshape(len(some), self.size)
         return found

@@ -6,25 +6,18 @@ than all the intersections.
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from arcflux import config
 from arcflux.graph import Graph
 from arcflux.spmd.jit import kernel
 from arcflux.spmd.machine import fetch_add, take
-from arcflux.spmd.memory import recycled
-from arcflux.spmd.pool import run
 
-__all__ = ["are_short", "corners"]
-
-Array = NDArray[Any]
+__all__ = ["CHUNK", "are_short", "merge"]
 
 _SHORT = 16
-_CHUNK = 4096
+CHUNK = 4096
 
 
 def are_short(graph: Graph) -> bool:
@@ -32,22 +25,12 @@ def are_short(graph: Graph) -> bool:
     return not graph.directed and graph.sorted and int(graph.out_degrees.max(initial=0)) <= _SHORT
 
 
-def corners(graph: Graph, threads: int | None) -> tuple[Array, float, float]:
-    """Triangles through each vertex; the seconds that took, and those of compiling."""
-    begun = time.perf_counter()
-    workers, found = config.threads(threads), recycled(graph.vertices, np.int64)
-    _merge.ready(0, workers, np.zeros(16, np.int64), *graph.out, found)
-    compiled = time.perf_counter() - begun
-    run(_merge, -(-graph.vertices // _CHUNK), *graph.out, found, threads=workers)
-    return found, time.perf_counter() - begun - compiled, compiled
-
-
 @kernel
-def _merge(worker: Any, workers: Any, control: Any, offsets: Any, neighbours: Any, found: Any) -> None:
+def merge(worker: Any, workers: Any, control: Any, offsets: Any, neighbours: Any, found: Any) -> None:
     """A triangle u > v > w is found from u: for every v in its row, the w that both rows have."""
     one = np.uint64(1)
     while True:
-        begin, end = take(control, np.uint64(found.size), np.uint64(_CHUNK))
+        begin, end = take(control, np.uint64(found.size), np.uint64(CHUNK))
         if begin == end:
             break
         for u in range(begin, end):

@@ -17,10 +17,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arcflux.algorithms.triangles import degrees_of, order_by_degree
+from arcflux.engine.worker import Worker
 from arcflux.gpu import primitives
 from arcflux.gpu.kit import cuda, inner, kernel
-from arcflux.gpu.room import Room, bytes_of_rows
+from arcflux.gpu.room import bytes_of_rows
 from arcflux.gpu.warps import first_row, lane_of, place_in, row_stride, said_before, told, warp_sum
+from arcflux.graph import Graph
 
 __all__ = ["KERNELS", "Triangles"]
 
@@ -237,30 +240,27 @@ KERNELS: dict[str, tuple[Any, tuple[str, ...]]] = {
 
 
 class Triangles:
-    """The rows of a graph by degree, on a GPU. `out` and `into` are sorted; `into` is None for an undirected graph.
+    """The rows of a graph by degree, on a GPU, which takes a share of their edges.
 
-    `several`: how many different neighbours each vertex has. `order`: something else that vertices are ordered by,
-    lowest first, instead of their degrees.
+    Beside cores, vertices are in the order of these, and the share is that of a range of vertices.
     """
 
-    def __init__(
-        self, room: Room, out: tuple[Array, Array], into: tuple[Array, Array] | None, order: Array | None = None
-    ) -> None:  # fmt: skip
-        offsets, neighbours = out
-        self.room, self.directed, self.size = room, into is not None, len(offsets) - 1
-        n, kind = self.size, neighbours.dtype
-        if order is None:
-            order = np.diff(offsets).astype(np.int64) + (0 if into is None else np.diff(into[0]).astype(np.int64))
-        most = len(neighbours) if self.directed else len(neighbours) // 2 + 1
-        offset_bytes = bytes_of_rows(offsets) * (2 if self.directed else 1)
+    def __init__(self, worker: Worker) -> None:
+        room, (out, into), self.directed = worker.room, worker.rows, worker.graph.directed
+        self.room, self.size = room, worker.graph.vertices
+        self.first_of_its_kind = worker.peers.index("cuda") == worker.rank
+        n, kind, arcs = self.size, out.neighbours.dtype, len(out.neighbours)
+        most = arcs if self.directed else arcs // 2 + 1
+        offset_bytes = bytes_of_rows(out.offsets) * (2 if self.directed else 1)
         room.reserve(offset_bytes + 36 * (n + 1) + 8 * primitives.tiles(n + 1), "vertices")
         # Edges by degree are looked up everywhere, the others read twice in a row: they come first.
         kept = room.empty if room.takes(most * (2 * kind.itemsize + self.directed)) else room.mapped
-        rows = [room.rows(offsets), room.edges(neighbours)]
-        rows += rows if into is None else [room.rows(into[0]), room.edges(into[1])]
+        rows = [room.rows(out.offsets), room.edges(out.neighbours)]
+        rows += [room.rows(into.offsets), room.edges(into.neighbours)] if self.directed else rows
         counts, self.firsts = room.filled(n + 1, np.uint32), room.empty(n, np.uint32)
         self.several, self.begins = room.empty(n, np.int64), room.empty(n + 1, np.int64)
-        shared = *rows, room.copied(order.astype(np.uint32)), np.uint64(n)
+        mixed = "cpu" in worker.peers
+        shared = *rows, room.copied(_order(worker.graph, mixed).astype(np.uint32)), np.uint64(n)
         room.launch(_COUNT[self.directed], 32 * n, *shared, counts, self.firsts, self.several)
         sums = room.empty(primitives.tiles(n + 1), np.int64)
         primitives.scan(counts, sums, self.begins)
@@ -269,29 +269,39 @@ class Triangles:
         self.twice = kept(self.edges if self.directed else 1, np.uint8)
         where = self.begins, self.firsts, self.targets, self.owners, self.twice
         room.launch(_WRITE[self.directed], 32 * n, *shared, *where)
+        vertices = worker.share_of_rows()
+        self.share = tuple(map(self._begin, vertices)) if mixed else worker.share(self.edges)
 
-    def cuts(self, edges: list[int]) -> Array:
-        """The vertices whose rows begin at some edges, or after: where shares of the edges are shares of vertices."""
-        found: Array = np.searchsorted(self.begins.copy_to_host()[: self.size + 1], edges).astype(np.int64)
-        found[-1] = self.size
-        return found
-
-    def begin(self, vertex: int) -> int:
+    def _begin(self, vertex: int) -> int:
         """The edge with which the row of a vertex begins."""
         return int(self.begins[vertex : vertex + 1].copy_to_host()[0])
 
-    def corners(self, first: int, last: int) -> Array:
-        """What is opposite to each vertex in the triangles of a share of the edges; shares add up to the whole."""
-        found = self.room.filled(self.size, np.int64)
-        self._compare(_CORNERS[self.directed], first, last, found)
-        return np.asarray(found.copy_to_host())[: self.size]
+    def corners(self, degrees: bool) -> tuple[Array, Array]:
+        """What own edges give to each vertex: triangles, or edges among its neighbours; and, if asked, neighbours.
 
-    def count(self, first: int, last: int) -> int:
-        """How many triangles an undirected graph has, on a share of the edges."""
+        Every GPU knows how many different neighbours each vertex has; the first of them says so.
+        """
+        found = self.room.filled(self.size, np.int64)
+        self._compare(_CORNERS[self.directed], found)
+        counted = np.zeros(self.size if degrees else 0, np.int64)
+        if degrees and self.first_of_its_kind:
+            counted[:] = np.asarray(self.several.copy_to_host())[: self.size]
+        return np.asarray(found.copy_to_host())[: self.size], counted
+
+    def count(self) -> int:
+        """How many triangles an undirected graph has, on own edges."""
         found = self.room.filled(1, np.int64)
-        self._compare(_ALL, first, last, found)
+        self._compare(_ALL, found)
         return int(found.copy_to_host()[0])
 
-    def _compare(self, kernel: Any, first: int, last: int, found: Any) -> None:
-        where = self.begins, self.firsts, self.targets, self.owners, self.twice
+    def _compare(self, kernel: Any, found: Any) -> None:
+        where, (first, last) = (self.begins, self.firsts, self.targets, self.owners, self.twice), self.share
         self.room.launch(kernel, last - first, *where, np.uint64(first), np.uint64(last), found)
+
+
+def _order(graph: Graph, mixed: bool) -> Array:
+    """What vertices are ordered by, lowest first: degrees, or as cores do, for which the highest rank comes first."""
+    if not mixed:
+        return degrees_of(graph).astype(np.int64)
+    rank, n = order_by_degree(graph)[1], graph.vertices
+    return n - 1 - (np.arange(n) if rank is None else rank.astype(np.int64))
