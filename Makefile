@@ -1,4 +1,5 @@
 # make run   sets up .venv and does the main job        make test   sets up, lints, tests
+# make check lints and runs what a change needs most, in three minutes; ROOMS="io graph" names its rooms
 # make bench measures against other libraries           make docs   builds the documentation into site/
 # make test-gpu runs tests and times on the GPUs of this machine, and writes build/gpu-report.json
 # make mutants puts small faults into the compiler, the exchange and the validators, and sees whether tests notice
@@ -17,12 +18,13 @@ PYTEST := $(BIN)/python -m pytest --numprocesses $(JOBS) --dist worksteal
 # The folder with the binaries of the GAP Benchmark Suite, if make bench-gap should run them too.
 GAP    ?=
 
-# How many random programs make fuzz checks, from which seed on (another each time without it), and the most minutes.
+# How many random programs make fuzz checks, from which seed on (another each time without it), and the most minutes
+# (of make mutants, too).
 PROGRAMS ?= 3000
 SEED     ?=
 MINUTES  ?= 60
 
-.PHONY: run test chaos fuzz mutants test-gpu test-lowest test-mpich lint format bench bench-load bench-gap bench-abstraction bench-partition bench-bfs-grid bench-papers bench-planner docs clean
+.PHONY: run test check chaos fuzz mutants test-gpu test-lowest test-mpich lint format bench bench-load bench-gap bench-abstraction bench-partition bench-bfs-grid bench-papers bench-planner docs clean
 
 run: $(VENV)/.installed
 	@mkdir -p $(OUT)
@@ -38,12 +40,16 @@ test: lint
 	NUMBA_ENABLE_CUDASIM=1 $(PYTEST) tests/gpu
 	$(PYTEST) tests/gpu
 
+ROOMS ?=
+check: lint
+	$(BIN)/python tests/check.py $(ROOMS)
+
 test-gpu: $(VENV)/.installed-dev $(VENV)/.installed-cuda
 	$(BIN)/python benchmarks/gpu_report.py --out $(OUT)/gpu-report.json
 
 MUTANTS ?= 60
 mutants: $(VENV)/.installed-mutation
-	$(BIN)/python tests/mutation/run.py --count $(MUTANTS) --seed $(or $(SEED),1) --jobs $(JOBS) --out $(OUT)/mutation
+	$(BIN)/python tests/mutation/run.py --count $(MUTANTS) --seed $(or $(SEED),1) --minutes $(MINUTES) --out $(OUT)/mutation
 
 # Each >= of the project's own dependencies taken for ==.
 test-lowest:

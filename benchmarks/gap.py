@@ -1,12 +1,13 @@
 """How fast are the six kernels of the GAP Benchmark Suite? Arcflux, other libraries, and the suite itself.
 
-    python benchmarks/gap.py [--graphs kron:20 urand:20 grid:1024x1024] [--kernels bfs sssp pr cc bc tc]
+    python benchmarks/gap.py [--graphs kron:20 road:18 my.wel ...] [--families 16 18] [--kernels bfs sssp pr cc bc tc]
                              [--peers scipy graphblas networkit igraph] [--gap FOLDER] [--trials 9] [--threads 2]
-                             [--patience 5] [--scale22] [--folder build/gap] [--json results/gap.json]
+                             [--patience 5] [--folder build/gap] [--json results/gap.json]
 
 Trials are interleaved: the first of everybody, then the second of everybody, from the same sources. Every answer is
-compared with ours. docs/reference/benchmarks.md says what is compared and how to read it. --gap is the folder with the
-suite's binaries; without it they are left out, as are libraries that are not installed.
+compared with ours, and whole calls are what counts against the suite. docs/reference/benchmarks.md says what is
+compared and how to read it. --gap is the folder with the suite's binaries; without it they are left out, as are
+libraries that are not installed.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import numpy as np
 
 import arcflux as af
 from checks import KERNELS
+from families import FAMILIES, family, is_family
 from measure import save
 from peers import Arrays
 from rivals import Answer, Failed, Ours, Peer, Rival
@@ -39,8 +41,13 @@ _RUNS, _QUICK = 3, 1.0
 
 def options(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--graphs", nargs="+", default=["kron:20", "urand:20", "grid:1024x1024"], metavar="SPEC")
-    parser.add_argument("--scale22", action="store_true", help="kron:22 and urand:22 too, to see growth")
+    parser.add_argument(
+        "--graphs", nargs="*", metavar="SPEC",
+        help="specs of generators, families (families.py) such as road:18, or files; kron, urand and grid of scale 20",
+    )  # fmt: skip
+    parser.add_argument(
+        "--families", nargs="+", type=int, default=[], metavar="SCALE", help="every family at these scales, too"
+    )
     parser.add_argument("--kernels", nargs="+", default=list(KERNELS), choices=KERNELS)
     parser.add_argument("--peers", nargs="*", default=list(PEERS), choices=PEERS)
     parser.add_argument("--gap", type=Path, metavar="FOLDER", help="binaries of the GAP Benchmark Suite")
@@ -52,15 +59,26 @@ def options(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--folder", type=Path, default=Path("build/gap"), help="where graphs are kept for the others")
     parser.add_argument("--json", type=Path, default=Path("results/gap.json"), metavar="FILE")
     given = parser.parse_args(arguments)
-    if given.scale22:
-        given.graphs += ["kron:22", "urand:22"]
+    if given.graphs is None:
+        given.graphs = [] if given.families else every(20, ["kron", "urand", "grid"])
+    for scale in given.families:
+        given.graphs += every(scale, ["kron", "urand", "grid", *FAMILIES])
     return given
+
+
+def every(scale: int, names: list[str]) -> list[str]:
+    """Specs of some families at a scale; a grid has as many vertices as the others."""
+    rows = 1 << scale // 2
+    return [f"grid:{rows}x{(1 << scale) // rows}" if name == "grid" else f"{name}:{scale}" for name in names]
 
 
 def prepared(spec: str, given: argparse.Namespace) -> tuple[af.Graph, Path]:
     """A graph with weights, and where its files are: arrays for the libraries, .sg and .wsg for the suite."""
     generated = ":" in spec
-    graph = af.load(spec if "weights=" in spec or not generated else f"{spec},weights=1-255")
+    if is_family(spec):
+        graph = family(spec)
+    else:
+        graph = af.load(spec if "weights=" in spec or not generated else f"{spec},weights=1-255")
     if graph.directed or "weight" not in graph.columns:
         sys.exit(f"{spec}: the kernels need an undirected graph with a column weight")
     place = given.folder / re.sub(r"[^\w.=-]+", "-", spec)

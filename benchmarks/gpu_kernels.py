@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 
 import arcflux as af
+from arcflux.algorithms import cuda_kernels
 from arcflux.compile.lower import Lowered, lower
 from arcflux.gpu.account import cost, cpu_pull_cost
-from arcflux.gpu.algorithms import catalogue
 from arcflux.gpu.cubin import ARCHITECTURES, Compiled, compiled, compiled_kernel, kernels
 from arcflux.program import REF32, Program
 
@@ -78,7 +78,7 @@ def more_table() -> str:
     """The table of what is no vertex program; atomics are those of sm_80."""
     heads = " | ".join(f"sm_{a}" for a in ARCHITECTURES)
     lines = [f"| algorithm | kernel | {heads} | shared | atomics |", "|---|---|" + "---|" * 5]
-    for name, (kernel, types) in catalogue.kernels().items():
+    for name, (kernel, types) in cuda_kernels.kernels().items():
         made = [compiled_kernel(name, kernel, types, a) for a in ARCHITECTURES]
         found = set(re.findall(r"(?<![.\w])(?:atom|red)\.([\w.]+)", made[0].ptx))
         atomics = ", ".join(sorted({".".join(atomic.split(".")[-2:]) for atomic in found}))
@@ -89,7 +89,7 @@ def more_table() -> str:
 
 def timed(name: str, architecture: int = 80) -> str:
     """Seconds from a program to the machine code of all its kernels, in a process that has loaded the compiler."""
-    kernel, types = catalogue.kernels()["components: flattened"]
+    kernel, types = cuda_kernels.kernels()["components: flattened"]
     compiled_kernel("another", kernel, types, architecture)
     kernels(lowered(Another))
     begun, used = time.perf_counter(), sum(os.times()[:4])

@@ -1,10 +1,16 @@
 """What random programs found: small programs on which ways to run them once differed (tests/fuzz)."""
 
+import math
 import warnings
 
+import numpy as np
 import pytest
 
 import arcflux as af
+
+
+def _wrapped(value: int) -> int:
+    return (value + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
 @af.program
@@ -126,3 +132,210 @@ def test_what_they_give() -> None:
     assert [step.frontier for step in rounds.history] == [5, 4, 3, 2, 1]
     assert af.run(Lowest, graph, debug=True)["low"].tolist() == [1, 2, 3, 3, 3]
     assert [step.residual for step in af.run(Measured, graph, debug=True).history] == [40.0, 40.0]
+
+
+# --- numbers that do not fit, and NaN
+
+# Ways that share few kernels: what differs is the arithmetic, not who sends.
+COMPILED = [{"direction": "push"}, {"direction": "pull"}, {"parts": 2, "ranks_per_node": 1, "direction": "pull"}]
+
+
+@af.program
+class Unequal:
+    """NaN is not what it was: update says so of a vertex that no message changed."""
+
+    x: af.f32
+    low: af.flag
+
+    def start(v):
+        v.x = 0 / v.out_degree
+        return True
+
+    def compute(v, u):
+        v.low = min(v.low, u.low)
+
+    def update(v, old):
+        return v.x != old.x
+
+
+@af.program
+class Narrow:
+    """Sums of 8 bits, of which update sees what the field keeps; the least of numbers that it cannot hold."""
+
+    total: af.i8
+    row: af.u8[2]
+    low: af.i8
+    some: af.i8
+    seen: af.i64
+
+    def start(v):
+        v.total = 100
+        v.row = 200
+        return True
+
+    def compute(v, u):
+        v.total += 100
+        v.row += 100
+        v.low = min(v.low, 0 - 300 - u.number)
+        v.some = af.any(300)
+
+    def update(v):
+        v.seen = 1000000 * v.total + 1000 * v.row[1] + v.some
+        v.total = v.total + 200
+        v.seen = 1000 * v.seen + v.total
+        return False
+
+
+@af.program
+class Columns:
+    """Columns without a sign: their differences have one."""
+
+    x: af.i64
+    below: af.i64
+    turned: af.i64
+
+    def start(v):
+        return True
+
+    def compute(v, u, edge):
+        v.x += (edge.weight - edge.cap) // 2
+        v.below += 1 if edge.weight - edge.cap < 0 else 0
+        v.turned += -edge.weight
+
+    def update(v):
+        return False
+
+
+@af.program
+class Overflowing:
+    """Sums and products beyond 64 bits wrap around, whatever a compiler could conclude if they never did."""
+
+    large: af.i64
+    least: af.i8
+    turned: af.i64
+    size: af.i64
+    total: af.i64
+    cube: af.i64
+    rounded: af.i64
+
+    def start(v):
+        v.least = -128
+        v.total = 9223372036854775807
+        return True
+
+    def compute(v, u):
+        v.total += u.number + 1
+
+    def update(v):
+        v.large = min(max(v.number + 9223372036854775807, 0), 4294967295)
+        v.turned = -v.least
+        v.size = abs(v.least)
+        v.cube = (v.number + 3000000000) ** 3
+        v.total = min(v.total, 0)
+        v.rounded = math.floor(math.log(0 * v.number))
+        return False
+
+
+COLUMNS = {name: np.array(row, np.uint8) for name, row in {"weight": [3, 5], "cap": [5, 3]}.items()}
+NUMBERS = [
+    (Narrow, {"total": [-112, -112], "row": [[44, 44]] * 2, "low": [-128, -128], "some": [44, 44],
+              "seen": [(1000000 * -56 + 1000 * 44 + 44) * 1000 - 112] * 2}),
+    (Columns, {"x": [1, -1], "below": [0, 1], "turned": [-5, -3]}),
+    (Overflowing, {"large": [4294967295, 0], "turned": [128, 128], "size": [128, 128],
+                   "total": [-(2**63) + 1, -(2**63)], "cube": [_wrapped(3000000000**3), _wrapped(3000000001**3)],
+                   "rounded": [-(2**63)] * 2}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("way", COMPILED, ids=str)
+@pytest.mark.parametrize(("program", "wanted"), NUMBERS, ids=lambda p: getattr(p, "name", ""))
+def test_numbers_that_do_not_fit(program: object, wanted: dict[str, object], way: dict[str, object]) -> None:
+    graph = af.Graph.from_edges([0, 1], [1, 0], columns=COLUMNS)
+    found = af.run(program, graph, **way)
+    assert {name: found.values[name].tolist() for name in wanted} == wanted
+
+
+@pytest.mark.parametrize("way", COMPILED, ids=str)
+def test_nan_is_sent_on_by_an_update_that_sees_it(way: dict[str, object]) -> None:
+    graph = af.Graph.from_edges([0, 1], [1, 2])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = af.run(Unequal, graph, max_supersteps=3, **way)
+    assert [step.frontier for step in found.history] == [3, 1]
+
+
+@af.program
+class Scaled:
+    """A narrow float meets a wide one, from an edge column: what comes of them is wide."""
+
+    x: af.f32
+    above: af.i64
+
+    def start(v):
+        v.x = 1.0
+        return True
+
+    def compute(v, u, edge):
+        v.above += 1 if u.x * edge.part > 0.1 else 0
+
+    def update(v):
+        return False
+
+
+@pytest.mark.parametrize("way", [{"debug": True}, *COMPILED], ids=str)
+@pytest.mark.parametrize(("dtype", "above"), [("f8", 0), ("f4", 1)])
+def test_a_column_of_floats_has_its_own_width(way: dict[str, object], dtype: str, above: int) -> None:
+    graph = af.Graph.from_edges([0], [1], columns={"part": np.array([0.1], dtype)})
+    assert af.run(Scaled, graph, **way)["above"].tolist() == [0, above]
+
+
+HALF = 0.5
+
+
+@af.program
+class Quotients:
+    """A float that stands in the program, or in the module, by a whole number that is 0."""
+
+    x: af.i64
+    y: af.f64
+    z: af.f64
+
+    def start(v):
+        return True
+
+    def compute(v, u):
+        v.y += 1.0 / u.x
+        v.z += HALF / u.x
+
+    def update(v):
+        return False
+
+
+@pytest.mark.parametrize("way", [{"debug": True}, {"direction": "pull"}], ids=str)
+def test_a_float_by_a_whole_number_that_is_0_is_infinite(way: dict[str, object]) -> None:
+    found = af.run(Quotients, af.Graph.from_edges([0], [1]), **way)
+    assert found["y"].tolist() == found["z"].tolist() == [0.0, math.inf]
+
+
+@af.program
+class Mixed:
+    """What is below 0 does not fit where it meets a u64: compiled code wraps around, plain Python says so."""
+
+    x: af.u64
+
+    def start(v):
+        v.x = 3
+        return True
+
+    def compute(v, u):
+        v.x += max(u.number - 2, u.x)
+
+    def update(v):
+        return False
+
+
+def test_the_largest_of_a_number_below_0_and_a_u64() -> None:
+    graph = af.Graph.from_edges([0], [1])
+    assert af.run(Mixed, graph, direction="pull")["x"].tolist() == [3, 1]  # 3 - 2, modulo 2 ** 64
+    with pytest.raises(af.errors.ProgramError, match="-2 in max is -2, which does not fit in 64 bits without a sign"):
+        af.run(Mixed, graph, debug=True)

@@ -40,7 +40,8 @@ def test_all_ways_are_drawn() -> None:
     parts = {(way.options["partition"], way.options["exchange"]) for way in ways if "parts" in way.options}
     assert parts == {(how, exchange) for how in HOW for exchange in EXCHANGES}
     assert {patch for way in ways for patch in way.patches} == set(PATCHES)
-    assert {way.options.get("threads") for way in ways} == {None, 1, 2, 3}
+    assert {way.options.get("threads") for way in ways} == {None, 1, 2, 3, 5, 8}
     assert {way.options.get("direction") for way in ways} == {None, "push", "pull", "auto"}
-    assert {kind for way in ways for kind, _ in way.devices} == {"cpu", "virtual"}
+    assert {kind for way in ways for kind, _ in way.devices} == {"cpu", "virtual", "slow"}
+    assert {"timeout", "cancel", "rebalance"} <= {name for way in ways for name in way.options}
     assert {way.interpret for way in ways if way.options.get("deterministic")} == {True, False}

@@ -1,10 +1,12 @@
 """The fuzzer itself: it finds faults that are planted, makes them small, and its oracle knows what it does not know."""
 
+import math
 import random
 import re
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 from unittest import mock
 
 import pytest
@@ -21,6 +23,7 @@ from program_fuzzer.writing import ProgramSpec
 
 from arcflux.compile import frontier_pull, frontier_push, lower, parts
 from arcflux.compile.python import _Run
+from arcflux.engine import migrate
 from arcflux.program import TYPES
 
 PULL = Way({"direction": "pull", "threads": 1})
@@ -142,7 +145,6 @@ def test_the_oracle_counts_loops_once_and_parallel_edges_each() -> None:
 
 
 UNCERTAIN = {
-    "outside": ("x: af.i8", "v.x = 100; return True", "v.x += u.x", "return False"),
     "not exact": ("x: af.f32", "v.x = 0.1; return True", "v.x += u.x", "return False"),
     "without a message": ("sparse = True; x: af.i64", "return v.number == 0", "v.x += 1", "v.x += 1; return False"),
     "order": ("monotone = True; x: af.i64", "v.x = v.number; return True", "v.x = max(v.x, 3 - u.x)",
@@ -155,6 +157,43 @@ def test_the_oracle_refuses_what_has_no_certain_result(why: str) -> None:
     fields, start, compute, update = UNCERTAIN[why]
     with pytest.raises(IllDefined, match=why):
         expected(Case(program(fields, start=start, compute=compute, update=update), spec([(0, 1), (1, 0)], 3), None))
+
+
+NUMBERS = {
+    "v.x = 100; return True": ("v.x += u.x", -56),
+    "v.x = 3; return True": ("v.x += 7 // (u.x - 3)", 3),
+    "v.x = 4; return True": ("v.x = min(v.x, u.x - 300)", -128),
+    "v.x = 5; return True": ("v.x += (u.x + 2) ** (u.x - 8)", 5),
+    "v.x = 6; return True": ("v.x += 1 if u.x * 4611686018427387904 < 0 else 0", 7),
+    "v.x = 7; return True": ("v.x += math.floor(1.0 / (u.x - 7)) % 100", 14),
+}
+
+
+@pytest.mark.parametrize("start", NUMBERS)
+def test_the_oracle_goes_on_where_plain_python_refuses(start: str) -> None:
+    compute, wanted = NUMBERS[start]
+    case = Case(program("x: af.i8", start=start, compute=compute, update="return False"), spec([(0, 1)], 2), None)
+    out = expected(case)
+    assert out.fields["x"][1] == wanted
+    assert out.faults
+    assert difference(case, Way({"debug": True}, interpret=False), out) == ""
+    assert "does not refuse" in difference(
+        replace(case, program=program("x: af.i8", start=start, compute="v.x += 1", update="return False")),
+        Way({"debug": True}, interpret=False), out,
+    )  # fmt: skip
+    assert difference(case, PULL, out) == difference(case, Way({"direction": "push"}), out) == ""
+
+
+def test_nan_is_the_same_as_nan_and_a_result_with_it_has_not_converged() -> None:
+    halves = program(
+        "x: af.f64", start="v.x = 0 / v.in_degree; return True", compute="v.x += 1.0", update="return False"
+    )
+    case = Case(halves, spec([(0, 1)], 2), None)
+    out = expected(case)
+    assert math.isnan(out.fields["x"][0])
+    assert not out.converged
+    assert difference(case, PULL, out) == ""
+    assert "x of vertex 0 is nan" in difference(case, PULL, replace(out, fields={"x": [0.0, 1.0]}))
 
 
 def test_any_of_the_messages_may_stay_and_the_smallest_when_a_run_is_deterministic() -> None:
@@ -183,6 +222,7 @@ def test_programs_are_drawn_from_the_whole_grammar() -> None:
     names += ["edge.weight", "edge.length", "u.number", "u.in_degree", "old.out_degree", "v.out_degree", "p.rounds"]
     names += ["p.rate", "p.on", "p.source", "range(p.k)", "sparse = True", "monotone = True", "tolerance:", "delta:"]
     names += ["return True", "return False", "else:", "if ", "math.floor", "math.exp", "math.sqrt", "<<", "//", "HALF"]
+    names += ["def aggregate", "p.aggregated", "math.nan", "math.inf", "** -1", "% 80 - 8)", "~", "math.log("]
     missing = [word for word in [*reductions, *types, *names] if word not in text]
     assert missing == []
     assert len(set(sources)) > 1490
@@ -200,14 +240,33 @@ def test_graphs_are_of_all_shapes() -> None:
     graphs = [random_graph(draw) for _ in range(300)]
     assert {g.directed for g in graphs} == {True, False}
     assert {0, 1, 2} <= {g.vertices for g in graphs}
-    assert any(g.ids for g in graphs)
+    assert {type(g.ids[0]) for g in graphs if g.ids} == {int, str}
+    assert {g.types[0] for g in graphs} >= {"int8", "uint8", "uint64"}
+    assert {g.types[1] for g in graphs} == {"float32", "float64"}
     assert any(a == b for g in graphs for a, b in g.edges)
     assert any(len(set(g.edges)) < len(g.edges) for g in graphs)
     assert any({v for ends in g.edges for v in ends} < set(range(g.vertices)) for g in graphs)
     assert random_graph(draw, medium=True).vertices >= 1000
 
 
-@pytest.mark.parametrize("patch", PATCHES)
+def test_parts_move_when_they_are_told_to() -> None:
+    start = "v.x = v.number; return True"
+    sums = program("x: af.i64", start=start, init="v.x = 0", compute="v.x += u.x", update="return step < 4")
+    case = Case(sums, spec([(k, (3 * k + 1) % 10) for k in range(10)], 10), 6)
+    moved: list[tuple[int, ...]] = []
+    move = migrate.Balancer._move
+
+    def moving(self: migrate.Balancer, step: int, new: Any) -> None:
+        moved.append(tuple(new.tolist()))
+        move(self, step, new)
+
+    options = {"parts": 2, "partition": "ranges", "exchange": "readers", "ranks_per_node": 1}
+    with mock.patch.object(migrate.Balancer, "_move", moving):
+        assert difference(case, Way(options, True, ("moving",)), expected(case)) == ""
+    assert len(set(moved)) >= 2
+
+
+@pytest.mark.parametrize("patch", sorted(set(PATCHES) - {"moving"}))
 def test_patches_take_the_ways_of_large_graphs(patch: str) -> None:
     """The words of their kernels are there: no patch does nothing."""
     from arcflux.compile import cache

@@ -6,11 +6,11 @@ from samples import shapes
 
 import arcflux as af
 from arcflux import algorithms
+from arcflux.algorithms import betweenness
 from arcflux.devices import CPU, Cuda, Virtual
-from arcflux.distributed import gpus as sharing
+from arcflux.engine.worker import Worker
 from arcflux.errors import SpaceError, UsageError
 from arcflux.gpu import api
-from arcflux.kernels import betweenness as on_cores
 
 NONE = np.zeros(0, np.int64)
 SHAPES = {
@@ -89,8 +89,8 @@ def test_whatever_says_nothing_about_how_to_split_will_do(name: str, partition: 
 
 def test_both_do_some_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     shares = []
-    plain = sharing.Worker.mine
-    monkeypatch.setattr(sharing.Worker, "mine", lambda self, total: shares.append(plain(self, total)) or shares[-1])
+    plain = Worker.share
+    monkeypatch.setattr(Worker, "share", lambda self, total: shares.append(plain(self, total)) or shares[-1])
     algorithms.connected_components(SHAPES["complete"], devices=[Cuda(0), CPU(3)])
     assert sorted(shares) == [(0, 3), (3, 12)]
 
@@ -102,12 +102,12 @@ def test_predecessors_of_shortest_paths() -> None:
 
 
 @pytest.mark.parametrize("batch", [3, 64])
-@pytest.mark.parametrize("many", [2.0, on_cores.MANY])
+@pytest.mark.parametrize("many", [2.0, betweenness.MANY_PATHS])
 def test_few_sources_are_added_in_their_order(batch: int, many: float, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = SHAPES["undirected"]
     cores = algorithms.betweenness_centrality(graph, sources=[0, 3, 7, 0, 9], endpoints=True)
-    monkeypatch.setattr(sharing, "_SOURCES", batch)
-    monkeypatch.setattr(on_cores, "MANY", many)  # with 2, powers are needed here
+    monkeypatch.setattr(betweenness, "_SOURCES", batch)
+    monkeypatch.setattr(betweenness, "MANY_PATHS", many)  # with 2, powers are needed here
     found = algorithms.betweenness_centrality(graph, sources=[0, 3, 7, 0, 9], endpoints=True, devices="cpu+cuda")
     same(cores, found)
 
@@ -153,11 +153,11 @@ def test_how_many_cores_a_gpu_counts_for(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_cores_that_fail_end_the_work_of_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
-    from arcflux.distributed import cores
+    from arcflux.algorithms.components import cpu
 
     def failing(self: object) -> None:
         raise RuntimeError("a core failed")
 
-    monkeypatch.setattr(cores.Forest, "sample", failing)
+    monkeypatch.setattr(cpu.Forest, "sample", failing)
     with pytest.raises(RuntimeError, match="a core failed"):
         algorithms.connected_components(SHAPES["undirected"], devices="cpu+cuda")

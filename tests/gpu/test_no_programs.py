@@ -9,12 +9,12 @@ from samples import shapes
 
 import arcflux as af
 from arcflux import algorithms
+from arcflux.algorithms import betweenness
 from arcflux.devices.cuda import Cuda
 from arcflux.distributed import gpus as sharing
 from arcflux.errors import SpaceError, UsageError
 from arcflux.gpu import api
-from arcflux.gpu.algorithms.room import Room
-from arcflux.kernels import betweenness as on_cores
+from arcflux.gpu.room import Room
 
 NONE = np.zeros(0, np.int64)
 SHAPES = {
@@ -82,7 +82,7 @@ def test_betweenness_from_many_sources_with_endpoints() -> None:
 def test_betweenness_of_more_paths_than_a_float_can_count(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = SHAPES[shape]
     cores = algorithms.betweenness_centrality(graph, sources=[0, 3])
-    monkeypatch.setattr(on_cores, "MANY", 2.0)  # so that powers are needed here
+    monkeypatch.setattr(betweenness, "MANY_PATHS", 2.0)  # so that powers are needed here
     same(cores, algorithms.betweenness_centrality(graph, sources=[0, 3], devices="cuda"))
 
 
@@ -207,7 +207,7 @@ def test_edges_that_do_not_fit_are_mapped(name: str, monkeypatch: pytest.MonkeyP
 
 
 def test_memory_is_given_back_also_when_a_kernel_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    from arcflux.gpu.algorithms.components import Forest
+    from arcflux.algorithms.components.cuda import Forest
 
     rooms = []
     real = api.within

@@ -2,6 +2,7 @@
 
 import re
 from functools import cache
+from pathlib import Path
 
 import pytest
 
@@ -31,14 +32,14 @@ def names() -> list[str]:
 
     if api.simulated():
         return ["any"]  # which is skipped: the simulator compiles nothing
-    from arcflux.gpu.algorithms.catalogue import kernels
+    from arcflux.algorithms.cuda_kernels import kernels
 
     return list(kernels())
 
 
 @cache
 def made(name: str, architecture: int) -> object:
-    from arcflux.gpu.algorithms.catalogue import kernels
+    from arcflux.algorithms.cuda_kernels import kernels
     from arcflux.gpu.cubin import compiled_kernel
 
     return compiled_kernel(name, *kernels()[name], architecture)
@@ -55,7 +56,7 @@ def test_nothing_spills_and_all_threads_have_registers(name: str) -> None:
 
 @pytest.mark.parametrize("name", names())
 def test_nor_with_offsets_of_64_bits(name: str) -> None:
-    from arcflux.gpu.algorithms.catalogue import kernels
+    from arcflux.algorithms.cuda_kernels import kernels
     from arcflux.gpu.cubin import compiled_kernel
 
     kernel, types = kernels()[name]
@@ -92,11 +93,12 @@ def test_sums_of_paths_round_after_every_operation(name: str) -> None:
 
 @pytest.mark.parametrize("name", names())
 def test_machine_code_is_found_again_until_a_source_changes(name: str) -> None:
-    from arcflux.gpu.algorithms.catalogue import kernels
+    from arcflux.algorithms.cuda_kernels import kernels
     from arcflux.spmd import jit
 
     made_kernel = kernels()[name][0]
     cells = [cell.cell_contents for cell in made_kernel.py_func.__closure__ or ()]
     assert all(type(value) is bool for value in cells), "others have another name in every process"
-    rooms = ("gpu", "gpu/algorithms")
+    rooms = jit.borrowed(Path(made_kernel.py_func.__code__.co_filename))
+    assert "gpu" in rooms
     assert made_kernel._cache._impl.locator.get_source_stamp().endswith(jit._shared_stamp(rooms))

@@ -42,10 +42,11 @@ def _is_code(node: Any) -> bool:
     return not _SENTENCE.search(text) or bool(re.match(r"^(continue|break|got = |wait)", text))
 
 
-def _faults(text: str) -> Iterator[str]:
+def _faults(text: str) -> Iterator[tuple[int, str]]:
+    """Each text with a fault, and on which of its lines that is."""
     for pattern, fault in _FAULTS:
         for found in pattern.finditer(text):
-            yield text[: found.start()] + fault + text[found.end() :]
+            yield text.count("\n", 0, found.start()), text[: found.start()] + fault + text[found.end() :]
 
 
 class CodeInStrings(Operator):  # type: ignore[misc]
@@ -53,11 +54,12 @@ class CodeInStrings(Operator):  # type: ignore[misc]
 
     def mutation_positions(self, node: Any) -> Iterator[tuple[Any, Any]]:
         if _is_code(node):
-            for _ in _faults(node.value):
-                yield node.start_pos, node.end_pos
+            for line, _ in _faults(node.value):
+                place = (node.start_pos[0] + line, node.start_pos[1])
+                yield place, place
 
     def mutate(self, node: Any, index: int) -> Any:
-        node.value = list(_faults(node.value))[index]
+        _, node.value = list(_faults(node.value))[index]
         return node
 
     @classmethod

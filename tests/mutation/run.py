@@ -1,216 +1,162 @@
 """Mutation testing: small faults are put into the compiler, the exchange and the validators; do the tests notice?
 
-``make mutants`` draws so many mutants of each target, by a seed, runs the tests that the target names on each, and says
-which survived, with their diffs. A mutant that times out counts as killed: it hangs. The tree is copied first; nothing
-of the working tree is changed.
+``make mutants`` draws so many mutants of each target, by a seed. Each is tried in a fork of one warm process (warm.py):
+first quick checks, random programs whose kernels are interpreted (quick.py), then the tests that the target names,
+those first that noticed other faults of the same file. A mutant that times out counts as killed: it hangs. What no test
+could notice is left out, with the reason (left_out.py). The tree is copied first; nothing of the working tree is
+changed.
 """
 
 from __future__ import annotations
 
 import argparse
-import difflib
 import json
-import os
 import random
-import shutil
-import signal
-import subprocess
-import sys
 import tempfile
-import threading
 import time
 from collections import Counter
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
-import parso
-from code_in_strings import CodeInStrings
-from cosmic_ray.ast import ast_nodes
-from cosmic_ray.mutating import mutate_code
-from cosmic_ray.plugins import get_operator
+from mutants import Mutant, diff, mutants
+from quick import program_checks
+from warm import Stage, Warm, copy_tree
 
 ROOT = Path(__file__).parents[2]
-# Of Cosmic Ray's operators those whose mutants are seldom the same program: one fault for each place.
-OPERATORS = [
-    "ReplaceBinaryOperator_Add_Sub", "ReplaceBinaryOperator_Sub_Add", "ReplaceBinaryOperator_Mul_FloorDiv",
-    "ReplaceBinaryOperator_FloorDiv_Mul", "ReplaceBinaryOperator_BitOr_BitAnd", "ReplaceBinaryOperator_BitAnd_BitOr",
-    "ReplaceComparisonOperator_Eq_NotEq", "ReplaceComparisonOperator_NotEq_Eq", "ReplaceComparisonOperator_Lt_LtE",
-    "ReplaceComparisonOperator_LtE_Lt", "ReplaceComparisonOperator_Gt_GtE", "ReplaceComparisonOperator_GtE_Gt",
-    "ReplaceComparisonOperator_Is_IsNot", "ReplaceComparisonOperator_IsNot_Is", "ReplaceUnaryOperator_Delete_Not",
-    "AddNot", "ReplaceTrueWithFalse", "ReplaceFalseWithTrue", "ReplaceAndWithOr", "ReplaceOrWithAnd",
-    "ReplaceBreakWithContinue", "ReplaceContinueWithBreak", "NumberReplacer", "ZeroIterationForLoop",
-]  # fmt: skip
+# Seconds of processor time that a quick check may take.
+LONGEST = 0.05
 
-# What is mutated, and the tests that are to notice: the quickest first. A hundred of the 300 random programs will do.
-FUZZED = [f"tests/fuzz/test_fuzz_programs.py::test_programs_run_the_same_in_every_way[{k}]" for k in range(0, 100, 10)]
-PROGRAMS = [
-    *FUZZED, "tests/conformance/test_answers.py", "tests/conformance/test_found_by_fuzzing.py",
-    "tests/conformance/test_back_ends.py", "tests/conformance/test_programs_on_parts.py",
-]  # fmt: skip
-TARGETS: dict[str, tuple[list[str], list[str]]] = {
-    "lower": (["compile/lower.py", "compile/sparse.py"], ["tests/unit/compile", *PROGRAMS]),
-    "phases": (
+
+@dataclass(frozen=True)
+class Target:
+    """Files of the package, and what is to notice faults in them: short tests, random programs, then long tests."""
+
+    files: list[str]
+    short: list[str]
+    programs: str
+    long: list[str]
+
+
+PROGRAMS = ["tests/conformance/test_answers.py", "tests/conformance/test_found_by_fuzzing.py"]
+TARGETS = {
+    "lower": Target(
+        ["compile/lower.py", "compile/sparse.py"],
+        [f"tests/unit/compile/test_{name}.py" for name in ("what_kernels_may", "lower", "program_refusals")],
+        "in all ways",
+        PROGRAMS,
+    ),
+    "phases": Target(
         [
             "compile/frontier_pull.py", "compile/frontier_push.py", "compile/frontier.py", "compile/push.py",
             "compile/dense.py", "compile/edges.py", "compile/lists.py", "compile/parts.py",
         ],
-        [*PROGRAMS, *(f"tests/unit/algorithms/test_{name}.py" for name in ("bfs", "pagerank"))],
+        [],
+        "in all ways",
+        ["tests/conformance/test_several_chunks.py", *PROGRAMS],
     ),
-    "exchange": (
+    "exchange": Target(
         ["engine/exchange.py", "engine/readers.py", "engine/owners.py", "engine/places.py"],
-        [*PROGRAMS, "tests/unit/engine"],
+        [
+            "tests/unit/engine/test_places.py", "tests/unit/engine/test_exchange.py",
+            *(f"tests/unit/engine/test_parts_engine.py::test_{name}" for name in
+              ("lists_are_those_of_the_whole_graph", "messages_say_what_was_meant_in_as_few_bytes")),
+        ],
+        "on parts",
+        ["tests/unit/engine/test_parts_engine.py", "tests/conformance/test_programs_on_parts.py"],
     ),
-    "validate": (
+    "validate": Target(
         [
             "validate/gap.py", "validate/ldbc.py", "validate/paths.py", "validate/recount.py", "validate/traversal.py",
             "validate/grid.py", "validate/kernels.py", "validate/sweep.py", "validate/arguments.py",
         ],
-        ["tests/unit/validate", "tests/unit/traversal/test_check.py", "tests/unit/test_nan.py", "src/arcflux/validate"],
+        ["tests/unit/validate", "tests/unit/traversal/test_check.py", "src/arcflux/validate"],
+        "",
+        ["tests/unit/test_nan.py"],
     ),
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Mutant:
-    """One fault: the `number`-th that `operator` finds in a file."""
-
-    path: str
-    operator: str
-    number: int
-    line: int
-
-
 @dataclass
 class Outcome:
-    """What the tests made of a mutant."""
+    """What the checks and tests made of a mutant: `who` noticed it."""
 
     mutant: Mutant
-    killed: bool
     how: str
+    who: str
     seconds: float
-    diff: str
+
+    @property
+    def killed(self) -> bool:
+        """Whether it was noticed."""
+        return self.how != "survived"
 
 
-def operator(name: str) -> CodeInStrings:
-    """A mutation operator by name."""
-    return CodeInStrings() if name == "CodeInStrings" else get_operator("core/" + name)()
+def draw(target: Target, count: int, seed: int, among: list[str]) -> list[Mutant]:
+    """So many mutants of a target by a seed, 0 for all; or those that are named."""
+    found = [mutant for path in target.files for mutant in mutants(ROOT, path)]
+    if among:
+        return [mutant for mutant in found if str(mutant) in among]
+    random.Random(seed).shuffle(found)
+    print(f"{len(found)} mutants in all", flush=True)
+    return found[: count or None]
 
 
-def mutants(path: str) -> list[Mutant]:
-    """Every mutant of a file of the package."""
-    text = (ROOT / "src/arcflux" / path).read_text()
-    tree, lines = parso.parse(text), text.splitlines()
-    found = []
-    for name in ["CodeInStrings", *OPERATORS]:
-        number = 0
-        for node in ast_nodes(tree):
-            for (line, _), _ in operator(name).mutation_positions(node):
-                if "TYPE_CHECKING" not in lines[line - 1] and not _is_annotation(node):
-                    found.append(Mutant(path, name, number, line))
-                number += 1
-    return found
-
-
-def _is_annotation(node: Any) -> bool:
-    """Whether a node only says what type something has: no test can notice a fault there."""
-    while node is not None and node.type not in ("tfpdef", "annassign", "suite", "file_input"):
-        if node.parent is not None and node.parent.type == "funcdef" and node.parent.annotation is node:
-            return True
-        node = node.parent
-    return node is not None and node.type in ("tfpdef", "annassign")
-
-
-def trial(mutant: Mutant, tree: Path, tests: list[str], seconds: float) -> Outcome:
-    """Run the tests on one mutant, in a copy of the tree that nobody else uses."""
-    file = tree / "src/arcflux" / mutant.path
-    before = file.read_text()
-    after = mutate_code(before.encode(), operator(mutant.operator), mutant.number)
-    diff = "".join(difflib.unified_diff(before.splitlines(True), (after or "").splitlines(True), mutant.path, "mutant"))
-    if after is None or after == before:
-        return Outcome(mutant, True, "no change", 0.0, diff)
-    begun = time.monotonic()
-    try:
-        file.write_text(after)
-        how = _how_tests_end(tree, tests, seconds)
-    finally:
-        file.write_text(before)
-    return Outcome(mutant, how != "survived", how, round(time.monotonic() - begun, 1), diff)
-
-
-def _how_tests_end(tree: Path, tests: list[str], seconds: float) -> str:
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]
-    environment = {**os.environ, "PYTHONPATH": str(tree / "src"), "ARCFLUX_CACHE": str(tree / "cache")}
-    with open(tree / "tests.log", "w") as log:
-        process = subprocess.Popen(command, cwd=tree, env=environment, stdout=log, stderr=log, start_new_session=True)
-        try:
-            return {0: "survived", 1: "failed", 2: "interrupted", 5: "no test"}.get(process.wait(seconds), "crashed")
-        except subprocess.TimeoutExpired:
-            return "timed out"
-        finally:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
-
-
-def judge(name: str, count: int, seed: int, jobs: int, seconds: float, until: float) -> list[Outcome]:
-    """Draw mutants of a target and try each; several copies of the tree at once."""
-    paths, tests = TARGETS[name]
-    drawn = [mutant for path in paths for mutant in mutants(path)]
-    random.Random(seed).shuffle(drawn)
-    chosen = drawn[: count or None]
-    left, outcomes, lock = chosen[::-1], [], threading.Lock()
-
-    def work() -> None:
-        with tempfile.TemporaryDirectory(prefix="arcflux-mutants-") as folder:
-            tree = Path(folder) / "tree"
-            skip = shutil.ignore_patterns(
-                ".git", ".venv*", "build", "site", "__pycache__", ".*_cache", "benchmarks/results"
-            )
-            shutil.copytree(ROOT, tree, ignore=skip)
-            while time.monotonic() < until:
-                with lock:
-                    if not left:
-                        return
-                    mutant = left.pop()
-                outcome = trial(mutant, tree, tests, seconds)
-                with lock:
-                    outcomes.append(outcome)
-                    where = f"{mutant.path}:{mutant.line} {mutant.operator}"
-                    count_so_far = f"{len(outcomes)}/{len(chosen)}"
-                    print(f"{name} {count_so_far} {outcome.how:10} {outcome.seconds:6.1f} s  {where}", flush=True)
-
-    threads = [threading.Thread(target=work) for _ in range(jobs)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    print(f"{name}: {len(drawn)} mutants in all, {len(outcomes)} tried")
+def judge(warm: Warm, name: str, chosen: list[Mutant], given: argparse.Namespace) -> list[Outcome]:
+    """Try mutants of a target, one after another."""
+    target = TARGETS[name]
+    stages: list[Stage] = [target.short]
+    warm.rehearse(target.short)
+    if target.programs and given.programs:
+        stages.append(warm.measure(program_checks(given.programs, target.programs == "on parts"), LONGEST))
+        print(f"{name}: {len(stages[-1])} quick checks", flush=True)
+    if not given.quick:
+        stages.append(target.long)
+        warm.rehearse(target.long)
+    stages = [stage for stage in stages if stage]
+    outcomes: list[Outcome] = []
+    for mutant in chosen:
+        if time.monotonic() > given.until:
+            break
+        begun = time.monotonic()
+        how, who = warm.trial(mutant, stages, given.seconds)
+        if how == "no change":
+            continue
+        outcomes.append(Outcome(mutant, how, who, round(time.monotonic() - begun, 1)))
+        said = f"{name} {len(outcomes)}/{len(chosen)} {how:10} {outcomes[-1].seconds:6.1f} s  {mutant}"
+        print(f"{said}  {who[:70]}", flush=True)
+        with open(given.out / f"{name}.jsonl", "a") as lines:
+            lines.write(json.dumps(asdict(outcomes[-1])) + "\n")
     return outcomes
 
 
 def main() -> None:
-    """Print a table, write build/mutation.json and the diffs of survivors."""
+    """Print a table; write outcomes and the diffs of survivors into a folder."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("targets", nargs="*", default=list(TARGETS))
     parser.add_argument("--count", type=int, default=60, help="mutants of each target; 0 for all")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--seconds", type=float, default=600.0, help="after which a mutant hangs")
+    parser.add_argument("--seconds", type=float, default=120.0, help="of processor time, after which a mutant hangs")
     parser.add_argument("--minutes", type=float, default=600.0, help="after which no new mutant is begun")
+    parser.add_argument("--programs", type=int, default=80, help="random ones, drawn for quick checks")
+    parser.add_argument("--quick", action="store_true", help="without the tests that take long")
+    parser.add_argument("--again", type=Path, help="a file of diffs: only the mutants in it")
     parser.add_argument("--out", type=Path, default=ROOT / "build/mutation")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
-    until = time.monotonic() + 60 * given.minutes
-    for name in given.targets:
-        outcomes = judge(name, given.count, given.seed, given.jobs, given.seconds, until)
-        tried = [outcome for outcome in outcomes if outcome.how != "no change"]
-        killed = sum(outcome.killed for outcome in tried)
-        print(f"{name:10} {killed} of {len(tried)} killed ({100 * killed / max(1, len(tried)):.0f} %)",
-              dict(Counter(outcome.how for outcome in tried)), flush=True)  # fmt: skip
-        (given.out / f"{name}.json").write_text(json.dumps([asdict(outcome) for outcome in tried], indent=1))
-        survivors = [outcome.diff for outcome in tried if not outcome.killed]
-        (given.out / f"{name}-survivors.diff").write_text("\n".join(survivors))
+    given.until = time.monotonic() + 60 * given.minutes
+    named = given.again.read_text().splitlines() if given.again else []
+    again = [line[4:].strip() for line in named if line.startswith("--- ")]
+    with tempfile.TemporaryDirectory(prefix="arcflux-mutants-") as folder:
+        tree = Path(folder) / "tree"
+        copy_tree(ROOT, tree)
+        warm = Warm(tree)
+        for name in given.targets:
+            outcomes = judge(warm, name, draw(TARGETS[name], given.count, given.seed, again), given)
+            killed = sum(outcome.killed for outcome in outcomes)
+            print(f"{name:10} {killed} of {len(outcomes)} killed ({100 * killed / max(1, len(outcomes)):.0f} %)",
+                  dict(Counter(outcome.how for outcome in outcomes)), flush=True)  # fmt: skip
+            survivors = [diff(tree, outcome.mutant) for outcome in outcomes if not outcome.killed]
+            (given.out / f"{name}-survivors.diff").write_text("\n".join(survivors))
 
 
 if __name__ == "__main__":

@@ -20,6 +20,8 @@ BAD: list[Any] = [
     [], {}, (), [None], ["x"], [math.nan], [[1], [2, 3]], [HUGE], {"x": "y"}, {0: math.nan}, object(), print, int,
     np.array([1.5, math.nan]), np.zeros((2, 2)), np.array(None), np.int64(-1), np.float32("nan"),
 ]  # fmt: skip
+# What native algorithms take of it.
+WHERE = ["threads", "parts", "partition", "transport", "ranks_per_node", "devices"]
 # What algorithms pass on to af.run.
 OPTIONS = [
     "deterministic", "debug", "devices", "direction", "exchange", "given", "max_supersteps", "partition", "parts",
@@ -120,7 +122,7 @@ def calls() -> dict[str, Call]:
     made["collaborative_filtering"] = Call(af.collaborative_filtering, {"graph": ratings(), "iterations": 2}, some)
     for name in ("betweenness_centrality", "clustering", "label_propagation", "triangle_count", "triangles",
                  "two_hop_friends", "weakly_connected_components"):  # fmt: skip
-        made[name] = Call(getattr(af, name), g)
+        made[name] = Call(getattr(af, name), g, tuple(WHERE))
     sizes = {"scale": 3, "vertices": 5, "rows": 2, "columns": 2, "users": 4, "items": 4, "worlds": 2, "size": 12}
     for name in (
         "complete",

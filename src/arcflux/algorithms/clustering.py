@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 import arcflux as af
 from arcflux.algorithms.triangles import corners
-from arcflux.devices import Device
 from arcflux.engine.call import graph_call
+from arcflux.engine.launch import launch
 from arcflux.graph import Graph
 
 __all__ = ["clustering"]
 
 
 @graph_call()
-def clustering(
-    graph: Graph, *, threads: int | None = None, parts: int | af.Parts | None = None, partition: str = "ranges",
-    transport: str | None = None, ranks_per_node: int | None = None,
-    devices: str | Sequence[Device] | None = None,
-) -> af.Result:  # fmt: skip
+def clustering(graph: Graph, **where: Any) -> af.Result:
     """The local clustering coefficient of every vertex, as LDBC Graphalytics defines it: the field ``clustering``, f64.
 
     The neighbours of a vertex are the d other vertices that it has an edge to or from. Its coefficient is the number of
@@ -29,8 +25,8 @@ def clustering(
     among the neighbours counts, but not that of the edges to them (NetworkX's coefficient of directed graphs is another
     one, Fagiolo's). Parallel edges count once, self-loops not at all; weights make no difference.
 
-    `parts`, `partition`, `transport`, `ranks_per_node` and `devices` are those of :func:`arcflux.run`; of devices,
-    each has the whole graph and takes a share of its edges.
+    `where` are the options of :func:`arcflux.run` that say where it runs: `threads`, `parts`, `partition`, `transport`,
+    `ranks_per_node`, `devices`. Every worker sees the whole graph and takes a share of its edges.
 
     "The LDBC Graphalytics Benchmark", section 2.3: https://arxiv.org/abs/2011.15028
 
@@ -44,10 +40,10 @@ def clustering(
     >>> af.algorithms.clustering(af.Graph.from_edges(source, target))["clustering"].round(3).tolist()
     [0.167, 0.5, 0.5, 0.0]
     """
-    where = parts, partition, transport, ranks_per_node, threads
-    found, degrees, finish = corners("clustering", graph, devices, where, degrees=True)
-    assert degrees is not None
+    done = launch(graph, where, lambda worker: corners(worker, degrees=True), advised="clustering")
+    found, degrees = done.answer
     links = found if graph.directed else 2 * found
     pairs = degrees.astype(np.float64) * (degrees - 1)
     share = np.divide(links, pairs, out=np.zeros(graph.vertices), where=degrees > 1)
-    return finish({"clustering": share})
+    times = done.seconds, done.compile_seconds
+    return done.kept(graph, af.Result("clustering", graph, {"clustering": share}, [], True, *times))

@@ -19,9 +19,11 @@ from arcflux.algorithms.pagerank import pagerank, pagerank_delta
 from arcflux.algorithms.sssp import multi_source_sssp, sssp
 from arcflux.algorithms.triangles import triangles
 from arcflux.algorithms.two_hop_friends import two_hop_friends
+from arcflux.engine.launch import WHERE
 from arcflux.errors import UsageError, did_you_mean
+from arcflux.extensions import extension, extension_names
 
-__all__ = ["ALGORITHMS", "Algorithm", "Argument", "find", "run_options"]
+__all__ = ["ALGORITHMS", "Algorithm", "Argument", "added", "find", "run_options"]
 
 _LISTS: tuple[Any, ...] = (list, tuple, Sequence, Iterable)
 
@@ -92,11 +94,12 @@ class Algorithm:
 
     @property
     def options(self) -> frozenset[str]:
-        """Which of the options of :func:`arcflux.run` it takes."""
+        """Which of the options of :func:`arcflux.run` it takes: all, or (`**where`) those that say where it runs."""
         own = self._signature()
-        all_of_them = any(one.kind is one.VAR_KEYWORD for one in own)
-        always = {"timeout"} if getattr(self.call, "takes_timeout", False) else set()
-        return run_options() if all_of_them else run_options() & {*always, *(one.name for one in own)}
+        for one in own:
+            if one.kind is one.VAR_KEYWORD:
+                return frozenset({*WHERE, "timeout"}) if one.name == "where" else run_options()
+        return run_options() & {one.name for one in own}
 
     def _signature(self) -> list[inspect.Parameter]:
         return list(inspect.signature(self.call, eval_str=True).parameters.values())
@@ -154,8 +157,29 @@ def find(name: str) -> Algorithm:
     named = {known: entry for entry in _ENTRIES for known in (entry.name, *entry.also)}
     if name in named:
         return named[name]
+    names = extension_names("arcflux.algorithms")
+    if name in names:
+        return _added(name)
     raise UsageError(
         f"{name!r} names no algorithm",
-        expected="one of: " + ", ".join(ALGORITHMS),
-        remedy=did_you_mean(name, named, "for a program of your own write its file and class, my_program.py:MyProgram"),
+        expected="one of: " + ", ".join([*ALGORITHMS, *names]),
+        remedy=did_you_mean(
+            name, [*named, *names], "for a program of your own write its file and class, my_program.py:MyProgram"
+        ),
+    )
+
+
+def added() -> dict[str, Algorithm]:
+    """The algorithms of installed packages, by name."""
+    return {name: _added(name) for name in extension_names("arcflux.algorithms") if name not in ALGORITHMS}
+
+
+def _added(name: str) -> Algorithm:
+    entry = extension("arcflux.algorithms", name)
+    if isinstance(entry, Algorithm):
+        return entry
+    raise UsageError(
+        f"the algorithm {name!r} of an installed package is a {type(entry).__name__}",
+        expected="an arcflux.algorithms.registry.Algorithm",
+        remedy="have its entry point name one, or uninstall the package",
     )

@@ -15,13 +15,14 @@ __all__ = ["algorithms"]
 @json_option
 def algorithms(as_json: bool) -> None:
     """List the algorithms that `arcflux run` knows by name."""
-    from arcflux.algorithms.registry import ALGORITHMS
+    from arcflux.algorithms.registry import ALGORITHMS, added
 
+    known = {**ALGORITHMS, **added()}
     if as_json:
-        print_json([_facts(entry) for entry in ALGORITHMS.values()])
+        print_json([_facts(entry) for entry in known.values()])
         return
-    wide = max(map(len, ALGORITHMS))
-    for name, entry in ALGORITHMS.items():
+    wide = max(map(len, known))
+    for name, entry in known.items():
         also = f" (also {', '.join(entry.also)})" if entry.also else ""
         click.echo(f"{name:<{wide}}  {entry.summary}{also}")
 

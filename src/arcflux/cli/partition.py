@@ -22,7 +22,8 @@ __all__ = ["partition"]
 )
 @click.argument("graph")
 @click.option("-k", "k", type=int, required=True, help="How many parts.")
-@click.option("--how", type=click.Choice(PARTITIONERS), default="ranges", show_default=True, help="The partitioner.")
+@click.option("--how", metavar=f"[{'|'.join(PARTITIONERS)}]", default="ranges", show_default=True,
+              help="The partitioner: one of these, or of an installed package.")  # fmt: skip
 @click.option("--seed", type=int, help="For random and mincut; default: 0.")
 @click.option("--threshold", type=int, help="For degree: more out-arcs than this are many; default: 8 times the mean.")
 @click.option("--out", help="A folder to write the parts to, for workers to open.")

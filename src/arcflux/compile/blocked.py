@@ -33,6 +33,7 @@ from arcflux.compile.lower import Lowered
 from arcflux.compile.source import (
     accumulated,
     bound,
+    columns_read,
     edge_reads,
     inside,
     keep,
@@ -114,7 +115,7 @@ def _arc(lowered: Lowered) -> list[str]:
     """Statements that reduce one message into the accumulators of v."""
     lines = ["arc = arcs[i]", "v = top + np.uint64(arc >> np.uint32(16))", "u = near + np.uint64(arc & low)"]
     lines += [received(message, "base + u") for message in lowered.messages]
-    lines += [f"e_{column} = c_{column}[i]" for column in lowered.columns]
+    lines += columns_read(lowered, "i")
     lines += ["u_number = np.int64(u)"] if "u_number" in edge_reads(lowered) else []
     lines += bound(lowered, [n for n in edge_reads(lowered) if n.startswith("o_")], "v")
     lines += [*accumulated(lowered), edge_call(lowered)]

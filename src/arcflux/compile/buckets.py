@@ -16,7 +16,7 @@ from __future__ import annotations
 from arcflux.compile.bins import BLOCK, Board
 from arcflux.compile.edges import push_edge, push_reads
 from arcflux.compile.lower import Lowered
-from arcflux.compile.source import arguments, bound, call, edge_reads, inside, made, shared
+from arcflux.compile.source import arguments, bound, call, columns_read, edge_reads, inside, made, shared
 
 __all__ = ["ordered"]
 
@@ -184,7 +184,7 @@ def _edge(lowered: Lowered) -> list[str]:
     if "wants" in lowered.functions:
         lines += bound(lowered, [n for n in arguments(lowered, "wants") if n.startswith("v_")], "v")
         lines += [f"if not {call(lowered, 'wants')}:", "    continue"]
-    lines += [f"e_{column} = c_{column}[i]" for column in lowered.columns]
+    lines += columns_read(lowered, "i")
     lines += bound(lowered, olds, "v")
     lines += [f"if push_edge({', '.join(into)}):"]
     moved = [*bound(lowered, about, "v"), f"if {call(lowered, 'update')}:", *inside(_binned(lowered))]

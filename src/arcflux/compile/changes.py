@@ -31,7 +31,7 @@ def quiet(lowered: Lowered) -> bool:
     """Whether a message that leaves v's accumulators as they are may count as none: nothing would come of it."""
     functions = lowered.functions
     silent = "residual" not in functions and not any(functions[f].writes for f in ("init", "update") if f in functions)
-    return silent and _rests(_answer(lowered))
+    return silent and _rests(lowered, _answer(lowered))
 
 
 def _answer(lowered: Lowered) -> ast.expr | None:
@@ -67,12 +67,15 @@ def _noticed(lowered: Lowered, test: ast.expr | None) -> set[str]:
     return {field} if operator in (ast.NotEq, shows) else set()
 
 
-def _rests(test: ast.expr | None) -> bool:
-    """Whether a test is false for a vertex that did not change."""
+def _rests(lowered: Lowered, test: ast.expr | None) -> bool:
+    """Whether a test is false for a vertex that did not change. NaN differs from itself, so floats may be unequal."""
     if isinstance(test, ast.BoolOp):
         some = any if isinstance(test.op, ast.And) else all
-        return some(_rests(value) for value in test.values)
+        return some(_rests(lowered, value) for value in test.values)
     if isinstance(test, ast.Constant):
         return test.value is False
     found = _compared(test)
-    return found is not None and found[1] in (ast.Lt, ast.Gt, ast.NotEq)
+    if found is None:
+        return False
+    field, operator = found
+    return operator in (ast.Lt, ast.Gt) or (operator is ast.NotEq and lowered.fields[field][0].kind != "f")

@@ -30,7 +30,7 @@ from arcflux.compile.dense import AROUND, if_wanted, loaded, sends
 from arcflux.compile.edges import edge_call, fresh, settled
 from arcflux.compile.lower import Lowered
 from arcflux.compile.parts import emptied_for_next, measured, moved
-from arcflux.compile.source import edge_reads, inited, inside, kept, updated, written
+from arcflux.compile.source import column_value, edge_reads, inited, inside, kept, updated, written
 
 __all__ = ["PULLS", "gone", "in_order", "left", "pulls"]
 
@@ -194,7 +194,8 @@ def _in_turn(lowered: Lowered) -> list[str]:
         lines += ["u = np.uint64(neighbours[i if i < end else end - one])"]
     scalars = [message for message in lowered.messages if message.length is None]
     lines += [f"own_{message.name} = r_{message.name}[u]" for message in scalars]
-    lines += [f"own_{column} = c_{column}[i if i < end else end - one]" for column in lowered.columns]
+    lines += [f"own_{column} = {column_value(lowered, column, f'c_{column}[i if i < end else end - one]')}"
+              for column in lowered.columns]  # fmt: skip
     if asked:
         lines += [f"sends_now = np.int64({asked})"]
     lines += ["own_u = np.int64(u)"]

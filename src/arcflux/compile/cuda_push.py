@@ -45,7 +45,7 @@ class CudaShared(Shared):
         """The statements that reduce a value into a field of v, or into an element of it."""
         dtype, length = self.lowered.fields[field]
         form = f"hit = into_{operation}{native(operation, dtype)}(a_{field}, %s, np.{dtype.type.__name__}(%s)) or hit"
-        value = self.within(operation, field, value) if length is None or index is not None else value
+        value = self.within(operation, field, index, value)
         if length is None:
             return form % ("v", value)
         if index is not None:

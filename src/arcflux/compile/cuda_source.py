@@ -11,7 +11,7 @@ from arcflux.compile.changes import steady
 from arcflux.compile.dense import accumulators, messages
 from arcflux.compile.lower import Lowered
 from arcflux.compile.parts import TALLIED
-from arcflux.compile.source import edge_reads, inside, load, shared
+from arcflux.compile.source import columns_read, edge_reads, inside, load, shared
 
 __all__ = ["identity", "in_frontier", "kernel", "known", "old", "strided", "taken", "tallied", "threads"]
 
@@ -74,7 +74,7 @@ def taken(lowered: Lowered) -> list[str]:
     for message in lowered.messages:
         place = f"r_{message.name}[u]" if message.length is None else f"load(r_{message.name}, u, {message.length})"
         lines.append(f"{message.name} = {place}")
-    lines += [f"e_{column} = c_{column}[i]" for column in lowered.columns]
+    lines += columns_read(lowered, "i")
     return [*lines, *(["u_number = np.int64(u)"] if "u_number" in edge_reads(lowered) else [])]
 
 

@@ -15,6 +15,7 @@ from arcflux.compile.source import (
     bound,
     call,
     claimed,
+    columns_read,
     edge_reads,
     inited,
     inside,
@@ -103,7 +104,7 @@ def _edge(lowered: Lowered, i: str) -> list[str]:
     """Statements that take one message."""
     lines = [f"u = np.uint64(neighbours[{i}])"]
     lines += [received(message, "base + u") for message in lowered.messages]
-    lines += [f"e_{column} = c_{column}[{i}]" for column in lowered.columns]
+    lines += columns_read(lowered, i)
     if "u_number" in edge_reads(lowered):
         lines.append("u_number = np.int64(u)")
     return [*lines, edge_call(lowered)]

@@ -8,6 +8,7 @@ import textwrap
 import numpy as np
 
 from arcflux.compile.lower import Lowered
+from arcflux.compile.numbers import low_bits, nearest, wrapping
 from arcflux.compile.source import edge_reads, in_function, polls, reduced, tupled
 
 __all__ = ["Shared", "edge", "edge_call", "fresh", "narrow_sums", "push_edge", "push_reads", "settled", "taken"]
@@ -22,8 +23,18 @@ def fresh(lowered: Lowered) -> list[str]:
 
 
 def settled(lowered: Lowered) -> list[str]:
-    """Statements after the last edge: what was added up becomes as narrow as its field."""
-    return _converted(lowered, "float32")
+    """Statements after the last edge: what was added up becomes as narrow as its field, as an accumulator is."""
+    return [*_converted(lowered, "float32"), *_low_bits(lowered)]
+
+
+def _low_bits(lowered: Lowered) -> list[str]:
+    """Statements that leave of a sum or the like what its narrow field keeps: the low bits."""
+    lines = []
+    for name, how in sorted(lowered.reductions.items()):
+        dtype, length = lowered.fields[name]
+        if dtype.kind in "iu" and dtype.itemsize < 8 and how.operation not in ("min", "max"):
+            lines.append(f"v_{name} = {ast.unparse(low_bits(ast.Name(f'v_{name}', ast.Load()), dtype, length))}")
+    return lines
 
 
 def narrow_sums(lowered: Lowered) -> list[str]:
@@ -98,6 +109,20 @@ class _Reduces(ast.NodeTransformer):
             self.reduced(operation, name.id[2:], ast.unparse(index) if index else None, ast.unparse(value))
         ).body
 
+    def within(self, operation: str, field: str, index: str | None, value: str) -> str:
+        """A value as the field can hold it: the nearest number of its type, of which a minimum is the same.
+
+        Of an `any`, the smallest may be asked for, and that is the smallest of what the field would have kept.
+        """
+        dtype, length = self.lowered.fields[field]
+        same = any(message.name == value and message.dtype == dtype for message in self.lowered.messages)
+        if operation not in ("min", "max", "any") or dtype.kind not in "iu" or dtype.itemsize == 8 or same:
+            return value
+        if operation == "any":
+            return f"np.{dtype.name}({value})"
+        whole = length is not None and index is None
+        return nearest(value if whole else f"np.int64({value})", dtype, length if whole else None)
+
     def reduced(self, operation: str, field: str, index: str | None, value: str) -> str:
         """The statements that reduce a value into a field of v, or into an element of it."""
         raise NotImplementedError
@@ -107,14 +132,18 @@ class _Registers(_Reduces):
     """``reduce_sum(v_rank, e)`` becomes ``v_rank = v_rank + e``."""
 
     def reduced(self, operation: str, field: str, index: str | None, value: str) -> str:
-        name = f"v_{field}"
+        name, value = f"v_{field}", self.within(operation, field, index, value)
         if operation == "any" and self.lowered.deterministic and self.lowered.fields[field][1] is None:
             return f"if not taken_{field} or ({value}) < {name}:\n    {name} = {value}\ntaken_{field} = True"
         before = name if index is None else f"{name}[{index}]"
         whole = index is None and self.lowered.fields[field][1] is not None
+        added, multiplied = f"{before} + ({value})", f"{before} * ({value})"
+        dtype = self.lowered.fields[field][0]
+        if not whole and dtype.kind in "iu" and dtype != np.uint64:
+            added, multiplied = (_wrapped(text) for text in (added, multiplied))
         after = {
-            "sum": f"{before} + ({value})",
-            "product": f"{before} * ({value})",
+            "sum": added,
+            "product": multiplied,
             "or": f"{before} | ({value})",
             "and": f"{before} & ({value})",
             "min": f"{'smaller' if whole else 'min'}({before}, {value})",
@@ -124,23 +153,21 @@ class _Registers(_Reduces):
         return f"{name} = {after}" if index is None else f"{name} = put({name}, {index}, {after})"
 
 
+def _wrapped(text: str) -> str:
+    """A sum or product of integers with a sign, modulo 2 ** 64."""
+    node = ast.parse(text, mode="eval").body
+    assert isinstance(node, ast.BinOp)
+    return ast.unparse(wrapping(node.op, node.left, node.right))
+
+
 class Shared(_Reduces):
     """``reduce_min(v_dist, e)`` becomes ``hit = into_min(a_dist, v, np.float64(e)) or hit``; a vector, by element."""
-
-    def within(self, operation: str, field: str, value: str) -> str:
-        """A value as the field can hold it: the nearest number of its type, of which a minimum is the same."""
-        dtype, _ = self.lowered.fields[field]
-        same = any(message.name == value and message.dtype == dtype for message in self.lowered.messages)
-        if operation not in ("min", "max") or dtype.kind not in "iu" or dtype.itemsize == 8 or same:
-            return value
-        most = np.iinfo(dtype)
-        return f"min(max(np.int64({value}), np.int64({most.min})), np.int64({most.max}))"
 
     def reduced(self, operation: str, field: str, index: str | None, value: str) -> str:
         """The statements that reduce a value into an accumulator of v, or into an element of it."""
         dtype, length = self.lowered.fields[field]
         form = f"hit = into_{operation}(%s, %s, np.{dtype.type.__name__}(%s)) or hit"
-        value = self.within(operation, field, value) if length is None or index is not None else value
+        value = self.within(operation, field, index, value)
         if length is None:
             return form % (f"a_{field}", "v", value)
         if index is not None:

@@ -11,6 +11,7 @@ from arcflux.compile.source import (
     bound,
     call,
     claimed,
+    columns_read,
     inited,
     inside,
     keep,
@@ -108,7 +109,7 @@ def _pull_from(lowered: Lowered) -> list[str]:
         *(received(message, "u") for message in precomputed(lowered)),
         *made(lowered, [message for message in lowered.messages if message.field is not None]),
     ]
-    lines += [f"e_{column} = ci_{column}[i]" for column in lowered.columns]
+    lines += columns_read(lowered, "i", "ci")
     return [*lines, edge_call(lowered), *(["break"] if lowered.only_any else [])]
 
 

@@ -19,6 +19,7 @@ from arcflux.compile.source import (
     accumulated,
     bound,
     claimed,
+    columns_read,
     edge_reads,
     inited,
     inside,
@@ -149,7 +150,7 @@ def _push_to(lowered: Lowered) -> list[str]:
     """Statements that reduce u's messages into v at the end of an out-edge, and take note of v the first time."""
     lines = ["v = np.uint64(out_neighbours[i]) if kind == np.uint64(0) else u + distances[i]"]
     lines += about(lowered, ("wants",)) + unless_wanted(lowered)
-    lines += [f"e_{column} = co_{column}[i]" for column in lowered.columns]
+    lines += columns_read(lowered, "i", "co")
     first = [
         "before = stamp[v]",
         "if before != mark and compare_and_swap(stamp, v, before, mark) == before:",

@@ -26,7 +26,6 @@ from arcflux.program import AGGREGATED, Program
 __all__ = ["Lowered", "Message", "lower"]
 
 _IN_ANY_ORDER = ("min", "max", "or", "and")
-_IDEMPOTENT = (*_IN_ANY_ORDER, "any")
 # Reductions that give the same bits in any order, of floats too.
 _EXACT = ("min", "max")
 
@@ -90,7 +89,7 @@ class Lowered:
             and alone
             and always
             and not update.writes
-            and all(r.operation in _IDEMPOTENT and r.operation != "any" for r in self.reductions.values())
+            and all(r.operation in _IN_ANY_ORDER for r in self.reductions.values())
         )
 
     @property
@@ -171,9 +170,7 @@ def _means_the_same(program: Program, found: Lowered) -> bool:
     )
 
 
-def _lowered(
-    program: Program, columns: Mapping[str, np.dtype[Any]], deterministic: bool, debug: bool = False
-) -> Lowered:
+def _lowered(program: Program, columns: Mapping[str, np.dtype[Any]], deterministic: bool, debug: bool) -> Lowered:
     functions = check(program, dict(columns), debug)
     compute = functions["compute"]
     if not compute.reductions:

@@ -1,18 +1,21 @@
 """Scalar arithmetic as types.py says it: what compiled code would do otherwise, or does not define, is rewritten here.
 
 Numba makes a float of u64 and an integer with a sign where the two meet, computes narrow unsigned integers without a
-sign, and leaves shifts by 64 or more, and floats that no integer can hold, to the processor.
+sign, negates narrow ones in their width, and leaves shifts by 64 or more, and floats that no integer can hold, to the
+processor. It tells LLVM that sums and products of integers with a sign never overflow, and LLVM draws conclusions from
+that; those of integers without one wrap around, and have the same bits.
 """
 
 from __future__ import annotations
 
 import ast
+from typing import Any
 
 import numpy as np
 
 from arcflux.compile.types import Value
 
-__all__ = ["called", "compared", "floating", "met", "operated"]
+__all__ = ["called", "compared", "floating", "low_bits", "met", "nearest", "operated", "wide", "wrapping"]
 
 _BITS = 64
 _CONVERTED = {"int": "truncated", "math.floor": "floored", "math.ceil": "raised"}
@@ -33,16 +36,39 @@ def met(done: ast.expr, own: Value, kind: Value) -> ast.expr:
     return _as("int64", done) if own.dtype is not None and own.dtype.kind == "u" else done
 
 
+def wide(done: ast.expr, own: Value) -> ast.expr:
+    """An operand of type `own` whose sign is to be turned: of 64 bits, if it is an integer."""
+    narrow = own.kind == "int" and own.dtype is not None and own.dtype.itemsize < 8
+    return _as("int64", done) if narrow and own.length is None else done
+
+
+def wrapping(op: ast.operator, left: ast.expr, right: ast.expr) -> ast.expr:
+    """``left op right`` of integers with a sign, modulo 2 ** 64."""
+    return _as("int64", ast.BinOp(_unsigned(left), op, _unsigned(right)))
+
+
+def _unsigned(node: ast.expr) -> ast.expr:
+    """An integer with a sign as one without: the same bits."""
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        return _as("uint64", ast.Constant(node.value % (1 << _BITS)))
+    within = node.args[0] if isinstance(node, ast.Call) and ast.unparse(node.func) == "np.int64" else None
+    if isinstance(within, ast.BinOp) and ast.unparse(within.left).startswith("np.uint64("):
+        return within
+    return _as("uint64", _as("int64", node))
+
+
 def operated(op: ast.operator, left: ast.expr, right: ast.expr, kind: Value) -> ast.expr:
     """``left op right`` of operands that have met, of type `kind`."""
     literal = _literal(right)
     if isinstance(op, (ast.LShift, ast.RShift)) and not (literal is not None and 0 <= literal < _BITS):
         return ast.BinOp(left, op, ast.BinOp(right, ast.BitAnd(), ast.Constant(_BITS - 1)))
     if isinstance(op, ast.Pow) and kind.kind == "int":
-        if literal is not None and 0 <= literal < _BITS:
-            return ast.BinOp(left, op, ast.Constant(literal))
-        one = _as("uint64" if kind.dtype == np.uint64 else "int64", ast.Constant(1))
-        return ast.Call(ast.Name("power", ast.Load()), [left, right, one], [])
+        if literal is not None and 0 <= literal <= 2:
+            return {0: ast.Constant(1), 1: left}.get(literal) or operated(ast.Mult(), left, left, kind)
+        made = ast.Call(ast.Name("power", ast.Load()), [_unsigned(left), right], [])
+        return made if kind.dtype == np.uint64 else _as("int64", made)
+    if isinstance(op, (ast.Add, ast.Sub, ast.Mult)) and kind.kind == "int" and kind.dtype != np.uint64:
+        return wrapping(op, left, right)
     return ast.BinOp(left, op, right)
 
 
@@ -68,9 +94,29 @@ def called(name: str, done: ast.Call, own: list[Value], kind: Value) -> ast.expr
         return ast.Call(ast.Name(_CONVERTED[name], ast.Load()), done.args, [])
     if name.startswith("math.") and kind.kind == "float":
         done.args = [a if each.kind == "float" else _as("float64", a) for a, each in zip(done.args, own, strict=True)]
+    if name == "abs":
+        done.args = [wide(a, each) for a, each in zip(done.args, own, strict=True)]
     if name in ("min", "max"):
         done.args = [met(a, each, kind) for a, each in zip(done.args, own, strict=True)]
     return done
+
+
+def low_bits(done: ast.expr, dtype: np.dtype[Any], length: int | None) -> ast.expr:
+    """What a narrow integer field keeps of a number, or of lanes of 64 bits."""
+    if length is None:
+        return _as(dtype.name, done)
+    if dtype.kind == "u":
+        return ast.BinOp(done, ast.BitAnd(), _lanes(np.iinfo(dtype).max, length))
+    unused = _lanes(_BITS - 8 * dtype.itemsize, length)
+    return ast.BinOp(ast.BinOp(done, ast.LShift(), unused), ast.RShift(), unused)
+
+
+def nearest(value: str, dtype: np.dtype[Any], length: int | None) -> str:
+    """The number of a narrow integer type that is nearest to a number of 64 bits, or to each of a vector."""
+    least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
+    if length is None:
+        return f"min(max({value}, np.int64({least})), np.int64({most}))"
+    return f"smaller(larger({value}, as_int64({least}, {length})), as_int64({most}, {length}))"
 
 
 def _literal(node: ast.expr) -> int | None:
@@ -78,6 +124,10 @@ def _literal(node: ast.expr) -> int | None:
     if isinstance(node, ast.Call) and len(node.args) == 1:
         node = node.args[0]
     return node.value if isinstance(node, ast.Constant) and type(node.value) is int else None
+
+
+def _lanes(value: int, length: int) -> ast.expr:
+    return ast.Call(ast.Name("as_int64", ast.Load()), [ast.Constant(value), ast.Constant(length)], [])
 
 
 def _as(kind: str, node: ast.expr) -> ast.expr:

@@ -21,6 +21,7 @@ from arcflux.compile.source import (
     bound,
     call,
     claimed,
+    columns_read,
     edge_reads,
     inited,
     inside,
@@ -136,7 +137,7 @@ def _known(lowered: Lowered) -> list[str]:
 def _message(lowered: Lowered) -> list[str]:
     """Statements that take what u sends along an edge."""
     lines = [received(message, "u") for message in lowered.messages]
-    lines += [f"e_{column} = c_{column}[i]" for column in lowered.columns]
+    lines += columns_read(lowered, "i")
     return [*lines, *(["u_number = np.int64(u)"] if "u_number" in edge_reads(lowered) else [])]
 
 
@@ -175,7 +176,7 @@ def _push(lowered: Lowered) -> str:
     lines += [received(message, "u") for message in lowered.messages]
     lines += ["u_number = np.int64(u)"] if "u_number" in edge_reads(lowered) else []
     into = ["v = np.uint64(neighbours[i])"]
-    into += [f"e_{column} = c_{column}[i]" for column in lowered.columns]
+    into += columns_read(lowered, "i")
     if "wants" in lowered.functions and lowered.sparse:
         into += ["if whole:", *inside(loaded(lowered, ("wants",))), f"    if not {call(lowered, 'wants')}:"]
         into += ["        continue"]

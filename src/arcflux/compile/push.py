@@ -22,7 +22,7 @@ from arcflux.compile.dense import (
 )
 from arcflux.compile.edges import push_edge, push_reads
 from arcflux.compile.lower import Lowered
-from arcflux.compile.source import bound, claimed, edge_reads, inside, made, shared
+from arcflux.compile.source import bound, claimed, columns_read, edge_reads, inside, made, shared
 
 __all__ = ["dense_push"]
 
@@ -65,7 +65,7 @@ def dense_push(worker, workers, control, barrier, counters, slots, sums, history
 def _pushed(lowered: Lowered) -> list[str]:
     """Statements that reduce u's messages into its out-neighbours."""
     lines = ["v = np.uint64(neighbours[i])"]
-    lines += [f"e_{column} = c_{column}[i]" for column in lowered.columns]
+    lines += columns_read(lowered, "i")
     lines += bound(lowered, [n for n in edge_reads(lowered) if n.startswith("o_")], "v")
     lines.append(f"push_edge({', '.join(push_reads(lowered))})")
     return [*made(lowered, lowered.messages), "for i in range(out_offsets[u], out_offsets[u + one]):", *inside(lines)]

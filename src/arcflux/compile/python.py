@@ -52,7 +52,13 @@ class _Named:
     """A bag of names: the graph's counts, the parameters, an edge's columns."""
 
     def __init__(self, **values: Any) -> None:
-        self.__dict__.update({name: as_number(value) for name, value in values.items()})
+        own = {name: as_number(value) if type(value) in (int, float) else value for name, value in values.items()}
+        self.__dict__.update(own)
+
+
+def _of_column(column: Any, i: int) -> Any:
+    """What an edge column has: a float of the column's width, or an integer, which takes the type that it meets."""
+    return as_number(column[i].item(), column.dtype if column.dtype.kind == "f" else None)
 
 
 def run_python(
@@ -137,7 +143,7 @@ class _Run:
         columns = {name: graph.in_columns[name] for name in lowered.columns}
         self.edges = [
             [
-                _Named(**{name: column[i].item() for name, column in columns.items()})
+                _Named(**{name: _of_column(column, i) for name, column in columns.items()})
                 for i in range(int(offsets[v]), int(offsets[v + 1]))
             ]
             for v in range(graph.vertices)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["IEEE", "KNOWN", "Fault", "choosing", "number"]
+__all__ = ["IEEE", "KNOWN", "Fault", "Float", "chosen", "number"]
 
 
 class Fault(ArithmeticError):
@@ -89,9 +89,9 @@ def number(value: Any, dtype: np.dtype[Any] | None = None) -> Any:
     return Int(value)
 
 
-def _class(*given: Any) -> type[Int]:
-    """What an operation on integers gives (types.py): u64 stays what it is, unless it meets one with a sign."""
-    kinds = [type(x) if isinstance(x, Int) else Unsigned if x > Int.high else Weak for x in given]
+def _class(a: Any, b: Any) -> type[Int]:
+    """What an operation on two integers gives (types.py): u64 stays what it is, unless it meets one with a sign."""
+    kinds = [type(x) if isinstance(x, Int) else Unsigned if x > Int.high else Weak for x in (a, b)]
     if Unsigned in kinds:
         return Int if Int in kinds else Unsigned
     return Int if Int in kinds else Weak
@@ -215,17 +215,16 @@ def _whole(name: str, plain: Callable[[Any], int]) -> Callable[..., Any]:
     return apply
 
 
-def choosing(choose: Callable[..., Any]) -> Callable[..., Any]:
-    """``min`` or ``max``, of integers that all fit where they meet."""
-
-    def apply(*given: Any) -> Any:
-        if all(isinstance(x, int) and not isinstance(x, bool) for x in given):
-            said = f"{choose.__name__}({', '.join(str(int(x)) for x in given)})"
-            for x in given:
-                _fitting(_class(*given), int(x), f"a number of {said}")
+def chosen(choose: Callable[..., Any], *given: Any) -> Any:
+    """`min` or `max` of numbers, in the type that all of them have together, in which each has to fit."""
+    if all(isinstance(x, bool) for x in given):
         return choose(*given)
-
-    return apply
+    if any(isinstance(x, float) for x in given):
+        return choose(*map(_widest(*given), given))
+    kind: type[Int] = Weak
+    for x in given:
+        kind = _class(kind(0), x)
+    return choose(*(_fitting(kind, int(x), f"{int(x)} in {choose.__name__}") for x in given))
 
 
 _equip()

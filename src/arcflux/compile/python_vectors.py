@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any
 
-from arcflux.compile.python_numbers import KNOWN, choosing
+from arcflux.compile.python_numbers import KNOWN, Float, chosen
 
 __all__ = ["Vector", "elementwise"]
 
@@ -72,16 +72,19 @@ _operators()
 def elementwise(function: Callable[..., Any], names: Any) -> Callable[..., Any]:
     """The same function of a program, in which min and max take vectors too, unless the module has its own.
 
-    Conversions and functions of math give what compiled code gives (python_numbers.py).
+    Conversions and functions of math give what compiled code gives (python_numbers.py), and so do floats that stand in
+    the program or the module: with one of Python's own on the left, ``1.0 / v.count`` would raise.
     """
     assert isinstance(function, FunctionType)
     own = {choose.__name__: _choosing(choose) for choose in (min, max) if choose.__name__ not in names}
     own |= {name: KNOWN[name] for name in ("int", "float") if name not in names}
     modules = {name: found for name, found in names.items() if getattr(found, "__name__", "") in ("math", "numpy")}
-    around = {**function.__globals__, **own, **dict.fromkeys(modules, KNOWN["math"])}
-    return FunctionType(function.__code__, around, function.__name__, function.__defaults__, function.__closure__)
+    floats = {name: Float(found) for name, found in names.items() if type(found) is float}
+    around = {**function.__globals__, **own, **floats, **dict.fromkeys(modules, KNOWN["math"])}
+    code = function.__code__
+    code = code.replace(co_consts=tuple(Float(x) if type(x) is float else x for x in code.co_consts))
+    return FunctionType(code, around, function.__name__, function.__defaults__, function.__closure__)
 
 
 def _choosing(choose: Callable[..., Any]) -> Callable[..., Any]:
-    scalar = choosing(choose)
-    return lambda *given: _pairs(scalar, *given)
+    return lambda *given: _pairs(lambda *numbers: chosen(choose, *numbers), *given)

@@ -17,9 +17,9 @@ from arcflux.compile.types import Value, of_dtype
 from arcflux.compile.vectors import in_lanes
 
 __all__ = [
-    "accumulated", "arguments", "bound", "call", "claimed", "edge_reads", "function", "in_function", "inited", "inside",
-    "keep", "kept", "load", "made", "measured", "message_reads", "polls", "received", "reduced", "results", "sent",
-    "shared", "sources", "tupled", "updated", "written",
+    "accumulated", "arguments", "bound", "call", "claimed", "column_value", "columns_read", "edge_reads",
+    "function", "in_function", "inited", "inside", "keep", "kept", "load", "made", "measured", "message_reads",
+    "polls", "received", "reduced", "results", "sent", "shared", "sources", "tupled", "updated", "written",
 ]  # fmt: skip
 
 # --- the user's functions
@@ -148,6 +148,16 @@ def edge_reads(lowered: Lowered) -> list[str]:
     return sorted(
         n for n in names if (n[1:2] == "_" and n[0] in "oeugp") or n == "step" or (n[0] == "m" and n[1:].isdigit())
     )
+
+
+def columns_read(lowered: Lowered, place: str, array: str = "c") -> list[str]:
+    """Statements that give the plain names of an edge's columns their values."""
+    return [f"e_{column} = {column_value(lowered, column, f'{array}_{column}[{place}]')}" for column in lowered.columns]
+
+
+def column_value(lowered: Lowered, column: str, value: str) -> str:
+    """What an edge column has, as programs know it: an integer has 64 bits and a sign, whatever the array's type."""
+    return f"np.int64({value})" if lowered.functions["compute"].types[f"e_{column}"].kind == "int" else value
 
 
 def shared(lowered: Lowered) -> list[str]:

@@ -29,11 +29,12 @@ def claims(lowered: Lowered) -> str:
     wants, targets = lowered.functions.get("wants"), list(lowered.reductions)
     if wants is None or not immediate(lowered) or len(targets) != 1 or results(lowered, "init"):
         return ""
-    if targets[0] in lowered.functions["update"].writes:
+    (target,) = targets
+    if target in lowered.functions["update"].writes:
         return ""
     said = ast.unparse(ast.Module([*wants.body, *lowered.edge], []))
-    pattern = f"return v_{targets[0]} < 0\nreduce_any(v_{targets[0]}, u_number)"
-    return targets[0] if said == pattern else ""
+    pattern = f"return v_{target} < 0\nreduce_any(v_{target}, u_number)"
+    return target if said == pattern else ""
 
 
 def buffered(lowered: Lowered) -> list[str]:

@@ -16,7 +16,8 @@ from functools import reduce
 
 import numpy as np
 
-from arcflux.compile.numbers import called, compared, floating, met, operated
+from arcflux.compile.literals import literal
+from arcflux.compile.numbers import called, compared, floating, low_bits, met, operated, wide
 from arcflux.compile.types import Value, joined, of_sign, typed
 
 __all__ = ["in_lanes"]
@@ -70,13 +71,27 @@ class _InLanes(ast.NodeTransformer):
 
     def visit_Assign(self, node: ast.Assign) -> ast.stmt:
         target = node.targets[0]
-        if isinstance(target, ast.Subscript):
-            return ast.Assign([_stored(target.value)], self._with(target, self.visit(node.value)))
         kind = typed(target, self.names)
-        value = self._met(node.value, kind) if kind.length is None else self.whole(node.value, kind)
-        if kind.length is None and kind.dtype == np.float32 and ast.unparse(target).startswith("v_"):
-            value = _narrow(value)
-        return ast.Assign([target], value)
+        if isinstance(target, ast.Subscript):
+            return ast.Assign([_stored(target.value)], self._with(target, self._kept(node.value, kind)))
+        if not ast.unparse(target).startswith("v_"):
+            value = self._met(node.value, kind) if kind.length is None else self.whole(node.value, kind)
+            return ast.Assign([target], value)
+        return ast.Assign([target], self._kept(node.value, kind))
+
+    def _kept(self, node: ast.expr, kind: Value) -> ast.expr:
+        """A value as a field of type `kind` keeps it: a narrow float is rounded, a narrow integer has its low bits."""
+        value = self._met(node, kind) if kind.length is None else self.whole(node, kind)
+        if kind.dtype == np.float32 and kind.length is None:
+            return _narrow(value)
+        narrow = kind.kind == "int" and kind.dtype is not None and kind.dtype.itemsize < 8
+        if not narrow or typed(node, self.names).dtype == kind.dtype:
+            return value
+        assert kind.dtype is not None
+        number = literal(node)
+        if number is not None and np.iinfo(kind.dtype).min <= number <= np.iinfo(kind.dtype).max:
+            return value
+        return low_bits(value, kind.dtype, kind.length)
 
     def visit_Expr(self, node: ast.Expr) -> ast.stmt:
         """A reduction into v: of a whole vector, or of what is one value."""
@@ -112,9 +127,8 @@ class _InLanes(ast.NodeTransformer):
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         kind = typed(node, self.names)
         if kind.length is None:
-            return ast.UnaryOp(
-                node.op, self.visit(node.operand) if kind.kind == "flag" else self._met(node.operand, kind)
-            )
+            done = self.visit(node.operand) if kind.kind == "flag" else self._met(node.operand, kind)
+            return ast.UnaryOp(node.op, wide(done, typed(node.operand, self.names)))
         done = self.whole(node.operand, kind)
         return ast.UnaryOp(node.op, done) if isinstance(node.op, ast.USub) else done
 

@@ -25,12 +25,12 @@ class Timing:
 class Device:
     """What runs a part.
 
-    name: how messages call it; threads: workers of its kernels; memory: bytes of its own, None when it works in the
-    memory of its node, so that nothing is copied to it; slowdown: how many times longer than this machine's CPU it
-    takes; bandwidth: bytes a second between its memory and its node's, None when there is no link to cross; buckets:
-    whether it takes vertices by priority, or by supersteps to the same end; linked: whether its memory can be reached
-    from others of its kind, so that messages need not pass through that of nodes; shares: whether it can reduce into
-    the memory of its node while others do.
+    name: how messages call it; kind: "cpu", "cuda" or "virtual"; threads: workers of its kernels; memory: bytes of its
+    own, None when it works in the memory of its node, so that nothing is copied to it; slowdown: how many times longer
+    than this machine's CPU it takes; bandwidth: bytes a second between its memory and its node's, None when there is no
+    link to cross; buckets: whether it takes vertices by priority, or by supersteps to the same end; linked: whether its
+    memory can be reached from others of its kind, so that messages need not pass through that of nodes; shares: whether
+    it can reduce into the memory of its node while others do.
     """
 
     name: str
@@ -38,6 +38,7 @@ class Device:
     memory: int | None = None
     slowdown: float = 1.0
     bandwidth: float | None = None
+    kind: str = field(default="cpu", init=False)
     buckets: bool = field(default=True, init=False)
     linked: bool = field(default=False, init=False)
     shares: bool = field(default=True, init=False)

@@ -78,6 +78,7 @@ class Cuda(Device):
         self.index, self.name, self.capability = index, f"cuda:{index}", self.gpu.capability
         self.total = self.gpu.memory
         super().__init__(self.name, 1, self._budget(memory), bandwidth=_BANDWIDTH)
+        self.kind = "cuda"
         self.buckets, self.linked, self.shares = False, True, False
 
     def _budget(self, asked: int | None) -> int:

@@ -59,6 +59,7 @@ class Virtual(Device):
         super().__init__(name, 1, memory, slowdown, bandwidth)
         if slowdown < 1:
             raise UsageError(f"slowdown is {slowdown!r}", expected="at least 1: nothing runs faster than it does")
+        self.kind = "virtual"
         self.clock = clock
         self._ahead = 0.0
 

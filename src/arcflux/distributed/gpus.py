@@ -7,8 +7,6 @@ whatever the shares, and sums of paths have their bits. Every rank gets the whol
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,14 +15,9 @@ from numpy.typing import NDArray
 from arcflux.distributed import cores
 from arcflux.distributed.workers import Gpus, Worker, on_gpus
 from arcflux.graph import Graph
-from arcflux.kernels.accumulation import dealt
 from arcflux.kernels.ordered import sorted_rows
-from arcflux.kernels.rows import ranked
-from arcflux.result import Superstep
-from arcflux.transports.base import Transport
 
-__all__ = ["Gpus", "components", "corners", "count", "dependencies", "label_propagation", "on_gpus", "predecessors",
-           "two_hop"]  # fmt: skip
+__all__ = ["Gpus", "on_gpus", "predecessors"]  # fmt: skip
 
 Array = NDArray[Any]
 Rows = tuple[Array, Array]
@@ -32,233 +25,12 @@ Rows = tuple[Array, Array]
 # Bytes of rows of sums that ranks exchange at a time, and the most sources they are of.
 _BATCH = 1 << 28
 _SOURCES = 64
-# Vertices that are asked where they point, to find the largest component.
-_ASKED = 1024
 
 
 def _rows(graph: Graph) -> tuple[Rows, Rows | None]:
     """Out-edges in order, and in-edges of a directed graph."""
     out, into = sorted_rows(graph)
     return (out.offsets, out.neighbours), (into.offsets, into.neighbours) if graph.directed else None
-
-
-# --- triangles
-
-
-class _Triangles:
-    """What a rank counts triangles with: a GPU by edges, from one to before another; cores by vertices.
-
-    A triangle belongs to the vertex that comes first in an order of all. GPUs alone have their own, and share edges
-    evenly. Beside cores they take the order of these; the first of them says which vertices the shares of edges are.
-    """
-
-    def __init__(self, worker: Worker, graph: Graph) -> None:
-        self.worker, transport = worker, worker.transport
-        self.made: Any
-        if isinstance(worker.room, cores.Cores):
-            self.made, cuts = cores.Triangles(worker.room, graph), np.zeros(worker.size + 1, np.int64)
-        else:
-            from arcflux.gpu.algorithms.triangles import Triangles
-
-            self.made = Triangles(worker.room, *_rows(graph), _order(graph) if worker.mixed else None)
-            if not worker.mixed:
-                self.share = worker.mine(self.made.edges)
-                return
-            cuts = self.made.cuts(worker.shares.cuts(self.made.edges))
-        first, last = transport.broadcast(cuts, worker.first_gpu)[transport.rank : transport.rank + 2].tolist()
-        on_cores = isinstance(worker.room, cores.Cores)
-        self.share = (first, last) if on_cores else (self.made.begin(first), self.made.begin(last))
-
-    def several(self, vertices: int) -> Array:
-        """How many different neighbours each vertex has; a GPU knows it."""
-        worker, found = self.worker, np.zeros(vertices, np.int64)
-        if not isinstance(worker.room, cores.Cores):
-            found = np.asarray(self.made.several.copy_to_host())[:vertices]
-        return worker.transport.broadcast(found, worker.first_gpu) if worker.mixed else found
-
-
-def _order(graph: Graph) -> Array:
-    """The order in which cores find triangles: a vertex of the highest rank comes first."""
-    rank, n = ranked(graph)[1], graph.vertices
-    return n - 1 - (np.arange(n) if rank is None else rank.astype(np.int64))
-
-
-def corners(gpus: Gpus, graph: Graph) -> tuple[Array, Array]:
-    """Triangles through each vertex, or edges among its neighbours if directed; and how many neighbours it has."""
-
-    def work(worker: Worker) -> tuple[Array, Array]:
-        counting = _Triangles(worker, graph)
-        return worker.summed(counting.made.corners(*counting.share)), counting.several(graph.vertices)
-
-    return gpus.run(work)
-
-
-def count(gpus: Gpus, graph: Graph) -> int:
-    """How many triangles an undirected graph has."""
-
-    def work(worker: Worker) -> int:
-        counting = _Triangles(worker, graph)
-        return int(worker.summed(np.array([counting.made.count(*counting.share)]))[0])
-
-    return gpus.run(work)
-
-
-# --- the others
-
-
-def components(gpus: Gpus, graph: Graph) -> Array:
-    """The smallest vertex of each vertex's weakly connected component."""
-
-    def work(worker: Worker) -> Array:
-        if not graph.vertices:
-            return np.empty(0, graph.out.neighbours.dtype)
-        forest = _forest(worker, graph)
-        forest.sample()
-        _merge(worker.transport, forest)
-        forest.rest(None if graph.directed else _giant(forest))  # both ends have an edge, so that one may skip it
-        _merge(worker.transport, forest)
-        found: Array = forest.roots()
-        return found
-
-    return gpus.run(work)
-
-
-def _forest(worker: Worker, graph: Graph) -> Any:
-    own = worker.mine(graph.vertices)
-    if isinstance(worker.room, cores.Cores):
-        return cores.Forest(worker.room, graph, own)
-    from arcflux.gpu.algorithms.components import Forest
-
-    return Forest(worker.room, graph.out.offsets, graph.out.neighbours, _ASKED, own, worker.size > 1)
-
-
-def _giant(forest: Any) -> int:
-    """The root that most of some vertices point to; all ranks know the same, ask the same, and find the same."""
-    asked = np.random.default_rng(0).integers(forest.size, size=_ASKED)
-    roots, often = np.unique(forest.at(asked), return_counts=True)
-    return int(roots[np.argmax(often)])
-
-
-def _merge(transport: Transport, forest: Any) -> None:
-    """Join what vertices point to anywhere."""
-    if transport.size > 1:
-        every = transport.gather(forest.roots())
-        forest.merge([roots for rank, roots in enumerate(every) if rank != transport.rank])
-
-
-def label_propagation(gpus: Gpus, graph: Graph, rounds: int) -> tuple[Array, list[Superstep]]:
-    """The label of every vertex after at most so many rounds, and how the rounds went."""
-
-    def work(worker: Worker) -> tuple[Array, list[Superstep]]:
-        labels = _labels(worker, graph)
-        history: list[Superstep] = []
-        everywhere = True
-        with worker.task("label propagation", rounds, "rounds") as at:
-            for turn in range(rounds if graph.vertices else 1):
-                begun = time.perf_counter()
-                changed, busy, counted = worker.summed(labels.vote(everywhere)).tolist()
-                if worker.size > 1:
-                    labels.tell(worker.gathered(labels.voted()))
-                # When many change, hardly anybody is left with nobody near who did.
-                everywhere = 4 * busy > labels.arcs
-                labels.adopt(mark=not everywhere)
-                history.append(Superstep(turn, "pull", counted, 0.0, time.perf_counter() - begun, changed))
-                at(turn + 1)
-                if changed == 0:
-                    break
-        return labels.labels(), history
-
-    return gpus.run(work)
-
-
-def _labels(worker: Worker, graph: Graph) -> Any:
-    own = worker.mine(graph.vertices)
-    if isinstance(worker.room, cores.Cores):
-        return cores.Labels(worker.room, graph, own)
-    from arcflux.gpu.algorithms.label_propagation import Labels
-
-    return Labels(worker.room, *_rows(graph), own)
-
-
-def dependencies(gpus: Gpus, graph: Graph, sources: Array, endpoints: bool) -> tuple[Array, Array]:
-    """What the paths from all sources give to each vertex, and the sources: those of the first rank.
-
-    Sums have the bits of cores: where these have lanes, devices share the lanes. Where there is but one, some sources
-    at a time are shared, and what each gives is added in their order.
-    """
-
-    def work(worker: Worker) -> tuple[Array, Array]:
-        given, n = sources.astype(np.int64), graph.vertices
-        agreed = given if worker.size == 1 else worker.transport.broadcast(given, 0)
-        lanes, apart = dealt(graph, len(agreed))
-        whole = apart or worker.size == 1
-        most = lanes if whole else max(worker.size, min(_SOURCES, _BATCH // (8 * max(1, n))))
-        made = _dependencies(worker, graph, apart, most)
-        total = np.zeros(n)
-        with worker.task("betweenness", len(agreed), "sources") as at:
-            done = _Done(worker, len(agreed), at)
-            for begin in [0] if whole else range(0, len(agreed), most):
-                some = agreed if whole else agreed[begin : begin + most]
-                width = lanes if whole else len(some)
-                mine = range(*worker.mine(width))
-                rows = worker.gathered(made.run(some, width, mine, float(endpoints), done).reshape(-1))
-                if whole:
-                    return np.asarray(rows.reshape(width, n).sum(axis=0)), agreed
-                for row in rows.reshape(width, n):
-                    total += row
-        return total, agreed
-
-    return gpus.run(work)
-
-
-class _Done:
-    """Counts the sources that a rank has done, and says how many of all that makes."""
-
-    def __init__(self, worker: Worker, total: int, at: Callable[[int], None]) -> None:
-        self.worker, self.total, self.at, self.own = worker, total, at, 0
-
-    def __call__(self, more: int) -> None:
-        self.worker.transport.check()
-        self.own += more
-        self.at(min(self.total, round(self.own / self.worker.shares.part)))
-
-
-def _dependencies(worker: Worker, graph: Graph, apart: bool, lanes: int) -> Any:
-    if isinstance(worker.room, cores.Cores):
-        return cores.Dependencies(worker.room, graph, apart)
-    from arcflux.gpu.algorithms.betweenness import Dependencies
-    from arcflux.kernels.betweenness import MANY
-
-    first, last = worker.mine(lanes)
-    return Dependencies(worker.room, *_rows(graph), last - first, MANY)
-
-
-def two_hop(
-    gpus: Gpus, graph: Graph, chosen: Array, room_for: Callable[[int], Array] | None
-) -> tuple[Array, Array | None, Array | None]:
-    """How many friends each chosen vertex has; with `room_for`, which makes an array for them, also their lists."""
-
-    def work(worker: Worker) -> tuple[Array, Array | None, Array | None]:
-        first, last = worker.mine(len(chosen))
-        made = _two_hop(worker, graph, chosen[first:last])
-        every = worker.gathered(made.counts())
-        if room_for is None:
-            return every, None, None
-        offsets = np.concatenate([[0], np.cumsum(every)]).astype(np.int64)
-        own = offsets[first : last + 1]
-        friends = room_for(int(own[-1] - own[0]))
-        made.lists(own - own[0], friends)
-        return every, offsets, worker.gathered(friends)
-
-    return gpus.run(work)
-
-
-def _two_hop(worker: Worker, graph: Graph, chosen: Array) -> Any:
-    if isinstance(worker.room, cores.Cores):
-        return cores.TwoHop(worker.room, graph, chosen)
-    from arcflux.gpu.algorithms.two_hop import TwoHop
-
-    return TwoHop(worker.room, *_rows(graph)[0], chosen)
 
 
 def predecessors(gpus: Gpus, graph: Graph, distance: Array, far: float, predecessor: Array) -> tuple[Array, int]:

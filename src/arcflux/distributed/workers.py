@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from arcflux import trace
 from arcflux.devices import Device, Virtual
 from arcflux.distributed.cores import Cores
-from arcflux.distributed.shares import Shares, weight
+from arcflux.engine.shares import Shares, weight
 from arcflux.engine.spread import USUAL, Spread
 from arcflux.errors import UsageError
-from arcflux.gpu.algorithms.room import Room, working
+from arcflux.gpu.room import Room, working
 from arcflux.partition.parts import Parts
 from arcflux.transports.base import Transport
 from arcflux.transports.local import run_local

@@ -84,7 +84,8 @@ def graph_call(
 
     It takes a spec, a path or an object for its graph, checks its arguments (`rules`, as :func:`arcflux.checks.checked`
     has them), and ends as it should by Ctrl-C, by ``cancel=``, by ``timeout=`` and when memory runs out. What passes
-    options on to a run leaves the time to it, whose last whole superstep is a result; a native algorithm raises.
+    options on to a run leaves the time to it, whose last whole superstep is a result; a native algorithm, which has
+    `**where`, raises.
 
     Examples
     --------
@@ -95,7 +96,8 @@ def graph_call(
 
     def decorate(algorithm: Callable[Concatenate[Graph, Options], Answer]) -> Callable[..., Answer]:
         ready = takes_graph(checked(**rules)(within_memory(algorithm.__name__)(algorithm)))
-        runs = any(one.kind is one.VAR_KEYWORD for one in inspect.signature(algorithm).parameters.values())
+        last = list(inspect.signature(algorithm).parameters.values())[-1]
+        runs = last.kind is last.VAR_KEYWORD and last.name != "where"
 
         @interruptible
         @wraps(algorithm)
@@ -105,7 +107,6 @@ def graph_call(
                 raise_if_cancelled()
                 return ready(*given, **options)
 
-        whole.__dict__["takes_timeout"] = True
         return whole
 
     return decorate

@@ -7,6 +7,7 @@ Numbers follow the order of the ids, so they do not depend on the order of the e
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,10 @@ class Ids(ABC):
     @abstractmethod
     def to_ids(self, numbers: Any = None) -> Array:
         """The ids of vertex numbers; of all vertices, in order, without an argument."""
+
+    def __iter__(self) -> Iterator[Any]:
+        """The ids of all vertices, in the order of their numbers."""
+        return iter(self.to_ids().tolist())
 
     @abstractmethod
     def find(self, ids: Any) -> Array:

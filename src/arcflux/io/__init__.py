@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from arcflux import progress, trace
 from arcflux.errors import FormatError, UsageError, did_you_mean
+from arcflux.extensions import extension, extension_names
 from arcflux.graph.edges import Options
 from arcflux.io.replace import recover
 from arcflux.spmd.memory import within_memory
@@ -29,7 +30,8 @@ __all__ = ["FORMATS", "load", "save", "takes_graph"]
 Arguments = ParamSpec("Arguments")
 Answer = TypeVar("Answer")
 
-# suffix -> module of this folder; the longest suffix that fits wins.
+# suffix -> module of this folder; the longest suffix that fits wins. Other packages add theirs by an entry point
+# (extensions.py): the suffix without its dot, and a module with `read` and `write` as those here.
 FORMATS = {
     **dict.fromkeys((".el", ".wel", ".txt", ".tsv", ".csv", ".edges", ".edgelist"), "text"),
     ".mtx": "matrix",
@@ -201,7 +203,10 @@ def _format(path: Path, writing: bool = False) -> Any:
         return import_module("arcflux.io.store")
     suffixes = [s.lower() for s in path.suffixes]
     suffix = next((s for s in reversed(suffixes) if s not in PACKED), "")
-    if suffix not in FORMATS:
+    module = import_module(f"arcflux.io.{FORMATS[suffix]}") if suffix in FORMATS else None
+    if module is None and suffix:
+        module = extension("arcflux.formats", suffix[1:])
+    if module is None:
         if not writing and not os.path.exists(path):
             raise FormatError(
                 "no such file, folder or generator",
@@ -212,10 +217,9 @@ def _format(path: Path, writing: bool = False) -> Any:
         raise FormatError(
             f"the suffix {suffix or '(none)'} names no format",
             path=path,
-            expected=", ".join(FORMATS),
-            remedy=did_you_mean(suffix, FORMATS, "rename the file, or pass a .txt edge list"),
+            expected=", ".join(known := [*FORMATS, *(f".{name}" for name in extension_names("arcflux.formats"))]),
+            remedy=did_you_mean(suffix, known, "rename the file, or pass a .txt edge list"),
         )
-    module = import_module(f"arcflux.io.{FORMATS[suffix]}")
     if writing and not hasattr(module, "write"):
         raise FormatError(f"{suffix} can be read but not written", path=path, expected="another suffix")
     return module

@@ -8,6 +8,7 @@ statistics.py judges a split, drawing.py shows it, folder.py keeps it on disk.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +17,10 @@ from arcflux.checks import checked, text
 if TYPE_CHECKING:
     from arcflux.partition.parts import Parts
 
-__all__ = ["PARTITIONERS", "partition"]
+__all__ = ["PARTITIONERS", "check_split", "partition"]
 
 # Each is a module of this folder, with a function split(graph, k, ...) whose keywords are the partitioner's options.
+# Other packages add theirs by an entry point (extensions.py): the name, and such a function.
 PARTITIONERS = ("ranges", "grid", "degree", "random", "mincut", "duplicate")
 
 
@@ -52,25 +54,11 @@ def partition(graph: Any, k: int, how: str = "ranges", **options: Any) -> Parts:
     >>> [parts.part(i).arcs for i in range(4)]
     [5274, 5302, 5273, 5305]
     """
-    import operator
-
-    from arcflux.errors import UsageError, did_you_mean
+    from arcflux.errors import UsageError
     from arcflux.io import load
     from arcflux.spmd.memory import within_memory
 
-    try:
-        count = operator.index(k)
-    except TypeError:
-        count = 0
-    if not 1 <= count <= 1 << 31:
-        raise UsageError(f"k is {k!r}", expected="how many parts: a whole number from 1 on")
-    if how not in PARTITIONERS:
-        raise UsageError(
-            f"there is no partitioner {how!r}",
-            expected=", ".join(PARTITIONERS),
-            remedy=did_you_mean(str(how), PARTITIONERS, "leave how= out", "'{}'"),
-        )
-    split = import_module(f"arcflux.partition.{how}").split
+    count, split = check_split(k, how), _partitioner(how)
     known = list(split.__kwdefaults__ or {})
     unknown = next((name for name in options if name not in known), None)
     if unknown is not None:
@@ -82,3 +70,38 @@ def partition(graph: Any, k: int, how: str = "ranges", **options: Any) -> Parts:
     with within_memory("splitting a graph"):
         made: Parts = split(load(graph), count, **options)
     return made
+
+
+def check_split(k: Any, how: str) -> int:
+    """The number of parts, if a graph can be split into so many by a partitioner of this name."""
+    import operator
+
+    from arcflux.errors import UsageError
+
+    try:
+        count = operator.index(k)
+    except TypeError:
+        count = 0
+    if not 1 <= count <= 1 << 31:
+        raise UsageError(f"k is {k!r}", expected="how many parts: a whole number from 1 on")
+    _partitioner(how)
+    return count
+
+
+def _partitioner(how: str) -> Callable[..., Parts]:
+    """The function that splits a graph in this way."""
+    from arcflux.errors import UsageError, did_you_mean
+    from arcflux.extensions import extension, extension_names
+
+    if how in PARTITIONERS:
+        built_in: Callable[..., Parts] = import_module(f"arcflux.partition.{how}").split
+        return built_in
+    added: Callable[..., Parts] | None = extension("arcflux.partitioners", how)
+    if added is None:
+        known = [*PARTITIONERS, *extension_names("arcflux.partitioners")]
+        raise UsageError(
+            f"there is no partitioner {how!r}",
+            expected=", ".join(known),
+            remedy=did_you_mean(str(how), known, "leave how= out", "'{}'"),
+        )
+    return added

@@ -27,7 +27,7 @@ from arcflux.spmd.pipeline import Lean  # noqa: E402
 from arcflux.spmd.private import Generated  # noqa: E402
 from arcflux.spmd.sealed import SealedCacheFile  # noqa: E402
 
-__all__ = ["Careful", "Locator", "fragment", "inner", "kernel"]
+__all__ = ["Careful", "Locator", "borrowed", "fragment", "inner", "kernel"]
 
 look_later()
 
@@ -37,9 +37,20 @@ look_later()
 _OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True, "pipeline_class": Lean}
 
 
-# Rooms whose kernels call inner functions of another room, besides those of this one.
-_BORROWS = {"distributed": ("kernels",), "gpu": ("gpu",), "gpu/algorithms": ("gpu", "gpu/algorithms")}
 _ROOT = Path(__file__).parent.parent
+# Rooms whose kernels call inner functions of another room, besides those of this one.
+_BORROWS = {"gpu": ("gpu",), "gpu/algorithms": ("gpu", "gpu/algorithms")}
+
+
+def borrowed(path: Path) -> tuple[str, ...]:
+    """The rooms whose inner functions the kernels of a file of this package may call, besides those of this one.
+
+    Examples
+    --------
+    >>> borrowed(_ROOT / "algorithms" / "components" / "cuda.py")
+    ('gpu',)
+    """
+    return ("gpu",) if path.name == "cuda.py" else _BORROWS.get(path.parent.relative_to(_ROOT).as_posix(), ())
 
 
 # Bytes that have to be there before a kernel is compiled: LLVM ends the whole process when it gets none.
@@ -63,7 +74,7 @@ _InTreeCacheLocator: Any = getattr(caching, "InTreeCacheLocator", None) or cachi
 class Locator(_InTreeCacheLocator):
     """Keeps a module's compiled kernels in a folder of the cache named by the module and its path.
 
-    `borrows` are the rooms whose inner functions they call, when the module is in none that is known.
+    `borrows` are the rooms whose inner functions they call, when the module is none of this package.
     """
 
     borrows: tuple[str, ...] = ()
@@ -87,10 +98,10 @@ class Locator(_InTreeCacheLocator):
 
     def get_source_stamp(self) -> Any:
         """What the kernels are compiled from."""
-        folder = Path(self._py_file).parent
-        room = folder.relative_to(_ROOT).as_posix() if folder.is_relative_to(_ROOT) else ""
+        path = Path(self._py_file)
+        rooms = borrowed(path) if path.is_relative_to(_ROOT) else self.borrows
         source = self._loader.source if isinstance(self._loader, Generated) else Path(self._py_file).read_bytes()
-        return hashlib.sha256(source).digest() + _shared_stamp(_BORROWS.get(room, self.borrows))
+        return hashlib.sha256(source).digest() + _shared_stamp(rooms)
 
 
 class _CacheImpl(CompileResultCacheImpl):

@@ -36,7 +36,7 @@ def define(inner: Callable[..., Any]) -> SimpleNamespace:
     def floored(x: Any) -> Any:
         """``math.floor(x)`` of a float."""
         whole = truncated(x)
-        return whole - np.int64(1) if np.float64(whole) > x else whole
+        return whole - np.int64(1) if np.float64(whole) > x and whole != _SMALLEST else whole
 
     @inner
     def raised(x: Any) -> Any:
@@ -45,18 +45,15 @@ def define(inner: Callable[..., Any]) -> SimpleNamespace:
         return whole + np.int64(1) if np.float64(whole) < x and whole != _LARGEST else whole
 
     @inner
-    def power(base: Any, exponent: Any, one: Any) -> Any:
-        """``base ** exponent`` of integers, by squaring, which wraps around; 0 for an exponent below 0.
-
-        `one` is 1 in the type of the result.
-        """
-        made, square, left = one, base, exponent
+    def power(base: Any, exponent: Any) -> Any:
+        """``base ** exponent`` of a u64, by squaring, which wraps around; 0 for an exponent below 0."""
+        made, square, left = np.uint64(1), base, exponent
         while left > 0:
             if left & 1:
                 made = made * square
             square = square * square
             left = left >> 1
-        return made if exponent >= 0 else made - one
+        return made if exponent >= 0 else np.uint64(0)
 
     @inner
     def compared(unsigned: Any, signed: Any) -> Any:

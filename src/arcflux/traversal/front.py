@@ -12,7 +12,7 @@ from arcflux.engine.call import note_interrupt
 from arcflux.engine.front import checked_options, warn_unless_converged
 from arcflux.engine.spread import Spread, on_ranks, pressed_anywhere
 from arcflux.errors import UsageError
-from arcflux.gpu.algorithms.room import working
+from arcflux.gpu.room import working
 from arcflux.graph import Graph
 from arcflux.partition.grid import shape
 from arcflux.partition.parts import Parts

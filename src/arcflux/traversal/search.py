@@ -32,7 +32,7 @@ from arcflux.traversal.scan import HEADER, SCANS, Path
 
 if TYPE_CHECKING:
     from arcflux.gpu.algorithms.grid import Cell
-    from arcflux.gpu.algorithms.room import Room
+    from arcflux.gpu.room import Room
 
 __all__ = ["Found", "Iteration", "Search", "merged"]
 

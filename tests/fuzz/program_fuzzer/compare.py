@@ -6,7 +6,7 @@ import itertools
 import linecache
 import sys
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import ModuleType
 from typing import Any
@@ -15,6 +15,7 @@ import numpy as np
 
 import arcflux as af
 from program_fuzzer.graphs import GraphSpec
+from program_fuzzer.numbers import same
 from program_fuzzer.oracle import Outcome, interpret
 from program_fuzzer.ways import Way
 from program_fuzzer.writing import ProgramSpec
@@ -87,9 +88,21 @@ def difference(case: Case, way: Way, outcome: Outcome) -> str:
             warnings.simplefilter("ignore")
             program = load_program(case.program.source)
             limit = _MOST if case.limit is None else case.limit
-            result = af.run(program, graph, max_supersteps=limit, given=given, **options, **case.parameters)
+            try:
+                result = af.run(program, graph, max_supersteps=limit, given=given, **options, **case.parameters)
+            except af.errors.CancelledError as error:
+                result = error.result
+    except af.errors.ProgramError as error:
+        return "" if outcome.faults and way.options.get("debug") else f"it raises ProgramError: {error}"
     except Exception as error:
         return f"it raises {type(error).__name__}: {error}"
+    if way.cut_short and result is not None and not case.program.to_fixed_point:
+        outcome = expected(replace(case, limit=result.supersteps))
+        return _fields(outcome, result, way) or _history(outcome, result)
+    if way.cut_short:
+        return ""
+    if outcome.faults and way.options.get("debug"):
+        return f"it does not refuse: {outcome.faults[0]}"
     if result.converged != outcome.converged:
         return f"converged is {result.converged}, not {outcome.converged}, after {result.supersteps} supersteps"
     return _fields(outcome, result, way) or ("" if case.program.to_fixed_point else _history(outcome, result))
@@ -103,7 +116,7 @@ def _fields(outcome: Outcome, result: af.Result, way: Way) -> str:
             have = found[v].tolist()
             if isinstance(value, tuple):
                 have = tuple(have)
-            if have != value and (choices is None or have not in choices[v]):
+            if not same(have, value) and (choices is None or have not in choices[v]):
                 said = f"{value!r}" if choices is None else f"one of {sorted(choices[v])!r}"
                 return f"{name} of vertex {v} is {have!r}, not {said}"
     return ""
@@ -114,6 +127,6 @@ def _history(outcome: Outcome, result: af.Result) -> str:
     if frontiers != outcome.frontiers:
         return f"{frontiers} vertices send in its supersteps, not {outcome.frontiers}"
     residuals = [step.residual for step in result.history]
-    if residuals != outcome.residuals:
+    if not same(tuple(residuals), tuple(outcome.residuals)):
         return f"the residuals are {residuals}, not {outcome.residuals}"
     return ""

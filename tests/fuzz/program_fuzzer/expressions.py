@@ -57,6 +57,8 @@ def fit(draw: random.Random, number: Number, wanted: Domain) -> str:
     have, low, high = number.domain, wanted.low, wanted.high
     if wanted.kind == "flag" or (low <= have.low and have.high <= high and have.places <= wanted.places):
         return number.text
+    if wanted.kind == "int" and high > (1 << 63) - 1:
+        return f"{number.inside} % 9223372036854775807"
     if wanted.kind == "int":
         span = int(high - low) + 1
         if draw.random() < 0.5:

@@ -6,16 +6,12 @@ import random
 from dataclasses import dataclass
 
 from program_fuzzer.expressions import Domain, Number
+from program_fuzzer.wild import RANGES
 
 __all__ = ["Field", "atoms", "random_field", "typed"]
 
 # The most messages of a vertex: programs with sums that must not grow further run on small graphs alone.
 FEW, MANY = 130, 1 << 14
-_HOLDS = {
-    "i8": (-(1 << 7), (1 << 7) - 1), "i16": (-(1 << 15), (1 << 15) - 1), "i32": (-(1 << 31), (1 << 31) - 1),
-    "i64": (-(1 << 63), (1 << 63) - 1), "u8": (0, (1 << 8) - 1), "u16": (0, (1 << 16) - 1), "u32": (0, (1 << 32) - 1),
-    "u64": (0, (1 << 64) - 1), "ref": (-1, (1 << 31) - 1),
-}  # fmt: skip
 REDUCTIONS = {
     "int": ("sum", "sum", "min", "max", "or", "and", "product", "any"),
     "float": ("sum", "sum", "min", "max", "product", "any"),
@@ -25,7 +21,10 @@ REDUCTIONS = {
 
 @dataclass
 class Field:
-    """A field. `domain` holds between supersteps, `peak` after messages; `loose` is an any that nothing may read."""
+    """A field. `domain` holds between supersteps, `peak` after messages; `loose` is an any that nothing may read.
+
+    A `wild` one is of a type that was chosen before, and keeps the low bits of what is too large for it.
+    """
 
     name: str
     domain: Domain
@@ -35,6 +34,7 @@ class Field:
     kind: str = ""
     peak: Domain | None = None
     loose: bool = False
+    wild: bool = False
 
     @property
     def declared(self) -> str:
@@ -45,7 +45,9 @@ class Field:
         return f"{self.name}: af.{self.kind}[{length}]"
 
 
-def random_field(draw: random.Random, name: str, how: str | None = None, steady: bool = False) -> Field:
+def random_field(
+    draw: random.Random, name: str, how: str | None = None, steady: bool = False, wild: bool = False
+) -> Field:
     """A field, reduced somehow or not at all; of a steady program, by what takes every message twice."""
     kind = draw.choices(["int", "float", "flag"], [6, 3, 2])[0]
     if how is None:
@@ -65,11 +67,17 @@ def random_field(draw: random.Random, name: str, how: str | None = None, steady:
     if how != "any" and draw.random() < 0.18:
         field.size = draw.choice([1, 2, 3, 4, 5])
         field.length = field.size
+    if wild and kind == "int" and draw.random() < 0.6:
+        field.wild, field.kind = True, draw.choice([name for name in RANGES if name != "ref"])
+        field.domain = Domain("int", *RANGES[field.kind])
     return field
 
 
 def typed(draw: random.Random, field: Field, peak: Domain) -> None:
     """Choose a type that holds the field whatever happens."""
+    if field.wild:
+        field.peak = field.domain
+        return
     field.peak = peak
     if peak.kind == "flag":
         field.kind = "flag"
@@ -77,7 +85,7 @@ def typed(draw: random.Random, field: Field, peak: Domain) -> None:
         narrow = peak.places <= 9 and max(abs(peak.low), abs(peak.high)) < 1 << 12
         field.kind = draw.choice(["f32", "f64"]) if narrow else "f64"
     else:
-        fits = [name for name, (low, high) in _HOLDS.items() if low <= peak.low and peak.high <= high]
+        fits = [name for name, (low, high) in RANGES.items() if low <= peak.low and peak.high <= high]
         field.kind = draw.choice(fits if draw.random() < 0.8 else [name for name in fits if name[0] == "i"])
     if field.kind == "ref" and field.length is not None:
         field.kind = "i32"

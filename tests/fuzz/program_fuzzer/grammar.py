@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 
 from program_fuzzer.expressions import Domain, Expressions, Number, fit
-from program_fuzzer.fields import Field, about, atoms, random_field
+from program_fuzzer.fields import MANY, Field, about, atoms, random_field
 from program_fuzzer.fixed_points import FixedPoint
 from program_fuzzer.messages import Messages
 from program_fuzzer.oracle import is_sparse
@@ -34,13 +34,22 @@ def random_program(draw: random.Random, shape: str = "") -> ProgramSpec:
 class _Supersteps(Messages):
     """Writes a program of which every superstep is certain."""
 
+    total: list[Number] = []
+
     def program(self) -> ProgramSpec:
         """All of it."""
         self._choose_fields()
         self._choose_parameters()
         functions = [self._start()]
         self._choose_resets()
-        functions += [*self._init(), *self._wants(), self._compute(), self._update(), *self._residual()]
+        functions += [*self._init(), *self._wants(), self._compute()]
+        if (
+            self.shape == "dense"
+            and not any(f.startswith("def wants") for f in functions)
+            and self.draw.random() < 0.12
+        ):
+            functions.append(self._aggregate())
+        functions += [self._update(), *self._residual()]
         if self.draw.random() < 0.1:
             self.draw.shuffle(functions)
         return self._assembled(functions)
@@ -48,14 +57,14 @@ class _Supersteps(Messages):
     def _choose_fields(self) -> None:
         steady = self.shape == "steady"
         for k in range(self.draw.choice([1, 1, 2, 2, 3])):
-            self.fields.append(random_field(self.draw, f"x{k}", steady=steady))
+            self.fields.append(random_field(self.draw, f"x{k}", steady=steady, wild=self.wild))
         if self.shape == "sparse":
             self._choose_trigger()
         if not steady:
             for k in range(self.draw.choice([0, 1, 1, 2])):
-                self.fields.append(random_field(self.draw, f"y{k}", how=""))
+                self.fields.append(random_field(self.draw, f"y{k}", how="", wild=self.wild))
         elif self.draw.random() < 0.3:
-            self.fields.append(random_field(self.draw, "y0", how=""))
+            self.fields.append(random_field(self.draw, "y0", how="", wild=self.wild))
         for each in self.fields:
             each.loose = each.how == "any"
         vectors = [f for f in self.fields if f.length is not None]
@@ -122,13 +131,22 @@ class _Supersteps(Messages):
         scope = self._scope(atoms(self.draw, "v", self.fields), about("v"))
         return [self._function("wants", [f"return {scope.condition(2).text}"])]
 
+    def _aggregate(self) -> str:
+        """The sum over all vertices that update reads one superstep later."""
+        first = self.draw.choice([0.0, 1.5])
+        self._parameter("aggregated", "float", first, self.draw.choice([None, 2.0]))
+        scope = self._scope(atoms(self.draw, "v", self.fields), about("v"))
+        each = Domain("float", -2, 4, 2)
+        self.total = [Number("p.aggregated", Domain("float", 2 * -MANY, 4 * MANY, 2))]
+        return self._function("aggregate", [f"return {fit(self.draw, scope.fraction(1), each)}"])
+
     def _update(self) -> str:
         lines: list[str] = []
         if self.shape == "sparse":
             waited = {"count": "v.got == old.got", "least": "v.got == old.got", "any": "v.got < 0"}
             lines += [f"if {waited.get(self.trigger, f'v.got == {self._untouched()}')}:", "    return False"]
         here = atoms(self.draw, "v", self.fields, peak=True)
-        scope = self._scope(here, atoms(self.draw, "old", self.fields), about("v"))
+        scope = self._scope(here, atoms(self.draw, "old", self.fields), about("v"), self.total)
         if self.shape != "steady":
             for each in self.fields:
                 grown = each.peak is not None and each.peak != each.domain

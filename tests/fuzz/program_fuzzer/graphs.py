@@ -20,14 +20,18 @@ WEIGHT, LENGTH = (0, 9), (-4.0, 4.0)
 
 @dataclass(frozen=True)
 class GraphSpec:
-    """A graph as plain lists, which can be printed, and made smaller. `ids` are given when they are no numbers."""
+    """A graph as plain lists, which can be printed, and made smaller. `ids` are given when they are no numbers.
+
+    `types` are those of the columns.
+    """
 
     vertices: int
     edges: tuple[tuple[int, int], ...]
     weight: tuple[int, ...]
     length: tuple[float, ...]
     directed: bool = True
-    ids: tuple[int, ...] = ()
+    ids: tuple[int, ...] | tuple[str, ...] = ()
+    types: tuple[str, str] = ("int32", "float64")
 
     @cached_property
     def graph(self) -> af.Graph:
@@ -36,9 +40,10 @@ class GraphSpec:
 
     def build(self) -> af.Graph:
         """The graph as Arcflux has it, new."""
-        names = np.array(self.ids or range(self.vertices), np.int64)
+        text = isinstance(self.ids[0], str) if self.ids else False
+        names = np.array(self.ids or range(self.vertices), np.str_ if text else np.int64)
         ends = np.array(self.edges, np.int64).reshape(-1, 2)
-        columns = {"weight": np.array(self.weight, np.int32), "length": np.array(self.length, np.float64)}
+        columns = {"weight": np.array(self.weight, self.types[0]), "length": np.array(self.length, self.types[1])}
         vertices: Any = names if self.ids else self.vertices
         return af.Graph.from_edges(
             names[ends[:, 0]], names[ends[:, 1]], columns=columns, vertices=vertices, directed=self.directed
@@ -71,10 +76,11 @@ class GraphSpec:
         if self.ids:
             ends = [[self.ids[v] for v in side] for side in ends]
         vertices = f"np.array({list(self.ids)})" if self.ids else str(self.vertices)
+        kind = "np.str_" if self.ids and isinstance(self.ids[0], str) else "np.int64"
         return (
-            f"af.Graph.from_edges(\n    np.array({ends[0]}, np.int64), np.array({ends[1]}, np.int64),\n"
-            f"    columns={{'weight': np.array({list(self.weight)}, np.int32), "
-            f"'length': np.array({list(self.length)}, np.float64)}},\n"
+            f"af.Graph.from_edges(\n    np.array({ends[0]}, {kind}), np.array({ends[1]}, {kind}),\n"
+            f"    columns={{'weight': np.array({list(self.weight)}, np.{self.types[0]}), "
+            f"'length': np.array({list(self.length)}, np.{self.types[1]})}},\n"
             f"    vertices={vertices}, directed={self.directed},\n)"
         )
 
@@ -86,11 +92,17 @@ def random_graph(draw: random.Random, medium: bool = False) -> GraphSpec:
     directed = draw.random() < 0.6
     weight = tuple(draw.randint(*WEIGHT) for _ in edges)
     length = tuple(draw.randint(8 * int(LENGTH[0]), 8 * int(LENGTH[1])) / 8 for _ in edges)
-    ids: tuple[int, ...] = ()
+    ids: tuple[int, ...] | tuple[str, ...] = ()
     if draw.random() < 0.3:
         stride, shift = draw.choice([(7, 3), (1000003, -5), (2, 1 << 40)])
         ids = tuple(shift + stride * v for v in range(vertices))
-    return GraphSpec(vertices, tuple(edges), weight, length, directed, ids)
+    elif draw.random() < 0.15:
+        ids = tuple(f"vertex {v:05}" for v in range(vertices))
+    types = ("int32", "float64")
+    if draw.random() < 0.4:
+        whole = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
+        types = (draw.choice(whole), draw.choice(["float32", "float64"]))
+    return GraphSpec(vertices, tuple(edges), weight, length, directed, ids, types)
 
 
 Shape = tuple[int, list[tuple[int, int]]]
@@ -151,10 +163,16 @@ def _medium_star(draw: random.Random) -> Shape:
     return leaves + 1, [(0, k) if k % 3 else (k, 0) for k in range(1, leaves + 1)]
 
 
+def _medium_path(draw: random.Random) -> Shape:
+    vertices, step = draw.randint(150, 280), draw.choice([1, 1, 2])
+    ends = [(k, k + step) for k in range(vertices - step)]
+    return vertices, [(b, a) for a, b in ends] if draw.random() < 0.3 else ends
+
+
 def _grid(wide: int, high: int) -> list[tuple[int, int]]:
     across = [(y * wide + x, y * wide + x + 1) for y in range(high) for x in range(wide - 1)]
     return across + [(y * wide + x, (y + 1) * wide + x) for y in range(high - 1) for x in range(wide)]
 
 
 _SMALL = [_scattered, _scattered, _scattered, _skewed, _skewed, _parallel, _star, _path, _mesh, _tiny]
-_MEDIUM = [_medium_scattered, _medium_scattered, _medium_mesh, _medium_star]
+_MEDIUM = [_medium_scattered, _medium_scattered, _medium_mesh, _medium_star, _medium_path]

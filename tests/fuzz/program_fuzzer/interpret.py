@@ -8,13 +8,13 @@ and vectors are tuples. What Numba and LLVM make of the same text is seen by the
 from __future__ import annotations
 
 import ast
+import inspect
 import math
-import operator
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, reduce
 from types import SimpleNamespace
 from typing import Any
 from unittest import mock
@@ -25,6 +25,20 @@ from arcflux.compile import cache
 from arcflux.spmd import reductions
 from arcflux.spmd.layout import GENERATION
 from arcflux.spmd.pool import STOP, TORN
+from program_fuzzer.machine import (
+    F32,
+    IEEE,
+    NAMES,
+    U64,
+    Lanes,
+    clamped,
+    magnitude,
+    narrowed,
+    negated,
+    operated,
+    power,
+    wrapping,
+)
 
 __all__ = ["interpreted"]
 
@@ -49,36 +63,39 @@ def interpreted() -> Iterator[None]:
 def _module(source: str) -> SimpleNamespace:
     """The kernels of a generated source, as plain functions."""
     source = source.replace("u + distances[i]", "u64(u + distances[i])")  # the only sum that wraps around
-    text = "\n".join(line for line in source.splitlines() if not line.startswith(("from arcflux", "import numpy")))
-    names: dict[str, Any] = {**_names(), "np": _numbers(), "math": math, "divided": _divided}
-    exec(
-        compile(
-            ast.fix_missing_locations(_Divisions().visit(ast.parse(text))),
-            "<interpreted kernels>",
-            "exec",
-            dont_inherit=True,
-        ),
-        names,
-    )
+    text = "\n".join(line for line in source.splitlines() if not line.startswith(("from arcflux", "import ")))
+    names: dict[str, Any] = {**_names(), "np": _numbers(), "math": IEEE, "operated": operated, "negated": negated}
+    tree = ast.fix_missing_locations(_Arithmetic().visit(ast.parse(text)))
+    exec(compile(tree, "<interpreted kernels>", "exec", dont_inherit=True), names)
     return SimpleNamespace(**names)
 
 
-class _Divisions(ast.NodeTransformer):
-    """Divisions by zero are no errors in kernels: messages are made of all vertices, those that nobody reads, too."""
+_FUNCTIONS = ("start", "init", "wants", "edge", "update", "residual", "aggregate", "priority")
+
+
+class _Arithmetic(ast.NodeTransformer):
+    """In the functions of the program numbers are as machines have them; kernels around them count in Python's own."""
+
+    def __init__(self) -> None:
+        self.within = False
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        self.within = node.name in _FUNCTIONS or node.name.startswith(("source_", "push_edge"))
+        self.generic_visit(node)
+        return node
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         self.generic_visit(node)
-        if not isinstance(node.op, (ast.Div, ast.FloorDiv, ast.Mod)) or isinstance(node.right, ast.Constant):
+        name = type(node.op).__name__
+        if not self.within or name not in NAMES:
             return node
-        return ast.Call(
-            ast.Name("divided", ast.Load()), [ast.Constant(type(node.op).__name__), node.left, node.right], []
-        )
+        return ast.Call(ast.Name("operated", ast.Load()), [ast.Constant(name), node.left, node.right], [])
 
-
-def _divided(how: str, a: Any, b: Any) -> Any:
-    if isinstance(b, _Lanes) or b != 0:
-        return {"Div": operator.truediv, "FloorDiv": operator.floordiv, "Mod": operator.mod}[how](a, b)
-    return 0 if how != "Div" and isinstance(a, int) and isinstance(b, int) else math.nan
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        self.generic_visit(node)
+        if not self.within or not isinstance(node.op, ast.USub) or isinstance(node.operand, ast.Constant):
+            return node
+        return ast.Call(ast.Name("negated", ast.Load()), [node.operand], [])
 
 
 def _names() -> dict[str, Any]:
@@ -88,8 +105,8 @@ def _names() -> dict[str, Any]:
     found |= {"fetch_add": _fetch_add, "compare_and_swap": _compare_and_swap, "trailing_zeros": _trailing_zeros}
     found |= {"prefetch": _nothing, "prefetch_to_read": _nothing, "ticks": time.perf_counter_ns, "all_here": _all_here}
     found |= {"patience": lambda control: 1 << 16, "halted": _halted}
-    found |= {"truncated": _clamped(int), "floored": _clamped(math.floor), "raised": _clamped(math.ceil)}
-    found |= {"power": lambda base, exponent, one: base**exponent if exponent >= 0 else 0}
+    found |= {"truncated": clamped(int), "floored": clamped(math.floor), "raised": clamped(math.ceil)}
+    found |= {"power": power, "abs": magnitude}
     found |= {"compared": lambda unsigned, signed: (unsigned > signed) - (unsigned < signed)}
     found |= {"fragment": lambda function: function, "kernel": _kernel}
     return found | _lanes()
@@ -97,53 +114,27 @@ def _names() -> dict[str, Any]:
 
 def _numbers() -> SimpleNamespace:
     """The types that kernels convert to: Python's own numbers, of the range of each type."""
-    made: dict[str, Any] = {"float64": float, "float32": _rounded, "bool_": bool, "bool": bool}
-    made |= {f"uint{bits}": _wrapping(bits, False) for bits in (8, 16, 32, 64)}
-    made |= {f"int{bits}": _wrapping(bits, True) for bits in (8, 16, 32, 64)}
+    made: dict[str, Any] = {"float64": float, "float32": narrowed, "bool_": bool, "bool": bool}
+    made |= {f"uint{bits}": wrapping(bits, False) for bits in (8, 16, 32, 64)}
+    made |= {f"int{bits}": wrapping(bits, True) for bits in (8, 16, 32, 64)}
     return SimpleNamespace(**made)
-
-
-def _rounded(value: Any) -> Any:
-    return float(np.float32(value))
-
-
-def _wrapping(bits: int, signed: bool) -> Callable[[Any], int]:
-    least = -(1 << (bits - 1)) if signed else 0
-    mask = (1 << bits) - 1
-
-    def wrapped(value: Any) -> int:
-        return ((int(value) - least) & mask) + least
-
-    return wrapped
-
-
-def _clamped(round_off: Callable[[float], int]) -> Callable[[float], int]:
-    """What kernels make of a float: the nearest integer of 64 bits, 0 for NaN."""
-
-    def rounded(value: float) -> int:
-        if value != value:
-            return 0
-        return -(1 << 63) if value < -(2.0**63) else (1 << 63) - 1 if value >= 2.0**63 else round_off(value)
-
-    return rounded
 
 
 class _View:
     """An array as a kernel sees it: its elements are Python's numbers, its rows are views."""
 
-    def __init__(self, array: Any) -> None:
+    def __init__(self, array: Any, typed: bool = False) -> None:
         self.array = array
         self.size = array.size
+        self.read = (_TYPED.get(array.dtype.name) if typed else None) or _as_it_is
+        self.written = _LOW_BITS.get(array.dtype.name)
 
     def __getitem__(self, index: int) -> Any:
         found = self.array[self._place(index)]
-        return _View(found) if isinstance(found, np.ndarray) else found.item()
+        return _View(found, self.read is not _as_it_is) if isinstance(found, np.ndarray) else self.read(found.item())
 
     def __setitem__(self, index: int, value: Any) -> None:
-        if isinstance(index, int) and self.array.dtype.kind in "iu":
-            kind = self.array.dtype
-            value = _wrapping(8 * kind.itemsize, kind.kind == "i")(value)
-        self.array[self._place(index)] = value
+        self.array[self._place(index)] = value if self.written is None else self.written(value)
 
     def _place(self, index: Any) -> Any:
         """An index that has to be inside: kernels do not count from the end."""
@@ -153,10 +144,23 @@ class _View:
         return index
 
 
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+# Types of fields that arithmetic tells from others, and what becomes of integers that are too large for an array.
+_TYPED: dict[str, Callable[[Any], Any]] = {"uint64": U64, "float32": F32}
+_LOW_BITS = {f"{sign}int{bits}": wrapping(bits, not sign) for sign in ("", "u") for bits in (8, 16, 32, 64)}
+
+
 def _kernel(function: Callable[..., None]) -> Any:
+    typed = [name[:2] in ("f_", "a_", "s_", "c_") for name in inspect.signature(function).parameters]
+
     def launched(*arguments: Any) -> None:
+        given = zip(map(_number, arguments), typed, strict=True)
         try:
-            function(*(_View(a) if isinstance(a, np.ndarray) else a for a in map(_number, arguments)))
+            with np.errstate(all="ignore"):
+                function(*(_View(a, own) if isinstance(a, np.ndarray) else a for a, own in given))
         except BaseException:
             _failed.set()
             raise
@@ -234,32 +238,10 @@ def _trailing_zeros(word: int) -> int:
 # --- vectors
 
 
-class _Lanes(tuple):
-    """A vector of numbers; both sides of an operation are vectors, as in kernels."""
-
-    __slots__ = ()
-
-    def _with(self, other: Any, function: Callable[[Any, Any], Any]) -> Any:
-        assert isinstance(other, _Lanes)
-        return _Lanes(function(a, b) for a, b in zip(self, other, strict=True))
-
-    def __neg__(self) -> Any:
-        return _Lanes(-a for a in self)
-
-
-def _operators() -> None:
-    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift"):
-        function = getattr(operator, f"__{name}__")
-        setattr(_Lanes, f"__{name}__", lambda a, b, f=function: a._with(b, f))
-
-
-_operators()
-
-
 def _lanes() -> dict[str, Any]:
     def to(convert: Callable[[Any], Any]) -> Callable[..., Any]:
         def lanes(value: Any, length: int) -> Any:
-            return _Lanes(map(convert, value)) if isinstance(value, _Lanes) else _Lanes([convert(value)] * length)
+            return Lanes(map(convert, value)) if isinstance(value, Lanes) else Lanes([convert(value)] * length)
 
         return lanes
 
@@ -267,11 +249,12 @@ def _lanes() -> dict[str, Any]:
         for k, value in enumerate(lanes):
             array[row, k] = value
 
-    whole = _wrapping(64, True), _wrapping(64, False)
+    whole = wrapping(64, True), wrapping(64, False)
     return {
-        "as_boolean": to(bool), "as_float32": to(_rounded), "as_float64": to(float), "as_int64": to(whole[0]),
-        "as_uint64": to(whole[1]), "keep": keep, "magnitude": lambda a: _Lanes(map(abs, a)),
-        "load": lambda array, row, length: _Lanes(array[row, k] for k in range(length)),
-        "put": lambda lanes, index, value: _Lanes(value if k == index else x for k, x in enumerate(lanes)),
-        "smaller": lambda a, b: _Lanes(map(min, a, b)), "larger": lambda a, b: _Lanes(map(max, a, b)), "total": sum,
+        "as_boolean": to(bool), "as_float32": to(narrowed), "as_float64": to(float), "as_int64": to(whole[0]),
+        "as_uint64": to(whole[1]), "keep": keep, "magnitude": magnitude,
+        "load": lambda array, row, length: Lanes(array[row, k] for k in range(length)),
+        "put": lambda lanes, index, value: Lanes(value if k == index else x for k, x in enumerate(lanes)),
+        "smaller": lambda a, b: Lanes(map(min, a, b)), "larger": lambda a, b: Lanes(map(max, a, b)),
+        "total": lambda a: reduce(lambda x, y: operated("Add", x, y), a),
     }  # fmt: skip

@@ -76,17 +76,19 @@ class Messages(Writer):
         draw, kind = self.draw, each.domain.kind
         if self.shape == "sparse" and each.name == "got":
             return self._triggering(scope)
-        if each.how == "product":
+        if each.how == "product" and (not self.wild or kind == "float"):
             ones = draw.choice(["-1", "1 if u.number != 2 else 2"]) if kind == "int" else draw.choice(["-1.0", "1.0"])
             text, domain = ones, each.domain
         else:
             domain = each.domain
-            if each.how == "sum":
+            if each.how == "sum" and not each.wild:
                 few = draw.choice([(0, 1), (0, 3), (-1, 2)])
                 domain = bound or (
                     Domain("int", *few) if kind == "int" else Domain("float", *few, min(3, each.domain.places))
                 )
             text = fit(draw, scope.of(kind, 2), domain)
+            if each.wild and each.kind != "u64" and draw.random() < 0.4:  # what does not fit
+                text = scope.of(kind, 2).text
         if each.length is None:
             return [ASSIGN[each.how].format(t=f"v.{each.name}", e=text)], domain
         return self._into_vector(scope, each, text, domain), domain
@@ -102,8 +104,8 @@ class Messages(Writer):
             return [ASSIGN[each.how].format(t=target, e=text)]
         if roll < 0.7:
             return [ASSIGN[each.how].format(t=f"{target}[{self._index(each, 'u')}]", e=text)]
-        inner = Expressions(self.draw, [*scope.atoms, Number("k", Domain("int", 0, each.size - 1))])
-        if each.how != "product":
+        inner = self._expressions([*scope.atoms, Number("k", Domain("int", 0, each.size - 1))])
+        if each.how != "product" or each.wild:
             inner.add(Number(f"u.{each.name}[k]", each.domain))
             text = fit(self.draw, inner.of(domain.kind, 1), domain)
         return [f"for k in range({self._count(each)}):", "    " + ASSIGN[each.how].format(t=f"{target}[k]", e=text)]

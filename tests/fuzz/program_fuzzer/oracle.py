@@ -1,21 +1,24 @@
 """An executor of vertex programs that shares no code with Arcflux: adjacency lists, dictionaries, and the class as is.
 
-It goes by docs/how-to/program.md. It refuses (:class:`IllDefined`) what does not have one result: values that do not
-fit or would be rounded, a `sparse` that is not true, a fixed point that depends on the order of messages.
+It goes by docs/how-to/program.md; numbers.py has what that says of numbers. It refuses (:class:`IllDefined`) what does
+not have one result: floats that would be rounded, a `sparse` that is not true, a fixed point that depends on the order
+of messages. What plain Python has to refuse, and kernels go on with, is among the `faults` of the outcome.
 """
 
 from __future__ import annotations
 
 import ast
 import inspect
-import math
 import random
+import re
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
 from program_fuzzer.graphs import GraphSpec
-from program_fuzzer.values import IllDefined, OneOf, Vector, choosing, fitting
+from program_fuzzer.numbers import KNOWN, either, faults, of_field, plain, same, weak
+from program_fuzzer.values import IllDefined, OneOf, Vector, choosing, exact, fitting
+from program_fuzzer.wild import RANGES
 
 __all__ = ["Outcome", "interpret", "is_sparse"]
 
@@ -34,6 +37,7 @@ class Outcome:
     converged: bool = True
     frontiers: list[int] = field(default_factory=list)
     residuals: list[float] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
 
 
 class _Kind:
@@ -51,9 +55,9 @@ class _Vertex:
 
     def __init__(self, run: _Run, number: int, state: dict[str, Any], ways: dict[str, set[Any]]) -> None:
         own = self.__dict__
-        own.update(run=run, number=number, written=set(), taken=set(), ways=dict(ways))
-        own.update(in_degree=run.in_degrees[number], out_degree=run.out_degrees[number])
-        own.update({name: self._own(name, run.fit(name, value)) for name, value in state.items()})
+        own.update(run=run, number=weak(number), written=set(), taken=set(), ways=dict(ways))
+        own.update(in_degree=weak(run.in_degrees[number]), out_degree=weak(run.out_degrees[number]))
+        own.update({name: self._own(name, run.kept(name, value)) for name, value in state.items()})
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in self.run.kinds:
@@ -63,6 +67,8 @@ class _Vertex:
         self.written.add(name)
         if one:
             again = name in self.taken
+            if again and (value != value or own[name] != own[name]):
+                raise IllDefined("NaN is one of several")
             self.taken.add(name)
             self.ways[name] = {value} | (self.ways[name] if again else set())
             own[name] = min(value, own[name]) if again else value
@@ -78,7 +84,7 @@ class _Vertex:
 
     def state(self) -> dict[str, Any]:
         found = {name: self.__dict__[name] for name in self.run.kinds}
-        return {name: tuple(x.elements) if isinstance(x, Vector) else x for name, x in found.items()}
+        return {name: tuple(map(plain, x.elements)) if isinstance(x, Vector) else plain(x) for name, x in found.items()}
 
 
 class _Run:
@@ -95,19 +101,23 @@ class _Run:
         values = {
             name: getattr(self.cls, name, None) for name, kind in annotations.items() if not isinstance(kind, _Kind)
         }
-        self.parameters = SimpleNamespace(**{**values, **parameters})
+        self.parameters = SimpleNamespace(**{name: weak(value) for name, value in {**values, **parameters}.items()})
+        self.extremes = _extremes(source)
+        self.computing = False
         self.kinds = {name: kind for name, kind in annotations.items() if isinstance(kind, _Kind)}
         self.into: list[list[tuple[int, Any]]] = [[] for _ in range(spec.vertices)]
         self.in_degrees, self.out_degrees = [0] * spec.vertices, [0] * spec.vertices
         arcs = 0
         for u, v, weight, length in spec.arcs():
-            self.into[v].append((u, SimpleNamespace(weight=weight, length=length)))
+            self.into[v].append(
+                (u, SimpleNamespace(weight=weak(weight), length=of_field(spec.types[1].replace("float", "f"), length)))
+            )
             self.in_degrees[v] += 1
             self.out_degrees[u] += 1
             arcs += 1
         self.around = {
             "p": self.parameters,
-            "g": SimpleNamespace(vertices=spec.vertices, edges=len(spec.edges), arcs=arcs),
+            "g": SimpleNamespace(vertices=weak(spec.vertices), edges=weak(len(spec.edges)), arcs=weak(arcs)),
         }
         self.arguments = {n: list(inspect.signature(f).parameters) for n, f in vars(self.cls).items() if callable(f)}
         self.step = 0
@@ -115,7 +125,7 @@ class _Run:
         for number in range(spec.vertices):
             zero = {name: given[name][number] if name in given else self._zero(name) for name in self.kinds}
             firsts.append(_Vertex(self, number, zero, {}))
-        self.active = {v.number for v in firsts if self.call("start", v=v)}
+        self.active = {int(v.number) for v in firsts if self.call("start", v=v)}
         self.states = [v.state() for v in firsts]
         self.ways: list[dict[str, set[Any]]] = [{} for _ in firsts]
         if not self.sparse:
@@ -128,19 +138,34 @@ class _Run:
         """A value as a field keeps it; a vector is the field's own."""
         kind = self.kinds[name]
         if kind.length is None:
-            return fitting(kind.name, value)
+            return self._fitted(name, value)
         length = getattr(self.parameters, kind.length) if isinstance(kind.length, str) else kind.length
         row = value.elements if isinstance(value, Vector) else list(value) if isinstance(value, tuple | list) else None
         row = [value] * length if row is None else row
         if len(row) != length:
             raise IllDefined(f"{len(row)} elements for {length}")
-        return Vector([fitting(kind.name, x) for x in row], lambda x: fitting(kind.name, x))
+        return Vector([self._fitted(name, x) for x in row], lambda x: self._fitted(name, x))
+
+    def _fitted(self, name: str, value: Any) -> Any:
+        """A number as a field keeps it: its low bits, but of the least or largest message the nearest number."""
+        kind = self.kinds[name].name
+        nearest = self.computing and name in self.extremes and kind in RANGES and not isinstance(value, float)
+        found = fitting(kind, value)
+        return of_field(kind, min(max(int(value), RANGES[kind][0]), RANGES[kind][1])) if nearest else found
+
+    def kept(self, name: str, value: Any) -> Any:
+        """What a field holds; a vector is the field's own."""
+        kind = self.kinds[name].name
+        if self.kinds[name].length is None or not isinstance(value, tuple):
+            return of_field(kind, value) if self.kinds[name].length is None else self.fit(name, value)
+        return Vector([of_field(kind, x) for x in value], lambda x: self._fitted(name, x))
 
     def has(self, name: str) -> bool:
         return name in self.arguments
 
     def call(self, name: str, **given: Any) -> Any:
-        known = {**given, **self.around, "step": self.step}
+        known = {**given, **self.around, "step": weak(self.step)}
+        self.computing = name == "compute"
         return getattr(self.cls, name)(*(known[a] for a in self.arguments[name]))
 
     def view(self, v: int) -> _Vertex:
@@ -157,7 +182,8 @@ class _Run:
             if u in senders:
                 received = True
                 self.call("compute", v=new, u=self.view(u), edge=edge, old=old)
-        quiet = new.state() == empty
+        now = new.state()
+        quiet = all(same(now[name], empty[name]) for name in now)
         said = self.call("update", v=new, old=old)
         if not isinstance(said, bool):
             raise IllDefined("update returns no flag")
@@ -166,6 +192,7 @@ class _Run:
     def superstep(self) -> tuple[set[int], float]:
         """Everybody computes from the states before; who changed, and the sum of residuals."""
         after, ways, changed, residual = list(self.states), list(self.ways), set(), 0.0
+        aggregated = 0.0
         for v in range(self.spec.vertices):
             if self.has("wants") and not self.call("wants", v=self.view(v)):
                 continue
@@ -178,14 +205,18 @@ class _Run:
                 changed.add(v)
             if self.has("residual"):
                 residual += self._measured(new, old)
+            if self.has("aggregate"):
+                aggregated += float(self.call("aggregate", v=new))
             after[v], ways[v] = new.state(), new.ways
         self.states, self.ways = after, ways
+        if self.has("aggregate"):
+            self.parameters.aggregated = weak(exact("f64", aggregated))
         return changed, residual
 
     def _check_sparse(self, new: _Vertex, old: _Vertex, inited: set[str], said: bool) -> None:
         """Without a message, or by messages that change nothing, a vertex changes nothing but what init writes."""
         before, now = old.state(), new.state()
-        if said or any(now[name] != before[name] for name in set(self.kinds) - inited):
+        if said or not all(same(now[name], before[name]) for name in set(self.kinds) - inited):
             raise IllDefined("a vertex of a sparse program changes without a message")
 
     def _measured(self, new: _Vertex, old: _Vertex) -> float:
@@ -209,7 +240,7 @@ class _Run:
             if tolerance is not None and residual < tolerance:
                 self.active = set()
             out.supersteps += 1
-        out.converged = not self.active
+        out.converged = not self.active and not any(_has_nan(x) for state in self.states for x in state.values())
         out.fields = {name: [state[name] for state in self.states] for name in self.kinds}
         for name in {name for each in self.ways for name in each}:
             out.choices[name] = [
@@ -239,9 +270,11 @@ def interpret(
     source: str, spec: GraphSpec, parameters: dict[str, Any], given: dict[str, list[Any]], limit: int | None
 ) -> Outcome:
     """What a program gives; given are fields before `start`, `limit` the most supersteps."""
+    faults.clear()
     try:
         run = _Run(source, spec, parameters, given)
         out = run.supersteps(limit)
+        out.faults = list(faults)
         if out.converged and (getattr(run.cls, "monotone", False) or run.has("priority")) and spec.vertices < 100:
             again = _Run(source, spec, parameters, given).one_by_one(random.Random(1))
             if again != run.states:
@@ -251,15 +284,40 @@ def interpret(
     return out
 
 
+def _has_nan(value: Any) -> bool:
+    return any(map(_has_nan, value)) if isinstance(value, tuple) else value != value
+
+
 def _read(source: str) -> Any:
     """The class of a program, with names that stand for Arcflux's."""
     af = SimpleNamespace(**{name: _Kind(name) for name in _KINDS}, program=lambda cls: cls, vertex=object)
     af.any = OneOf
     af.dot = lambda a, b: sum((a * b).elements)
-    names: dict[str, Any] = {"af": af, "math": math, "min": choosing(min), "max": choosing(max), "__name__": "oracle"}
+    names: dict[str, Any] = {"af": af, **KNOWN, "either": either, "__name__": "oracle"}
+    names |= {name: choosing(KNOWN[name]) for name in ("min", "max")}
     text = "\n".join(line for line in source.splitlines() if not line.startswith("import "))
-    exec(compile(text, "<oracle>", "exec", dont_inherit=True), names)
+    tree = ast.fix_missing_locations(_Choices().visit(ast.parse(text)))
+    exec(compile(tree, "<oracle>", "exec", dont_inherit=True), names)
     return next(value for value in names.values() if isinstance(value, type) and value.__module__ == "oracle")
+
+
+class _Choices(ast.NodeTransformer):
+    """``a if test else b`` has the type of both, and what stands there is a float like any other."""
+
+    def visit_Constant(self, node: ast.Constant) -> ast.expr:
+        return ast.Call(ast.Name("float", ast.Load()), [node], []) if isinstance(node.value, float) else node
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
+        self.generic_visit(node)
+        nothing = ast.arguments([], [], None, [], [], None, [])
+        sides: list[ast.expr] = [ast.Lambda(nothing, side) for side in (node.body, node.orelse)]
+        return ast.Call(ast.Name("either", ast.Load()), [node.test, *sides], [])
+
+
+def _extremes(source: str) -> set[str]:
+    """The fields into which compute reduces the least or the largest message."""
+    compute = source.split("def compute")[1].split("def ")[0]
+    return set(re.findall(r"v\.(\w+)(?:\[[^]]*\])? = (?:min|max)\(v\.", compute))
 
 
 def is_sparse(source: str) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -56,7 +57,9 @@ def shrink(case: Case, way: Way, seconds: float = 30.0) -> tuple[Case, Way]:
 def manner_of(said: str) -> str:
     """In which way a case fails: an exception of a kind, another value, another history."""
     if said.startswith("it raises"):
-        return said.split(":")[0] + (said if "NameError" in said else "")
+        refused = re.search(r"Fuzzed: (.*)", said)
+        reason = re.sub(r"-?[0-9.]+", "", refused[1]) if refused else said if "NameError" in said else ""
+        return said.split(":")[0] + reason
     return (
         said.split()[0]
         if said.startswith(("converged", "the"))
@@ -111,6 +114,7 @@ def _smaller_graph(case: Case, bad: Callable[[Case], bool]) -> Case:
 
 def _plainer(graph: GraphSpec) -> Iterator[GraphSpec]:
     yield replace(graph, ids=())
+    yield replace(graph, types=("int32", "float64"))
     yield replace(graph, ids=(), weight=(0,) * len(graph.edges), length=(0.0,) * len(graph.edges))
     yield replace(graph, ids=(), directed=True)
 

@@ -2,47 +2,46 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
+from program_fuzzer.numbers import IllDefined, fault, of_field, wrapped
 
-__all__ = ["IllDefined", "OneOf", "Vector", "choosing", "fitting"]
+__all__ = ["IllDefined", "OneOf", "Vector", "choosing", "exact", "fitting"]
 
 # Floats have to be whole multiples of 2**-bits, below 2**size: then sums are exact in any order, and in any width.
 _EXACT = {"f32": (9, 13), "f64": (20, 30)}
-_DTYPES = {f"{sign}{bits}": f"{kind}{bits}" for sign, kind in (("i", "int"), ("u", "uint")) for bits in (8, 16, 32, 64)}
-
-
-class IllDefined(Exception):
-    """What a program does here is not the same for every way to run it: a value that does not fit, a false promise."""
 
 
 def fitting(kind: str, value: Any) -> Any:
-    """A number as a field of a type keeps it, if it does so exactly."""
+    """A number as a field of a type keeps it: of an integer the low bits, of a float all, or it is not certain."""
     if kind == "flag":
         if not isinstance(value, bool):
             raise IllDefined(f"{value!r} in a flag")
         return value
     if kind in _EXACT:
-        value = float(value)
-        bits, size = _EXACT[kind]
-        scaled = value * 2.0**bits
-        if abs(value) != float("inf") and not (scaled == int(scaled) and abs(value) < 2.0**size):
-            raise IllDefined(f"{value!r} is not exact in {kind}")
-        return value
+        return of_field(kind, exact(kind, float(value)))
     if isinstance(value, float):
         raise IllDefined(f"{value!r} in {kind}")
-    least, most = (-(1 << 31), (1 << 31) - 1) if kind == "ref" else _limits(_DTYPES[kind])
-    if not least <= value <= most:
-        raise IllDefined(f"{value!r} is outside {kind}")
-    return int(value)
+    low = wrapped(int(value), 32 if kind == "ref" else int(kind[1:]), kind[0] != "u")
+    if low != value:
+        fault(f"{value!r} is outside {kind}")
+    return of_field(kind, low)
 
 
-def _limits(dtype: str) -> tuple[int, int]:
-    info = np.iinfo(dtype)
-    return int(info.min), int(info.max)
+def exact(kind: str, value: float) -> float:
+    """A float that sums of any order leave exact, or one that no sum changes any more."""
+    if value != value:
+        fault("NaN in a field")
+    if not math.isfinite(value):
+        return value
+    bits, size = _EXACT[kind]
+    scaled = value * 2.0**bits
+    if scaled != int(scaled) or abs(value) >= 2.0**size:
+        raise IllDefined(f"{value!r} is not exact in {kind}")
+    return value
 
 
 class OneOf:

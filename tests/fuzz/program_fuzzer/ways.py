@@ -6,15 +6,18 @@ Some paths are only taken by large graphs. Patches make small ones take them: bl
 from __future__ import annotations
 
 import random
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 from unittest import mock
 
+import numpy as np
+
 import arcflux as af
 from arcflux.compile import cache
-from arcflux.engine import dense
+from arcflux.engine import balance, dense, migrate
 from arcflux.graph import alike, runs
 from program_fuzzer.interpret import interpreted
 
@@ -38,6 +41,11 @@ class Way:
         """Whether of several `af.any` the smallest stays."""
         return bool(self.options.get("debug") or self.options.get("deterministic"))
 
+    @property
+    def cut_short(self) -> bool:
+        """Whether a run may end after any whole superstep."""
+        return "timeout" in self.options or "cancel" in self.options
+
     def __str__(self) -> str:
         said = [f"{name}={value!r}" for name, value in self.options.items()]
         said += [*self.patches, *(f"{kind}({size})" for kind, size in self.devices)]
@@ -55,6 +63,12 @@ class Way:
             options = dict(self.options)
             if self.devices:
                 options["devices"] = [_DEVICES[kind](size) for kind, size in self.devices]
+            if "cancel" in options:
+                token = af.CancelToken()
+                timer = threading.Timer(options["cancel"], token.cancel)
+                timer.start()
+                stack.callback(timer.cancel)
+                options["cancel"] = token
             yield options
 
 
@@ -67,6 +81,7 @@ def _cuda(index: int) -> Any:
 _DEVICES: dict[str, Callable[[int], Any]] = {
     "cpu": lambda threads: af.devices.CPU(threads),
     "virtual": lambda memory: af.devices.Virtual(memory=memory or None),
+    "slow": lambda slowdown: af.devices.Virtual(slowdown=float(slowdown)),
     "cuda": _cuda,
 }
 
@@ -87,6 +102,17 @@ def _in_teams() -> list[Any]:
     return [mock.patch.object(cache, "module", lambda source: module(source.replace("edges < 256", "edges < 0")))]
 
 
+def _moving() -> list[Any]:
+    """Move the bounds of parts after every superstep, at once or one later, to anywhere."""
+
+    def plan(self: balance.Balance, step: int) -> Any:
+        vertices, parts = len(self.seen.in_offsets) - 1, len(self.nodes)
+        inner = sorted(random.Random(vertices * 1000 + step).choices(range(vertices + 1), k=parts - 1))
+        return np.array([0, *inner, vertices])
+
+    return [*_patched(balance.Balance, plan=plan)(), *_patched(migrate, urgent=lambda step, times: step % 3 == 0)()]
+
+
 PATCHES: dict[str, Callable[[], list[Any]]] = {
     "blocks": _by_blocks,
     "ranked blocks": lambda: [*_by_blocks(), *_patched(dense, skewed=lambda graph: True)()],
@@ -94,6 +120,7 @@ PATCHES: dict[str, Callable[[], list[Any]]] = {
     "kinds": lambda: [*_patched(runs, _LENGTH=1)(),
                       *_patched(alike, _FEWEST_VERTICES=1, likely=lambda *rows: True)()],
     "teams": _in_teams,
+    "moving": _moving,
 }  # fmt: skip
 
 
@@ -111,7 +138,7 @@ def compiled_ways(draw: random.Random, medium: bool = False) -> list[Way]:
     exact = {"deterministic": True} if flavour == "deterministic" else {}
     patches = (flavour,) if flavour in ("blocks", "runs") else ()
     direction = draw.choice(["push", "pull", "pull"])
-    others = [{"direction": direction, "threads": n} for n in (1, draw.choice([2, 3]))] + [{"direction": "auto"}]
+    others = [{"direction": direction, "threads": n} for n in (1, draw.choice([2, 3, 8]))] + [{"direction": "auto"}]
     return [Way({**options, **exact}, False, patches) for options in others]
 
 
@@ -130,15 +157,20 @@ def simulated_ways(draw: random.Random) -> list[Way]:
 def _random(draw: random.Random) -> Way:
     if draw.random() < 0.45:
         return _parts(draw)
-    options: dict[str, Any] = {"direction": draw.choice(["push", "pull", "auto"]), "threads": draw.choice([1, 1, 2, 3])}
+    options: dict[str, Any] = {
+        "direction": draw.choice(["push", "pull", "auto"]),
+        "threads": draw.choice([1, 1, 2, 3, 5]),
+    }
     if draw.random() < 0.25:
         options["deterministic"] = True
+    if draw.random() < 0.08:
+        options[draw.choice(["timeout", "cancel"])] = draw.choice([1e-9, 1e-4, 1e-3, 4e-3])
     patches = draw.choice([(), (), ("blocks",), ("ranked blocks",), ("runs",), ("kinds",), ("teams",), ("teams",)])
     return Way(options, True, patches)
 
 
 def _parts(draw: random.Random) -> Way:
-    count = draw.choice([1, 2, 2, 3, 5])
+    count = draw.choice([1, 2, 2, 2, 3, 3, 5, 8])
     options: dict[str, Any] = {
         "parts": count, "partition": draw.choice(HOW), "exchange": draw.choice(EXCHANGES),
         "ranks_per_node": draw.choice([None, 1, 1, 2]), "direction": draw.choice(["push", "pull", "auto"]),
@@ -147,10 +179,19 @@ def _parts(draw: random.Random) -> Way:
         options["deterministic"] = True
     if draw.random() < 0.15:
         options["threads"] = 2
+    if draw.random() < 0.2:
+        options["rebalance"] = draw.choice(["off", "local", "auto"])
+    if draw.random() < 0.08:
+        options[draw.choice(["timeout", "cancel"])] = draw.choice([1e-9, 1e-3, 4e-3, 2e-2])
     devices: tuple[tuple[str, int], ...] = ()
     if draw.random() < 0.15:
         options.pop("ranks_per_node")
-        devices = tuple((draw.choice(["cpu", "virtual"]), 1 if k % 2 else 0) for k in range(count))
-        devices = tuple((kind, 1 if kind == "cpu" else draw.choice([0, 1 << 20])) for kind, _ in devices)
+        sizes = {"cpu": [1], "virtual": [0, 1 << 20], "slow": [2, 5]}
+        kinds = [draw.choice(list(sizes)) for _ in range(count)]
+        devices = tuple((kind, draw.choice(sizes[kind])) for kind in kinds)
         options.pop("threads", None)
+    if draw.random() < 0.15:
+        options["partition"] = "ranges"
+        options.pop("rebalance", None)
+        return Way(options, True, ("moving",), devices)
     return Way(options, True, (), devices)

@@ -10,6 +10,7 @@ from typing import Any
 
 from program_fuzzer.expressions import FLAG, Domain, Expressions, Number, fit
 from program_fuzzer.fields import FEW, MANY, Field
+from program_fuzzer.wild import Wild
 
 __all__ = ["ASSIGN", "ProgramSpec", "Writer", "plain"]
 
@@ -42,6 +43,7 @@ class Writer:
         self.parameters: dict[str, Any] = {}
         self.declared: list[str] = []
         self.small = draw.random() < 0.6
+        self.wild = shape in ("dense", "steady", "sparse") and draw.random() < 0.25
         self.most = FEW if self.small else MANY
         self.constants = "HALF = 0.5\nSEVEN = 7\n" if draw.random() < 0.15 else ""
         self.fields: list[Field] = []
@@ -65,7 +67,7 @@ class Writer:
         """A u64 keeps to itself, parameters and literals: nothing that could become negative may be made of one."""
         for each in self.fields:
             mentions = [line for text in functions for line in text.splitlines() if f".{each.name}" in line]
-            if each.kind == "u64" and any("-" in line or "~" in line for line in mentions):
+            if each.kind == "u64" and not each.wild and any("-" in line or "~" in line for line in mentions):
                 each.kind = "i64"
 
     # --- what there is
@@ -97,7 +99,10 @@ class Writer:
         chosen = [number for group in groups for number in group] + self.named
         chosen += [self.draw.choice(graph)] if self.draw.random() < 0.2 else []
         chosen += [Number("step", Domain("int", 0, 8))] if step and self.draw.random() < 0.4 else []
-        return Expressions(self.draw, chosen)
+        return self._expressions(chosen)
+
+    def _expressions(self, atoms: list[Number]) -> Expressions:
+        return (Wild if self.wild else Expressions)(self.draw, atoms)
 
     def _function(self, name: str, lines: list[str]) -> str:
         """A function with the arguments that its lines ask for, and those that it has to have."""
@@ -124,7 +129,7 @@ class Writer:
         index = self._index(each)
         if roll < 0.5:
             return [f"v.{each.name}[{index}] = {fit(self.draw, scope.of(kind, 1), each.domain)}"]
-        inner = Expressions(self.draw, [*scope.atoms, Number("k", Domain("int", 0, each.size - 1))])
+        inner = self._expressions([*scope.atoms, Number("k", Domain("int", 0, each.size - 1))])
         value = fit(self.draw, inner.of(kind, 1), each.domain)
         return [f"for k in range({self._count(each)}):", f"    v.{each.name}[k] = {value}"]
 

@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 import arcflux as af
 import oracles
 from arcflux import trace
+from arcflux.algorithms import betweenness as module
 from arcflux.algorithms.betweenness import betweenness_centrality, dependencies
 from arcflux.errors import IdError, UsageError
-from arcflux.kernels import accumulation
-from arcflux.kernels import betweenness as kernels
 
 
 def plain(s: Sample, **options: Any) -> list[float]:
@@ -29,7 +28,7 @@ def plain(s: Sample, **options: Any) -> list[float]:
 @pytest.fixture(params=[False, True], ids=["together", "apart"])
 def apart(request: Any, monkeypatch: pytest.MonkeyPatch) -> bool:
     """Workers that share every source, and workers with sources of their own."""
-    monkeypatch.setattr(accumulation, "_MANY_SOURCES", 1 if request.param else 1 << 60)
+    monkeypatch.setattr(module, "_MANY_SOURCES", 1 if request.param else 1 << 60)
     return bool(request.param)
 
 
@@ -38,12 +37,12 @@ def apart(request: Any, monkeypatch: pytest.MonkeyPatch) -> bool:
 def test_the_oracle(s: Sample, threads: int, alone: bool, data: Any) -> None:
     sources = data.draw(st.none() | st.lists(st.integers(0, s.n - 1), max_size=5))
     named = None if sources is None else [s.ids[v] for v in sources]
-    before = accumulation._MANY_SOURCES
-    accumulation._MANY_SOURCES = 1 if alone else 1 << 60
+    before = module._MANY_SOURCES
+    module._MANY_SOURCES = 1 if alone else 1 << 60
     try:
         assert plain(s, sources=named, threads=threads) == pytest.approx(oracles.betweenness(s.n, s.arcs, sources))
     finally:
-        accumulation._MANY_SOURCES = before
+        module._MANY_SOURCES = before
 
 
 @patient
@@ -130,7 +129,7 @@ def test_more_paths_than_a_float_can_count(threads: int, apart: bool) -> None:
 def test_where_powers_begin_makes_no_difference(spec: str, many: float, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = af.load(spec)
     right = betweenness_centrality(graph, sources=[1, 5])["centrality"]
-    monkeypatch.setattr(kernels, "MANY", many)
+    monkeypatch.setattr(module, "MANY_PATHS", many)
     assert np.array_equal(betweenness_centrality(graph, sources=[1, 5])["centrality"], right)
 
 
@@ -142,7 +141,7 @@ def test_powers_are_needed_and_end_with_their_source(monkeypatch: pytest.MonkeyP
     alone = [betweenness_centrality(ladder, sources=[v], normalized=False)["centrality"] for v in (many, few)]
     both = betweenness_centrality(ladder, sources=[many, few], normalized=False)["centrality"]
     assert np.array_equal(both, alone[0] + alone[1])
-    monkeypatch.setattr(kernels, "MANY", np.inf)
+    monkeypatch.setattr(module, "MANY_PATHS", np.inf)
     with np.errstate(all="ignore"):
         assert not np.allclose(betweenness_centrality(ladder, sources=[many], normalized=False)["centrality"], alone[0])
 

@@ -9,9 +9,11 @@ from wedge_samples import Sample, patient, sample, samples
 import arcflux as af
 import oracles
 from arcflux.algorithms import triangle_count, triangles
+from arcflux.algorithms.triangles import short
+from arcflux.algorithms.triangles.cpu import Rows, Triangles
+from arcflux.engine.worker import Cores, Worker
 from arcflux.errors import GraphError, UsageError
-from arcflux.kernels import short_rows
-from arcflux.kernels.rows import Rows
+from arcflux.spmd.team import Team
 
 
 @patient
@@ -47,9 +49,13 @@ def test_larger_graphs_equal_igraph_on_any_threads(spec: str) -> None:
         assert triangle_count(graph, threads=threads) == corners.sum() // 3
 
 
+def alone(graph: af.Graph, threads: int | None = None) -> Worker:
+    return Worker(graph, Cores(Team(threads)))
+
+
 def test_which_graphs_are_ranked_and_dense() -> None:
     """So that the test above means what it says."""
-    skewed, even = Rows(af.load("kron:13")), Rows(af.load("urand:13"))
+    skewed, even = Rows(alone(af.load("kron:13"))), Rows(alone(af.load("urand:13")))
     assert skewed.rank is not None
     assert even.rank is None
     dense = [int((rows.span[::2] & np.uint64(1)).sum()) for rows in (skewed, even)]
@@ -67,7 +73,7 @@ def test_a_row_longer_than_a_slab() -> None:
     source = [ring[:-1], ring[:-2], ring[:-3], ring[:-4], np.full(spokes, n - 1)]
     target = [ring[1:], ring[2:], ring[3:], ring[4:], far]
     graph = af.Graph.from_edges(np.concatenate(source), np.concatenate(target), directed=False)
-    rows = Rows(graph, threads=2)
+    rows = Rows(alone(graph, 2))
     assert rows.rank is None
     assert int((rows.span[1::2] - (rows.span[::2] >> np.uint64(1))).max()) > 2048
     af.validate.triangles(graph, total=rows.count(), per_vertex=rows.corners()[0]).raise_for_failure()
@@ -110,14 +116,14 @@ def test_a_wrong_count_is_found_by_validate() -> None:
 @given(case=samples(directed=False))
 def test_rows_are_merged_or_packed_with_the_same_result(case: Sample) -> None:
     assume(case.graph.sorted)
-    merged, _, _ = short_rows.corners(case.graph, 2)
+    merged = Triangles(alone(case.graph, 2))._merge()
     assert merged.tolist() == oracles.triangles(case.n, case.edges)
-    assert merged.tolist() == Rows(case.graph, 1).corners()[0].tolist()
+    assert merged.tolist() == Rows(alone(case.graph, 1)).corners()[0].tolist()
 
 
 def test_which_rows_are_short() -> None:
-    assert short_rows.are_short(af.load("grid:5x5"))
-    assert short_rows.are_short(af.load("star:17"))
-    assert not short_rows.are_short(af.load("star:18"))
-    assert not short_rows.are_short(af.Graph.from_edges([0, 1], [1, 2]))
-    assert not short_rows.are_short(af.Graph.from_edges([0, 0], [2, 1], directed=False, sort=False))
+    assert short.are_short(af.load("grid:5x5"))
+    assert short.are_short(af.load("star:17"))
+    assert not short.are_short(af.load("star:18"))
+    assert not short.are_short(af.Graph.from_edges([0, 1], [1, 2]))
+    assert not short.are_short(af.Graph.from_edges([0, 0], [2, 1], directed=False, sort=False))

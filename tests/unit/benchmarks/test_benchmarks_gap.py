@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from checks import agree, checksum
+from families import FAMILIES, family
 from gap import contest, options, prepared
 from peers import Arrays, levels_of_layers, levels_of_parents, opened
 from rivals import Answer, Failed, Ours, Peer
@@ -113,12 +114,12 @@ def test_table_and_summary() -> None:
         Row("tc", "kron:4", {"Arcflux": Entry(), "GAP": Entry([0.5]), "scipy": Entry()}),
     ]
     lines = table(rows, ["Arcflux", "GAP", "scipy"]).splitlines()
-    assert lines[2].split() == ["bfs", "kron:4", "2.00", "4.00", "4.00", "20.0", "0.50", "scipy", "5.00"]
+    assert lines[2].split() == ["bfs", "kron:4", "2.00", "4.00", "4.00", "20.0", "1.00", "scipy", "5.00"]
     assert lines[4].split() == ["tc", "kron:4", "-", "-", "500.0", "-", "-", "-", "-"]
     made = summary(rows)
-    assert made["geometric mean of ours / GAP"] == pytest.approx(1.0)
-    assert made["largest ours / GAP"] == 2.0
+    assert made["geometric mean of our kernel / GAP"] == pytest.approx(1.0)
     assert made["geometric mean of our whole call / GAP"] == pytest.approx(2.0)
+    assert (made["largest whole call / GAP"], made["rows above 1.0"]) == (4.0, 1)
     assert made["least times faster than the best library"] == 2.0
     assert made["median times faster than the best library"] == 3.5
 
@@ -137,6 +138,26 @@ def test_the_suite_settles_on_its_best_delta(tmp_path: Path) -> None:
     assert suite.kernels == {"sssp"}
     assert suite.run("sssp", 3, limit=60.0) == Answer(0.5, [12])
     assert suite.settled["sssp"] == ["sssp", "-d", "16", "glibc.malloc.hugetlb=1"]
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_families_are_simple_weighted_and_the_same_again(name: str) -> None:
+    g = family(f"{name}:9")
+    assert g.vertices == 512
+    assert not g.directed
+    assert g.edges > 300
+    assert not any(g.has_edge(v, v) for v in range(512))
+    assert {1 <= weight <= 255 for weight in g.columns["weight"].tolist()} == {True}
+    again, other = family(f"{name}:9"), family(f"{name}:9", seed=2)
+    assert again.out.neighbours.tolist() == g.out.neighbours.tolist()
+    assert other.columns["weight"].tolist() != g.columns["weight"].tolist()
+
+
+def test_families_at_scales_come_beside_the_graphs_that_are_named() -> None:
+    assert options([]).graphs == ["kron:20", "urand:20", "grid:1024x1024"]
+    assert options(["--graphs", "kron:5"]).graphs == ["kron:5"]
+    found = options(["--families", "5", "6"]).graphs
+    assert (len(found), found[:3], found[-1]) == (28, ["kron:5", "urand:5", "grid:4x8"], "stars:6")
 
 
 def test_a_suite_that_fails_says_so(tmp_path: Path) -> None:

@@ -151,5 +151,17 @@ def test_lowered_once_and_again_when_a_number_of_the_module_changes(monkeypatch:
     assert af.run(Scaled, graph)["x"].tolist() == [4.0] * 4
     monkeypatch.setitem(globals(), "RATE", 3.0)
     assert af.run(Scaled, graph)["x"].tolist() == [6.0] * 4
+    second = lower(Scaled, {})
+    monkeypatch.setitem(globals(), "RATE", float("3.0"))  # another object, of the same value
+    assert lower(Scaled, {}).edge is second.edge
     monkeypatch.setitem(globals(), "RATE", 3)
-    assert lower(Scaled, {}).edge is not first.edge
+    assert lower(Scaled, {}).edge is not second.edge
+
+
+def test_of_many_programs_the_last_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arcflux.compile.lower._MOST_KNOWN", 2)
+    columns = [{name: np.dtype("f8")} for name in ("a", "b", "c")]
+    first, second, third = (lower(Scaled, each).edge for each in columns)
+    assert lower(Scaled, columns[1]).edge is second
+    assert lower(Scaled, columns[2]).edge is third
+    assert lower(Scaled, columns[0]).edge is not first

@@ -152,3 +152,10 @@ def test_text_that_utf8_cannot_hold_is_refused():
 def test_names_of_every_array_type_are_read():
     for ends in (["b", "a"], np.array(["b", "a"]), np.array(["b", "a"], object), pa.array(["b", "a"])):
         assert Graph.from_edges(ends, ends).ids.to_ids().tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize("ids", [[3, 9, 4], ["b", "a", "c"], range(3)])
+def test_ids_are_gone_through_in_the_order_of_vertices(ids):
+    g = Graph.from_edges([ids[0]], [ids[1]], vertices=list(ids))
+    assert list(g.ids) == g.ids.to_ids().tolist()
+    assert set(g.ids) == set(ids)

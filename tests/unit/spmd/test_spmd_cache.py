@@ -8,7 +8,7 @@ import pytest
 from spmd_processes import lines
 
 import arcflux
-from arcflux.spmd.jit import _BORROWS
+from arcflux.spmd.jit import borrowed
 
 TINY = """
 import numpy as np
@@ -128,8 +128,7 @@ def kernels_and_what_they_borrow():
             for alias in node.names
         }
         used = {name.id for node in jitted for name in ast.walk(node) if isinstance(name, ast.Name)}
-        room = path.parent.relative_to(root).as_posix()
-        stamped = {"arcflux.spmd", *(f"arcflux.{name.replace('/', '.')}" for name in _BORROWS.get(room, ()))}
+        stamped = {"arcflux.spmd", *(f"arcflux.{name.replace('/', '.')}" for name in borrowed(path))}
         homes = {name: {imported[name], imported[name].rpartition(".")[0]} for name in used & set(imported)}
         yield path.relative_to(root).as_posix(), {name for name, home in homes.items() if not home & stamped}
 

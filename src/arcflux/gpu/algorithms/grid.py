@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcflux.gpu import primitives
-from arcflux.gpu.algorithms.room import Room, bytes_of_rows
-from arcflux.gpu.algorithms.warps import first_row, lane_of, row_stride, told
 from arcflux.gpu.kit import FULL, cuda, inner, kernel
+from arcflux.gpu.room import Room, bytes_of_rows
+from arcflux.gpu.warps import first_row, lane_of, row_stride, told
 
 __all__ = ["KERNELS", "Cell"]
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux.gpu.algorithms.room import Room, bytes_of_rows
-from arcflux.gpu.algorithms.warps import first_row, lane_of, row_stride, told
 from arcflux.gpu.kit import cuda, kernel
+from arcflux.gpu.room import Room, bytes_of_rows
+from arcflux.gpu.warps import first_row, lane_of, row_stride, told
 
 __all__ = ["KERNELS", "predecessors"]
 

@@ -1,0 +1,227 @@
+"""Where a native algorithm runs, by its options, and its launch there: one place for all of them.
+
+Threads of this process, or ranks of one node, are one worker; several nodes are a worker each; so are GPUs, and cores
+beside them. Each worker sees the whole graph, so that `parts` says how many cores take part and `partition` nothing:
+it is checked, and means something to vertex programs.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import numpy as np
+
+from arcflux.devices import Device
+from arcflux.engine.advice import chosen_threads, kept
+from arcflux.engine.shares import weight
+from arcflux.engine.spread import USUAL, Spread
+from arcflux.engine.team import Ranks
+from arcflux.engine.worker import Cores, Worker
+from arcflux.errors import UsageError, did_you_mean
+from arcflux.graph import Graph
+from arcflux.partition import check_split
+from arcflux.partition.parts import Parts
+from arcflux.result import Result
+from arcflux.spmd.team import Team
+from arcflux.transports.base import Transport, nodes_by_size
+from arcflux.transports.local import run_local
+
+if TYPE_CHECKING:
+    from arcflux.gpu.room import Room
+
+__all__ = ["WHERE", "Launched", "Where", "launch"]
+
+Answer = TypeVar("Answer")
+Work = Callable[[Worker], Answer]
+# The options of :func:`arcflux.run` that say where a native algorithm runs.
+WHERE = ("threads", "parts", "partition", "transport", "ranks_per_node", "devices")
+
+
+@dataclass(frozen=True)
+class Where:
+    """Where a native algorithm runs: the options of :func:`arcflux.run` that say so, checked, and the devices found."""
+
+    spread: Spread
+    threads: int | None = None
+
+    @classmethod
+    def of(cls, graph: Graph, options: Mapping[str, Any]) -> Where:
+        """Where these options say; collective where there are ranks."""
+        unknown = next((name for name in options if name not in WHERE), None)
+        if unknown is not None:
+            raise UsageError(
+                f"a native algorithm does not take {unknown}",
+                expected=f"options that say where it runs: {', '.join(WHERE)}",
+                remedy=did_you_mean(unknown, WHERE, "leave it away"),
+            )
+        given = {name: options[name] for name in WHERE[1:-1] if name in options}
+        threads, devices = options.get("threads"), options.get("devices")
+        where = cls(Spread(**given).checked().on(devices, threads), threads)
+        if where.spread.devices is None:
+            where._check_parts(graph)
+        else:
+            where._check_devices(where.spread.devices)
+        return where
+
+    def _check_parts(self, graph: Graph) -> None:
+        spread = self.spread
+        if not spread.wanted:
+            if spread.partition not in USUAL or spread.ranks_per_node is not None:
+                given = "ranks_per_node" if spread.ranks_per_node is not None else "partition"
+                raise UsageError(f"{given} is given, and parts is not", expected="how many parts", remedy="parts=4")
+            return
+        if self.threads not in (None, 1):
+            raise UsageError(
+                f"threads is {self.threads!r}, and there are parts: each is the work of one thread",
+                expected="either of them", remedy="leave threads= away, and take more parts",
+            )  # fmt: skip
+        if isinstance(spread.parts, Parts):
+            if spread.partition not in USUAL:
+                raise UsageError(
+                    f"partition is {spread.partition!r}, and the parts are made already", remedy="leave partition= away"
+                )
+            if spread.parts.graph is not graph and not spread.parts.graph.equals(graph):
+                raise UsageError("the parts are those of another graph", expected="parts of the graph that is run on")
+        else:
+            check_split(1 if spread.parts is None else spread.parts, _split_of(spread))
+        ranks = spread.ranks()
+        if ranks is not None and (k := _count(spread, ranks.size)) != ranks.size:
+            raise UsageError(
+                f"there are {k} parts and {ranks.size} ranks", expected="as many parts as ranks",
+                remedy=f"mpiexec -n {k}, or --workers {k}",
+            )  # fmt: skip
+
+    def _check_devices(self, devices: Sequence[Device]) -> None:
+        spread = self.spread
+        if any(device.kind == "virtual" for device in devices) or all(device.kind == "cpu" for device in devices):
+            raise UsageError(
+                f"devices are {', '.join(device.name for device in devices)}, and this is no vertex program",
+                expected="GPUs, or GPUs and cores, or cores alone",
+                remedy="devices='cuda' or 'cpu+cuda', or leave devices= away",
+            )
+        if (ranks := spread.ranks()) is not None and ranks.size != len(devices):
+            said = f"there are {ranks.size} ranks and {len(devices)} devices"
+            raise UsageError(said, expected="one for each rank", remedy="devices='cuda'")
+        if (k := _count(spread, len(devices))) != len(devices):
+            raise UsageError(f"there are {k} parts and {len(devices)} devices", expected="one for each part")
+        if (how := _split_of(spread)) not in (*USUAL, "duplicate"):
+            raise UsageError(
+                f"partition is {how!r}, and each device has the whole graph", expected="'duplicate'",
+                remedy="leave it away",
+            )  # fmt: skip
+
+
+def _count(spread: Spread, otherwise: int) -> int:
+    """How many parts are asked for."""
+    return spread.parts.k if isinstance(spread.parts, Parts) else otherwise if spread.parts is None else spread.parts
+
+
+def _split_of(spread: Spread) -> str:
+    how = spread.parts.how if isinstance(spread.parts, Parts) else spread.partition
+    return "ranges" if how == "auto" else how
+
+
+@dataclass(frozen=True)
+class Launched(Generic[Answer]):
+    """What a launch gave: the answer of the first worker, and the seconds, without and of what is done once."""
+
+    answer: Answer
+    seconds: float
+    compile_seconds: float
+    plan: Any = None
+
+    def kept(self, graph: Graph, result: Result) -> Result:
+        """The result with its plan; what was measured is kept for the next one."""
+        return kept(self.plan, graph, result)
+
+
+def launch(
+    graph: Graph, options: Mapping[str, Any], work: Work[Answer], advised: str | None = None
+) -> Launched[Answer]:  # fmt: skip
+    """Run ``work(worker)`` on the workers that the options ask for.
+
+    `advised`: the name by which the planner knows the algorithm, which it asks for the threads that were left open;
+    without it there are as many as cores.
+
+    Examples
+    --------
+    >>> import arcflux as af
+    >>> graph = af.load("path:5")
+    >>> launch(graph, {"parts": 3, "ranks_per_node": 1}, lambda worker: worker.gather(np.array([worker.rank]))).answer
+    array([0, 1, 2])
+    """
+    where = Where.of(graph, options)
+    if where.spread.devices is not None:
+        return _on_devices(graph, where.spread, where.spread.devices, work)
+    if where.spread.wanted:
+        return _on_nodes(graph, where.spread, work)
+    threads, plan = (where.threads, None) if advised is None else chosen_threads(advised, graph, where.threads)
+    return _alone(graph, Team(threads), work, plan)
+
+
+def _alone(graph: Graph, team: Team, work: Work[Answer], plan: Any = None) -> Launched[Answer]:
+    """One worker: all threads of this process, or parts that share its memory."""
+    begun, cores = time.perf_counter(), Cores(team)
+    answer = work(Worker(graph, cores))
+    team.end()
+    return Launched(answer, time.perf_counter() - begun - cores.compiled, cores.compiled, plan)
+
+
+def _on_nodes(graph: Graph, spread: Spread, work: Work[Answer]) -> Launched[Answer]:
+    """A worker for each node: the ranks of this process' job, or threads that pretend to be nodes."""
+    ranks = spread.ranks()
+    if ranks is None:
+        node_of = nodes_by_size(_count(spread, 1), spread.ranks_per_node)
+        sizes = np.bincount(node_of).tolist()
+        if len(sizes) == 1:
+            return _alone(graph, Team(sizes[0]), work)
+        every = range(len(sizes))
+        return run_local(
+            len(sizes), lambda own: _on_node(graph, own, Team(sizes[own.rank]), sizes, every, work), ranks_per_node=1
+        )[0]
+    team = Ranks.of(ranks)
+    team.at(-1)
+    sizes = [len(mates) for mates in ranks.members]
+    return _on_node(graph, ranks, team, sizes, ranks.leaders, work)
+
+
+def _on_node(
+    graph: Graph, transport: Transport, team: Team, sizes: Sequence[int], speakers: Sequence[int], work: Work[Answer]
+) -> Launched[Answer]:  # fmt: skip
+    begun, cores = time.perf_counter(), Cores(team, transport.check)
+    peers = ["cpu"] * len(sizes)
+    answer = work(Worker(graph, cores, transport, transport.node, speakers, sizes, peers))
+    team.end()
+    return Launched(answer, time.perf_counter() - begun - cores.compiled, cores.compiled)
+
+
+@contextmanager
+def _opened(device: Device, check: Callable[[], None]) -> Iterator[Cores | Room]:
+    """A device to work on; its memory is given back in the end."""
+    if device.kind == "cpu":
+        with device.active():
+            yield Cores(Team(device.threads), check)
+    else:
+        from arcflux.gpu.room import working
+
+        with working(device, check) as room:
+            yield room
+
+
+def _on_devices(graph: Graph, spread: Spread, devices: Sequence[Device], work: Work[Answer]) -> Launched[Answer]:
+    """A worker for each GPU, and for the cores beside them."""
+
+    def rank(transport: Transport) -> Launched[Answer]:
+        device, begun = devices[transport.rank], time.perf_counter()
+        weights = np.concatenate(transport.gather(np.array([weight(device)]))).tolist()
+        place = transport.rank, range(transport.size), weights, [device.kind for device in devices]
+        with _opened(device, transport.check) as opened:
+            answer = work(Worker(graph, opened, transport, *place))
+        return Launched(answer, time.perf_counter() - begun - opened.compiled, opened.compiled)
+
+    ranks = spread.ranks()
+    return rank(ranks) if ranks is not None else run_local(len(devices), rank)[0]

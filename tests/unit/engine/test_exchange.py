@@ -1,0 +1,99 @@
+"""Messages between nodes, and the lists of who tells whom, held against their definitions on small graphs."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+import arcflux as af
+from arcflux.engine.exchange import HEADER, Lists, Traffic, packed, serves, unpacked
+from arcflux.transports import run_local
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 3, 7, 8, 9])
+def test_every_choice_of_a_few_vertices_arrives(size: int) -> None:
+    vertices = np.arange(size, dtype=np.uint32) * 3 + 5
+    values = np.arange(100) * 10
+    for bits in product([False, True], repeat=size):
+        chosen, traffic = np.array(bits, bool), Traffic()
+        message, told = packed(vertices, chosen, lambda some: [values[some]], traffic)
+        raw = np.concatenate([array.reshape(-1).view(np.uint8) for array in message])
+        some, (found,) = unpacked(raw, vertices, [values])
+        assert some.tolist() == vertices[chosen].tolist()
+        assert found.tolist() == values[vertices[chosen]].tolist()
+        if any(bits):
+            assert told.tolist() == some.tolist()
+        count = sum(bits)
+        places = 0 if count in (0, size) else min(4 * count, -(-size // 8))
+        assert (traffic.headers, traffic.places, traffic.values) == (HEADER, places, 8 * count)
+        assert traffic.total == len(raw) == HEADER + places + 8 * count
+
+
+def test_numbers_are_sent_while_they_are_shorter_than_bits() -> None:
+    vertices = np.arange(96, dtype=np.uint32)
+    for count, places in ((1, 4), (2, 8), (3, 12), (4, 12), (95, 12), (96, 0)):
+        traffic = Traffic()
+        packed(vertices, np.arange(96) < count, lambda some: [], traffic)
+        assert traffic.places == places
+
+
+def test_a_message_about_nobody_has_no_values_of_any_kind() -> None:
+    vertices = np.arange(4, dtype=np.uint32)
+    message, _ = packed(vertices, np.zeros(4, bool), lambda some: [np.ones(3)], Traffic())
+    raw = np.concatenate([array.reshape(-1).view(np.uint8) for array in message])
+    some, (numbers, rows) = unpacked(raw, vertices, [np.ones(9), np.ones((9, 2))])
+    assert (len(raw), len(some), numbers.shape, rows.shape) == (HEADER, 0, (0,), (0, 2))
+
+
+@pytest.mark.parametrize("nodes", [[0, 0, 1, 1, 1], [0, 1, 2, 0, 1], [0, 1, 1, 2, 2]])
+def test_one_rank_of_each_node_hears_an_owner(nodes: list[int]) -> None:
+    for owner in range(5):
+        for node in set(nodes):
+            hearing = [rank for rank in range(5) if nodes[rank] == node and serves(np.array(nodes), rank, owner)]
+            assert len(hearing) == 1
+    heard = [[owner for owner in range(5) if serves(np.array(nodes), rank, owner)] for rank in range(5)]
+    assert all(heard)  # the mates of a node share the work
+
+
+GRAPH = af.load("kron:6,ef=6")
+
+
+@pytest.mark.parametrize("how", ["ranges", "random", "grid", "degree"])
+@pytest.mark.parametrize("per_node", [1, 2, 4])
+@pytest.mark.parametrize("some_high", [False, True])
+def test_everybody_is_told_what_the_node_reads_and_once(how: str, per_node: int, some_high: bool) -> None:
+    """Of a vertex that is not everywhere: each node that has it as a source hears of it, from its owner alone."""
+    parts = af.partition(GRAPH, 4, how)
+    whole = parts.placement == "target" and not some_high
+    high = (np.arange(GRAPH.vertices) % 5 == 0) if some_high else None
+    everywhere = set(np.flatnonzero(high).tolist()) if some_high else set()
+
+    def work(transport: object) -> Lists:
+        return Lists.of(transport, parts, parts.part(transport.rank), whole, high)
+
+    found = run_local(4, work, ranks_per_node=per_node)
+    node = [rank // per_node for rank in range(4)]
+    if per_node == 4:
+        assert all(not (lists.tell or lists.hear or lists.give or lists.take or lists.read) for lists in found)
+        return
+    held = [[parts.part(rank) for rank in range(4) if node[rank] == n] for n in sorted(set(node))]
+    read = [set().union(*(set(_sources(part)) for part in there)) for there in held]
+    reached = [set().union(*(set(part.targets.tolist()) for part in there)) for there in held]
+    for rank, lists in enumerate(found):
+        own = set(parts.owned(rank).tolist()) - everywhere
+        for n in set(node) - {node[rank]}:
+            peers = [peer for peer in lists.tell if node[peer] == n]
+            assert len(peers) == 1
+            assert lists.tell[peers[0]].tolist() == sorted(own & read[n])
+            assert found[peers[0]].hear[rank].tolist() == sorted(own & read[n])
+            taken = [v for peer in lists.take if node[peer] == n for v in lists.take[peer].tolist()]
+            assert sorted(taken) == ([] if whole else sorted(own & reached[n]))
+        assert all(node[peer] != node[rank] for peer in [*lists.tell, *lists.hear, *lists.give, *lists.take])
+        assert [set(np.flatnonzero(flags).tolist()) for flags in lists.read] == read
+        for peer, vertices in lists.give.items():
+            assert found[peer].take[rank].tolist() == vertices.tolist()
+
+
+def _sources(part: object) -> list[int]:
+    offsets, neighbours = part.into
+    return neighbours[int(offsets[0]) : int(offsets[-1])].tolist()
