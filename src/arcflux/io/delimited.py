@@ -21,6 +21,7 @@ from arcflux.errors import FormatError
 from arcflux.io.columns import MISSING
 from arcflux.io.loaded import Loaded
 from arcflux.io.rows import write_table
+from arcflux.io.scan import is_number
 
 if TYPE_CHECKING:
     from arcflux.graph import Graph
@@ -32,6 +33,10 @@ Array = NDArray[Any]
 
 _DELIMITERS = {"blank": "", "comma": ",", "semicolon": ";", "bar": "|", "tab": "\t"}
 _MOST_COLUMNS = 1000
+# The column that algorithms take without being asked: without it they count edges, which nobody would notice.
+_WEIGHT = "weight"
+# Whether a column is meant to have numbers shows in so many rows.
+_TOP = 100
 
 
 @dataclass
@@ -134,7 +139,22 @@ def read_delimited(
         if number and table[name].null_count:
             row = int(np.argmax(table[name].is_null().to_numpy()))
             raise _wrong(f"there is no value in column {name!r}", path, layout.line + _line_of(body, row))
+        if name == _WEIGHT and not number and (stray := _among_numbers(table[name])) is not None:
+            row, text = stray
+            if row == 0 and not layout.headed:  # the user says that a line of names is an edge
+                continue
+            raise _wrong(f"{text!r} is no number, in column {name!r}", path, layout.line + _line_of(body, row))
     return read_table(table, path=path, source=source, target=target)
+
+
+def _among_numbers(texts: Any) -> tuple[int, str] | None:
+    """The row of the first text that is no number, and the text, if numbers are near the top; None if none is."""
+    if not any(is_number(text) for text in texts.slice(0, _TOP).to_pylist() if text):
+        return None
+    for row, text in enumerate(texts):
+        if not is_number(text.as_py() or ""):
+            return row, str(text.as_py() or "")
+    return None
 
 
 def _table(body: bytes, path: Path, layout: Layout, kinds: dict[str, Any], threads: int | None) -> Any:

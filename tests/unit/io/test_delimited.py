@@ -83,6 +83,8 @@ ROWS = 100_000
         ("a,b,1\nc,d,\n", 2, "no value in column 'weight'"),
         ("s,t,n,m\n1,2,3,4\n\n1,,3,4\n", 4, "no value in column 't'"),
         ("a,b,1\nc,d,NA\n", 2, "no value in column 'weight'"),
+        ("a,b,1\nc,d,x\n", 2, "'x' is no number, in column 'weight'"),
+        ("source,target,weight\na,b,one\n\nc,d,2\n", 2, "'one' is no number, in column 'weight'"),
         (b"a,b\ncaf\xe9,d\n", 2, "invalid UTF8"),
         ("1,2,3,4\n1,9223372036854775808,3,4\n", 2, "invalid value '9223372036854775808'"),
     ],
