@@ -58,7 +58,10 @@ TARGETS: dict[str, tuple[list[str], list[str]]] = {
         [*PROGRAMS, *(f"tests/unit/algorithms/test_{name}.py" for name in ("bfs", "pagerank"))],
     ),
     "exchange": (
-        ["engine/exchange.py", "engine/readers.py", "engine/owners.py", "engine/places.py"],
+        [
+            "engine/exchange/messages.py", "engine/exchange/lists.py", "engine/exchange/telling.py",
+            "engine/exchange/contributing.py", "engine/exchange/replicating.py", "engine/exchange/places.py",
+        ],
         [*PROGRAMS, "tests/unit/engine"],
     ),
     "validate": (
