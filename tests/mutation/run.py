@@ -55,7 +55,10 @@ TARGETS = {
         ["tests/conformance/test_several_chunks.py", *PROGRAMS],
     ),
     "exchange": Target(
-        ["engine/exchange.py", "engine/readers.py", "engine/owners.py", "engine/places.py"],
+        [
+            "engine/exchange/messages.py", "engine/exchange/lists.py", "engine/exchange/telling.py",
+            "engine/exchange/contributing.py", "engine/exchange/replicating.py", "engine/exchange/places.py",
+        ],
         [
             "tests/unit/engine/test_places.py", "tests/unit/engine/test_exchange.py",
             *(f"tests/unit/engine/test_parts_engine.py::test_{name}" for name in

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux.engine.fit import LEAST, Found, Round, fitted
+from arcflux.engine.balance.fit import LEAST, Found, Round, fitted
 from arcflux.errors import UsageError
 
 __all__ = ["REPEATS", "SLACK", "Observed", "Weights"]

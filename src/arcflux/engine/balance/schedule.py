@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux.engine.rebalance import Plan, Prices, alpha, calm, decide
-from arcflux.engine.weights import REPEATS, SLACK, Observed
+from arcflux.engine.balance.plan import Plan, Prices, alpha, calm, decide
+from arcflux.engine.balance.weights import REPEATS, SLACK, Observed
 
 __all__ = ["Balance", "urgent"]
 

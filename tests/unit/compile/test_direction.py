@@ -3,8 +3,8 @@
 import pytest
 
 import arcflux as af
+from arcflux.compile.direction import Direction
 from arcflux.compile.lower import lower
-from arcflux.engine.direction import Direction
 
 VERTICES, ARCS = 1000, 1_000_000
 

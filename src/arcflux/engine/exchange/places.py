@@ -31,7 +31,7 @@ def taken(array: Array, places: Array) -> Array:
     """
     if not _long(places, array):
         return np.asarray(array[places])
-    from arcflux.engine.place_kernels import take_places
+    from arcflux.engine.exchange.place_kernels import take_places
 
     found = np.empty(len(places), array.dtype)
     take_places(frozen(_words(array)), frozen(places), _words(found))
@@ -51,7 +51,7 @@ def put(array: Array, places: Array, values: Array) -> None:
     if not _long(places, array):
         array[places] = values
         return
-    from arcflux.engine.place_kernels import put_places
+    from arcflux.engine.exchange.place_kernels import put_places
 
     put_places(_words(array), frozen(places), frozen(_words(values)))
 
@@ -67,7 +67,7 @@ def differing(now: Array, later: Array, places: Array) -> Array:
     if not _long(places, now):
         differs = now[places] != later[places]
         return np.asarray(differs.any(axis=1) if differs.ndim > 1 else differs)
-    from arcflux.engine.place_kernels import compare_places
+    from arcflux.engine.exchange.place_kernels import compare_places
 
     found = np.empty(len(places), bool)
     compare_places(frozen(_words(now)), frozen(_words(later)), frozen(places), found)
@@ -84,7 +84,7 @@ def chosen_of(places: Array, chosen: Array, count: int) -> Array:
     """
     if not _long(places, places):
         return np.asarray(places[chosen])
-    from arcflux.engine.place_kernels import choose_places
+    from arcflux.engine.exchange.place_kernels import choose_places
 
     found = np.empty(count + 1, places.dtype)  # one more: it is written to before it is known whether it counts
     choose_places(frozen(places), frozen(chosen), found)
