@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import arcflux as af
-from arcflux.engine.exchange import HEADER, Lists, Traffic, packed, serves, unpacked
+from arcflux.engine.exchange import Lists, Traffic, packed, unpacked
+from arcflux.engine.exchange.lists import serves
+from arcflux.engine.exchange.messages import HEADER
 from arcflux.transports import run_local
 
 
