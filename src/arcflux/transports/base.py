@@ -29,9 +29,11 @@ from arcflux.transports.board import THREW, Board
 
 __all__ = ["NEVER", "Counts", "Transport", "crowded", "naps", "nodes_by_size"]
 
-# How often a waiting rank gives its core away before it sleeps between looks: a few milliseconds.
-_YIELDS = 4000
+# How often a waiting rank looks, and gives its core away, before the board shows that it waits; and for how many
+# nanoseconds it goes on giving it away before it sleeps between looks. On busy cores each time may take long.
 _SPINS = 2000
+YIELDS = 50
+YIELDING = 4_000_000
 _NAP = 50e-6
 _LONGEST_NAP = 1e-3
 # When something is due that has no end.
@@ -284,10 +286,13 @@ class Transport(ABC):
         """Wait until a barrier lets those through who arrived with this token: first awake, then with naps."""
         members, alarm = len(self.mates), self.board.alarm
         if token >= 0:
-            token = int(self._meet(barrier, members, alarm, token, self._spins, _YIELDS))
+            token = int(self._meet(barrier, members, alarm, token, self._spins, YIELDS))
         if token >= 0:
             with self._waiting():
-                for nap in naps():
+                end = time.monotonic_ns() + YIELDING
+                while token >= 0 and time.monotonic_ns() < end:
+                    token = int(self._meet(barrier, members, alarm, token, 0, YIELDS))
+                for nap in naps() if token >= 0 else ():
                     self._advance()
                     ended = self._ended(self.mates)
                     token = int(self._meet(barrier, members, alarm, token, 0, 1))

@@ -24,7 +24,7 @@ from arcflux import config
 from arcflux.errors import UsageError
 from arcflux.spmd.memory import Array
 from arcflux.transports import pages
-from arcflux.transports.base import Transport, naps
+from arcflux.transports.base import YIELDING, YIELDS, Transport, naps
 from arcflux.transports.board import Board
 from arcflux.transports.collectives import LAST_TAG
 from arcflux.transports.ring import Ring
@@ -34,9 +34,8 @@ __all__ = ["MpiTransport"]
 _PAGES_TAG = LAST_TAG - 2
 # A tag of MPI is the number of the group, and below it, in so many bits, the tag within the group.
 _TAG_BITS = LAST_TAG.bit_length()
-# How often a waiting rank looks before it gives its core away each time, and before it naps.
+# How often a waiting rank looks before it gives its core away each time.
 _LOOKS = 200
-_YIELDS = 2000
 # What a rank that has ended sent may still be under way for so many seconds.
 _UNDER_WAY = 2.0
 # Bytes a second of a message that is still arriving, and not stuck.
@@ -170,13 +169,17 @@ class MpiTransport(Transport):
         `transfer`: it is a message on its way, which may take so many seconds.
         """
         looks = _LOOKS if self._spins else 0
-        for look in range(looks + _YIELDS):
+        for look in range(looks + YIELDS):
             if done():
                 return
             if look >= looks:
                 os.sched_yield()
         with self._waiting(transfer or 0.0):
-            gone = 0.0
+            end, gone = time.monotonic_ns() + YIELDING, 0.0
+            while time.monotonic_ns() < end:
+                if done():
+                    return
+                os.sched_yield()
             for nap in naps():
                 self.check()
                 if transfer is None:

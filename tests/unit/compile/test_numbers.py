@@ -96,6 +96,8 @@ class Odd:
             v.n = v.n - 3
         elif p.which == 7:
             v.y = math.sqrt(1.0 - v.number)
+        elif p.which == 8:
+            v.x = min(v.x, v.n << 62)
         return False
 
 
@@ -105,7 +107,8 @@ class Odd:
      (2, "2 \\+ 9223372036854775806 is 9223372036854775808, which does not fit", -(2**63)),
      (3, "int\\(inf\\): there is no such integer", 2**63 - 1), (4, "2 \\*\\* -1: an integer to a power below 0", 0),
      (5, "1 << 63 is 9223372036854775808, which does not fit in 64 bits", -(2**63)),
-     (6, "2 - 3 is -1, which does not fit in 64 bits without a sign", 2**64 - 1), (7, "y becomes NaN", None)],
+     (6, "2 - 3 is -1, which does not fit in 64 bits without a sign", 2**64 - 1), (7, "y becomes NaN", None),
+     (8, "9223372036854775808 in min is 9223372036854775808, which does not fit", -(2**63))],
 )  # fmt: skip
 def test_what_goes_astray_is_named_and_has_one_value(which: int, said: str, becomes: int | None) -> None:
     graph = af.load("path:3")

@@ -38,7 +38,7 @@ WORK = {
 
 
 def main(name, slack):
-    faulthandler.dump_traceback_later(50, exit=True)
+    faulthandler.dump_traceback_later(200, exit=True)
     work, small = WORK[name], af.load(SMALL)
     work(small)  # compiled
     graph = af.load("kron:15" if name != "betweenness" else "kron:13")
