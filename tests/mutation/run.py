@@ -104,15 +104,13 @@ def draw(target: Target, count: int, seed: int, among: list[str]) -> list[Mutant
 def judge(warm: Warm, name: str, chosen: list[Mutant], given: argparse.Namespace) -> list[Outcome]:
     """Try mutants of a target, one after another."""
     target = TARGETS[name]
-    stages: list[Stage] = [target.short]
-    warm.rehearse(target.short)
+    stages: list[Stage] = [target.short] if target.short else []
     if target.programs and given.programs:
         stages.append(warm.measure(program_checks(given.programs, target.programs == "on parts"), LONGEST))
         print(f"{name}: {len(stages[-1])} quick checks", flush=True)
     if not given.quick:
         stages.append(target.long)
-        warm.rehearse(target.long)
-    stages = [stage for stage in stages if stage]
+    warm.rehearse([test for stage in stages for test in stage if isinstance(test, str)])
     outcomes: list[Outcome] = []
     for mutant in chosen:
         if time.monotonic() > given.until:

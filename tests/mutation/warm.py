@@ -77,6 +77,8 @@ class Warm:
 
     def rehearse(self, tests: list[str]) -> None:
         """Run the tests without a fault, in this process, so that forks have what they load."""
+        if not tests:
+            return
         os.chdir(self.tree)
         before = set(sys.modules)
         sys.dont_write_bytecode = False  # of tests, whose assertions pytest rewrites
