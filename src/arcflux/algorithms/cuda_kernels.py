@@ -10,7 +10,7 @@ __all__ = ["kernels"]
 _FILES = (
     "algorithms.triangles.cuda", "algorithms.components.cuda", "algorithms.label_propagation.cuda",
     "algorithms.betweenness.cuda", "algorithms.two_hop_friends.cuda",
-    "gpu.algorithms.predecessors", "gpu.algorithms.grid",
+    "algorithms.sssp.cuda", "gpu.algorithms.grid",
 )  # fmt: skip
 
 
