@@ -72,7 +72,7 @@ TARGETS = {
             "validate/gap.py", "validate/ldbc.py", "validate/paths.py", "validate/recount.py", "validate/traversal.py",
             "validate/grid.py", "validate/kernels.py", "validate/sweep.py", "validate/arguments.py",
         ],
-        ["tests/unit/validate", "tests/unit/traversal/test_check.py", "src/arcflux/validate"],
+        ["tests/unit/validate", "tests/unit/algorithms/bfs_grid/test_check.py", "src/arcflux/validate"],
         "",
         ["tests/unit/test_nan.py"],
     ),

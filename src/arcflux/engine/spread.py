@@ -31,7 +31,7 @@ from arcflux.transports.base import Transport
 from arcflux.transports.launch import place
 from arcflux.transports.local import run_local
 
-__all__ = ["EXCHANGES", "USUAL", "Spread", "asked", "at_targets_alone", "on_ranks", "pressed_anywhere", "run_spread"]
+__all__ = ["EXCHANGES", "USUAL", "Spread", "at_targets_alone", "on_ranks", "pressed_anywhere", "run_spread"]
 
 Array = NDArray[Any]
 Answer = TypeVar("Answer")
@@ -130,26 +130,6 @@ class Spread:
                 remedy="leave parts= away, and every device gets one",
             )  # fmt: skip
         return made
-
-
-def asked(
-    parts: int | Parts | None, partition: str, transport: str | None, ranks_per_node: int | None, threads: int | None
-) -> Spread | None:
-    """Where an algorithm that is no vertex program runs, by its options; None: on the workers of this process."""
-    spread = Spread(parts, partition, "auto", transport, ranks_per_node).checked()
-    if not spread.wanted:
-        if partition not in USUAL or ranks_per_node is not None:
-            given = "ranks_per_node" if ranks_per_node is not None else "partition"
-            raise UsageError(f"{given} is given, and parts is not", expected="how many parts", remedy="parts=4")
-        return None
-    if threads not in (None, 1):
-        raise UsageError(
-            f"threads is {threads!r}, and there are parts: each is the work of one thread",
-            expected="either of them", remedy="leave threads= away, and take more parts",
-        )  # fmt: skip
-    if isinstance(parts, Parts) and partition not in USUAL:
-        raise UsageError(f"partition is {partition!r}, and the parts are made already", remedy="leave partition= away")
-    return spread
 
 
 def on_ranks(spread: Spread, graph: Graph, work: Callable[[Transport, Parts], Answer], *, ends: bool = False) -> Answer:

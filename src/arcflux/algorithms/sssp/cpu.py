@@ -10,17 +10,20 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from arcflux.engine.worker import Worker
 from arcflux.spmd.jit import kernel
 from arcflux.spmd.machine import fetch_add, take
 
-__all__ = ["CHUNK", "predecessors"]
+__all__ = ["predecessors"]
 
-CHUNK = 1 << 11
+Array = NDArray[Any]
+_CHUNK = 1 << 11
 
 
 @kernel
-def predecessors(
+def trace_back(
     worker: Any, workers: Any, control: Any, offsets: Any, neighbours: Any, weights: Any, distance: Any, far: Any,
     first: Any, last: Any, predecessor: Any, lacking: Any,
 ) -> None:  # fmt: skip
@@ -31,7 +34,7 @@ def predecessors(
     one = np.uint64(1)
     without = 0
     while True:
-        begin, end = take(control, last - first, np.uint64(CHUNK))
+        begin, end = take(control, last - first, np.uint64(_CHUNK))
         if begin == end:
             break
         for v in range(first + begin, first + end):
@@ -47,3 +50,16 @@ def predecessors(
                     break
             without += predecessor[v] < 0
     fetch_add(lacking, 0, without)
+
+
+def predecessors(worker: Worker, distance: Array, far: float, roots: Array, kind: Any) -> tuple[Array, int]:
+    """The predecessors of the worker's share of vertices, and how many lack one."""
+    graph, cores, (first, last) = worker.graph, worker.cores, worker.share(worker.graph.vertices)
+    found, lacking = cores.kept(graph.vertices, kind, zero=False), cores.small(1)
+    if cores.leads:
+        found[:] = -1
+        found[roots] = roots
+    weighed = *graph.into, graph.in_columns["weight"], distance, distance.dtype.type(far)
+    share = np.uint64(first), np.uint64(last)
+    cores.launch(trace_back, -(-(last - first) // _CHUNK), *weighed, *share, found, lacking)
+    return cores.result(found)[first:last], int(lacking[0])

@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arcflux.algorithms.bfs_grid.block import Block
+from arcflux.engine.worker import Worker
 from arcflux.gpu import primitives
 from arcflux.gpu.kit import FULL, cuda, inner, kernel
-from arcflux.gpu.room import Room, bytes_of_rows
+from arcflux.gpu.room import bytes_of_rows
 from arcflux.gpu.warps import first_row, lane_of, row_stride, told
 
 __all__ = ["KERNELS", "Cell"]
@@ -168,14 +170,15 @@ KERNELS: dict[str, tuple[Any, tuple[str, ...]]] = {
 
 
 class Cell:
-    """What a rank of a grid has on its GPU; `block` are its arcs (traversal/block.py)."""
+    """The arcs and levels of a cell on a GPU; `frontier` and `visited` are bitmaps that the search keeps."""
 
-    def __init__(self, room: Room, block: Any, visited: Array, coded: Array) -> None:
-        self.room, self.block = room, block
-        sources, targets = block.sources, block.targets
+    def __init__(self, worker: Worker, block: Block, frontier: Array, visited: Array, kind: Any) -> None:
+        self.room, self.block, self.host_frontier = worker.room, block, frontier
+        room, sources, targets = worker.room, block.sources, block.targets
+        self.host_coded = np.zeros(targets.size, kind)
         offsets = bytes_of_rows(block.out.offsets) + bytes_of_rows(block.into.offsets)
         words = 8 * (2 * sources.words + 3 * targets.words)
-        kinds = 8 * sources.size + 4 * targets.size + block.rows.nbytes + coded.nbytes
+        kinds = 8 * sources.size + 4 * targets.size + block.rows.nbytes + self.host_coded.nbytes
         room.reserve(offsets + words + kinds + 64, "vertices and bitmaps")
         self.out = room.rows(block.out.offsets), room.edges(block.out.neighbours)
         shift, arcs = block.into.offsets - block.into.offsets[0], block.into.neighbours
@@ -186,7 +189,7 @@ class Cell:
         self.visited, self.new = room.copied(visited), room.filled(targets.words, np.uint64)
         self.found = room.filled(targets.words, np.uint64)
         self.source_level, self.level = room.filled(sources.size, np.int32, -1), room.filled(targets.size, np.int32, -1)
-        self.coded, self.counts = room.copied(coded), room.filled(2, np.int64)
+        self.coded, self.counts = room.copied(self.host_coded), room.filled(2, np.int64)
 
     def listed(self) -> tuple[int, int]:
         """The frontier as a list: how many vertices it has, and how many arcs leave them."""
@@ -214,28 +217,34 @@ class Cell:
             self.room.launch(_pull, 32 * rows, *self.into, self.frontier, self.visited, self.new)
         self._bring(self.new, out)
 
-    def settle(self, frontier: Array, found: Array, now: int) -> None:
+    def settle(self, found: Array, now: int) -> None:
         """The next frontier and what was found, from the host: they get their level, and the latter is visited."""
-        for host, there, level in ((frontier, self.frontier, self.source_level), (found, self.found, self.level)):
+        both = (self.host_frontier, self.frontier, self.source_level), (found, self.found, self.level)
+        for host, there, level in both:
             if len(host):
                 there.copy_to_device(host)
                 self.room.launch(_settle, 64 * len(host), there, level, np.uint64(len(level)), np.int32(now))
         primitives.merge(self.visited, self.found)
 
-    def trace_back(self, assigned: Array, coded: Array) -> None:
-        """The predecessors of assigned vertices, into `coded`."""
+    def trace_back(self, assigned: Array) -> Array:
+        """The predecessors of assigned vertices."""
         rows = len(self.block.rows)
-        if not rows or not len(assigned):
-            return
-        self.found.copy_to_device(assigned)
-        given = self.found, self.level, self.source_level, self.block.rising, self.coded
-        self.room.launch(_predecessors, 32 * rows, *self.into, *given)
-        self._bring(self.coded, coded)
+        if rows and len(assigned):
+            self.found.copy_to_device(assigned)
+            given = self.found, self.level, self.source_level, self.block.rising, self.coded
+            self.room.launch(_predecessors, 32 * rows, *self.into, *given)
+            self._bring(self.coded, self.host_coded)
+        return self.host_coded
 
-    def levels(self, source_level: Array, level: Array) -> None:
-        """The levels of sources and targets, into arrays of the host."""
-        self._bring(self.source_level, source_level)
-        self._bring(self.level, level)
+    def levels(self) -> tuple[Array, Array]:
+        """The levels of sources and targets."""
+        here = np.empty(self.block.sources.size, np.int32), np.empty(self.block.targets.size, np.int32)
+        self._bring(self.source_level, here[0])
+        self._bring(self.level, here[1])
+        return here
+
+    def compile(self) -> None:
+        """Nothing: kernels are compiled at their first launch."""
 
     def _bring(self, there: Any, here: Array) -> None:
         if len(here):

@@ -10,10 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from arcflux.algorithms.bfs_grid.block import Block
+from arcflux.engine.worker import Worker
 from arcflux.spmd.jit import inner, kernel
 from arcflux.spmd.machine import count_ones, trailing_zeros
+from arcflux.spmd.memory import Array
 
-__all__ = ["SPAN", "STEEP", "arcs_test", "count", "listed", "predecessors", "pull", "push", "settle"]
+__all__ = ["SPAN", "STEEP", "Cell", "arcs_test", "count"]
 
 SPAN, STEEP = 0, 1
 
@@ -133,3 +136,53 @@ def arcs_test(targets: Any, offsets: Any, sources: Any, level: Any, coded: Any, 
                 first[rule, counts[rule], 0] = u
                 first[rule, counts[rule], 1] = v
             counts[rule] += 1
+
+
+class Cell:
+    """The arcs and levels of a cell on one core; `frontier` and `visited` are bitmaps that the search keeps."""
+
+    def __init__(self, worker: Worker, block: Block, frontier: Array, visited: Array, kind: Any) -> None:
+        self.block, self.frontier, self.visited = block, frontier, visited
+        self.source_level = np.full(block.sources.size, -1, np.int32)
+        self.level = np.full(block.targets.size, -1, np.int32)
+        self.queue, self.counts = np.empty(block.sources.size, np.uint64), np.zeros(2, np.int64)
+        self.coded = np.zeros(block.targets.size, kind)
+        bases = np.uint64(block.targets.base), np.uint64(block.sources.base)
+        self.along, self.against = (*block.out, bases[0]), (*block.by_target, *bases)
+
+    def listed(self) -> tuple[int, int]:
+        """The frontier as a list: how many vertices it has, and how many arcs leave them."""
+        listed(self.frontier, self.block.out.offsets, self.queue, self.counts)
+        size, arcs = self.counts.tolist()
+        return size, arcs
+
+    def push(self, size: int, out: Array) -> None:
+        """Along the arcs of the listed vertices; the new bits go to `out`."""
+        push(self.queue, size, *self.along, self.visited, out)
+
+    def pull(self, out: Array) -> None:
+        """From the targets that nobody visited; the new bits go to `out`."""
+        pull(*self.against, self.frontier, self.visited, out)
+
+    def settle(self, found: Array, now: int) -> None:
+        """The frontier and what was found get their level."""
+        settle(self.frontier, self.source_level, now)
+        settle(found, self.level, now)
+
+    def trace_back(self, assigned: Array) -> Array:
+        """The predecessors of assigned vertices."""
+        predecessors(*self.against, assigned, self.level, self.source_level, self.block.rising, self.coded)
+        return self.coded
+
+    def levels(self) -> tuple[Array, Array]:
+        """The levels of sources and targets."""
+        return self.source_level, self.level
+
+    def compile(self) -> None:
+        """Have all kernels compiled."""
+        bits = self.visited
+        listed.ready(self.frontier, self.block.out.offsets, self.queue, self.counts)
+        settle.ready(self.frontier, self.level, 0)
+        push.ready(self.queue, 0, *self.along, bits, bits)
+        pull.ready(*self.against, self.frontier, bits, bits)
+        predecessors.ready(*self.against, bits, self.level, self.source_level, True, self.coded)

@@ -15,24 +15,21 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from arcflux import trace
+from arcflux.algorithms.bfs_grid.block import block_of
+from arcflux.algorithms.bfs_grid.cpu import count
+from arcflux.algorithms.bfs_grid.groups import groups
+from arcflux.algorithms.bfs_grid.scan import HEADER, SCANS, Path
 from arcflux.engine.loop import Options
+from arcflux.engine.worker import Worker
 from arcflux.partition.parts import Parts
 from arcflux.result import Superstep
 from arcflux.spmd.memory import Array
 from arcflux.transports.base import Transport
-from arcflux.traversal import kernels
-from arcflux.traversal.block import block_of
-from arcflux.traversal.groups import groups
-from arcflux.traversal.scan import HEADER, SCANS, Path
-
-if TYPE_CHECKING:
-    from arcflux.gpu.algorithms.grid import Cell
-    from arcflux.gpu.room import Room
 
 __all__ = ["Found", "Iteration", "Search", "merged"]
 
@@ -46,8 +43,8 @@ class Iteration(Superstep):
 
     `part_seconds` is how long each rank expanded and set levels; `exchange_seconds` how long a rank took to agree with
     the others, waiting included, in the mean. `path_messages` and `path_bytes` are the critical path of the column's
-    scan (:class:`~arcflux.traversal.scan.Path`), of the slowest column. `bytes` are bitmaps between nodes, `more_bytes`
-    the counts of the termination test and of the path.
+    scan (:class:`~arcflux.algorithms.bfs_grid.scan.Path`), of the slowest column. `bytes` are bitmaps between nodes,
+    `more_bytes` the counts of the termination test and of the path.
     """
 
     exchange_seconds: float = 0.0
@@ -84,32 +81,26 @@ class _Step:
 
 
 class Search:
-    """One rank's share of a search from the vertex number `root`; with a `room`, its cell is on the GPU of that room.
+    """One worker's share of a search from the vertex number `root`: its device expands a cell of the grid.
 
-    Ranks agree by bitmaps in the node's memory, whatever expands them.
+    Workers agree by bitmaps in the node's memory, whatever expands them.
     """
 
-    def __init__(
-        self, transport: Transport, parts: Parts, root: int, scan: str, options: Options, room: Room | None = None
-    ) -> None:  # fmt: skip
-        self.transport, self.root, self.options = transport, root, options
+    def __init__(self, worker: Worker, parts: Parts, root: int, scan: str, options: Options) -> None:
+        assert worker.transport is not None, "every worker of a grid is a rank"
+        self.transport, self.root, self.options = worker.transport, root, options
         self.vertices = parts.graph.vertices
         self.scan = SCANS[scan]
-        self.block = block = block_of(parts, transport.rank)
-        self.column, self.row = groups(transport, parts)
+        self.block = block = block_of(parts, worker.rank)
+        self.column, self.row = groups(worker.transport, parts)
         self.inside = block.sources.mask
         self.frontier, self.visited = block.sources.bits(root), block.targets.bits(root)
         self.out, self.assigned = np.zeros_like(self.visited), np.zeros_like(self.visited)
-        self.source_level = np.full(block.sources.size, -1, np.int32)
-        self.level = np.full(block.targets.size, -1, np.int32)
-        self.queue = np.empty(block.sources.size, np.uint64)
-        self.counts = np.zeros(2, np.int64)
         kind = np.int32 if self.vertices < 1 << 31 else np.int64
-        self.coded = np.zeros(block.targets.size, kind)
+        self.cell = worker.kernels(__package__).Cell(worker, block, self.frontier, self.visited, kind)
         self.left = block.arcs
         self.steps: list[_Step] = []
         self.finished = False
-        self.gpu = None if room is None else self._on_gpu(room)
         self.compile_seconds = self._compile()
 
     # --- the loop
@@ -118,7 +109,7 @@ class Search:
         """Search until nobody finds a vertex, or until `over`."""
         self.transport.barrier()
         begun, seconds = time.perf_counter(), [0.0]
-        self._settle(self.frontier, self.visited, 0)
+        self.cell.settle(self.visited, 0)
         with trace.task("bfs", unit="supersteps") as task:
             while not self.finished and len(self.steps) < self.options.limit:
                 self.transport.superstep = len(self.steps)
@@ -129,7 +120,7 @@ class Search:
                 expanded = time.perf_counter()
                 whole, found, stop = self.contract(step, over())
                 contracted = time.perf_counter()
-                self._settle(self.frontier, whole, len(self.steps))
+                self.cell.settle(whole, len(self.steps))
                 self.finished = found == 0
                 ended = time.perf_counter()
                 step.compute = expanded - started + ended - contracted
@@ -138,47 +129,26 @@ class Search:
                 task.at(len(self.steps))
                 if stop:
                     break
-        if self.gpu is not None:
-            self.gpu.levels(self.source_level, self.level)
-        self.trace_back()
-        parent = merged(self.column, self.row, self.coded, self.block.targets.begin - self.block.targets.base) - 1
+        self.source_level, self.level = self.cell.levels()
+        parent = (
+            merged(self.column, self.row, self.trace_back(), self.block.targets.begin - self.block.targets.base) - 1
+        )
         level = np.concatenate(self.row.gather(self.level[self.block.targets.begin - self.block.targets.base :]))
         taken = time.perf_counter() - begun
         return Found(level, parent, self._history(np.diff(seconds)), self.finished, taken, self.compile_seconds)
 
     def expand(self, step: _Step) -> None:
         """Set the bits in Out of all targets of In that were not visited; from whichever side is less to do."""
-        size, step.arcs = self._listed()
+        size, step.arcs = self.cell.listed()
         step.pulled = self.options.direction == "pull" or (
             self.options.direction == "auto" and step.arcs * _ALPHA > self.left
         )
         self.left -= step.arcs
         self.out[:] = 0
         if not step.pulled:
-            self._push(size)
+            self.cell.push(size, self.out)
         elif size:
-            self._pull()
-
-    def _listed(self) -> tuple[int, int]:
-        """The frontier as a list: how many vertices it has, and how many arcs leave them."""
-        if self.gpu is not None:
-            return self.gpu.listed()
-        kernels.listed(self.frontier, self.block.out.offsets, self.queue, self.counts)
-        size, arcs = self.counts.tolist()
-        return size, arcs
-
-    def _push(self, size: int) -> None:
-        block = self.block
-        if self.gpu is not None:
-            self.gpu.push(size, self.out)
-        else:
-            kernels.push(self.queue, size, *block.out, np.uint64(block.targets.base), self.visited, self.out)
-
-    def _pull(self) -> None:
-        if self.gpu is not None:
-            self.gpu.pull(self.out)
-        else:
-            kernels.pull(*self.block.by_target, *self._bases, self.frontier, self.visited, self.out)
+            self.cell.pull(self.out)
 
     def contract(self, step: _Step, over: bool) -> tuple[Array, int, bool]:
         """Agree on what was found: all of it by target, how much (twice what two found), and whether to stop.
@@ -188,7 +158,7 @@ class Search:
         """
         sent, path = self.transport.sent, Path()
         before = sent.bytes
-        pending = self.transport.start_reduce(np.array([int(kernels.count(self.out)), over], np.int64), "sum")
+        pending = self.transport.start_reduce(np.array([int(count(self.out)), over], np.int64), "sum")
         reduced = sent.bytes
         headers = sent.messages
         prefix, whole = self.scan(self.column, self.out, path)
@@ -203,7 +173,7 @@ class Search:
         step.others = sent.bytes - exchanged + reduced - before + headers
         step.values = exchanged - reduced - headers
         step.path_messages, step.path_bytes = path.messages, path.bytes
-        step.assigned = int(kernels.count(mine))
+        step.assigned = int(count(mine))
         return whole, found, stop > 0
 
     def _next_frontier(self, whole: Array) -> None:
@@ -214,51 +184,23 @@ class Search:
             self.frontier[here] |= self.row.broadcast(piece, column)
         self.frontier &= self.inside
 
-    def _settle(self, frontier: Array, found: Array, now: int) -> None:
-        if self.gpu is not None:
-            self.gpu.settle(frontier, found, now)
-            return
-        kernels.settle(frontier, self.source_level, now)
-        kernels.settle(found, self.level, now)
-
-    def trace_back(self) -> None:
+    def trace_back(self) -> Array:
         """The predecessors of the vertices assigned to this rank, from its arcs to them; plus 1, and 0 for none."""
-        block, targets = self.block, self.block.targets
-        levels = self.level, self.source_level
-        if self.gpu is not None:
-            self.gpu.trace_back(self.assigned, self.coded)
-        else:
-            kernels.predecessors(*block.by_target, *self._bases, self.assigned, *levels, block.rising, self.coded)
+        coded: Array = self.cell.trace_back(self.assigned)
+        targets = self.block.targets
         if targets.begin <= self.root < targets.end:
-            self.coded[self.root - targets.base] = self.root + 1
+            coded[self.root - targets.base] = self.root + 1
+        return coded
 
     # --- the ends
 
-    def _on_gpu(self, room: Room) -> Cell:
-        from arcflux.gpu.algorithms.grid import Cell
-
-        return Cell(room, self.block, self.visited, self.coded)
-
-    @property
-    def _bases(self) -> tuple[np.uint64, np.uint64]:
-        return np.uint64(self.block.targets.base), np.uint64(self.block.sources.base)
-
     def _compile(self) -> float:
         """Have all kernels compiled, by one rank for all; the seconds it took."""
-        begun, block = time.perf_counter(), self.block
+        begun = time.perf_counter()
         if self.transport.rank:
             self.transport.barrier()
-        kernels.count.ready(self.out)
-        if self.gpu is not None:  # the others are compiled at their first launch
-            if not self.transport.rank:
-                self.transport.barrier()
-            return time.perf_counter() - begun
-        kernels.listed.ready(self.frontier, block.out.offsets, self.queue, self.counts)
-        kernels.settle.ready(self.frontier, self.level, 0)
-        kernels.push.ready(self.queue, 0, *block.out, np.uint64(0), self.visited, self.out)
-        arcs = [*block.by_target, *self._bases]
-        kernels.pull.ready(*arcs, self.frontier, self.visited, self.out)
-        kernels.predecessors.ready(*arcs, self.assigned, self.level, self.source_level, True, self.coded)
+        count.ready(self.out)
+        self.cell.compile()
         if not self.transport.rank:
             self.transport.barrier()
         return time.perf_counter() - begun

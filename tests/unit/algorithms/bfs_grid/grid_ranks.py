@@ -5,8 +5,8 @@ import sys
 import numpy as np
 
 import arcflux as af
+from arcflux.algorithms.bfs_grid.search import Iteration
 from arcflux.transports import current
-from arcflux.traversal.search import Iteration
 
 
 def main():

@@ -10,18 +10,26 @@ from hypothesis import strategies as st
 
 import arcflux as af
 import oracles
+from arcflux.algorithms.bfs_grid import search as search_module
+from arcflux.algorithms.bfs_grid import searched_on_grid
+from arcflux.algorithms.bfs_grid.block import Span, block_of
+from arcflux.algorithms.bfs_grid.check import broken
+from arcflux.algorithms.bfs_grid.search import Search
 from arcflux.engine.front import checked_options
+from arcflux.engine.worker import Cores, Worker
 from arcflux.errors import IdError, UsageError
 from arcflux.partition.grid import shape
+from arcflux.spmd.team import Team
 from arcflux.transports import collectives, run_local
 from arcflux.transports.local import LocalTransport
-from arcflux.traversal import search as search_module
-from arcflux.traversal import searched_on_grid
-from arcflux.traversal.block import Span, block_of
-from arcflux.traversal.check import broken
-from arcflux.traversal.search import Search
 
 PATIENT = settings(max_examples=40, deadline=None)
+
+
+def a_core(graph, transport):
+    """A worker that is a rank with one core."""
+    every = range(transport.size)
+    return Worker(graph, Cores(Team(1)), transport, transport.rank, every, [1.0] * len(every), [])
 
 
 @PATIENT
@@ -101,7 +109,7 @@ def test_a_rank_has_the_levels_of_its_row_and_its_column_and_owns_what_nobody_el
     taken = checked_options("auto", 1, None, None)
 
     def work(transport):
-        search = Search(transport, parts, source, "log", taken)
+        search = Search(a_core(graph, transport), parts, source, "log", taken)
         search.run(lambda: False)
         return search
 
@@ -134,7 +142,7 @@ def test_rows_and_columns_are_made_once(monkeypatch):
 
     def work(transport):
         for parts in (some, others, some):
-            found = Search(transport, parts, 1, "log", taken).run(lambda: False)
+            found = Search(a_core(graph, transport), parts, 1, "log", taken).run(lambda: False)
             broken(transport, parts, 1, found.level, found.parent, 10)
 
     run_local(4, work)

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from arcflux.algorithms.bfs_grid import cpu as kernels
+from arcflux.algorithms.bfs_grid.block import block_of
+from arcflux.algorithms.bfs_grid.groups import groups
+from arcflux.algorithms.bfs_grid.search import merged
 from arcflux.partition.parts import Parts
 from arcflux.spmd.memory import Array, frozen
 from arcflux.transports.base import Transport
-from arcflux.traversal import kernels
-from arcflux.traversal.block import block_of
-from arcflux.traversal.groups import groups
-from arcflux.traversal.search import merged
 
 __all__ = ["Broken", "broken"]
 

@@ -1,6 +1,6 @@
 """From whom each vertex has its distance: the last tight edge of its row; a warp reads a row from its end.
 
-As kernels/predecessors.py on cores, and with the same result: lanes look at 32 edges side by side, and the one of the
+As cpu.py on cores, and with the same result: lanes look at 32 edges side by side, and the one of the
 last tight edge writes.
 """
 
@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arcflux.engine.worker import Worker
 from arcflux.gpu.kit import cuda, kernel
-from arcflux.gpu.room import Room, bytes_of_rows
+from arcflux.gpu.room import bytes_of_rows
 from arcflux.gpu.warps import first_row, lane_of, row_stride, told
 
 __all__ = ["KERNELS", "predecessors"]
@@ -59,16 +60,17 @@ KERNELS: dict[str, tuple[Any, tuple[str, ...]]] = {
 }  # fmt: skip
 
 
-def predecessors(
-    room: Room, offsets: Array, neighbours: Array, weights: Array, distance: Array, far: float, predecessor: Array,
-    first: int, last: int,
-) -> tuple[Array, int]:  # fmt: skip
-    """The predecessors of the vertices from `first` to before `last`, and how many lack one."""
-    room.reserve(bytes_of_rows(offsets) + distance.nbytes + predecessor.nbytes + 8, "vertices")
-    graph = room.rows(offsets), room.edges(neighbours), room.edges(weights)
-    found, lacking = room.copied(predecessor), room.filled(1, np.int64)
+def predecessors(worker: Worker, distance: Array, far: float, roots: Array, kind: Any) -> tuple[Array, int]:
+    """The predecessors of the worker's share of vertices, and how many lack one."""
+    room, graph, (first, last) = worker.room, worker.graph, worker.share(worker.graph.vertices)
+    offsets, neighbours = graph.into
+    room.reserve(bytes_of_rows(offsets) + distance.nbytes + graph.vertices * np.dtype(kind).itemsize + 8, "vertices")
+    rows = room.rows(offsets), room.edges(neighbours), room.edges(graph.in_columns["weight"])
+    start = np.full(graph.vertices, -1, kind)
+    start[roots] = roots
+    found, lacking = room.copied(start), room.filled(1, np.int64)
     room.launch(
-        _predecessors, 32 * (last - first), *graph, room.copied(distance), distance.dtype.type(far), np.uint64(first),
+        _predecessors, 32 * (last - first), *rows, room.copied(distance), distance.dtype.type(far), np.uint64(first),
         np.uint64(last), found, lacking,
     )  # fmt: skip
     return np.asarray(found.copy_to_host())[first:last], int(lacking.copy_to_host()[0])

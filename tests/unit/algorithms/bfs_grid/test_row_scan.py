@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from arcflux.algorithms.bfs_grid.scan import SCANS, Path
 from arcflux.transports import run_local
-from arcflux.traversal.scan import SCANS, Path
 
 WORDS = 3
 

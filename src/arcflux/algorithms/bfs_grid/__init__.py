@@ -1,4 +1,10 @@
-"""The call: which runs are searched this way, and the search as a result."""
+"""MapGraph's traversal: breadth-first search with bitmaps on a grid of p x q parts.
+
+Here is the call: which runs are searched this way, and the search as a result. search.py has the superstep (expand,
+contract, levels, predecessors), scan.py the OR-scan down a column in log p steps or in a wave, block.py what a worker
+has, groups.py its column and its row; cpu.py and cuda.py are the work on its arcs; check.py is the paper's own
+validation.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +12,23 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from arcflux.devices import Device, Virtual
+from arcflux.algorithms.bfs_grid.block import whole_grid
+from arcflux.algorithms.bfs_grid.scan import SCANS
+from arcflux.algorithms.bfs_grid.search import Found, Search
+from arcflux.devices import Device
 from arcflux.devices.choose import read
 from arcflux.engine.call import note_interrupt
 from arcflux.engine.front import checked_options, warn_unless_converged
-from arcflux.engine.spread import Spread, on_ranks, pressed_anywhere
+from arcflux.engine.launch import launch_on_parts
+from arcflux.engine.spread import Spread, pressed_anywhere
+from arcflux.engine.worker import Worker
 from arcflux.errors import UsageError
-from arcflux.gpu.room import working
 from arcflux.graph import Graph
 from arcflux.partition.grid import shape
 from arcflux.partition.parts import Parts
 from arcflux.progress import watching
 from arcflux.result import Result
 from arcflux.spmd.interrupt import held
-from arcflux.transports.base import Transport
-from arcflux.traversal.block import whole_grid
-from arcflux.traversal.scan import SCANS
-from arcflux.traversal.search import Found, Search
 
 __all__ = ["grid_bfs", "searched_on_grid"]
 
@@ -74,8 +80,8 @@ def _searching(devices: str | Sequence[Device] | None) -> bool:
         return True
     if isinstance(devices, str):
         return read(devices).cuda
-    pretended = any(isinstance(device, Virtual) for device in devices)
-    return not pretended and not all(device.buckets for device in devices)
+    kinds = {device.kind for device in devices}
+    return "cuda" in kinds and "virtual" not in kinds
 
 
 def _whole(k: int) -> bool:
@@ -110,16 +116,11 @@ def grid_bfs(graph: Graph, source: Any, scan: str = "log", **options: Any) -> Re
     def over(pressed: Callable[[], bool]) -> bool:
         return pressed() or (until is not None and time.perf_counter() > until)
 
-    def work(transport: Transport, parts: Parts, pressed: Callable[[], bool]) -> Found:
-        setting = transport, whole_grid(parts), root, scan, taken
-        device = None if spread.devices is None else spread.devices[transport.rank]
-        if device is None or device.buckets:
-            return Search(*setting).run(lambda: over(pressed))
-        with working(device) as room:
-            return Search(*setting, room).run(lambda: over(pressed))
+    def work(worker: Worker, parts: Parts, pressed: Callable[[], bool]) -> Found:
+        return Search(worker, whole_grid(parts), root, scan, taken).run(lambda: over(pressed))
 
     with watching(options.get("progress")), held() as pressed:
-        found = on_ranks(spread, graph, lambda transport, parts: work(transport, parts, pressed))
+        found = launch_on_parts(spread, graph, lambda worker, parts: work(worker, parts, pressed))
         if pressed_anywhere(spread.ranks(), pressed()):
             note_interrupt()
     values = {"level": found.level, "parent": found.parent}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakKeyDictionary
@@ -14,13 +13,12 @@ from numpy.typing import NDArray
 import arcflux as af
 from arcflux import config
 from arcflux.checks import flag, maybe, real, unwelcome
-from arcflux.distributed.gpus import on_gpus
-from arcflux.distributed.gpus import predecessors as on_gpu
 from arcflux.engine.call import graph_call
+from arcflux.engine.launch import launch
+from arcflux.engine.worker import Worker
 from arcflux.errors import UsageError
 from arcflux.graph import Graph
 from arcflux.history import Chained, Superstep
-from arcflux.spmd.pool import run
 from arcflux.transports.launch import place
 from arcflux.validate import arguments
 
@@ -31,7 +29,7 @@ __all__ = ["SSSP", "multi_source_sssp", "sssp"]
 
 # Where a whole distance stands for infinity.
 _FAR = 2**31 - 1
-# Options of the search that hold for the predecessors, too.
+# Options of the search that hold for the predecessors of vertices at the same distance, too.
 _PLAIN, _ON_DEVICES = ("threads", "debug", "progress"), ("devices", "transport", "ranks_per_node")
 # Options that take a search out of this process.
 _ELSEWHERE = ("parts", "transport", "devices", "debug")
@@ -194,7 +192,7 @@ def _paths(
     if predecessors and found.converged:
         names = [*_PLAIN, *(_ON_DEVICES if options.get("devices") is not None else ())]
         shared = {name: options[name] for name in names if name in options}
-        tree = _tree(weighed, found.values["distance"], far, roots, shared)
+        tree = _tree(weighed, found.values["distance"], far, roots, options)
         if not tree.converged:
             given = {"distance": distance, "predecessor": tree.values["predecessor"]}
             tree = _after(tree, af.run(Within, weighed, given=given, **shared))
@@ -206,32 +204,32 @@ def _paths(
 def _tree(
     graph: Graph, distance: NDArray[Any], far: float, roots: NDArray[Any], options: dict[str, Any]
 ) -> af.Result:  # fmt: skip
-    """The predecessors at smaller distances; it has converged when nobody lacks one. GPUs find them, if there are."""
-    begun = time.perf_counter()
-    predecessor = np.full(graph.vertices, -1, np.int32 if graph.vertices < 1 << 31 else np.int64)
-    predecessor[roots] = roots
+    """The predecessors at smaller distances; it has converged when no vertex lacks one."""
+    done = launch(graph, _where(options), lambda worker: work(worker, distance, far, roots))
+    predecessor, lacking = done.answer
+    step = Superstep(0, "pull", graph.vertices, 0.0, done.seconds, reason="predecessors: the last edge that fits")
+    times = done.seconds, done.compile_seconds
+    return af.Result("predecessors", graph, {"predecessor": predecessor}, [step], not lacking, *times)
+
+
+def _where(options: dict[str, Any]) -> dict[str, Any]:
+    """Where predecessors are found: on the GPUs of the search, or the ranks; else on this process' threads."""
     devices = None if options.get("debug") else options.get("devices")
-    where = None, "ranges", options.get("transport"), options.get("ranks_per_node"), options.get("threads")
-    gpus = on_gpus(devices, *where)
-    if gpus is not None:
-        predecessor, without = on_gpu(gpus, graph, distance, far, predecessor)
-        return _found(graph, predecessor, without, gpus.seconds, gpus.compiled)
-    from arcflux.kernels import predecessors as kernels
-
-    lacking, whole = np.zeros(1, np.int64), (np.uint64(0), np.uint64(graph.vertices))
-    threads = config.threads(options.get("threads"))
-    weighed = *graph.into, graph.in_columns["weight"], distance, distance.dtype.type(far)
-    arguments = [*weighed, *whole, predecessor, lacking]
-    ready = time.perf_counter()
-    kernels.predecessors.ready(0, threads, np.zeros(16, np.int64), *arguments)
-    compiled = time.perf_counter() - ready
-    run(kernels.predecessors, -(-graph.vertices // kernels.CHUNK), *arguments, threads=threads)
-    return _found(graph, predecessor, int(lacking[0]), time.perf_counter() - begun - compiled, compiled)
+    if isinstance(devices, str) or any(device.kind == "cuda" for device in devices or ()):
+        names = ("devices", "transport", "ranks_per_node", "threads")
+        return {name: options[name] for name in names if options.get(name) is not None}
+    if place() is None:
+        return {"threads": options.get("threads")}
+    if options.get("transport") == "local":
+        return {"transport": "local", "parts": config.threads(options.get("threads"))}
+    return {"ranks_per_node": options.get("ranks_per_node")}
 
 
-def _found(graph: Graph, predecessor: NDArray[Any], lacking: int, seconds: float, compiled: float) -> af.Result:
-    step = Superstep(0, "pull", graph.vertices, 0.0, seconds, reason="predecessors: the last edge that fits")
-    return af.Result("predecessors", graph, {"predecessor": predecessor}, [step], not lacking, seconds, compiled)
+def work(worker: Worker, distance: NDArray[Any], far: float, roots: NDArray[Any]) -> tuple[NDArray[Any], int]:
+    """The vertex from which each one has its distance, and how many do not have it from one at a smaller distance."""
+    kind = np.int32 if worker.graph.vertices < 1 << 31 else np.int64
+    found, lacking = worker.kernels(__name__).predecessors(worker, distance, far, roots, kind)
+    return worker.gather(found), int(worker.sum(np.array([lacking]))[0])
 
 
 def _after(first: af.Result, second: af.Result) -> af.Result:
