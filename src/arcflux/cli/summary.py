@@ -158,11 +158,9 @@ def _workers(outcome: Outcome) -> str:
         return _several(_threads(outcome), "thread")
     spread, crossed = outcome.spread, sum(outcome.result.column(name).sum() for name in ("bytes", "more_bytes"))
     said = f"{_several(spread['parts'], 'part')} by {spread['partition']}"
-    exchange = outcome.result.exchange or spread.get("exchange", "")
+    exchange = outcome.result.exchange
     if exchange == "shared":
-        said += f": {outcome.result.where}" if outcome.result.where else ""
-    elif exchange:
-        said += f" and {exchange}"
+        said += f": {outcome.result.where}"
     if "devices" in spread:
         said += f" on {', '.join(spread['devices'])}"
     if spread["transport"] == "mpi":
@@ -171,6 +169,8 @@ def _workers(outcome: Outcome) -> str:
         said += f", {spread['nodes']} nodes"
     if spread["nodes"] > 1 and outcome.result.history:
         said += f", {readable(crossed)} between them"
+    if exchange not in ("", "shared") and spread["parts"] > 1:
+        said += f", exchange {exchange}"
     return said
 
 

@@ -109,6 +109,13 @@ class NodeState:
         if place is not None:
             self.constants[place - len(self.lowered.program.parameters)] = total
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the node has once for all its parts."""
+        arrays = [*self.fields.values(), *self.messages, *self.accumulators.values(), self.moves, self.pending]
+        arrays += [self.residuals, self.bits, self.queues, self.stamp, self.heads]
+        return sum(array.nbytes for array in arrays)
+
     # --- halves
 
     def sent(self, later: bool = False) -> list[Array]:

@@ -11,19 +11,18 @@ from numpy.typing import NDArray
 
 from arcflux.compile.lower import Lowered
 from arcflux.compile.source import polls
-from arcflux.devices import Demand, Device, place
+from arcflux.devices import Demand, Device
 from arcflux.engine.calls import Calls, OnCores, Watch
 from arcflux.engine.node_state import NodeState
 from arcflux.engine.own_part import OwnPart
+from arcflux.engine.placing import place_part
 from arcflux.graph import Graph
+from arcflux.spmd.memory import leave_pages
 from arcflux.transports.base import Transport
 
 __all__ = ["PartWorker"]
 
 Array = NDArray[Any]
-
-# Bytes of the blocks that stream through a device, unless its memory is small.
-_BLOCK = 4 << 20
 
 
 class PartWorker:
@@ -50,15 +49,18 @@ class PartWorker:
         self.take(own)
 
     def take(self, own: OwnPart) -> None:
-        """Work on this part from now on: take the device's memory for it; what does not fit will stream through it."""
+        """Work on this part from now on: take the device's memory for it; what does not fit streams through it.
+
+        Collective: nodes share their memory out.
+        """
         self.own = own
         offsets = own.part.into.offsets
         arc = own.part.into.neighbours.itemsize
         arc += sum(own.part.in_columns[name].dtype.itemsize for name in self.lowered.columns)
         demand = Demand(offsets, arc, self.calls.fixed(own))
         self.release()
-        block = min(_BLOCK, max(4096, (self.device.memory or 0) // 16))
-        self.placed = place([demand], [self.device], block=block).parts[0]
+        shared = self.state.nbytes
+        self.placed, self.note = place_part(own, demand, self.device, self.transport, shared)
         self._held_bytes = self.placed.device_bytes
         self.device.hold(self._held_bytes, f"part {own.part.number}")
         self.streamed = [demand.between(*pair) for pair in pairwise(self.placed.blocks.tolist())]
@@ -75,7 +77,15 @@ class PartWorker:
         """Take the time that edges take over the device's link: so many bytes, or all blocks; the seconds it was."""
         if nbytes is not None:
             return self.device.transfer(nbytes) if nbytes else 0.0
+        if self.placed.hosted < self.placed.rows:
+            self._leave_file()
         return sum(map(self.device.transfer, self.streamed))
+
+    def _leave_file(self) -> None:
+        """Let the pages go of rows that stay in a mapped file: the next superstep reads them again."""
+        offsets, *arrays = self.own.in_edges
+        for array in arrays:
+            leave_pages(array, int(offsets[self.placed.hosted]), int(offsets[-1]))
 
     def pushed_bytes(self, step: int) -> int:
         """Bytes of the out-edges along which senders of a superstep push, if they are not with the device.

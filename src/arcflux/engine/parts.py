@@ -73,7 +73,7 @@ class PartRun:
         self.direction = Direction(lowered, options.direction, graph.vertices, graph.arcs, options.push_over_pull)
         self.balancer = Balancer(self.worker, self.exchange, setting.rebalance, options.limit, setting.network)
         self.record = Record(self.direction, transport.size)
-        self.notes = [said for said in (model.note, self.balancer.note) if said]
+        self.notes = [said for said in (model.note, self.worker.note, self.balancer.note) if said]
         self.finished, self.tolerance = graph.vertices == 0, tolerance_of(lowered)
 
     def run(self) -> Result:

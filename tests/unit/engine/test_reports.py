@@ -8,9 +8,16 @@ import pytest
 
 import arcflux as af
 from arcflux import algorithms
-from arcflux.devices import CPU, Virtual
+from arcflux.devices import CPU, Demand, Virtual
+from arcflux.engine import part_worker
 from arcflux.engine.balance import migrate
 from arcflux.engine.exchange.model import Model
+from arcflux.engine.own_part import OwnPart
+from arcflux.engine.placing import place_part
+from arcflux.errors import SpaceError
+from arcflux.partition.parts import Parts
+from arcflux.spmd.memory import leave_pages, mapped_file
+from arcflux.transports import run_local
 
 GRAPH = af.load("kron:11")
 LARGE = af.load("kron:13")  # 64 KiB of ranks on each node: more than what transports gather whole
@@ -236,3 +243,80 @@ def test_a_model_is_chosen_once_for_all_ranks() -> None:
     assert [model.name for model in found.values()] == ["readers", "readers", "owners", "allreduce", "mixed"]
     assert [model.parts.placement for model in found.values()] == ["target", "target", "source", "target", "source"]
     assert all(not model.note for model in found.values())
+
+
+# --- where edges lie
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> af.Graph:
+    path = tmp_path_factory.mktemp("placed") / "large.arcflux"
+    LARGE.save(path)
+    return af.load(path)
+
+
+SPREAD = {"parts": 4, "ranks_per_node": 2, "exchange": "readers", "rebalance": "off"}
+STATE = 1 << 19  # more than what a node has once of PageRank on these vertices
+
+
+def test_a_node_without_room_refuses_edges_that_are_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ARCFLUX_NODE_MEMORY", str(STATE + LARGE.arcs))  # of 4 bytes each, a node has half
+    with pytest.raises(SpaceError, match="does not fit into the memory of its 4 devices and nodes"):
+        af.run(algorithms.PageRank, LARGE, **SPREAD)
+    monkeypatch.setenv("ARCFLUX_NODE_MEMORY", str(STATE + 3 * LARGE.arcs))
+    assert af.run(algorithms.PageRank, LARGE, **SPREAD).notes == ()
+
+
+def test_one_node_without_room_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Node 0 has most of the edges; together there would be room."""
+    monkeypatch.setenv("ARCFLUX_NODE_MEMORY", str(STATE + 2 * LARGE.arcs))
+    bounds = np.array([0, 7900, 8000, 8100, LARGE.vertices])
+    parts = Parts(LARGE, 4, "ranges", bounds=bounds)
+    with pytest.raises(SpaceError, match="node 0 has no room for what its devices do not hold"):
+        af.run(algorithms.PageRank, LARGE, **{**SPREAD, "parts": parts})
+
+
+def test_what_a_node_has_no_room_for_stays_in_the_file(stored: af.Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = af.run(algorithms.PageRank, LARGE)
+    assert af.run(algorithms.PageRank, stored, **SPREAD).notes == ()
+    left = []
+    monkeypatch.setattr(part_worker, "leave_pages", lambda array, *rows: left.append((len(array), *rows)))
+    monkeypatch.setenv("ARCFLUX_NODE_MEMORY", str(STATE))
+    found = af.run(algorithms.PageRank, stored, **SPREAD)
+    np.testing.assert_allclose(found["rank"], plain["rank"], rtol=1e-9)
+    assert [said.partition(",")[0] for said in found.notes] == ["in-edges that stay in the mapped file"]
+    assert all(f"part {part} " in found.notes[0] for part in range(4))
+    assert len(left) == 4 * found.supersteps
+    assert all(0 < begin < end <= size for size, begin, end in left)
+
+
+def test_parts_of_a_node_have_even_shares_and_devices_come_first(stored: af.Graph) -> None:
+    """Two parts of a node: a device with room for everything asks nothing of it, and the other gets all there is."""
+
+    def work(transport: object, limit: str) -> tuple[int, int]:
+        parts = af.partition(stored, 2)
+        own = OwnPart.take(parts, None, transport, [])
+        offsets = own.part.into.offsets
+        device = Virtual(memory=1 << 22) if transport.rank and limit == "device" else CPU(1)
+        placed, _ = place_part(own, Demand(offsets, 4, 0), device, transport, shared=1000)
+        return placed.host_bytes, 4 * int(offsets[-1] - offsets[0])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ARCFLUX_NODE_MEMORY", "201000")
+        (first, _), (second, _) = run_local(2, lambda transport: work(transport, "none"))
+        assert 190_000 < first + second <= 200_000
+        assert abs(first - second) < 10_000
+        (first, _), (second, whole) = run_local(2, lambda transport: work(transport, "device"))
+        assert 190_000 < first <= 200_000
+        assert second == 0 < whole
+
+
+def test_pages_of_a_file_are_left_and_come_back(stored: af.Graph) -> None:
+    neighbours = stored.out.neighbours
+    assert mapped_file(neighbours) is not None
+    assert mapped_file(LARGE.out.neighbours) is None
+    before = neighbours.copy()
+    leave_pages(neighbours, 100, len(neighbours) - 100)
+    np.testing.assert_array_equal(neighbours, before)
+    leave_pages(before, 0, len(before))  # not of a file: nothing happens
+    np.testing.assert_array_equal(neighbours, before)
