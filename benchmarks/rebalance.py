@@ -31,9 +31,9 @@ from numpy.typing import NDArray
 
 import arcflux as af
 from arcflux.devices import Virtual
-from arcflux.engine.balance import Balance, urgent
-from arcflux.engine.rebalance import Prices
-from arcflux.engine.weights import Weights
+from arcflux.engine.balance.plan import Prices
+from arcflux.engine.balance.schedule import Balance, urgent
+from arcflux.engine.balance.weights import Weights
 from arcflux.partition.parts import Parts
 from measure import save
 

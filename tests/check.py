@@ -20,8 +20,6 @@ ANSWERS = ["tests/conformance/test_answers.py", "tests/conformance/test_found_by
 BESIDE = {
     "compile": [*ANSWERS, "tests/unit/test_engine.py"],
     "engine": [*ANSWERS, "tests/unit/test_engine.py", "tests/unit/test_calls.py"],
-    "kernels": ["tests/unit/algorithms"],
-    "distributed": ["tests/unit/algorithms"],
     "spmd": ["tests/unit/test_engine.py"],
     "docs": ["tests/unit/test_docs.py"],
     "pyproject.toml": ["tests/unit/test_requirements.py"],

@@ -157,7 +157,22 @@ def gpu_memory() -> int | None:
     1610612736
     >>> del os.environ["ARCFLUX_GPU_MEMORY"]
     """
-    given = os.environ.get("ARCFLUX_GPU_MEMORY")
+    return _bytes_of("ARCFLUX_GPU_MEMORY")
+
+
+def node_memory() -> int | None:
+    """How many bytes of each node a run on parts may take: ``ARCFLUX_NODE_MEMORY``, such as 6G or 800M; None without.
+
+    Examples
+    --------
+    >>> node_memory() is None
+    True
+    """
+    return _bytes_of("ARCFLUX_NODE_MEMORY")
+
+
+def _bytes_of(variable: str) -> int | None:
+    given = os.environ.get(variable)
     if not given:
         return None
     number, power = (given[:-1], " KMGT".find(given[-1].upper())) if given[-1].isalpha() else (given, 0)
@@ -166,7 +181,7 @@ def gpu_memory() -> int | None:
     except ValueError:
         size = 0.0
     if not 1 <= size <= 2**60:
-        raise UsageError(f"ARCFLUX_GPU_MEMORY is {given!r}", expected="bytes, such as 800M or 6G")
+        raise UsageError(f"{variable} is {given!r}", expected="bytes, such as 800M or 6G")
     return int(size)
 
 

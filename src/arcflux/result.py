@@ -41,6 +41,10 @@ class Result:
     >>> result = af.run(af.algorithms.BFS, af.load("star:4"), source=0)
     >>> result.to_dict("level")
     {0: 0, 1: 1, 2: 1, 3: 1}
+
+    Of a run on parts or ranks, `where` says on how many, and `exchange` by which model these told each other what
+    changed: "readers", "owners", "allreduce", "mixed", or "shared", where all workers see one memory and nothing is
+    told. `notes` are what a run did otherwise than it was asked to.
     """
 
     name: str
@@ -53,6 +57,9 @@ class Result:
     references: frozenset[str] = frozenset()
     validator: Callable[[Result], Any] | None = field(default=None, repr=False)
     plan: Any = field(default=None, repr=False, compare=False)
+    exchange: str = ""
+    where: str = ""
+    notes: tuple[str, ...] = ()
 
     def __getitem__(self, field: str) -> Array:
         values = self.numbers(field)
@@ -221,6 +228,8 @@ class Result:
             label, values = self.curve()
             lines.append(f"  {label:<9} {spark(values)}")
         lines += [f"  {name:<9} {self._summary(name)}" for name in self.values]
+        lines += [f"  {'ran on':<9} {self.where}"] if self.where else []
+        lines += [f"  {'note':<9} {said}" for said in self.notes]
         return "\n".join(lines)
 
     def _summary(self, name: str) -> str:

@@ -10,8 +10,9 @@ from samples import shapes
 import arcflux as af
 from arcflux import algorithms
 from arcflux.algorithms import betweenness
+from arcflux.algorithms.sssp import work as trace_back
 from arcflux.devices.cuda import Cuda
-from arcflux.distributed import gpus as sharing
+from arcflux.engine.launch import launch
 from arcflux.errors import SpaceError, UsageError
 from arcflux.gpu import api
 from arcflux.gpu.room import Room
@@ -178,12 +179,11 @@ DISTANCES = algorithms.sssp(PREDECESSORS, 0)["distance"]
 
 def preceding(gpu: Cuda) -> np.ndarray:
     """The predecessors of shortest paths; the search itself is a vertex program."""
-    found = np.full(PREDECESSORS.vertices, -1, np.int32)
-    found[0] = 0
-    return sharing.predecessors(sharing.on_gpus([gpu], *WHERE), PREDECESSORS, DISTANCES, np.inf, found)[0]
+    roots = np.zeros(1, np.int64)
+    where = {"devices": [gpu]}
+    return launch(PREDECESSORS, where, lambda worker: trace_back(worker, DISTANCES, np.inf, roots)).answer[0]
 
 
-WHERE = (None, "ranges", None, None, None)
 IN_LITTLE_ROOM = {
     **{name: lambda gpu, call=call: call(devices=[gpu]) for name, call in CALLS.items() if name != "sssp"},
     "predecessors": preceding,

@@ -77,6 +77,8 @@ class Warm:
 
     def rehearse(self, tests: list[str]) -> None:
         """Run the tests without a fault, in this process, so that forks have what they load."""
+        if not tests:
+            return
         os.chdir(self.tree)
         before = set(sys.modules)
         sys.dont_write_bytecode = False  # of tests, whose assertions pytest rewrites
@@ -89,8 +91,8 @@ class Warm:
             ):
                 del sys.modules[name]  # a file of tests, which imports what is mutated
 
-    def trial(self, mutant: Mutant, stages: list[Stage], seconds: float) -> tuple[str, str]:
-        """How a mutant ends in the first stage that notices it, and what noticed it. Tests may take so many seconds."""
+    def trial(self, mutant: Mutant, stages: list[Stage]) -> tuple[str, str]:
+        """How a mutant ends in the first stage that notices it, and what noticed it."""
         for module in list(sys.modules.values()):
             _imports(module)  # here, so that forks know them
         gc.freeze()  # what is here by now, forks need not look at
@@ -105,7 +107,6 @@ class Warm:
             if isinstance(stage[0], Check):
                 _run_checks(stage, seen, say)
             else:
-                _limit_to(seconds)
                 _run_tests(self.tree, stage, _KillersFirst(seen, self.seconds, say))
 
         said = "survived"
@@ -123,14 +124,10 @@ class Warm:
         return how, who
 
 
-# Seconds of processor time after which a quick check hangs: it takes a hundredth of that.
-_HANGS = 4.0
-
-
-def _limit_to(seconds: float) -> None:
-    """End this process when it takes longer from here on; by the clock ten times as long: others use the cores."""
-    signal.setitimer(signal.ITIMER_PROF, seconds)
-    signal.setitimer(signal.ITIMER_REAL, 10 * seconds + 20)
+def _limit_from_here(usual: float) -> None:
+    """End this process when it takes much longer than usual from here on: it hangs."""
+    signal.setitimer(signal.ITIMER_PROF, 3 + 5 * usual)
+    signal.setitimer(signal.ITIMER_REAL, 15 + 10 * usual)
 
 
 def _fork(work: Callable[[Callable[[str], None]], None], log: Path) -> str:
@@ -198,7 +195,7 @@ def _imports(module: ModuleType) -> set[str]:
 
 def _run_checks(checks: list[Any], seen: Counter[str], say: Callable[[str], None]) -> None:
     for check in sorted(checks, key=lambda check: -seen[check.name]):
-        _limit_to(_HANGS)
+        _limit_from_here(0.0)
         try:
             said = check.call()
         except BaseException as error:  # the mutant does not even import
@@ -234,6 +231,9 @@ class _KillersFirst:
 
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
         items.sort(key=lambda item: (-self.seen[item.nodeid], self.seconds[item.nodeid]))
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        _limit_from_here(self.seconds[nodeid])
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         if report.failed:

@@ -1,4 +1,4 @@
-"""The algorithms users know, one file each, written in the public API; kernels/ has what no program can say."""
+"""The algorithms users know: one file each, or one folder with kernels for cores and GPUs beside the algorithm."""
 
 from arcflux.algorithms.betweenness import betweenness_centrality
 from arcflux.algorithms.bfs import BFS, bfs

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import arcflux as af
+from arcflux.algorithms.bfs_grid import grid_bfs, searched_on_grid
 from arcflux.checks import maybe, text
 from arcflux.engine.call import graph_call
 from arcflux.graph import Graph
-from arcflux.traversal import grid_bfs, searched_on_grid
 
 __all__ = ["BFS", "bfs"]
 

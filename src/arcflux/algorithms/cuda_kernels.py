@@ -7,16 +7,12 @@ from typing import Any
 
 __all__ = ["kernels"]
 
-_FILES = (
-    "algorithms.triangles.cuda", "algorithms.components.cuda", "algorithms.label_propagation.cuda",
-    "algorithms.betweenness.cuda", "algorithms.two_hop_friends.cuda",
-    "gpu.algorithms.predecessors", "gpu.algorithms.grid",
-)  # fmt: skip
+_ALGORITHMS = ("triangles", "components", "label_propagation", "betweenness", "two_hop_friends", "sssp", "bfs_grid")
 
 
 def kernels() -> dict[str, tuple[Any, tuple[str, ...]]]:
     """By name: the kernel and its types, as :func:`~arcflux.gpu.cubin.compiled_kernel` takes them."""
     found: dict[str, tuple[Any, tuple[str, ...]]] = {}
-    for name in _FILES:
-        found |= import_module(f"arcflux.{name}").KERNELS
+    for name in _ALGORITHMS:
+        found |= import_module(f"arcflux.algorithms.{name}.cuda").KERNELS
     return found

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import os
+import select
 import sys
 from typing import Any, NoReturn
 
@@ -16,6 +18,8 @@ from arcflux.errors import ArcfluxError, FormatError, SpaceError
 __all__ = ["INTERRUPTED", "described", "main", "said"]
 
 INTERRUPTED = 130
+# As if the signal had ended the process, as it does with other programs in front of `| head`.
+_CLOSED_PIPE = 128 + 13
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -26,7 +30,16 @@ def main(arguments: list[str] | None = None) -> None:
             stream.reconfigure(errors="replace")  # a terminal that has no blocks shows question marks
     try:
         code = commands.main(given, standalone_mode=False, obj=given)
+        sys.stdout.flush()
         sys.exit(code if isinstance(code, int) else 0)
+    except BrokenPipeError as error:
+        if not _is_closed(sys.stdout):
+            _explain(error, given)
+        _leave_quietly()
+    except SystemExit:
+        if _is_closed(sys.stdout):  # click has seen it first
+            _leave_quietly()
+        raise
     except (click.exceptions.Abort, KeyboardInterrupt, ArcfluxError, MemoryError, OSError) as error:
         if not tells(error):
             sys.exit(getattr(error, "exit_code", 1))
@@ -36,6 +49,22 @@ def main(arguments: list[str] | None = None) -> None:
             sys.exit(error.exit_code)
         error.show()
         _fail("UsageError", error.format_message(), error.exit_code, given, shown=True)
+
+
+def _is_closed(stream: Any) -> bool:
+    """Whether a stream is a pipe that nobody reads any more."""
+    try:
+        looked = select.poll()
+        looked.register(stream.fileno(), select.POLLOUT)
+        return any(events & select.POLLERR for _, events in looked.poll(0))
+    except (AttributeError, OSError, ValueError):  # no such call here, or no file behind the stream
+        return False
+
+
+def _leave_quietly() -> NoReturn:
+    """Leave when the reader of a pipe has gone, such as `head`: it has what it wanted."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # where the rest of the buffer goes
+    sys.exit(_CLOSED_PIPE)
 
 
 def _explain(error: BaseException, given: list[str]) -> NoReturn:

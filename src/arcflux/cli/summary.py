@@ -82,12 +82,14 @@ def facts(outcome: Outcome, top: int | None, field: str, out: str | None) -> dic
         "fields": {name: str(values.dtype) for name, values in result.values.items()},
         "history": [_step(step) for step in result.history],
         "warnings": outcome.warnings,
+        "notes": list(result.notes),
     }  # fmt: skip
     if result.plan is not None:
         found["plan"] = result.plan.to_dict()
     if outcome.spread is not None:
         crossed = {name: int(result.column(name).sum()) for name in ("bytes", "more_bytes")}
-        found["spread"] = {**outcome.spread, **crossed}
+        ran = {"exchange": result.exchange, "where": result.where} if result.exchange else {}
+        found["spread"] = {**outcome.spread, **ran, **crossed}
     if len(outcome.results) > 1:
         found["all_seconds"] = [one.seconds for one in outcome.results]
     if top is not None:
@@ -112,6 +114,7 @@ def _step(step: Superstep) -> dict[str, Any]:
 def text(outcome: Outcome, top: int | None, field: str, out: str | None) -> str:
     """A few lines for a person: the graph, the time, a plot, the values, the largest, and the verdict."""
     rows = [*_times(outcome), *_values(outcome)]
+    rows += [("note", said) for said in outcome.result.notes]
     if out is not None:
         rows.append(("written", f"{out}, {readable(Path(out).stat().st_size)}"))
     wide = max(len(name) for name, _ in rows)
@@ -155,8 +158,9 @@ def _workers(outcome: Outcome) -> str:
         return _several(_threads(outcome), "thread")
     spread, crossed = outcome.spread, sum(outcome.result.column(name).sum() for name in ("bytes", "more_bytes"))
     said = f"{_several(spread['parts'], 'part')} by {spread['partition']}"
-    if spread.get("exchange") not in (None, "shared"):
-        said += f" and {spread['exchange']}"
+    exchange = outcome.result.exchange
+    if exchange == "shared":
+        said += f": {outcome.result.where}"
     if "devices" in spread:
         said += f" on {', '.join(spread['devices'])}"
     if spread["transport"] == "mpi":
@@ -165,6 +169,8 @@ def _workers(outcome: Outcome) -> str:
         said += f", {spread['nodes']} nodes"
     if spread["nodes"] > 1 and outcome.result.history:
         said += f", {readable(crossed)} between them"
+    if exchange not in ("", "shared") and spread["parts"] > 1:
+        said += f", exchange {exchange}"
     return said
 
 

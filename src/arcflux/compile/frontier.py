@@ -12,7 +12,10 @@ pass over all vertices.
 
 from __future__ import annotations
 
+from textwrap import indent
+
 from arcflux.compile.dense import summed
+from arcflux.compile.direction import ABOUT, CHOICE, MEASURED, RATES
 from arcflux.compile.edges import push_edge
 from arcflux.compile.frontier_pull import kept_apart, pull_phase
 from arcflux.compile.frontier_push import push_phase
@@ -21,7 +24,7 @@ from arcflux.compile.lower import Lowered
 from arcflux.compile.source import inside, shared
 from arcflux.compile.sparse import beamer, claims, extra
 
-__all__ = ["LOOK", "MANY", "explained", "frontier"]
+__all__ = ["frontier"]
 
 
 def frontier(lowered: Lowered) -> str:
@@ -41,7 +44,7 @@ def _kernel(lowered: Lowered) -> str:
     push = "\n".join(inside(push_phase(lowered), 3))
     return f"""@kernel
 def frontier(worker, workers, control, barrier, board, slots, sums, history, first, last, direction, tolerance,
-             dearer, {_GRAPH}, {_ALIKE}, {_WORK}, {given}):
+             push_over_pull, {_GRAPH}, {_ALIKE}, {_WORK}, {given}):
     one, six, mask = np.uint64(1), np.uint64(6), np.uint64(63)
     n = np.uint64(in_offsets.size) - one
     words = (n + mask) >> six
@@ -50,7 +53,7 @@ def frontier(worker, workers, control, barrier, board, slots, sums, history, fir
     size, edges = board[{3 * BLOCK}], board[{3 * BLOCK + 1}]
     unexplored = g_arcs
     as_bits = board[{3 * BLOCK + 2}] != 0
-{"" if beamer(lowered) else _RATES}\
+{"" if beamer(lowered) else indent(RATES, "    ")}\
     pull = False
     middle = np.uint64(0)
     alone = False
@@ -60,9 +63,9 @@ def frontier(worker, workers, control, barrier, board, slots, sums, history, fir
     while step < last:
         begun = ticks()
         leaving, senders = edges, size
-        about = {_ABOUT_CHOICE[beamer(lowered)]}
+        about = {ABOUT[beamer(lowered)]}
         if direction == 0:
-            {_CHOICE[beamer(lowered)]}
+            pull = {CHOICE[beamer(lowered)]}
         else:
             pull = direction == 2
 {_LONELY}
@@ -89,7 +92,7 @@ def _end(lowered: Lowered) -> str:
     elif "residual" in lowered.functions:
         keeping = "sums[half + worker] = residual_sum"
         adding = ["total_sum = 0.0", "for w in range(team):", "    total_sum += sums[half + w]"]
-    measured = "" if beamer(lowered) else _MEASURED
+    measured = "" if beamer(lowered) else indent(MEASURED, "        ")
     return (
         _END.replace("MEASURED", measured)
         .replace("KEEPING", keeping)
@@ -124,36 +127,6 @@ _LONELY = f"""\
                 break
             continue"""
 
-# The rule for a superstep's direction, without and with `wants`, and the number that explains the choice.
-# Without: push costs the frontier's edges, pull all arcs, each at the rate measured so far in this run; before there is
-# a measurement, an edge is `dearer` to push than to pull by as much as the planner expects.
-# With: Beamer's, because pull stops early. Pull when the frontier's edges are many of those still unexplored, and so
-# many that they are worth a look at every vertex; push again when it is small.
-MANY, LOOK = 15, 8
-_CHOICE = {
-    False: "pull = push_rate * edges > pull_rate * g_arcs",
-    True: f"pull = size > g_vertices // 18 if pull else edges > max(unexplored // {MANY}, g_vertices // {LOOK})",
-}
-_ABOUT_CHOICE = {False: "push_rate / pull_rate", True: "np.float64(unexplored)"}
-# Fewer edges than this tell more about the barrier than about an edge.
-_MANY = 20_000
-_RATES = """\
-    push_rate, pull_rate = dearer, 1.0
-    pushed, pulled = False, False
-"""
-_MEASURED = f"""\
-        if pull:
-            pull_rate = slowest / max(1, g_arcs)
-            pulled = True
-            if not pushed:
-                push_rate = dearer * pull_rate
-        elif leaving > {_MANY} and not alone:
-            push_rate = slowest / leaving
-            pushed = True
-            if not pulled:
-                pull_rate = push_rate / dearer
-"""
-
 # The stamps by which push knows whom it has listed in this superstep; a program whose fields tell has none.
 _STAMPS = """\
         mark = np.uint8(step % 255 + 1)
@@ -163,15 +136,6 @@ _STAMPS = """\
                 stamp[k] = 0
             if not all_here(barrier, worker, team): return
 """
-
-
-def explained(lowered: Lowered, pull: bool, edges: int, arcs: int, about: float) -> str:
-    """Why a superstep went the way it did, from the number that the kernel kept about its choice."""
-    if not beamer(lowered):
-        return f"{edges:,} edges to push or {arcs:,} to pull, an edge being {about:.1f}x as dear to push"
-    if pull:
-        return f"the frontier is large: {edges:,} edges, {max(0, int(about)):,} unexplored"
-    return f"the frontier is small: {edges:,} edges, {max(0, int(about)):,} unexplored"
 
 
 # The end of a superstep: the next frontier is complete, and every worker adds up what all wrote before the barrier, so

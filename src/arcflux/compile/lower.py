@@ -93,6 +93,17 @@ class Lowered:
         )
 
     @property
+    def ignores_start(self) -> bool:
+        """Whether `start` returns something that no superstep asks for: where every vertex sends, whatever it says."""
+        returned = [
+            node.value
+            for statement in self.program.functions["start"].body
+            for node in ast.walk(statement)
+            if isinstance(node, ast.Return) and node.value is not None
+        ]
+        return not self.sparse and any(not (isinstance(v, ast.Constant) and v.value is True) for v in returned)
+
+    @property
     def in_place(self) -> bool:
         """Whether a vertex may see what others have become in the same superstep."""
         return "monotone" in self.program.promises and not self.deterministic

@@ -28,9 +28,7 @@ class Device:
     name: how messages call it; kind: "cpu", "cuda" or "virtual"; threads: workers of its kernels; memory: bytes of its
     own, None when it works in the memory of its node, so that nothing is copied to it; slowdown: how many times longer
     than this machine's CPU it takes; bandwidth: bytes a second between its memory and its node's, None when there is no
-    link to cross; buckets: whether it takes vertices by priority, or by supersteps to the same end; linked: whether its
-    memory can be reached from others of its kind, so that messages need not pass through that of nodes; shares: whether
-    it can reduce into the memory of its node while others do.
+    link to cross.
     """
 
     name: str
@@ -39,9 +37,6 @@ class Device:
     slowdown: float = 1.0
     bandwidth: float | None = None
     kind: str = field(default="cpu", init=False)
-    buckets: bool = field(default=True, init=False)
-    linked: bool = field(default=False, init=False)
-    shares: bool = field(default=True, init=False)
     held: int = field(default=0, init=False)
     transferred: int = field(default=0, init=False)
 
@@ -52,8 +47,16 @@ class Device:
             if getattr(self, name) is not None:
                 _positive(name, getattr(self, name))
 
-    def calls(self, node: Any, cores: Any) -> Any:
-        """What runs the kernels of a part here, for the engine; `cores` does so on the node's cores."""
+    @property
+    def buckets(self) -> bool:
+        """Whether it is made of cores. To go with the last native algorithm that asks for it: ask for `kind`."""
+        return self.kind != "cuda"
+
+    def calls(self, state: Any, cores: Any, linked: bool) -> Any:
+        """What runs the kernels of a part here, for the engine; `cores` does so on the node's cores.
+
+        `state` has the arrays of the node; `linked` says whether messages go from device to device.
+        """
         return cores
 
     @contextmanager

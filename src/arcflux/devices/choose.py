@@ -146,8 +146,6 @@ def _of_other(rank: int, index: int) -> Device:
     """What a rank knows of the device of another one."""
     device = Device(f"cpu of rank {rank}" if index < 0 else f"cuda:{index} of rank {rank}")
     device.kind = "cpu" if index < 0 else "cuda"
-    device.buckets = device.shares = index < 0
-    device.linked = index >= 0
     return device
 
 

@@ -79,7 +79,6 @@ class Cuda(Device):
         self.total = self.gpu.memory
         super().__init__(self.name, 1, self._budget(memory), bandwidth=_BANDWIDTH)
         self.kind = "cuda"
-        self.buckets, self.linked, self.shares = False, True, False
 
     def _budget(self, asked: int | None) -> int:
         """The bytes that a run may take."""
@@ -116,8 +115,8 @@ class Cuda(Device):
             return self.total
         return int(api.cuda().current_context().get_memory_info().free)
 
-    def calls(self, node: Any, cores: Any) -> Any:
+    def calls(self, state: Any, cores: Any, linked: bool) -> Any:
         """What runs the kernels of a part, on this GPU; a few that have no counterpart there run on `cores`."""
         from arcflux.gpu.executor import OnGpu
 
-        return OnGpu(node, self, cores)
+        return OnGpu(state, self, cores, linked)

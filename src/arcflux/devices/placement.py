@@ -4,11 +4,15 @@ Lux, section 4.2: device memory first; when a part is too big, as many edges as 
 from where they stream through the device block by block. Parts of a node share that memory evenly. What does not fit
 there either is read from the store's mapped file, if the graph has one. All of it is decided before the first
 superstep, and what fits nowhere is refused then.
+
+`place` does it for all parts at once. Ranks, of which each knows its own part, do the same in two steps: each finds
+what its device holds (`resident_rows`), tells the others what that leaves (`Need`), and all find the same shares
+(`shares_of_nodes`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -20,7 +24,7 @@ from arcflux.devices.base import Device
 from arcflux.errors import SpaceError, UsageError
 from arcflux.trace import readable
 
-__all__ = ["Demand", "Placed", "Placement", "place"]
+__all__ = ["Demand", "Need", "Placed", "Placement", "place", "placed_rows", "resident_rows", "shares_of_nodes"]
 
 Array = NDArray[Any]
 
@@ -86,6 +90,28 @@ class Placed:
 
 
 @dataclass(frozen=True)
+class Need:
+    """What a part wants of memory, in numbers that ranks can tell each other.
+
+    node: where it is; rest: bytes of in-edges that its device does not hold; fixed: bytes of vertices that it keeps in
+    its node's memory; whole: bytes of all its vertices and edges; memory: bytes of its device's own.
+    """
+
+    node: int
+    rest: int
+    fixed: int
+    whole: int
+    memory: int
+
+    @classmethod
+    def of(cls, node: int, demand: Demand, device: Device, resident: int) -> Need:
+        """What is left of a demand when the device holds the rows before `resident`."""
+        rest = demand.between(resident, demand.rows)
+        fixed = demand.fixed if device.memory is None else 0
+        return cls(node, rest, fixed, demand.nbytes + demand.fixed, device.memory or 0)
+
+
+@dataclass(frozen=True)
 class Placement:
     """All parts, and the bytes that each node's memory gives to them."""
 
@@ -141,31 +167,58 @@ def place(
     if block <= 0:
         raise UsageError(f"block is {block!r}", expected="a number of bytes above 0")
     if not mapped and host is not None and set(nodes) <= set(host):
-        _check_total(demands, devices, host, set(nodes), shared)
-    devised = [_resident(part, *pair, block) for part, pair in enumerate(zip(demands, devices, strict=True))]
-    ends = [resident for resident, _ in devised]
-    for node in sorted(set(nodes)):
-        mine = [part for part, home in enumerate(nodes) if home == node]
-        fixed = shared + sum(demands[part].fixed for part in mine if devices[part].memory is None)
-        _fill_node(node, mine, demands, ends, (host or {}).get(node), fixed, mapped)
-    parts = tuple(map(_placed, demands, devices, devised, ends))
+        _check_total([Need.of(*each, 0) for each in zip(nodes, demands, devices, strict=True)], host, shared)
+    held = [resident_rows(part, *pair, block) for part, pair in enumerate(zip(demands, devices, strict=True))]
+    needs = [
+        Need.of(*each, pair[0]) for each, pair in zip(zip(nodes, demands, devices, strict=True), held, strict=True)
+    ]
+    shares = shares_of_nodes(needs, host or {}, shared, mapped)
+    parts = tuple(map(placed_rows, demands, devices, held, shares))
     used = dict.fromkeys(nodes, shared)
     for node, part in zip(nodes, parts, strict=True):
         used[node] += part.host_bytes
     return Placement(parts, used)
 
 
-def _check_total(
-    demands: Sequence[Demand], devices: Sequence[Device], host: dict[int, int], nodes: set[int], shared: int
-) -> None:
+def _check_total(needs: Sequence[Need], host: Mapping[int, int], shared: int) -> None:
     """Refuse what does not fit into all memories together, whoever has which part."""
-    needed = sum(demand.nbytes + demand.fixed for demand in demands) + shared * len(nodes)
-    there = sum(device.memory or 0 for device in devices) + sum(host[node] for node in nodes)
+    nodes = {need.node for need in needs}
+    needed = sum(need.whole for need in needs) + shared * len(nodes)
+    there = sum(need.memory for need in needs) + sum(host[node] for node in nodes)
     if needed > there:
-        raise _refusal(f"the graph does not fit into the memory of its {len(devices)} devices and nodes", needed, there)
+        raise _refusal(f"the graph does not fit into the memory of its {len(needs)} devices and nodes", needed, there)
 
 
-def _resident(part: int, demand: Demand, device: Device, block: int) -> tuple[int, int]:
+def shares_of_nodes(needs: Sequence[Need], host: Mapping[int, int], shared: int, mapped: bool) -> list[int]:
+    """The bytes of its node's memory that each part gets for in-edges that its device does not hold: even shares.
+
+    Parts that need less leave the rest to the others. What does not fit is refused, unless edges can stay in a mapped
+    file. The parameters are those of :func:`place`.
+
+    Examples
+    --------
+    >>> needs = [Need(0, rest, fixed=0, whole=rest, memory=0) for rest in (100, 10, 500)]
+    >>> shares_of_nodes(needs, {0: 310}, 0, mapped=True)
+    [100, 10, 200]
+    """
+    nodes = {need.node for need in needs}
+    if not mapped and nodes <= set(host):
+        _check_total(needs, host, shared)
+    shares = [need.rest for need in needs]
+    for node in sorted(nodes & set(host)):
+        mine = [part for part, need in enumerate(needs) if need.node == node]
+        fixed = shared + sum(needs[part].fixed for part in mine)
+        needed = fixed + (0 if mapped else sum(shares[part] for part in mine))
+        if needed > host[node]:
+            raise _refusal(f"node {node} has no room for what its devices do not hold", needed, host[node])
+        left = host[node] - fixed
+        for count, part in enumerate(sorted(mine, key=lambda part: needs[part].rest)):
+            shares[part] = min(needs[part].rest, left // (len(mine) - count))
+            left -= shares[part]
+    return shares
+
+
+def resident_rows(part: int, demand: Demand, device: Device, block: int) -> tuple[int, int]:
     """The row up to which a device holds in-edges itself, and the bytes of the blocks in which the others come.
 
     Two blocks have to fit besides, each at least as large as the largest row that streams; they take at most half of
@@ -188,24 +241,10 @@ def _resident(part: int, demand: Demand, device: Device, block: int) -> tuple[in
     return int(fits[-1]), int(buffers[fits[-1]])
 
 
-def _fill_node(
-    node: int, mine: list[int], demands: Sequence[Demand], ends: list[int], room: int | None, fixed: int, mapped: bool
-) -> None:
-    """Give the parts of a node even shares of its memory for what their devices do not hold; set how far each gets."""
-    rest = {part: demands[part].between(ends[part], demands[part].rows) for part in mine}
-    needed = fixed + (0 if mapped else sum(rest.values()))
-    left = needed + sum(rest.values()) if room is None else room
-    if needed > left:
-        raise _refusal(f"node {node} has no room for what its devices do not hold", needed, left)
-    left -= fixed
-    for count, part in enumerate(sorted(mine, key=lambda part: rest[part])):
-        begin = ends[part]
-        ends[part] = demands[part].fitting(begin, left // (len(mine) - count))
-        left -= demands[part].between(begin, ends[part])
-
-
-def _placed(demand: Demand, device: Device, devised: tuple[int, int], hosted: int) -> Placed:
-    resident, buffer = devised
+def placed_rows(demand: Demand, device: Device, held: tuple[int, int], share: int) -> Placed:
+    """Where the rows of a part are that its device holds as `resident_rows` says, with such a share of its node."""
+    resident, buffer = held
+    hosted = demand.fitting(resident, share)
     host = demand.between(resident, hosted)
     if device.memory is None:
         return Placed(demand.rows, 0, hosted, np.zeros(0, np.int64), 0, 0, demand.fixed + host)
@@ -213,8 +252,8 @@ def _placed(demand: Demand, device: Device, devised: tuple[int, int], hosted: in
     while blocks and blocks[-1] < demand.rows:
         blocks.append(demand.fitting(blocks[-1], buffer))
     largest = max((demand.between(begin, end) for begin, end in pairwise(blocks)), default=0)
-    held = demand.fixed + demand.between(0, resident) + 2 * largest
-    return Placed(demand.rows, resident, hosted, np.array(blocks, np.int64), largest, held, host)
+    taken = demand.fixed + demand.between(0, resident) + 2 * largest
+    return Placed(demand.rows, resident, hosted, np.array(blocks, np.int64), largest, taken, host)
 
 
 def _refusal(what: str, needed: int, there: int) -> SpaceError:

@@ -20,7 +20,7 @@ from arcflux.partition.parts import Parts
 from arcflux.result import Result
 from arcflux.transports.base import Transport
 
-__all__ = ["advised", "chosen_threads", "divided", "kept"]
+__all__ = ["advised", "chosen_threads", "divided", "kept", "network_bandwidth"]
 
 
 def advised(lowered: Lowered, graph: Graph, options: Options, threads: int | None) -> tuple[Options, Any]:
@@ -122,6 +122,22 @@ def kept(plan: Any, graph: Graph, result: Result, ranks: Transport | None = None
     from arcflux.plan.advise import recorded
 
     return recorded(plan, graph, result, keep=ranks is None or ranks.rank == 0)
+
+
+def network_bandwidth(spread: Spread) -> float | None:
+    """Bytes a second between the nodes of a run, as `arcflux calibrate` has measured them; None if it has not.
+
+    Moving the bounds of parts is weighed with it; where nothing moves, or nothing crosses, nobody is asked.
+    """
+    ranks = spread.ranks()
+    several = spread.ranks_per_node is not None if ranks is None else ranks.nodes > 1
+    if not config.plans() or spread.rebalance == "off" or not several:
+        return None
+    from arcflux.plan.calibrate import kept as kept_calibration
+
+    found = kept_calibration()
+    measured = {} if found is None else found.exchange.get("local" if ranks is None else "mpi", {})
+    return float(measured["bandwidth"]) if "bandwidth" in measured else None
 
 
 def chosen_threads(name: str, graph: Graph, threads: int | None) -> tuple[int, Any]:

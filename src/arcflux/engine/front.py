@@ -20,7 +20,7 @@ from arcflux.compile.failures import refusing_failures
 from arcflux.compile.lower import Lowered, lower
 from arcflux.compile.python import run_python
 from arcflux.devices import Device
-from arcflux.engine.advice import advised, divided, kept
+from arcflux.engine.advice import advised, divided, kept, network_bandwidth
 from arcflux.engine.call import interruptible, is_interrupted
 from arcflux.engine.loop import Options, ending
 from arcflux.engine.spread import Spread, run_spread
@@ -144,6 +144,7 @@ def run(
         chosen = chosen.retyped(**dict.fromkeys(chosen.references, REF32))
     lowered = lower(chosen, {name: column.dtype for name, column in graph.columns.items()}, deterministic, debug)
     values = given_values(lowered, graph, given or {})
+    _warn_of_ignored_start(lowered)
     spread = Spread(parts, partition, exchange, transport, ranks_per_node, None, rebalance).checked()
     if not debug:
         spread = spread.on(devices, threads)
@@ -196,6 +197,7 @@ def _checked_program(program: Any, parameters: Mapping[str, Any]) -> Program:
 def _run_on_parts(lowered: Lowered, graph: Graph, values: Any, options: Options, spread: Spread) -> Result:
     """Run on parts, as they were asked for; what was left open is as the planner says."""
     spread, options, plan = divided(lowered, graph, options, spread)
+    spread = replace(spread, network=network_bandwidth(spread))
     return kept(plan, graph, run_spread(lowered, graph, values, options, spread), spread.ranks())
 
 
@@ -230,6 +232,20 @@ def warn_unless_converged(result: Result) -> None:
         said = f"{result.name} stopped after {result.supersteps} supersteps before it converged"
         said += f": {lost[0]} of some vertices is NaN" if lost else ""
         warnings.warn(said, stacklevel=_level_of_caller())
+
+
+def _warn_of_ignored_start(lowered: Lowered) -> None:
+    """Warn the author of a program of which every vertex sends, although `start` says which ones should."""
+    if not (lowered.ignores_start and config.speaks()):
+        return
+    program, writes = lowered.program, lowered.functions["update"].writes
+    why = f"update writes v.{min(writes)}, so " if writes else ""
+    warnings.warn(
+        f"{program.name} ({program.path}:{program.functions['start'].line}): what start returns has no effect: {why}"
+        "every vertex sends in every superstep. If a vertex without messages never changes, add the line"
+        f" `sparse = True` to class {program.name}; else return True",
+        stacklevel=_level_of_caller(),
+    )
 
 
 def _level_of_caller() -> int:

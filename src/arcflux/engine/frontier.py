@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcflux.compile.dense import CHUNK
-from arcflux.compile.frontier import explained
+from arcflux.compile.direction import explained
 from arcflux.compile.lists import BLOCK, board_size
 from arcflux.compile.sparse import buffered, precomputed
 from arcflux.engine.loop import Loop

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
-from arcflux.devices import Device
+from arcflux.devices import CPU, Device
 from arcflux.engine.advice import chosen_threads, kept
 from arcflux.engine.shares import weight
-from arcflux.engine.spread import USUAL, Spread
+from arcflux.engine.spread import USUAL, Spread, on_ranks
 from arcflux.engine.team import Ranks
 from arcflux.engine.worker import Cores, Worker
 from arcflux.errors import UsageError, did_you_mean
@@ -33,7 +33,7 @@ from arcflux.transports.local import run_local
 if TYPE_CHECKING:
     from arcflux.gpu.room import Room
 
-__all__ = ["WHERE", "Launched", "Where", "launch"]
+__all__ = ["WHERE", "Launched", "Where", "launch", "launch_on_parts"]
 
 Answer = TypeVar("Answer")
 Work = Callable[[Worker], Answer]
@@ -225,3 +225,16 @@ def _on_devices(graph: Graph, spread: Spread, devices: Sequence[Device], work: W
 
     ranks = spread.ranks()
     return rank(ranks) if ranks is not None else run_local(len(devices), rank)[0]
+
+
+def launch_on_parts(spread: Spread, graph: Graph, work: Callable[[Worker, Parts], Answer]) -> Answer:
+    """Run ``work(worker, parts)`` on a worker for every part: a rank with one core, or with a GPU."""
+
+    def rank(transport: Transport, parts: Parts) -> Answer:
+        device = CPU(1) if spread.devices is None else spread.devices[transport.rank]
+        kinds = [] if spread.devices is None else [device.kind for device in spread.devices]
+        with _opened(device, transport.check) as opened:
+            every = range(transport.size)
+            return work(Worker(graph, opened, transport, transport.rank, every, [1.0] * len(every), kinds), parts)
+
+    return on_ranks(spread, graph, rank)

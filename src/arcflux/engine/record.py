@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux.engine.direction import Direction
+from arcflux.compile.direction import Direction
 from arcflux.history import History, Superstep
 
 __all__ = ["Record"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -14,10 +13,11 @@ from numpy.typing import NDArray
 from arcflux import trace
 from arcflux.compile.lower import Lowered
 from arcflux.devices import Device, named
+from arcflux.engine.balance.plan import HOW
+from arcflux.engine.exchange.model import EXCHANGES, Model, at_targets_alone
+from arcflux.engine.exchange.own_nodes import with_own_nodes
 from arcflux.engine.loop import Options, stopping
-from arcflux.engine.own_nodes import with_own_nodes
 from arcflux.engine.parts import PartRun, Setting
-from arcflux.engine.rebalance import HOW
 from arcflux.engine.team import Ranks
 from arcflux.engine.together import run_together
 from arcflux.errors import UsageError
@@ -31,21 +31,23 @@ from arcflux.transports.base import Transport
 from arcflux.transports.launch import place
 from arcflux.transports.local import run_local
 
-__all__ = ["EXCHANGES", "USUAL", "Spread", "asked", "at_targets_alone", "on_ranks", "pressed_anywhere", "run_spread"]
+__all__ = ["EXCHANGES", "USUAL", "Spread", "at_targets_alone", "on_ranks", "pressed_anywhere", "run_spread"]
 
 Array = NDArray[Any]
 Answer = TypeVar("Answer")
 
+# What is run where all workers see one memory, so that nothing has to be told.
+SHARED = "shared"
 # What says nothing about how to split.
 USUAL = ("auto", "ranges")
-EXCHANGES = ("auto", "readers", "owners", "allreduce", "mixed")
-# A vertex is high when it has this many times the mean degree: its messages come from everywhere anyway.
-_HIGH = 16
 
 
 @dataclass(frozen=True)
 class Spread:
-    """The options of a run that say where it runs; see :func:`arcflux.run`."""
+    """The options of a run that say where it runs; see :func:`arcflux.run`.
+
+    `network` are the bytes a second between its nodes, where these were measured.
+    """
 
     parts: int | Parts | None = None
     partition: str = "auto"
@@ -54,6 +56,7 @@ class Spread:
     ranks_per_node: int | None = None
     devices: Sequence[Device] | None = None
     rebalance: str = "auto"
+    network: float | None = None
 
     def checked(self) -> Spread:
         """The same, if it makes sense."""
@@ -91,12 +94,12 @@ class Spread:
         On one node they see everything, and nothing needs to be fixed beforehand, unless devices differ or a model of
         exchange is asked for.
         """
-        usual = self.devices is None and self.exchange in ("auto", "readers")
+        usual = self.devices is None and self.exchange in ("auto", SHARED)
         return nodes == 1 and usual and parts.placement == "target"
 
     def taking(self, chosen: Any) -> Spread:
         """The same with a split of the planner, for what was left open."""
-        exchange = "readers" if chosen.exchange == "shared" else chosen.exchange
+        exchange = chosen.exchange if self.exchange == "auto" else self.exchange
         partition = self.partition if isinstance(self.parts, Parts) else chosen.partition
         return replace(self, partition=partition, exchange=exchange)
 
@@ -129,26 +132,6 @@ class Spread:
         return made
 
 
-def asked(
-    parts: int | Parts | None, partition: str, transport: str | None, ranks_per_node: int | None, threads: int | None
-) -> Spread | None:
-    """Where an algorithm that is no vertex program runs, by its options; None: on the workers of this process."""
-    spread = Spread(parts, partition, "auto", transport, ranks_per_node).checked()
-    if not spread.wanted:
-        if partition not in USUAL or ranks_per_node is not None:
-            given = "ranks_per_node" if ranks_per_node is not None else "partition"
-            raise UsageError(f"{given} is given, and parts is not", expected="how many parts", remedy="parts=4")
-        return None
-    if threads not in (None, 1):
-        raise UsageError(
-            f"threads is {threads!r}, and there are parts: each is the work of one thread",
-            expected="either of them", remedy="leave threads= away, and take more parts",
-        )  # fmt: skip
-    if isinstance(parts, Parts) and partition not in USUAL:
-        raise UsageError(f"partition is {partition!r}, and the parts are made already", remedy="leave partition= away")
-    return spread
-
-
 def on_ranks(spread: Spread, graph: Graph, work: Callable[[Transport, Parts], Answer], *, ends: bool = False) -> Answer:
     """What ``work(transport, parts)`` gives on every rank: those that this process is one of, or threads of it.
 
@@ -163,20 +146,22 @@ def on_ranks(spread: Spread, graph: Graph, work: Callable[[Transport, Parts], An
 
 def run_spread(lowered: Lowered, graph: Graph, values: Mapping[str, Array], options: Options, spread: Spread) -> Result:
     """Run on parts: on the ranks that this process is one of, or on threads of this process."""
-    by_supersteps = not all(device.buckets for device in spread.devices or ())
+    by_supersteps = any(device.kind == "cuda" for device in spread.devices or ())
     if lowered.ordered and (options.direction == "pull" or by_supersteps):
         lowered = lowered.unordered()
 
     def work(transport: Transport, parts: Parts, over: Callable[[], bool]) -> Result:
-        placed, high = _placed(lowered, parts, spread.exchange)
-        if spread.devices is not None and (placed.placement != "target" or high is not None):
-            transport = with_own_nodes(transport, [not device.shares for device in spread.devices])
+        model = Model.choose("auto" if spread.exchange == SHARED else spread.exchange, lowered, parts)
+        if model.note and transport.rank == 0:
+            trace.note(model.note)
         if spread.devices is None:
-            setting = Setting(placed, high, options, over, None, spread.rebalance)
+            setting = Setting(model, options, over, None, spread.rebalance, spread.network)
             return PartRun(lowered, graph, values, setting, transport).run()
+        if model.name != "readers":
+            transport = with_own_nodes(transport, [device.kind == "cuda" for device in spread.devices])
         device = spread.devices[transport.rank]
-        given = replace(options, threads=device.threads)
-        setting = Setting(placed, high, given, over, spread.devices, spread.rebalance)
+        own = replace(options, threads=device.threads)
+        setting = Setting(model, own, over, spread.devices, spread.rebalance, spread.network)
         with device.active():
             return PartRun(lowered, graph, values, setting, transport).run()
 
@@ -186,10 +171,12 @@ def run_spread(lowered: Lowered, graph: Graph, values: Mapping[str, Array], opti
         one_node = spread.ranks_per_node is None or spread.ranks_per_node >= parts.k
         if spread.shares_all(1 if one_node else 2, parts):
             team = Team(parts.k * options.threads)
-            return run_together(lowered, graph, values, replace(options, threads=team.workers), team)
+            result = run_together(lowered, graph, values, replace(options, threads=team.workers), team)
+            return _on_shared_memory(result, f"{team.workers} workers", parts)
     elif spread.shares_all(ranks.nodes, parts) and not lowered.ordered:
         with ranks.limited(options.timeout):
-            return run_together(lowered, graph, values, options, Ranks.of(ranks))
+            result = run_together(lowered, graph, values, options, Ranks.of(ranks))
+        return _on_shared_memory(result, f"{ranks.size} ranks", parts)
     limited = nullcontext() if ranks is None else ranks.limited(options.timeout)
     with stopping(options, lambda pressed: pressed_anywhere(ranks, pressed)) as over, limited:
         return on_ranks(spread, graph, lambda transport, parts: work(transport, parts, over), ends=True)
@@ -200,29 +187,9 @@ def pressed_anywhere(ranks: Transport | None, pressed: bool) -> bool:
     return pressed if ranks is None else bool(ranks.reduce(np.array([pressed], np.uint8), "max")[0])
 
 
-def _placed(lowered: Lowered, parts: Parts, exchange: str) -> tuple[Parts, Array | None]:
-    """Where the arcs are, and which vertices every node has whole, for a model of exchange."""
-    if exchange == "auto":
-        exchange = "readers" if parts.placement == "target" else "owners"
-    if exchange == "readers" or at_targets_alone(lowered):
-        return parts.at_targets(), None
-    if exchange == "owners":
-        return (parts.at_sources() if parts.placement == "target" else parts), None
-    graph = parts.graph
-    if exchange == "allreduce":
-        return parts, np.ones(graph.vertices, bool)
-    degrees = graph.in_degrees
-    high = degrees > _HIGH * max(1.0, float(degrees.mean()))
-    return (parts.at_sources() if parts.placement == "target" else parts), high
-
-
-def at_targets_alone(lowered: Lowered) -> bool:
-    """Whether the messages of a vertex must come together where its state is.
-
-    Sums to the last bit have one order; compute may ask for v's old state; and of a message that may not have come,
-    only an accumulator that starts empty can tell.
-    """
-    reads_old = any(name.startswith("o_") for name in lowered.reads("compute"))
-    one_of = any(how.operation == "any" for how in lowered.reductions.values())
-    always = lowered.sparse and not any(isinstance(node, (ast.If, ast.For)) for node in lowered.edge)
-    return lowered.deterministic or reads_old or (one_of and not always)
+def _on_shared_memory(result: Result, workers: str, parts: Parts) -> Result:
+    """The result of workers that share all of the graph, which says so."""
+    notes = (
+        () if parts.how in USUAL else (f"parts by {parts.how} have no effect: workers take chunks of the whole graph",)
+    )
+    return replace(result, exchange=SHARED, where=f"{workers} on shared memory", notes=notes)

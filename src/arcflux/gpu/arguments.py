@@ -6,11 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arcflux.gpu import api
 from arcflux.gpu.state import State
+from arcflux.gpu.view import NodeView
 
 __all__ = ["Arguments"]
+
+Array = NDArray[Any]
 
 # What the engine gives to each kernel besides the arrays of the node, by the names that kernels have for it.
 _GIVEN = {
@@ -26,12 +30,12 @@ _READ = ("mine", "which", "targets", "in_offsets", "out_offsets")
 
 
 class Arguments:
-    """Finds what a name stands for: of the node (engine/node.py), or of what the engine gave for a kernel.
+    """Finds what a name stands for: of the node's arrays, or of what the engine gave for a kernel.
 
     `read` are copies of the messages that a part reads; empty where the device has the messages themselves.
     """
 
-    def __init__(self, node: Any, state: State, read: list[Any]) -> None:
+    def __init__(self, node: NodeView, state: State, read: list[Any]) -> None:
         self.node, self.state, self.read, self.lowered = node, state, read, node.lowered
 
     def named(self, name: str, given: Sequence[Any]) -> dict[str, Any]:
@@ -63,12 +67,19 @@ class Arguments:
         elif word[:2] in ("g_", "p_"):
             return _number(self._constants()[word])
         else:
-            found = {"in_offsets": node.graph.into.offsets, "out_offsets": node.graph.out.offsets}.get(word)
-            found = getattr(node, word) if found is None else found
+            found = self._shared(word)
         if isinstance(found, np.ndarray):
             kind = np.uint32 if word == "bits" else None
             return self.state.device(found, kind, writes=word not in _READ)
         return _number(found)
+
+    def _shared(self, word: str) -> Array:
+        """An array that every kernel is given by its own name (compile/parts.py: part_arrays)."""
+        node = self.node
+        return {
+            "in_offsets": node.graph.into.offsets, "out_offsets": node.graph.out.offsets, "moves": node.moves,
+            "pending": node.pending, "residuals": node.residuals, "tally": node.tally,
+        }[word]  # fmt: skip
 
     def _message(self, word: str) -> int:
         return next(k for k, message in enumerate(self.lowered.messages) if message.name == word[2:])

@@ -20,6 +20,8 @@ from arcflux.compile.lower import Lowered
 from arcflux.gpu import api
 from arcflux.gpu.launch import Shapes, shared_out
 from arcflux.gpu.state import State
+from arcflux.gpu.view import PlacedView
+from arcflux.partition.part import Part
 
 __all__ = ["Edges"]
 
@@ -29,9 +31,10 @@ Array = NDArray[Any]
 class Edges:
     """In-edges of a part: `reads` are the vertices that it reads of (Lux's INS), `sources` the same on the device."""
 
-    def __init__(self, node: Any, lowered: Lowered, state: State, shapes: Shapes, queue: Any) -> None:
+    def __init__(
+        self, part: Part, placed: PlacedView, lowered: Lowered, state: State, shapes: Shapes, queue: Any
+    ) -> None:
         self.lowered, self.shapes, self.state, self.queue = lowered, shapes, state, queue
-        part, placed = node.part, node.placed
         self.offsets, neighbours = part.into
         self.arrays = [neighbours, *(part.in_columns[name] for name in lowered.columns)]
         self.degrees = np.diff(self.offsets).astype(np.int64)

@@ -20,6 +20,7 @@ from arcflux.compile import cache
 from arcflux.compile.cuda import cuda_source
 from arcflux.compile.cuda_scan import scannable
 from arcflux.compile.cuda_vectors import tile_threads
+from arcflux.compile.lower import Lowered
 from arcflux.gpu import api, footprint
 from arcflux.gpu.arguments import Arguments
 from arcflux.gpu.carry import Carrier, linked
@@ -27,26 +28,38 @@ from arcflux.gpu.edges import Edges
 from arcflux.gpu.launch import Shapes, chosen
 from arcflux.gpu.load import Loader
 from arcflux.gpu.state import State
+from arcflux.gpu.view import Cores, NodeView, PartView, PlacedView, Ranks, Target
 
 __all__ = ["OnGpu"]
 
 Array = NDArray[Any]
 
+# Of the lists of a part, kernels write the first ones.
+_WRITTEN = 2
+
 
 class OnGpu:
-    """Kernels of one rank on its GPU. `node` is the rank's view of its node (engine/node.py)."""
+    """Kernels of one rank on its GPU.
 
-    def __init__(self, node: Any, device: Any, cores: Any) -> None:
+    node: the arrays of the rank's node; linked: whether messages go from device to device, without these; `compiled`
+    are the seconds of first launches.
+    """
+
+    def __init__(self, node: NodeView, device: Target, cores: Cores, linked: bool) -> None:
         from arcflux.gpu import walk
 
-        self.node, self.target, self.cores, self.walk = node, device, cores, walk
-        self.lowered, self.transport = node.lowered, node.transport
+        self.node, self.target, self.cores, self.walk, self.linked = node, device, cores, walk, linked
+        self.lowered: Lowered = node.lowered
+        self.transport: Ranks = node.transport
+        self._launched = 0.0
+        self._lists: list[Array] = []
         with cache.one_at_a_time:
             self.made = cache.module(cuda_source(self.lowered))
         self.state, self.ready = State(), set[str]()
         self.out: tuple[Any, list[Any]] | None = None
         self.out_bytes = 0
         self.carrier: Carrier | None = None
+        self._into: Edges | None = None
         self.single = self.transport.size == 1
         self.mates = len(self.transport.mates) > 1
         # Kernels have a queue of their own, so that blocks of edges can come at the same time.
@@ -68,18 +81,18 @@ class OnGpu:
         state.mirror(node.tally)
         state.mirror(node.counts)
         for array in node.messages:
-            (state.mirror if self.single or node.linked else state.map)(array)
+            (state.mirror if self.single or self.linked else state.map)(array)
         for array in (node.bits, node.queues, node.heads):
             (state.mirror if self.single else state.map)(array)
         self.read: list[Any] = []
         self.loader: Loader | None = None
-        if node.linked:
-            self.carrier = Carrier(linked(self.transport), state, node.messages, self.queue, self.shapes)
+        if self.linked:
+            self.carrier = Carrier(linked(node.transport), state, node.messages, self.queue, self.shapes)
         if not self.single:
             n = node.graph.vertices
-            there = [] if node.linked else [message[:n] for message in node.messages]
+            there = [] if self.linked else [message[:n] for message in node.messages]
             self.read = [api.empty(message.shape, message.dtype) for message in there]
-            mapped, how = list(map(state.device, there)), "kernel" if node.linked else self.target.load
+            mapped, how = list(map(state.device, there)), "kernel" if self.linked else self.target.load
             self.loader = Loader(there, self.read, mapped, self.queue, how, len(self.transport.mates))
         self.arguments = Arguments(node, state, self.read)
         for array in (node.graph.into.offsets, node.graph.out.offsets):
@@ -87,27 +100,37 @@ class OnGpu:
         self.sums = api.empty(max(1, -(-node.graph.vertices // 32)), np.uint64)
         self.scan = api.empty(node.graph.vertices + 1, np.uint64)
 
-    def fixed(self) -> int:
-        """Bytes of the device that all but edges take."""
-        before = [getattr(self, f"_{name}") for name in footprint.OF_A_PART if hasattr(self, f"_{name}")]
-        made = [*self.read, self.sums, self.scan]
-        return footprint.of_run(self.state, made, before) + footprint.of_part(self.node, self.loader)
+    @property
+    def compiled(self) -> float:
+        """Seconds that compiling has taken, here and on cores."""
+        return self._launched + self.cores.compiled
 
-    def took_part(self) -> None:
+    def fixed(self, own: PartView) -> int:
+        """Bytes of the device that all but edges take."""
+        made = [*self.read, self.sums, self.scan]
+        run = footprint.of_run(self.state, made, self._lists)
+        return run + footprint.of_part(self.node, own, self.loader, self.linked)
+
+    def take(self, own: PartView, placed: PlacedView) -> None:
         """The rank has another part: lists of its vertices, its edges, and the shapes of launches for them."""
-        node, state = self.node, self.state
-        assert node.whole or not self.mates, "atomics of a GPU are none for others of its node (engine/own_nodes.py)"
-        for name in footprint.OF_A_PART:
-            before, now = getattr(self, f"_{name}", None), getattr(node, name)
-            if before is not None:
-                state.forget(before)
-            setattr(self, f"_{name}", now)
-            (state.mirror if name in ("told", "reached") else state.keep)(now)
-        state.own = np.concatenate([node.mine, node.everywhere]) if self.mates else None
-        self.shapes = self._shapes(np.diff(node.part.into.offsets))
+        state = self.state
+        assert own.whole or not self.mates, "atomics of a GPU are none for others of its node (exchange/own_nodes.py)"
+        for before in self._lists:
+            state.forget(before)
+        self._lists = footprint.lists_of(own)
+        for k, now in enumerate(self._lists):
+            (state.mirror if k < _WRITTEN else state.keep)(now)
+        state.own = own.updated if self.mates else None
+        self.shapes = self._shapes(np.diff(own.part.into.offsets))
         self._forget_out()
-        self.__dict__.pop("into", None)  # the edges of the part before go first
-        self.into = Edges(node, self.lowered, state, self.shapes, self.queue)
+        self._into = None  # the edges of the part before go first
+        self._into = Edges(own.part, placed, self.lowered, state, self.shapes, self.queue)
+
+    @property
+    def into(self) -> Edges:
+        """The in-edges of the part."""
+        assert self._into is not None, "no part was taken yet"
+        return self._into
 
     def fetch(self, *arrays: Array) -> None:
         """The host will read these arrays."""
@@ -134,7 +157,7 @@ class OnGpu:
 
     # --- kernels
 
-    def prepare(self, name: str, *given: Any) -> None:
+    def prepare(self, name: str, step: int, *given: Any) -> None:
         """Ranks on cores compile one after another, and count on all of them."""
         if name not in self.ready:
             self.ready.add(name)
@@ -142,7 +165,7 @@ class OnGpu:
 
     def run(self, name: str, step: int, *given: Any) -> None:
         """Launch what a kernel of the engine is here."""
-        self.prepare(name)
+        self.prepare(name, step)
         values = {"step": step, **self.arguments.named(name, given)}
         getattr(self, f"_{name}")(values)
 
@@ -161,7 +184,7 @@ class OnGpu:
         self.ready.add(name)
         api.launch(kernel, *shape, *self.arguments.of(kernel, values), on=self.queue)
         if first:
-            self.node.compiled += time.perf_counter() - begun
+            self._launched += time.perf_counter() - begun
 
     # --- what each does
 

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from numpy.typing import NDArray
+
+from arcflux.gpu.load import Loader
 from arcflux.gpu.state import State
+from arcflux.gpu.view import NodeView, PartView
 
-__all__ = ["OF_A_PART", "of_part", "of_run"]
+__all__ = ["lists_of", "of_part", "of_run"]
 
-# Lists of the node that change with a part; the first two are written by kernels.
-OF_A_PART = ("told", "reached", "mine", "everywhere", "targets")
+Array = NDArray[Any]
+
 _INDEX = 4
 
 
@@ -25,18 +29,23 @@ def of_run(state: State, made: list[Any], besides: list[Any]) -> int:
     return sum(int(array.nbytes) for array in (*mirrored, *constant, *made))
 
 
-def of_part(node: Any, loader: Any) -> int:
+def lists_of(own: PartView) -> list[Array]:
+    """The lists of vertices that change with a part; the first two are written by kernels."""
+    return [own.told, own.reached, own.mine, own.everywhere, own.targets]
+
+
+def of_part(node: NodeView, own: PartView, loader: Loader | None, linked: bool) -> int:
     """Bytes of what a part brings: its lists, its rows, what it reads of others, and room for what others send."""
-    n, rows, arcs = int(node.graph.vertices), len(node.part.into.offsets) - 1, len(node.part.into.neighbours)
-    lists = sum(int(getattr(node, name).nbytes) for name in OF_A_PART)
+    n, rows, arcs = int(node.graph.vertices), len(own.part.into.offsets) - 1, len(own.part.into.neighbours)
+    lists = sum(int(array.nbytes) for array in lists_of(own))
     # Where each row begins, which of them each kernel takes, who is updated, and of whom the part reads.
-    lists += _INDEX * (rows + 1 + rows + len(node.mine) + len(node.everywhere) + min(n, arcs))
+    lists += _INDEX * (rows + 1 + rows + len(own.mine) + len(own.everywhere) + min(n, arcs))
     brought = 0 if loader is None else int(loader.nbytes(n))
-    return lists + brought + (_carried(node) if node.linked else 0)
+    return lists + brought + (_carried(node, own) if linked else 0)
 
 
-def _carried(node: Any) -> int:
+def _carried(node: NodeView, own: PartView) -> int:
     """Bytes of what is under way between GPUs in a superstep: rows of messages, and whose they are."""
     row = sum(int(array.nbytes) // max(1, len(array)) for array in node.messages)
-    some = [*node.lists.tell.values(), *node.lists.hear.values()]
+    some = [*own.lists.tell.values(), *own.lists.hear.values()]
     return sum(len(vertices) * (row + _INDEX + 1) for vertices in some)

@@ -3,12 +3,15 @@
 The first lines decide: integer ids with at most one number behind them go through the parallel parser (scan.py);
 anything else, such as names, quotes or more columns, through Arrow's CSV reader (delimited.py). What was decided is
 said in the assumptions. Where integers and words mix, integers are expected, so that a slip is an error with its line.
+Ids that are all numbers, but not whole ones, are names only if that is said (``ids="text"``), and in a .wel file a word
+is no weight.
 """
 
 from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +36,7 @@ __all__ = ["Layout", "read", "write"]
 Array = NDArray[Any]
 
 _SAMPLE = 1 << 16
+_FRACTION = re.compile(r"[+-]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
 @dataclass
@@ -94,6 +98,8 @@ def read(
         loaded = read_delimited(data[layout.start :], path, layout, weights, comments, threads)
         general = ("directed", "parallel", *(() if layout.headed else ("an edge goes",)))
         loaded.assumptions = [text for text in loaded.assumptions if not text.startswith(general)]
+    if _promises_weights(path) and weights is not False and len(layout.names) > 2 and not loaded.edges.columns:
+        raise _word_for_weight(data, path, layout, comments)
     if weights and not loaded.edges.columns:
         raise FormatError("weights=True, and no number follows the ends", path=path, line=layout.line)
     if layout.headed and header is None and said.header is None:
@@ -243,11 +249,55 @@ def _layout(
     kinds = said.columns if len(said.columns) == columns - 2 else {}
     ends = end_columns(given) or (0, 1)
     integer = ids == "integer" or (ids is None and any(_are_integers(row, ends) for row in fields))
+    if ids is None and not integer:
+        _refuse_fractions(data, start, line, path, [[row[k] for k in ends if k < len(row)] for row in fields])
     numeric = columns == 2 or any(scan.is_number(field) for row in fields for field in row[2:3])
+    numeric = numeric or _promises_weights(path)
     plain = not any('"' in row for row in rows) and np.uint64 not in kinds.values()
     parallel = integer and numeric and plain and max(ends) == 1
     names = ["source", "target", *kinds] if kinds else _names(given, ends, columns)
     return Layout(mark, names, bool(given), kinds, ends, integer, parallel, start, line, not rows)
+
+
+def _promises_weights(path: Path) -> bool:
+    """Whether the suffix says that the third column is a weight."""
+    return ".wel" in (suffix.lower() for suffix in path.suffixes)
+
+
+def _word_for_weight(data: Array, path: Path, layout: Layout, comments: str) -> FormatError:
+    """The error for a weight that is a word: the first one."""
+    word, line, found = "", layout.line, ""
+    for number, row in _numbered(data, layout.start, layout.line):
+        fields = _fields(row, layout.delimiter, comments)
+        if row.lstrip()[:1] not in comments and len(fields) > 2 and not scan.is_number(fields[2]):
+            word, line, found = fields[2], number, row
+            break
+    return FormatError(
+        f"{word!r} is not a number: {found.strip()[:60]!r}", path=path, line=line,
+        expected="lines of `source target weight`",
+        remedy="mend or remove the line; weights=False skips further columns",
+    )  # fmt: skip
+
+
+def _refuse_fractions(data: Array, start: int, line: int, path: Path, ends: list[list[str]]) -> None:
+    """Refuse ids that are all numbers, and not all whole ones: whether 1.0 and 1 are the same vertex is not said."""
+    words = [word for row in ends for word in row]
+    found = next((word for word in words if _FRACTION.fullmatch(word)), None)
+    if found is None or not all(is_integer(word) or _FRACTION.fullmatch(word) for word in words):
+        return
+    where = next((number for number, row in _numbered(data, start, line) if found in row), line)
+    raise FormatError(
+        f"{found!r} is a number and no integer id", path=path, line=where, expected="whole numbers, or names, as ids",
+        remedy="ids='text' reads every id as a name; or write the ids as whole numbers",
+    )  # fmt: skip
+
+
+def _numbered(data: Array, start: int, line: int) -> Iterator[tuple[int, str]]:
+    """The lines from a place on, which is at the beginning of this line, with their numbers."""
+    while start < len(data):
+        row = line_at(data, start)
+        yield line, row.decode("utf-8", "replace")
+        start, line = start + len(row) + 1, line + 1
 
 
 def _sample(data: Array, start: int, comments: str) -> list[str]:

@@ -37,7 +37,8 @@ class Part:
 
     Arcs by target and arcs by source are each made when they are first asked for, the latter from the former where
     nothing better is known. Offsets need not begin at 0, and arrays may be longer than what offsets name: where the
-    arcs stand together in the graph, these are views of its arrays.
+    arcs stand together in the graph, these are views of its arrays. `kept` has what was derived from the part, for the
+    next run.
     """
 
     number: int
@@ -46,6 +47,7 @@ class Part:
     make_inward: Callable[[], Inward] = field(repr=False)
     make_outward: Callable[[], Outward] | None = field(default=None, repr=False)
     duplicated: bool = False
+    kept: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @property
     def arcs(self) -> int:

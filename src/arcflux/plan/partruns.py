@@ -129,7 +129,7 @@ def _timed(program: tuple[str, str], graph: Any, where: Where, split: Split) -> 
     """Supersteps, seconds of the fastest run, and seconds before the first one that were not for compiling."""
     from arcflux.plan.programs import call_of
 
-    exchange = "readers" if split.exchange == SHARED else split.exchange
+    exchange = "auto" if split.exchange == SHARED else split.exchange
     options = {"parts": where.parts, "partition": split.partition, "exchange": exchange, "rebalance": "off",
                "ranks_per_node": where.parts // where.nodes}  # fmt: skip
     call = call_of(*program, graph, options)

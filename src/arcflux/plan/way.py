@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from arcflux.compile.frontier import LOOK, MANY
+from arcflux.compile.direction import pulls
 from arcflux.plan.brief import Brief
 from arcflux.plan.fit import Fit
 from arcflux.plan.shape import Shape
@@ -102,10 +102,9 @@ def steps_of(way: Way, shape: Shape | Brief, push_over_pull: float, *, early: bo
     moving = sum(share for name, share in way.phases.items() if name not in ("launch", "barriers"))
     total = float(shares.sum()) or 1.0
 
-    look = shape.vertices / (LOOK * max(1, shape.arcs))
-    left, found = 1.0, []
+    arcs, left, found = max(1, shape.arcs), 1.0, []
     for share in shares.tolist():
-        pull = share > max(left / MANY, look) if early else share * push_over_pull > 1.0
+        pull = pulls(share * arcs, left * arcs, shape.vertices, arcs, early, push_over_pull)
         name = way.name if way.name in ("pull", "push") else "pull" if pull else "push"
         found.append(Step(share, name, fixed + moving * share / total))
         left -= share

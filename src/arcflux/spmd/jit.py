@@ -38,8 +38,6 @@ _OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrap
 
 
 _ROOT = Path(__file__).parent.parent
-# Rooms whose kernels call inner functions of another room, besides those of this one.
-_BORROWS = {"gpu": ("gpu",), "gpu/algorithms": ("gpu", "gpu/algorithms")}
 
 
 def borrowed(path: Path) -> tuple[str, ...]:
@@ -50,7 +48,7 @@ def borrowed(path: Path) -> tuple[str, ...]:
     >>> borrowed(_ROOT / "algorithms" / "components" / "cuda.py")
     ('gpu',)
     """
-    return ("gpu",) if path.name == "cuda.py" else _BORROWS.get(path.parent.relative_to(_ROOT).as_posix(), ())
+    return ("gpu",) if path.name == "cuda.py" or path.parent.name == "gpu" else ()
 
 
 # Bytes that have to be there before a kernel is compiled: LLVM ends the whole process when it gets none.

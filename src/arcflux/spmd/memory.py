@@ -18,8 +18,8 @@ from numpy.typing import DTypeLike, NDArray
 
 from arcflux.errors import ArcfluxError, SpaceError
 
-__all__ = ["borrow", "empty", "free_reserve", "frozen", "give_back", "hold_reserve", "recycled", "release", "require",
-           "within_memory", "zeros"]  # fmt: skip
+__all__ = ["borrow", "empty", "free_reserve", "frozen", "give_back", "hold_reserve", "leave_pages", "mapped_file",
+           "recycled", "release", "require", "within_memory", "zeros"]  # fmt: skip
 
 Array = NDArray[Any]
 
@@ -170,6 +170,34 @@ def _block_below(array: Array) -> _Block | None:
     if isinstance(base, memoryview):
         base = base.obj
     return base if isinstance(base, _Block) else None
+
+
+def mapped_file(array: Array) -> mmap.mmap | None:
+    """The memory map of a file that an array, or a view of one, stands on; None for arrays in memory.
+
+    Examples
+    --------
+    >>> mapped_file(np.zeros(3)) is None
+    True
+    """
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    return base if isinstance(base, mmap.mmap) and not isinstance(base, _Block) else None
+
+
+def leave_pages(array: Array, start: int, stop: int) -> None:
+    """Take the pages of ``array[start:stop]`` out of this process, if the array is a mapped file: they are there again
+    when they are read. Only whole pages inside the range go.
+    """
+    block = mapped_file(array)
+    if block is None or not hasattr(mmap, "MADV_DONTNEED"):
+        return
+    before = array.ctypes.data - np.frombuffer(block, np.uint8).ctypes.data
+    page = mmap.PAGESIZE
+    first, last = -(-(before + start * array.itemsize) // page) * page, (before + stop * array.itemsize) // page * page
+    if last > first:
+        block.madvise(mmap.MADV_DONTNEED, first, last - first)
 
 
 def frozen(array: Array) -> Array:

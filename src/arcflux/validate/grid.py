@@ -55,9 +55,9 @@ def grid_bfs(
     >>> report["grid-chain"].count
     2
     """
+    from arcflux.algorithms.bfs_grid.block import whole_grid
+    from arcflux.algorithms.bfs_grid.check import Broken, broken
     from arcflux.engine.spread import Spread, on_ranks
-    from arcflux.traversal.block import whole_grid
-    from arcflux.traversal.check import Broken, broken
 
     usual = bfs(graph, source, level, parent, numbers=numbers)
     root = int(arguments.source_of(graph, source)[0])

@@ -8,8 +8,8 @@ import pytest
 
 import arcflux as af
 import rebalance
-from arcflux.engine.rebalance import Prices
-from arcflux.engine.weights import Weights
+from arcflux.engine.balance.plan import Prices
+from arcflux.engine.balance.weights import Weights
 from rebalance import SCENARIOS, Bars, Costs, Scenario, by_degree, judge, of_history, picture, simulated, table, usual
 
 SLOW, SLOW_APART, DEGREES, DEGREES_APART, _ = SCENARIOS

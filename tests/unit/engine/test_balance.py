@@ -11,9 +11,9 @@ from balance_samples import VERTICES, Machine, offsets, power_law
 import arcflux as af
 from arcflux import algorithms
 from arcflux.devices.base import Device, Timing
-from arcflux.engine import balance as module
-from arcflux.engine.balance import Balance, urgent
-from arcflux.engine.rebalance import Prices
+from arcflux.engine.balance import schedule as module
+from arcflux.engine.balance.plan import Prices
+from arcflux.engine.balance.schedule import Balance, urgent
 from arcflux.partition.parts import Parts
 
 UNIFORM = np.full(VERTICES, 16)

@@ -1,12 +1,16 @@
 """Messages between nodes, and the lists of who tells whom, held against their definitions on small graphs."""
 
+from functools import cache
 from itertools import product
 
 import numpy as np
 import pytest
+from program_fuzzer.interpret import interpreted
 
 import arcflux as af
-from arcflux.engine.exchange import HEADER, Lists, Traffic, packed, serves, unpacked
+from arcflux.engine.exchange import Lists, Traffic, packed, unpacked
+from arcflux.engine.exchange.lists import serves
+from arcflux.engine.exchange.messages import HEADER
 from arcflux.transports import run_local
 
 
@@ -97,3 +101,110 @@ def test_everybody_is_told_what_the_node_reads_and_once(how: str, per_node: int,
 def _sources(part: object) -> list[int]:
     offsets, neighbours = part.into
     return neighbours[int(offsets[0]) : int(offsets[-1])].tolist()
+
+
+# --- whole runs, interpreted
+
+
+@af.program
+class Everything:
+    """Every reduction at once; of several senders, all have sent something else before."""
+
+    sum: af.i64
+    product: af.i64
+    least: af.i64
+    most: af.f64
+    either: af.u8
+    both: af.u8
+    chosen: af.i64
+    row: af.i64[2]
+
+    def start(v):
+        v.sum = v.number
+        v.most = 0.5 * v.number
+        v.either = 1
+        v.both = 7
+        v.least = v.number + 3
+        v.row[0] = v.number
+        return True
+
+    def init(v):
+        v.sum = 0
+        v.product = 1
+        v.either = 0
+        v.both = 255
+        v.row[0] = 0
+        v.row[1] = 1
+
+    def compute(v, u, edge):
+        v.sum += u.sum + edge.weight
+        v.product *= 1 + u.least % 2
+        v.least = min(v.least, u.least - 1)
+        v.most = max(v.most, u.most + edge.weight)
+        v.either |= (u.either << (u.number % 3)) & 255
+        v.both &= u.both | 1
+        v.chosen = af.any(u.least)
+        v.row += u.row
+
+    def update(v, step):
+        v.sum = v.sum % 100
+        v.row[0] = v.row[0] % 50
+        v.row[1] = v.row[1] % 7
+        return step < 3
+
+
+@af.program
+class Ripples:
+    """Who was reached in the superstep before tells all neighbours how often; the counts differ with every copy."""
+
+    sparse = True
+    count: af.i64
+    seen: af.i64
+    least: af.i64
+
+    def start(v):
+        v.least = v.number
+        v.seen = 1
+        return v.number % 11 == 3
+
+    def init(v):
+        v.count = 0
+
+    def compute(v, u):
+        v.count += u.seen
+        v.least = min(v.least, u.least)
+
+    def update(v, old, step):
+        if v.count == 0:
+            return False
+        v.seen = (v.seen + v.count) % 97
+        return v.least < old.least or (v.number + step) % 3 == 0
+
+
+GRAPHS = {
+    "small": af.load("kron:4,ef=4,weights=1-9"),
+    # Who has sent receives nothing more, and must not send again.
+    "one way": af.Graph.from_edges(np.arange(19), np.arange(1, 20), columns={"weight": np.ones(19)}),
+}
+
+
+@cache
+def plainly(program: str, graph: str) -> af.Result:
+    return af.run(globals()[program], GRAPHS[graph], debug=True, max_supersteps=4)
+
+
+@pytest.mark.filterwarnings("ignore:.*before it converged")
+@pytest.mark.parametrize("direction", ["pull", "push"])
+@pytest.mark.parametrize("exchange", ["readers", "owners", "allreduce", "mixed"])
+@pytest.mark.parametrize("how", ["ranges", "grid", "degree", "duplicate"])
+def test_nodes_reduce_together_what_one_would(how: str, exchange: str, direction: str) -> None:
+    spread = {"parts": 4, "partition": how, "exchange": exchange, "direction": direction}
+    runs = [(Everything, "small", 1), (Ripples, "one way", 1), (Ripples, "small", 2)]
+    for program, graph, per_node in runs[: 3 if exchange == "mixed" else 2]:
+        plain = plainly(program.name, graph)
+        with interpreted():
+            run = af.run(program, GRAPHS[graph], **spread, ranks_per_node=per_node, max_supersteps=4)
+        for name, values in plain.values.items():
+            if name != "chosen":
+                assert run.values[name].tolist() == values.tolist(), (name, per_node)
+        assert [step.frontier for step in run.history] == [step.frontier for step in plain.history]

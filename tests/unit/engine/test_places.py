@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from arcflux.engine import places as module
-from arcflux.engine.places import chosen_of, differing, put, taken
+from arcflux.engine.exchange import places as module
+from arcflux.engine.exchange.places import chosen_of, differing, put, taken
 
 KINDS = [np.float64, np.float32, np.int64, np.uint32, np.int16, np.uint8, bool]
 

@@ -6,8 +6,8 @@ from balance_samples import VERTICES, Machine, offsets, power_law
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from arcflux.engine.rebalance import Prices, alpha, moves, plan
-from arcflux.engine.weights import Observed, Weights
+from arcflux.engine.balance.plan import Prices, alpha, moves, plan
+from arcflux.engine.balance.weights import Observed, Weights
 from arcflux.errors import UsageError
 
 UNIFORM = np.full(VERTICES, 16)

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import least_squares
 
-from arcflux.engine import fit as module
-from arcflux.engine.weights import Observed, Weights
+from arcflux.engine.balance import fit as module
+from arcflux.engine.balance.weights import Observed, Weights
 from arcflux.errors import UsageError
 
 DEGREES = st.lists(st.integers(0, 30), min_size=1, max_size=40)

@@ -123,6 +123,45 @@ def test_a_slip_is_an_error_with_its_line(load, tmp_path, text, line, said):
     assert caught.value.remedy
 
 
+@pytest.mark.parametrize(
+    ("text", "line", "word"),
+    [
+        ("0 1 heavy\n1 2 light\n", 1, "heavy"),
+        ("# weights\n0 1 5\n1 2 light\n", 3, "light"),
+        ("ada bob heavy\n", 1, "heavy"),
+        ("# names\n\nada bob 4\nbob eve light\n", 4, "light"),
+        ("0 1 5\n" * 300 + "2 3 light\n", 301, "light"),
+    ],
+)
+@pytest.mark.parametrize("name", ["g.wel", "g.wel.gz"])
+def test_a_word_is_no_weight_of_a_wel_file(load, text, line, word, name):
+    data = gzip.compress(text.encode()) if name.endswith(".gz") else text
+    with pytest.raises(FormatError, match=f"'{word}' is not a number") as error:
+        load(data, name)
+    assert error.value.line == line
+    assert load(data, name, weights=False).columns == {}
+
+
+def test_weights_of_a_wel_file_below_a_header(load):
+    assert load("source target weight\n0 1 5\n", "g.wel").columns["weight"].tolist() == [5]
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "line"),
+    [("1.5 2\n2.5 1.5\n", "g.el", 1), ("# a\n1.0 2.0 3\n", "g.wel", 2), ("src,dst\n7.,8.\n1.5,2\n", "g.csv", 2)],
+)
+def test_ids_that_are_numbers_and_not_whole_are_asked_for_by_name(load, text, name, line):
+    with pytest.raises(FormatError, match="is a number and no integer id") as error:
+        load(text, name)
+    assert error.value.line == line
+    assert "ids='text'" in error.value.remedy
+    assert load(text, name, ids="text").arcs in (1, 2)
+
+
+def test_names_that_look_like_numbers_among_others_are_names(load):
+    assert sorted(load("v1.5 2.0\n2.0 v3\n").ids.to_ids().tolist()) == ["2.0", "v1.5", "v3"]
+
+
 def test_files_without_edges(load):
     for text in ("\n", "# only\n\n", "source,target\n", "source target\n\n# end\n", "\ufeff"):
         with pytest.raises(FormatError, match=r"no edges") as caught:

@@ -79,6 +79,48 @@ def test_ranks_that_sum_to_another_number() -> None:
     assert "found 1.2" in pagerank(s.graph, [0.6, 0.6], tolerance=0.1)["sum"].sentence
 
 
+def test_a_tolerance_is_all_that_ranks_may_be_off_and_no_less() -> None:
+    """Binary fractions, so that sums are exact."""
+    s = sample(2, [(0, 1), (1, 0)], directed=True)
+    for dangling, total, fine in (
+        ("drop", 1.25, True), ("drop", 1.2500001, False), ("drop", 0.0, True),
+        ("redistribute", 1.25, True), ("redistribute", 0.75, True), ("redistribute", 0.7499999, False),
+    ):  # fmt: skip
+        report = pagerank(s.graph, [total / 2, total / 2], tolerance=0.25, dangling=dangling)
+        assert report["sum"].passed is fine, (dangling, total)
+    # One more iteration with half the damping makes 3/8 and 5/8 of 3/4 and 1/4: 3/4 in all.
+    assert pagerank(s.graph, [0.75, 0.25], 0.5, tolerance=0.75).ok
+    assert broken(pagerank(s.graph, [0.75, 0.25], 0.5, tolerance=0.7499)) == {"iteration"}
+    assert pagerank(s.graph, [0.5, 0.5], 0, tolerance=0).ok
+
+
+def test_who_moves_by_an_even_share_is_not_blamed() -> None:
+    s = sample(2, [(0, 1)], directed=True)
+    report = pagerank(s.graph, [0.5, 0.0], 0.5, tolerance=0.5)  # becomes 1/4 and 1/2
+    assert blamed(report, "iteration") == [15]
+    assert "it moves them by 0.75" in report["iteration"].sentence
+    assert report["iteration"].offences[0].expected == "one that moves less than by 0.5"
+
+
+def test_ranks_along_weights_and_to_chosen_vertices() -> None:
+    """Vertex 0 hands out 3/4 to 1 and 1/4 to 2, which has no edges; jumps lead to 0 alone."""
+    edges = [(0, 1, 3.0), (0, 2, 1.0), (1, 0, 5.0), (1, 2, 0.0)]
+    s = sample(3, edges, directed=True)
+    home = [1.0, 0.0, 0.0]
+    rank = [1.0, 0.0, 0.0]
+    for _ in range(60):  # by definition
+        rank = [0.5 + 0.5 * (rank[1] + rank[2]), 0.5 * 0.75 * rank[0], 0.5 * 0.25 * rank[0]]
+    options = {"damping": 0.5, "tolerance": 1e-9, "weight": "weight", "personalization": home}
+    assert pagerank(s.graph, rank, dangling="redistribute", **options).ok
+    assert not pagerank(s.graph, rank, dangling="redistribute", **{**options, "weight": None}).ok
+    assert not pagerank(s.graph, rank, dangling="redistribute", **{**options, "personalization": None}).ok
+    assert not pagerank(s.graph, rank, dangling="drop", **options).ok
+    for wrong in ([-0.5, 1.0, 0.5], [nan, 0, 1], [inf, 0, 0]):
+        with pytest.raises(UsageError, match="personalization"):
+            pagerank(s.graph, rank, personalization=wrong)
+    assert not pagerank(s.graph, rank, personalization=[0, 0, 0]).ok  # lost, but no error
+
+
 def test_what_becomes_of_dangling_ranks_matters() -> None:
     s = sample(2, [(0, 1)], directed=True)
     dropped, kept = (oracles.pagerank(2, s.arcs, dangling=d) for d in ("drop", "redistribute"))

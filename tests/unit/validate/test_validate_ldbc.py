@@ -150,6 +150,26 @@ def test_a_line_that_is_no_vertex_and_value(file: Any, line: str, algorithm: str
     assert str(caught.value).startswith(f"{path}:4: ")
 
 
+def test_the_largest_and_the_smallest_of_64_bits(file: Any) -> None:
+    least, most = -(2**63), 2**63 - 1
+    for text in (f"{least} {most}\n{most} {least}\n", f"{least}\t{most}\n{most}\t{least}\n"):
+        found = read_ldbc_output(file(text), "bfs")
+        assert (found.ids.tolist(), found.values.tolist()) == ([least, most], [most, least])
+    for beyond in (least - 1, most + 1):
+        with pytest.raises(FormatError):
+            read_ldbc_output(file(f"1 {beyond}\n"), "bfs")
+    unsigned = Output(np.array([1], np.uint64), np.array([most], np.uint64))
+    assert ldbc("bfs", unsigned, {1: most}).ok
+    with pytest.raises(UsageError, match="of got are"):
+        ldbc("bfs", Output(unsigned.ids, unsigned.values + np.uint64(1)), {1: most})
+
+
+def test_the_edge_of_epsilon() -> None:
+    """0.0001 of the reference is near enough, whatever its sign; the numbers are exact."""
+    assert ldbc("pr", {1: 10001.0, 2: 9999.0, 3: -10001.0}, {1: 10000.0, 2: 10000.0, 3: -10000.0}).ok
+    assert not ldbc("pr", {1: 10001.0000001}, {1: 10000.0}).ok
+
+
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="nowhere"):
         read_ldbc_output(tmp_path / "nowhere")

@@ -247,3 +247,17 @@ def test_arguments_that_make_no_sense() -> None:
     for tolerance in (-1, nan, inf):
         with pytest.raises(UsageError, match="tolerance"):
             sssp(graph, 0, [0, 1], tolerance=tolerance)
+
+
+def test_integers_are_distances_while_they_are_exact() -> None:
+    graph = af.Graph.from_edges([0], [1], columns={"weight": [2**53]})
+    assert sssp(graph, 0, np.array([0, 2**53])).ok
+    for beyond in (2**53 + 1, -(2**53) - 1):
+        with pytest.raises(UsageError, match="beyond 2"):
+            sssp(graph, 0, np.array([0, beyond]))
+    assert broken(sssp(graph, 0, np.array([0, -(2**53)]))) == {"range", "span"}
+    for tolerance in (0, 0.5):
+        assert sssp(graph, 0, [0, 2**53], tolerance=tolerance).ok
+    for tolerance in (-1e-9, inf, nan):
+        with pytest.raises(UsageError, match="tolerance"):
+            sssp(graph, 0, [0, 2**53], tolerance=tolerance)

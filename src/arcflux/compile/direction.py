@@ -1,0 +1,129 @@
+"""Which way a superstep goes, when nobody said: one rule, for kernels of many supersteps and for parts.
+
+Without `wants`: push costs the frontier's edges, pull all arcs, each at the rate measured so far in this run; before
+there is a measurement, an edge is expected to cost `push_over_pull` times as much to push as to pull. With `wants`,
+pull stops early, and the rule is Beamer's (Beamer, Asanovic, Patterson 2012): pull when the frontier's edges are many
+of those still unexplored, and enough to be worth a look at every vertex; push again when the frontier is small.
+
+The rule is a text. Kernels have it among their statements; :class:`Direction` runs the same text between supersteps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from textwrap import indent
+from typing import Any
+
+from arcflux.compile.lower import Lowered
+from arcflux.compile.sparse import beamer
+
+__all__ = ["ABOUT", "CHOICE", "MEASURED", "RATES", "Direction", "explained", "pulls"]
+
+# Pull from so large a share of the unexplored edges on (1 / MANY), if there are so many of them for each vertex
+# (1 / LOOK); push from so small a share of the vertices on (1 / BACK).
+MANY, LOOK, BACK = 15, 8, 18
+# A push along fewer edges than this tells more about the barrier than about an edge.
+LEAST_MEASURED = 20_000
+# By whether the rule is Beamer's: which way to go, and the number that explains the choice.
+CHOICE = {
+    False: "push_rate * edges > pull_rate * g_arcs",
+    True: f"size > g_vertices // {BACK} if pull else edges > max(unexplored // {MANY}, g_vertices // {LOOK})",
+}
+ABOUT = {False: "push_rate / pull_rate", True: "np.float64(unexplored)"}
+# The rates at first, and after a superstep along `leaving` edges of which the slowest worker took so long; one that a
+# worker took `alone`, without atomics, says nothing about the others.
+RATES = """\
+push_rate, pull_rate = push_over_pull, 1.0
+pushed, pulled = False, False
+"""
+MEASURED = f"""\
+if pull:
+    pull_rate = slowest / max(1, g_arcs)
+    pulled = True
+    if not pushed:
+        push_rate = push_over_pull * pull_rate
+elif leaving > {LEAST_MEASURED} and not alone:
+    push_rate = slowest / leaving
+    pushed = True
+    if not pulled:
+        pull_rate = push_rate / push_over_pull
+"""
+
+
+def explained(lowered: Lowered, pull: bool, edges: int, arcs: int, about: float) -> str:
+    """Why a superstep went the way it did, from the number that was kept about its choice."""
+    if not beamer(lowered):
+        return f"{edges:,} edges to push or {arcs:,} to pull, an edge being {about:.1f}x as dear to push"
+    if pull:
+        return f"the frontier is large: {edges:,} edges, {max(0, int(about)):,} unexplored"
+    return f"the frontier is small: {edges:,} edges, {max(0, int(about)):,} unexplored"
+
+
+def _function(arguments: str, body: str) -> Callable[..., Any]:
+    """A function of Python made of a text of the rule."""
+    names: dict[str, Any] = {}
+    exec(f"def made({arguments}):\n{indent(body, '    ')}", names)
+    made: Callable[..., Any] = names["made"]
+    return made
+
+
+_chooses = {
+    kind: _function("pull, size, edges, unexplored, push_rate, pull_rate, g_vertices, g_arcs", f"return {rule}")
+    for kind, rule in CHOICE.items()
+}
+_measured = _function(
+    "pull, leaving, slowest, g_arcs, push_over_pull, push_rate, pull_rate, pushed, pulled, alone=False",
+    f"{MEASURED}return push_rate, pull_rate, pushed, pulled",
+)
+
+
+def pulls(edges: float, unexplored: float, vertices: int, arcs: int, early: bool, push_over_pull: float) -> bool:
+    """Whether a superstep along so many edges would be pulled after pushes, before anything is measured; to predict it.
+
+    `early`: whether vertices stop wanting messages, so that a pull ends early.
+    """
+    return bool(_chooses[early](False, 0, edges, unexplored, push_over_pull, 1.0, vertices, arcs))
+
+
+class Direction:
+    """The choice of a run; every part has its own, fed with the same numbers.
+
+    `push_over_pull`: what an arc is expected to cost to push over what it costs to pull, until both were measured.
+    """
+
+    def __init__(self, lowered: Lowered, asked: str, vertices: int, arcs: int, push_over_pull: float = 3.0) -> None:
+        self.lowered, self.asked, self.vertices, self.arcs = lowered, asked, vertices, arcs
+        self.fixed = "pull" if lowered.pull_only or (asked == "auto" and not lowered.sparse) else asked
+        self.unexplored = arcs
+        self.push_over_pull = push_over_pull
+        self.push_rate, self.pull_rate = push_over_pull, 1.0
+        self.pushed = self.pulled = self.pull = False
+        self.about = 0.0
+        self._beamer = beamer(lowered)
+
+    def choose(self, size: int, edges: int) -> bool:
+        """Whether to pull, when so many vertices send along so many edges."""
+        if self.fixed != "auto":
+            self.pull = self.fixed == "pull"
+            return self.pull
+        self.about = float(self.unexplored) if self._beamer else self.push_rate / self.pull_rate
+        self.pull = _chooses[self._beamer](
+            self.pull, size, edges, self.unexplored, self.push_rate, self.pull_rate, self.vertices, self.arcs
+        )
+        return self.pull
+
+    def reason(self, pull: bool, edges: int, about: float) -> str:
+        """Why a superstep along so many edges went that way, from what `about` was when it was chosen."""
+        if self.fixed == "auto":
+            return explained(self.lowered, pull, edges, self.arcs, about)
+        if self.lowered.pull_only:
+            return "deterministic"
+        return "every vertex sends: pull needs no atomics" if self.asked == "auto" else "asked for"
+
+    def measured(self, edges: int, seconds: float) -> None:
+        """A superstep along so many edges took so long."""
+        self.unexplored -= edges
+        self.push_rate, self.pull_rate, self.pushed, self.pulled = _measured(
+            self.pull, edges, seconds, self.arcs, self.push_over_pull,
+            self.push_rate, self.pull_rate, self.pushed, self.pulled,
+        )  # fmt: skip

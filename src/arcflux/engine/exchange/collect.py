@@ -1,0 +1,48 @@
+"""The end of a run: every node gets the fields of all vertices, from who owns them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arcflux.engine.exchange.lists import serves
+from arcflux.engine.exchange.messages import rows_of
+from arcflux.engine.part_worker import PartWorker
+from arcflux.partition.parts import Parts
+
+__all__ = ["collect_fields"]
+
+Array = NDArray[Any]
+
+_TAG = 4
+
+
+def collect_fields(worker: PartWorker) -> dict[str, Array]:
+    """All fields of all vertices, in arrays that the node's ranks share. Collective."""
+    transport, parts, fields = worker.transport, worker.own.parts, worker.state.fields
+    arrays = list(fields.values())
+    worker.calls.fetch(*arrays)
+    transport.node_barrier()
+    nodes = transport.node_of
+    for peer in range(transport.size):
+        if nodes[peer] != transport.node and serves(nodes, peer, transport.rank):
+            own = _stretch(parts, transport.rank)
+            transport.post(peer, [np.ascontiguousarray(array[own]) for array in arrays], tag=_TAG)
+    for peer in range(transport.size):
+        if nodes[peer] != transport.node and serves(nodes, transport.rank, peer):
+            theirs, message = _stretch(parts, peer), transport.collect(peer, tag=_TAG)
+            count = len(parts.owned(peer)) if parts.bounds is None else theirs.stop - theirs.start
+            for array, values in zip(arrays, rows_of(message, 0, count, arrays), strict=True):
+                array[theirs] = values
+    transport.finish()
+    transport.node_barrier()
+    return {name: worker.state.team.result(array) for name, array in fields.items()}
+
+
+def _stretch(parts: Parts, rank: int) -> Any:
+    """What picks the vertices of a rank out of an array: a slice where they stand together."""
+    if parts.bounds is None:
+        return parts.owned(rank)
+    return slice(*parts.bounds[rank : rank + 2].tolist())

@@ -1,0 +1,42 @@
+"""Contributors tell owners: when in-edges of a vertex are split, each node reduces what it has, and sends one value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arcflux.engine.exchange.base import Meter
+from arcflux.engine.exchange.messages import packed, unpacked
+from arcflux.engine.exchange.places import put, taken
+from arcflux.engine.part_worker import PartWorker
+
+__all__ = ["contribute"]
+
+Array = NDArray[Any]
+
+_TAG = 1
+_COMBINE = {"sum": np.add, "product": np.multiply, "min": np.minimum, "max": np.maximum, "or": np.bitwise_or,
+            "and": np.bitwise_and, "any": None}  # fmt: skip
+
+
+def contribute(worker: PartWorker, meter: Meter, step: int) -> None:
+    """What this node has reduced for vertices of other nodes goes to their owners; what they have for own ones comes.
+
+    Stamps and accumulators are those of the host.
+    """
+    state, lowered, transport = worker.state, worker.lowered, worker.transport
+    arrays, mark = list(state.accumulators.values()), state.mark(step)
+    for peer, vertices in worker.own.lists.give.items():
+        chosen = state.stamp[vertices] == mark if lowered.sparse else np.ones(len(vertices), bool)
+        message, some = packed(vertices, chosen, lambda some: [taken(a, some) for a in arrays], meter.traffic)
+        transport.post(peer, message, tag=_TAG)
+        for name in state.accumulators:
+            state.empty(name, some)
+    for peer, vertices in worker.own.lists.take.items():
+        some, values = unpacked(transport.collect(peer, tag=_TAG), vertices, arrays)
+        for (name, array), value in zip(state.accumulators.items(), values, strict=True):
+            combine = _COMBINE[lowered.reductions[name].operation]
+            put(array, some, value if combine is None else combine(taken(array, some), value))
+        state.stamp[some] = mark

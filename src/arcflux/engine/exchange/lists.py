@@ -1,0 +1,115 @@
+"""Who tells whom about which vertices, decided once for the parts.
+
+Owners tell readers: what a vertex sends goes to the nodes that have it as a source (their UDS, equation 9 of the Lux
+paper), when it changed. Contributors tell owners: when the in-edges of a vertex are split over nodes, each node reduces
+what it has and sends one value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arcflux.graph import Graph
+from arcflux.partition import kernels
+from arcflux.partition.parts import Part, Parts
+from arcflux.spmd.memory import frozen
+from arcflux.spmd.pool import run
+from arcflux.transports.base import Transport
+
+__all__ = ["Lists", "known_lists", "serves"]
+
+Array = NDArray[Any]
+
+
+@dataclass
+class Lists:
+    """Who tells whom about which vertices. Every pair of ranks that talk has a list that both derive alike.
+
+    `tell[peer]` are own vertices that the peer's node reads, `hear[peer]` those of the peer that this rank takes for
+    its node. `give[peer]` are the peer's vertices to which this rank's node contributes, `take[peer]` own vertices to
+    which the peer's node does. `read[node]` says of every vertex whether that node has it as a source.
+    """
+
+    tell: dict[int, Array] = field(default_factory=dict)
+    hear: dict[int, Array] = field(default_factory=dict)
+    give: dict[int, Array] = field(default_factory=dict)
+    take: dict[int, Array] = field(default_factory=dict)
+    read: list[Array] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, transport: Transport, parts: Parts, part: Part, whole: bool, high: Array | None) -> Lists:
+        """The lists of this rank; collective. `high` are vertices that every node has whole, or None."""
+        made = cls()
+        if transport.nodes == 1:
+            return made
+        made.read, reached = _presence(transport, parts.graph, part, whole)
+        nodes, home, rank = np.asarray(transport.node_of), transport.node, transport.rank
+        read = made.read if high is None else [flags & ~high for flags in made.read]
+        for peer in range(transport.size):
+            there = int(nodes[peer])
+            if there == home:
+                continue
+            if serves(nodes, peer, rank):
+                made.tell[peer] = _owned(parts, rank, read[there])
+            if serves(nodes, rank, peer):
+                made.hear[peer] = _owned(parts, peer, read[home])
+            if whole:
+                continue
+            given, taken = (reached[node] if high is None else reached[node] & ~high for node in (home, there))
+            made.give[peer] = _share(_owned(parts, peer, given), nodes, rank)
+            made.take[peer] = _share(_owned(parts, rank, taken), nodes, peer)
+        return made
+
+
+def known_lists(transport: Transport, parts: Parts, part: Part, whole: bool, replicated: Array | None) -> Lists:
+    """The lists of this rank, found once for these parts and nodes; collective."""
+    key = ("lists", *transport.node_of.tolist())
+    if replicated is not None or key not in part.kept:
+        found = Lists.of(transport, parts, part, whole, replicated)
+        if replicated is not None:
+            return found
+        part.kept[key] = found
+    lists: Lists = part.kept[key]
+    return lists
+
+
+def _owned(parts: Parts, i: int, flags: Array) -> Array:
+    """Those vertices of part `i` whose flag is set, ascending."""
+    if parts.bounds is None:
+        found: Array = parts.owned(i)[flags[parts.owned(i)]]
+    else:
+        begin, end = parts.bounds[i : i + 2].tolist()
+        found = (np.flatnonzero(flags[begin:end]) + begin).astype(parts.graph.out.neighbours.dtype)
+    return found
+
+
+def serves(nodes: Array, reader: int, owner: int) -> bool:
+    """Whether this reader is the one of its node that hears this owner."""
+    mates = np.flatnonzero(nodes == nodes[reader])
+    return int(mates[owner % len(mates)]) == reader
+
+
+def _share(vertices: Array, nodes: Array, rank: int) -> Array:
+    """The vertices for which this rank of its node speaks."""
+    mates = np.flatnonzero(nodes == nodes[rank])
+    spoken: Array = vertices[vertices % vertices.dtype.type(len(mates)) == np.searchsorted(mates, rank)]
+    return spoken
+
+
+def _presence(transport: Transport, graph: Graph, part: Part, whole: bool) -> tuple[list[Array], list[Array]]:
+    """For each node, which vertices its parts have as sources, and unless vertices are whole which as targets."""
+    offsets, neighbours = part.into
+    sources = neighbours[int(offsets[0]) : int(offsets[-1])]
+    sides = [sources] if whole else [sources, part.targets]
+    seen = np.zeros((len(sides), transport.nodes, -(-graph.vertices // 8)), np.uint8)
+    for side, vertices in enumerate(sides):
+        flags = np.zeros(graph.vertices, bool)
+        run(kernels.mark, -(-len(vertices) // kernels.LIST), frozen(vertices), flags, threads=1)
+        seen[side, transport.node] = np.packbits(flags)
+    everywhere = transport.reduce(seen.reshape(-1), "or").reshape(seen.shape)
+    found = np.unpackbits(everywhere, axis=2, count=graph.vertices).view(bool)
+    return list(found[0]), list(found[-1])

@@ -1,0 +1,111 @@
+"""Owners tell readers: what changed becomes what is sent, in the own node at once, in others by messages.
+
+While a part pulls, what the first half of its vertices will send is on its way before the second half is computed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arcflux.engine.exchange.base import Meter
+from arcflux.engine.exchange.messages import packed, unpacked
+from arcflux.engine.exchange.places import differing, put, taken
+from arcflux.engine.part_worker import PartWorker
+from arcflux.spmd.memory import frozen
+
+__all__ = ["Telling"]
+
+Array = NDArray[Any]
+
+
+class Telling:
+    """What a rank tells about its own vertices, and hears for its node."""
+
+    def __init__(self, worker: PartWorker, meter: Meter) -> None:
+        self.worker, self.meter = worker, meter
+        self._middles: dict[int, int] = {}
+
+    def take(self) -> None:
+        """The rank has another part."""
+        self._middles.clear()
+
+    def tell(self, step: int, halves: bool) -> None:
+        """What own vertices now send goes to the nodes that read them; what others send comes in."""
+        worker = self.worker
+        told, carrier, lists = worker.changed_vertices(), worker.calls.carrier, worker.own.lists
+        if not halves:
+            for peer, vertices in lists.tell.items():
+                self._post(peer, vertices, self._chosen(vertices, told), later=False)
+        for peer, everything in lists.hear.items():
+            for vertices in self._halves(peer, everything) if halves else [everything]:
+                some = self._hear(peer, vertices)
+                if worker.lowered.sparse and len(some):
+                    worker.join_frontier(step + 1, frozen(some))
+        if carrier is not None:
+            carrier.finish()
+        worker.transport.finish()
+        worker.forget_changes(told)
+
+    def send_half(self, half: int) -> None:
+        """What own vertices of one half have prepared, if it changed, goes to the nodes that read them."""
+        worker = self.worker
+        worker.calls.fetch(worker.state.moves)
+        for peer, everything in worker.own.lists.tell.items():
+            vertices = self._halves(worker.transport.rank, everything)[half]
+            chosen = taken(worker.state.moves, vertices) if worker.lowered.sparse else self._differing(vertices)
+            self._post(peer, vertices, chosen, later=True)
+
+    def _post(self, peer: int, vertices: Array, chosen: Array, later: bool) -> None:
+        """Tell a rank what the chosen ones of these vertices send, now or next: by hosts, or from device to device."""
+        worker, traffic = self.worker, self.meter.traffic
+        carrier = worker.calls.carrier
+        if carrier is None:
+            arrays = worker.state.sent(later)
+            message, _ = packed(vertices, chosen, lambda some: [taken(a, some) for a in arrays], traffic)
+            worker.transport.post(peer, message)
+            return
+        message, some = packed(vertices, chosen, lambda some: [], traffic)
+        worker.transport.post(peer, message)
+        traffic.values += carrier.send(peer, some, later)
+
+    def _hear(self, peer: int, vertices: Array) -> Array:
+        """Take what a rank tells about these vertices; about which of them it was."""
+        worker = self.worker
+        carrier = worker.calls.carrier
+        now = worker.state.sent() if carrier is None else []
+        some, values = unpacked(worker.transport.collect(peer), vertices, now)
+        for array, value in zip(now, values, strict=True):
+            put(array, some, value)
+        if carrier is not None:
+            carrier.receive(peer, some)
+        return some
+
+    def _differing(self, vertices: Array) -> Array:
+        """Which of the vertices will send something else than now."""
+        calls, state = self.worker.calls, self.worker.state
+        if calls.carrier is not None:
+            return calls.carrier.differing(vertices)
+        halves = zip(state.sent(), state.sent(later=True), strict=True)
+        found = [differing(now, later, vertices) for now, later in halves]
+        return found[0] if len(found) == 1 else np.any([np.zeros(len(vertices), bool), *found], axis=0)
+
+    def _halves(self, owner: int, vertices: Array) -> list[Array]:
+        """Vertices of an owner: those in the first half of its own, and the others."""
+        if owner not in self._middles:
+            own = self.worker.own.parts.owned(owner)
+            self._middles[owner] = int(own[len(own) // 2]) if len(own) else 0
+        cut = int(np.searchsorted(vertices, vertices.dtype.type(self._middles[owner])))
+        return [vertices[:cut], vertices[cut:]]
+
+    def _chosen(self, vertices: Array, told: Array) -> Array:
+        """Which of the vertices are among those told."""
+        if len(told) * 16 > len(vertices):
+            return taken(self.worker.state.moves, vertices)
+        chosen = np.zeros(len(vertices), bool)
+        places = np.searchsorted(vertices, told)
+        inside = places < len(vertices)
+        chosen[places[inside][vertices[places[inside]] == told[inside]]] = True
+        return chosen

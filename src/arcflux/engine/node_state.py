@@ -1,0 +1,157 @@
+"""The arrays of a node in a run on parts, which all ranks of the node share, and the counters of one rank.
+
+Every array is indexed by the vertex numbers of the whole graph, so nothing is translated, and a vertex changes its part
+without changing its place. Of messages, the first half is what vertices send in this superstep, the second what they
+will send in the next; the frontier has two halves, too, which take turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arcflux.compile.lower import Lowered
+from arcflux.compile.parts import PART_TALLY
+from arcflux.engine.state import parameter_values, rows
+from arcflux.engine.team import Ranks
+from arcflux.graph import Graph
+from arcflux.transports.base import Transport
+
+__all__ = ["NodeState", "identity"]
+
+Array = NDArray[Any]
+
+
+class NodeState:
+    """What the ranks of a node share; V vertices, T threads of this rank. A vector has one more axis.
+
+    The memory is that of earlier runs where there were any, since new pages cost a short run more than its work. Fields
+    stay where they are: they are the result.
+
+    Attributes
+    ----------
+    fields: name -> its dtype[V]
+        The values of vertices.
+    messages: list of dtype[2V]
+        What each vertex sends now, and (second half) in the next superstep.
+    accumulators: name -> dtype[V]
+        What has been reduced for each vertex so far; the identity of the reduction between supersteps.
+    moves, pending: bool[V]
+        Which vertices changed in this superstep; which wait for their bucket.
+    stamp: uint8[V]
+        The mark of the last superstep in which a vertex received something.
+    residuals: float64[measures * V] or float64[1]
+        What is measured of each vertex, where it has to be added up in one order.
+    bits: uint64[2 * ceil(V / 64)], queues: dtype of vertices[2V], heads: int64[16]
+        The frontier as a bitmap and as a queue, and the lengths of both halves of the queue, at 0 and 8.
+    tally: float64[T, 8], counts: int64[16]
+        What the threads of this rank count; how many vertices it has listed: receivers at 0, senders at 1, of which
+        another node counts those at 2.
+    """
+
+    def __init__(
+        self, lowered: Lowered, graph: Graph, values: Mapping[str, Array], threads: int, transport: Transport
+    ) -> None:
+        self.lowered, self.graph, self.transport = lowered, graph, transport
+        self.team = team = Ranks.of(transport)
+        n, kind = graph.vertices, graph.out.neighbours.dtype
+        written = lowered.functions["start"].always_writes - set(values)
+        zeros = team.small
+        self.fields: dict[str, Array] = {
+            name: rows(partial(team.kept, zero=name not in written), n, *kind_of)
+            for name, kind_of in lowered.fields.items()
+        }
+        self.messages: list[Array] = [rows(zeros, 2 * n, each.dtype, each.length) for each in lowered.messages]
+        self.accumulators: dict[str, Array] = {
+            name: rows(team.lent, n, *lowered.fields[name]) for name in sorted(lowered.reductions)
+        }
+        for name in self.accumulators:
+            self.empty(name, self._share(n))
+        self.moves: Array = zeros(n, np.bool_)
+        self.pending: Array = zeros(n, np.bool_)
+        self.residuals: Array = zeros(max(1, n * len(lowered.measures)) if lowered.deterministic else 1, np.float64)
+        self.bits: Array = zeros(2 * (-(-n // 64)), np.uint64)
+        self.queues: Array = team.lent(2 * n, kind)
+        self.stamp: Array = zeros(n, np.uint8)
+        self.heads: Array = zeros(16, np.int64)
+        if team.leads:
+            for name, given in values.items():
+                self.fields[name][:] = given
+        self.tally: Array = np.zeros((threads, PART_TALLY))
+        self.counts: Array = np.zeros(16, np.int64)
+        numbers = [n, graph.edges, graph.arcs, *parameter_values(lowered.program, graph)]
+        self.constants: list[Any] = [*self.fields.values(), *numbers]
+        self.held: list[Array] = [graph.into.offsets, graph.out.offsets, self.moves, self.pending, self.residuals]
+        self.held += [self.tally, *self.messages, *self.accumulators.values()]
+        transport.node_barrier()
+
+    def _share(self, size: int) -> slice:
+        """What this rank does of an array that the ranks of the node fill together."""
+        share = -(-size // len(self.transport.mates))
+        return slice(self.transport.place * share, (self.transport.place + 1) * share)
+
+    def own_share(self, array: Array) -> Array:
+        """The piece of an array that this rank clears, of those that the ranks of the node clear together."""
+        return array[self._share(len(array))]
+
+    def empty(self, name: str, which: Any) -> None:
+        """Let accumulators hold nothing: the identity of their reduction."""
+        array = self.accumulators[name]
+        array[which] = identity(self.lowered.reductions[name].operation, array.dtype)
+
+    def set_aggregated(self, total: float) -> None:
+        """From now on kernels are given another sum of `aggregate`; without one in the program, nothing changes."""
+        place = self.lowered.aggregated
+        if place is not None:
+            self.constants[place - len(self.lowered.program.parameters)] = total
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the node has once for all its parts."""
+        arrays = [*self.fields.values(), *self.messages, *self.accumulators.values(), self.moves, self.pending]
+        arrays += [self.residuals, self.bits, self.queues, self.stamp, self.heads]
+        return sum(array.nbytes for array in arrays)
+
+    # --- halves
+
+    def sent(self, later: bool = False) -> list[Array]:
+        """What vertices send now, or next: an array[V] for each message."""
+        n = self.graph.vertices
+        return [message[n:] if later else message[:n] for message in self.messages]
+
+    def bits_at(self, step: int) -> Array:
+        """The frontier of a superstep as a bitmap."""
+        half = len(self.bits) // 2
+        return self.bits[half:] if step & 1 else self.bits[:half]
+
+    def queue_at(self, step: int) -> Array:
+        """The frontier of a superstep as a list."""
+        half = self.graph.vertices
+        return self.queues[half:] if step & 1 else self.queues[:half]
+
+    def heads_at(self, step: int) -> Array:
+        """How long that list is, in its first place."""
+        return self.heads[8 * (step & 1) :]
+
+    def mark(self, step: int) -> np.uint8:
+        """What the stamp of a vertex is that receives in a superstep."""
+        return np.uint8(step % 255 + 1)
+
+
+def identity(operation: str, dtype: np.dtype[Any]) -> Any:
+    """What a reduction leaves as it is."""
+    if operation in ("sum", "or", "any"):
+        return dtype.type(0)
+    if operation == "product":
+        return dtype.type(1)
+    if operation == "and":
+        return np.bool_(True) if dtype.kind == "b" else dtype.type(np.iinfo(dtype).max if dtype.kind == "u" else -1)
+    if dtype.kind == "f":
+        return dtype.type(np.inf if operation == "min" else -np.inf)
+    if dtype.kind == "b":
+        return np.bool_(operation == "min")
+    return dtype.type(np.iinfo(dtype).max if operation == "min" else np.iinfo(dtype).min)

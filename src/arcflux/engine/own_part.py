@@ -1,0 +1,72 @@
+"""What a rank has of the graph: its vertices, its edges, and the lists of who tells whom; another one after a move."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arcflux.engine.exchange.lists import Lists, known_lists
+from arcflux.partition.parts import Part, Parts
+from arcflux.spmd.memory import frozen
+from arcflux.transports.base import Transport
+
+__all__ = ["OwnPart"]
+
+Array = NDArray[Any]
+
+
+@dataclass
+class OwnPart:
+    """A rank's part, from one move of bounds to the next; `vid` is the dtype of vertices.
+
+    parts: the split of which it is one; part: its arcs; whole: whether all in-edges of its vertices are in it;
+    mine: vid[owned vertices], without those that every node has whole; everywhere: vid[this rank's share of these];
+    targets: vid[rows of in-edges]; lists: who tells whom; columns: those of the edges that the program reads;
+    reached: vid[V], told: vid[mine + everywhere]: room for the vertices that received, and for those that changed.
+    """
+
+    parts: Parts
+    part: Part
+    whole: bool
+    mine: Array
+    everywhere: Array
+    targets: Array
+    lists: Lists
+    columns: Sequence[str]
+    reached: Array
+    told: Array
+
+    @classmethod
+    def take(cls, parts: Parts, replicated: Array | None, transport: Transport, columns: Sequence[str]) -> OwnPart:
+        """The part of this rank; `replicated` are flags of vertices that every node has whole, or None. Collective."""
+        part, own = parts.part(transport.rank), parts.owned(transport.rank)
+        everywhere = own[:0]
+        if replicated is not None:
+            shared = np.flatnonzero(replicated).astype(own.dtype)
+            everywhere = np.array_split(shared, len(transport.mates))[transport.place]
+            own = own[~replicated[own]]
+        whole = parts.placement == "target" and replicated is None
+        lists = known_lists(transport, parts, part, whole, replicated)
+        reached, told = (np.empty(size, own.dtype) for size in (parts.graph.vertices, len(own) + len(everywhere)))
+        lasting = frozen(own), frozen(everywhere), frozen(part.targets)
+        return cls(parts, part, whole, *lasting, lists, columns, reached, told)
+
+    @property
+    def updated(self) -> Array:
+        """All vertices that this rank updates."""
+        return np.concatenate([self.mine, self.everywhere])
+
+    @cached_property
+    def in_edges(self) -> list[Array]:
+        """Offsets, neighbours and columns of edges by target, as kernels take them."""
+        return [frozen(array) for array in (*self.part.into, *(self.part.in_columns[name] for name in self.columns))]
+
+    @cached_property
+    def out_edges(self) -> list[Array]:
+        """The same by source."""
+        return [frozen(array) for array in (*self.part.out, *(self.part.out_columns[name] for name in self.columns))]

@@ -1,0 +1,174 @@
+"""One rank of a run on parts: the state of its node, the part that it has, and the kernels that work on both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arcflux.compile.lower import Lowered
+from arcflux.compile.source import polls
+from arcflux.devices import Demand, Device
+from arcflux.engine.calls import Calls, OnCores, Watch
+from arcflux.engine.node_state import NodeState
+from arcflux.engine.own_part import OwnPart
+from arcflux.engine.placing import place_part
+from arcflux.graph import Graph
+from arcflux.spmd.memory import leave_pages
+from arcflux.transports.base import Transport
+
+__all__ = ["PartWorker"]
+
+Array = NDArray[Any]
+
+
+class PartWorker:
+    """What computes a part.
+
+    lowered, graph: what is run, and on what; transport: the way to the other ranks; device: what runs kernels, and
+    `calls` how; state: the arrays of its node; own: its part, until bounds move; polled: whether kernels may have to be
+    broken off, and `watch` does that. `linked` says whether messages go from device to device, without the node's
+    memory.
+    """
+
+    def __init__(
+        self, state: NodeState, own: OwnPart, device: Device, threads: int, linked: bool, over: Callable[[], bool]
+    ) -> None:
+        self.state, self.own, self.device = state, own, device
+        self.lowered: Lowered = state.lowered
+        self.graph: Graph = state.graph
+        self.transport: Transport = state.transport
+        self.threads, self.linked = threads, linked
+        self.watch = Watch(over)
+        self.polled = any(polls(self.lowered, name) for name in self.lowered.functions)
+        self.calls: Calls = device.calls(state, OnCores(state, threads, self.watch if self.polled else None), linked)
+        self._held_bytes = 0
+        self.take(own)
+
+    def take(self, own: OwnPart) -> None:
+        """Work on this part from now on: take the device's memory for it; what does not fit streams through it.
+
+        Collective: nodes share their memory out.
+        """
+        self.own = own
+        offsets = own.part.into.offsets
+        arc = own.part.into.neighbours.itemsize
+        arc += sum(own.part.in_columns[name].dtype.itemsize for name in self.lowered.columns)
+        demand = Demand(offsets, arc, self.calls.fixed(own))
+        self.release()
+        shared = self.state.nbytes
+        self.placed, self.note = place_part(own, demand, self.device, self.transport, shared)
+        self._held_bytes = self.placed.device_bytes
+        self.device.hold(self._held_bytes, f"part {own.part.number}")
+        self.streamed = [demand.between(*pair) for pair in pairwise(self.placed.blocks.tolist())]
+        self.calls.take(own, self.placed)
+
+    def release(self) -> None:
+        """Give back what the part took of the device's memory."""
+        self.device.release(self._held_bytes)
+        self._held_bytes = 0
+
+    # --- edges that the device has no room for
+
+    def transfer(self, nbytes: int | None = None) -> float:
+        """Take the time that edges take over the device's link: so many bytes, or all blocks; the seconds it was."""
+        if nbytes is not None:
+            return self.device.transfer(nbytes) if nbytes else 0.0
+        if self.placed.hosted < self.placed.rows:
+            self._leave_file()
+        return sum(map(self.device.transfer, self.streamed))
+
+    def _leave_file(self) -> None:
+        """Let the pages go of rows that stay in a mapped file: the next superstep reads them again."""
+        offsets, *arrays = self.own.in_edges
+        for array in arrays:
+            leave_pages(array, int(offsets[self.placed.hosted]), int(offsets[-1]))
+
+    def pushed_bytes(self, step: int) -> int:
+        """Bytes of the out-edges along which senders of a superstep push, if they are not with the device.
+
+        A part whose in-edges do not fit has no room for out-edges either.
+        """
+        if not self.streamed:
+            return 0
+        self.calls.fetch(self.state.queues, self.state.heads)
+        offsets, *arrays = self.own.out_edges
+        arc = sum(array.itemsize for array in arrays)
+        if not self.lowered.sparse:
+            return arc * (int(offsets[-1]) - int(offsets[0]))
+        senders = self.state.queue_at(step)[: int(self.state.heads_at(step)[0])].astype(np.int64)
+        return arc * int((offsets[senders + 1] - offsets[senders]).sum())
+
+    # --- kernels
+
+    def each(self, name: str, step: int, mine: Array, everywhere: Array, *given: Any) -> None:
+        """Run a kernel on own vertices, and on the share of those that every node has, which one node counts."""
+        calls, state = self.calls, self.state
+        calls.run(name, step, mine, *given)
+        if not len(everywhere):
+            return
+        calls.fetch(state.tally, state.counts)
+        tally, told = state.tally.copy(), int(state.counts[1])
+        calls.run(name, step, everywhere, *given)
+        if self.transport.node > 0:
+            calls.fetch(state.tally, state.counts)
+            state.tally[:] = tally
+            state.counts[2] += state.counts[1] - told
+            calls.changed(state.tally, state.counts)
+
+    # --- the frontier
+
+    def clear_frontier(self, step: int) -> None:
+        """Make room for the frontier of a superstep, now and then for marks, too; each rank of the node for a share."""
+        state, calls = self.state, self.calls
+        calls.zero(state.own_share(state.bits_at(step)))
+        if state.team.leads:
+            calls.zero(state.heads_at(step)[:1])
+        if (step - 1) % 255 == 0:
+            self.transport.node_barrier()
+            calls.zero(state.own_share(state.stamp))
+            self.transport.node_barrier()
+
+    def join_frontier(self, step: int, vertices: Array) -> None:
+        """Vertices of other nodes are in the frontier of a superstep."""
+        state = self.state
+        self.calls.alone("receive", vertices, state.bits_at(step), state.queue_at(step), state.heads_at(step))
+
+    def changed_vertices(self) -> Array:
+        """Own vertices that changed, as the last kernel that published has listed them."""
+        self.calls.fetch(self.own.told, self.state.counts, self.state.moves)
+        return self.own.told[: int(self.state.counts[1])]
+
+    def forget_changes(self, told: Array) -> None:
+        """All who have to know what changed know it."""
+        self.state.moves[told] = False
+        self.calls.changed(self.state.moves)
+
+    # --- undoing
+
+    def saved(self, vertices: Array) -> dict[str, Array]:
+        """Copies of the fields of some vertices."""
+        return {name: array[vertices] for name, array in self.state.fields.items()}
+
+    def restore(self, vertices: Array, before: Mapping[str, Array]) -> None:
+        """Make the fields of some vertices what they were."""
+        fields = self.state.fields
+        self.calls.fetch(*fields.values())
+        for name, values in before.items():
+            fields[name][vertices] = values
+        self.calls.changed(*fields.values())
+
+    def clear_residuals(self) -> None:
+        """Own vertices that a superstep leaves out have no residual in it, whatever an earlier one left there."""
+        lowered, state = self.lowered, self.state
+        some = lowered.sparse or "wants" in lowered.functions
+        if not (some and lowered.deterministic and lowered.measures):
+            return
+        self.calls.fetch(state.residuals)
+        places = self.own.updated.astype(np.int64)
+        for k in range(len(lowered.measures)):
+            state.residuals[k * self.graph.vertices + places] = 0.0
+        self.calls.changed(state.residuals)
