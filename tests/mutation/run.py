@@ -50,9 +50,9 @@ TARGETS = {
             "compile/frontier_pull.py", "compile/frontier_push.py", "compile/frontier.py", "compile/push.py",
             "compile/dense.py", "compile/edges.py", "compile/lists.py", "compile/parts.py",
         ],
-        [],
+        [f"tests/conformance/test_{name}.py" for name in ("frontier_kernels", "dense_kernels", "several_chunks")],
         "in all ways",
-        ["tests/conformance/test_several_chunks.py", *PROGRAMS],
+        PROGRAMS,
     ),
     "exchange": Target(
         ["engine/exchange.py", "engine/readers.py", "engine/owners.py", "engine/places.py"],
