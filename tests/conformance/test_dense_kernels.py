@@ -109,3 +109,32 @@ def test_every_dense_kernel(program, graph, options, patches, one_at_once) -> No
     assert run.converged == plain.converged
     assert [step.residual for step in run.history] == [step.residual for step in plain.history]
     assert len(run.history) == len(plain.history)
+
+
+@af.program
+class Falls:
+    """The least key of those with the same parity: new values may be seen at once, and others never."""
+
+    monotone = True
+    key: af.i64
+    seen: af.i64
+
+    def start(v):
+        v.key = 1000 - v.number
+        return True
+
+    def compute(v, u):
+        v.key = min(v.key, u.key)
+
+    def update(v, old):
+        v.seen = v.key
+        return v.key < old.key
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_what_is_read_in_place_is_the_neighbours(threads: int) -> None:
+    graph = af.Graph.from_edges([0, 2, 4, 1, 3, 5], [2, 4, 6, 3, 5, 7], directed=False)
+    with Way({}, True).active():
+        run = af.run(Falls, graph, direction="pull", threads=threads)
+    assert run["key"].tolist() == [994, 993] * 4
+    assert run.converged

@@ -14,6 +14,7 @@ from program_fuzzer.ways import Way
 from test_several_chunks import small_chunks
 
 import arcflux as af
+from arcflux.compile import cache as cache_of_programs
 from arcflux.engine import loop
 
 
@@ -196,6 +197,25 @@ def test_every_kind_of_frontier_program(program, graph, options, patches, one_at
         level = plain["level"] if program == "Tree" else plain["hops"]
         walked = [int(built.out_degrees[level == k].sum()) for k in range(len(run.history))]
         assert [step.edges for step in run.history] == walked
+
+
+@pytest.mark.filterwarnings("ignore:.*before it converged")
+@pytest.mark.parametrize("program", ["Tree", "Hops", "Flows"])
+@pytest.mark.parametrize("threads", [2, 3])
+@pytest.mark.parametrize("limit", [3, 40])
+def test_one_worker_goes_on_alone_while_the_frontier_is_small(program: str, threads: int, limit: int) -> None:
+    """Here it is while it has fewer than 30 edges, so that teams and single workers take turns."""
+    graph = mesh()
+    plain = af.run(PROGRAMS[program], graph, debug=True, max_supersteps=limit)
+    with Way({}, True).active():
+        whole = cache_of_programs.module
+        text = "edges < 256"
+        with mock.patch.object(cache_of_programs, "module", lambda source: whole(source.replace(text, "edges < 30"))):
+            run = af.run(PROGRAMS[program], graph, direction="push", threads=threads, max_supersteps=limit)
+    for name in set(plain.values) - {"parent"}:
+        assert run.values[name].tolist() == plain.values[name].tolist(), name
+    assert (run.converged, run.supersteps) == (plain.converged, plain.supersteps)
+    assert [step.frontier for step in run.history] == [step.frontier for step in plain.history]
 
 
 def test_a_run_changes_its_direction_and_back() -> None:
