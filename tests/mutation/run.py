@@ -50,9 +50,9 @@ TARGETS = {
             "compile/frontier_pull.py", "compile/frontier_push.py", "compile/frontier.py", "compile/push.py",
             "compile/dense.py", "compile/edges.py", "compile/lists.py", "compile/parts.py",
         ],
-        [],
+        [f"tests/conformance/test_{name}.py" for name in ("frontier_kernels", "dense_kernels", "several_chunks")],
         "in all ways",
-        ["tests/conformance/test_several_chunks.py", *PROGRAMS],
+        PROGRAMS,
     ),
     "exchange": Target(
         [
@@ -94,14 +94,14 @@ class Outcome:
         return self.how != "survived"
 
 
-def draw(target: Target, count: int, seed: int, among: list[str]) -> list[Mutant]:
-    """So many mutants of a target by a seed, 0 for all; or those that are named."""
+def draw(target: Target, skip: int, count: int, seed: int, among: list[str]) -> list[Mutant]:
+    """So many mutants of a target by a seed, 0 for all, less the first ones; or those that are named."""
     found = [mutant for path in target.files for mutant in mutants(ROOT, path)]
     if among:
         return [mutant for mutant in found if str(mutant) in among]
     random.Random(seed).shuffle(found)
     print(f"{len(found)} mutants in all", flush=True)
-    return found[: count or None]
+    return found[skip : count or None]
 
 
 def judge(warm: Warm, name: str, chosen: list[Mutant], given: argparse.Namespace) -> list[Outcome]:
@@ -135,6 +135,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("targets", nargs="*", default=list(TARGETS))
     parser.add_argument("--count", type=int, default=60, help="mutants of each target; 0 for all")
+    parser.add_argument("--skip", type=int, default=0, help="as many of them, which were tried before")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=600.0, help="after which no new mutant is begun")
     parser.add_argument("--programs", type=int, default=80, help="random ones, drawn for quick checks")
@@ -151,7 +152,7 @@ def main() -> None:
         copy_tree(ROOT, tree)
         warm = Warm(tree)
         for name in given.targets:
-            outcomes = judge(warm, name, draw(TARGETS[name], given.count, given.seed, again), given)
+            outcomes = judge(warm, name, draw(TARGETS[name], given.skip, given.count, given.seed, again), given)
             killed = sum(outcome.killed for outcome in outcomes)
             print(f"{name:10} {killed} of {len(outcomes)} killed ({100 * killed / max(1, len(outcomes)):.0f} %)",
                   dict(Counter(outcome.how for outcome in outcomes)), flush=True)  # fmt: skip

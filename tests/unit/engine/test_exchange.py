@@ -108,7 +108,7 @@ def _sources(part: object) -> list[int]:
 
 @af.program
 class Everything:
-    """Every reduction at once; of several senders, all have sent something else before."""
+    """Every reduction at once but any, with which messages have to come together at their target."""
 
     sum: af.i64
     product: af.i64
@@ -116,7 +116,6 @@ class Everything:
     most: af.f64
     either: af.u8
     both: af.u8
-    chosen: af.i64
     row: af.i64[2]
 
     def start(v):
@@ -143,7 +142,6 @@ class Everything:
         v.most = max(v.most, u.most + edge.weight)
         v.either |= (u.either << (u.number % 3)) & 255
         v.both &= u.both | 1
-        v.chosen = af.any(u.least)
         v.row += u.row
 
     def update(v, step):
@@ -181,6 +179,48 @@ class Ripples:
         return v.least < old.least or (v.number + step) % 3 == 0
 
 
+@af.program
+class Single:
+    """One message, and one reduction."""
+
+    x: af.i64
+
+    def start(v):
+        v.x = v.number
+        return True
+
+    def init(v):
+        v.x = 1
+
+    def compute(v, u):
+        v.x += u.x
+
+    def update(v, step):
+        v.x = v.x % 1000
+        return step < 3
+
+
+@af.program
+class Chosen:
+    """Any message will do; all of a superstep say the same."""
+
+    sparse = True
+    at: af.i64
+
+    def start(v):
+        v.at = 0 if v.number == 1 else -1
+        return v.number == 1
+
+    def wants(v):
+        return v.at < 0
+
+    def compute(v, step):
+        v.at = af.any(step + 1)
+
+    def update(v, old):
+        return v.at != old.at
+
+
 GRAPHS = {
     "small": af.load("kron:4,ef=4,weights=1-9"),
     # Who has sent receives nothing more, and must not send again.
@@ -199,12 +239,11 @@ def plainly(program: str, graph: str) -> af.Result:
 @pytest.mark.parametrize("how", ["ranges", "grid", "degree", "duplicate"])
 def test_nodes_reduce_together_what_one_would(how: str, exchange: str, direction: str) -> None:
     spread = {"parts": 4, "partition": how, "exchange": exchange, "direction": direction}
-    runs = [(Everything, "small", 1), (Ripples, "one way", 1), (Ripples, "small", 2)]
-    for program, graph, per_node in runs[: 3 if exchange == "mixed" else 2]:
+    runs = [(Everything, "small", 1), (Ripples, "one way", 1), (Single, "small", 1), (Chosen, "small", 1)]
+    for program, graph, per_node in [*runs, (Ripples, "small", 2)][: 5 if exchange == "mixed" else 4]:
         plain = plainly(program.name, graph)
         with interpreted():
             run = af.run(program, GRAPHS[graph], **spread, ranks_per_node=per_node, max_supersteps=4)
         for name, values in plain.values.items():
-            if name != "chosen":
-                assert run.values[name].tolist() == values.tolist(), (name, per_node)
+            assert run.values[name].tolist() == values.tolist(), (program.name, name)
         assert [step.frontier for step in run.history] == [step.frontier for step in plain.history]
