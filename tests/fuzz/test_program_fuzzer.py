@@ -249,6 +249,25 @@ def test_graphs_are_of_all_shapes() -> None:
     assert random_graph(draw, medium=True).vertices >= 1000
 
 
+@pytest.mark.parametrize("direction", ["pull", "push"])
+def test_small_chunks_are_taken(direction: str) -> None:
+    start = "v.x = v.number; return True"
+    reach = program("x: af.i64", start=start, compute="v.x = max(v.x, u.x)", update="return v.x != old.x")
+    case = Case(reach, spec([(k, k + 1) for k in range(199)], 200), 2)
+    seen: list[str] = []
+    module = interpret._module
+
+    def generated(source: str) -> object:
+        seen.append(source)
+        return module(source)
+
+    with mock.patch.object(interpret, "_module", generated):
+        assert difference(case, Way({"direction": direction, "threads": 2}, True, ("chunks",)), expected(case)) == ""
+        assert difference(case, Way({"direction": direction, "threads": 2}, True), expected(case)) == ""
+    assert "CHUNK = 64" in seen[0]
+    assert "CHUNK = 1024" in seen[-1]
+
+
 def test_parts_move_when_they_are_told_to() -> None:
     start = "v.x = v.number; return True"
     sums = program("x: af.i64", start=start, init="v.x = 0", compute="v.x += u.x", update="return step < 4")
@@ -266,7 +285,7 @@ def test_parts_move_when_they_are_told_to() -> None:
     assert len(set(moved)) >= 2
 
 
-@pytest.mark.parametrize("patch", sorted(set(PATCHES) - {"moving"}))
+@pytest.mark.parametrize("patch", sorted(set(PATCHES) - {"moving", "chunks"}))
 def test_patches_take_the_ways_of_large_graphs(patch: str) -> None:
     """The words of their kernels are there: no patch does nothing."""
     from arcflux.compile import cache

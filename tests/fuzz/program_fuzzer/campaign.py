@@ -82,6 +82,7 @@ def _check_program(
     checked = False
     for number in range(effort.graphs):
         medium = number == effort.graphs - 1 and not program.small and draw.random() < effort.medium / 0.4
+        medium = medium and bool(compiled)
         graph = random_graph(draw, medium)
         limit = program.limit if program.limit is None or draw.random() < 0.8 else draw.randint(0, 3)
         if medium:

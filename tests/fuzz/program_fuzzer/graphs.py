@@ -147,6 +147,13 @@ def _skewed(draw: random.Random) -> Shape:
     return vertices, list(zip(ends[::2], ends[1::2], strict=True))
 
 
+def _wide(draw: random.Random) -> Shape:
+    """More vertices than a small chunk has, and hubs that more than one chunk of edges leave."""
+    vertices, power = draw.randint(70, 200), draw.choice([1, 1, 4])
+    ends = [int(vertices * draw.random() ** power) for _ in range(2 * draw.randint(60, 300))]
+    return vertices, list(zip(ends[::2], ends[1::2], strict=True))
+
+
 def _medium_scattered(draw: random.Random) -> Shape:
     vertices = draw.randint(1000, 3000)
     ends = [int(vertices * draw.random() ** draw.choice([1, 1, 3])) for _ in range(2 * draw.randint(2000, 8000))]
@@ -174,5 +181,5 @@ def _grid(wide: int, high: int) -> list[tuple[int, int]]:
     return across + [(y * wide + x, (y + 1) * wide + x) for y in range(high - 1) for x in range(wide)]
 
 
-_SMALL = [_scattered, _scattered, _scattered, _skewed, _skewed, _parallel, _star, _path, _mesh, _tiny]
+_SMALL = [_scattered, _scattered, _scattered, _skewed, _skewed, _parallel, _star, _path, _mesh, _tiny, _wide]
 _MEDIUM = [_medium_scattered, _medium_scattered, _medium_mesh, _medium_star, _medium_path]

@@ -6,7 +6,10 @@ Some paths are only taken by large graphs. Patches make small ones take them: bl
 from __future__ import annotations
 
 import random
+import re
+import sys
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -16,7 +19,7 @@ from unittest import mock
 import numpy as np
 
 import arcflux as af
-from arcflux.compile import cache
+from arcflux.compile import cache, lower
 from arcflux.engine import balance, dense, migrate
 from arcflux.graph import alike, runs
 from program_fuzzer.interpret import interpreted
@@ -102,6 +105,22 @@ def _in_teams() -> list[Any]:
     return [mock.patch.object(cache, "module", lambda source: module(source.replace("edges < 256", "edges < 0")))]
 
 
+def _in_chunks() -> list[Any]:
+    """Let workers take few vertices at a time, so that small graphs have many chunks, sums and full buffers.
+
+    A chunk has to have whole words of bits. What was generated for larger chunks is forgotten for a while.
+    """
+    found = [(module, name) for key, module in list(sys.modules.items()) for name in ("CHUNK", "_CHUNK")
+             if key.startswith(("arcflux.compile.", "arcflux.engine.")) and vars(module).get(name) == 1024]  # fmt: skip
+    module = cache.module
+
+    def smaller(source: str) -> Any:
+        return module(source if "def ordered(" in source else re.sub(r"\b(256|1024|4096)\b", "8", source))
+
+    patches = [mock.patch.object(owner, name, 64) for owner, name in found]
+    return [*patches, *_patched(lower, _known=OrderedDict())(), mock.patch.object(cache, "module", smaller)]
+
+
 def _moving() -> list[Any]:
     """Move the bounds of parts after every superstep, at once or one later, to anywhere."""
 
@@ -121,6 +140,7 @@ PATCHES: dict[str, Callable[[], list[Any]]] = {
                       *_patched(alike, _FEWEST_VERTICES=1, likely=lambda *rows: True)()],
     "teams": _in_teams,
     "moving": _moving,
+    "chunks": _in_chunks,
 }  # fmt: skip
 
 
@@ -166,6 +186,8 @@ def _random(draw: random.Random) -> Way:
     if draw.random() < 0.08:
         options[draw.choice(["timeout", "cancel"])] = draw.choice([1e-9, 1e-4, 1e-3, 4e-3])
     patches = draw.choice([(), (), ("blocks",), ("ranked blocks",), ("runs",), ("kinds",), ("teams",), ("teams",)])
+    if draw.random() < 0.3:
+        patches = ("chunks", *patches)
     return Way(options, True, patches)
 
 
@@ -194,4 +216,4 @@ def _parts(draw: random.Random) -> Way:
         options["partition"] = "ranges"
         options.pop("rebalance", None)
         return Way(options, True, ("moving",), devices)
-    return Way(options, True, (), devices)
+    return Way(options, True, ("chunks",) if draw.random() < 0.2 else (), devices)
