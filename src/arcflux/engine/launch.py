@@ -43,10 +43,14 @@ WHERE = ("threads", "parts", "partition", "transport", "ranks_per_node", "device
 
 @dataclass(frozen=True)
 class Where:
-    """Where a native algorithm runs: the options of :func:`arcflux.run` that say so, checked, and the devices found."""
+    """Where a native algorithm runs: the options of :func:`arcflux.run` that say so, checked, and the devices found.
+
+    wanted: whether it is to leave the threads of this process.
+    """
 
     spread: Spread
-    threads: int | None = None
+    threads: int | None
+    wanted: bool
 
     @classmethod
     def of(cls, graph: Graph, options: Mapping[str, Any]) -> Where:
@@ -60,16 +64,18 @@ class Where:
             )
         given = {name: options[name] for name in WHERE[1:-1] if name in options}
         threads, devices = options.get("threads"), options.get("devices")
-        where = cls(Spread(**given).checked().on(devices, threads), threads)
-        if where.spread.devices is None:
+        spread = Spread(**given).checked()
+        spread = spread if devices is None else spread.on(devices, threads)
+        where = cls(spread, threads, spread.wanted)
+        if spread.devices is None:
             where._check_parts(graph)
         else:
-            where._check_devices(where.spread.devices)
+            where._check_devices(spread.devices)
         return where
 
     def _check_parts(self, graph: Graph) -> None:
         spread = self.spread
-        if not spread.wanted:
+        if not self.wanted:
             if spread.partition not in USUAL or spread.ranks_per_node is not None:
                 given = "ranks_per_node" if spread.ranks_per_node is not None else "partition"
                 raise UsageError(f"{given} is given, and parts is not", expected="how many parts", remedy="parts=4")
@@ -157,7 +163,7 @@ def launch(
     where = Where.of(graph, options)
     if where.spread.devices is not None:
         return _on_devices(graph, where.spread, where.spread.devices, work)
-    if where.spread.wanted:
+    if where.wanted:
         return _on_nodes(graph, where.spread, work)
     threads, plan = (where.threads, None) if advised is None else chosen_threads(advised, graph, where.threads)
     return _alone(graph, Team(threads), work, plan)
