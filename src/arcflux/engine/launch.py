@@ -10,15 +10,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 import numpy as np
 
 from arcflux.devices import CPU, Device
 from arcflux.engine.advice import chosen_threads, kept
 from arcflux.engine.shares import weight
-from arcflux.engine.spread import USUAL, Spread, on_ranks
+from arcflux.engine.spread import SHARED, USUAL, Spread, on_ranks
 from arcflux.engine.team import Ranks
 from arcflux.engine.worker import Cores, Worker
 from arcflux.errors import UsageError, did_you_mean
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["WHERE", "Launched", "Where", "launch", "launch_on_parts"]
 
 Answer = TypeVar("Answer")
+Finished = TypeVar("Finished", bound=Result)
 Work = Callable[[Worker], Answer]
 # The options of :func:`arcflux.run` that say where a native algorithm runs.
 WHERE = ("threads", "parts", "partition", "transport", "ranks_per_node", "devices")
@@ -43,10 +44,14 @@ WHERE = ("threads", "parts", "partition", "transport", "ranks_per_node", "device
 
 @dataclass(frozen=True)
 class Where:
-    """Where a native algorithm runs: the options of :func:`arcflux.run` that say so, checked, and the devices found."""
+    """Where a native algorithm runs: the options of :func:`arcflux.run` that say so, checked, and the devices found.
+
+    wanted: whether it is to leave the threads of this process.
+    """
 
     spread: Spread
-    threads: int | None = None
+    threads: int | None
+    wanted: bool
 
     @classmethod
     def of(cls, graph: Graph, options: Mapping[str, Any]) -> Where:
@@ -60,16 +65,18 @@ class Where:
             )
         given = {name: options[name] for name in WHERE[1:-1] if name in options}
         threads, devices = options.get("threads"), options.get("devices")
-        where = cls(Spread(**given).checked().on(devices, threads), threads)
-        if where.spread.devices is None:
+        spread = Spread(**given).checked()
+        spread = spread if devices is None else spread.on(devices, threads)
+        where = cls(spread, threads, spread.wanted)
+        if spread.devices is None:
             where._check_parts(graph)
         else:
-            where._check_devices(where.spread.devices)
+            where._check_devices(spread.devices)
         return where
 
     def _check_parts(self, graph: Graph) -> None:
         spread = self.spread
-        if not spread.wanted:
+        if not self.wanted:
             if spread.partition not in USUAL or spread.ranks_per_node is not None:
                 given = "ranks_per_node" if spread.ranks_per_node is not None else "partition"
                 raise UsageError(f"{given} is given, and parts is not", expected="how many parts", remedy="parts=4")
@@ -127,16 +134,24 @@ def _split_of(spread: Spread) -> str:
 
 @dataclass(frozen=True)
 class Launched(Generic[Answer]):
-    """What a launch gave: the answer of the first worker, and the seconds, without and of what is done once."""
+    """What a launch gave: the answer of the first worker, and the seconds, without and of what is done once.
+
+    exchange, where and notes: as of a :class:`~arcflux.result.Result`.
+    """
 
     answer: Answer
     seconds: float
     compile_seconds: float
     plan: Any = None
+    exchange: str = ""
+    where: str = ""
+    notes: tuple[str, ...] = ()
 
-    def kept(self, graph: Graph, result: Result) -> Result:
-        """The result with its plan; what was measured is kept for the next one."""
-        return kept(self.plan, graph, result)
+    def finish(self, result: Finished) -> Finished:
+        """The result with its plan, which says where it was run; what was measured is kept for the next plan."""
+        if self.where:
+            result = replace(result, exchange=self.exchange, where=self.where, notes=self.notes)
+        return cast("Finished", kept(self.plan, result.graph, result))
 
 
 def launch(
@@ -157,8 +172,11 @@ def launch(
     where = Where.of(graph, options)
     if where.spread.devices is not None:
         return _on_devices(graph, where.spread, where.spread.devices, work)
-    if where.spread.wanted:
-        return _on_nodes(graph, where.spread, work)
+    if where.wanted:
+        done, how = _on_nodes(graph, where.spread, work), _split_of(where.spread)
+        if how not in (*USUAL, "duplicate"):
+            done = replace(done, notes=(f"parts by {how} have no effect: every worker sees the whole graph",))
+        return done
     threads, plan = (where.threads, None) if advised is None else chosen_threads(advised, graph, where.threads)
     return _alone(graph, Team(threads), work, plan)
 
@@ -178,7 +196,8 @@ def _on_nodes(graph: Graph, spread: Spread, work: Work[Answer]) -> Launched[Answ
         node_of = nodes_by_size(_count(spread, 1), spread.ranks_per_node)
         sizes = np.bincount(node_of).tolist()
         if len(sizes) == 1:
-            return _alone(graph, Team(sizes[0]), work)
+            shared = f"{sizes[0]} workers on shared memory"
+            return replace(_alone(graph, Team(sizes[0]), work), exchange=SHARED, where=shared)
         every = range(len(sizes))
         return run_local(
             len(sizes), lambda own: _on_node(graph, own, Team(sizes[own.rank]), sizes, every, work), ranks_per_node=1
@@ -196,7 +215,10 @@ def _on_node(
     peers = ["cpu"] * len(sizes)
     answer = work(Worker(graph, cores, transport, transport.node, speakers, sizes, peers))
     team.end()
-    return Launched(answer, time.perf_counter() - begun - cores.compiled, cores.compiled)
+    done = Launched(answer, time.perf_counter() - begun - cores.compiled, cores.compiled)
+    if len(sizes) == 1:
+        return replace(done, exchange=SHARED, where=f"{sizes[0]} ranks on shared memory")
+    return replace(done, where=f"{sum(sizes)} parts on {len(sizes)} nodes")
 
 
 @contextmanager

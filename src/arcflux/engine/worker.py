@@ -153,7 +153,7 @@ class Worker:
 
     def share(self, total: int) -> tuple[int, int]:
         """From where to before where of so much work this worker takes."""
-        return self.shares.mine(total)
+        return (0, total) if self.size == 1 else self.shares.mine(total)
 
     def share_of_rows(self) -> tuple[int, int]:
         """From which vertex to before which this worker takes rows, so that it has its share of all arcs."""

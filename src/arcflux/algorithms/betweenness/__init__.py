@@ -92,7 +92,7 @@ def betweenness_centrality(
     sums, chosen = done.answer
     times = done.seconds, done.compile_seconds
     scale = _scale(graph, chosen, sampled, normalized, endpoints)
-    result = af.Result("betweenness", graph, {"centrality": sums * scale}, [], True, *times)
+    result = done.finish(af.Result("betweenness", graph, {"centrality": sums * scale}, [], True, *times))
     if endpoints:
         return result  # the validator knows paths, not their ends
     return result.checked_by(

@@ -117,7 +117,7 @@ def _sampled(name: str, graph: Graph, where: dict[str, Any]) -> af.Result:
     done = launch(graph, where, work, advised=name)
     values = {"component": done.answer}
     result = af.Result(name, graph, values, [], True, done.seconds, done.compile_seconds, _COMPONENT)
-    return done.kept(graph, result)
+    return done.finish(result)
 
 
 def work(worker: Worker) -> Array:

@@ -56,7 +56,7 @@ def label_propagation(graph: Graph, max_iter: int = 10, **where: Any) -> af.Resu
     times, references = (done.seconds, done.compile_seconds), frozenset({"label"})
     converged = steps[-1].changed == 0
     result = af.Result("label propagation", graph, {"label": label}, steps, converged, *times, references)
-    return done.kept(graph, result)
+    return done.finish(result)
 
 
 def work(worker: Worker, rounds: int) -> tuple[Array, list[Superstep]]:

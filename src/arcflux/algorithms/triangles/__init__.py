@@ -56,7 +56,7 @@ def triangles(graph: Graph, **where: Any) -> af.Result:
     _refuse_directed(graph)
     done = launch(graph, where, lambda worker: corners(worker)[0], advised="triangles")
     times = done.seconds, done.compile_seconds
-    result = done.kept(graph, af.Result("triangles", graph, {"triangles": done.answer}, [], True, *times))
+    result = done.finish(af.Result("triangles", graph, {"triangles": done.answer}, [], True, *times))
     return result.checked_by(lambda made: af.validate.triangles(graph, per_vertex=made["triangles"]))
 
 

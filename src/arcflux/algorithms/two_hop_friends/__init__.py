@@ -111,10 +111,11 @@ def two_hop_friends(
     counts, offsets, friends = done.answer
     count = np.full(graph.vertices, -1, np.int64)
     count[chosen] = counts
-    return TwoHopFriends(
+    result = TwoHopFriends(
         "two-hop friends", graph, {"count": count}, [], True, done.seconds, done.compile_seconds,
         chosen=chosen, offsets=offsets, neighbours=friends,
     )  # fmt: skip
+    return done.finish(result)
 
 
 def work(worker: Worker, chosen: Array, lists: bool) -> tuple[Array, Array | None, Array | None]:
