@@ -56,9 +56,9 @@ test-lowest:
 	$(PYTHON) -m venv $(VENV)-lowest
 	$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check --editable . \
 		$$(sed -n '/^dependencies/{s/>=/==/g;s/^dependencies = \[//;s/, "tomli.*//;s/[",]//g;p}' pyproject.toml) \
-		pytest pytest-xdist hypothesis networkx pandas polars zstandard
+		pytest pytest-xdist hypothesis networkx igraph pandas polars zstandard
 	$(VENV)-lowest/bin/python -m pytest --numprocesses $(JOBS) --dist worksteal tests/unit tests/conformance/test_back_ends.py \
-		$(foreach room,benchmarks plan transports traversal distributed,--ignore=tests/unit/$(room)) --ignore=tests/unit/test_docs.py
+		$(foreach room,benchmarks plan transports traversal,--ignore=tests/unit/$(room)) --ignore=tests/unit/test_docs.py
 
 # One at a time: each test waits for processes, and stops some of them.
 chaos: $(VENV)/.installed-dev
