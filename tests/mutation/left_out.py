@@ -36,6 +36,7 @@ _RULES = [
     Rule("measures time", "compile/dense.py", line=r"ticks\(\)"),
     Rule("a sentence for people", "compile/frontier.py", "explained"),
     Rule("how many workers there is room for", "validate/recount.py", "_workers"),
+    Rule("a check of what always holds", operator="ReplaceTrueWithFalse", line=r"strict=True"),
     # Either way gives the same.
     Rule("how a set is looked up", "engine/readers.py", "_chosen", line=r"len\(told\) \* 16"),
     Rule("from which length on a kernel is worth it", "engine/places.py", "_long", line="_SHORT"),
