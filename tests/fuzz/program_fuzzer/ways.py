@@ -19,7 +19,7 @@ from unittest import mock
 import numpy as np
 
 import arcflux as af
-from arcflux.compile import cache, lower
+from arcflux.compile import bins, cache, lower
 from arcflux.engine import balance, dense, migrate
 from arcflux.graph import alike, runs
 from program_fuzzer.interpret import interpreted
@@ -105,6 +105,28 @@ def _in_teams() -> list[Any]:
     return [mock.patch.object(cache, "module", lambda source: module(source.replace("edges < 256", "edges < 0")))]
 
 
+# What a team that others disturb does, and what it measures, which takes more supersteps and edges than there are here.
+_DISTURBED = {"edges < 256": "edges < 0", "seen == 16": "seen == 1", "solo, longer, seen, since, passed, rate = 0, 64":
+              "solo, longer, seen, since, passed, rate = 0, 1", "leaving > 20000": "leaving > 2"}  # fmt: skip
+
+
+def _disturbed() -> list[Any]:
+    """Let the first worker of a team go on alone for a while, and come back, again and again."""
+    module = cache.module
+
+    def other(source: str) -> Any:
+        for before, after in _DISTURBED.items():
+            source = source.replace(before, after)
+        return module(source)
+
+    return [mock.patch.object(cache, "module", other)]
+
+
+def _few_blocks() -> list[Any]:
+    """Let the bins of priorities have no more blocks than they begin with, so that some are lost and given again."""
+    return _patched(bins, capacity=lambda vertices, threads: threads + 1)()
+
+
 def _in_chunks(vertices: int) -> list[Any]:
     """Let workers take few vertices at a time, so that small graphs have many chunks, sums and full buffers.
 
@@ -143,6 +165,8 @@ PATCHES: dict[str, Callable[[], list[Any]]] = {
     "kinds": lambda: [*_patched(runs, _LENGTH=1)(),
                       *_patched(alike, _FEWEST_VERTICES=1, likely=lambda *rows: True)()],
     "teams": _in_teams,
+    "disturbed": _disturbed,
+    "few blocks": _few_blocks,
     "moving": _moving,
     "chunks": lambda: _in_chunks(64),
     "tiny chunks": lambda: _in_chunks(4),
@@ -181,7 +205,7 @@ def simulated_ways(draw: random.Random) -> list[Way]:
 
 def _random(draw: random.Random, dense: bool) -> Way:
     if draw.random() < 0.45:
-        return _parts(draw)
+        return _parts(draw, dense)
     options: dict[str, Any] = {
         "direction": draw.choice(["push", "pull", "auto"]),
         "threads": draw.choice([1, 1, 2, 3, 5]),
@@ -190,13 +214,15 @@ def _random(draw: random.Random, dense: bool) -> Way:
         options["deterministic"] = True
     if draw.random() < 0.08:
         options[draw.choice(["timeout", "cancel"])] = draw.choice([1e-9, 1e-4, 1e-3, 4e-3])
-    patches = draw.choice([(), (), ("blocks",), ("ranked blocks",), ("runs",), ("kinds",), ("teams",), ("teams",)])
+    patches = draw.choice([(), (), ("blocks",), ("ranked blocks",), ("runs",), ("kinds",), ("teams",),
+                           ("disturbed",), ("few blocks",)])  # fmt: skip
     if draw.random() < 0.3:
         patches = ("tiny chunks" if dense else "chunks", *patches)
     return Way(options, True, patches)
 
 
-def _parts(draw: random.Random) -> Way:
+def _parts(draw: random.Random, dense: bool = False) -> Way:
+    chunks = "tiny chunks" if dense else "chunks"
     count = draw.choice([1, 2, 2, 2, 3, 3, 5, 8])
     options: dict[str, Any] = {
         "parts": count, "partition": draw.choice(HOW), "exchange": draw.choice(EXCHANGES),
@@ -221,4 +247,4 @@ def _parts(draw: random.Random) -> Way:
         options["partition"] = "ranges"
         options.pop("rebalance", None)
         return Way(options, True, ("moving",), devices)
-    return Way(options, True, ("tiny chunks",) if draw.random() < 0.25 else (), devices)
+    return Way(options, True, (chunks,) if draw.random() < 0.25 else (), devices)
