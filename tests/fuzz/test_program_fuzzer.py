@@ -10,7 +10,7 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from program_fuzzer import compare, interpret
+from program_fuzzer import compare, interpret, ways
 from program_fuzzer.campaign import Effort, Failure, check_seed, small_script
 from program_fuzzer.compare import Case, difference, expected
 from program_fuzzer.grammar import SHAPES, random_program
@@ -21,7 +21,7 @@ from program_fuzzer.values import IllDefined
 from program_fuzzer.ways import PATCHES, Way
 from program_fuzzer.writing import ProgramSpec
 
-from arcflux.compile import frontier_pull, frontier_push, lower, parts
+from arcflux.compile import bins, frontier_pull, frontier_push, lower, parts
 from arcflux.compile.python import _Run
 from arcflux.engine import migrate
 from arcflux.program import TYPES
@@ -268,6 +268,33 @@ def test_small_chunks_are_taken(direction: str) -> None:
     assert "CHUNK = 1024" in seen[-1]
 
 
+def test_vertices_are_lost_when_bins_have_few_blocks() -> None:
+    least = replace(
+        program("x: af.i64", start="v.x = 9 * v.number; return True", compute="v.x = min(v.x, u.x + 1)",
+                update="return v.x < old.x"), shape="priority")  # fmt: skip
+    source = least.source + "    def priority(v):\n        return v.x\n"
+    case = Case(replace(least, source=source), spec([(k, k + 1) for k in range(39)], 40), None)
+    with mock.patch.object(bins.Bins, "_grow", autospec=True, side_effect=bins.Bins._grow) as grown:
+        assert difference(case, Way({"threads": 2}, True, ("few blocks",)), expected(case)) == ""
+    assert grown.called
+
+
+def test_a_team_that_is_disturbed_goes_on_alone() -> None:
+    start = "v.x = v.number; return True"
+    reach = program("x: af.i64", start=start, compute="v.x = max(v.x, u.x)", update="return v.x != old.x")
+    case = Case(reach, spec([(k + 1, k) for k in range(40)], 41), 12)
+    seen: list[str] = []
+    module = interpret._module
+
+    def generated(source: str) -> object:
+        seen.append(source)
+        return module(source)
+
+    with mock.patch.object(interpret, "_module", generated):
+        assert difference(case, Way({"direction": "push", "threads": 2}, True, ("disturbed",)), expected(case)) == ""
+    assert all(after in seen[0] for after in ways._DISTURBED.values())
+
+
 def test_parts_move_when_they_are_told_to() -> None:
     start = "v.x = v.number; return True"
     sums = program("x: af.i64", start=start, init="v.x = 0", compute="v.x += u.x", update="return step < 4")
@@ -285,7 +312,7 @@ def test_parts_move_when_they_are_told_to() -> None:
     assert len(set(moved)) >= 2
 
 
-@pytest.mark.parametrize("patch", sorted(set(PATCHES) - {"moving", "chunks"}))
+@pytest.mark.parametrize("patch", sorted(set(PATCHES) - {"moving", "chunks", "tiny chunks", "disturbed", "few blocks"}))
 def test_patches_take_the_ways_of_large_graphs(patch: str) -> None:
     """The words of their kernels are there: no patch does nothing."""
     from arcflux.compile import cache

@@ -97,7 +97,9 @@ def _check_program(
             continue
         checked = True
         tally.cases += 1
-        ways = compiled if medium else [*interpreted_ways(draw, effort.interpreted), *compiled]
+        ways = (
+            compiled if medium else [*interpreted_ways(draw, effort.interpreted, program.shape == "dense"), *compiled]
+        )
         for way in ways:
             tally.runs[_family(way)] += 1
             if said := difference(case, way, outcome):

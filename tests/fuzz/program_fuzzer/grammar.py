@@ -135,7 +135,7 @@ class _Supersteps(Messages):
         """The sum over all vertices that update reads one superstep later."""
         first = self.draw.choice([0.0, 1.5])
         self._parameter("aggregated", "float", first, self.draw.choice([None, 2.0]))
-        scope = self._scope(atoms(self.draw, "v", self.fields), about("v"))
+        scope = self._expressions([*atoms(self.draw, "v", self.fields), *about("v")])
         each = Domain("float", -2, 4, 2)
         self.total = [Number("p.aggregated", Domain("float", 2 * -MANY, 4 * MANY, 2))]
         return self._function("aggregate", [f"return {fit(self.draw, scope.fraction(1), each)}"])

@@ -19,7 +19,7 @@ from unittest import mock
 import numpy as np
 
 import arcflux as af
-from arcflux.compile import cache, lower
+from arcflux.compile import bins, cache, lower
 from arcflux.engine import balance, dense, migrate
 from arcflux.graph import alike, runs
 from program_fuzzer.interpret import interpreted
@@ -105,19 +105,45 @@ def _in_teams() -> list[Any]:
     return [mock.patch.object(cache, "module", lambda source: module(source.replace("edges < 256", "edges < 0")))]
 
 
-def _in_chunks() -> list[Any]:
+# What a team that others disturb does, and what it measures, which takes more supersteps and edges than there are here.
+_DISTURBED = {"edges < 256": "edges < 0", "seen == 16": "seen == 1", "solo, longer, seen, since, passed, rate = 0, 64":
+              "solo, longer, seen, since, passed, rate = 0, 1", "leaving > 20000": "leaving > 2"}  # fmt: skip
+
+
+def _disturbed() -> list[Any]:
+    """Let the first worker of a team go on alone for a while, and come back, again and again."""
+    module = cache.module
+
+    def other(source: str) -> Any:
+        for before, after in _DISTURBED.items():
+            source = source.replace(before, after)
+        return module(source)
+
+    return [mock.patch.object(cache, "module", other)]
+
+
+def _few_blocks() -> list[Any]:
+    """Let the bins of priorities have no more blocks than they begin with, so that some are lost and given again."""
+    return _patched(bins, capacity=lambda vertices, threads: threads + 1)()
+
+
+def _in_chunks(vertices: int) -> list[Any]:
     """Let workers take few vertices at a time, so that small graphs have many chunks, sums and full buffers.
 
-    A chunk has to have whole words of bits. What was generated for larger chunks is forgotten for a while.
+    With a frontier a chunk has to have whole words of bits. What was generated for larger ones is forgotten meanwhile.
     """
     found = [(module, name) for key, module in list(sys.modules.items()) for name in ("CHUNK", "_CHUNK")
              if key.startswith(("arcflux.compile.", "arcflux.engine.")) and vars(module).get(name) == 1024]  # fmt: skip
     module = cache.module
 
     def smaller(source: str) -> Any:
-        return module(source if "def ordered(" in source else re.sub(r"\b(256|1024|4096)\b", "8", source))
+        assert vertices >= 64 or "def frontier(" not in source
+        small = source.replace("step % 255", "step % 3")  # stamps are used again after so many supersteps
+        own = "".join(re.findall(r"@fragment\n.*?(?=\n@|\Z)", source.replace("def flush", "@"), re.DOTALL))
+        untouched = "def ordered(" in source or re.search(r"\bU?(256|1024|4096)\b", own)  # numbers of the program
+        return module(small if untouched else re.sub(r"\b(256|1024|4096)\b", "8", small))
 
-    patches = [mock.patch.object(owner, name, 64) for owner, name in found]
+    patches = [mock.patch.object(owner, name, vertices) for owner, name in found]
     return [*patches, *_patched(lower, _known=OrderedDict())(), mock.patch.object(cache, "module", smaller)]
 
 
@@ -139,14 +165,17 @@ PATCHES: dict[str, Callable[[], list[Any]]] = {
     "kinds": lambda: [*_patched(runs, _LENGTH=1)(),
                       *_patched(alike, _FEWEST_VERTICES=1, likely=lambda *rows: True)()],
     "teams": _in_teams,
+    "disturbed": _disturbed,
+    "few blocks": _few_blocks,
     "moving": _moving,
-    "chunks": _in_chunks,
+    "chunks": lambda: _in_chunks(64),
+    "tiny chunks": lambda: _in_chunks(4),
 }  # fmt: skip
 
 
-def interpreted_ways(draw: random.Random, count: int) -> list[Way]:
-    """Debug, and a choice of others, none of which compiles."""
-    return [Way({"debug": True}, interpret=False), *(_random(draw) for _ in range(count))]
+def interpreted_ways(draw: random.Random, count: int, dense: bool = False) -> list[Way]:
+    """Debug, and a choice of others, none of which compiles; of a dense program, also those without frontiers alone."""
+    return [Way({"debug": True}, interpret=False), *(_random(draw, dense) for _ in range(count))]
 
 
 def compiled_ways(draw: random.Random, medium: bool = False) -> list[Way]:
@@ -174,9 +203,9 @@ def simulated_ways(draw: random.Random) -> list[Way]:
     ]
 
 
-def _random(draw: random.Random) -> Way:
+def _random(draw: random.Random, dense: bool) -> Way:
     if draw.random() < 0.45:
-        return _parts(draw)
+        return _parts(draw, dense)
     options: dict[str, Any] = {
         "direction": draw.choice(["push", "pull", "auto"]),
         "threads": draw.choice([1, 1, 2, 3, 5]),
@@ -185,13 +214,15 @@ def _random(draw: random.Random) -> Way:
         options["deterministic"] = True
     if draw.random() < 0.08:
         options[draw.choice(["timeout", "cancel"])] = draw.choice([1e-9, 1e-4, 1e-3, 4e-3])
-    patches = draw.choice([(), (), ("blocks",), ("ranked blocks",), ("runs",), ("kinds",), ("teams",), ("teams",)])
+    patches = draw.choice([(), (), ("blocks",), ("ranked blocks",), ("runs",), ("kinds",), ("teams",),
+                           ("disturbed",), ("few blocks",)])  # fmt: skip
     if draw.random() < 0.3:
-        patches = ("chunks", *patches)
+        patches = ("tiny chunks" if dense else "chunks", *patches)
     return Way(options, True, patches)
 
 
-def _parts(draw: random.Random) -> Way:
+def _parts(draw: random.Random, dense: bool = False) -> Way:
+    chunks = "tiny chunks" if dense else "chunks"
     count = draw.choice([1, 2, 2, 2, 3, 3, 5, 8])
     options: dict[str, Any] = {
         "parts": count, "partition": draw.choice(HOW), "exchange": draw.choice(EXCHANGES),
@@ -216,4 +247,4 @@ def _parts(draw: random.Random) -> Way:
         options["partition"] = "ranges"
         options.pop("rebalance", None)
         return Way(options, True, ("moving",), devices)
-    return Way(options, True, ("chunks",) if draw.random() < 0.2 else (), devices)
+    return Way(options, True, (chunks,) if draw.random() < 0.25 else (), devices)
