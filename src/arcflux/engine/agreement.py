@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +21,7 @@ Array = NDArray[Any]
 _COUNTED = 9
 
 
-@dataclass(frozen=True)
-class Agreement:
+class Agreement(NamedTuple):
     """What is true of all ranks together.
 
     changed: vertices that changed; senders, edges: those that will send, and along how many edges; residual, aggregate:

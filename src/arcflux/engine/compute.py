@@ -70,7 +70,7 @@ class Compute:
         """
         worker, own = self.worker, self.worker.own
         streams, size = bool(worker.streamed), len(own.mine)
-        self.halves = not worker.lowered.ordered
+        self.halves = not worker.lowered.ordered and worker.transport.nodes > 1
         self._updated = own.mine, own.everywhere
         worker.calls.prepare("pull", step, *self._pulling(step, 0, 0))
         placed = worker.placed

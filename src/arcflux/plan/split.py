@@ -32,6 +32,7 @@ import numpy as np
 from arcflux import config
 from arcflux.partition.grid import shape as cells
 from arcflux.plan.shape import Shape
+from arcflux.transports.collectives import SMALL
 
 __all__ = ["SHARED", "Split", "Where", "crossing", "form_of", "has_mincut", "splits"]
 
@@ -146,14 +147,21 @@ def crossing(shape: Shape, kind: str, split: Split, nodes: int) -> float:
     if nodes == 1:
         return 0.0
     if split.exchange == "allreduce":
-        return float(nodes * shape.vertices)
+        return _reduced(shape.vertices, nodes)
     if split.exchange == "mixed":
         high = shape.degrees > _HIGH["mixed"] * max(1.0, shape.mean_degree)
         few = float(shape.counts[high].sum())
         hits = shape.counts * _hit(shape, nodes)
         rest = 1.0 - float(hits[high].sum()) / max(1e-300, float(hits.sum()))
-        return nodes * few + rest * _told(shape, kind, split.partition, nodes)
+        return _reduced(few, nodes) + rest * _told(shape, kind, split.partition, nodes)
     return _told(shape, kind, split.partition, nodes)
+
+
+def _reduced(values: float, nodes: int) -> float:
+    """Values that a reduction of 8 bytes each over nodes sends: small arrays go from each node to each other one, of
+    large ones each node reduces a slice, and gives it to all.
+    """
+    return float(nodes - 1) * values * (nodes if 8 * nodes * values <= SMALL else 2)
 
 
 def _told(shape: Shape, kind: str, partition: str, nodes: int) -> float:

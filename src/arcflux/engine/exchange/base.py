@@ -37,6 +37,8 @@ class Meter:
     def taken(self) -> tuple[int, int]:
         """Bytes of values and of all else since this was last asked."""
         traffic, crossed = self.traffic, self._crossed
+        if not (crossed or traffic.headers):
+            return 0, 0
         self.traffic, self._crossed = Traffic(), 0
         return traffic.values, traffic.total - traffic.values if self._linked else crossed - traffic.values
 
