@@ -35,7 +35,6 @@ _RULES = [
     Rule("chooses by time", "compile/frontier.py", line="push_rate|pull_rate|pushed|pulled|dearer"),
     Rule("measures time", "compile/dense.py", line=r"ticks\(\)"),
     Rule("a sentence for people", "compile/frontier.py", "explained"),
-    Rule("how many workers there is room for", "validate/recount.py", "_workers"),
     Rule("a check of what always holds", operator="ReplaceTrueWithFalse", line=r"strict=True"),
     # Either way gives the same.
     Rule("how a set is looked up", "engine/readers.py", "_chosen", line=r"len\(told\) \* 16"),

@@ -50,7 +50,10 @@ TARGETS = {
             "compile/frontier_pull.py", "compile/frontier_push.py", "compile/frontier.py", "compile/push.py",
             "compile/dense.py", "compile/edges.py", "compile/lists.py", "compile/parts.py",
         ],
-        [f"tests/conformance/test_{name}.py" for name in ("frontier_kernels", "dense_kernels", "several_chunks")],
+        [
+            *(f"tests/conformance/test_{name}.py" for name in ("frontier_kernels", "dense_kernels", "several_chunks")),
+            "tests/unit/engine/test_exchange.py::test_nodes_reduce_together_what_one_would",
+        ],
         "in all ways",
         PROGRAMS,
     ),

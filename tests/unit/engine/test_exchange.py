@@ -268,10 +268,16 @@ class Search:
         return v.level < old.level
 
 
-@pytest.mark.parametrize("source", [0, 1, 31, 32, 62, 63])
+# Vertices 0 to 18 and 20 to 38 are read by the other half; 19 and 39 by themselves.
+HALVES = af.Graph.from_edges(np.arange(40), [v if v in (19, 39) else (v + 20) % 40 for v in range(40)])
+
+
+@pytest.mark.parametrize("source", [0, 5, 18, 19, 20, 39])
 def test_one_of_many_is_told_wherever_it_stands(source: int) -> None:
-    """A frontier of one vertex, of the 64 that others may read: before, among and behind them."""
-    plain = af.run(Search, GRAPH, source=source, debug=True)
+    """A frontier of one vertex, of many that others may read: the first, among and behind them."""
+    parts = af.partition(HALVES, 2)
+    assert len(parts.owned(0)) == 20
+    plain = af.run(Search, HALVES, source=source, debug=True)
     with interpreted():
-        run = af.run(Search, GRAPH, source=source, parts=2, ranks_per_node=1, exchange="readers", direction="push")
+        run = af.run(Search, HALVES, source=source, parts=parts, ranks_per_node=1, exchange="readers", direction="push")
     assert run["level"].tolist() == plain["level"].tolist()

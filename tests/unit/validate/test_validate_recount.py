@@ -103,3 +103,10 @@ def test_triangles_that_cannot_be_checked() -> None:
     for wrong in ([0], [0.0, 0.0]):
         with pytest.raises(UsageError, match="per_vertex"):
             triangles(graph, per_vertex=wrong)
+
+
+def test_of_nothing_there_is_nothing_to_count() -> None:
+    empty = af.Graph.from_edges([], [])
+    assert betweenness(empty, None, []).ok
+    assert triangles(empty, total=0, per_vertex=[]).ok
+    assert not triangles(empty, total=1).ok
