@@ -23,7 +23,7 @@ from program_fuzzer.writing import ProgramSpec
 
 from arcflux.compile import bins, frontier_pull, frontier_push, lower, parts
 from arcflux.compile.python import _Run
-from arcflux.engine import migrate
+from arcflux.engine.balance import migrate
 from arcflux.program import TYPES
 
 PULL = Way({"direction": "pull", "threads": 1})

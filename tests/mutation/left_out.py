@@ -38,7 +38,7 @@ _RULES = [
     Rule("a check of what always holds", operator="ReplaceTrueWithFalse", line=r"strict=True"),
     # Either way gives the same.
     Rule("how a set is looked up", "engine/readers.py", "_chosen", line=r"len\(told\) \* 16"),
-    Rule("from which length on a kernel is worth it", "engine/places.py", "_long", line="_SHORT"),
+    Rule("from which length on a kernel is worth it", "engine/exchange/places.py", "_long", line="_SHORT"),
 ]
 
 

@@ -20,7 +20,8 @@ import numpy as np
 
 import arcflux as af
 from arcflux.compile import bins, cache, lower
-from arcflux.engine import balance, dense, migrate
+from arcflux.engine import dense
+from arcflux.engine.balance import migrate, schedule
 from arcflux.graph import alike, runs
 from program_fuzzer.interpret import interpreted
 
@@ -150,12 +151,12 @@ def _in_chunks(vertices: int) -> list[Any]:
 def _moving() -> list[Any]:
     """Move the bounds of parts after every superstep, at once or one later, to anywhere."""
 
-    def plan(self: balance.Balance, step: int) -> Any:
+    def plan(self: schedule.Balance, step: int) -> Any:
         vertices, parts = len(self.seen.in_offsets) - 1, len(self.nodes)
         inner = sorted(random.Random(vertices * 1000 + step).choices(range(vertices + 1), k=parts - 1))
         return np.array([0, *inner, vertices])
 
-    return [*_patched(balance.Balance, plan=plan)(), *_patched(migrate, urgent=lambda step, times: step % 3 == 0)()]
+    return [*_patched(schedule.Balance, plan=plan)(), *_patched(migrate, urgent=lambda step, times: step % 3 == 0)()]
 
 
 PATCHES: dict[str, Callable[[], list[Any]]] = {
