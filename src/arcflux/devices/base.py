@@ -47,11 +47,6 @@ class Device:
             if getattr(self, name) is not None:
                 _positive(name, getattr(self, name))
 
-    @property
-    def buckets(self) -> bool:
-        """Whether it is made of cores. To go with the last native algorithm that asks for it: ask for `kind`."""
-        return self.kind != "cuda"
-
     def calls(self, state: Any, cores: Any, linked: bool) -> Any:
         """What runs the kernels of a part here, for the engine; `cores` does so on the node's cores.
 
