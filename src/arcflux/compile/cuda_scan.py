@@ -103,8 +103,10 @@ def _taken(lowered: Lowered) -> list[str]:
     lines = ["slot = np.uint32(place - window)"]
     for line in taken(lowered):
         name, _, value = line.partition(" = ")
-        found = next(tile for tile, (_, _, expression) in tiles.items() if value in (expression, f"np.int64({tile})"))
-        lines.append(f"{name} = np.int64(tile_u[slot])" if found == "u" else f"{name} = tile_{found}[slot]")
+        for tile, (_, _, expression) in tiles.items():
+            whole = tile in ("u", "known")  # short words, which stand in the text of others, too
+            value = value.replace(f"({expression})" if whole else expression, f"(tile_{tile}[slot])")
+        lines.append(f"{name} = {value}")
     call = [edge_call(replace(lowered, deterministic=True)), *(["got = True"] if lowered.sparse else [])]
     return [
         *lines,
