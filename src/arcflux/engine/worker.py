@@ -61,7 +61,7 @@ class Cores:
     ) -> None:  # fmt: skip
         """Run a kernel on all cores, or on as many as there are chunks; `watch` sees its control now and then."""
         self._compile(kernel, arguments)
-        self.team.launch(kernel, chunks, *arguments, task=task, glance=self._glance(watch))
+        self.team.launch(kernel, max(1, chunks), *arguments, task=task, glance=self._glance(watch))
 
     def _compile(self, kernel: Any, arguments: Sequence[Any]) -> None:
         """Have the kernel ready: one process of the team compiles, the others find it in the cache."""

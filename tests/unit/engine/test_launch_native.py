@@ -5,8 +5,9 @@ import pytest
 
 import arcflux as af
 from arcflux.engine.launch import launch
-from arcflux.engine.worker import Worker
+from arcflux.engine.worker import Cores, Worker
 from arcflux.errors import UsageError
+from arcflux.spmd.team import Team
 
 CALLS = [
     af.connected_components, af.weakly_connected_components, af.label_propagation, af.triangles, af.clustering,
@@ -79,6 +80,22 @@ def test_what_is_merged_comes_from_everyone(nodes):
         return worker.merge(lambda: held, absorb).tolist()
 
     assert launch(af.load("path:3"), {"parts": nodes, "ranks_per_node": 1}, work).answer == [1] * nodes
+
+
+def test_a_share_without_chunks_has_progress_that_can_be_told():
+    """The pool divides by the chunks while it waits for a kernel, if it has to wait."""
+
+    class Noting(Team):
+        def launch(self, kernel, chunks, *arguments, **watch):
+            noted.append(chunks)
+
+    class Compiled:
+        def ready(self, *arguments):
+            pass
+
+    noted: list[int] = []
+    Cores(Noting(2)).launch(Compiled(), 0)
+    assert noted == [1]
 
 
 def test_an_error_of_one_worker_is_raised():
