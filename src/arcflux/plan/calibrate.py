@@ -80,6 +80,9 @@ GRAPHS = (
     Subject("ws:8000,k=24,p=0.3"), Subject(near=(8_000, 30)), Subject("grid:40x40"), Subject("kron:13,ef=4"),
     Subject("urand:n=60000,m=1500000"), Subject("grid:400x300", shuffled=True), Subject("ws:120000,k=20,p=0.1"),
     Subject("kron:19,ef=5"), Subject("urand:n=3000,m=8000"), Subject(near=(20_000, 6)),
+    Subject("grid:45x60"), Subject("kron:15,ef=3"), Subject(near=(45_000, 5)), Subject("urand:n=120000,m=400000"),
+    Subject("ws:3000,k=6,p=0.05"), Subject(near=(120_000, 20)), Subject("kron:11,ef=20"), Subject(near=(3_000, 8)),
+    Subject("grid:180x180", shuffled=True), Subject("urand:n=2500,m=40000"),
 )  # fmt: skip
 """What calibrate measures on: those first that tell most together, since time may run out."""
 _FEW = (Subject("kron:10"), Subject("kron:12"), Subject("urand:10"), Subject("grid:40x40"))
