@@ -113,7 +113,6 @@ bench-papers: $(VENV)/.installed-bench
 bench-planner: $(VENV)/.installed-bench
 	$(BIN)/arcflux calibrate
 	$(BIN)/python benchmarks/planner.py --folder $(OUT) --keep $(OUT)/planner-observed.json
-	$(BIN)/python benchmarks/planner_parts.py --keep $(OUT)/planner-parts.json
 
 docs: $(VENV)/.installed-dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

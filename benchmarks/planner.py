@@ -1,12 +1,14 @@
-"""How good are predictions? Graphs that the calibration has not seen: every way is run, and held against its estimate.
+"""How good are predictions? Graphs drawn at random, which no calibration has seen, are run and held against plans.
 
-    arcflux calibrate && python benchmarks/planner.py
+    arcflux calibrate && python benchmarks/planner.py --seed 5
 
-Prints, for each program and direction, the median and the 90th percentile of the relative error of seconds; how often
-the way that was predicted to be fastest was within 10 % of the one that was; predicted and measured peak memory; and
-how long planning takes. What is fitted to is measured anew, in turns with what is held out, for as long as --seconds
-says, and the fastest run of each counts: the speed of a machine that does other things too changes from one minute to
-the next by more than the models are wrong. What was measured is kept, so that several calls add up.
+Families, sizes and edge factors are drawn by the seed (planner_graphs.py). Prints, for each program and direction, the
+median and the 90th percentile of the relative error of seconds, by family too; how often the candidate that a run would
+take was within 10 % of the fastest; predicted and measured peak memory; and how long planning takes. Every run is the
+fastest of some, in rounds that take turns, since the speed of a machine that does other things too changes from one
+minute to the next by more than the models are wrong. What was measured is kept, so that several calls add up; with
+--clock cpu, runs on one thread are timed by what they used of a core, which others disturb less. --leave-out fits to
+the graphs of this benchmark instead of the calibration: to those of all other families, or to so many of each.
 """
 
 from __future__ import annotations
@@ -14,7 +16,6 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -22,24 +23,18 @@ import numpy as np
 
 import arcflux as af
 from arcflux import config
-from arcflux.plan.advise import CLEARLY
-from arcflux.plan.brief import brief
-from arcflux.plan.calibrate import GRAPHS as SEEN
-from arcflux.plan.calibrate import PROGRAMS, observed
-from arcflux.plan.calibrate import kept as kept_calibration
-from arcflux.plan.fit import Curve, Fit, Observation, fit
-from arcflux.plan.programs import WEIGHTED
-from arcflux.plan.sample import _measured, measured
+from arcflux.plan.calibrate import observed
+from arcflux.plan.calibration import Calibration, kept
+from arcflux.plan.fit import Fit, Observation, fit
+from arcflux.plan.here import CLEARLY
+from arcflux.plan.sketch import Sketch, glance
+from arcflux.plan.work import WORKS
 from measure import child, save
+from planner_graphs import build, draws, name_of
 
-GRAPHS = (
-    "kron:13", "kron:15", "kron:17", "kron:19", "urand:14", "urand:16", "urand:17", "grid:200x200", "grid:700x700",
-    "ws:100000,k=10,p=0.1", "worlds:100x1000,k=10,rewire=0.1",
-)  # fmt: skip
 PEAKS = (("bfs", "kron:19"), ("pagerank", "kron:19"), ("connected_components", "kron:19"), ("bfs", "grid:700x700"),
          ("pagerank", "grid:700x700"))  # fmt: skip
 NEAR = 1.10
-THREADS = sorted({1, config.threads()})
 _PEAK = """
 import gc, json, sys, numpy as np, arcflux as af
 name, store = sys.argv[1:]
@@ -55,81 +50,89 @@ run(g)
 print(json.dumps(held("VmHWM") - before + g.memory))
 """
 
+Seen = dict[str, dict[str, Any]]
 
-Seen = dict[str, dict[str, list[float]]]
 
-
-def measure(spec: str, kept: Seen) -> None:
-    """Every program on a graph, on all threads and on one; what was faster before stays."""
-    graph, weighted = af.load(spec), af.load(f"{spec},weights=1-255")
-    seen = kept.setdefault(spec, {})
-    for program, form in PROGRAMS.items():
-        for threads in THREADS if form.main else ():
-            steps, seconds, _ = observed(*program, weighted if program[0] in WEIGHTED else graph, 3, threads)
-            name = f"{'/'.join(program)}/{threads}"
-            turns, before = seen.get(name, [0, 0.0, seconds])[::2]
-            seen[name] = [turns + 1, steps, min(seconds, before)]
+def measure(drawn: dict[str, Any], options: argparse.Namespace, seen: Seen) -> None:
+    """Every main program on a graph, on all threads and on one; what was faster before stays."""
+    graph, weighted = build(drawn), build(drawn, weights=True)
+    # A glance before any search has told how deep the graph is: what a first run is predicted by.
+    row = seen.setdefault(json.dumps(drawn, sort_keys=True), {"draw": drawn, "graph": vars(glance(graph)), "runs": {}})
+    row["rounds"] = row.get("rounds", 0) + 1
+    wall = time.perf_counter
+    for work in WORKS.values():
+        for direction in work.measured if work.main else ():
+            for threads in options.threads:
+                if options.clock == "cpu" and threads == 1:
+                    time.perf_counter = time.process_time  # type: ignore[assignment]
+                try:
+                    one = observed(work, direction, weighted if work.weighted else graph, threads)
+                finally:
+                    time.perf_counter = wall
+                name = f"{work.name}/{direction}/{threads}"
+                before = row["runs"].get(name, [one.supersteps, one.seconds])
+                row["runs"][name] = [one.supersteps, min(one.seconds, before[1])]
 
 
 def observations(options: argparse.Namespace) -> Seen:
     """Runs on all graphs, in turns, as long as there is time; those of earlier calls are added, the fastest of each."""
-    kept: Seen = json.loads(options.keep.read_text()) if options.keep.exists() else {}
+    seen: Seen = json.loads(options.keep.read_text()) if options.keep.exists() else {}
     until = time.monotonic() + options.seconds
-    both = [spec for pair in zip_longest(options.graphs, SEEN) for spec in pair if spec is not None]
+    drawn = draws(options.seed, options.count, options.largest)
+    names = [json.dumps(one, sort_keys=True) for one in drawn]
     with config.measuring():
         while time.monotonic() < until:
-            turns = {spec: min((one[0] for one in kept.get(spec, {}).values()), default=0) for spec in both}
-            measure(min(both, key=lambda spec: turns[spec]), kept)
-            options.keep.write_text(json.dumps(kept))
-    return kept
+            least = min(range(len(drawn)), key=lambda k: seen.get(names[k], {}).get("rounds", 0))
+            measure(drawn[least], options, seen)
+            options.keep.write_text(json.dumps(seen))
+    return {name: seen[name] for name in names if name in seen}
 
 
-def fits(kept: Seen, curve: Curve) -> dict[str, Fit]:
-    """What is fitted to the graphs of the calibration alone."""
-    found = {}
-    for program, form in PROGRAMS.items():
-        for threads in THREADS:
-            name = f"{'/'.join(program)}/{threads}"
-            seen = [
-                Observation(brief(measured(af.load(spec))), *kept[spec][name][1:])
-                for spec in SEEN if name in kept.get(spec, {})
-            ]  # fmt: skip
-            if len(seen) > 5:
-                found[name] = fit(seen, form.dense, curve, form.value, form.extra)
-    return found
+def fits(options: argparse.Namespace, seen: Seen, name: str, graph: str, machine: Calibration) -> Fit | None:
+    """What a program on a graph is predicted by: the calibration, or other graphs of this benchmark."""
+    program, direction, threads = name.split("/")
+    if options.leave_out is None:
+        return machine.fits.get((f"{program}/{direction}", int(threads)))
+    family = seen[graph]["draw"]["family"]
+    if options.leave_out == "family":
+        others = [row for row in seen.values() if row["draw"]["family"] != family]
+    else:
+        chance, others = np.random.default_rng(options.seed), []
+        for one in sorted({row["draw"]["family"] for row in seen.values()}):
+            rows = [row for key, row in seen.items() if row["draw"]["family"] == one and key != graph]
+            others += [rows[k] for k in chance.permutation(len(rows))[: int(options.leave_out)]]
+    runs = [Observation(Sketch.of(row["graph"]), *row["runs"][name]) for row in others if name in row["runs"]]
+    return fit(runs, WORKS[program], machine.curve) if runs else None
 
 
-def rows(options: argparse.Namespace) -> list[dict[str, Any]]:
-    """Every program on every graph that was held out: predicted and measured seconds, and supersteps."""
-    calibration = kept_calibration()
-    if calibration is None:
-        raise SystemExit("this machine has not been measured; run arcflux calibrate first")
-    kept = observations(options)
-    known = fits(kept, Curve.of(calibration.hierarchy))
-    found = []
-    for spec in options.graphs:
-        shape = brief(measured(af.load(spec)))
-        for name, (_, steps, seconds) in kept.get(spec, {}).items():
-            if name not in known:
+def rows(options: argparse.Namespace, machine: Calibration) -> list[dict[str, Any]]:
+    """Every program on every graph: predicted and measured seconds, and supersteps."""
+    seen, found = observations(options), []
+    for key, row in seen.items():
+        graph = Sketch.of(row["graph"])
+        for name, (steps, seconds) in row["runs"].items():
+            known = fits(options, seen, name, key, machine)
+            if known is None:
                 continue
             algorithm, direction, threads = name.split("/")
-            predicted = known[name].seconds(shape)
+            predicted = known.seconds(graph)
             found.append({
-                "graph": spec, "algorithm": algorithm, "direction": direction, "threads": int(threads),
-                "measured_seconds": seconds, "predicted_seconds": predicted, "error": predicted / seconds - 1,
-                "measured_supersteps": steps, "predicted_supersteps": known[name].rounds(shape),
+                "graph": name_of(row["draw"]), "family": row["draw"]["family"], "algorithm": algorithm,
+                "direction": direction, "threads": int(threads), "measured_seconds": seconds,
+                "predicted_seconds": predicted, "error": predicted / seconds - 1, "measured_supersteps": steps,
+                "predicted_supersteps": known.supersteps(graph),
             })  # fmt: skip
-            print(f"  {spec:<32} {name:<28} measured {1e3 * seconds:8.2f} ms, "
+            print(f"  {name_of(row['draw']):<32} {name:<28} measured {1e3 * seconds:8.2f} ms, "
                   f"predicted {1e3 * predicted:8.2f} ms ({100 * found[-1]['error']:+.0f} %)")  # fmt: skip
     return found
 
 
 def scores(found: list[dict[str, Any]]) -> dict[str, Any]:
-    """Errors by program and direction, and by direction and by threads alone."""
+    """Errors by program and direction, by family, by threads, and of all."""
     groups: dict[str, list[float]] = {}
     for row in found:
-        threads = f"{row['direction']} on {row['threads']} threads"
-        for name in (f"{row['algorithm']}/{row['direction']}", f"all {row['direction']}", threads):
+        names = f"{row['algorithm']}/{row['direction']}", row["family"], f"{row['threads']} threads", "all"
+        for name in names:
             groups.setdefault(name, []).append(abs(row["error"]))
     return {
         name: {"median": float(np.median(errors)), "p90": float(np.percentile(errors, 90)), "runs": len(errors)}
@@ -138,14 +141,14 @@ def scores(found: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def chosen(ways: list[dict[str, Any]]) -> dict[str, Any]:
-    """The way that a run would take: of those predicted to be about as fast as the fastest, the most usual."""
+    """The candidate that a run would take: of those predicted to be about as fast as the fastest, the most usual."""
     least = min(row["predicted_seconds"] for row in ways)
     close = [row for row in ways if CLEARLY * row["predicted_seconds"] <= least]
     return min(close, key=lambda row: (row["direction"] == "push", -row["threads"]))
 
 
 def choices(found: list[dict[str, Any]]) -> dict[str, Any]:
-    """How often the way that would be chosen was within 10 % of the fastest, and where it was not."""
+    """How often the candidate that would be chosen was within 10 % of the fastest, and where it was not."""
     cases: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in found:
         cases.setdefault((row["graph"], row["algorithm"]), []).append(row)
@@ -174,43 +177,48 @@ def peaks(folder: Path) -> list[dict[str, Any]]:
 
 
 def speed() -> dict[str, float]:
-    """Seconds of the statistics of a large graph, and of a plan once they are known."""
-    graph = af.load("kron:20")
-    begun = time.perf_counter()
-    shape = _measured(graph)
-    statistics = time.perf_counter() - begun
-    af.plan("pagerank", shape, on="dgx1", nodes=4)
-    begun = time.perf_counter()
-    af.plan("pagerank", shape, on="dgx1", nodes=4)
-    planning = time.perf_counter() - begun
-    af.estimate("pagerank", shape)
-    begun = time.perf_counter()
-    af.estimate("pagerank", shape)
-    return {"statistics_kron_20": statistics, "plan": planning, "estimate": time.perf_counter() - begun}
+    """Seconds of a glance at a large graph, of its shape, and of a plan and an estimate once they are known."""
+    graph, found = af.load("kron:20"), {}
+    for name, work in (("glance_kron_20", lambda: glance(graph)), ("shape_kron_20", lambda: af.estimate("bfs", graph)),
+                       ("plan", lambda: af.plan("pagerank", graph, on="dgx1", nodes=4)),
+                       ("estimate", lambda: af.estimate("pagerank", graph))):  # fmt: skip
+        begun = time.perf_counter()
+        work()
+        found[name] = time.perf_counter() - begun
+    return found
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--graphs", nargs="+", default=GRAPHS)
+    parser.add_argument("--seed", type=int, default=5, help="what graphs are drawn by")
+    parser.add_argument("--count", type=int, default=35, help="how many graphs, families in turn")
+    parser.add_argument("--largest", type=float, default=20.0, help="the largest graph, in powers of two of vertices")
     parser.add_argument("--seconds", type=float, default=300.0, help="measure so long, in turns; 0: score what is kept")
+    parser.add_argument("--threads", type=int, nargs="+", default=sorted({1, config.threads()}))
+    parser.add_argument("--clock", choices=("wall", "cpu"), default="wall")
+    parser.add_argument("--leave-out", help="family, or how many graphs of each family are fitted to")
     parser.add_argument(
         "--keep", type=Path, default=Path("build/planner-observed.json"), help="what was measured so far"
     )
-    parser.add_argument("--no-peaks", action="store_true", help="leave peak memory out")
+    parser.add_argument("--no-peaks", action="store_true", help="leave peak memory and planning time out")
     parser.add_argument("--folder", type=Path, default=Path("build"))
     parser.add_argument("--out", type=Path, default=Path("results/planner.json"))
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
-    found = rows(options)
-    results = {"rows": found, "scores": scores(found), "choices": choices(found),
-               "memory": [] if options.no_peaks else peaks(options.folder),
-               "speed": speed()}  # fmt: skip
+    options.keep.parent.mkdir(parents=True, exist_ok=True)
+    machine = kept()
+    if machine is None:
+        raise SystemExit("this machine has not been measured; run arcflux calibrate first")
+    found = rows(options, machine)
+    results = {"seed": options.seed, "clock": options.clock, "rows": found, "scores": scores(found),
+               "choices": choices(found), "memory": [] if options.no_peaks else peaks(options.folder),
+               "speed": {} if options.no_peaks else speed()}  # fmt: skip
     print("\nrelative error of predicted seconds")
     for name, one in results["scores"].items():
         print(f"  {name:<28} median {100 * one['median']:4.0f} %, 90th percentile {100 * one['p90']:4.0f} %")
     picked = results["choices"]
     good, cases = picked["within_10_percent"], picked["cases"]
-    print(f"\nthe way that was chosen is within 10 % of the best in {good} of {cases} cases")
+    print(f"\nthe candidate that was chosen is within 10 % of the best in {good} of {cases} cases")
     for one in picked["lost"]:
         taken, best = one["taken"], one["best"]
         times = taken["measured_seconds"] / best["measured_seconds"]
@@ -219,7 +227,8 @@ def main() -> None:
     for row in results["memory"]:
         print(f"  peak of {row['algorithm']} on {row['graph']}: measured {row['measured'] / 1e6:.0f} MB, "
               f"predicted {row['predicted'] / 1e6:.0f} MB ({100 * row['error']:+.0f} %)")  # fmt: skip
-    print("  " + ", ".join(f"{name} {1e3 * taken:.1f} ms" for name, taken in results["speed"].items()))
+    if results["speed"]:
+        print("  " + ", ".join(f"{name} {1e3 * taken:.1f} ms" for name, taken in results["speed"].items()))
     save(options.out, results)
 
 

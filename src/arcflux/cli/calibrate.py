@@ -26,12 +26,12 @@ def calibrate(show: bool, forget: bool, quick: bool, picture: str | None, as_jso
     """Measure this machine once, in less than two minutes: memory, barriers, transports, rates of programs."""
     from arcflux.errors import UsageError
     from arcflux.plan.calibrate import calibrate as measured
-    from arcflux.plan.calibrate import kept, path
+    from arcflux.plan.calibration import kept, path
 
     if forget:
-        from arcflux.plan import journal
+        from arcflux.plan.journal import forget as forget_runs
 
-        count = journal.forget()
+        count = forget_runs()
         print_json({"forgotten": count}) if as_json else click.echo(f"{count:,} runs are forgotten")
         return
     found = kept() if show else measured(quick=quick)
@@ -64,12 +64,9 @@ def _text(found: Any) -> str:
     lines.append(f"  push an arc or pull it: {found.push_over_pull:.1f} times as dear")
     for name, one in found.exchange.items():
         lines.append(f"  {name}: {one['latency'] * 1e6:.1f} us a message, {one['bandwidth'] / 1e9:.1f} GB/s")
-    for name, one in found.fits.items():
-        lines.append(f"  {name}: fitted to {one.runs} runs, off by {100 * one.error:.0f} % in the median")
-    lines += [
-        f"  on parts, {key}: fitted to {one.runs} runs, off by {100 * one.error:.0f} % in the median"
-        for key, one in found.part_fits.items()
-    ]
+    for (name, threads), one in found.fits.items():
+        on = f"{threads} thread{'' if threads == 1 else 's'}"
+        lines.append(f"  {name}, {on}: fitted to {len(one.runs)} runs, off by {100 * one.error:.0f} % in the median")
     return "\n".join([*lines, *(f"  note: {note}" for note in found.notes)])
 
 
@@ -108,7 +105,7 @@ def explain(
     from arcflux.errors import UsageError
     from arcflux.graph import Graph
     from arcflux.plan import estimate
-    from arcflux.plan.explain import compared, measured_run
+    from arcflux.plan.explain import measured_run
 
     if real and machine is not None:
         raise UsageError("--run is for this machine", remedy="leave --on out")
@@ -122,12 +119,10 @@ def explain(
     threads = options["threads"] if parts is None and machine is None else None
     found = estimate(algorithm, given, on=machine, supersteps=supersteps, threads=threads, parts=parts, nodes=nodes)
     where = {"threads": threads} if parts is None else {"parts": parts, "ranks_per_node": -(-parts // nodes)}
-    both = compared(found, measured_run(algorithm, given, where)) if real else None
+    both = measured_run(algorithm, given, where).explain() if real else None
     if both is not None and picture is not None:
         both.plot(picture)
     if as_json:
         print_json({**found.to_dict(), "measured": None if both is None else both.to_dict(), "plot": picture})
         return
-    click.echo(str(found))
-    if both is not None:
-        click.echo(str(both))
+    click.echo(str(found if both is None else both))

@@ -46,7 +46,7 @@ def plan(
     ALGORITHM may also be an application of the HIVE study, such as louvain. GRAPH may also be VERTICES,ARCS,SHAPE with
     a shape of kron, powerlaw, uniform and grid.
     """
-    from arcflux.plan.choose import prepared
+    from arcflux.plan.scaling import prepared
 
     # Whatever can be wrong is told before the graph is loaded, which may take long.
     made = prepared(algorithm, machine, nodes, devices, supersteps)

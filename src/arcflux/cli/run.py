@@ -174,9 +174,10 @@ def _parts_of(graph: str, options: dict[str, Any]) -> Any:
 
 def _spread(wanted: dict[str, Any], transport: Any, by_parts: bool, plan: Any) -> dict[str, Any] | None:
     """On what the run was spread; None when it was not. What has no times of parts had the whole graph on each GPU."""
-    if plan is not None and plan.where is not None:
-        where, split = plan.where, plan.split
-        return {"parts": where.parts, **vars(split), "transport": where.transport, "nodes": where.nodes}
+    if plan is not None and plan.placement.parts:
+        return {
+            name: getattr(plan.placement, name) for name in ("parts", "partition", "exchange", "transport", "nodes")
+        }
     parts: Any = wanted.get("parts")
     devices: Any = wanted.get("devices")
     if parts is None and transport is None and not isinstance(devices, list):

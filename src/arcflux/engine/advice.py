@@ -13,7 +13,7 @@ import numpy as np
 from arcflux import config
 from arcflux.compile.lower import Lowered
 from arcflux.engine.loop import Options
-from arcflux.engine.spread import Spread, at_targets_alone
+from arcflux.engine.spread import SHARED, Spread, at_targets_alone
 from arcflux.graph import Graph
 from arcflux.partition import PARTITIONERS
 from arcflux.partition.parts import Parts
@@ -22,106 +22,94 @@ from arcflux.transports.base import Transport
 
 __all__ = ["advised", "chosen_threads", "divided", "kept", "network_bandwidth"]
 
+# Where all in-edges of a vertex are together, its readers are told; else what they bring goes to its owner.
+_SPLIT_ROWS = ("grid", "degree")
+
 
 def advised(lowered: Lowered, graph: Graph, options: Options, threads: int | None) -> tuple[Options, Any]:
     """The options of a run with what was left open filled in, and the plan; None when nobody was asked."""
     if not config.plans():
         return options, None
-    from arcflux.plan import divide
+    from arcflux.plan.here import choose
+    from arcflux.plan.plans import Placement
 
-    plan = divide.against_parts(_subject(lowered, options), graph, threads)
-    direction = options.direction if _dense(lowered) or lowered.ordered else plan.direction
+    work, directions = _work(lowered, options.direction)
+    plan = choose(work, graph, Placement(config.threads(threads) if threads is not None else 0), directions)
+    direction = options.direction if work.dense or lowered.ordered else plan.direction
     return replace(options, direction=direction, threads=plan.threads, push_over_pull=plan.push_over_pull), plan
 
 
-def divided(lowered: Lowered, graph: Graph, options: Options, spread: Spread) -> tuple[Spread, Options, Any]:
-    """Where a run on parts is, with what was left open filled in, and the plan; all ranks get what the first chose.
+def divided(lowered: Lowered, graph: Graph, options: Options, spread: Spread) -> tuple[Options, Any]:
+    """The options of a run on parts, and its plan: ranges and the usual exchange, unless something else is asked for.
 
-    What devices do is known by nobody yet, and what is usual is done there.
+    What devices do is known by nobody yet, so they have no plan.
     """
     if not config.plans() or spread.devices is not None:
-        return spread, options, None
-    from arcflux.plan import divide
-
+        return options, None
     ranks = spread.ranks()
-    known = _known(spread, ranks)
-    if known is None:
-        return spread, options, None
-    partition = None if spread.partition == "auto" else spread.partition
-    if isinstance(spread.parts, Parts):
-        partition = spread.parts.how
-    exchange = None if spread.exchange == "auto" else spread.exchange
-    asked = divide.Open(known, partition, exchange, at_targets_alone(lowered))
-    plan = divide.divided(_subject(lowered, options), graph, asked)
+    placement = _placement(lowered, spread, ranks)
+    if placement is None:
+        return options, None
+    from arcflux.plan.here import choose
+
+    work, directions = _work(lowered, options.direction)
+    plan = choose(work, graph, placement, directions[:1])
     if ranks is not None:
-        plan = _agreed(ranks, plan, asked)
-    # What parts do in a superstep is decided by all of them alike, so by what all of them know.
-    options = replace(options, push_over_pull=plan.push_over_pull)
-    return spread.taking(plan.split), options, plan
+        # What parts do in a superstep is decided by all of them alike, so by what the first of them knows.
+        ratio = ranks.broadcast(np.array([plan.push_over_pull], np.float64), 0)
+        plan = replace(plan, push_over_pull=float(ratio[0]))
+    return replace(options, push_over_pull=plan.push_over_pull), plan
 
 
-def _known(spread: Spread, ranks: Transport | None) -> Any:
+def _placement(lowered: Lowered, spread: Spread, ranks: Transport | None) -> Any:
     """On what parts are, as the planner sees it; None for parts that somebody made by a rule of his own."""
-    from arcflux.plan.split import Where
+    from arcflux.plan.plans import Placement
 
-    if isinstance(spread.parts, Parts) and spread.parts.how not in PARTITIONERS:
+    made = spread.parts if isinstance(spread.parts, Parts) else None
+    if made is not None and made.how not in PARTITIONERS:
         return None
-    if ranks is not None:
-        machines = ranks.nodes if spread.ranks_per_node is None else 1
-        return Where(ranks.size, ranks.nodes, "mpi", machines)
-    count = spread.parts.k if isinstance(spread.parts, Parts) else spread.parts or 1
+    count = ranks.size if ranks is not None else made.k if made is not None else spread.parts or 1
     if not isinstance(count, int) or count < 1:
         return None  # which is refused where the graph is split
-    each = spread.ranks_per_node or count
-    return Where(count, -(-count // each))
+    nodes = ranks.nodes if ranks is not None else -(-count // (spread.ranks_per_node or count))
+    how = made.how if made is not None else {"auto": "ranges"}.get(spread.partition, spread.partition)
+    exchange = "owners" if how in _SPLIT_ROWS else "readers"
+    if spread.exchange not in ("auto", SHARED):
+        exchange = spread.exchange
+    elif nodes == 1 and how not in _SPLIT_ROWS:
+        exchange = SHARED
+    if exchange != SHARED and at_targets_alone(lowered):
+        exchange = "readers"
+    return Placement(0, count, nodes, "local" if ranks is None else "mpi", how, exchange)
 
 
-def _agreed(ranks: Transport, plan: Any, asked: Any) -> Any:
-    """The plan of the first rank, on all of them."""
-    from arcflux.plan.split import has_mincut, splits
+def _work(lowered: Lowered, asked: str) -> tuple[Any, tuple[str, ...]]:
+    """What is run, as the planner sees it, and the directions it may choose from, the usual first.
 
-    every = splits(asked.where, asked.partition, asked.exchange, at_targets=asked.at_targets)
-    second = next((way.split for way in plan.ways if way.split.partition != "mincut"), plan.split)
-    mine = np.array([every.index(plan.split), every.index(second), plan.push_over_pull], np.float64)
-    first, other, dearer = ranks.broadcast(mine, 0).tolist()
-    chosen = every[int(first)]
-    if chosen.partition == "mincut" and asked.partition is None:
-        everywhere = ranks.reduce(np.array([has_mincut()], np.uint8), "min")
-        chosen = chosen if everywhere[0] else every[int(other)]
-    return replace(plan.taking(chosen), push_over_pull=dearer)
+    Every vertex pulls if all send, else each superstep chooses.
+    """
+    from arcflux.plan.work import program_work
 
-
-def _subject(lowered: Lowered, options: Options) -> Any:
-    """What is run, as the planner sees it."""
-    from arcflux.plan import advise
-
-    dense = _dense(lowered)
+    dense = not (lowered.sparse or lowered.ordered)
     value = float(sum(one.dtype.itemsize * (one.length or 1) for one in lowered.messages))
-    return advise.program(lowered.program.name, dense, value, _directions(lowered, options.direction, dense))
-
-
-def _dense(lowered: Lowered) -> bool:
-    return not (lowered.sparse or lowered.ordered)
-
-
-def _directions(lowered: Lowered, asked: str, dense: bool) -> tuple[str, ...]:
-    """What the run may choose from, the usual first: every vertex pulls if all send, else each superstep chooses."""
+    work = program_work(lowered.program.name, dense, value)
     if lowered.pull_only:
-        return ("pull",)
+        return work, ("pull",)
     if asked != "auto":
-        return (asked,)
+        return work, (asked,)
     if lowered.ordered:
-        return ("auto",)
-    return ("pull",) if dense else ("auto", "push")
+        return work, ("auto",)
+    # What is only like an algorithm keeps the usual direction: the other one was not measured for it.
+    return work, ("pull",) if dense else ("auto",) if work.like else ("auto", "push")
 
 
 def kept(plan: Any, graph: Graph, result: Result, ranks: Transport | None = None) -> Result:
     """The result with its plan; what was measured is kept for the next one, of several ranks by the first."""
     if plan is None:
         return result
-    from arcflux.plan.advise import recorded
+    from arcflux.plan.here import record
 
-    return recorded(plan, graph, result, keep=ranks is None or ranks.rank == 0)
+    return record(plan, graph, result, keep=ranks is None or ranks.rank == 0)
 
 
 def network_bandwidth(spread: Spread) -> float | None:
@@ -133,7 +121,7 @@ def network_bandwidth(spread: Spread) -> float | None:
     several = spread.ranks_per_node is not None if ranks is None else ranks.nodes > 1
     if not config.plans() or spread.rebalance == "off" or not several:
         return None
-    from arcflux.plan.calibrate import kept as kept_calibration
+    from arcflux.plan.calibration import kept as kept_calibration
 
     found = kept_calibration()
     measured = {} if found is None else found.exchange.get("local" if ranks is None else "mpi", {})
@@ -144,7 +132,10 @@ def chosen_threads(name: str, graph: Graph, threads: int | None) -> tuple[int, A
     """Workers for an algorithm with kernels of its own, on this process alone, and the plan that says so, if any."""
     if not config.plans():
         return config.threads(threads), None
-    from arcflux.plan import advise
+    from arcflux.plan.here import choose
+    from arcflux.plan.plans import Placement
+    from arcflux.plan.work import WORKS
 
-    plan = advise.advised(advise.algorithm(name), graph, threads)
+    placement = Placement(config.threads(threads) if threads is not None else 0)
+    plan = choose(WORKS[name], graph, placement, ("auto",))
     return plan.threads, plan

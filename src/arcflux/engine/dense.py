@@ -20,7 +20,7 @@ from arcflux.graph.runs import Runs, runs
 from arcflux.history import Superstep
 from arcflux.spmd.memory import frozen
 
-__all__ = ["Dense"]
+__all__ = ["Dense", "blocks_pay"]
 
 # Blocks pay when messages do not fit the second-level cache, when blocks have several arcs for each cache line of their
 # messages, and when building them (about as long as one and a half supersteps) serves more than a few supersteps.
@@ -38,6 +38,12 @@ _MOST_CHUNKS = 8
 _TURNS = 16
 # Supersteps of each way before the faster one is known.
 _TRIALS = 3
+
+
+def blocks_pay(vertices: int, arcs: int, message: int, threads: int) -> bool:
+    """Whether messages of so many bytes overflow the cache, and arcs fill blocks; the planner asks, too."""
+    across = -(-vertices >> 16)
+    return vertices * message > _CACHE and arcs > _ARCS * across**2 and across >= 4 * threads
 
 
 class Dense(Loop):
@@ -78,10 +84,9 @@ class Dense(Loop):
         messages = self.lowered.messages
         if taken(self.lowered) or (self.lowered.deterministic and narrow_sums(self.lowered)):
             return False
-        across = -(-self.graph.vertices >> 16)
-        size = self.graph.vertices * sum(message.dtype.itemsize for message in messages)
+        size = sum(message.dtype.itemsize for message in messages)
         plain = all(message.length is None for message in messages)
-        return plain and size > _CACHE and self.graph.arcs > _ARCS * across**2 and across >= 4 * self.threads
+        return plain and blocks_pay(self.graph.vertices, self.graph.arcs, size, self.threads)
 
     def _any_order(self) -> bool:
         """Whether messages may come in any order, and do not say from whom."""

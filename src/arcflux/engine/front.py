@@ -105,13 +105,12 @@ def run(
         ranks of an MPI job, as many as there are. The result is the same.
     partition
         How to split: "ranges", "grid", "degree", "random", "mincut" or "duplicate"; see :func:`arcflux.partition`.
-        "auto" takes what is predicted to be fastest, splitting included; ranges, unless something else is clearly so.
+        "auto" is ranges.
     exchange
         What nodes tell each other. "readers": owners send what changed to the nodes that read it. "owners": edges are
         where they start, and what they bring is reduced there before it goes to the owner. "allreduce": every node has
-        all vertices. "mixed": it has those of high degree, the others have owners. "auto" takes what is predicted to be
-        fastest (``result.explain()`` says why); the first where all in-edges of a vertex are together, else the second,
-        unless something else is clearly so.
+        all vertices. "mixed": it has those of high degree, the others have owners. "auto" is the first where all
+        in-edges of a vertex are together, else the second.
     transport
         "local" (threads) or "mpi"; without it, the one that this process was started with.
     ranks_per_node
@@ -155,11 +154,7 @@ def run(
             result = _run_on_parts(lowered, graph, values, replace(options, threads=threads or 1), spread)
         else:
             options, plan = advised(lowered, graph, options, threads)
-            if plan is not None and plan.where is not None:
-                parts_of = replace(spread, parts=plan.where.parts).taking(plan.split)
-                result = kept(plan, graph, run_spread(lowered, graph, values, options, parts_of))
-            else:
-                result = kept(plan, graph, run_together(lowered, graph, values, options, Team(options.threads)))
+            result = kept(plan, graph, run_together(lowered, graph, values, options, Team(options.threads)))
         token = current_token()
     result = never_with_nan(result)
     if token is not None and token.cancelled and not result.converged:
@@ -195,8 +190,8 @@ def _checked_program(program: Any, parameters: Mapping[str, Any]) -> Program:
 
 
 def _run_on_parts(lowered: Lowered, graph: Graph, values: Any, options: Options, spread: Spread) -> Result:
-    """Run on parts, as they were asked for; what was left open is as the planner says."""
-    spread, options, plan = divided(lowered, graph, options, spread)
+    """Run on parts, as they were asked for."""
+    options, plan = divided(lowered, graph, options, spread)
     spread = replace(spread, network=network_bandwidth(spread))
     return kept(plan, graph, run_spread(lowered, graph, values, options, spread), spread.ranks())
 

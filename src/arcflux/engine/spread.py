@@ -31,7 +31,7 @@ from arcflux.transports.base import Transport
 from arcflux.transports.launch import place
 from arcflux.transports.local import run_local
 
-__all__ = ["EXCHANGES", "USUAL", "Spread", "at_targets_alone", "on_ranks", "pressed_anywhere", "run_spread"]
+__all__ = ["EXCHANGES", "SHARED", "USUAL", "Spread", "at_targets_alone", "on_ranks", "pressed_anywhere", "run_spread"]
 
 Array = NDArray[Any]
 Answer = TypeVar("Answer")
@@ -96,12 +96,6 @@ class Spread:
         """
         usual = self.devices is None and self.exchange in ("auto", SHARED)
         return nodes == 1 and usual and parts.placement == "target"
-
-    def taking(self, chosen: Any) -> Spread:
-        """The same with a split of the planner, for what was left open."""
-        exchange = chosen.exchange if self.exchange == "auto" else self.exchange
-        partition = self.partition if isinstance(self.parts, Parts) else chosen.partition
-        return replace(self, partition=partition, exchange=exchange)
 
     def split(self, graph: Graph, ranks: int | None) -> Parts:
         """The parts of a graph: those given, or as many as there are ranks."""

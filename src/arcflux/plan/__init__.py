@@ -1,13 +1,13 @@
 """What a run would cost, here or on a machine that is not here: predicted time, bytes, memory, and why.
 
-profile.py reads machines (``profiles/*.toml``), shape.py says what a plan needs to know of a graph and sample.py finds
-it in one, work.py says what algorithms do to each arc. The models: lux.py (equations 10 to 14), exchange.py (what
-crosses between parts), grid.py (MapGraph's search), hive.py (ratios and classes of the HIVE applications), memory.py
-(what has to fit, and what spills). predict.py has every way to run at one size, choose.py makes plans of the best,
-report.py shows them. This machine is measured by calibrate.py: microbench.py has its memory, barriers and transports
-looked at with the loops of kernels.py, programs.py runs the algorithms, fit.py makes rates of runs, here.py a profile.
-rates.py adds the runs that journal.py kept since; expect.py says what a run would take here, and advise.py what a run
-should do that was not told.
+plans.py has the words: a placement, a candidate, a plan, and one `predict` for all machines. work.py has what
+algorithms declare, sketch.py a graph in a few numbers, shape.py what else models ask of one; sample.py and files.py
+find it. This machine: calibrate.py measures it (microbench.py with the loops of kernels.py, and runs of all
+algorithms), calibration.py keeps that, journal.py the runs since, fit.py makes rates of runs, here.py predicts by them
+and chooses for a run. Machines that are absent: profile.py reads them (``profiles/*.toml``), absent.py predicts by the
+papers' models: lux.py (equations 10 to 14), exchange.py (what crosses between parts), grid.py (MapGraph's search),
+memory.py (what has to fit, and what spills), hive.py (ratios and classes of the HIVE applications); scaling.py does
+that for several sizes. expect.py is behind af.estimate, explain.py holds a plan against its run, report.py draws.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 from arcflux.checks import checked, maybe, whole
 
 if TYPE_CHECKING:
-    from arcflux.plan.choose import Plan
-    from arcflux.plan.expect import Estimate
+    from arcflux.plan.plans import Plan
+    from arcflux.plan.scaling import Scaling
 
 __all__ = ["estimate", "plan"]
 
@@ -32,7 +32,7 @@ def plan(
     nodes: Any = None,
     devices: Any = None,
     supersteps: int | None = None,
-) -> Plan:
+) -> Scaling:
     """What a run would cost on a machine that need not be here: predicted, for each size that is asked about.
 
     Parameters
@@ -58,9 +58,9 @@ def plan(
     >>> [round(row.gteps, 1) for row in found.rows]
     [14.7, 24.0]
     """
-    from arcflux.plan.choose import make
+    from arcflux.plan.scaling import prepared
 
-    return make(algorithm, graph, on, nodes, devices, supersteps)
+    return prepared(algorithm, on, nodes, devices, supersteps)(graph)
 
 
 @checked(graph=None, parts=None, threads=None, supersteps=maybe(whole))
@@ -74,7 +74,7 @@ def estimate(
     parts: int | None = None,
     nodes: int = 1,
     speeds: Any = None,
-) -> Estimate:
+) -> Plan:
     """What a run would take, before anything is loaded: seconds with a range, bytes moved, peak memory.
 
     Parameters
@@ -84,7 +84,8 @@ def estimate(
     graph
         A graph, a spec, a file (of which its header is read, or a sample of its lines), or ``(vertices, arcs, shape)``.
     on
-        A machine by name or file; without it this one, which :func:`arcflux.calibrate` has to have measured.
+        A machine by name or file; without it this one, as :func:`arcflux.calibrate` has measured it, or by usual rates,
+        which the notes then say.
     supersteps
         How many there will be; without it, what is known of the algorithm.
     threads, parts, nodes
@@ -101,14 +102,14 @@ def estimate(
     >>> found.range[0] < found.seconds < found.range[1]
     True
     """
-    from arcflux.plan.expect import of_plan, on_this_machine
-    from arcflux.plan.spread import Placed
+    from arcflux.plan.expect import on_absent, on_this_machine
+    from arcflux.plan.plans import Placement
 
-    placed = Placed.checked(threads, parts, nodes, speeds)
+    placement = Placement.checked(threads, parts, nodes, speeds)
     if on is None:
-        return on_this_machine(algorithm, graph, supersteps, placed)
-    if placed != Placed():
+        return on_this_machine(algorithm, graph, supersteps, placement)
+    if placement != Placement():
         from arcflux.errors import UsageError
 
         raise UsageError("threads, parts, nodes and speeds are for this machine", remedy="af.plan(..., devices=[4, 8])")
-    return of_plan(algorithm, graph, on, supersteps)
+    return on_absent(algorithm, graph, on, supersteps)

@@ -1,210 +1,109 @@
-"""Measure this machine once, and keep that: memory, barriers, transports, and the rates of programs.
+"""Measure this machine once: memory, barriers, transports, and every algorithm on graphs of many families and sizes.
 
-What is kept is a JSON file in the cache folder, with the machine it is of, the versions that measured it, and the date.
-A calibration of another machine is not used; one of other versions or of long ago is, and says so.
+The graphs are spread over what the terms of a run grow with (fit.py): vertices, degree, how near neighbours are, how
+unequal degrees are, how deep a search is. Each algorithm runs on all workers and on one; what else a machine does comes
+and goes by seconds, so all of that is done again, later, while there is time, and the faster run counts.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import platform
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timezone
-from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
-from arcflux import __version__, config, trace
-from arcflux.errors import FormatError, SpaceError
-from arcflux.plan.brief import Brief, brief
-from arcflux.plan.fit import Curve, Fit, Observation, fit
-from arcflux.plan.parted import PartFit, Seen
-from arcflux.plan.programs import PROGRAMS, WEIGHTED, observed, push_over_pull
-from arcflux.spmd.private import write_private
+import numpy as np
 
-__all__ = ["GRAPHS", "PROGRAMS", "Calibration", "calibrate", "fitted", "from_dict", "kept", "machine", "observed",
-           "path", "versions"]  # fmt: skip
+from arcflux import config, trace
+from arcflux.graph import Graph
+from arcflux.plan.calibration import Calibration, path
+from arcflux.plan.fit import Observation, frontier_curve
+from arcflux.plan.journal import Run, machine, versions
+from arcflux.plan.sketch import glance
+from arcflux.plan.work import WORKS, Work
 
-_FORMAT = 1
-_OLD_DAYS = 90
-GRAPHS = (
-    "kron:12", "kron:14", "kron:16", "kron:18", "urand:13", "urand:15", "urand:18", "grid:128x128", "grid:500x500",
-    "ws:50000,k=10,p=0.05", "ws:200000,k=8,p=0.2",
-)  # fmt: skip
-_FEW = ("kron:10", "kron:12", "urand:10", "grid:40x40")
-# Large ones, on which one worker alone, and less usual programs, would take too long; what are too many pairs of arcs.
-_LARGE = ("kron:16", "kron:18", "urand:18", "grid:500x500", "ws:200000,k=8,p=0.2")
-_MANY_PAIRS = 2e8
-# Seconds for all, after which nothing new begins; those for programs on all graphs, of which what is left after a first
-# round is for a second.
-_SECONDS, _TIME_FOR_RUNS = 108.0, 40.0
+__all__ = ["GRAPHS", "Effort", "Subject", "calibrate", "call_of", "observed", "push_over_pull"]
 
 
 @dataclass(frozen=True)
-class Calibration:
-    """What was measured: HIVE's tables, the memory hierarchy, costs of waiting, transports, and fits of programs.
+class Subject:
+    """A graph to measure on: a spec, in random order if `shuffled`, or a power law of near neighbours.
 
-    `fits` are of all workers, `alone` of one; `runs` and `runs_alone` what they were fitted to, so that later runs can
-    be added. `push_over_pull`: what an arc costs to push over what it costs to pull. `part_fits` and `part_runs` are of
-    runs on parts, and `setup` has the seconds that splitting takes for each arc.
+    `near`: vertices and arcs a vertex of the latter, whose spec is empty.
     """
 
-    machine: Mapping[str, Any]
-    versions: Mapping[str, str]
-    date: str
-    seconds: float
-    throughput: Mapping[str, Mapping[str, float]]
-    latency: Mapping[str, Mapping[str, float]]
-    hierarchy: tuple[Mapping[str, float], ...]
-    barrier: float
-    launch: float
-    exchange: Mapping[str, Mapping[str, float]]
-    fits: Mapping[str, Fit]
-    alone: Mapping[str, Fit] = field(default_factory=dict)
-    runs: Mapping[str, Sequence[Observation]] = field(default_factory=dict)
-    runs_alone: Mapping[str, Sequence[Observation]] = field(default_factory=dict)
-    push_over_pull: float = 3.0
-    part_fits: Mapping[str, PartFit] = field(default_factory=dict)
-    part_runs: Mapping[str, Sequence[Seen]] = field(default_factory=dict)
-    setup: Mapping[str, float] = field(default_factory=dict)
+    spec: str = ""
+    shuffled: bool = False
+    near: tuple[int, int] = (0, 0)
 
-    def __repr__(self) -> str:
-        return f"<Calibration of {self.date}: {len(self.fits)} programs, measured in {self.seconds:.0f} s>"
+    def graphs(self) -> tuple[Graph, Graph]:
+        """The graph without and with weights."""
+        from arcflux.io import load
 
-    @property
-    def notes(self) -> list[str]:
-        """Why one might measure again: other versions, or long ago."""
-        now, then = versions(), self.versions
-        found = [
-            f"{name} was {then.get(name)} and is {now[name]}" for name in sorted(now) if then.get(name) != now[name]
-        ]
-        age = (datetime.now(timezone.utc) - datetime.fromisoformat(self.date)).days
-        if age > _OLD_DAYS:
-            found.append(f"measured {age} days ago")
-        return [f"the calibration is stale: {note}; arcflux calibrate" for note in found]
+        if self.spec and not self.shuffled:
+            return load(self.spec), load(f"{self.spec},weights=1-255")
+        chance = np.random.default_rng(11)
+        if self.spec:
+            plain = load(self.spec)
+            source, target, _ = plain.edge_numbers()
+            order, vertices = chance.permutation(plain.vertices), plain.vertices
+            source, target = order[source], order[target]
+        else:
+            source, target, vertices = _near(*self.near, chance)
+        weights = {"weight": chance.integers(1, 256, len(source)).astype(np.float64)}
+        options: dict[str, Any] = {"vertices": vertices, "directed": False, "deduplicate": "first"}
+        one = Graph.from_edges(source, target, drop_self_loops=True, **options)
+        return one, Graph.from_edges(source, target, drop_self_loops=True, columns=weights, **options)
 
-    @property
-    def foreign(self) -> str:
-        """In what this machine differs from the one that was measured; empty when it does not.
-
-        How many threads were used does not matter: those of one, and of all, are told apart.
-        """
-        here = {name: found for name, found in machine().items() if name != "threads"}
-        differs = [f"{name} is {here[name]!r}, was {self.machine.get(name)!r}" for name in here
-                   if self.machine.get(name) != here[name]]  # fmt: skip
-        return "; ".join(differs)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
-        own: dict[str, Any] = {"hierarchy": list(self.hierarchy)}
-        for name in ("fits", "alone", "part_fits"):
-            own[name] = {key: one.to_dict() for key, one in getattr(self, name).items()}
-        own["part_runs"] = {key: [one.to_dict() for one in some] for key, some in self.part_runs.items()}
-        for name in ("runs", "runs_alone"):
-            own[name] = {
-                key: [{**vars(one), "shape": vars(brief(one.shape))} for one in some]
-                for key, some in getattr(self, name).items()
-            }
-        return {"format": _FORMAT, **vars(self), **own}
-
-    def save(self, target: Path) -> None:
-        """Write it whole or not at all."""
-        try:
-            write_private(target, json.dumps(self.to_dict(), indent=1).encode())
-        except OSError as error:
-            remedy = "set ARCFLUX_CACHE to a folder that you can write to"
-            raise SpaceError(f"the calibration could not be kept: {error}", remedy=remedy) from error
-
-    def plot(self, target: Any) -> None:
-        """Draw the bandwidth of each memory, in order and at random, as figure 2 of Lux does."""
-        from arcflux.plan.report import memories
-
-        memories(self, target)
+    def __str__(self) -> str:
+        name = self.spec or f"{self.near[0]:,} vertices with {self.near[1]} near neighbours"
+        return f"{name} in random order" if self.shuffled else name
 
 
-def machine() -> dict[str, Any]:
-    """What a calibration is of: the processor, the cores that are used, and the memory."""
-    return {**_hardware(), "cores": config.cores(), "threads": config.threads()}
+def _near(vertices: int, degree: int, chance: np.random.Generator) -> tuple[Any, Any, int]:
+    """Ends of edges to neighbours that are near in number, unequally many of each vertex, both by power laws."""
+    many = np.minimum(chance.pareto(1.5, vertices) + 0.5, vertices / 16)
+    source = np.repeat(np.arange(vertices), np.ceil(many * degree / 2 / many.mean()).astype(np.int64))
+    apart = np.minimum(np.ceil(4 * (chance.pareto(1.0, len(source)) + 1)), vertices - 1).astype(np.int64)
+    return source, (source + apart) % vertices, vertices
 
 
-@lru_cache(maxsize=1)
-def _hardware() -> dict[str, Any]:
-    model = platform.processor() or platform.machine()
-    with suppress(OSError, StopIteration):
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        model = next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
-    size = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 0
-    return {"model": model, "memory_gb": round(size / 1e9)}
+GRAPHS = (
+    Subject("kron:12,ef=16"), Subject("grid:120x90"), Subject("urand:n=20000,m=120000"), Subject(near=(60_000, 12)),
+    Subject("kron:16,ef=8"), Subject("ws:40000,k=8,p=0.1"), Subject("grid:250x250", shuffled=True),
+    Subject("worlds:300x64,k=16,rewire=0.02"), Subject("kron:18,ef=12"), Subject("urand:n=150000,m=1200000"),
+    Subject("grid:600x700"), Subject(near=(250_000, 8)), Subject("kron:14,ef=30"), Subject("ws:300000,k=6,p=0.02"),
+    Subject("urand:n=5000,m=150000"), Subject("kron:10,ef=6"), Subject("grid:50x50", shuffled=True),
+    Subject("worlds:2000x50,k=10,rewire=0.05"), Subject("urand:n=400000,m=1000000"), Subject("kron:17,ef=24"),
+    Subject("ws:8000,k=24,p=0.3"), Subject(near=(8_000, 30)), Subject("grid:40x40"), Subject("kron:13,ef=4"),
+    Subject("urand:n=60000,m=1500000"), Subject("grid:400x300", shuffled=True), Subject("ws:120000,k=20,p=0.1"),
+    Subject("kron:19,ef=5"), Subject("urand:n=3000,m=8000"), Subject(near=(20_000, 6)),
+    Subject("grid:45x60"), Subject("kron:15,ef=3"), Subject(near=(45_000, 5)), Subject("urand:n=120000,m=400000"),
+    Subject("ws:3000,k=6,p=0.05"), Subject(near=(120_000, 20)), Subject("kron:11,ef=20"), Subject(near=(3_000, 8)),
+    Subject("grid:180x180", shuffled=True), Subject("urand:n=2500,m=40000"),
+)  # fmt: skip
+"""What calibrate measures on: those first that tell most together, since time may run out."""
+_FEW = (Subject("kron:10"), Subject("kron:12"), Subject("urand:10"), Subject("grid:40x40"))
+# Graphs on which programs that are not `main` would take too long; what are too many pairs of arcs.
+_LARGE, _MANY_PAIRS = 400_000, 2e8
 
 
-@lru_cache(maxsize=1)
-def versions() -> dict[str, str]:
-    """What may change how fast a program is, by version."""
-    from importlib.metadata import version
+@dataclass(frozen=True)
+class Effort:
+    """How much is measured: on which graphs, seconds for all runs, tries of each, and programs."""
 
-    return {"arcflux": __version__, **{name: version(name) for name in ("numba", "numpy")}}
-
-
-def path(threads: int | None = None) -> Path:
-    """Where the calibration of this machine, with so many threads or as many as are used now, is kept."""
-    found = machine()
-    word = "".join(letter if letter.isalnum() else "-" for letter in f"{platform.node()}-{found['model']}")
-    return config.cache_folder("calibration") / f"{word[:80]}-{threads or found['threads']}.json"
+    graphs: Sequence[Subject] = GRAPHS
+    seconds: float = 85.0
+    tries: int = 4
+    works: Sequence[Work] = tuple(WORKS.values())
+    elements: int = 1 << 25
+    largest: int = 1 << 28
+    processes: bool = True
 
 
-def kept(target: Path | None = None) -> Calibration | None:
-    """The calibration of this machine, if there is one; None too when it is of another machine, which is noted.
-
-    One with all cores says something about fewer threads as well: of ranks of a job, each has a share of them.
-    """
-    where = path() if target is None else target
-    if target is None and not where.exists():
-        where = path(config.cores())
-    if not where.exists():
-        return None
-    found = _read(where, where.stat().st_mtime_ns)
-    if found.foreign:
-        trace.note(f"{where} is of another machine ({found.foreign}), and is not used; arcflux calibrate")
-        return None
-    return found
-
-
-@lru_cache(maxsize=4)
-def _read(where: Path, written: int) -> Calibration:
-    """The calibration in a file; read again when it was written again."""
-    remedy = "arcflux calibrate"
-    try:
-        raw = json.loads(where.read_text(encoding="utf-8"))
-        if raw.pop("format") != _FORMAT:
-            raise FormatError("is a calibration of another version of Arcflux", path=where, remedy=remedy)
-        found = from_dict(raw)
-        datetime.fromisoformat(found.date)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        if isinstance(error, FormatError):
-            raise
-        raise FormatError(f"is no calibration: {error}", path=where, remedy=remedy) from error
-    return found
-
-
-def from_dict(raw: Mapping[str, Any]) -> Calibration:
-    """A calibration from what :meth:`Calibration.to_dict` gave, without the format."""
-    own: dict[str, Any] = {"hierarchy": tuple(raw["hierarchy"])}
-    for name in ("fits", "alone"):
-        own[name] = {key: Fit.of(one) for key, one in raw.get(name, {}).items()}
-    for name in ("runs", "runs_alone"):
-        own[name] = {key: [_observation(one) for one in some] for key, some in raw.get(name, {}).items()}
-    own["part_fits"] = {key: PartFit.of(one) for key, one in raw.get("part_fits", {}).items()}
-    own["part_runs"] = {key: [Seen.of(one) for one in some] for key, some in raw.get("part_runs", {}).items()}
-    return Calibration(**{**raw, **own})
-
-
-def _observation(raw: Mapping[str, Any]) -> Observation:
-    shares = tuple(map(float, raw["frontiers"]))
-    return Observation(Brief.of(raw["shape"]), float(raw["supersteps"]), float(raw["seconds"]), shares)
+QUICK = Effort(_FEW, 30.0, 3, elements=1 << 16, largest=1 << 20, processes=False)
 
 
 def calibrate(*, quick: bool = False, keep: bool = True) -> Calibration:
@@ -212,92 +111,137 @@ def calibrate(*, quick: bool = False, keep: bool = True) -> Calibration:
 
     `quick` looks at small graphs and small memories alone: good for a test, not for predictions.
     """
-    from arcflux.plan import microbench, partruns
+    return measured(QUICK if quick else Effort(), keep=keep)
+
+
+def measured(effort: Effort, *, keep: bool = True) -> Calibration:
+    """Measure this machine with so much effort."""
+    from arcflux.plan import microbench
 
     begun = time.perf_counter()
-    elements, largest = (1 << 16, 1 << 20) if quick else (1 << 25, 1 << 28)
     trace.note("measuring memory")
-    throughput, latency = microbench.accesses(elements)
-    hierarchy = tuple(microbench.hierarchy(largest=largest))
+    throughput, latency = microbench.accesses(effort.elements)
+    hierarchy = tuple(microbench.hierarchy(largest=effort.largest))
     trace.note("measuring barriers and transports")
     barrier, launch = microbench.barrier_seconds(), microbench.launch_seconds()
-    exchange = microbench.exchange(processes=not quick)
-    graphs, curve = _FEW if quick else GRAPHS, Curve.of(hierarchy)
+    exchange = microbench.exchange(processes=effort.processes)
     with config.measuring():
-        runs, by_one = _runs(graphs)
+        runs = _runs(effort)
         trace.note("measuring when to push")
-        dearer = push_over_pull(graphs[:1] if quick else ("kron:16", "urand:15"))
-        part_runs, setup = _part_runs(quick, _SECONDS - (time.perf_counter() - begun))
-    every, alone = fitted(runs, curve), fitted(by_one, curve)
+        ratio = push_over_pull([one for one in effort.graphs if one.spec][:2])
+    now = datetime.now(timezone.utc).isoformat(timespec="seconds")
     found = Calibration(
-        machine(), versions(), datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        time.perf_counter() - begun, throughput, latency, hierarchy, barrier, launch, exchange, every,
-        alone, runs, by_one, dearer, partruns.fitted_parts(part_runs, alone or every), part_runs, setup,
+        machine(), versions(), now, time.perf_counter() - begun, throughput, latency, hierarchy, barrier, launch,
+        exchange, tuple(runs), ratio,
     )  # fmt: skip
     if keep:
         found.save(path())
     return found
 
 
-def _part_runs(quick: bool, seconds: float) -> tuple[dict[str, list[Seen]], dict[str, float]]:
-    """Runs on parts by program and direction, and what splitting takes."""
-    from arcflux.plan import partruns
-
-    rows = partruns.on_parts(quick=quick, seconds=seconds)
-    found: dict[str, list[Seen]] = {}
-    for row in rows:
-        found.setdefault(row["key"], []).append(Seen.of(row))
-    return found, partruns.setup_rates(rows)
-
-
-def cache_of(hierarchy: tuple[Mapping[str, float], ...]) -> float:
-    """The largest array whose random reads are at least half as fast as those of the fastest."""
-    best = max(row["random"] for row in hierarchy)
-    return max(row["bytes"] for row in hierarchy if row["random"] >= best / 2)
-
-
-def _runs(graphs: tuple[str, ...]) -> tuple[dict[str, list[Observation]], dict[str, list[Observation]]]:
-    """Every program on every graph, on all workers and on one alone: the faster of two rounds, while there is time.
-
-    What else a machine does comes and goes by seconds, so a second round, later, is worth more than more tries now.
-    """
+def _runs(effort: Effort) -> list[Run]:
+    """Every program on every graph, on all workers and on one alone: the faster of two rounds, while there is time."""
     begun = time.perf_counter()
-    first = [_round(spec) for spec in graphs]
-    for spec, seen in zip(graphs, first, strict=True):
-        if time.perf_counter() - begun > _TIME_FOR_RUNS:
-            break
-        for which, again in _round(spec).items():
-            seen[which] = min(seen[which], again, key=lambda one: one.seconds)
-    found: tuple[dict[str, list[Observation]], dict[str, list[Observation]]] = ({}, {})
-    for seen in first:
-        for (name, alone), one in seen.items():
-            found[alone].setdefault(name, []).append(one)
-    return found
+    seen: list[dict[tuple[str, int], Observation]] = []
+    for again in (False, True):
+        for k, subject in enumerate(effort.graphs):
+            if time.perf_counter() - begun > effort.seconds:
+                break
+            trace.note(f"measuring programs on {subject}")
+            found = _on(subject, effort)
+            if not again:
+                seen.append(found)
+            elif k < len(seen):
+                for name, one in found.items():
+                    seen[k][name] = min(seen[k].get(name, one), one, key=lambda run: run.seconds)
+    return [Run(key, threads, one) for some in seen for (key, threads), one in some.items()]
 
 
-def _round(spec: str) -> dict[tuple[str, bool], Observation]:
-    """Every program on a graph, by its name and by whether one worker was alone."""
-    from arcflux.io import load
-    from arcflux.plan.sample import measured
-
-    trace.note(f"measuring programs on {spec}")
-    graph, weighted = load(spec), load(f"{spec},weights=1-255")
-    known, seen = brief(measured(graph)), {}
-    for program, form in PROGRAMS.items():
-        if (spec in _LARGE and not form.main) or (form.extra == "squares" and known.squares > _MANY_PAIRS):
+def _on(subject: Subject, effort: Effort) -> dict[tuple[str, int], Observation]:
+    """Every program on a graph, by its name and direction, and by threads."""
+    graph, weighted = subject.graphs()
+    known, found = glance(graph), {}
+    for work in effort.works:
+        if (graph.arcs > _LARGE and not work.main) or (work.term == "squares" and known.squares > _MANY_PAIRS):
             continue
-        subject = weighted if program[0] in WEIGHTED else graph
-        for alone in (False, True) if config.threads() > 1 and spec not in _LARGE else (False,):
-            found = observed(*program, subject, 3 if form.main else 1, 1 if alone else None)
-            seen["/".join(program), alone] = Observation(known, *found)
-    return seen
-
-
-def fitted(runs: Mapping[str, Sequence[Observation]], curve: Curve) -> dict[str, Fit]:
-    """The fits of what was observed, by program and direction; those that nobody ran are left out."""
-    found = {}
-    for name, seen in runs.items():
-        form = PROGRAMS[tuple(name.split("/"))]  # type: ignore[index]
-        if seen:
-            found[name] = fit(seen, form.dense, curve, form.value, form.extra)
+        for direction in work.measured:
+            for threads in sorted({1, config.threads()}):
+                run = observed(work, direction, weighted if work.weighted else graph, threads, effort.tries)
+                found[f"{work.name}/{direction}", threads] = run
     return found
+
+
+def observed(work: Work, direction: str, graph: Graph, threads: int, tries: int = 4) -> Observation:
+    """A run of a program: supersteps and seconds in the median over some sources, each the fastest of some tries.
+
+    Whatever else a machine does only adds to a time, so the fastest is nearest to what a run takes.
+    """
+    call = call_of(work, direction, graph, {"threads": threads})
+    count = 3 if work.main and not work.dense else 1
+    picked = np.random.default_rng(7).choice(np.flatnonzero(graph.out_degrees), count)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a run is cut short on purpose
+        results = [_fastest(call, source, tries) for source in graph.ids.to_ids(picked)]
+    middle = sorted(results, key=lambda result: result.seconds)[len(results) // 2]
+    steps = float(np.median([max(1, len(one.history)) for one in results]))
+    curve = () if work.dense else frontier_curve(middle.history, graph.arcs)
+    return Observation(glance(graph), steps, float(np.median([one.seconds for one in results])), curve)
+
+
+def _fastest(call: Callable[[Any], Any], source: Any, tries: int) -> Any:
+    """The fastest of some runs: of more if others took cores away during all of them, of fewer if they take long."""
+    begun, calm, count = time.perf_counter(), False, 0
+    found: Any = None
+    while count < (tries if calm else 3 * tries) and (not count or time.perf_counter() - begun < _SECONDS):
+        before = _interrupted()
+        result = call(source)
+        calm = calm or _interrupted() == before
+        found = result if found is None or result.seconds < found.seconds else found
+        count += 1
+    return found
+
+
+_SECONDS = 0.1
+
+
+def _interrupted() -> int:
+    """How often the system has taken a core away from this process."""
+    try:
+        import resource
+    except ImportError:  # on a system that does not say, every run is taken to be calm
+        return 0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
+
+
+def call_of(work: Work, direction: str, graph: Any, where: Mapping[str, Any]) -> Callable[[Any], Any]:
+    """A function of a source that runs an algorithm, with options that say where."""
+    from arcflux.algorithms.registry import find
+
+    entry = find(work.call or work.name)
+    options = {**where, **dict(work.options)}
+    if direction != "auto":
+        options["direction"] = direction
+    if "source" in entry.arguments:
+        return lambda source: entry.call(graph, source, **options)
+    if "sources" in entry.arguments:
+        return lambda source: entry.call(graph, sources=[source], **options)
+    return lambda source: entry.call(graph, **options)
+
+
+def push_over_pull(subjects: Sequence[Subject], tries: int = 12) -> float:
+    """What an arc costs to push over what it costs to pull, of a program with a frontier: Lux's rule, as it is here.
+
+    Lux pushes while fewer than a 20th of all vertices send; here a superstep is pushed while its arcs, so many times as
+    dear, cost less than all of them. In the first superstep of min-label every vertex sends, either way: the fastest of
+    some runs that take turns, in the mean over some graphs.
+    """
+    ratios = []
+    for subject in subjects:
+        graph, _ = subject.graphs()
+        found = {"push": np.inf, "pull": np.inf}
+        calls = {way: call_of(WORKS["min_label"], way, graph, {"threads": config.threads()}) for way in found}
+        for _ in range(tries):
+            for way, call in calls.items():
+                found[way] = min(found[way], call(None).history[0].seconds)
+        ratios.append(found["push"] / found["pull"])
+    return float(np.clip(np.exp(np.mean(np.log(ratios))), 1.0, 10.0))

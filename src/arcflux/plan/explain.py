@@ -10,56 +10,47 @@ from arcflux.drawing import Told
 from arcflux.errors import UsageError
 from arcflux.graph import Graph
 from arcflux.history import column
-from arcflux.plan import rates
-from arcflux.plan.advise import Advice
-from arcflux.plan.expect import Estimate, by_rates
-from arcflux.plan.report import helping, seconds
+from arcflux.plan.expect import estimated
+from arcflux.plan.here import current
+from arcflux.plan.plans import Placement, Plan, seconds
 from arcflux.plan.sample import measured
-from arcflux.plan.spread import Placed
-from arcflux.plan.work import work_of
-from arcflux.result import Result
+from arcflux.plan.work import Work, work_of
 
-__all__ = ["Explanation", "compared", "explained", "measured_run"]
+__all__ = ["Explanation", "explained", "measured_run"]
 
 _ROWS = 12
 
 
 @dataclass(frozen=True, repr=False)
 class Explanation(Told):
-    """An estimate, the run that it was of, and the plan by which it ran, if it had one."""
+    """The plan of a run, with the candidate first that it took, and the result of it."""
 
-    estimate: Estimate
-    result: Result
-
-    @property
-    def plan(self) -> Advice | None:
-        """What was chosen for the run, and why."""
-        plan: Advice | None = self.result.plan
-        return plan
+    plan: Plan
+    result: Any
 
     @property
     def ratio(self) -> float:
         """Predicted over measured seconds."""
-        return self.estimate.seconds / self.result.seconds if self.result.seconds else float("inf")
+        return self.plan.seconds / self.result.seconds if self.result.seconds else float("inf")
 
     @property
     def within(self) -> bool:
         """Whether the run took as long as the range said."""
-        low, high = self.estimate.range
-        return low <= self.result.seconds <= high
+        low, high = self.plan.range
+        return low <= float(self.result.seconds) <= high
 
     @property
     def phases(self) -> list[tuple[str, float, float]]:
         """Predicted and measured seconds of what can be told apart in a run."""
-        said, history = self.estimate.ways[0].phases, self.result.history
+        said, history = self.plan.chosen.phases, self.result.history
+        if not history:
+            return [("all", self.plan.seconds, self.result.seconds)]
         steps = float(column(history, "seconds").sum())
         rows = [("launch and start", said.get("launch", 0.0), max(0.0, self.result.seconds - steps))]
         across = said.get("transfer", 0.0) + said.get("overhead", 0.0)
-        if self.estimate.ways[0].where is not None:
+        if self.plan.placement.nodes > 1:
             across += said.get("barriers", 0.0)
-        inside = self.estimate.seconds - rows[0][1] - across
-        if not history:
-            return [("all", self.estimate.seconds, self.result.seconds)]
+        inside = self.plan.seconds - rows[0][1] - across
         if not history[0].part_seconds:
             return [*rows, ("supersteps", inside + across, steps)]
         slowest = float(column(history, "slowest").sum())
@@ -69,9 +60,9 @@ class Explanation(Told):
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
-        history, expected = list(self.result.history), self.estimate.steps
+        history, expected = list(self.result.history), self.plan.steps
         return {
-            "plan": None if self.plan is None else self.plan.to_dict(),
+            "plan": self.plan.to_dict(),
             "measured_seconds": self.result.seconds,
             "measured_supersteps": len(history),
             "predicted_over_measured": self.ratio,
@@ -92,17 +83,21 @@ class Explanation(Told):
         """Draw predicted seconds by phase beside the measured ones: .png, .svg or .pdf."""
         from arcflux.plan.report import beside
 
-        beside(self, target)
+        every = self.plan.candidates
+        names = dict.fromkeys(name for one in every for name in one.phases)
+        stacks = {name: [one.phases.get(name, 0.0) for one in every] for name in names}
+        title = f"{self.plan.algorithm} on {getattr(self.plan.graph, 'name', '')}"
+        beside([str(one) for one in every], stacks, self.result.seconds, title, target)
 
     def __str__(self) -> str:
-        history, expected = self.result.history, self.estimate.steps
+        history, expected = self.result.history, self.plan.steps
         told = "within the range" if self.within else "outside the range"
-        lines = [] if self.plan is None else [*str(self.plan).splitlines()]
-        lines += [
+        lines = [
+            str(self.plan),
             f"measured: {seconds(self.result.seconds)} in {len(history)} supersteps; predicted "
-            f"{seconds(self.estimate.seconds)} in {self.estimate.supersteps:.0f}, {self.ratio:.2f} times that, {told}"
+            f"{seconds(self.plan.seconds)} in {self.plan.supersteps:.0f}, {self.ratio:.2f} times that, {told}",
         ]
-        lines += [f"├─ {name}: {seconds(seen)}, predicted {seconds(said)}" for name, said, seen in self.phases]
+        rows = [f"{name}: {seconds(seen)}, predicted {seconds(said)}" for name, said, seen in self.phases]
         for k, step in enumerate(history[:_ROWS]):
             why = f" ({step.reason})" if step.reason else ""
             if k < len(expected):
@@ -110,80 +105,52 @@ class Explanation(Told):
                 said = f"predicted {way}{seconds(expected[k].seconds)}"
             else:
                 said = "not predicted"
-            lines.append(f"├─ superstep {step.number}: {step.direction}{why}, {seconds(step.seconds)}, {said}")
+            rows.append(f"superstep {step.number}: {step.direction}{why}, {seconds(step.seconds)}, {said}")
         if len(history) > _ROWS:
-            lines.append(f"├─ and {len(history) - _ROWS} more")
-        return "\n".join([*lines, f"└─ what would help most: {helping(self.estimate)}"])
+            rows.append(f"and {len(history) - _ROWS} more")
+        return "\n".join([*lines, *(f"├─ {row}" for row in rows[:-1]), f"└─ {rows[-1]}"])
 
 
-def compared(estimate: Estimate, result: Result) -> Explanation:
-    """An estimate beside the run that it was of."""
-    return Explanation(_as_run(estimate, result), result)
+def explained(result: Any) -> Explanation:
+    """What was to be expected of a run that is over, by what was known of this machine before it, or by usual rates."""
+    work, plan = _work_of(result), result.plan
+    if plan is None:
+        parts = max((len(step.part_seconds) for step in result.history[:1]), default=0)
+        return Explanation(estimated(work, measured(result.graph), Placement(parts=parts), machine=current()), result)
+    told = plan.placement.parts or len({one.threads for one in plan.candidates}) == 1
+    directions = work.measured if plan.direction in work.measured else (plan.direction, *work.measured)
+    where = plan.placement if told else Placement()
+    found = estimated(work, measured(result.graph), where, None, directions, current())
+    taken = next(
+        (one for one in found.candidates if (one.direction, one.threads) == (plan.direction, plan.placement.threads)),
+        found.chosen,
+    )
+    if taken is not found.chosen:
+        others = (one for one in found.candidates if one is not taken)
+        found = replace(found, candidates=(taken, *others), reason=f"when it was chosen, {plan.reason}")
+    return Explanation(found, result)
 
 
-def explained(result: Result) -> Explanation:
-    """What was to be expected of a run that is over, by the rates of this machine, or by usual ones."""
+def _work_of(result: Any) -> Work:
+    """What was run: an algorithm by the name of its result, or the program that was planned for."""
     from arcflux.algorithms.registry import ALGORITHMS
 
     names = {_plain(known): entry.name for entry in ALGORITHMS.values() for known in (entry.name, *entry.also)}
     name, plan = names.get(_plain(result.name)), result.plan
-    if (
-        plan is not None
-        and plan.subject.name == result.name
-        and (name is None or plan.subject.algorithm == "min_label")
-    ):
-        return Explanation(_planned(plan, result), result)
+    if plan is not None and (plan.work.call or (name is None and plan.work.name == result.name)):
+        planned: Work = plan.work
+        return planned
     if name is None:
         expected = "the result of one of: " + ", ".join(ALGORITHMS)
         raise UsageError(f"{result.name} is no algorithm with a model", expected=expected)
-    parts = max((len(step.part_seconds) for step in result.history[:1]), default=0)
-    placed = Placed(parts=parts or None) if plan is None else _placed(plan)
-    found = by_rates(work_of(name), measured(result.graph), None, placed, rates.current(fresh=True))
-    return compared(found, result)
-
-
-def _placed(plan: Advice) -> Placed:
-    """Where a plan has a run."""
-    if plan.where is None:
-        return Placed(threads=plan.threads)
-    return Placed(parts=plan.where.parts, nodes=plan.where.nodes, transport=plan.where.transport)
-
-
-def _as_run(estimate: Estimate, result: Result) -> Estimate:
-    """The estimate with the way first that the run took."""
-    plan = result.plan
-    if plan is None:
-        return estimate
-    if plan.where is not None:
-        ways = sorted(estimate.ways, key=lambda way: way.split != plan.split)
-        return replace(estimate, ways=tuple(ways), crossing=ways[0].crossing)
-    ways = sorted(estimate.ways, key=lambda way: (way.name != plan.direction, way.threads not in (0, plan.threads)))
-    same = ways[0].name == plan.direction
-    return replace(estimate, ways=tuple(ways), supersteps=ways[0].supersteps) if same else estimate
-
-
-def _planned(plan: Advice, result: Result) -> Estimate:
-    """The estimate of a program that is no algorithm: by runs of its own, or by the algorithm that it is most like."""
-    found, shape = rates.current(), measured(result.graph)
-    columns = {name: column.dtype for name, column in result.graph.columns.items()}
-    like = work_of("connected_components" if plan.subject.algorithm == "min_label" else plan.subject.algorithm)
-    if not plan.ways:
-        return by_rates(like, shape, None, _placed(plan), found)
-    notes = list(found.notes)
-    if plan.subject.key != plan.subject.algorithm:
-        notes.append(f"nothing is known of {plan.subject.name} but that it is like {plan.subject.algorithm}, "
-                     "and what its runs have shown")  # fmt: skip
-    weights = sum(kind.itemsize for kind in columns.values())
-    work = replace(like, name=plan.subject.name, value=plan.subject.form.value, arc=float(weights))
-    base = by_rates(work, shape, None, _placed(plan), found)
-    return replace(base, ways=plan.ways, supersteps=plan.ways[0].supersteps, notes=tuple(notes))
+    return work_of(name)
 
 
 def _plain(name: str) -> str:
     return name.replace("_", "").replace(" ", "").lower()
 
 
-def measured_run(algorithm: str, graph: Any, where: Mapping[str, Any] | None = None) -> Result:
+def measured_run(algorithm: str, graph: Any, where: Mapping[str, Any] | None = None) -> Any:
     """Run an algorithm once to compile it and once to measure it, from the vertex with most arcs if it asks for one."""
     import numpy as np
 

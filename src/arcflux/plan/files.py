@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux.plan.brief import guessed_depth, rows_of
 from arcflux.plan.shape import Shape, described
+from arcflux.plan.sketch import guessed_depth, sampled
 
 __all__ = ["peeked"]
 
@@ -28,6 +28,8 @@ _PIECES, _PIECE = 24, 1 << 15
 _UNPACKED = 1 << 22
 _PACKED = (".gz", ".bz2", ".zst")
 _SKEWED, _NEAR = 16.0, 0.5
+_ROWS = 2048
+_HASH = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ def _store(path: Path) -> Shape:
     from arcflux.io.store import open_graph
 
     graph = open_graph(path, trust=True)  # a sample is read, by NumPy, which stays inside of arrays whatever they say
-    return rows_of(graph.vertices, graph.arcs, graph.out.offsets, graph.out.neighbours, path.name)
+    return _of_rows(graph.vertices, graph.arcs, graph.out.offsets, graph.out.neighbours, path.name)
 
 
 def _gap(path: Path) -> Shape:
@@ -75,7 +77,46 @@ def _gap(path: Path) -> Shape:
         _, arcs, vertices = header_of(file, path, wide == 2)
         offsets = np.memmap(file, np.int64, "r", HEADER_BYTES, (vertices + 1,))
         ends = np.memmap(file, np.int32, "r", HEADER_BYTES + offsets.nbytes, (arcs * wide,)) if arcs else np.zeros(1)
-    return rows_of(vertices, arcs, offsets, ends[::wide], path.name)
+    return _of_rows(vertices, arcs, offsets, ends[::wide], path.name)
+
+
+def _of_rows(vertices: int, arcs: int, offsets: Any, neighbours: Any, name: str) -> Shape:
+    """The shape of a graph whose rows are there, from some of them: their lengths, and how far one arc of each goes."""
+    if not arcs:
+        return Shape(name, vertices, 0, np.zeros(1), np.full(1, float(vertices)), 0.0)
+    rows = np.arange(vertices) if vertices <= _ROWS else np.linspace(0, vertices - 1, _ROWS).astype(np.int64)
+    degrees = np.asarray(offsets[rows + 1] - offsets[rows]).astype(np.float64).clip(0.0, arcs)
+    some = degrees > 0
+    if not some.any():
+        degrees, some = np.full(len(rows), arcs / vertices), np.ones(len(rows), bool)
+    first, lengths = offsets[rows[some]].astype(np.int64), degrees[some].astype(np.int64).clip(1)
+    # Any arc of a row, by a hash of the row: in a sorted row the middle ones are nearer than the others.
+    chance = (rows[some].astype(np.uint64) * _HASH >> np.uint64(33)).astype(np.int64)
+    ends = neighbours[(first + chance % lengths).clip(0, arcs - 1)].astype(np.int64)
+    classes, counts = np.unique(degrees, return_counts=True)
+    weights = counts.astype(np.float64) * (vertices / len(rows))
+    seen = sampled(vertices, arcs, offsets, neighbours)
+    asked = _asking(classes, weights, np.abs(ends - rows[some]) / vertices)
+    note = f"{name} was not loaded: this is from a sample of {len(rows):,} of its rows"
+    return Shape(name, vertices, arcs, classes, weights, seen.depth, asked=asked, notes=(note,), seen=seen)
+
+
+def _asking(degrees: Any, counts: Any, spans: Any) -> Callable[[int], tuple[int, int]]:
+    """The sums of INS and UDS of k ranges, by how long arcs are, in shares of all vertices.
+
+    An arc of span s is cut by one of k - 1 cuts with a chance of (k - 1) s / (1 - s). Had it random ends, that would be
+    (k - 1) / k; so many of a vertex's arcs are taken to end anywhere.
+    """
+
+    def asked(k: int) -> tuple[int, int]:
+        if k == 1:
+            return round(float(counts[degrees > 0].sum())), 0
+        cut = float(np.minimum(1.0, (k - 1) * spans / np.maximum(1.0 - spans, 1e-9)).mean())
+        far = min(1.0, cut * k / (k - 1))
+        read = float((counts * -np.expm1(far * degrees * math.log1p(-1.0 / k))).sum())
+        return round(float(counts[degrees > 0].sum()) + (k - 1) * read), round((k - 1) * read)
+
+    return asked
 
 
 def _headed(path: Path) -> Shape | None:

@@ -1,43 +1,58 @@
-"""The gammas of Lux on this machine: seconds of a run as a sum of what it does, fitted to runs on a few small graphs.
+"""Seconds of a run here as a sum of what it does, with rates fitted to runs that were measured.
 
-A run of s supersteps on a graph of V vertices and E arcs takes
-
-    a  +  b s  +  c n V  +  d n E  +  e n E'  +  f n E gather
-
-where n is s when every superstep visits everything (dense programs), and 1 when each arc is visited now and then, with
-the depth of the graph for s. E' is E for searches of graphs that are deep or whose neighbours are near, which cannot
-skip arcs as others do (and E is then 0). gather is what a random read costs in as much memory as the sources of most
-arcs take, less where neighbours are near: the curve of the memory hierarchy. So a is a launch, b a barrier and more, c
-the update, d and e the compute, f the load of Lux. None is negative (non-negative least squares), and runs count by
-relative errors, a small graph as much as a large one. Where rows are intersected (triangles), E' is the sum over arcs
-of the smaller degree of their ends; where neighbours of neighbours are visited, the sum of squared degrees. What the
-sum missed of runs on graphs that are alike is made good (nearby.py).
+Every program, direction and number of threads has rates of its own, for the same few terms (:data:`TERMS`): a launch,
+supersteps, vertices, arcs in order, ends of rows that nobody foresees, reads of other vertices by how near they are and
+how much memory they are in, and what else the program says its time grows with. No rate is negative, and runs count by
+relative errors, a small graph as much as a large one. What the sum missed of runs on graphs that are alike is made
+good: graphs that are alike are off alike, since a kernel has more habits than a sum has terms.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux.plan.brief import DEEP, Brief, brief, kind
-from arcflux.plan.nearby import Nearby, place_of
-from arcflux.plan.shape import Shape
+from arcflux.history import History, column
+from arcflux.plan.sketch import SPANS, Sketch
+from arcflux.plan.work import Work
 
-__all__ = ["DEEP", "POINTS", "Curve", "Fit", "Observation", "at_threads", "features", "fit", "kind", "not_negative"]
+__all__ = ["PHASES", "POINTS", "TERMS", "Curve", "Fit", "Observation", "fit", "frontier_curve", "not_negative",
+           "terms"]  # fmt: skip
 
+Array = NDArray[np.float64]
+TERMS = ("launch", "supersteps", "vertices", "row ends", "looks", "arcs", "pushed arcs", "spilled arcs", "arc reads",
+         "spilled vertices", "row reads", "far rows", "more")  # fmt: skip
+"""What a run does, in the order of the rates."""
+PHASES = ("launch", "barriers", "update", "compute", "update", "compute", "compute", "load", "load", "load", "load",
+          "load", "compute")  # fmt: skip
+"""To which phase of a run each of them belongs."""
 # Places of a frontier curve, from the first superstep to the last.
 POINTS = 17
-# Runs that are off by less than so much count by the square of that, others by how much they are off.
-_NEAR = 0.1
-# The share of arcs whose source is not among the hot ones (Shape.hot): it is anywhere.
+# The share of arcs whose source is not among the hot ones (Sketch.hot): it is anywhere.
 _COLD = 0.2
-# From so much nearness on, the frontiers of a search grow slowly.
-_LOCAL = 0.5
-_ROUNDS = 5
+# A core foresees what comes next of about so many rows, once it has seen them: where each ends, of a dense program, and
+# what becomes of its vertex, of one with a frontier.
+_BY_HEART = {True: 32_768.0, False: 8_192.0}
+_INDEX = 4
+# A search this deep pushes half of its arcs; the frontiers of a deeper one never become large enough to pull.
+_DEEP = 60.0
+# Runs that are off by less than so much count by the square of that, others by how much they are off.
+_NEAR, _ROUNDS = 0.1, 5
+# How far apart graphs may be to tell of each other: vertices and degree in powers of two, nearness, skew and depth in
+# powers of two, and so is the deviation of degrees over their mean. So much weight is on the sum itself.
+_SCALES = np.array([2.0, 1.0, 0.25, 3.0, 1.5, 1.0])
+# The same for supersteps, which lie on a plane over degree and deviation; what holds its slopes back.
+_STEP_SCALES = np.array([6.0, 0.7, 0.5, 6.0, 2.0, 1.0])
+_SLOPED, _FLAT = [1, 5], 0.05
+_PRIOR = 0.2
+# Runs that are off by more than so much from the middle one count less, by more than twice that not at all.
+_ODD = 0.6
 
 
 @dataclass(frozen=True)
@@ -53,15 +68,29 @@ class Curve:
         seconds = np.maximum.accumulate([4.0 / row["random"] for row in hierarchy])
         return cls(tuple(row["bytes"] for row in hierarchy), tuple(map(float, seconds)))
 
-    def gather(self, shape: Shape | Brief, value: float) -> float:
-        """What an arc's read of its source costs on a graph."""
-        known = brief(shape)
-        anywhere = (1 - _COLD) * self._read(known.hot * value) + _COLD * self._read(known.vertices * value)
-        return (1.0 - known.local) * anywhere + known.local * self.seconds[0]
+    def gather(self, graph: Sketch, value: float) -> float:
+        """What an arc's read of `value` bytes of its other end costs: near ends are in a small window that moves."""
+        anywhere = (1 - _COLD) * self.read(graph.hot * value) + _COLD * self.read(graph.vertices * value)
+        seconds, before = 0.0, 0.0
+        for span, share in zip(SPANS, graph.near, strict=True):
+            if 2 * span >= graph.vertices:
+                break
+            seconds += max(0.0, share - before) * min(anywhere, self.read(2 * span * value))
+            before = max(before, share)
+        return seconds + (1.0 - before) * anywhere
 
-    def _read(self, size: float) -> float:
+    def spilled(self, size: float) -> float:
+        """Which share of what is read again and again comes from memory, when it is so many bytes: from 0 to 1."""
+        whole = self.seconds[-1] - self.seconds[0]
+        return (self.read(size) - self.seconds[0]) / whole if whole else 0.0
+
+    def read(self, size: float) -> float:
         """What a random read costs in so many bytes."""
-        return float(np.interp(np.log2(max(2.0, size)), np.log2(self.bytes), self.seconds))
+        return float(np.interp(math.log2(max(2.0, size)), self._logs, self.seconds))
+
+    @cached_property
+    def _logs(self) -> Array:
+        return np.log2(self.bytes)
 
 
 @dataclass(frozen=True)
@@ -72,140 +101,184 @@ class Observation:
     at :data:`POINTS` places from the first superstep to the last; empty where nobody looked.
     """
 
-    shape: Shape | Brief
+    graph: Sketch
     supersteps: float
     seconds: float
     frontiers: tuple[float, ...] = ()
 
+    def __post_init__(self) -> None:
+        numbers = (self.supersteps, self.seconds, *self.frontiers)
+        if not all(math.isfinite(one) and one >= 0 for one in numbers) or not self.seconds:
+            raise ValueError("a figure is no number, or negative")
+        if len(self.frontiers) not in (0, POINTS):
+            raise ValueError("the curve of frontiers has other places")
+
 
 @dataclass(frozen=True)
 class Fit:
-    """Coefficients of one program in one direction, how far off they are, and what they were fitted to.
+    """Rates of one program in one direction on so many threads, how far off they are, and what they were fitted to.
 
-    `error` is the median and `doubt` the largest relative error over the runs it was fitted to. `dense`: whether every
-    superstep visits every arc. `supersteps`: by kind of graph a line over the logarithm of its vertices, (at 0, slope),
-    as they were seen. `extra`: what the fifth number of a run is, if not the arcs of deep graphs. `frontiers`: by kind
-    of graph, the mean of the curves of frontiers. `per_level`: supersteps for each level of a search. `nearby`: what
-    the formula missed of the runs.
+    `error` is the median relative error over the runs it was fitted to, each of them left out in turn where what the
+    sum missed nearby is concerned; `missed`: the logarithm of what each run took over what the sum says.
     """
 
-    coefficients: tuple[float, ...]
-    dense: bool
+    rates: tuple[float, ...]
+    work: Work
     curve: Curve
-    value: float
     error: float
-    doubt: float
-    runs: int
-    supersteps: Mapping[str, tuple[float, float]]
-    extra: str = ""
-    frontiers: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    per_level: float = 1.0
-    nearby: Nearby = field(default_factory=Nearby)
+    runs: tuple[Observation, ...] = field(default=(), repr=False)
+    missed: tuple[float, ...] = field(default=(), repr=False)
 
-    def seconds(self, shape: Shape | Brief, supersteps: float | None = None) -> float:
+    def with_runs(self, later: Sequence[Observation]) -> Fit:
+        """The same rates, and what they missed of later runs, too."""
+        if not later:
+            return self
+        missed = tuple(self._miss(one) for one in later)
+        return replace(self, runs=(*self.runs, *later), missed=(*self.missed, *missed))
+
+    def _miss(self, run: Observation) -> float:
+        said = float((terms(run.graph, run.supersteps, self.work, self.curve) * self.rates).sum())
+        return math.log(run.seconds / max(said, 1e-12))
+
+    def seconds(self, graph: Sketch, supersteps: float | None = None) -> float:
         """Predicted seconds of a run."""
-        return float(self.parts(shape, supersteps).sum())
+        return float(self.parts(graph, supersteps).sum())
 
-    def parts(self, shape: Shape | Brief, supersteps: float | None = None) -> NDArray[np.float64]:
-        """Predicted seconds of a run by what they are spent on, in the order of the coefficients."""
-        known = brief(shape)
-        steps = self.steps(known) if supersteps is None else supersteps
-        row = features(known, steps, self.dense, self.curve, self.value, self.extra) * self.coefficients
-        return row * self.nearby.factor(place_of(known)) if self.nearby.places else row
+    def parts(self, graph: Sketch, supersteps: float | None = None) -> Array:
+        """Predicted seconds of a run by what they are spent on, in the order of the terms."""
+        steps = self.supersteps(graph) if supersteps is None else supersteps
+        row = terms(graph, steps, self.work, self.curve) * self.rates
+        return row * self.correction(graph)
 
-    def frontier(self, shape: Shape | Brief, steps: int) -> NDArray[np.float64]:
+    def supersteps(self, graph: Sketch) -> float:
+        """Supersteps to expect: as many as on graphs that are alike, or, of a frontier, as many a level of a search."""
+        if not self.runs:
+            return max(1.0, graph.depth)
+        counts = np.log([max(1.0, one.supersteps) / self._base(one.graph) for one in self.runs])
+        # The value at this graph of the plane through runs that are near.
+        apart = self._places - _place(graph)
+        weights = _near(apart / _STEP_SCALES)
+        rows = np.column_stack((np.ones(len(apart)), apart[:, _SLOPED]))
+        left = (rows * weights[:, None]).T @ rows + np.diag([1e-9, *(_FLAT for _ in _SLOPED)])
+        middle = float(np.linalg.solve(left, (rows * weights[:, None]).T @ counts)[0])
+        low, high = float(counts.min()), float(counts.max())
+        return max(1.0, math.exp(min(max(middle, low), high)) * self._base(graph))
+
+    def frontier(self, graph: Sketch, steps: int) -> Array:
         """The share of all arcs that leaves the frontier in each superstep; of a dense program, all of them."""
-        if self.dense or not self.frontiers:
-            return np.full(steps, 1.0 if self.dense else 1.0 / max(1, steps))
-        lines = list(self.frontiers.values())
-        curve = self.frontiers.get(kind(shape)) or tuple(np.mean(lines, axis=0))
-        shares: NDArray[np.float64] = np.interp(np.linspace(0.0, 1.0, steps), np.linspace(0.0, 1.0, POINTS), curve)
-        return shares
+        curves = [one.frontiers for one in self.runs]
+        if self.work.dense or not any(curves):
+            return np.full(steps, 1.0 if self.work.dense else 1.0 / max(1, steps))
+        weights = _near((self._places - _place(graph)) / _SCALES) * [bool(curve) for curve in curves]
+        mean = weights @ np.array([curve or (0.0,) * POINTS for curve in curves]) / weights.sum()
+        return np.asarray(np.interp(np.linspace(0.0, 1.0, steps), np.linspace(0.0, 1.0, POINTS), mean))
 
-    def rounds(self, shape: Shape | Brief) -> float:
-        """Supersteps to expect as they are counted: of programs with a frontier, so many for each level of a search."""
-        return self.steps(shape) if self.dense else max(1.0, self.per_level * shape.depth)
+    def _base(self, graph: Sketch) -> float:
+        return 1.0 if self.work.dense else max(1.0, graph.depth)
 
-    def steps(self, shape: Shape | Brief) -> float:
-        """Supersteps to expect: those seen on graphs of this kind, or of any; the depth, if not dense."""
-        if not self.dense:
-            return shape.depth
-        lines = list(self.supersteps.values())
-        at, slope = self.supersteps.get(kind(shape)) or tuple(np.mean(lines, axis=0))
-        return max(1.0, float(at + slope * np.log2(max(2, shape.vertices))))
+    @cached_property
+    def _places(self) -> Array:
+        return np.array([_place(one.graph) for one in self.runs])
 
-    def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
-        lines = {name: list(line) for name, line in self.supersteps.items()}
-        own: dict[str, Any] = {"coefficients": list(self.coefficients), "supersteps": lines}
-        own["frontiers"] = {name: list(curve) for name, curve in self.frontiers.items()}
-        own["nearby"] = self.nearby.to_dict()
-        return {**vars(self), **own, "curve": {name: list(row) for name, row in vars(self.curve).items()}}
-
-    @classmethod
-    def of(cls, kept: Mapping[str, Any]) -> Fit:
-        """From what :meth:`to_dict` gave."""
-        curve = Curve(tuple(kept["curve"]["bytes"]), tuple(kept["curve"]["seconds"]))
-        lines = {name: (float(at), float(slope)) for name, (at, slope) in kept["supersteps"].items()}
-        own = {"coefficients": tuple(map(float, kept["coefficients"])), "curve": curve, "supersteps": lines}
-        near = Nearby.of(**kept.get("nearby", {"places": (), "missed": ()}))
-        curves = {name: tuple(map(float, shares)) for name, shares in kept.get("frontiers", {}).items()}
-        return cls(**{**kept, **own, "frontiers": curves, "nearby": near})
+    def correction(self, graph: Sketch) -> float:
+        """What runs on graphs that are alike took over what the sum says; 1 far from all of them."""
+        if not self.runs:
+            return 1.0
+        apart = (((self._places - _place(graph)) / _SCALES) ** 2).sum(axis=1)
+        weights, logs = np.append(np.exp(-0.5 * apart), _PRIOR), np.append(self.missed, 0.0)
+        middle = _middle(logs, weights)
+        odd = np.abs(logs - middle) / _ODD
+        weights = weights * np.where(odd > 2.0, 0.0, 1.0 / np.maximum(1.0, odd) ** 2)
+        whole = float(weights.sum())
+        return math.exp(float(weights @ logs) / whole if whole else middle)  # none: a few runs, far from each other
 
 
-def features(
-    shape: Shape | Brief, steps: float, dense: bool, curve: Curve, value: float, extra: str = ""
-) -> NDArray[np.float64]:
-    """What a run does, in the order of the coefficients; supersteps are given for dense programs alone."""
-    known = brief(shape)
-    steps = steps if dense else known.depth
-    often = steps if dense else 1.0
-    arcs = often * known.arcs
-    if extra:
-        more = getattr(known, extra)
-    else:
-        slow = not dense and (known.depth > DEEP or known.local > _LOCAL)
-        arcs, more = (0.0, arcs) if slow else (arcs, 0.0)
-    gather = often * known.arcs * curve.gather(known, value)
-    return np.array([1.0, steps, often * known.vertices, arcs, more, gather])
+def _place(graph: Sketch) -> Array:
+    """Where a graph is among others."""
+    degree = max(0.1, graph.mean_degree)
+    skew, depth = math.log2(max(1.0, graph.top / degree)), math.log2(max(1.0, graph.depth))
+    deviation = math.log2(math.sqrt(_variance(graph)) * max(1.0, graph.rows) / max(1, graph.arcs) + 2e-3)
+    return np.array([math.log2(max(1, graph.vertices)), math.log2(degree), graph.local, skew, depth, deviation])
 
 
-def fit(runs: Sequence[Observation], dense: bool, curve: Curve, value: float, extra: str = "") -> Fit:
-    """The coefficients that come nearest to some runs, each counted by its relative error.
+def _variance(graph: Sketch) -> float:
+    """The variance of the degrees of vertices that have arcs."""
+    rows = max(1.0, graph.rows)
+    return max(0.0, graph.squares / rows - (graph.arcs / rows) ** 2)
+
+
+def _near(apart: Array) -> Array:
+    """How much runs tell that are so far away; far from all, the nearest one tells most."""
+    squares = (apart**2).sum(axis=1)
+    return np.asarray(np.exp(-0.5 * (squares - squares.min())))
+
+
+def _middle(numbers: Array, weights: Array) -> float:
+    """The median of numbers with weights."""
+    order = np.argsort(numbers)
+    upto = np.cumsum(weights[order])
+    return float(np.interp(upto[-1] / 2, upto - weights[order] / 2, numbers[order]))
+
+
+def terms(graph: Sketch, steps: float, work: Work, curve: Curve) -> Array:
+    """What a run does, in the order of :data:`TERMS`.
+
+    A dense program does it all in every superstep. One with a frontier visits every arc about once: it pushes them, or,
+    where frontiers are large, pulls and stops early, which takes a look at every row in some supersteps.
+    """
+    vertices, arcs, rows, depth = float(graph.vertices), float(graph.arcs), max(1.0, graph.rows), max(1.0, graph.depth)
+    # A core foresees where a row ends if all are alike, or so few that it knows them by heart.
+    by_heart = 1.0 / (1.0 + (_BY_HEART[work.dense] / rows) ** 2)
+    missed = rows * by_heart * -math.expm1(-1.5 * _variance(graph))
+    spilled = curve.spilled(_INDEX * arcs + 2.0 * work.value * vertices)
+    gather = curve.gather(graph, work.value) - curve.seconds[0]
+    more = float(getattr(graph, work.term)) if work.term else 0.0
+    if work.dense:
+        once = [vertices, missed, 0.0, arcs, 0.0, spilled * arcs, gather * arcs, spilled * vertices, 0.0, 0.0]
+        return np.array([1.0, steps, *(steps * one for one in once), more])
+    pushed = 1.0 / (1.0 + (_DEEP / depth) ** 3)
+    looks = rows * min(depth, _DEEP) * (1.0 - pushed)
+    far = rows * by_heart * (1.0 - graph.local)
+    return np.array([
+        1.0, depth, vertices, missed, looks, (1.0 - pushed) * arcs, pushed * arcs, spilled * arcs, gather * arcs,
+        spilled * vertices, gather * rows, far, more,
+    ])  # fmt: skip
+
+
+def fit(runs: Sequence[Observation], work: Work, curve: Curve) -> Fit:
+    """The rates that come nearest to some runs, each counted by its relative error.
 
     Large errors count less than by their square: on a machine that does other things too, a run may take twice as long
     as it should, and tells nothing.
     """
-    rows = np.array([features(one.shape, one.supersteps, dense, curve, value, extra) for one in runs])
+    rows = np.array([terms(one.graph, one.supersteps, work, curve) for one in runs])
     seconds = np.array([one.seconds for one in runs])
-    # Columns of like size, which is how a small coefficient is told from none.
+    # Columns of like size, which is how a small rate is told from none.
     weighted = rows / seconds[:, None]
     size = np.maximum(weighted.max(axis=0), 1e-300)
     sure = np.ones(len(runs))
     for _ in range(_ROUNDS):
         found = not_negative(weighted / size * sure[:, None], sure)
         sure = 1.0 / np.sqrt(np.maximum(np.abs(weighted / size @ found - 1), _NEAR))
-    coefficients = found / size
-    said = rows @ coefficients
-    errors = np.abs(said / seconds - 1)
-    missed = np.log(seconds / np.maximum(said, 1e-12))
-    nearby = Nearby(tuple(place_of(brief(one.shape)) for one in runs), tuple(map(float, missed)))
-    seen: dict[str, list[tuple[float, float]]] = {}
-    curves: dict[str, list[tuple[float, ...]]] = {}
-    for one in runs:
-        seen.setdefault(kind(one.shape), []).append((np.log2(max(2, one.shape.vertices)), one.supersteps))
-        if one.frontiers:
-            curves.setdefault(kind(one.shape), []).append(one.frontiers)
-    levels = [one.supersteps / max(1.0, one.shape.depth) for one in runs]
-    supersteps = {name: _line(counts) for name, counts in seen.items()}
-    frontiers = {name: tuple(map(float, np.mean(some, axis=0))) for name, some in curves.items()}
-    return Fit(
-        tuple(map(float, coefficients)), dense, curve, float(value), float(np.median(errors)), float(errors.max()),
-        len(runs), supersteps, extra, frontiers, float(np.median(levels)), nearby,
-    )  # fmt: skip
+    rates = found / size
+    said = np.maximum(rows @ rates, 1e-12)
+    missed = tuple(np.log(seconds / said).tolist())
+    whole = Fit(tuple(map(float, rates)), work, curve, 0.0, tuple(runs), missed)
+    return replace(whole, error=_error(whole, said, seconds))
 
 
-def not_negative(rows: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+def _error(whole: Fit, said: Array, seconds: Array) -> float:
+    """The median relative error, with what the sum missed of each run unknown to its prediction."""
+    errors = []
+    for k, one in enumerate(whole.runs):
+        others = replace(
+            whole, runs=whole.runs[:k] + whole.runs[k + 1 :], missed=whole.missed[:k] + whole.missed[k + 1 :]
+        )
+        errors.append(abs(float(said[k]) * others.correction(one.graph) / float(seconds[k]) - 1.0))
+    return float(np.median(errors))
+
+
+def not_negative(rows: Array, right: Array) -> Array:
     """The least squares with no negative unknown, by Lawson and Hanson (1974); SciPy's takes long to import.
 
     Examples
@@ -234,29 +307,19 @@ def not_negative(rows: NDArray[np.float64], right: NDArray[np.float64]) -> NDArr
     return found
 
 
-def at_threads(alone: Fit, many: Fit, workers: int, threads: int) -> Fit:
-    """The fit of so many threads, from that of one and that of `workers`: each coefficient is a + b / threads.
+def frontier_curve(history: Sequence[Any], arcs: int) -> tuple[float, ...]:
+    """The share of all arcs that left the frontier, from the first superstep to the last; empty if nobody counted.
 
-    Examples
-    --------
-    >>> one = Fit((8.0,) * 6, True, Curve((1.0,), (1.0,)), 8.0, 0.1, 0.2, 9, {})
-    >>> four = Fit((2.0,) * 6, True, Curve((1.0,), (1.0,)), 8.0, 0.1, 0.2, 9, {})
-    >>> at_threads(one, four, 4, 2).coefficients[0]
-    4.0
+    Of thousands of supersteps only those are looked at that the curve goes through.
     """
-    if threads >= workers:
-        return many
-    if threads == 1:
-        return alone
-    share = (1.0 - 1.0 / threads) / (1.0 - 1.0 / workers)
-    mixed = tuple(one + (all_ - one) * share for one, all_ in zip(alone.coefficients, many.coefficients, strict=True))
-    return replace(many, coefficients=mixed)
-
-
-def _line(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """The line through some points: (at 0, slope); flat when they are all at one place."""
-    x, y = np.array(points).T
-    if np.ptp(x) == 0:
-        return float(np.median(y)), 0.0
-    slope, at = np.polyfit(x, y, 1)
-    return float(at), float(slope)
+    if not len(history) or not arcs:
+        return ()
+    places = np.linspace(0.0, len(history) - 1.0, POINTS)
+    met = np.unique(np.concatenate((np.floor(places), np.ceil(places)))).astype(int)
+    if isinstance(history, History):
+        edges = history.column("edges", np.nan)[met]
+    else:
+        edges = column([history[k] for k in met.tolist()], "edges", np.nan)
+    if np.isnan(edges).any() or not edges.any():
+        return ()
+    return tuple(round(float(share), 5) for share in np.interp(places, met, edges / arcs))

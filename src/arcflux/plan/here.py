@@ -1,45 +1,253 @@
-"""This machine as a profile, from its calibration: so that a plan can say what several of it would do.
+"""This machine: what is predicted of a run on it, what is chosen for one that was not told, and what is kept of it.
 
-All cores are one device, whose memory is the node's. The network is what messages between processes were measured to
-be here, so several nodes are several processes of this machine, each with cores and memory of its own.
+Rates are those of the calibration. Where this machine was not measured, those of a small virtual machine stand in
+(usual.json, a calibration like any other): good enough to choose by, and whoever is told a number is told that too.
+Runs that were kept (journal.py) say what those rates missed; of a program that was never calibrated, a few runs give
+rates of its own. What was asked for is never changed, and what is usual (all threads, the direction chosen in each
+superstep) only for something that should be clearly faster.
 """
 
 from __future__ import annotations
 
-from arcflux.errors import UsageError
-from arcflux.plan.calibrate import Calibration, cache_of, kept
-from arcflux.plan.lux import gammas
-from arcflux.plan.profile import Profile
-from arcflux.plan.shape import kronecker
-from arcflux.plan.work import WORKS
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-__all__ = ["here", "profile_of"]
+from arcflux import config, trace
+from arcflux.errors import ArcfluxError
+from arcflux.graph import Graph
+from arcflux.plan.calibration import Calibration, kept, usual, written
+from arcflux.plan.fit import PHASES, Fit, Observation, fit, frontier_curve
+from arcflux.plan.journal import Run, add, read
+from arcflux.plan.journal import written as runs_written
+from arcflux.plan.plans import Candidate, Placement, Plan, predict, times
+from arcflux.plan.sketch import Sketch, glance, remember_depth
+from arcflux.plan.work import Work
+from arcflux.result import Result
 
-_LINE = 64
+__all__ = ["CLEARLY", "Here", "choose", "current", "planned", "record"]
+
+# So many runs are needed to fit what was never calibrated, on so many graphs.
+_FEW, _GRAPHS = 8, 3
+_MOVING = ("update", "compute", "load")
+# Something else than usual has to be predicted to take at most so much of the time.
+CLEARLY = 0.95
+# A run of a program with a frontier says something if it went along so many of all arcs; where those are not counted,
+# if so many of all vertices sent.
+_REACHED, _SENT = 0.5, 0.25
+# Workers share everything, so that parts are threads.
+_TOGETHER = ("", "shared")
+# Shorter runs have no frontier worth a look.
+_LONG = 1e-3
 
 
-def here() -> Profile:
-    """The profile of this machine; an error when it was not measured."""
-    found = kept()
-    if found is None:
-        raise UsageError("this machine has not been measured", remedy="arcflux calibrate")
-    return profile_of(found)
+@dataclass
+class Here:
+    """This machine: a calibration, whether that is of it (or usual), and the runs that were kept since."""
+
+    calibration: Calibration
+    measured: bool
+    runs: list[Run]
+    notes: tuple[str, ...] = ()
+    _fits: dict[tuple[str, str, int], Fit | None] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Its processor."""
+        return str(self.calibration.machine["model"])
+
+    @property
+    def workers(self) -> int:
+        """How many threads the calibration is of."""
+        return int(self.calibration.machine["threads"])
+
+    def fit(self, work: Work, direction: str, threads: int) -> Fit | None:
+        """What is known of a program in a direction on exactly so many threads."""
+        name = work.run_key, direction, threads
+        if name not in self._fits:
+            self._fits[name] = self._made(work, direction, threads)
+        return self._fits[name]
+
+    def _made(self, work: Work, direction: str, threads: int) -> Fit | None:
+        key = f"{work.run_key}/{direction}"
+        later = [run.seen for run in self.runs if (run.key, run.threads) == (key, threads)]
+        own = self.calibration.fits.get((key, threads))
+        if own is not None:
+            return own.with_runs(later)
+        graphs = {(one.graph.vertices, one.graph.arcs) for one in later}
+        if len(later) >= _FEW and len(graphs) >= _GRAPHS:
+            return fit(later, work, self.calibration.curve)
+        like = self.calibration.fits.get((f"{work.like}/{direction}", threads)) if work.like else None
+        return None if like is None else replace(like, work=work).with_runs(later)
+
+    def candidates(
+        self,
+        work: Work,
+        graph: Any,
+        placement: Placement,
+        directions: Sequence[str] = (),
+        supersteps: float | None = None,
+    ) -> list[Candidate]:
+        """Every direction on every number of workers that something is known of; else a bound, from its bytes."""
+        sketch = graph if isinstance(graph, Sketch) else graph.sketch()
+        found = [
+            self._placed(one, work, graph, placement, workers)
+            for workers in placement.counts()
+            for direction in directions or work.measured
+            if (one := self._candidate(work, sketch, direction, workers, supersteps)) is not None
+        ]
+        if not found:
+            workers = placement.counts()[0]
+            bound = self._bound(work, sketch, (directions or work.measured)[0], workers)
+            found = [self._placed(bound, work, graph, placement, workers)]
+        return sorted(found, key=lambda one: one.seconds)
+
+    def _candidate(
+        self, work: Work, sketch: Sketch, direction: str, workers: int, supersteps: float | None
+    ) -> Candidate | None:
+        """A direction on so many threads; between one and all of them, each term is a + b / threads."""
+        own = self.fit(work, direction, workers)
+        pair = [own] if own is not None else [self.fit(work, direction, count) for count in (1, self.workers)]
+        if None in pair:
+            return None
+        *alone, best = [one for one in pair if one is not None]
+        steps = best.supersteps(sketch) if supersteps is None else supersteps
+        parts = best.parts(sketch, steps)
+        if alone and workers < self.workers:
+            share = (1.0 - 1.0 / workers) / (1.0 - 1.0 / self.workers)
+            parts = alone[0].parts(sketch, steps) * (1.0 - share) + parts * share
+        phases: dict[str, float] = {}
+        for phase, taken in zip(PHASES, parts.tolist(), strict=True):
+            phases[phase] = phases.get(phase, 0.0) + taken
+        doubt = max(0.15, min(1.0, 2.0 * best.error))
+        return Candidate(direction, phases, doubt, Placement(workers), steps, fit=best)
+
+    def _bound(self, work: Work, sketch: Sketch, direction: str, workers: int) -> Candidate:
+        """What memory alone needs for the arcs and what they read; the truth is more, hence the range."""
+        known = self.calibration
+        steps = float(work.supersteps) or max(1.0, work.rounds * sketch.depth)
+        visits = work.sweeps or steps
+        phases = {
+            "launch": known.launch, "barriers": known.barrier * steps,
+            "compute": sketch.arcs * work.arc_bytes / known.throughput["regular_read"]["host"] * visits,
+            "load": sketch.arcs * known.curve.gather(sketch, work.value) * visits,
+        }  # fmt: skip
+        return Candidate(direction, phases, 9.0, Placement(workers), steps, at_least=True)
+
+    def _placed(self, one: Candidate, work: Work, graph: Any, placement: Placement, workers: int) -> Candidate:
+        """The candidate where it is to run: on parts of several nodes, or on devices of unequal speed.
+
+        Parts of one node are workers that share everything, so they are threads. Nodes send each value to those that
+        read it (Lux, equation 13) and meet twice a superstep. On devices of unequal speed a superstep takes as long as
+        all of them need together, once the split follows their speeds: work over the sum of speeds.
+        """
+        if not placement.parts:
+            return one
+        phases, crossing = dict(one.phases), 0.0
+        if placement.speeds:
+            factor = workers / sum(placement.speeds)
+            phases |= {name: phases[name] * factor for name in _MOVING if name in phases}
+        if placement.nodes > 1:
+            between = self.calibration.exchange.get("mpi") or self.calibration.exchange["local"]
+            visits = one.supersteps if work.supersteps or not work.sweeps else work.sweeps
+            crossing = work.value * graph.uds(placement.nodes) * visits
+            meetings = max(1.0, one.supersteps) * (placement.nodes + 1) * between["latency"]
+            phases["transfer"] = crossing / between["bandwidth"] / placement.nodes + meetings
+        return replace(one, phases=phases, placement=placement, bytes=crossing)
 
 
-def profile_of(found: Calibration) -> Profile:
-    """A calibration as a profile; the share of the bandwidth is the one with which PageRank is as fast as it was."""
-    between = found.exchange.get("mpi") or found.exchange["local"]
-    memory = float(found.machine["memory_gb"]) * 1e9
-    bandwidth = found.throughput["regular_read"]["host"]
-    source = f"measured {found.date}"
-    bare = Profile(
-        name="here", title=f"{found.machine['model']}, {found.machine['threads']} threads", kind="cores", nodes=1,
-        devices=1, node_memory=memory, memory=memory, bandwidth=bandwidth, cache=cache_of(found.hierarchy),
-        sector=_LINE, launch=found.launch, efficiency=1.0, host=bandwidth, host_sharers=1, host_latency=found.barrier,
-        network=between["bandwidth"], network_latency=between["latency"],
-    )  # fmt: skip
-    shape, work, steps = kronecker(18), WORKS["pagerank"], 10
-    ideal = gammas(bare, work, shape).pull * shape.arcs
-    taken = found.fits["pagerank/pull"].seconds(shape, steps) / steps
-    figures = {name: source for name, value in vars(bare).items() if isinstance(value, int | float)}
-    return Profile(**{**vars(bare), "efficiency": min(1.0, ideal / taken), "sources": figures})
+def planned(
+    work: Work, graph: Any, machine: Here, placement: Placement, directions: Sequence[str] = (),
+    supersteps: float | None = None,
+) -> Plan:  # fmt: skip
+    """The plan for a run: the usual candidate (the first direction, all threads), unless another is clearly faster."""
+    every = predict(work, graph, machine, placement, directions=directions, supersteps=supersteps)
+    first, most = (directions or work.measured)[0], placement.counts()[0]
+    usual = next((one for one in every if one.direction == first and one.threads in (0, most)), every[0])
+    # Of those that are about as fast as the fastest, the one that is most like the usual one.
+    close = [one for one in every if CLEARLY * one.seconds <= every[0].seconds]
+    best = min(close, key=lambda one: (one.direction != usual.direction, -one.threads))
+    ordered = (best, *(one for one in every if one is not best))
+    if best.at_least:
+        reason = f"nothing is known of how long {work.name} takes: this is a bound, from its bytes"
+    elif len(every) == 1:
+        reason = f"{best} is all there is to choose from"
+    elif best is usual:
+        reason = f"{best} is usual; {ordered[1]} is predicted to take {times(ordered[1], best)}"
+    else:
+        reason = f"{usual} is usual, and predicted to take {times(usual, best)}"
+    notes = machine.notes
+    if best.at_least or work.like:
+        notes = (*notes, work.note or f"{work.name} was not measured: this is a bound, from its bytes")
+    ratio = machine.calibration.push_over_pull
+    return Plan(work, graph, machine.name, ordered, reason, notes, machine.measured, ratio)
+
+
+def choose(work: Work, graph: Graph, placement: Placement, directions: Sequence[str] = ()) -> Plan:
+    """The plan for a run on a graph, by a glance at it; it is kept with the graph."""
+    machine = current()
+    if not placement.parts and os.environ.get("ARCFLUX_THREADS"):
+        placement = replace(placement, threads=config.threads(placement.threads or None))
+    name = ("plan", work, placement, tuple(directions), config.threads())
+    before: tuple[Here, Plan] | None = graph.kept.get(name)
+    if before is not None and before[0] is machine:
+        return before[1]
+    plan = planned(work, glance(graph), machine, placement, directions)
+    graph.kept[name] = machine, plan
+    return plan
+
+
+def record(plan: Plan, graph: Graph, result: Result, *, keep: bool = True) -> Result:
+    """The result with its plan; the run is kept, if it was a whole one on threads (of ranks, by one of them)."""
+    steps, whole = len(result.history), _whole(plan.work, graph, result)
+    if plan.placement.parts and result.exchange not in ("", plan.placement.exchange):
+        # Not every program can take every exchange: what was run is what is reported.
+        run = replace(plan.chosen, placement=replace(plan.placement, exchange=result.exchange))
+        plan = replace(plan, candidates=(run, *plan.candidates[1:]))
+    if plan.work.early and whole:
+        remember_depth(graph, steps)
+    if keep and whole and result.seconds > 0 and plan.placement.exchange in _TOGETHER and config.keeps_runs():
+        curve: tuple[float, ...] = ()
+        if result.seconds > _LONG and not plan.work.dense:
+            curve = frontier_curve(result.history, graph.arcs)
+        threads = plan.placement.parts or plan.threads
+        add(Run(plan.key, threads, Observation(glance(graph), float(max(1, steps)), result.seconds, curve)))
+    return replace(result, plan=plan)
+
+
+def _whole(work: Work, graph: Graph, result: Result) -> bool:
+    """Whether a run tells what such runs take: of a search, that it was not over before it began."""
+    if work.dense or not result.history:
+        return True
+    if not result.converged:
+        return False
+    if walked := float(result.column("edges").sum()):
+        return walked >= _REACHED * graph.arcs
+    return float(result.column("frontier").sum()) >= _SENT * graph.vertices
+
+
+_current: tuple[tuple[Any, ...], tuple[Any, ...], Here] | None = None
+
+
+def current(*, fresh: bool = False) -> Here:
+    """This machine as it is known: read once in a process; with `fresh`, again if something was written since."""
+    global _current
+    asked = os.environ.get("ARCFLUX_CACHE"), os.environ.get("ARCFLUX_THREADS")
+    if _current is None or _current[0] != asked or (fresh and _current[1] != (written(), runs_written())):
+        _current = asked, (written(), runs_written()), _known()
+    return _current[2]
+
+
+def _known() -> Here:
+    notes: tuple[str, ...] = ()
+    measured = None
+    try:
+        measured = kept()
+    except ArcfluxError as error:
+        notes = (f"the calibration cannot be read ({error})",)
+        trace.note(notes[0])
+    if measured is not None:
+        return Here(measured, True, read(), tuple(measured.notes))
+    note = "this machine has not been measured: rates are those of a usual one; arcflux calibrate"
+    return Here(usual(), False, read(), (*notes, note))

@@ -1,37 +1,36 @@
-"""Runs that were made, kept to predict others by: a file of JSON lines in the cache folder, one for each machine.
+"""Which machine this is, and runs that were made on it, kept to predict others by: JSON lines in the cache folder.
 
-A line says which program ran, in which direction and on how many threads (or parts: on how many nodes, how they were
-split, what they told each other), on what sort of graph (eight numbers, no names), in how many supersteps and seconds,
-of which machine and versions. The file is the owner's alone, and bounded: the oldest lines go. Processes that write at
-once take turns by a lock, for which none waits long: a process that is stuck holds up no run that is over. Within a
-process the fastest of several like runs is kept, and written now and then, and at the end: so a short run pays nothing
-for it. What is broken, foreign or of other versions is skipped when the file is read.
+A line says which program ran, in which direction and on how many threads, on what sort of graph (a few numbers, no
+names), in how many supersteps and seconds, of which machine and versions. The file is the owner's alone, and bounded:
+the oldest lines go. Processes that write at once take turns by a lock, for which none waits long: a process that is
+stuck holds up no run that is over. Within a process the fastest of several like runs is kept, and written now and then,
+and at the end: so a short run pays nothing for it. What is broken, foreign or of other versions is skipped when the
+file is read.
 """
 
 from __future__ import annotations
 
 import atexit
 import json
-import math
 import os
+import platform
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from arcflux import config
+from arcflux import __version__, config
 from arcflux.errors import ArcfluxError, SpaceError
-from arcflux.plan.brief import Brief
-from arcflux.plan.calibrate import machine, path, versions
-from arcflux.plan.fit import POINTS, Observation
-from arcflux.plan.parted import Seen
+from arcflux.plan.fit import Observation
+from arcflux.plan.sketch import Sketch
 
-__all__ = ["MOST", "Run", "add", "flush", "forget", "read", "waiting", "where"]
+__all__ = ["MOST", "Run", "add", "file_stem", "flush", "forget", "machine", "read", "versions", "where", "written"]
 
-_FORMAT = 1
+_FORMAT = 2
 # The most lines that are read, and twice as many are in the file before the oldest go; the most bytes of a line.
 MOST = 512
 _LONGEST = 4096
@@ -41,30 +40,50 @@ _SECONDS, _WAITING = 2.0, 64
 _LOCK_SECONDS = 0.5
 
 
+def machine() -> dict[str, Any]:
+    """What a calibration is of: the processor, the cores that are used, and the memory."""
+    return {**_hardware(), "cores": config.cores(), "threads": config.threads()}
+
+
+@lru_cache(maxsize=1)
+def _hardware() -> dict[str, Any]:
+    model = platform.processor() or platform.machine()
+    with suppress(OSError, StopIteration):
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        model = next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    size = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 0
+    return {"model": model, "memory_gb": round(size / 1e9)}
+
+
+@lru_cache(maxsize=1)
+def versions() -> dict[str, str]:
+    """What may change how fast a program is, by version."""
+    from importlib.metadata import version
+
+    return {"arcflux": __version__, **{name: version(name) for name in ("numba", "numpy")}}
+
+
+def file_stem(threads: int | None = None) -> str:
+    """The name of a file about this machine with so many threads, or as many as are used now."""
+    known = machine()
+    word = "".join(letter if letter.isalnum() else "-" for letter in f"{platform.node()}-{known['model']}")
+    return f"{word[:80]}-{threads or known['threads']}"
+
+
 @dataclass(frozen=True)
 class Run:
-    """A run: the program and its direction as "bfs/auto", its threads, and what was observed; on parts, on which."""
+    """A run: the program and its direction as "bfs/auto", its threads, and what was observed."""
 
     key: str
     threads: int
     seen: Observation
-    part: Seen | None = None
-
-    @classmethod
-    def on_parts(cls, key: str, part: Seen) -> Run:
-        """A run on parts."""
-        return cls(key, part.where.parts, Observation(part.graph, part.supersteps, part.seconds), part)
 
     def to_line(self) -> str:
         """As a line of JSON."""
-        graph = self.seen.shape
-        assert isinstance(graph, Brief)
-        whole = {"format": _FORMAT, "key": self.key, "threads": self.threads, "graph": vars(graph),
+        whole = {"format": _FORMAT, "key": self.key, "threads": self.threads, "graph": vars(self.seen.graph),
                  "supersteps": self.seen.supersteps, "seconds": self.seen.seconds,
-                 "frontiers": [round(share, 5) for share in self.seen.frontiers], "machine": machine(),
+                 "frontiers": list(self.seen.frontiers), "machine": machine(),
                  "versions": versions(), "date": round(time.time())}  # fmt: skip
-        if self.part is not None:
-            whole["part"] = {name: one for name, one in self.part.to_dict().items() if name != "graph"}
         return json.dumps(whole, separators=(",", ":"))
 
     @classmethod
@@ -73,14 +92,10 @@ class Run:
         with suppress(ValueError, TypeError, KeyError, AttributeError):
             kept: dict[str, Any] = json.loads(line)
             if kept["format"] == _FORMAT and kept["versions"] == versions() and _same(kept["machine"]):
-                steps, seconds = float(kept["supersteps"]), float(kept["seconds"])
                 shares = tuple(float(one) for one in kept["frontiers"])
-                numbers = (steps, seconds, *shares)
-                if all(math.isfinite(one) and one >= 0 for one in numbers) and seconds and len(shares) in (0, POINTS):
-                    if "part" in kept:
-                        return cls.on_parts(str(kept["key"]), Seen.of({**kept["part"], "graph": kept["graph"]}))
-                    seen = Observation(Brief.of(kept["graph"]), steps, seconds, shares)
-                    return cls(str(kept["key"]), int(kept["threads"]), seen)
+                steps, seconds = float(kept["supersteps"]), float(kept["seconds"])
+                seen = Observation(Sketch.of(kept["graph"]), steps, seconds, shares)
+                return cls(str(kept["key"]), int(kept["threads"]), seen)
         return None
 
 
@@ -96,7 +111,7 @@ _state = {"since": 0.0, "owner": 0}
 
 def where() -> Path:
     """The file: one for this machine, whatever share of its cores this process has."""
-    return config.cache_folder("runs") / f"{path(config.cores()).stem}.jsonl"
+    return config.cache_folder("runs") / f"{file_stem(config.cores())}.jsonl"
 
 
 def add(run: Run) -> None:
@@ -110,9 +125,8 @@ def add(run: Run) -> None:
         _state["owner"] = os.getpid()
     if not _waiting:
         _state["since"] = time.monotonic()
-    graph = run.seen.shape
-    where = None if run.part is None else (run.part.where, run.part.split)
-    name = (run.key, run.threads, graph.vertices, graph.arcs, run.seen.supersteps, where)
+    graph = run.seen.graph
+    name = (run.key, run.threads, graph.vertices, graph.arcs, run.seen.supersteps)
     before = _waiting.get(name)
     if before is None or run.seen.seconds < before.seen.seconds:
         _waiting[name] = run
@@ -120,9 +134,12 @@ def add(run: Run) -> None:
         flush()
 
 
-def waiting() -> int:
-    """How many runs wait to be written."""
-    return len(_waiting)
+def written() -> tuple[float, int]:
+    """When the file of runs was written, 0 if there is none, and how many runs wait to be."""
+    try:
+        return os.stat(where()).st_mtime_ns, len(_waiting)
+    except (OSError, ArcfluxError):
+        return 0.0, len(_waiting)
 
 
 def flush() -> None:

@@ -68,15 +68,21 @@ def scattered(worker: Any, workers: Any, control: Any, data: Any, what: Any, cou
 
 
 @kernel
-def chase(worker: Any, workers: Any, control: Any, data: Any, what: Any, count: Any, out: Any) -> None:
-    """Go from place to place, each named by the one before, so that nothing overlaps: ``data`` is one cycle."""
-    i = np.uint64(worker)
+def chase(worker: Any, workers: Any, control: Any, data: Any, what: Any, count: Any, out: Any, share: Any) -> None:
+    """Go from place to place, each named by the one before, so that nothing overlaps.
+
+    ``data`` has cycles of `share` elements: a worker's own, or, where there is one cycle for all of them, everybody's,
+    in which they begin far apart.
+    """
+    cycles = np.uint64(data.size) // np.uint64(share)
+    base = np.uint64(worker) % cycles * np.uint64(share)
+    i = np.uint64(worker) * (np.uint64(share) // np.uint64(workers)) if cycles == 1 else np.uint64(0)
     for _ in range(count):
-        j = np.uint64(data[i])
+        j = np.uint64(data[base + i])
         if what == WRITE:
-            data[i] = np.uint32(j)
+            data[base + i] = np.uint32(j)
         elif what == UPDATE:
-            fetch_add(data, i, np.uint32(0))
+            fetch_add(data, base + i, np.uint32(0))
         i = j
     out[worker * 8] = i
 

@@ -73,7 +73,7 @@ def gammas(profile: Profile, work: Work, shape: Shape) -> Gammas:
     update = table["random_read"]["self"] / table["random_update"]["self"] if table else _UPDATE
     swept = work.vertex * shape.vertices / max(1.0, shape.arcs)
     push = (work.arc_bytes + gathered * update + swept) / rate
-    if profile.traversal is not None and work.name == "bfs":
+    if profile.traversal is not None and work.grid:
         push = 1.0 / profile.traversal
     return Gammas(
         load=1.0 / profile.host,

@@ -28,6 +28,7 @@ __all__ = ["accesses", "barrier_seconds", "exchange", "hierarchy", "launch_secon
 _LARGE = 1 << 25  # elements of 4 bytes: beyond every cache
 _TRIES = 3
 _WAYS = ("read", "write", "update")
+_ORDERS = ("regular", "random")
 
 
 def _best(work: Callable[[], Any], tries: int = _TRIES) -> float:
@@ -61,19 +62,24 @@ def accesses(elements: int = _LARGE) -> tuple[dict[str, dict[str, float]], dict[
             "host": 4.0 * count * every / _pass(kernels.scattered, data, what, count, every, True),
             "all": 4.0 * count * every / _pass(kernels.scattered, data, what, count, every, False),
         }
-    latency: dict[str, dict[str, float]] = {}
-    steps = min(elements, 1 << 15)
-    for way in ("regular", "random"):
-        data[:] = _cycle(elements, way)
+    return throughput, latencies(elements, data)
+
+
+def latencies(elements: int, data: NDArray[Any]) -> dict[str, dict[str, float]]:
+    """Seconds of an access that waits for the one before: in one's own part of memory, or anywhere in it."""
+    from arcflux.plan import kernels
+
+    every, steps = config.threads(), min(elements, 1 << 15)
+    own = elements >> (every - 1).bit_length()  # of a power of two, a part for each worker
+    found: dict[str, dict[str, float]] = {f"{way}_{name}": {} for way in _ORDERS for name in _WAYS}
+    for way in _ORDERS:
+        for place, workers, share in (("self", 1, elements), ("host", every, own), ("all", every, elements)):
+            data[:] = np.tile(_cycle(share, way), elements // share)
+            for what, name in enumerate(_WAYS):
+                found[f"{way}_{name}"][place] = _pass(kernels.chase, data, what, steps, workers, share) / steps
         for what, name in enumerate(_WAYS):
-            busy = _pass(kernels.chase, data, what, steps, every) / steps
-            latency[f"{way}_{name}"] = {
-                "self": _pass(kernels.chase, data, what, steps, 1) / steps,
-                "peer": _handed(way, what, throughput=False),
-                "host": busy,
-                "all": busy,
-            }
-    return throughput, latency
+            found[f"{way}_{name}"]["peer"] = _handed(way, what, throughput=False)
+    return found
 
 
 def _pass(kernel: Any, data: NDArray[Any], what: int, count: int, workers: int, *more: Any) -> float:

@@ -138,7 +138,9 @@ def known() -> list[str]:
 
 
 def read(machine: str | os.PathLike[str] | Profile) -> Profile:
-    """The profile of a machine: one that is shipped, by its name, "here", or one of your own, by its TOML file.
+    """The profile of a machine: one that is shipped, by its name, or one of your own, by its TOML file.
+
+    "here" is this machine, of which absent.py makes one.
 
     Examples
     --------
@@ -154,10 +156,6 @@ def read(machine: str | os.PathLike[str] | Profile) -> Profile:
     if isinstance(machine, Profile):
         return machine
     named = os.fspath(path("on", machine))
-    if named == "here":
-        from arcflux.plan.here import here
-
-        return here()
     if named in known():
         text = (resources.files("arcflux.plan") / "profiles" / f"{named}.toml").read_text(encoding="utf-8")
         return _profile(_parsed(text, named), named)

@@ -18,6 +18,7 @@ from arcflux.errors import UsageError
 from arcflux.graph import Graph
 from arcflux.plan.files import peeked
 from arcflux.plan.shape import Shape, described, of_spec
+from arcflux.plan.sketch import glance, remember_depth
 from arcflux.transports.launch import place
 
 __all__ = ["measured", "shape_of"]
@@ -71,7 +72,7 @@ def _measured(graph: Graph) -> Shape:
     name = graph.name or "graph"
     return Shape(
         name, graph.vertices, graph.arcs, present.astype(np.float64), histogram[present].astype(np.float64),
-        _depth(graph, degrees), asked=_asking(graph),
+        _depth(graph, degrees), asked=_asking(graph), seen=glance(graph),
     )  # fmt: skip
 
 
@@ -84,7 +85,9 @@ def _depth(graph: Graph, degrees: Any) -> float:
     hub = graph.ids.to_ids(np.array([int(np.argmax(degrees))]))[0]
     # On threads of this process, also where it is one of several ranks, of which only one may be asking.
     alone: dict[str, Any] = {} if place() is None else {"transport": "local", "parts": config.threads()}
-    return float(max(1, int(bfs(graph, hub, **alone)["level"].max()))) + 0.5
+    levels = float(max(1, int(bfs(graph, hub, **alone)["level"].max())))
+    remember_depth(graph, levels + 1.0)
+    return levels + 0.5
 
 
 def _asking(graph: Graph) -> Any:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcflux.errors import UsageError
+from arcflux.plan.sketch import SPANS, Sketch
 
 __all__ = ["SHAPES", "Shape", "described", "grid", "kronecker", "uniform"]
 
@@ -33,7 +34,8 @@ class Shape:
 
     `spread` says that degrees are means of a Poisson distribution. `depth` is how many levels a search has. `boundary`
     is what a cut between two ranges separates, where neighbours are near; None where they are anywhere. `asked` gives
-    (sum of INS, sum of UDS) for k ranges, when there is a graph to ask. `notes` say what had to be guessed.
+    (sum of INS, sum of UDS) for k ranges, when there is a graph to ask. `notes` say what had to be guessed. `seen` is a
+    sketch of it that somebody has made, by a better look than at its degrees.
     """
 
     name: str
@@ -46,6 +48,7 @@ class Shape:
     boundary: int | None = None
     asked: Callable[[int], tuple[int, int]] | None = field(default=None, repr=False)
     notes: tuple[str, ...] = ()
+    seen: Sketch | None = field(default=None, repr=False)
 
     @property
     def mean_degree(self) -> float:
@@ -129,6 +132,23 @@ class Shape:
         """How near neighbours are: 0 when they are anywhere, 1 when ranges read nothing of each other."""
         anywhere = (k - 1) * float((self.counts * self._hit(1.0 / k)).sum())
         return max(0.0, 1.0 - self.uds(k) / anywhere) if anywhere else 0.0
+
+    def sketch(self) -> Sketch:
+        """The graph in a few numbers: as it was seen, or as its degrees have it."""
+        if self.seen is not None:
+            return self.seen
+        return Sketch(
+            self.vertices, self.arcs, self.depth, float((self.counts * self._hit(0.999999)).sum()), self.hot(),
+            self._near(), self.top, self.wedges(), self.squares(),
+        )  # fmt: skip
+
+    def _near(self) -> tuple[float, ...]:
+        """The share of arcs within each span: on a grid half of them lead along a row, elsewhere ends are anywhere."""
+        if not self.arcs:
+            return (0.0,) * len(SPANS)
+        if self.boundary is not None:
+            return tuple(0.5 + 0.5 * (self.boundary <= span) for span in SPANS)
+        return tuple(1.0 - (1.0 - min(1.0, span / self.vertices)) ** 2 for span in SPANS)
 
     def high(self, threshold: float) -> tuple[float, float]:
         """How many vertices have more than `threshold` out-arcs, and how many arcs those have."""

@@ -1,19 +1,22 @@
-"""What algorithms do: bytes of a value that crosses and of an arc, how often each arc is visited, in how many steps.
+"""What algorithms declare to the planner: what they do to an edge and a vertex, how often, and how to run them.
 
-An algorithm without an entry gets a bound: every arc once, and the bytes of its state. A vertex program is asked how
-large its messages and its state are.
+Everything else in this room asks a :class:`Work`, never a name. An algorithm without an entry gets a bound: every arc
+once, and the bytes of its state. A vertex program is asked how large its messages and its state are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 from arcflux.errors import UsageError
-from arcflux.plan.shape import Shape
 
-__all__ = ["WORKS", "Work", "work_of"]
+if TYPE_CHECKING:
+    from arcflux.plan.shape import Shape
+
+__all__ = ["WORKS", "Work", "program_work", "work_of"]
 
 _INDEX = 4
 
@@ -27,6 +30,13 @@ class Work:
     each visit of an arc beside its end. `supersteps`: how many, or 0 for as many as a search is deep, times `rounds`.
     `sweeps`: visits of each arc in the whole run, or 0 for one in each superstep. `group`: the typical member of HIVE's
     three groups that it is like. `bound`: nothing better is known.
+
+    For this machine: `dense`: every vertex is active in every superstep; `term`: what else of a graph its time grows
+    with ("wedges", "squares"); `peak`: bytes of a vertex that a run takes beside the graph; `early`: pull stops at the
+    first message; `grid`: it runs on a grid of devices, too. `measured`: the directions that calibrate runs; `main`: on
+    large graphs, too; `call` and `options`: what it calls; `weighted`: it reads weights. `programs`: the vertex
+    programs whose runs are runs of it, and `relatives` those that are only like it. `like`: whose rates stand in where
+    nothing is known of it, and `key`: under which name its runs are kept, if those are not its own name.
     """
 
     name: str
@@ -43,6 +53,20 @@ class Work:
     group: str = "moderate"
     bound: bool = False
     note: str = ""
+    dense: bool = False
+    term: str = ""
+    peak: float = 0.0
+    early: bool = False
+    grid: bool = False
+    measured: tuple[str, ...] = ("auto",)
+    main: bool = False
+    call: str = ""
+    options: tuple[tuple[str, Any], ...] = ()
+    weighted: bool = False
+    programs: tuple[str, ...] = ()
+    relatives: tuple[str, ...] = ()
+    like: str = ""
+    key: str = ""
 
     def steps(self, shape: Shape) -> float:
         """Supersteps of a run."""
@@ -57,23 +81,73 @@ class Work:
         """Bytes of an arc in memory."""
         return _INDEX + self.arc
 
+    @property
+    def run_key(self) -> str:
+        """Under which name runs of it are kept."""
+        return self.key or self.name
+
 
 _ASSUMED = "20 supersteps are assumed; supersteps= says better"
+_BOUND = "{} has no model: this is a lower bound, from the bytes of one visit of every arc"
+
+
+def _rows(name: str, term: str, **more: Any) -> Work:
+    """An algorithm that compares rows: of other machines no more is known than that it reads every arc once."""
+    return Work(name, 4, 8, supersteps=1, bound=True, note=_BOUND.format(name), term=term, **more)
+
+
 WORKS = {
     work.name: work
     for work in (
-        Work("pagerank", 8, 24, supersteps=20, group="good", note=_ASSUMED),
-        Work("pagerank_delta", 8, 32, supersteps=20, sweeps=8, direction="push", group="good", note=_ASSUMED),
-        Work("bfs", 4, 8, sweeps=1, direction="push", traversal=True),
-        Work("sssp", 8, 12, arc=4, rounds=3, sweeps=2.5, direction="push", traversal=True),
-        Work("multi_source_sssp", 8, 12, arc=4, rounds=3, sweeps=2.5, direction="push", traversal=True),
-        Work("connected_components", 4, 8, sweeps=2.5, direction="push"),
+        Work("pagerank", 8, 24, supersteps=20, group="good", note=_ASSUMED, dense=True, peak=33.5, main=True,
+             measured=("pull", "push"), programs=("PageRank", "RedistributedPageRank"),
+             relatives=("PersonalPageRank", "WeightedPageRank")),
+        Work("pagerank_delta", 8, 32, supersteps=20, sweeps=8, direction="push", group="good", note=_ASSUMED, peak=73.0,
+             programs=("PushPageRank",)),
+        Work("bfs", 4, 8, sweeps=1, direction="push", traversal=True, peak=13.4, main=True, measured=("auto", "push"),
+             early=True, grid=True, programs=("BFS",)),
+        Work("sssp", 8, 12, arc=4, rounds=3, sweeps=2.5, direction="push", traversal=True, peak=33.1, main=True,
+             weighted=True, relatives=("SSSP", "Paths")),
+        Work("multi_source_sssp", 8, 12, arc=4, rounds=3, sweeps=2.5, direction="push", traversal=True, weighted=True),
+        Work("connected_components", 4, 8, sweeps=2.5, direction="push", peak=4.0, main=True),
+        Work("min_label", 4, 8, sweeps=2.5, direction="push", measured=("auto", "push"), call="connected_components",
+             options=(("method", "min-label"),), programs=("Components",)),
         Work("weakly_connected_components", 4, 8, sweeps=2.5, direction="push"),
         Work("betweenness_centrality", 8, 28, rounds=2, sweeps=2, direction="push"),
-        Work("label_propagation", 4, 16, operations=10, supersteps=10),
-        Work("collaborative_filtering", 64, 192, arc=4, operations=16, supersteps=20, group="good", note=_ASSUMED),
+        Work("label_propagation", 4, 16, operations=10, supersteps=10, dense=True, peak=15.0),
+        Work("collaborative_filtering", 64, 192, arc=4, operations=16, supersteps=20, group="good", note=_ASSUMED,
+             dense=True, measured=("pull",), options=(("iterations", 5),), weighted=True,
+             relatives=("CollaborativeFiltering",)),
+        _rows("triangles", "wedges"),
+        _rows("clustering", "wedges"),
+        _rows("two_hop_friends", "squares", options=(("lists", False),)),
     )
-}
+}  # fmt: skip
+_PROGRAMS = {name: (work, True) for work in WORKS.values() for name in work.programs}
+_PROGRAMS |= {name: (work, False) for work in WORKS.values() for name in work.relatives}
+# What stands for any other program, by whether every vertex is active in every superstep.
+_STAND_IN = {True: WORKS["pagerank"], False: WORKS["min_label"]}
+
+
+@lru_cache(maxsize=256)
+def program_work(name: str, dense: bool, value: float) -> Work:
+    """The work of a vertex program that is run: that of an algorithm, or of something like one of them.
+
+    `value` are the bytes that an arc reads of its source, 0 if that is the number of the vertex alone.
+
+    Examples
+    --------
+    >>> program_work("BFS", False, 0.0).name, program_work("Mine", True, 16.0).like
+    ('bfs', 'pagerank')
+    """
+    like, same = _PROGRAMS.get(name, (_STAND_IN[dense], False))
+    if same and like.dense == dense and value in (0, like.value):
+        return like
+    note = f"nothing is known of {name} but that it is like {like.name}, and what its runs have shown"
+    return replace(
+        like, name=name, value=value or 4.0, dense=dense, term="", key=f"program {name} {value:.0f}", like=like.name,
+        note=note,
+    )  # fmt: skip
 
 
 def work_of(algorithm: Any, supersteps: int | None = None, columns: Mapping[str, Any] | None = None) -> Work:
@@ -89,26 +163,28 @@ def work_of(algorithm: Any, supersteps: int | None = None, columns: Mapping[str,
     from arcflux.program import Program
 
     if isinstance(algorithm, Work):
-        found = algorithm
+        work = algorithm
     elif isinstance(algorithm, Program):
-        found = _of_program(algorithm, columns)
+        work = _of_program(algorithm, columns)
     else:
-        found = _by_name(algorithm)
+        work = _by_name(algorithm)
     if supersteps is None:
-        return found
+        return work
     if isinstance(supersteps, bool) or not isinstance(supersteps, int) or supersteps < 1:
         raise UsageError(f"supersteps is {supersteps!r}", expected="a whole number, 1 or more")
-    return replace(found, supersteps=supersteps, note="")
+    return replace(work, supersteps=supersteps, note=work.note if work.bound else "")
 
 
 def _by_name(algorithm: Any) -> Work:
     from arcflux.algorithms.registry import find
 
-    entry = find(algorithm if isinstance(algorithm, str) else getattr(algorithm, "__name__", str(algorithm)))
+    name = algorithm if isinstance(algorithm, str) else getattr(algorithm, "__name__", str(algorithm))
+    if name in WORKS:
+        return WORKS[name]
+    entry = find(name)
     if entry.name in WORKS:
         return WORKS[entry.name]
-    note = f"{entry.name} has no model: this is a lower bound, from the bytes of one visit of every arc"
-    return Work(entry.name, 4, 8, supersteps=1, bound=True, note=note)
+    return Work(entry.name, 4, 8, supersteps=1, bound=True, note=_BOUND.format(entry.name))
 
 
 def _of_program(program: Any, given: Mapping[str, Any] | None) -> Work:

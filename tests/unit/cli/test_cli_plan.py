@@ -51,19 +51,19 @@ def test_refusals(run, arguments, exit_code, says):
 
 
 def test_calibrate_and_explain(run, monkeypatch, tmp_path):
-    from arcflux.plan import calibrate as calibrating
-    from arcflux.plan import partruns, programs
+    from dataclasses import replace
 
-    monkeypatch.setattr(partruns, "PART_PROGRAMS", (("pagerank", "pull"),))  # the others take long to compile
+    from arcflux.plan import calibrate as calibrating
+    from arcflux.plan.work import WORKS
+
     monkeypatch.setenv("ARCFLUX_CACHE", str(tmp_path / "cache"))
     code, error, _ = failing(run, "calibrate", "--show")
     assert (code, error["what"]) == (2, "this machine has not been measured")
-    failing(run, "explain", "bfs", "kron:8")
-    monkeypatch.setattr(calibrating, "_FEW", ("kron:6", "urand:6", "grid:40x40"))
-    monkeypatch.setattr(programs, "_TRIES", 1)
-    monkeypatch.setattr(programs, "_MOST_TRIES", 1)
-    main = {name: form for name, form in programs.PROGRAMS.items() if form.main}  # the others take long to compile
-    monkeypatch.setattr(calibrating, "PROGRAMS", main)
+    said = json.loads(run("--quiet", "explain", "bfs", "kron:8", "--json")[1])
+    assert any("has not been measured" in note for note in said["notes"])
+    graphs = tuple(map(calibrating.Subject, ("kron:6", "urand:6", "grid:40x40")))
+    main = tuple(work for work in WORKS.values() if work.main)  # the others take long to compile
+    monkeypatch.setattr(calibrating, "QUICK", replace(calibrating.QUICK, graphs=graphs, tries=1, works=main))
     code, out, _ = run("--quiet", "calibrate", "--quick", "--plot", "memory.png")
     assert code == 0
     assert "barrier" in out

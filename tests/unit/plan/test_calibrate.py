@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from datetime import datetime, timezone
 
+import numpy as np
 import plan_machine
 import pytest
 
@@ -11,21 +12,25 @@ import arcflux as af
 from arcflux import trace
 from arcflux.errors import FormatError, UsageError
 from arcflux.plan import calibrate as calibrating
-from arcflux.plan import microbench, partruns, programs
-from arcflux.plan.calibrate import PROGRAMS, calibrate, kept, path
-from arcflux.plan.profile import ACCESSES, read
+from arcflux.plan import calibration as calibrations
+from arcflux.plan import microbench
+from arcflux.plan.absent import absent
+from arcflux.plan.calibrate import QUICK, Subject, measured
+from arcflux.plan.calibration import kept, path
+from arcflux.plan.profile import ACCESSES
 from arcflux.plan.shape import kronecker
+from arcflux.plan.sketch import glance
+from arcflux.plan.work import WORKS
 
 calibration = plan_machine.calibration
 
 
 @pytest.mark.slow
 def test_a_quick_one(tmp_path, monkeypatch):
-    monkeypatch.setattr(calibrating, "path", lambda threads=None: tmp_path / "kept.json")
-    monkeypatch.setattr(calibrating, "_FEW", ("kron:6", "urand:6", "grid:40x40"))
-    monkeypatch.setattr(programs, "_TRIES", 1)
-    monkeypatch.setattr(programs, "_MOST_TRIES", 1)
-    found = calibrate(quick=True)
+    for module in (calibrating, calibrations):
+        monkeypatch.setattr(module, "path", lambda threads=None: tmp_path / "kept.json")
+    graphs = Subject("kron:6"), Subject("grid:40x40", shuffled=True), Subject(near=(500, 6))
+    found = measured(replace(QUICK, graphs=graphs, tries=1, seconds=1e9))
     assert set(found.throughput) == set(found.latency) == set(ACCESSES)
     for table in (found.throughput, found.latency):
         assert all(row["self"] > 0 and row["host"] > 0 for row in table.values())
@@ -34,9 +39,10 @@ def test_a_quick_one(tmp_path, monkeypatch):
     assert found.barrier > 0
     assert found.launch > 0
     assert found.exchange["local"]["bandwidth"] > 0
-    assert set(found.fits) == {"/".join(program) for program in PROGRAMS}
-    assert set(found.alone) == (set(found.fits) if found.machine["threads"] > 1 else set())
-    assert all(len(some) == found.fits[name].runs for name, some in found.runs.items())
+    every = {(f"{work.name}/{way}", threads) for work in WORKS.values() for way in work.measured
+             for threads in {1, found.machine["threads"]}}  # fmt: skip
+    assert set(found.fits) == every
+    assert all(len(one.runs) == 3 for one in found.fits.values())
     assert 1 <= found.push_over_pull <= 10
     assert found.notes == []
     assert kept() == found
@@ -65,12 +71,12 @@ def test_a_foreign_one_is_not_used(calibration):
     with trace.listen(heard.append):
         assert kept() is None
     assert any("another machine" in str(event) and "4711" in str(event) for event in heard)
-    with pytest.raises(UsageError, match="has not been measured"):
-        af.estimate("pagerank", "kron:10")
+    assert not af.estimate("pagerank", "kron:10").measured_here
 
 
 @pytest.mark.parametrize(
-    "content", ["", "{", "[]", "{}", '{"format": 1}', '{"format": 1, "fits": {}, "hierarchy": []}']
+    "content",
+    ["", "{", "[]", "{}", '{"format": 2}', '{"format": 2, "fits": {}, "graphs": [], "runs": [], "hierarchy": []}'],
 )
 def test_a_broken_one_is_refused(calibration, content):
     path().write_text(content)
@@ -94,6 +100,48 @@ def test_cycles_go_through_everything():
         assert len(seen) == 1 << 10
 
 
+def test_rates_that_do_not_fit_their_runs_are_refused(calibration):
+    whole = calibration.to_dict()
+    whole["fits"]["bfs/auto/" + str(calibration.machine["threads"])]["missed"] = [0.0]
+    path().write_text(json.dumps(whole))
+    with pytest.raises(FormatError, match="do not fit its runs"):
+        kept()
+
+
+def test_latencies_are_measured_at_every_place(monkeypatch):
+    """Each place has a run of its own: so many workers, in cycles of so many elements."""
+    asked = []
+
+    def passed(kernel, data, what, count, workers, share):
+        asked.append((workers, share))
+        cycle = [0]
+        for _ in range(share - 1):
+            cycle.append(int(data[cycle[-1]]))
+        assert sorted(cycle) == list(range(share))
+        return float(len(asked))
+
+    monkeypatch.setattr(microbench, "_pass", passed)
+    monkeypatch.setattr(microbench, "_handed", lambda *given, **options: 1.0)
+    monkeypatch.setattr(microbench.config, "threads", lambda: 2)
+    found = microbench.latencies(1 << 6, np.zeros(1 << 6, np.uint32))
+    assert set(asked) == {(1, 64), (2, 32), (2, 64)}
+    for row in found.values():
+        assert len({row["self"], row["host"], row["all"]}) == 3
+
+
+def test_subjects_are_what_they_say():
+    plain, weighted = Subject("grid:20x20", shuffled=True).graphs()
+    assert (plain.vertices, plain.arcs) == (400, 1520) == (weighted.vertices, weighted.arcs)
+    assert glance(plain).near[0] < 0.6 < glance(af.load("grid:20x20")).near[0]
+    assert "weight" in weighted.columns
+    near, _ = Subject(near=(5000, 10)).graphs()
+    assert near.vertices == 5000
+    assert 5 < near.arcs / near.vertices < 15
+    assert glance(near).near[1] > 0.9
+    assert glance(near).top > 4 * glance(near).mean_degree
+    assert len({str(one) for one in calibrating.GRAPHS}) == len(calibrating.GRAPHS)
+
+
 def test_messages_are_timed_between_two_ranks():
     found = microbench.exchange(processes=False)["local"]
     assert 0 < found["latency"] < 10
@@ -101,14 +149,14 @@ def test_messages_are_timed_between_two_ranks():
 
 
 def test_this_machine_is_a_profile_too(calibration):
-    found = read("here")
+    found = absent("here").profile
     assert (found.name, found.nodes, found.devices) == ("here", 1, 1)
     assert found.bandwidth == 20e9
     assert found.network == 1e10
     assert 0 < found.efficiency <= 1
-    fit, shape = calibration.fits["pagerank/pull"], kronecker(18)
+    fit, shape = calibration.fits["pagerank/pull", calibration.machine["threads"]], kronecker(18)
     row = af.plan("pagerank", shape, on="here", supersteps=10).rows[0]
-    assert row.best.seconds == pytest.approx(fit.seconds(shape, 10), rel=0.1)
+    assert row.best.seconds == pytest.approx(fit.seconds(shape.sketch(), 10), rel=0.1)
     many = af.plan("pagerank", shape, on="here", nodes="1,4")
     assert many.rows[1].speedup > 1
     assert any("takes more of the same" in note for note in many.notes)
@@ -117,14 +165,4 @@ def test_this_machine_is_a_profile_too(calibration):
 def test_a_machine_that_was_not_measured_is_no_profile(tmp_path, monkeypatch):
     monkeypatch.setenv("ARCFLUX_CACHE", str(tmp_path / "empty"))
     with pytest.raises(UsageError, match="has not been measured"):
-        read("here")
-
-
-def test_processes_stop_together_when_their_time_is_over():
-    """Each looks at its own clock, so the first rank says it for all; otherwise some would wait for the others."""
-    pytest.importorskip("mpi4py")
-    rows = partruns.on_processes(2, 2, ["kron:5", "kron:6"], 100.0)
-    assert {row["spec"] for row in rows} == {"kron:5", "kron:6"}
-    assert {row["key"] for row in rows} == {"/".join(program) for program in partruns.PART_PROGRAMS}
-    assert all(row["seconds"] > 0 and row["splitting"] >= 0 for row in rows)
-    assert partruns.on_processes(2, 2, ["kron:5"], 0.0) == []
+        absent("here")

@@ -13,7 +13,6 @@ import pytest
 from arcflux import config
 from arcflux.errors import SpaceError
 from arcflux.plan import journal
-from arcflux.plan.brief import brief
 from arcflux.plan.fit import POINTS, Observation
 from arcflux.plan.journal import Run
 from arcflux.plan.shape import kronecker
@@ -30,7 +29,7 @@ def keeping(calibration, monkeypatch):
 
 
 def a_run(seconds=1.0, key="bfs/auto", scale=10, frontiers=()):
-    return Run(key, 2, Observation(brief(kronecker(scale)), 7.0, seconds, frontiers))
+    return Run(key, 2, Observation(kronecker(scale).sketch(), 7.0, seconds, frontiers))
 
 
 def test_there_and_back(keeping):
@@ -75,13 +74,15 @@ def test_it_is_bounded(keeping, monkeypatch):
         lambda kept: "[1, 2]",
         lambda kept: "null",
         lambda kept: json.dumps(kept)[:-5],
-        lambda kept: json.dumps({**kept, "format": 2}),
+        lambda kept: json.dumps({**kept, "format": 1}),
         lambda kept: json.dumps({**kept, "seconds": -1}),
         lambda kept: json.dumps({**kept, "seconds": float("nan")}),
         lambda kept: json.dumps({**kept, "seconds": 0}),
         lambda kept: json.dumps({**kept, "frontiers": [1.0, 2.0]}),
         lambda kept: json.dumps({**kept, "graph": {**kept["graph"], "arcs": "many"}}),
         lambda kept: json.dumps({**kept, "graph": {}}),
+        lambda kept: json.dumps({**kept, "graph": {**kept["graph"], "near": [0.5]}}),
+        lambda kept: json.dumps({**kept, "graph": {**kept["graph"], "depth": float("inf")}}),
         lambda kept: json.dumps({**kept, "machine": {**kept["machine"], "model": "another"}}),
         lambda kept: json.dumps({**kept, "versions": {**kept["versions"], "numba": "0.1"}}),
         lambda kept: json.dumps({name: value for name, value in kept.items() if name != "key"}),

@@ -1,4 +1,4 @@
-"""Plans: for every size of a machine that is asked about, the best way to run, and what is predicted of it."""
+"""A machine at several sizes: for each that is asked about, the plan of a run, and how it compares with one device."""
 
 from __future__ import annotations
 
@@ -10,30 +10,33 @@ from typing import Any
 from arcflux.drawing import Told
 from arcflux.errors import UsageError
 from arcflux.graph import Graph
-from arcflux.plan import hive
-from arcflux.plan.predict import Candidate, application, candidates
-from arcflux.plan.profile import Profile, read
+from arcflux.plan.absent import Absent, absent
+from arcflux.plan.hive import Application, Given, find, given_by, judge, needed
+from arcflux.plan.plans import Candidate, Placement, Plan, predict, seconds
+from arcflux.plan.profile import Profile
 from arcflux.plan.sample import shape_of
 from arcflux.plan.shape import Shape
 from arcflux.plan.work import Work, work_of
 from arcflux.program import Program
+from arcflux.trace import readable
 
-__all__ = ["Plan", "Row", "make", "prepared", "whole_numbers"]
+__all__ = ["Row", "Scaling", "prepared", "whole_numbers"]
 
 _MOST = 1 << 20
 _LIFETIME = 3 * 365.25 * 86400.0
+_PHASES = ("load", "compute", "transfer", "overhead")
 
 
 @dataclass(frozen=True)
 class Row:
-    """What is predicted for one size: the best candidate, the others, and how it compares with one device.
+    """What is predicted for one size: the plan, and how it compares with one device.
 
     `cost` is what a run costs in dollars: by the hour, or as its share of three years of a machine that was bought.
     """
 
     nodes: int
     devices: int
-    candidates: tuple[Candidate, ...]
+    plan: Plan
     speedup: float
     gteps: float | None
     cost: float | None
@@ -42,9 +45,14 @@ class Row:
     scalability: str
 
     @property
+    def candidates(self) -> tuple[Candidate, ...]:
+        """Every way to run at this size, the one that would be taken first."""
+        return self.plan.candidates
+
+    @property
     def best(self) -> Candidate:
         """The candidate that would be taken."""
-        return self.candidates[0]
+        return self.plan.chosen
 
     @property
     def efficiency(self) -> float:
@@ -72,8 +80,8 @@ class Row:
 
 
 @dataclass(frozen=True, repr=False)
-class Plan(Told):
-    """A plan: predictions for one algorithm, graph and machine, a row for each size. Nothing in it was measured."""
+class Scaling(Told):
+    """Plans for one algorithm, graph and machine, a row for each size. Nothing in it was measured."""
 
     algorithm: str
     graph: Shape
@@ -104,71 +112,112 @@ class Plan(Told):
         }
 
     def __str__(self) -> str:
-        from arcflux.plan.report import text
-
-        return text(self)
+        shape = self.graph
+        traversal = any(row.gteps is not None for row in self.rows)
+        lines = [
+            f"predicted: {self.algorithm} on {shape.name} ({shape.vertices:,} vertices, {shape.arcs:,} arcs)",
+            f"      on: {self.machine.name}, {self.machine.title}",
+            "",
+            f"  {'nodes':>5} {'devices':>7} {'seconds':>9} {'range':>19} {'speed-up':>8} {'eff.':>5} {'bytes':>9} "
+            f"{'memory':>9} {'fits':>5}" + (f" {'GTEPS':>7}" if traversal else "") + f" {'cost':>9}  way",
+        ]
+        lines += [_line(row, traversal) for row in self.rows]
+        return "\n".join([*lines, "", *_about(self.best), *(f"  note: {note}" for note in self.notes)])
 
     def plot(self, target: Any) -> None:
-        """Draw predicted time and speed-up over devices: .png, .svg or .pdf."""
-        from arcflux.plan.report import plot
+        """Draw predicted time by phase, and speed-up, over devices: .png, .svg or .pdf."""
+        from arcflux.plan.report import scaling
 
-        plot(self, target)
+        stacks = {name: [row.best.phases.get(name, 0.0) for row in self.rows] for name in _PHASES}
+        title = f"predicted: {self.algorithm} on {self.graph.name}, {self.machine.name}"
+        scaling([row.devices for row in self.rows], stacks, [row.speedup for row in self.rows], title, target)
 
 
-def make(
-    algorithm: Any, graph: Any, on: Any, nodes: Any = None, devices: Any = None, supersteps: int | None = None
-) -> Plan:
-    """The plan behind :func:`arcflux.plan`."""
-    return prepared(algorithm, on, nodes, devices, supersteps)(graph)
+def _line(row: Row, traversal: bool) -> str:
+    best = row.best
+    low, high = best.range
+    cost = "-" if row.cost is None else f"${row.cost:.2g}"
+    gteps = f" {row.gteps:7.3g}" if traversal else ""
+    between = f"{seconds(low)} - {seconds(high)}"
+    return (
+        f"  {row.nodes:5} {row.devices:7} {seconds(best.seconds):>9} {between:>19} {row.speedup:8.2f} "
+        f"{row.efficiency:5.2f} {readable(round(best.bytes)):>9} {readable(round(best.memory)):>9} "
+        f"{'yes' if best.fits else 'no':>5}{gteps} {cost:>9}  {best.name}"
+    )
+
+
+def _about(row: Row) -> list[str]:
+    """What the best row is made of, what else there was, and how it scales."""
+    best = row.best
+    shares = {name: best.phases[name] / (best.seconds or 1.0) for name in _PHASES}
+    phases = ", ".join(f"{name} {100 * share:.0f} %" for name, share in shares.items() if share >= 0.005)
+    lines = [f"  best: {row.devices} devices, {best.name}: {phases}"]
+    if row.plan.reason:
+        lines.append(f"  runner-up: {row.plan.reason}")
+    ratio = "nothing is sent" if math.isinf(row.ratio) else f"{row.ratio:.3g} operations a byte"
+    short = "" if row.ratio >= row.needed else ": here links are the limit"
+    lines.append(f"  scalability: {row.scalability}, as the HIVE study classes its kind ({ratio}, and "
+                 f"{row.needed:.3g} are needed on this machine{short})")  # fmt: skip
+    return lines
+
+
+def _reason(best: Candidate, others: Sequence[Candidate]) -> str:
+    """What the second is, and why it is not the first."""
+    if not others or not best.seconds > 0:
+        return ""
+    second = others[0]
+    why = f"{second.seconds / best.seconds:.2f} times as long" if second.fits else "does not fit"
+    if second.fits and second.seconds < best.seconds:
+        why += ", but nothing of its kind was measured there"
+    return f"{second.name}: {why}"
 
 
 def prepared(
     algorithm: Any, on: Any, nodes: Any = None, devices: Any = None, supersteps: int | None = None
-) -> Callable[[Any], Plan]:
-    """A plan that lacks its graph: what is wrong with the rest is told before one is loaded, which may take long."""
-    profile = read(on)
-    sizes = _sizes(profile, nodes, devices)
-    ways = hive.find(algorithm) if isinstance(algorithm, str) else []
+) -> Callable[[Any], Scaling]:
+    """Plans that lack their graph: what is wrong with the rest is told before one is loaded, which may take long."""
+    machine = absent(on)
+    sizes = _sizes(machine.profile, nodes, devices)
+    ways = find(algorithm) if isinstance(algorithm, str) else []
     if not ways and not isinstance(algorithm, Program):
         work_of(algorithm, supersteps)
     for way in ways:
-        hive.judge(way, hive.Given(1.0, 1.0, 1))
+        judge(way, Given(1.0, 1.0, 1))
 
-    def made(graph: Any) -> Plan:
+    def made(graph: Any) -> Scaling:
         columns = {name: column.dtype for name, column in graph.columns.items()} if isinstance(graph, Graph) else None
-        work = None if ways else work_of(algorithm, supersteps, columns)
+        # An application of the study is known by its operations and bytes alone.
+        work = Work(str(algorithm), 4, 8) if ways else work_of(algorithm, supersteps, columns)
         shape = shape_of(graph)
-        rows = tuple(_row(profile, shape, ways, work, x, total) for x, total in sizes)
-        name = work.name if work is not None else str(algorithm)
-        return Plan(name, shape, profile, rows, tuple(_notes(profile, work, ways, sizes)))
+        rows = tuple(_row(machine, shape, ways, work, x, total) for x, total in sizes)
+        return Scaling(work.name, shape, machine.profile, rows, tuple(_notes(machine.profile, work, ways, sizes)))
 
     return made
 
 
-def _row(
-    profile: Profile, shape: Shape, ways: Sequence[hive.Application], work: Work | None, x: int, total: int
-) -> Row:
+def _row(machine: Absent, shape: Shape, ways: Sequence[Application], work: Work, nodes: int, devices: int) -> Row:
     def tried(nodes: int, parts: int) -> list[Candidate]:
-        if work is not None:
-            return candidates(profile, work, shape, nodes, parts)
-        made = [application(profile, way, shape, nodes, parts) for way in ways]
+        placement = Placement(0, parts, nodes)
+        if not ways:
+            return predict(work, shape, machine, placement)
+        made = [machine.application(way, shape, placement) for way in ways]
         return sorted(made, key=lambda one: (not one.fits, one.seconds))
 
-    found = tried(x, total)
-    best, alone = found[0], tried(1, 1)[0]
-    if work is not None:
+    every = tried(nodes, devices)
+    best, alone = every[0], tried(1, 1)[0]
+    if ways:
+        chosen = next(way for way in ways if (way.variant or "the study's") == best.exchange)
+        scaling = judge(chosen, given_by(shape, devices))
+        ratio, scalability = scaling.ratio, scaling.scalability
+    else:
         operations = work.operations * shape.arcs * work.visits(shape)
         ratio = operations / best.bytes if best.bytes else math.inf
         scalability = work.group
-    else:
-        chosen = next(way for way in ways if (way.variant or "the study's") == best.exchange)
-        scaling = hive.judge(chosen, hive.given_by(shape, total))
-        ratio, scalability = scaling.ratio, scaling.scalability
-    traversal = work is not None and work.traversal
+    plan = Plan(work, shape, machine.name, tuple(every), _reason(best, every[1:]), measured_here=False)
     return Row(
-        x, total, tuple(found), _over(alone.seconds, best.seconds, 1.0),
-        _over(shape.arcs / 1e9, best.seconds, 0.0) if traversal else None,
-        _cost(profile, x, total, best.seconds), ratio, hive.needed(profile, x), scalability,
+        nodes, devices, plan, _over(alone.seconds, best.seconds, 1.0),
+        _over(shape.arcs / 1e9, best.seconds, 0.0) if work.traversal else None,
+        _cost(machine.profile, nodes, devices, best.seconds), ratio, needed(machine.profile, nodes), scalability,
     )  # fmt: skip
 
 
@@ -220,10 +269,8 @@ def whole_numbers(what: str, given: Any) -> list[int]:
     return found
 
 
-def _notes(
-    profile: Profile, work: Work | None, ways: Sequence[hive.Application], sizes: Sequence[tuple[int, int]]
-) -> list[str]:
-    notes = [work.note] if work is not None and work.note else []
+def _notes(profile: Profile, work: Work, ways: Sequence[Application], sizes: Sequence[tuple[int, int]]) -> list[str]:
+    notes = [work.note] if work.note else []
     if ways:
         notes.append("operations and bytes are those of one superstep, as the HIVE study counts them")
     most = max(x for x, _ in sizes)

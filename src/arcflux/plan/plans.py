@@ -1,0 +1,380 @@
+"""The vocabulary of the planner: where a run is placed, a way to run with what is predicted of it, and a plan of them.
+
+A :class:`Plan` says which candidate was chosen, what else there was, and why. Every question is answered by one: what
+to do about a run (choose.py), what a run would take (af.estimate), what it did take (explain.py), and, for each size of
+another machine, what it would take there (scaling.py). :func:`predict` is behind all of them; a machine that is here
+(here.py) and one that is not (absent.py) differ in where their rates come from.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from arcflux import config
+from arcflux.drawing import Told
+from arcflux.errors import UsageError
+from arcflux.plan.sketch import Sketch
+from arcflux.plan.work import Work
+from arcflux.trace import readable
+
+if TYPE_CHECKING:
+    from arcflux.plan.shape import Shape
+
+__all__ = ["Candidate", "Machine", "Placement", "Plan", "Step", "predict", "seconds", "times"]
+
+# The most supersteps that JSON lists, the most candidates that are told to a person, the most supersteps looked at.
+_STEPS, _TOLD, _MOST_STEPS = 256, 6, 4096
+_HELP = {
+    "load": "a larger cache, or vertices in an order in which neighbours are near",
+    "compute": "more cores, or more memory bandwidth",
+    "update": "more cores",
+    "barriers": "fewer workers, since supersteps are short",
+    "launch": "nothing: the graph is small",
+    "transfer": "a faster link, fewer parts, or a partitioning that cuts less",
+    "overhead": "fewer parts, since supersteps are short",
+}
+
+
+def seconds(value: float) -> str:
+    """A time with three digits, in the unit that suits it.
+
+    Examples
+    --------
+    >>> seconds(0.0429), seconds(7.2e-6), seconds(250)
+    ('42.9 ms', '7.2 us', '250 s')
+    """
+    for unit, name in ((1.0, "s"), (1e-3, "ms")):
+        if value >= unit:
+            return f"{value / unit:.3g} {name}"
+    return f"{value / 1e-6:.3g} us"
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where a run is: on threads, or on parts of the graph that are on nodes; 0: whatever is best.
+
+    `exchange`: what nodes tell each other; empty where workers share everything. `speeds`: how fast the device of each
+    part is, 1.0 being a core of this machine.
+    """
+
+    threads: int = 0
+    parts: int = 0
+    nodes: int = 1
+    transport: str = "local"
+    partition: str = "ranges"
+    exchange: str = ""
+    speeds: tuple[float, ...] = ()
+
+    @classmethod
+    def checked(cls, threads: Any, parts: Any, nodes: Any, speeds: Any) -> Placement:
+        """Where a person asks a run to be, if that makes sense."""
+        for name, count in (("threads", threads), ("parts", parts), ("nodes", nodes)):
+            if count is None and name != "nodes":
+                continue
+            if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= 4096:
+                raise UsageError(f"{name} is {count!r}", expected="a whole number from 1 to 4096")
+        fast = _speeds(speeds)
+        parts = len(fast) if fast and parts is None else parts
+        if fast and len(fast) != parts:
+            raise UsageError(f"there are {parts} parts and {len(fast)} speeds", expected="one for each part")
+        if threads is not None and parts is not None:
+            raise UsageError("threads and parts are both given", expected="one of them: a part is the work of a thread")
+        if nodes > 1 and (parts is None or parts < nodes):
+            raise UsageError(f"there are {nodes} nodes and {parts or 'no'} parts", expected="a part for each node")
+        return cls(threads or 0, parts or 0, nodes, exchange="readers" if nodes > 1 else "", speeds=fast)
+
+    def counts(self) -> list[int]:
+        """How many workers to look at, all of them first: those asked for, or one, all, and powers of two between."""
+        if self.parts:
+            return [min(self.parts, config.cores())]
+        if self.threads:
+            return [config.threads(self.threads)]
+        most = config.threads()
+        return sorted({most, *(1 << k for k in range(most.bit_length()) if 1 << k <= most)}, reverse=True)
+
+    def __str__(self) -> str:
+        if not self.parts:
+            return f"{self.threads} thread{'' if self.threads == 1 else 's'}" if self.threads else ""
+        parts = f"{self.parts} part{'' if self.parts == 1 else 's'}"
+        parts += "" if self.nodes == 1 else f" on {self.nodes} nodes"
+        return f"{parts}, {self.partition}" + (f", {self.exchange}" if self.exchange else "")
+
+
+def _speeds(given: Any) -> tuple[float, ...]:
+    if given is None:
+        return ()
+    try:
+        found = tuple(float(one) for one in given)
+    except (TypeError, ValueError):
+        found = ()
+    if not found or not all(math.isfinite(one) and one > 0 for one in found):
+        raise UsageError(f"speeds is {given!r}", expected="a positive number for each part, such as [1, 1, 0.5]")
+    return found
+
+
+@dataclass(frozen=True)
+class Step:
+    """A superstep: the share of all arcs that leaves its frontier, the direction it would take, its seconds."""
+
+    frontier: float
+    direction: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A way to run: direction, placement, and what is predicted of the whole run.
+
+    `phases`: seconds by what they are spent on; `doubt`: by which share they may be longer or shorter; `bytes`: that
+    cross between nodes or devices; `memory`: bytes of a device, if that `fits`, and `spilled` what does not;
+    `at_least`: it is a bound, and takes no less. `fit`: what it was predicted by, here.
+    """
+
+    direction: str
+    phases: Mapping[str, float]
+    doubt: float
+    placement: Placement = field(default_factory=Placement)
+    supersteps: float = 0.0
+    bytes: float = 0.0
+    memory: float = 0.0
+    fits: bool = True
+    spilled: float = 0.0
+    at_least: bool = False
+    fit: Any = field(default=None, repr=False, compare=False)
+
+    @property
+    def seconds(self) -> float:
+        """Predicted seconds of the run."""
+        return float(sum(self.phases.values()))
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Between which the seconds are expected; a bound is the least of them."""
+        return self.seconds / (1.0 if self.at_least else 1 + self.doubt), self.seconds * (1 + self.doubt)
+
+    @property
+    def threads(self) -> int:
+        """Workers of one process; 0 where it is on parts."""
+        return self.placement.threads
+
+    @property
+    def partition(self) -> str:
+        """How the graph is split."""
+        return self.placement.partition
+
+    @property
+    def exchange(self) -> str:
+        """What nodes or devices tell each other; empty where they share everything."""
+        return self.placement.exchange
+
+    @property
+    def name(self) -> str:
+        """The way in a few words, without how many there are of what."""
+        if self.at_least:
+            return "bound"
+        return f"{self.direction}, {self.partition}, {self.exchange}" if self.exchange else self.direction
+
+    def __str__(self) -> str:
+        return ", ".join(filter(None, (self.direction, str(self.placement))))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        low, high = self.range
+        found: dict[str, Any] = {
+            "name": self.name, "direction": self.direction, "threads": self.threads or None,
+            "partition": self.partition, "exchange": self.exchange, "supersteps": self.supersteps,
+            "seconds": self.seconds, "low": low, "high": high, "phases": dict(self.phases),
+            "predicted_seconds": self.seconds, "predicted_range": [low, high], "predicted_phases": dict(self.phases),
+            "predicted_bytes": self.bytes, "predicted_memory": self.memory, "fits": self.fits,
+            "spilled_bytes": self.spilled, "crossing_bytes": self.bytes,
+        }  # fmt: skip
+        if self.placement.parts:
+            found |= {name: getattr(self.placement, name) for name in ("parts", "nodes", "transport")}
+        return found
+
+
+class Machine(Protocol):
+    """Something that runs can be predicted on, by rates that were measured here or given in a profile."""
+
+    @property
+    def name(self) -> str:
+        """What a person calls it."""
+
+    def candidates(
+        self, work: Work, graph: Any, placement: Placement, directions: Sequence[str], supersteps: float | None
+    ) -> list[Candidate]:
+        """Every way that rates are known for."""
+
+
+def predict(
+    work: Work, graph: Shape | Sketch, machine: Machine, placement: Placement, *, directions: Sequence[str] = (),
+    supersteps: float | None = None,
+) -> list[Candidate]:  # fmt: skip
+    """Every way to run on a machine that is left open, the fastest of those that fit first; at least one.
+
+    `directions` are those that may be taken, all that are known without it.
+    """
+    return machine.candidates(work, graph, placement, directions, supersteps)
+
+
+@dataclass(frozen=True, repr=False)
+class Plan(Told):
+    """What was chosen for a run, what else there was, and why; nothing in it was measured but the rates.
+
+    `candidates`: the chosen one first. `bytes`: that memory moves; `memory`: of graph and run at the peak.
+    `measured_here`: rates are those of this machine. `push_over_pull`: what an arc costs to push over what it costs to
+    pull.
+    """
+
+    work: Work
+    graph: Shape | Sketch
+    machine: str
+    candidates: tuple[Candidate, ...]
+    reason: str = ""
+    notes: tuple[str, ...] = ()
+    measured_here: bool = True
+    push_over_pull: float = 3.0
+    bytes: float = 0.0
+    memory: float = 0.0
+
+    @property
+    def algorithm(self) -> str:
+        """What is run."""
+        return self.work.name
+
+    @property
+    def chosen(self) -> Candidate:
+        """The candidate that was chosen."""
+        return self.candidates[0]
+
+    @property
+    def placement(self) -> Placement:
+        """Where the run is."""
+        return self.chosen.placement
+
+    @property
+    def direction(self) -> str:
+        """The direction that was chosen."""
+        return self.chosen.direction
+
+    @property
+    def threads(self) -> int:
+        """Workers of one process, or those of each part."""
+        return self.chosen.threads or 1
+
+    @property
+    def seconds(self) -> float:
+        """Predicted seconds of the run."""
+        return self.chosen.seconds
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Between which the seconds should be."""
+        return self.chosen.range
+
+    @property
+    def supersteps(self) -> float:
+        """How many are expected."""
+        return self.chosen.supersteps
+
+    @property
+    def crossing(self) -> float:
+        """Bytes between nodes."""
+        return self.chosen.bytes
+
+    @property
+    def key(self) -> str:
+        """Under which name a run of it is kept."""
+        return f"{self.work.run_key}/{self.direction}"
+
+    @property
+    def steps(self) -> list[Step]:
+        """The chosen candidate superstep by superstep; empty where only the whole is known.
+
+        Barriers are the same in each, all else goes as the arcs of the frontier. The direction is what the engine's own
+        rule says of such a frontier.
+        """
+        from arcflux.compile.direction import pulls
+
+        one = self.chosen
+        if one.fit is None:
+            return []
+        count = max(1, min(_MOST_STEPS, round(one.supersteps)))
+        shares = one.fit.frontier(self.graph if isinstance(self.graph, Sketch) else self.graph.sketch(), count)
+        fixed = (one.phases.get("launch", 0.0) + one.phases.get("barriers", 0.0)) / count
+        moving = sum(share for name, share in one.phases.items() if name not in ("launch", "barriers"))
+        total, left, found = float(shares.sum()) or 1.0, 1.0, []
+        arcs = self.graph.arcs
+        for share in shares.tolist():
+            pull = pulls(share * arcs, left * arcs, self.graph.vertices, arcs, self.work.early, self.push_over_pull)
+            name = one.direction if one.direction in ("pull", "push") else "pull" if pull else "push"
+            found.append(Step(share, name, fixed + moving * share / total))
+            left -= share
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, ready for JSON."""
+        graph, where = self.graph, self.placement
+        parts = {name: getattr(where, name) for name in ("parts", "nodes", "transport", "partition", "exchange")}
+        return {
+            "label": "predicted",
+            "algorithm": self.algorithm,
+            "graph": {"name": getattr(graph, "name", ""), "vertices": graph.vertices, "arcs": graph.arcs},
+            "machine": self.machine,
+            "measured_here": self.measured_here,
+            "direction": self.direction,
+            "threads": self.threads,
+            **(parts if where.parts else {}),
+            "reason": self.reason,
+            "push_over_pull": self.push_over_pull,
+            "predicted_seconds": self.seconds,
+            "predicted_range": list(self.range),
+            "predicted_bytes": self.bytes,
+            "predicted_memory": self.memory,
+            "predicted_supersteps": self.supersteps,
+            "predicted_crossing_bytes": self.crossing,
+            "candidates": [one.to_dict() for one in self.candidates],
+            "predicted_steps": [vars(step) for step in self.steps[:_STEPS]],
+            "notes": list(self.notes),
+        }
+
+    def __str__(self) -> str:
+        graph, (low, high), first = self.graph, self.range, self.chosen
+        named = getattr(graph, "name", "") or "a graph"
+        phases = sorted(((share, name) for name, share in first.phases.items() if share > 0), reverse=True)
+        moved = f"; {readable(round(self.bytes))} moved" if self.bytes else ""
+        peak = f", {readable(round(self.memory))} at the peak" if self.memory else ""
+        lines = [
+            f"predicted: {self.algorithm} on {named} ({graph.vertices:,} vertices, {graph.arcs:,} arcs)",
+            f"      on: {self.machine}",
+            f"├─ {seconds(self.seconds)}, between {seconds(low)} and {seconds(high)}{moved}{peak}",
+            f"├─ {first}" + (f", {first.supersteps:.0f} supersteps" if first.supersteps else ""),
+        ]
+        lines += [f"│  ├─ {name}: {seconds(share)}, {100 * share / self.seconds:.0f} %" for share, name in phases]
+        if self.reason:
+            lines.append(f"├─ why: {self.reason}")
+        if self.crossing:
+            lines.append(f"├─ {readable(round(self.crossing))} between nodes")
+        for other in self.candidates[1:_TOLD]:
+            lines.append(f"├─ instead {other}: {seconds(other.seconds)}, {times(other, first)}")
+        lines.append(f"└─ what would help most: {self.helping}")
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+    @property
+    def helping(self) -> str:
+        """What would help most: whatever shortens the longest phase."""
+        phases = self.chosen.phases
+        longest = max(phases, key=lambda name: phases[name], default="")
+        if self.placement.nodes > 1 and longest == "barriers":
+            return "fewer parts, or one node, since supersteps are short"
+        return _HELP.get(longest, "a faster device") if phases.get(longest) else "nothing"
+
+
+def times(one: Candidate, other: Candidate) -> str:
+    """How much longer a candidate takes than another; an empty graph may take no time at all."""
+    if other.seconds > 0:
+        return f"{one.seconds / other.seconds:.2f} times as long"
+    return f"{seconds(one.seconds)} longer"
