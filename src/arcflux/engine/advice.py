@@ -86,7 +86,7 @@ def _placement(lowered: Lowered, spread: Spread, ranks: Transport | None) -> Any
 def _work(lowered: Lowered, asked: str) -> tuple[Any, tuple[str, ...]]:
     """What is run, as the planner sees it, and the directions it may choose from, the usual first.
 
-    Every vertex pulls if all send, else each superstep chooses.
+    Every vertex pulls if all send; else each superstep chooses, by its frontier, which no prediction knows better.
     """
     from arcflux.plan.work import program_work
 
@@ -99,8 +99,7 @@ def _work(lowered: Lowered, asked: str) -> tuple[Any, tuple[str, ...]]:
         return work, (asked,)
     if lowered.ordered:
         return work, ("auto",)
-    # What is only like an algorithm keeps the usual direction: the other one was not measured for it.
-    return work, ("pull",) if dense else ("auto",) if work.like else ("auto", "push")
+    return work, ("pull",) if dense else ("auto",)
 
 
 def kept(plan: Any, graph: Graph, result: Result, ranks: Transport | None = None) -> Result:

@@ -67,11 +67,12 @@ def test_what_was_asked_for_wins(machine, monkeypatch):
     assert af.bfs(graph, 1).plan.threads == 2
 
 
-def test_a_direction_is_chosen_where_it_is_clearly_faster(machine):
+def test_each_superstep_chooses_its_direction_whatever_is_predicted(machine):
+    """By these rates pushing alone is faster; the frontier of a superstep says more than any rate."""
     graph = large()
-    assert af.connected_components(graph, "min-label").plan.direction == "push"
+    assert af.connected_components(graph, "min-label").plan.direction == "auto"
     history = af.connected_components(graph, "min-label").history
-    assert {step.direction for step in history} == {"push"}
+    assert {step.direction for step in history} == {"pull", "push"}
     pulled = af.connected_components(graph, "min-label", direction="pull")
     assert {step.direction for step in pulled.history} == {"pull"}
     assert af.bfs(graph, 1).plan.direction == "auto"
@@ -153,26 +154,6 @@ def test_programs_of_ones_own_are_like_an_algorithm(machine):
     assert result.plan.work.like == "pagerank"
     assert result.plan.key == "program Mine 8/pull"
     assert "like pagerank" in " ".join(result.explain().plan.notes)
-
-
-def test_what_is_only_like_an_algorithm_keeps_its_direction(machine):
-    @af.program
-    class Mine:
-        sparse = True
-        label: af.u32
-
-        def start(v):
-            v.label = v.number
-            return True
-
-        def compute(v, u):
-            v.label = min(v.label, u.label)
-
-        def update(v, old):
-            return v.label != old.label
-
-    assert af.run(Mine, large()).plan.direction == "auto"
-    assert af.connected_components(large(), "min-label").plan.direction == "push"
 
 
 def test_runs_on_parts_take_ranges_and_the_usual_exchange(machine):
