@@ -154,7 +154,7 @@ _LOW_BITS = {f"{sign}int{bits}": wrapping(bits, not sign) for sign in ("", "u") 
 
 
 def _kernel(function: Callable[..., None]) -> Any:
-    typed = [name[:2] in ("f_", "a_", "s_", "c_") for name in inspect.signature(function).parameters]
+    typed = [name.startswith(("f_", "a_", "s_", "c_", "ci_", "co_")) for name in inspect.signature(function).parameters]
 
     def launched(*arguments: Any) -> None:
         given = zip(map(_number, arguments), typed, strict=True)
