@@ -61,7 +61,9 @@ def operated(op: ast.operator, left: ast.expr, right: ast.expr, kind: Value) -> 
     """``left op right`` of operands that have met, of type `kind`."""
     literal = _literal(right)
     if isinstance(op, (ast.LShift, ast.RShift)) and not (literal is not None and 0 <= literal < _BITS):
-        return ast.BinOp(left, op, ast.BinOp(right, ast.BitAnd(), ast.Constant(_BITS - 1)))
+        last = ast.Constant(_BITS - 1)
+        last_bits = _as("uint64", last) if kind.dtype == np.uint64 else last
+        return ast.BinOp(left, op, ast.BinOp(right, ast.BitAnd(), last_bits))
     if isinstance(op, ast.Pow) and kind.kind == "int":
         if literal is not None and 0 <= literal <= 2:
             return {0: ast.Constant(1), 1: left}.get(literal) or operated(ast.Mult(), left, left, kind)

@@ -1,19 +1,51 @@
-"""Arithmetic that is the same everywhere: what spmd/numbers.py says, on a GPU; and `math`, as its hardware has it."""
+"""Arithmetic that is the same everywhere: what spmd/numbers.py says, on a GPU; and `math`, as its hardware has it.
+
+In the simulator kernels are Python. There `np` converts integers as hardware does, by their low bits, where NumPy
+refuses those that do not fit; and `math` gives infinity and NaN, where Python's own raises.
+"""
 
 from __future__ import annotations
 
 import math as _math
 from typing import Any
 
+import numpy as _numpy
+
 from arcflux.compile.python_numbers import IEEE
 from arcflux.gpu import api
 from arcflux.gpu.kit import inner
 from arcflux.spmd.numbers import define
 
-__all__ = ["compared", "floored", "math", "power", "raised", "truncated"]
+__all__ = ["compared", "floored", "math", "np", "power", "raised", "truncated"]
 
 _made = define(inner)
 compared, truncated = _made.compared, _made.truncated
 floored, power, raised = _made.floored, _made.power, _made.raised
-# In the simulator Python's own math would raise where hardware gives infinity or NaN.
+
+
+def _hardware(kind: Any) -> Any:
+    """An integer type of NumPy as another one, whose conversions keep the low bits; it serves as a dtype, too."""
+    limits, bits = _numpy.iinfo(kind), 8 * _numpy.dtype(kind).itemsize
+
+    def convert(_: Any, value: Any) -> Any:
+        if isinstance(value, (float, _numpy.floating)):
+            return kind(value)
+        raw = int(value) & ((1 << bits) - 1)
+        return kind(raw if raw <= limits.max else raw - (1 << bits))
+
+    return type(kind.__name__, (kind,), {"__new__": convert})
+
+
+class _Numpy:
+    """NumPy, with integers of hardware."""
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(_numpy, name)
+        if isinstance(found, type) and issubclass(found, _numpy.integer):
+            found = _hardware(found)
+        setattr(self, name, found)
+        return found
+
+
 math: Any = IEEE if api.simulated() else _math
+np: Any = _Numpy() if api.simulated() else _numpy
