@@ -127,7 +127,7 @@ class Absent:
 
 def absent(on: Any) -> Absent:
     """The machine of a name, a file or a profile; "here" is this one, an error when it was not measured."""
-    if on != "here":
+    if not isinstance(on, str) or on != "here":
         return Absent(read(on))
     measured = kept()
     if measured is None:
