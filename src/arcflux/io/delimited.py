@@ -143,7 +143,7 @@ def read_delimited(
             row, text = stray
             if row == 0 and not layout.headed:  # the user says that a line of names is an edge
                 continue
-            raise _wrong(f"{text!r} is no number, in column {name!r}", path, layout.line + _line_of(body, row))
+            raise _wrong(f"{text!r} is not a number, in column {name!r}", path, layout.line + _line_of(body, row))
     return read_table(table, path=path, source=source, target=target)
 
 
