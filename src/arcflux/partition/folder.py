@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from arcflux import trace
 from arcflux.errors import StoreError
+from arcflux.extensions import extension_names
 from arcflux.graph.core import Adjacency, Graph
 from arcflux.io import store
 from arcflux.io.checks import Look, are_below, rise
@@ -24,6 +25,7 @@ from arcflux.io.directory import Directory, read_folder
 from arcflux.io.inspect import check_array
 from arcflux.io.loaded import replacing
 from arcflux.io.manifest import check_manifest_sum, incomplete, is_entry, open_array, read_json
+from arcflux.partition import PARTITIONERS
 from arcflux.partition.grid import split as split_by_grid
 from arcflux.partition.part import Inward, Part
 from arcflux.partition.parts import Parts, candidates, made, outward_of
@@ -159,7 +161,7 @@ def _manifest(folder: Directory) -> dict[str, Any]:
     if not wrong:
         shape = manifest.get("shape")
         right = {
-            "how": manifest["how"].isidentifier() and len(manifest["how"]) <= 64,  # other packages add partitioners
+            "how": manifest["how"] in PARTITIONERS or manifest["how"] in extension_names("arcflux.partitioners"),
             "k": 1 <= manifest["k"] <= 1 << 31,
             "mode": manifest["mode"] in ("target", "source", "grid", "degree"),
             "limit": 0 <= manifest["limit"] < 1 << 64,

@@ -100,7 +100,7 @@ def spoiled(folder, change):
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("k", 0), ("k", "3"), ("k", 2.0), ("how", "no word"), ("mode", "?"), ("limit", -1), ("shape", [2, 2]),
+        ("k", 0), ("k", "3"), ("k", 2.0), ("how", "magic"), ("mode", "?"), ("limit", -1), ("shape", [2, 2]),
         ("notes", [1]), ("duplicated", 1), ("arrays", []), ("arrays", {"../x": {}}), ("arrays", {}), ("version", 99),
         ("version", None), ("k", 300), ("k", 1 << 40),
     ],
