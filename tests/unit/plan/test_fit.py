@@ -95,7 +95,7 @@ def test_frontiers_are_those_of_graphs_that_are_alike():
     every = [replace(one, frontiers=flat if one.graph.depth > 30 else hump) for one in seen(WALK, TRUTH)]
     found = fit(every, WALK, CURVE)
     assert found.frontier(kronecker(15).sketch(), 9).argmax() == 4
-    assert found.frontier(kronecker(15).sketch(), 9)[0] == pytest.approx(0, abs=0.01)
+    assert found.frontier(kronecker(15).sketch(), 9)[0] == pytest.approx(0, abs=1e-9)
     np.testing.assert_allclose(found.frontier(grid(300, 300).sketch(), 50), 0.1, rtol=0.1)
     np.testing.assert_allclose(fit(seen(DENSE, TRUTH), DENSE, CURVE).frontier(OTHERS[0], 5), 1.0)
     unknown = fit(seen(WALK, TRUTH), WALK, CURVE)
