@@ -1,5 +1,7 @@
 """Triangles against the oracle, NetworkX, igraph and the validator, whatever the threads."""
 
+from itertools import pairwise
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -9,8 +11,8 @@ from wedge_samples import Sample, patient, sample, samples
 import arcflux as af
 import oracles
 from arcflux.algorithms import triangle_count, triangles
-from arcflux.algorithms.triangles import short
-from arcflux.algorithms.triangles.cpu import Rows, Triangles
+from arcflux.algorithms.triangles import merged
+from arcflux.algorithms.triangles.cpu import Rows
 from arcflux.engine.worker import Cores, Worker
 from arcflux.errors import GraphError, UsageError
 from arcflux.spmd.team import Team
@@ -116,14 +118,37 @@ def test_a_wrong_count_is_found_by_validate() -> None:
 @given(case=samples(directed=False))
 def test_rows_are_merged_or_packed_with_the_same_result(case: Sample) -> None:
     assume(case.graph.sorted)
-    merged = Triangles(alone(case.graph, 2))._merge()
-    assert merged.tolist() == oracles.triangles(case.n, case.edges)
-    assert merged.tolist() == Rows(alone(case.graph, 1)).corners()[0].tolist()
+    expected, worker = oracles.triangles(case.n, case.edges), alone(case.graph, 2)
+    corners, totals = np.zeros(case.n, np.int64), np.zeros((2, 8), np.uint64)
+    worker.cores.launch(merged.merge_corners, 1, *case.graph.out, corners)
+    worker.cores.launch(merged.merge_count, 1, *case.graph.out, totals)
+    assert corners.tolist() == expected
+    assert int(totals.sum()) == sum(expected) // 3
+    packed = Rows(alone(case.graph, 1))
+    assert packed.corners()[0].tolist() == expected
+    assert packed.count() == sum(expected) // 3
 
 
-def test_which_rows_are_short() -> None:
-    assert short.are_short(af.load("grid:5x5"))
-    assert short.are_short(af.load("star:17"))
-    assert not short.are_short(af.load("star:18"))
-    assert not short.are_short(af.Graph.from_edges([0, 1], [1, 2]))
-    assert not short.are_short(af.Graph.from_edges([0, 0], [2, 1], directed=False, sort=False))
+def merging_pays(graph: af.Graph) -> bool:
+    return merged.merging_pays(graph, alone(graph, 2).cores)
+
+
+def test_merging_pays_where_it_walks_few_entries_for_an_edge() -> None:
+    assert merging_pays(af.load("grid:5x5"))
+    assert merging_pays(af.load("star:3000"))  # the hub is walked once for each leaf, whatever its degree
+    assert not merging_pays(af.load("complete:150"))
+    assert not merging_pays(af.load("kron:13"))
+    assert not merging_pays(af.Graph.from_edges([0, 1], [1, 2]))
+    assert not merging_pays(af.Graph.from_edges([0, 0], [2, 1], directed=False, sort=False))
+
+
+@patient
+@given(case=samples(directed=False))
+def test_entries_are_those_that_merging_could_walk(case: Sample) -> None:
+    assume(case.graph.sorted)
+    graph = case.graph
+    rows = [graph.out.neighbours[a:b].tolist() for a, b in pairwise(graph.out.offsets.tolist())]
+    low = [sum(w < v for w in row) for v, row in enumerate(rows)]
+    merging_pays(graph)
+    counted = {key[0]: value for key, value in graph.kept.items() if isinstance(key, tuple)}
+    assert counted["merged entries"] == sum(a * a // 2 + a * (len(row) - a) for a, row in zip(low, rows, strict=True))

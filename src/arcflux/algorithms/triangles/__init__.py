@@ -34,7 +34,7 @@ def triangles(graph: Graph, **where: Any) -> af.Result:
 
     Vertices are ranked by degree, each keeps its neighbours of lower rank (Chiba, Nishizeki, "Arboricity and subgraph
     listing algorithms", 1985; Latapy, "Main-memory triangle computations", 2008), and rows are intersected as bits.
-    Where no vertex has more than 16 neighbours, rows are merged as they are.
+    Where merging sorted rows walks few entries for each edge, they are merged as they are.
     ``result.seconds`` includes the ranking: nothing is kept on the graph.
 
     `where` are the options of :func:`arcflux.run` that say where it runs: `threads`, `parts`, `partition`, `transport`,

@@ -1,4 +1,4 @@
-"""Triangles on a team of cores: rows packed as bits and intersected (packed.py), or merged as they are (short.py)."""
+"""Triangles on a team of cores: rows packed as bits and intersected (packed.py), or merged as they are (merged.py)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcflux.algorithms.triangles import degrees_of, order_by_degree
+from arcflux.algorithms.triangles.merged import CHUNK as MERGED
+from arcflux.algorithms.triangles.merged import merge_corners, merge_count, merging_pays
 from arcflux.algorithms.triangles.packed import CHUNK, CORE, SLAB, SPARSEST, corners, count, pack
-from arcflux.algorithms.triangles.short import CHUNK as MERGED
-from arcflux.algorithms.triangles.short import are_short, merge
 from arcflux.engine.worker import Worker
 from arcflux.spmd.memory import frozen, zeros
 
@@ -30,8 +30,10 @@ class Triangles:
 
     def count(self) -> int:
         """How many triangles the own rows have."""
-        if self._merged():
-            return int(self._merge().sum()) // 3
+        if self._merges():
+            totals = self.worker.cores.small((self.worker.cores.workers, 8), np.uint64)
+            self._merge(merge_count, totals)
+            return int(totals[:, 0].sum())
         rows = Rows(self.worker)
         return rows.count(self._share(rows))
 
@@ -40,8 +42,10 @@ class Triangles:
 
         A GPU beside them knows how many neighbours each vertex has.
         """
-        if self._merged() and not degrees:
-            return self._merge(), np.empty(0, np.int64)
+        if self._merges() and not degrees:
+            found = self.worker.cores.kept(self.worker.graph.vertices, np.int64)
+            self._merge(merge_corners, found)
+            return self.worker.cores.result(found), np.empty(0, np.int64)
         rows = Rows(self.worker)
         found, counted = rows.corners(self._share(rows), degrees=degrees and not self.mixed)
         return found, zeros(len(found) if degrees else 0, np.int64) if counted is None else counted
@@ -51,14 +55,13 @@ class Triangles:
             return rows.between(*self.worker.share_of_rows())
         return rows.turn(self.worker)
 
-    def _merged(self) -> bool:
-        return self.worker.size == 1 and are_short(self.worker.graph)
+    def _merges(self) -> bool:
+        return self.worker.size == 1 and merging_pays(self.worker.graph, self.worker.cores)
 
-    def _merge(self) -> Array:
-        cores, graph = self.worker.cores, self.worker.graph
-        found = cores.kept(graph.vertices, np.int64)
-        cores.launch(merge, -(-graph.vertices // MERGED), *graph.out, found)
-        return cores.result(found)
+    def _merge(self, kernel: Any, into: Array) -> None:
+        graph = self.worker.graph
+        with self.worker.task("count triangles", graph.vertices, "vertices") as task:
+            self.worker.cores.launch(kernel, -(-graph.vertices // MERGED), *graph.out, into, task=task)
 
 
 class Rows:
