@@ -21,7 +21,7 @@ from typing import Any
 
 from arcflux.errors import ProgramError
 
-__all__ = ["ClassSource", "find_source"]
+__all__ = ["ClassSource", "FunctionSource", "find_function", "find_source", "names_around"]
 
 
 @dataclass(frozen=True)
@@ -44,12 +44,39 @@ class ClassSource:
         return _first_line(self.tree)
 
 
+@dataclass(frozen=True)
+class FunctionSource:
+    """A function of a module as it is written: the file, or the name of a cell, and all of its lines."""
+
+    path: str
+    lines: list[str]
+    tree: ast.FunctionDef
+
+
+def find_function(function: FunctionType) -> FunctionSource | None:
+    """The source of a function, found by the line at which its code begins; None where there is none."""
+    code = function.__code__
+    lines = _lines(code, function.__globals__)
+    try:
+        known = _definitions("".join(lines))
+    except SyntaxError:  # it was edited since it was loaded
+        return None
+    here = (code.co_name, code.co_firstlineno)
+    tree = next((node for node in known if (node.name, _first_line(node)) == here), None)
+    return FunctionSource(_shown(code.co_filename), lines, tree) if tree else None
+
+
+def names_around(function: Any) -> Mapping[str, Any]:
+    """The names that a function sees around it: of enclosing functions, and of its module."""
+    return ChainMap(_Closure([function]), function.__globals__)  # type: ignore[arg-type]  # which is only read
+
+
 def find_source(cls: type, caller: FrameType) -> ClassSource:
     """The source of a class; `caller` is who asks, for a class that has no functions to be found by."""
     functions = _own_functions(cls)
     around = functions[0].__globals__ if functions else caller.f_globals
     frame = _frame_of(around, caller)
-    names = ChainMap(_Closure(functions), around)  # type: ignore[arg-type]  # which is only read
+    names = ChainMap(_Closure(functions), around)  # type: ignore[arg-type]
     scope: Mapping[str, Any] = frame.f_locals if frame else {}
     for code in [f.__code__ for f in functions] or [caller.f_code]:
         lines = _lines(code, around)
@@ -108,6 +135,12 @@ def _class_in(lines: list[str], name: str, place: CodeType | FrameType) -> ast.C
 def _classes(source: str) -> tuple[ast.ClassDef, ...]:
     """All classes of a file; remembered, since a file often has several programs."""
     return tuple(node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ClassDef))
+
+
+@lru_cache(maxsize=8)
+def _definitions(source: str) -> tuple[ast.FunctionDef, ...]:
+    """All functions of a file."""
+    return tuple(node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef))
 
 
 def _functions(tree: ast.ClassDef) -> set[tuple[str, int]]:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from arcflux.checks import array, real, shown, whole
-from arcflux.class_source import ClassSource, find_source
+from arcflux.class_source import ClassSource, find_source, names_around
 from arcflux.errors import ProgramError, UsageError, did_you_mean
 
 __all__ = ["FieldType", "Function", "Parameter", "Program", "any", "dot", "program", "vertex"]
@@ -96,6 +96,18 @@ class Parameter:
     value: Any
 
 
+class Line(int):
+    """The number of a line, and the file that has it: a program that inherits stands in several."""
+
+    path: str
+    text: Sequence[str]
+
+    def __new__(cls, number: int, path: str, text: Sequence[str]) -> Line:
+        made = super().__new__(cls, number)
+        made.path, made.text = path, text
+        return made
+
+
 @dataclass(frozen=True)
 class Function:
     """One function of a program: its arguments, its body, and where it is written."""
@@ -105,6 +117,15 @@ class Function:
     body: list[ast.stmt] = field(repr=False)
     line: int
     call: Callable[..., Any] = field(repr=False)
+
+    @property
+    def names(self) -> Mapping[str, Any]:
+        """What it sees around it, as it is now: names of enclosing functions, and of its module."""
+        return names_around(self.call)
+
+    def at(self, number: int) -> int:
+        """Another line of the same file."""
+        return Line(number, self.line.path, self.line.text) if isinstance(self.line, Line) else number
 
 
 @dataclass(frozen=True)
@@ -194,8 +215,9 @@ class Program:
 
     def refusal(self, line: int, what: str, remedy: str) -> ProgramError:
         """The error for something on a line of this program."""
-        text = self.text[line - 1].strip() if 0 < line <= len(self.text) else ""
-        return ProgramError(what, program=self.name, path=self.path, line=line, text=text, remedy=remedy)
+        path, lines = (line.path, line.text) if isinstance(line, Line) else (self.path, self.text)
+        text = lines[line - 1].strip() if 0 < line <= len(lines) else ""
+        return ProgramError(what, program=self.name, path=path, line=int(line), text=text, remedy=remedy)
 
 
 def program(cls: type) -> Program:
@@ -302,7 +324,7 @@ def _annotations(read: Program, source: ClassSource, cls: type) -> Mapping[str, 
 
 
 def _function(read: Program, node: ast.FunctionDef, cls: type) -> Function:
-    line = node.lineno
+    line = Line(node.lineno, read.path, read.text)
     if node.name not in FUNCTIONS:
         raise read.refusal(line, f"a program has no function {node.name!r}", "use one of: " + ", ".join(FUNCTIONS))
     if node.decorator_list or node.args.vararg or node.args.kwarg or node.args.kwonlyargs or node.args.defaults:

@@ -440,7 +440,71 @@ class Pooled:
         return v.x if v.out_degree == 0 else 1.0 / g.vertices
 
 
-ALL = [Choosy, Reach, Widest, Counts, DeltaRank, Bits, Differences, Forgetful, Steps, Vectors, Extremes,
+def collatz(n):
+    """How many steps of 3n + 1 lead to 1, at most 40."""
+    steps = 0
+    while n != 1:
+        if steps == 40:
+            break
+        n = n // 2 if n % 2 == 0 else 3 * n + 1
+        steps += 1
+    return steps
+
+
+def ordered(a, b):
+    """Two numbers, the smaller one first."""
+    if b < a:
+        return b, a
+    return a, b
+
+
+def share(u, p, part=SHARE):
+    """A helper that reads fields, calls another, and has a default and a name of the module."""
+    low, high = ordered(u.x, p.top)
+    return part * low + (SHARE if high > p.top else 0.0)
+
+
+@af.program
+class Plain:
+    """Helpers of the module, while, break, continue, early returns, several names at once, round, divmod."""
+
+    rounds: int = 3
+    top: float = 4.0
+    x: af.f64
+    n: af.i64
+    few: af.i16
+
+    def start(v):
+        v.x = 0.25 * (v.number % 9)
+        v.n = v.few = collatz(v.number + 1)
+        return True
+
+    def init(v, old):
+        v.n = 0
+        if old.n % 2 == 0:
+            return
+        v.n = 3
+
+    def compute(v, u, p, old):
+        if u.n % 5 == 4:
+            return
+        v.x = max(v.x, share(u, p) + 0.125 * share(u, p, part=0.25))
+        for k in range(u.number % 4):
+            if k == 2:
+                continue
+            v.n += collatz(k + old.few + 1)
+
+    def update(v, old, p, step):
+        tens, ones = divmod(v.n, 10)
+        tens, ones = ones, tens
+        v.few = round(v.x / 2) + tens + min(ones, 100) + math.trunc(-1.5)
+        while True:
+            if v.n < 100:
+                return step + 1 < p.rounds
+            v.n //= 2
+
+
+ALL = [Plain, Choosy, Reach, Widest, Counts, DeltaRank, Bits, Differences, Forgetful, Steps, Vectors, Extremes,
        Sketch, Wanting, Pooled]  # fmt: skip
 
 # --- what update answers says who sends next, and nothing else

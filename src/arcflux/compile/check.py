@@ -15,18 +15,20 @@ from typing import Any
 import numpy as np
 
 from arcflux.compile.checked import Checked, Reduction
-from arcflux.compile.expressions import READS, Expressions, at, sign
-from arcflux.compile.indices import counted, hull, span
-from arcflux.compile.types import INT, Value, joined
+from arcflux.compile.expressions import READS, at, sign
+from arcflux.compile.indices import span
+from arcflux.compile.loops import always_returns
+from arcflux.compile.types import Value
+from arcflux.compile.unpack import Unpacking
 from arcflux.errors import ProgramError
 from arcflux.program import Program
 
-__all__ = ["check"]
+__all__ = ["Statements", "check"]
 
 # Reductions in compute, by the operator that writes them.
 _REDUCING: dict[type[ast.operator], str] = {ast.Add: "sum", ast.Mult: "product", ast.BitOr: "or", ast.BitAnd: "and"}
 _NO_STATEMENTS = {
-    "while": "while loops", "functiondef": "functions within functions", "with": "with blocks", "try": "try blocks",
+    "functiondef": "functions within functions", "with": "with blocks", "try": "try blocks",
     "import": "imports", "importfrom": "imports", "global": "global names", "raise": "exceptions",
     "assert": "assertions", "delete": "del", "classdef": "classes",
 }  # fmt: skip
@@ -42,33 +44,37 @@ _READ_ONLY = {
 }
 
 
-def check(program: Program, columns: dict[str, np.dtype[Any]], debug: bool = False) -> dict[str, Checked]:
-    """Check every function against the edge columns that the graph has; `debug` lets calls such as print stand."""
+def check(program: Program, columns: dict[str, np.dtype[Any]], helpers: Any, debug: bool = False) -> dict[str, Checked]:
+    """Check every function against the edge columns that the graph has; `debug` lets calls such as print stand.
+
+    `helpers` reads the functions of the module that they call (helpers.py).
+    """
     return {
-        name: _Statements(program, function, columns).checked(debug) for name, function in program.functions.items()
+        name: Statements(program, function, columns, helpers).checked(debug)
+        for name, function in program.functions.items()
     }
 
 
-class _Statements(Expressions):
+class Statements(Unpacking):
     """One function on its way from what the user wrote to plain names."""
 
     debug = False
 
     def checked(self, debug: bool) -> Checked:
+        """What is found out about the function."""
         self.debug = debug
         self.out.body = self.statements(self.function.body)
         self.check_returns()
         return self.out
 
     def statements(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        """Statements over plain names."""
         return [done for node in body for done in self.statement(node)]
 
     def statement(self, node: ast.stmt) -> list[ast.stmt]:
         """A statement over plain names; none for text, which only comments."""
         if isinstance(node, ast.Assign):
-            if len(node.targets) != 1:
-                raise self.refuse(node, "two targets in one assignment", "write one assignment a line")
-            return [self.assign(node, node.targets[0], node.value)]
+            return self.assignments(node)
         if isinstance(node, ast.AnnAssign) and node.value is not None:
             return [self.assign(node, node.target, node.value)]
         if isinstance(node, ast.AugAssign):
@@ -77,10 +83,12 @@ class _Statements(Expressions):
             test = self.truth(node.test)
             return [at(node, ast.If(test, self.statements(node.body), self.statements(node.orelse)))]
         if isinstance(node, ast.For):
-            return [self.loop(node)]
+            return [self.for_loop(node)]
+        if isinstance(node, ast.While):
+            return [self.while_loop(node)]
         if isinstance(node, ast.Return):
             return [self.returned(node)]
-        if isinstance(node, ast.Pass):
+        if isinstance(node, (ast.Pass, ast.Break, ast.Continue)):
             return [node]
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             return []
@@ -102,15 +110,16 @@ class _Statements(Expressions):
         return self.refuse(
             node,
             f"{_NO_STATEMENTS.get(kind, kind)} cannot be compiled here",
-            "use assignments, if, for k in range(n), and return",
+            "use assignments, if, for k in range(n), while, and return",
         )
 
     def assign(self, node: ast.stmt, target: ast.expr, value: ast.expr) -> ast.stmt:
+        """An assignment of one target: a local, a field, in compute a reduction."""
         if isinstance(target, ast.Name):
             done, kind = self.expression(value)
             self.declare(target, kind)
-            if self.assigned(target.id) == 1:
-                self.spans[f"l_{target.id}"] = span(done, self.spans, self.program)
+            if target.id.isdigit() or self.assigned(target.id) == 1:
+                self.note_span(f"l_{target.id}", span(done, self.spans, self.program))
             return at(node, ast.Assign([ast.Name(f"l_{target.id}", ast.Store())], done))
         name, index = self.field_target(target)
         if self.function.name == "compute":
@@ -119,26 +128,6 @@ class _Statements(Expressions):
         done, kind = self.expression(value)
         self.fits(node, name, kind, indexed=index is not None)
         return at(node, ast.Assign([self.stored(name, index)], done))
-
-    def assigned(self, name: str, *, loops: bool = True) -> int:
-        """How often a local is assigned in the function, by loops too or only otherwise."""
-        nodes = [n for statement in self.function.body for n in ast.walk(statement)]
-        stores = sum(isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and n.id == name for n in nodes)
-        counts = sum(isinstance(n, ast.For) and isinstance(n.target, ast.Name) and n.target.id == name for n in nodes)
-        return stores if loops else stores - counts
-
-    def declare(self, target: ast.Name, kind: Value) -> None:
-        """A local has one type; a float may follow an int, nothing else changes."""
-        before = self.out.locals.get(target.id)
-        if before is not None and (before.kind, before.length) != (kind.kind, kind.length):
-            if before.length != kind.length or "flag" in (before.kind, kind.kind):
-                raise self.refuse(
-                    target,
-                    f"the type of {target.id} changes from {before} to {kind}",
-                    "use another name for the second",
-                )
-            kind = joined(before, kind)
-        self.out.locals[target.id] = kind
 
     def reducing_assign(
         self, node: ast.stmt, target: ast.expr, name: str, index: ast.expr | None, value: ast.expr
@@ -175,6 +164,7 @@ class _Statements(Expressions):
         return self.reduction(node, name, index, operation, node.value)
 
     def reduction(self, node: ast.stmt, name: str, index: ast.expr | None, operation: str, value: ast.expr) -> ast.stmt:
+        """A reduction into a field of v, or into an element of it."""
         known = self.out.reductions.get(name)
         if known is not None and known.operation != operation:
             raise self.refuse(
@@ -182,7 +172,7 @@ class _Statements(Expressions):
                 f"v.{name} is reduced by {operation} here and by {known.operation} on line {known.line}",
                 "use one reduction a field; add a second field for the other",
             )
-        self.out.reductions[name] = Reduction(operation, node.lineno)
+        self.out.reductions[name] = Reduction(operation, self.function.at(node.lineno))
         done, kind = self.expression(value)
         if operation == "any" and self.program.fields[name].length is not None:
             raise self.refuse(
@@ -196,29 +186,15 @@ class _Statements(Expressions):
         call = ast.Call(ast.Name(f"reduce_{operation}", ast.Load()), [self.loaded(name, index), done], [])
         return at(node, ast.Expr(call))
 
-    def loop(self, node: ast.For) -> ast.stmt:
-        counts = isinstance(node.iter, ast.Call) and self.called(node.iter.func) == "range" and not node.orelse
-        if not counts or not isinstance(node.target, ast.Name):
-            raise self.refuse(node, "this loop cannot be compiled", "write for k in range(n)")
-        assert isinstance(node.iter, ast.Call)
-        bounds = [self.expression(a) for a in node.iter.args]
-        if any(kind.kind != "int" or kind.length is not None for _, kind in bounds):
-            raise self.refuse(node, "range takes whole numbers", "write for k in range(n) with an integer n")
-        self.declare(node.target, INT)
-        plain = f"l_{node.target.id}"
-        before, through = self.spans.get(plain), counted([span(b, self.spans, self.program) for b, _ in bounds])
-        if self.assigned(node.target.id, loops=False) == 0:
-            self.spans[plain] = through
-        done = ast.Call(ast.Name("range", ast.Load()), [bound for bound, _ in bounds], [])
-        body = self.statements(node.body)
-        if before is not None and plain in self.spans:  # what stands after this loop, in another of the same name
-            self.spans[plain] = hull(before, self.spans[plain])
-        return at(node, ast.For(ast.Name(plain, ast.Store()), done, body, []))
-
     def returned(self, node: ast.Return) -> ast.stmt:
+        """A return of what the function has to return."""
         wanted = _RETURNS.get(self.function.name)
+        if wanted is None and node.value is None:
+            return at(node, ast.Return(None))
         if wanted is None:
-            raise self.refuse(node, f"{self.function.name} returns nothing", "assign to v's fields instead")
+            raise self.refuse(
+                node, f"{self.function.name} returns nothing", "assign to v's fields, and write return alone"
+            )
         if node.value is None:
             raise self.refuse(node, f"{self.function.name} has to return a {wanted}", "return an expression")
         done, kind = self.expression(node.value)
@@ -229,7 +205,8 @@ class _Statements(Expressions):
         return at(node, ast.Return(done))
 
     def check_returns(self) -> None:
-        if self.function.name in _RETURNS and not _always_returns(self.function.body):
+        """Refuse a function that may end without the return that it needs."""
+        if self.function.name in _RETURNS and not always_returns(self.function.body):
             raise self.refuse(
                 self.function.body[-1],
                 f"{self.function.name} can end without a return",
@@ -245,7 +222,7 @@ class _Statements(Expressions):
         if not (isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name)):
             raise self.refuse(target, "only fields of v and local names can be assigned", "write v.field = ...")
         owner, name = target.value.id, target.attr
-        if owner != "v" or owner not in self.function.arguments:
+        if owner != "v" or owner not in self.owners:
             reason = _READ_ONLY.get(owner, f"{owner} is not an argument of {self.function.name}")
             raise self.refuse(
                 target, reason, "write to a field of v" + ("" if owner in READS else "; list v as argument")
@@ -258,10 +235,12 @@ class _Statements(Expressions):
         return name, self.index(indexed, kind) if indexed else None
 
     def stored(self, name: str, index: ast.expr | None) -> ast.expr:
+        """A field of v, or an element of it, to be assigned."""
         plain = ast.Name(f"v_{name}", ast.Store())
         return plain if index is None else ast.Subscript(ast.Name(f"v_{name}", ast.Load()), index, ast.Store())
 
     def loaded(self, name: str, index: ast.expr | None) -> ast.expr:
+        """A field of v, or an element of it, to be read."""
         plain = ast.Name(f"v_{name}", ast.Load())
         return plain if index is None else ast.Subscript(plain, index, ast.Load())
 
@@ -279,12 +258,3 @@ class _Statements(Expressions):
                 f"v.{name} is {wanted}, and this is a float: the fraction would be lost",
                 f"write int(...), or declare {name} as af.f64",
             )
-
-
-def _always_returns(body: list[ast.stmt]) -> bool:
-    last = body[-1] if body else None
-    if isinstance(last, ast.Return):
-        return True
-    if isinstance(last, ast.If):
-        return bool(last.orelse) and _always_returns(last.body) and _always_returns(last.orelse)
-    return False

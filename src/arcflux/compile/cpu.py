@@ -22,11 +22,13 @@ from arcflux.compile.lower import Lowered
 from arcflux.compile.parts import parts
 from arcflux.compile.push import dense_push
 from arcflux.compile.source import (
+    also,
     arguments,
     bound,
     call,
     claimed,
     function,
+    helpers,
     inside,
     kept,
     results,
@@ -50,7 +52,7 @@ from arcflux.spmd.lanes import keep, larger, load, magnitude, put, smaller, tota
 from arcflux.spmd.machine import compare_and_swap, fetch_add, prefetch, prefetch_to_read, trailing_zeros
 from arcflux.spmd.polling import halted, patience
 from arcflux.spmd.reduce import into_and, into_any, into_max, into_min, into_or, into_product, into_sum
-
+{also}
 CHUNK = {chunk}
 
 '''
@@ -81,9 +83,9 @@ def _named(text: str) -> str:
 
 def _pieces(lowered: Lowered) -> list[str]:
     """What the kernels are made of: the user's functions, the source part, and the edge part for pull."""
-    made = [_HEAD.format(name=lowered.program.name, chunk=CHUNK)]
-    made += [function(lowered, name) for name in lowered.functions if name != "compute"]
-    return [*made, sources(lowered), edge(lowered)]
+    made = [*helpers(lowered), *(function(lowered, name) for name in lowered.functions if name != "compute")]
+    made += [sources(lowered), edge(lowered)]
+    return [_HEAD.format(name=lowered.program.name, chunk=CHUNK, also=also(made, "spmd")), *made]
 
 
 def _source(lowered: Lowered) -> str:

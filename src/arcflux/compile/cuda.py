@@ -22,7 +22,19 @@ from arcflux.compile.dense import emptied, finished, if_wanted, loaded, sends
 from arcflux.compile.edges import edge, push_edge
 from arcflux.compile.lower import Lowered
 from arcflux.compile.parts import emptied_for_next, measured, moved
-from arcflux.compile.source import accumulated, arguments, call, function, inside, kept, polls, results, sources
+from arcflux.compile.source import (
+    accumulated,
+    also,
+    arguments,
+    call,
+    function,
+    helpers,
+    inside,
+    kept,
+    polls,
+    results,
+    sources,
+)
 
 __all__ = ["cuda_source"]
 
@@ -34,7 +46,7 @@ from arcflux.gpu.lanes import keep, larger, load, magnitude, put, smaller, total
 from arcflux.gpu.reduce import into_and, into_any, into_max, into_min, into_or, into_product, into_sum, swap
 from arcflux.gpu.reduce import into_and_native, into_any_native, into_max_native, into_min_native, into_or_native
 from arcflux.gpu.reduce import into_sum_native
-
+{also}
 DETERMINISTIC = {deterministic}
 BOUNDS = {bounds}
 
@@ -58,12 +70,14 @@ def halted(control):
 def cuda_source(lowered: Lowered) -> str:
     """The module with the kernels of a program."""
     if "cuda" not in lowered.sources:
-        head = {"deterministic": lowered.deterministic, "bounds": _bounds(lowered)}
-        made = [_HEAD.format(name=lowered.program.name, **head)]
-        made += [_POLLING] if any(polls(lowered, name) for name in lowered.functions) else []
+        made = [_POLLING] if any(polls(lowered, name) for name in lowered.functions) else []
+        made += helpers(lowered)
         made += [function(lowered, name) for name in lowered.functions if name != "compute"]
         made += [sources(lowered), edge(replace(lowered, deterministic=True)), push_edge(lowered, CudaShared)]
-        made += [
+        head = {"deterministic": lowered.deterministic, "bounds": _bounds(lowered), "also": also(made, "gpu")}
+        made = [
+            _HEAD.format(name=lowered.program.name, **head),
+            *made,
             _start(lowered),
             *pulls(lowered),
             *scans(lowered),

@@ -92,10 +92,17 @@ def _edge_part(lowered: Lowered, reduce: ast.NodeTransformer) -> str:
 
 
 class _Reduces(ast.NodeTransformer):
-    """What becomes of ``reduce_sum(v_rank, e)``."""
+    """What becomes of ``reduce_sum(v_rank, e)``, and of a return before the end."""
 
     def __init__(self, lowered: Lowered) -> None:
         self.lowered = lowered
+
+    def visit_Return(self, node: ast.Return) -> ast.stmt:
+        return ast.parse(f"return {self.returned()}").body[0]
+
+    def returned(self) -> str:
+        """What the edge part gives its caller."""
+        raise NotImplementedError
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | list[ast.stmt]:
         assert isinstance(node.value, ast.Call)
@@ -131,6 +138,10 @@ class _Reduces(ast.NodeTransformer):
 class _Registers(_Reduces):
     """``reduce_sum(v_rank, e)`` becomes ``v_rank = v_rank + e``."""
 
+    def returned(self) -> str:
+        """The fields that were reduced into."""
+        return tupled([*reduced(self.lowered), *taken(self.lowered)])
+
     def reduced(self, operation: str, field: str, index: str | None, value: str) -> str:
         name, value = f"v_{field}", self.within(operation, field, index, value)
         if operation == "any" and self.lowered.deterministic and self.lowered.fields[field][1] is None:
@@ -162,6 +173,10 @@ def _wrapped(text: str) -> str:
 
 class Shared(_Reduces):
     """``reduce_min(v_dist, e)`` becomes ``hit = into_min(a_dist, v, np.float64(e)) or hit``; a vector, by element."""
+
+    def returned(self) -> str:
+        """Whether anything came of it."""
+        return "hit"
 
     def reduced(self, operation: str, field: str, index: str | None, value: str) -> str:
         """The statements that reduce a value into an accumulator of v, or into an element of it."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import FunctionType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -31,9 +32,10 @@ from arcflux.compile.types import (
     of_sign,
 )
 from arcflux.errors import ProgramError, UsageError
-from arcflux.program import FieldType, Function, Program, vertex
+from arcflux.program import FieldType, Function, Program, dot, vertex
+from arcflux.program import any as arcflux_any
 
-__all__ = ["READS", "UNCHANGING", "Expressions", "at", "length_of", "sign"]
+__all__ = ["MISSING", "READS", "UNCHANGING", "Expressions", "at", "length_of", "resolved", "sign"]
 
 Node = TypeVar("Node", bound=ast.AST)
 Typed = tuple[ast.expr, Value]
@@ -48,13 +50,15 @@ _SIGNS: dict[type[ast.operator], str] = {
     ast.Sub: "-", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**", ast.MatMult: "@",
     ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>", ast.BitAnd: "&", ast.BitOr: "|",
 }  # fmt: skip
-_BUILT_IN = ("abs", "min", "max", "int", "float", "bool", "range")
+_BUILT_IN = ("abs", "min", "max", "int", "float", "bool", "range", "round", "divmod")
 # Functions of math that every back end has.
 _MATH = {
     "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "ceil", "copysign", "cos", "cosh", "degrees",
-    "erf", "erfc", "exp", "exp2", "expm1", "fabs", "floor", "gamma", "hypot", "isfinite", "isinf", "isnan",
-    "lgamma", "log", "log10", "log1p", "log2", "pow", "radians", "sin", "sinh", "sqrt", "tan", "tanh",
+    "erf", "erfc", "exp", "exp2", "expm1", "fabs", "floor", "fmod", "gamma", "hypot", "isfinite", "isinf", "isnan",
+    "lgamma", "log", "log10", "log1p", "log2", "pow", "radians", "sin", "sinh", "sqrt", "tan", "tanh", "trunc",
 }  # fmt: skip
+# How many arguments functions take that do not take one.
+_TWO = ("math.atan2", "math.copysign", "math.fmod", "math.hypot", "math.pow")
 _NO_EXPRESSIONS = {
     "Lambda": "a function within a function", "ListComp": "a list", "List": "a list", "Tuple": "a tuple",
     "Dict": "a dictionary", "Set": "a set", "JoinedStr": "text", "GeneratorExp": "a generator", "NamedExpr": ":=",
@@ -68,16 +72,27 @@ _LONGEST = 256
 class Expressions:
     """The expressions of one function; what they read is noted in `out`."""
 
-    def __init__(self, program: Program, function: Function, columns: dict[str, np.dtype[Any]]) -> None:
+    debug = False
+
+    def __init__(
+        self, program: Program, function: Function, columns: dict[str, np.dtype[Any]], helpers: Any = None
+    ) -> None:
         self.program = program
         self.function = function
         self.columns = columns
+        self.helpers = helpers
+        self.context = function.name  # the function of the program, also within a helper that it calls
+        self.owners = {name: name for name in function.arguments}  # what arguments stand for
+        self.names = function.names
         self.out = Checked(function.name, [])
         self.spans: dict[str, Span] = {}  # of locals that count
+        self.endless: set[str] = set()  # those whose span grows in a loop
+        self.kept_names: dict[tuple[int, int], int] = {}  # of values before they are assigned
 
     def refuse(self, node: ast.AST, what: str, remedy: str) -> ProgramError:
         """The error for something in this function."""
-        return self.program.refusal(getattr(node, "lineno", self.function.line), what, remedy)
+        line = getattr(node, "lineno", None)
+        return self.program.refusal(self.function.line if line is None else self.function.at(line), what, remedy)
 
     def truth(self, node: ast.expr) -> ast.expr:
         """An expression that stands for a single value, such as a condition."""
@@ -107,12 +122,12 @@ class Expressions:
         )
 
     def _name(self, node: ast.Name) -> Typed:
-        if node.id == "step" and "step" in self.function.arguments:
+        if node.id == "step" and "step" in self.owners:
             self.out.reads.add("step")
             return ast.Name("step", ast.Load()), INT
         if node.id in self.out.locals:
             return ast.Name(f"l_{node.id}", ast.Load()), self.out.locals[node.id]
-        if node.id in self.function.arguments:
+        if node.id in self.owners:
             raise self.refuse(
                 node, f"{node.id} by itself has no value", f"name a field of it, such as {node.id}.number"
             )
@@ -120,7 +135,7 @@ class Expressions:
 
     def around(self, name: str) -> Any:
         """What a name means in the module around the program, or MISSING. Remembered: it may change between runs."""
-        self.out.around[name] = self.program.names.get(name, MISSING)
+        self.out.around[name] = resolved(self.names, name)
         return self.out.around[name]
 
     def outside(self, node: ast.AST, name: str, value: Any) -> Typed:
@@ -152,8 +167,8 @@ class Expressions:
                 node, f"{ast.unparse(node)} cannot be compiled here", "name fields directly, as in v.rank"
             )
         owner, name = node.value.id, node.attr
-        if owner in self.function.arguments:
-            return self.member(node, owner, name)
+        if owner in self.owners:
+            return self.member(node, self.owners[owner], name)
         if owner in _PREFIX:
             raise self.refuse(
                 node,
@@ -168,12 +183,12 @@ class Expressions:
     def member(self, node: ast.AST, owner: str, name: str) -> Typed:
         """What an argument says by the name of one of its members, such as ``u.rank``."""
         # What v is does not change during a run: for compute it is what it was before the superstep.
-        same = self.function.name == "compute" and owner == "v" and name in UNCHANGING
+        same = self.context == "compute" and owner == "v" and name in UNCHANGING
         plain = f"{_PREFIX['old' if same else owner]}_{name}"
         kind = self.member_type(node, owner, name)
         self.out.reads.add(plain)
         self.out.types[plain] = kind
-        if self.function.name == "compute" and owner == "v" and name in self.program.fields:
+        if self.context == "compute" and owner == "v" and name in self.program.fields:
             raise self.refuse(
                 node,
                 f"compute reads v.{name}, which other edges are changing at the same time",
@@ -202,10 +217,22 @@ class Expressions:
         return {int: INT, vertex: INT, float: FLOAT, bool: FLAG}[parameter.kind]
 
     def _subscript(self, node: ast.Subscript) -> Typed:
+        several = self.values_of_call(node.value) if isinstance(node.value, ast.Call) else None
+        if several is not None:
+            return self.expression(several[self.place(node, len(several))])
         done, kind = self.expression(node.value)
         if kind.length is None:
             raise self.refuse(node, "a single value cannot be indexed", "leave the index out")
         return ast.Subscript(done, self.index(node, kind), ast.Load()), kind.scalar()
+
+    def place(self, node: ast.Subscript, several: int) -> int:
+        """Which of several values an index means, that has to stand there."""
+        found = literal(node.slice)
+        if type(found) is not int or not 0 <= found < several:
+            raise self.refuse(
+                node, f"{ast.unparse(node.value)} gives {several} values", f"index with 0 to {several - 1}"
+            )
+        return found
 
     def index(self, node: ast.Subscript, kind: Value) -> ast.expr:
         """An index into a vector, which has to be inside it whatever happens: kernels do not check."""
@@ -287,7 +314,10 @@ class Expressions:
     def called(self, node: ast.expr) -> str:
         """The name of a function that kernels know; '' for anything else."""
         if isinstance(node, ast.Name):
-            return node.id if node.id in _BUILT_IN and self.around(node.id) is MISSING else ""
+            found = self.around(node.id)
+            if found is MISSING:
+                return node.id if node.id in _BUILT_IN else ""
+            return _imported(found)
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             home = getattr(self.around(node.value.id), "__name__", "")
             if home == "arcflux" and node.attr in ("any", "dot"):
@@ -296,14 +326,48 @@ class Expressions:
                 return f"math.{node.attr}"
         return ""
 
+    def helper(self, node: ast.expr) -> FunctionType | None:
+        """The function of the module that a call means; None for any other."""
+        name = ast.unparse(node) if isinstance(node, (ast.Name, ast.Attribute)) else ""
+        if not name.replace(".", "").replace("_", "").isalnum() or name.split(".")[0] in self.owners:
+            return None
+        found = self.around(name)
+        found = getattr(found, "py_func", found)
+        own = getattr(found, "__module__", "").split(".")[0] != "arcflux"
+        return found if isinstance(found, FunctionType) and (own or "." not in name) else None
+
+    def values_of_call(self, node: ast.Call) -> list[ast.expr] | None:
+        """The values of a call that gives several: divmod, or a helper that returns a tuple; None for any other."""
+        if self.called(node.func) == "divmod":
+            if len(node.args) != 2 or node.keywords:
+                raise self.refuse(node, "divmod takes two numbers", "write q, r = divmod(a, b)")
+            a, b = node.args
+            return [at(node, ast.BinOp(a, op, b)) for op in (ast.FloorDiv(), ast.Mod())]
+        function = None if self.called(node.func) else self.helper(node.func)
+        several = self.helpers.values_of(self, node, function) if function is not None else 1
+        return None if several == 1 else [at(node, Element(node, k)) for k in range(several)]
+
+    def _element(self, node: Element) -> Typed:
+        function = self.helper(node.value.func)
+        done: Typed = self.helpers.call(self, node.value, function, node.place)
+        return done
+
     def _call(self, node: ast.Call) -> Typed:
         name = self.called(node.func)
+        function = None if name else self.helper(node.func)
+        if function is not None:
+            done: Typed = self.helpers.call(self, node, function, None)
+            return done
+        if name == "divmod":
+            raise self.refuse(node, "divmod gives two values", "write q, r = divmod(a, b)")
         if not name or name == "range" or node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
             said = ast.unparse(node.func)
             reason = "a program cannot call itself" if said == self.function.name else f"{said} cannot be called here"
             raise self.refuse(
-                node, reason, "known: abs, min, max, int, float, bool, math.*, af.dot, and in compute af.any"
-            )
+                node, reason,
+                "known: abs, min, max, round, int, float, bool, math.*, af.dot, functions of the module, and in "
+                "compute af.any",
+            )  # fmt: skip
         if name == "any":
             raise self.refuse(node, "af.any stands for a reduction", "in compute, write v.field = af.any(...)")
         arguments = [self.expression(a) for a in node.args]
@@ -320,12 +384,49 @@ class Expressions:
             raise self.refuse(node, f"{name} of a vector", "use it on elements, in a for loop")
         elif len({kind.length for kind in kinds if kind.length is not None}) > 1:
             raise self.refuse(node, f"{name} of vectors of different lengths", "combine vectors of one length")
-        elif name in ("min", "max") and len(kinds) < 2:
-            raise self.refuse(node, f"{name} of one value", f"write {name}(a, b)")
+        elif name in ("min", "max"):
+            if len(kinds) < 2:
+                raise self.refuse(node, f"{name} of one value", f"write {name}(a, b)")
+        elif len(kinds) != (2 if name in _TWO else 1) and (kinds or name not in ("int", "float", "bool")):
+            raise self.refuse(node, f"{name} of {len(kinds)} values", _with_one_less(name))
         function: ast.expr = ast.Name(name, ast.Load())
         if name.startswith("math."):
             function = ast.Attribute(ast.Name("math", ast.Load()), name.removeprefix("math."), ast.Load())
         return ast.Call(function, done, []), of_call(name, kinds)
+
+
+class Element(ast.expr):
+    """One of the values that a call of a helper gives."""
+
+    def __init__(self, value: ast.Call, place: int) -> None:
+        super().__init__()
+        self.value, self.place = value, place
+
+
+def resolved(names: Mapping[str, Any], name: str) -> Any:
+    """What a name means, also one within a module such as ``tools.clip``; MISSING for nothing."""
+    first, *rest = name.split(".")
+    found = names.get(first, MISSING)
+    for word in rest:
+        found = getattr(found, word, MISSING)
+    return found
+
+
+def _imported(found: Any) -> str:
+    """The name by which kernels know a function that was imported by itself, as by ``from math import sqrt``."""
+    if found is arcflux_any or found is dot:
+        return str(found.__name__)
+    known = getattr(found, "__module__", "") == "math" and getattr(found, "__name__", "") in _MATH
+    return f"math.{found.__name__}" if known else ""
+
+
+def _with_one_less(name: str) -> str:
+    """What to write instead of a call with a number of arguments that no kernel takes."""
+    if name == "round":
+        return "write round(100 * x) / 100 for two places"
+    if name == "math.log":
+        return "write math.log(x) / math.log(base), or math.log2, math.log10"
+    return f"write {name}(a, b)" if name in _TWO else f"write {name}(a)"
 
 
 def length_of(program: Program, kind: FieldType) -> int | None:

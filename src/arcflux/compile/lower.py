@@ -19,7 +19,8 @@ import numpy as np
 
 from arcflux.compile.check import check
 from arcflux.compile.checked import Checked, Reduction
-from arcflux.compile.expressions import MISSING, UNCHANGING, length_of
+from arcflux.compile.expressions import UNCHANGING, length_of, resolved
+from arcflux.compile.helpers import Helper, Helpers
 from arcflux.compile.types import typed
 from arcflux.program import AGGREGATED, Program
 
@@ -141,6 +142,11 @@ class Lowered:
         """The place among the parameters of the one that is the sum of `aggregate`; None without."""
         return list(self.program.parameters).index(AGGREGATED) if "aggregate" in self.functions else None
 
+    @property
+    def helpers(self) -> dict[str, Helper]:
+        """The functions of the module that it calls, by their names in the generated one."""
+        return {name: one for found in self.functions.values() for name, one in found.helpers.items()}
+
     def reads(self, function: str) -> set[str]:
         """The plain names that a function reads."""
         found = self.functions.get(function)
@@ -173,16 +179,23 @@ def lower(
 
 def _means_the_same(program: Program, found: Lowered) -> bool:
     """Whether the names that the functions use outside of themselves still mean what they meant."""
+    helpers = found.helpers.values()
+    return (
+        all(_unchanged(program.functions[name].names, one.around) for name, one in found.functions.items())
+        and all(one.function.__code__ is one.code and _unchanged(one.names, one.around) for one in helpers)
+    )  # fmt: skip
+
+
+def _unchanged(names: Mapping[str, Any], around: Mapping[str, Any]) -> bool:
     return all(
-        (now := program.names.get(name, MISSING)) is before or (type(now) is type(before) and now == before)
-        for function in found.functions.values()
-        for name, before in function.around.items()
+        (now := resolved(names, name)) is before or (type(now) is type(before) and now == before)
+        for name, before in around.items()
         if not isinstance(before, np.ndarray)
     )
 
 
 def _lowered(program: Program, columns: Mapping[str, np.dtype[Any]], deterministic: bool, debug: bool) -> Lowered:
-    functions = check(program, dict(columns), debug)
+    functions = check(program, dict(columns), Helpers(), debug)
     compute = functions["compute"]
     if not compute.reductions:
         raise program.refusal(
@@ -297,7 +310,8 @@ def _inlined(body: list[ast.stmt]) -> list[ast.stmt]:
         node = _Substitute(known).visit(node)
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             name = node.targets[0].id
-            if assigned.count(name) == 1 and _depends(_names(node.value)) <= {"u"}:
+            names = _names(node.value)
+            if assigned.count(name) == 1 and _depends(names) <= {"u"} and "control" not in names:
                 known[name] = node.value
                 continue
         kept.append(node)
@@ -334,7 +348,7 @@ class _Sources(ast.NodeTransformer):
         A message may be made when the superstep before ends, so it does not know `step`.
         """
         known = any(name.startswith("u_") and name != "u_number" for name in names)
-        return known and _depends(names) == {"u"} and "step" not in names
+        return known and _depends(names) == {"u"} and not names & {"step", "control"}
 
     def _message(self, node: ast.expr) -> ast.expr:
         text = ast.dump(node)

@@ -18,7 +18,9 @@ from arcflux.compile.types import Value
 __all__ = ["called", "compared", "floating", "low_bits", "met", "nearest", "operated", "wide", "wrapping"]
 
 _BITS = 64
-_CONVERTED = {"int": "truncated", "math.floor": "floored", "math.ceil": "raised"}
+_CONVERTED = {
+    "int": "truncated", "math.trunc": "truncated", "math.floor": "floored", "math.ceil": "raised", "round": "rounded",
+}  # fmt: skip
 
 
 def met(done: ast.expr, own: Value, kind: Value) -> ast.expr:
@@ -94,6 +96,11 @@ def called(name: str, done: ast.Call, own: list[Value], kind: Value) -> ast.expr
     """A call of a function that kernels know, of scalars: arguments of types `own`, a result of type `kind`."""
     if name in _CONVERTED and own[0].kind == "float":
         return ast.Call(ast.Name(_CONVERTED[name], ast.Load()), done.args, [])
+    if name in ("math.trunc", "round"):  # of what is whole already
+        return _as("int64", done.args[0])
+    if name == "math.fmod":
+        ends = [_as("float64", a) for a in done.args]
+        return _as(kind.stored.name, ast.Call(ast.Name("remainder", ast.Load()), ends, []))
     if name.startswith("math.") and kind.kind == "float":
         done.args = [a if each.kind == "float" else _as("float64", a) for a, each in zip(done.args, own, strict=True)]
     if name == "abs":

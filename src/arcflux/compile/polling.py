@@ -1,9 +1,9 @@
 """Loops of a user's program that may be long look, now and then, whether the run should end.
 
-``for k in range(10**18)`` in a kernel would be stopped by nobody: a thread in compiled code cannot be interrupted. So
-every round of a loop that is not short for certain counts down, over all such loops of a function, and at nought the
-control array is looked at (spmd/polling.py). A loop that is left makes the whole superstep worthless; the run ends with
-the one before. Loops of few rounds, known when the program is compiled, are left as they are.
+``for k in range(10**18)`` or ``while True`` in a kernel would be stopped by nobody: a thread in compiled code cannot be
+interrupted. So every round of a loop that is not short for certain counts down, over all such loops of a function, and
+at nought the control array is looked at (spmd/polling.py). A loop that is left makes the whole superstep worthless; the
+run ends with the one before. Loops of few rounds, known when the program is compiled, are left as they are.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
-__all__ = ["is_polled", "polled"]
+__all__ = ["is_polled", "polled", "polls"]
 
 # A loop of at most so many rounds, those of the loops inside it included, ends by itself soon enough.
 _SHORT = 4096
@@ -20,6 +20,12 @@ _SHORT = 4096
 def is_polled(body: list[ast.stmt], lengths: Mapping[str, int]) -> bool:
     """Whether statements have a loop that may be long; `lengths` are names that stand for a number."""
     return any(_is_long(node, lengths) for node in body)
+
+
+def polls(body: list[ast.stmt], lengths: Mapping[str, int]) -> bool:
+    """Whether statements have such a loop, or call a helper that has one."""
+    looked_at = (n for node in body for n in ast.walk(node) if isinstance(n, ast.Name))
+    return is_polled(body, lengths) or any(name.id == "control" for name in looked_at)
 
 
 def polled(body: list[ast.stmt]) -> list[ast.stmt]:
@@ -60,6 +66,11 @@ class _Polling(ast.NodeTransformer):
             node.body = [*ast.parse(_LOOK).body, *node.body]
         return node
 
+    def visit_While(self, node: ast.While) -> ast.While:
+        self.generic_visit(node)
+        node.body = [*ast.parse(_LOOK).body, *node.body]
+        return node
+
 
 def _is_long(node: ast.stmt, lengths: Mapping[str, int]) -> bool:
     return _rounds([node], lengths) > _SHORT
@@ -69,8 +80,11 @@ def _rounds(body: list[ast.stmt], lengths: Mapping[str, int]) -> float:
     """At most how many rounds the loops of statements take, one after another; infinity when that is not known."""
     total = 0.0
     for node in body:
+        if isinstance(node, ast.While):
+            return float("inf")
         if isinstance(node, ast.For):
-            total += _count(node.iter, lengths) * max(1.0, _rounds(node.body, lengths))
+            count = _count(node.iter, lengths)
+            total += count * max(1.0, _rounds(node.body, lengths)) if count else 0.0
         elif isinstance(node, ast.If):
             total += max(_rounds(node.body, lengths), _rounds(node.orelse, lengths))
     return total

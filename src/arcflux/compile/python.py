@@ -148,8 +148,9 @@ class _Run:
             ]
             for v in range(graph.vertices)
         ]
+        helpers = {id(one.function): one for one in lowered.helpers.values()}
         self.functions = {
-            name: elementwise(function.call, lowered.program.names)
+            name: elementwise(function.call, function.names, helpers)
             for name, function in lowered.program.functions.items()
         }
         zero = {name: dtype.type(0).item() for name, (dtype, _) in lowered.fields.items()}

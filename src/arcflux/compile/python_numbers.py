@@ -232,6 +232,10 @@ _FUNCTIONS = {name: _ieee(name) for name, found in vars(math).items() if callabl
 _CONSTANTS = {name: found for name, found in vars(math).items() if isinstance(found, float)}
 # `math` without faults, as a GPU's simulator needs it; and as programs see it, where faults are told.
 IEEE = SimpleNamespace(**_FUNCTIONS, **_CONSTANTS)
-_MATH = SimpleNamespace(**{**vars(IEEE), "floor": _whole("floor", math.floor), "ceil": _whole("ceil", math.ceil)})
+_MATH = SimpleNamespace(**{**vars(IEEE), "floor": _whole("floor", math.floor), "ceil": _whole("ceil", math.ceil),
+                           "trunc": _whole("trunc", math.trunc)})  # fmt: skip
 # What the names mean that programs may call.
-KNOWN: dict[str, Any] = {"int": _whole("int", int), "float": lambda x=0.0: Float(float(x)), "math": _MATH}
+KNOWN: dict[str, Any] = {
+    "int": _whole("int", int), "float": lambda x=0.0: Float(float(x)), "round": _whole("round", round), "math": _MATH,
+    "divmod": lambda a, b: (a // b, a % b),
+}  # fmt: skip

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
-from types import FunctionType
+from collections.abc import Callable, Iterator, Mapping
+from types import CellType, FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
-from arcflux.compile.python_numbers import KNOWN, Float, chosen
+from arcflux.class_source import names_around
+from arcflux.compile.python_numbers import KNOWN, Float, chosen, number
 
 __all__ = ["Vector", "elementwise"]
 
@@ -69,21 +70,69 @@ def _operators() -> None:
 _operators()
 
 
-def elementwise(function: Callable[..., Any], names: Any) -> Callable[..., Any]:
+def elementwise(
+    function: Callable[..., Any], names: Mapping[str, Any], helpers: Mapping[int, Any] = MappingProxyType({})
+) -> Callable[..., Any]:
     """The same function of a program, in which min and max take vectors too, unless the module has its own.
 
     Conversions and functions of math give what compiled code gives (python_numbers.py), and so do floats that stand in
-    the program or the module: with one of Python's own on the left, ``1.0 / v.count`` would raise.
+    the program or the module: with one of Python's own on the left, ``1.0 / v.count`` would raise. So it is with the
+    functions of the module that it calls: `helpers`, by their identity.
     """
     assert isinstance(function, FunctionType)
-    own = {choose.__name__: _choosing(choose) for choose in (min, max) if choose.__name__ not in names}
-    own |= {name: KNOWN[name] for name in ("int", "float") if name not in names}
-    modules = {name: found for name, found in names.items() if getattr(found, "__name__", "") in ("math", "numpy")}
-    floats = {name: Float(found) for name, found in names.items() if type(found) is float}
-    around = {**function.__globals__, **own, **floats, **dict.fromkeys(modules, KNOWN["math"])}
     code = function.__code__
+    own = {choose.__name__: _choosing(choose) for choose in (min, max) if choose.__name__ not in names}
+    own |= {name: KNOWN[name] for name in ("int", "float", "round", "divmod") if name not in names}
+    own |= {name: _meant(names[name], helpers) for name in {*code.co_names, *code.co_freevars} if name in names}
+    around = {**function.__globals__, **own}
+    closure = tuple(CellType(own[name]) if name in own else cell
+                    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True))  # fmt: skip
     code = code.replace(co_consts=tuple(Float(x) if type(x) is float else x for x in code.co_consts))
-    return FunctionType(code, around, function.__name__, function.__defaults__, function.__closure__)
+    made = FunctionType(code, around, function.__name__, function.__defaults__, closure)
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made
+
+
+def _meant(found: Any, helpers: Mapping[int, Any]) -> Any:
+    """What stands for something of the module: floats, modules of numbers and helpers as compiled code has them."""
+    if type(found) is float:
+        return Float(found)
+    if isinstance(found, ModuleType):
+        if found.__name__ in ("math", "numpy"):
+            return KNOWN["math"]
+        mine = {name for name, one in vars(found).items() if id(getattr(one, "py_func", one)) in helpers}
+        return _Module(found, {name: _meant(getattr(found, name), helpers) for name in mine}) if mine else found
+    if getattr(found, "__module__", "") == "math" and hasattr(KNOWN["math"], getattr(found, "__name__", "")):
+        return getattr(KNOWN["math"], found.__name__)
+    plain = getattr(found, "py_func", found)
+    return _helper(plain, helpers) if id(plain) in helpers else found
+
+
+class _Module:
+    """A module some of whose functions are helpers."""
+
+    def __init__(self, module: ModuleType, helpers: dict[str, Any]) -> None:
+        self._module = module
+        self.__dict__.update(helpers)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._module, name)
+
+
+def _helper(function: Any, helpers: Mapping[int, Any]) -> Callable[..., Any]:
+    """A helper as a program sees it: numbers that stand in the call are like those of parameters."""
+    made: list[Callable[..., Any]] = []
+
+    def call(*given: Any, **named: Any) -> Any:
+        if not made:
+            made.append(elementwise(function, names_around(function), helpers))
+        return made[0](*map(_argument, given), **{name: _argument(x) for name, x in named.items()})
+
+    return call
+
+
+def _argument(given: Any) -> Any:
+    return number(given) if type(given) in (int, float) else given
 
 
 def _choosing(choose: Callable[..., Any]) -> Callable[..., Any]:

@@ -10,19 +10,33 @@ from __future__ import annotations
 import ast
 import textwrap
 
+from arcflux.compile import polling
 from arcflux.compile.checked import Checked
+from arcflux.compile.helpers import Helper
 from arcflux.compile.lower import Lowered, Message
-from arcflux.compile.polling import is_polled, polled
 from arcflux.compile.types import Value, of_dtype
 from arcflux.compile.vectors import in_lanes
 
 __all__ = [
-    "accumulated", "arguments", "bound", "call", "claimed", "column_value", "columns_read", "edge_reads",
-    "function", "in_function", "inited", "inside", "keep", "kept", "load", "made", "measured", "message_reads",
-    "polls", "received", "reduced", "results", "sent", "shared", "sources", "tupled", "updated", "written",
+    "accumulated", "also", "arguments", "bound", "call", "claimed", "column_value", "columns_read", "edge_reads",
+    "function", "helpers", "in_function", "inited", "inside", "keep", "kept", "load", "made", "measured",
+    "message_reads", "polls", "received", "reduced", "results", "sent", "shared", "sources", "tupled", "updated", "written",
 ]  # fmt: skip
 
+# What few programs use is imported by those alone: by room, the functions of a module.
+_SELDOM = {"arithmetic": ("remainder", "rounded")}
+
 # --- the user's functions
+
+
+def also(made: list[str], room: str) -> str:
+    """The imports of functions that few programs use, on lines of their own; "" without any."""
+    text = "\n".join(made)
+    lines = []
+    for module, names in _SELDOM.items():
+        if used := [name for name in names if f"{name}(" in text]:
+            lines.append(f"from arcflux.{room}.{module} import {', '.join(used)}\n")
+    return "".join(lines)
 
 
 def arguments(lowered: Lowered, name: str) -> list[str]:
@@ -34,7 +48,7 @@ def arguments(lowered: Lowered, name: str) -> list[str]:
 
 def polls(lowered: Lowered, name: str) -> bool:
     """Whether a function has a loop that may be long, and so looks whether the run should end."""
-    return is_polled(lowered.functions[name].body, _lengths(lowered))
+    return polling.polls(lowered.functions[name].body, _lengths(lowered))
 
 
 def results(lowered: Lowered, name: str) -> list[str]:
@@ -68,11 +82,29 @@ def function(lowered: Lowered, name: str) -> str:
     """A user's function, as the kernels call it."""
     found = lowered.functions[name]
     returned = results(lowered, name)
-    body = [_Returning(returned).visit(node) for node in in_function(lowered, found, found.body)]
+    body = in_function(lowered, found, found.body)
+    if body and isinstance(body[-1], ast.While) and name != "init":  # only a return ends it, or it is broken off
+        body.append(ast.Return(ast.Constant(False if name in ("start", "update", "wants") else 0)))
+    body = [_Returning(returned).visit(node) for node in body]
     text = "\n".join(ast.unparse(ast.fix_missing_locations(node)) for node in body) or "pass"
-    if name == "init":
+    if name == "init" and not (body and isinstance(body[-1], ast.Return)):
         text += f"\nreturn {tupled(returned)}"
     return f"@fragment\ndef {name}({', '.join(arguments(lowered, name))}):\n{textwrap.indent(text, '    ')}\n"
+
+
+def helpers(lowered: Lowered) -> list[str]:
+    """The functions of the module that the program calls, each for the types that it is called with."""
+    texts = []
+    for name, one in lowered.helpers.items():
+        assert one.result is not None
+        body = one.body
+        if isinstance(body[-1], ast.While):  # only a return ends it, or it is broken off
+            body = [*body, ast.Return(ast.Constant({"flag": False, "int": 0, "float": 0.0}[one.result.kind]))]
+        body = in_function(lowered, one, body)
+        text = "\n".join(ast.unparse(ast.fix_missing_locations(node)) for node in body)
+        taken = ", ".join([*one.parameters, *one.also])
+        texts.append(f"@fragment\ndef {name}({taken}):\n{textwrap.indent(text, '    ')}\n")
+    return texts
 
 
 class _Returning(ast.NodeTransformer):
@@ -82,15 +114,18 @@ class _Returning(ast.NodeTransformer):
         self.results = results
 
     def visit_Return(self, node: ast.Return) -> ast.Return:
-        assert node.value is not None
+        if node.value is None:
+            return ast.Return(ast.parse(tupled(self.results), mode="eval").body)
         values = [node.value, *(ast.Name(result, ast.Load()) for result in self.results)]
         return ast.Return(ast.Tuple(values, ast.Load()) if self.results else node.value)
 
 
 def in_function(lowered: Lowered, found: Checked, body: list[ast.stmt]) -> list[ast.stmt]:
     """Copies of statements of a function, in which vectors are values, and long loops look whether to end."""
-    made = in_lanes(body, _types(lowered, found), _lengths(lowered))
-    return polled(made) if is_polled(made, {}) else made
+    helpers = {name: [*one.parameters.values()] for name, one in found.helpers.items()}
+    result = found.result if isinstance(found, Helper) else None
+    made = in_lanes(body, _types(lowered, found), _lengths(lowered), helpers, result)
+    return polling.polled(made) if polling.is_polled(made, {}) else made
 
 
 def _types(lowered: Lowered, found: Checked) -> dict[str, Value]:

@@ -48,7 +48,7 @@ FLAG, INT, FLOAT = Value("flag"), Value("int"), Value("float")
 
 BITS = (ast.BitAnd, ast.BitOr, ast.BitXor, ast.LShift, ast.RShift)
 _GIVES = {
-    "int": INT, "float": FLOAT, "bool": FLAG, "math.floor": INT, "math.ceil": INT,
+    "int": INT, "float": FLOAT, "bool": FLAG, "round": INT, "math.floor": INT, "math.ceil": INT, "math.trunc": INT,
     "math.isnan": FLAG, "math.isinf": FLAG, "math.isfinite": FLAG,
 }  # fmt: skip
 
@@ -137,6 +137,8 @@ def typed(node: ast.expr, names: Mapping[str, Value]) -> Value:
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         return FLAG
     if isinstance(node, ast.Call):
+        if isinstance(node.func, ast.Name) and node.func.id in names:  # a helper
+            return names[node.func.id]
         return of_call(ast.unparse(node.func), [typed(a, names) for a in node.args])
     parts = [typed(part, names) for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
     if isinstance(node, ast.BinOp):

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import reduce
+from types import MappingProxyType
 
 import numpy as np
 
@@ -25,10 +26,14 @@ __all__ = ["in_lanes"]
 _PAIRS = {"min": "smaller", "max": "larger"}
 
 
-def in_lanes(body: list[ast.stmt], names: Mapping[str, Value], numbers: Mapping[str, int]) -> list[ast.stmt]:
+def in_lanes(
+    body: list[ast.stmt], names: Mapping[str, Value], numbers: Mapping[str, int],
+    helpers: Mapping[str, Sequence[Value]] = MappingProxyType({}), result: Value | None = None,
+) -> list[ast.stmt]:  # fmt: skip
     """Copies of statements, in which vectors are values.
 
-    `names` are the types of all plain names, `numbers` the names that stand for a number.
+    `names` are the types of all plain names, `numbers` the names that stand for a number, `helpers` what these take;
+    `result` is the type of what is returned, where it matters.
 
     Examples
     --------
@@ -39,7 +44,7 @@ def in_lanes(body: list[ast.stmt], names: Mapping[str, Value], numbers: Mapping[
     >>> ast.unparse(in_lanes(body, {"v_x": vector, "o_x": vector, "m0": vector, "p_rate": FLOAT}, {})[0])
     'v_x = o_x + as_float32(p_rate, 8) * m0'
     """
-    rewrite = _InLanes(names, numbers)
+    rewrite = _InLanes(names, numbers, helpers, result)
     return [ast.fix_missing_locations(rewrite.visit(node)) for node in copy.deepcopy(body)]
 
 
@@ -55,9 +60,14 @@ def _lanes(kind: Value) -> str:
 class _InLanes(ast.NodeTransformer):
     """Rewrites statements."""
 
-    def __init__(self, names: Mapping[str, Value], numbers: Mapping[str, int]) -> None:
+    def __init__(
+        self, names: Mapping[str, Value], numbers: Mapping[str, int], helpers: Mapping[str, Sequence[Value]],
+        result: Value | None,
+    ) -> None:  # fmt: skip
         self.names = names
         self.numbers = numbers
+        self.helpers = helpers
+        self.result = result
 
     def whole(self, node: ast.expr, wanted: Value) -> ast.expr:
         """An expression as lanes of the wanted type and length."""
@@ -100,6 +110,19 @@ class _InLanes(ast.NodeTransformer):
         kind = typed(target, self.names)
         done = self._met(value, kind) if kind.length is None else self.whole(value, kind)
         return ast.Expr(ast.Call(node.value.func, [self.visit(target), done], []))
+
+    def visit_Return(self, node: ast.Return) -> ast.stmt:
+        if self.result is None or node.value is None:
+            self.generic_visit(node)
+            return node
+        return ast.Return(self._given(node.value, self.result))
+
+    def _given(self, node: ast.expr, kind: Value) -> ast.expr:
+        """An argument of a helper, or what it returns, in the type that is declared for it."""
+        if kind.length is not None:
+            return self.whole(node, kind)
+        own, done = typed(node, self.names), self._met(node, kind)
+        return done if own.kind == kind.kind else ast.Call(_type(kind), [done], [])
 
     def _with(self, target: ast.Subscript, value: ast.expr) -> ast.expr:
         return _called("put", target.value, self.visit(target.slice), value)
@@ -147,6 +170,10 @@ class _InLanes(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         name = ast.unparse(node.func)
+        if name in self.helpers:
+            kinds = self.helpers[name]
+            own = [self._given(a, kind) for a, kind in zip(node.args, kinds, strict=False)]
+            return ast.Call(node.func, [*own, *(self.visit(a) for a in node.args[len(kinds) :])], [])
         if name == "dot":
             kind = of_sign(reduce(joined, (typed(a, self.names) for a in node.args)))
             return _called(
@@ -164,6 +191,10 @@ class _InLanes(ast.NodeTransformer):
 
 def _called(name: str, *given: ast.expr) -> ast.expr:
     return ast.Call(ast.Name(name, ast.Load()), list(given), [])
+
+
+def _type(kind: Value) -> ast.expr:
+    return ast.parse(f"np.{kind.stored.type.__name__}", mode="eval").body
 
 
 def _narrow(node: ast.expr) -> ast.expr:

@@ -16,11 +16,12 @@ from arcflux.gpu import api
 from arcflux.gpu.kit import inner
 from arcflux.spmd.numbers import define
 
-__all__ = ["compared", "floored", "math", "np", "power", "raised", "truncated"]
+__all__ = ["compared", "floored", "math", "np", "power", "raised", "remainder", "rounded", "truncated"]
 
 _made = define(inner)
 compared, truncated = _made.compared, _made.truncated
 floored, power, raised = _made.floored, _made.power, _made.raised
+remainder, rounded = _made.remainder, _made.rounded
 
 
 def _hardware(kind: Any) -> Any:

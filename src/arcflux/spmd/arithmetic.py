@@ -5,8 +5,9 @@ from __future__ import annotations
 from arcflux.spmd.jit import inner
 from arcflux.spmd.numbers import define
 
-__all__ = ["compared", "floored", "power", "raised", "truncated"]
+__all__ = ["compared", "floored", "power", "raised", "remainder", "rounded", "truncated"]
 
 _made = define(inner)
 compared, truncated = _made.compared, _made.truncated
 floored, power, raised = _made.floored, _made.power, _made.raised
+remainder, rounded = _made.remainder, _made.rounded

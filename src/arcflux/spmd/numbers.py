@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -45,6 +46,20 @@ def define(inner: Callable[..., Any]) -> SimpleNamespace:
         return whole + np.int64(1) if np.float64(whole) < x and whole != _LARGEST else whole
 
     @inner
+    def rounded(x: Any) -> Any:
+        """``round(x)`` of a float: the nearest integer, of two the even one."""
+        whole = floored(x)
+        rest = np.float64(x) - np.float64(whole)
+        up = rest > 0.5 or (rest == 0.5 and whole & np.int64(1) == np.int64(1))
+        return whole + np.int64(1) if up and whole != _LARGEST else whole
+
+    @inner
+    def remainder(x: Any, y: Any) -> Any:
+        """``math.fmod(x, y)``, which has the sign of x."""
+        rest = abs(x) % abs(y) if y != 0.0 else math.nan
+        return math.copysign(rest, x)
+
+    @inner
     def power(base: Any, exponent: Any) -> Any:
         """``base ** exponent`` of a u64, by squaring, which wraps around; 0 for an exponent below 0."""
         made, square, left = np.uint64(1), base, exponent
@@ -63,4 +78,7 @@ def define(inner: Callable[..., Any]) -> SimpleNamespace:
         other = np.uint64(signed)
         return np.int64(unsigned > other) - np.int64(unsigned < other)
 
-    return SimpleNamespace(compared=compared, truncated=truncated, floored=floored, raised=raised, power=power)
+    return SimpleNamespace(
+        compared=compared, truncated=truncated, floored=floored, raised=raised, rounded=rounded,
+        remainder=remainder, power=power,
+    )  # fmt: skip

@@ -80,7 +80,7 @@ class _Arithmetic(ast.NodeTransformer):
         self.within = False
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
-        self.within = node.name in _FUNCTIONS or node.name.startswith(("source_", "push_edge"))
+        self.within = node.name in _FUNCTIONS or node.name.startswith(("source_", "push_edge", "call"))
         self.generic_visit(node)
         return node
 
@@ -106,6 +106,7 @@ def _names() -> dict[str, Any]:
     found |= {"prefetch": _nothing, "prefetch_to_read": _nothing, "ticks": time.perf_counter_ns, "all_here": _all_here}
     found |= {"patience": lambda control: 1 << 16, "halted": _halted}
     found |= {"truncated": clamped(int), "floored": clamped(math.floor), "raised": clamped(math.ceil)}
+    found |= {"rounded": clamped(round), "remainder": IEEE.fmod}
     found |= {"power": power, "abs": magnitude}
     found |= {"compared": lambda unsigned, signed: (unsigned > signed) - (unsigned < signed)}
     found |= {"fragment": lambda function: function, "kernel": _kernel}

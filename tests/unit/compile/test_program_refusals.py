@@ -76,10 +76,6 @@ REFUSED = {
     "an empty return": ("def update(v):\n    return  # no", "has to return a flag"),
     "a number returned": ("def update(v):\n    return v.x  # no", "returns float64, not a flag"),
     "a return from compute": ("def compute(v, u):\n    v.x += u.x\n    return True  # no", "compute returns nothing"),
-    "a while loop": (
-        "def update(v):\n    while v.x > 1:  # no\n        v.x = 0.0\n    return True",
-        "while loops cannot",
-    ),
     "a loop over a list": (
         "def update(v):\n    for k in [1, 2]:  # no\n        v.x = 1.0\n    return True",
         "this loop cannot",

@@ -91,7 +91,8 @@ def reason_for_targets(lowered: Lowered) -> str:
     if any(name.startswith("o_") for name in lowered.reads("compute")):
         return "compute reads the old state of v, which only its owner has"
     one_of = any(how.operation == "any" for how in lowered.reductions.values())
-    always = lowered.sparse and not any(isinstance(node, (ast.If, ast.For)) for node in lowered.edge)
+    turns = (ast.If, ast.For, ast.While, ast.Return)
+    always = lowered.sparse and not any(isinstance(node, turns) for node in lowered.edge)
     return "af.any may take nothing, which only the owner of a vertex can tell" if one_of and not always else ""
 
 
