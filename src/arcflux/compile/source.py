@@ -20,7 +20,8 @@ from arcflux.compile.vectors import in_lanes
 __all__ = [
     "accumulated", "also", "arguments", "bound", "call", "claimed", "column_value", "columns_read", "edge_reads",
     "function", "helpers", "in_function", "inited", "inside", "keep", "kept", "load", "made", "measured",
-    "message_reads", "polls", "received", "reduced", "results", "sent", "shared", "sources", "tupled", "updated", "written",
+    "message_reads", "polls", "received", "reduced", "results", "sent", "shared", "sources", "tupled", "updated",
+    "written",
 ]  # fmt: skip
 
 # What few programs use is imported by those alone: by room, the functions of a module.
