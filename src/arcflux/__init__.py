@@ -15,7 +15,25 @@ __version__ = "0.1.0"
 # Imported at once: functions that have the name of their module have to win. The others are the words of programs.
 from arcflux.partition import partition
 from arcflux.plan import plan
-from arcflux.program import any, dot, f32, f64, flag, i8, i16, i32, i64, program, ref, u8, u16, u32, u64, vertex
+from arcflux.program import (
+    any,
+    dot,
+    f32,
+    f64,
+    flag,
+    i8,
+    i16,
+    i32,
+    i64,
+    program,
+    ref,
+    u8,
+    u16,
+    u32,
+    u64,
+    vertex,
+    vertices,
+)
 
 __all__ = [
     "CancelToken",
@@ -65,6 +83,7 @@ __all__ = [
     "u64",
     "validate",
     "vertex",
+    "vertices",
     "weakly_connected_components",
 ]
 

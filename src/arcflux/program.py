@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import inspect
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from types import MappingProxyType
@@ -22,7 +22,7 @@ from arcflux.checks import array, real, shown, whole
 from arcflux.class_source import ClassSource, find_source, names_around
 from arcflux.errors import ProgramError, UsageError, did_you_mean
 
-__all__ = ["FieldType", "Function", "Parameter", "Program", "any", "dot", "program", "vertex"]
+__all__ = ["FieldType", "Function", "Parameter", "Program", "any", "dot", "program", "vertex", "vertices"]
 
 # The functions of a program, and the arguments each may ask for by name.
 FUNCTIONS = {
@@ -38,7 +38,7 @@ FUNCTIONS = {
 # The parameter that is the sum of `aggregate` over all vertices at the end of the superstep before. In the first one it
 # is what the run was given for it. (An aggregator of Pregel: Malewicz et al. 2010, section 3.3.)
 AGGREGATED = "aggregated"
-REQUIRED = ("start", "compute", "update")
+REQUIRED = ("compute",)
 PROMISES = ("sparse", "monotone")
 
 
@@ -88,11 +88,18 @@ class vertex:
     """As a parameter's type: the id of a vertex, as the user knows it. In a program it stands for a ``v.number``."""
 
 
+class vertices:
+    """As a parameter's type: ids of vertices, as the user knows them. A program asks ``v in p.sources``."""
+
+
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter: its kind (int, float, bool or vertex) and its value unless the run says otherwise."""
+    """A parameter: its kind (int, float, bool, vertex, vertices, or the type of an array's elements) and its value.
 
-    kind: type
+    A run may say another value. That of an array is a tuple, of vertices a tuple of ids.
+    """
+
+    kind: Any
     value: Any
 
 
@@ -160,15 +167,12 @@ class Program:
                 known = ", ".join(changed) or "none"
                 raise UsageError(f"{self.name} has no parameter {name!r}", expected=f"one of its parameters: {known}",
                                  remedy=did_you_mean(name, changed))  # fmt: skip
-            changed[name] = Parameter(changed[name].kind, _parameter_value(self.name, name, changed[name].kind, value))
+            kind = changed[name].kind
+            changed[name] = Parameter(kind, _parameter_value(self.name, name, kind, value))
         return replace(self, parameters=MappingProxyType(changed))
 
     def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
-        raise ProgramError(
-            f"a program is no class to inherit from, and {self.name} is one",
-            program=self.name,
-            remedy=f"write all of it in a class of its own; {self.name}(name=value) has other values of parameters",
-        )
+        return ()  # a class that names it as its base keeps that in __orig_bases__, and has no other
 
     def __repr__(self) -> str:
         values = ", ".join(f"{name}={one.value!r}" for name, one in self.parameters.items())
@@ -209,6 +213,21 @@ class Program:
         return replace(self, fields=MappingProxyType({**self.fields, **types}))
 
     @property
+    def constants(self) -> Mapping[str, Parameter]:
+        """The parameters that kernels are given: all but sets of vertices, which are a flag of each vertex."""
+        return {name: one for name, one in self.parameters.items() if one.kind is not vertices}
+
+    @property
+    def arrays(self) -> dict[str, FieldType]:
+        """The parameters that are arrays."""
+        return {name: one.kind for name, one in self.parameters.items() if isinstance(one.kind, FieldType)}
+
+    @property
+    def memberships(self) -> list[str]:
+        """The parameters that are sets of vertices."""
+        return [name for name, one in self.parameters.items() if one.kind is vertices]
+
+    @property
     def references(self) -> frozenset[str]:
         """The fields that hold the numbers of vertices."""
         return frozenset(name for name, kind in self.fields.items() if kind.name == "ref")
@@ -238,11 +257,11 @@ def program(cls: type) -> Program:
     source = find_source(cls, sys._getframe(1))
     first = source.first
     read = Program(cls.__name__, inspect.getdoc(cls) or "", {}, {}, {}, frozenset(), {}, source.path, text=source.lines)
-    _refuse_bases(read, first, cls)
+    base = _base(read, first, cls)
     fields: dict[str, FieldType] = {}
     parameters: dict[str, Parameter] = {}
     functions: dict[str, Function] = {}
-    promises: set[str] = set()
+    promises: set[str] = set(base.promises) if base else set()
     lines: dict[str, int] = {}
     lengths: dict[str, str] = {}
     annotations = _annotations(read, source, cls)
@@ -252,12 +271,13 @@ def program(cls: type) -> Program:
             functions[node.name] = _function(read, node, cls)
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id in annotations:
             name = node.target.id
-            lines[name] = line
+            lines[name] = Line(line, source.path, source.lines)
             _declare(read, line, name, annotations[name], cls, fields, parameters)
             if isinstance(node.annotation, ast.Subscript) and isinstance(node.annotation.slice, ast.Name):
                 lengths[name] = node.annotation.slice.id
         elif isinstance(node, ast.Assign) and all(isinstance(t, ast.Name) and t.id in PROMISES for t in node.targets):
-            promises |= {t.id for t in node.targets if isinstance(t, ast.Name) and getattr(cls, t.id)}
+            said = {t.id for t in node.targets if isinstance(t, ast.Name)}
+            promises = (promises - said) | {name for name in said if getattr(cls, name)}
         elif not (isinstance(node, ast.Pass) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))):
             raise read.refusal(
                 line,
@@ -268,8 +288,7 @@ def program(cls: type) -> Program:
     for name, length in lengths.items():
         if name in fields and length in parameters:
             fields[name] = replace(fields[name], length=length)
-    _check_parts(read, first, fields, parameters, functions)
-    return replace(
+    made = replace(
         read,
         fields=MappingProxyType(fields),
         parameters=MappingProxyType(parameters),
@@ -278,11 +297,104 @@ def program(cls: type) -> Program:
         names=source.names,
         lines=MappingProxyType(lines),
     )
+    made = _with_defaults(_inherited(made, base) if base else made)
+    _check_parts(made, first, made.fields, made.parameters, made.functions)
+    return made
+
+
+# What a program has from the one that it inherits from, unless it says otherwise.
+_INHERITED = ("fields", "parameters", "functions", "lines")
+
+
+def _base(read: Program, first: int, cls: type) -> Program | None:
+    """The program that a class inherits from; None for one that inherits nothing."""
+    bases = cls.__dict__.get("__orig_bases__", ())
+    if type(cls) is type and cls.__bases__ == (object,) and len(bases) < 2:
+        return bases[0] if bases else None
+    other = next((base.__name__ for base in cls.__bases__ if base is not object), type(cls).__name__)
+    several = len(bases) > 1 and all(isinstance(base, Program) for base in bases)
+    reason = "from several programs" if several else f"from {other}, which is no program"
+    raise read.refusal(
+        first, f"{cls.__name__} inherits {reason}", f"write `class {cls.__name__}:`, or inherit from one program"
+    )
+
+
+def _inherited(made: Program, base: Program) -> Program:
+    """A program with all of its base that it does not have itself."""
+    for name, line in made.lines.items():
+        here, there = ("fields", "parameters") if name in made.fields else ("parameters", "fields")
+        if name in getattr(base, there):
+            what = f"{name} is one of the {here} here, and one of the {there} of {base.name}"
+            raise made.refusal(line, what, "choose another name")
+    merged: dict[str, Any] = {
+        each: MappingProxyType({**getattr(base, each), **getattr(made, each)}) for each in _INHERITED
+    }
+    return replace(made, doc=made.doc or base.doc, **merged)
+
+
+def _with_defaults(made: Program) -> Program:
+    """A program whose start and update stand for what they are when nobody writes them.
+
+    Without start every vertex is active at first; without update v has changed when a field has that compute reduces.
+    """
+    functions = dict(made.functions)
+    if "compute" not in functions:
+        return made
+    line = functions["compute"].line
+    if "start" not in functions:
+        functions["start"] = _written("def start(v):\n    return True\n", line)
+    if "update" not in functions:
+        functions["update"] = _written(_changed(made, functions["compute"]), line)
+    order = [name for name in FUNCTIONS if name in functions]
+    if len(functions) > len(made.functions):
+        functions = {name: functions[name] for name in order}
+    return replace(made, functions=MappingProxyType(functions))
+
+
+def _changed(made: Program, compute: Function) -> str:
+    """The text of an update that answers whether a field has changed that compute reduces."""
+    reduced = {
+        node.attr: None for statement in compute.body for target in _targets(statement) for node in ast.walk(target)
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "v" and node.attr in made.fields
+    }  # fmt: skip
+    loops, tests = "", []
+    for name in reduced:
+        length = made.fields[name].length
+        if length is None:
+            tests.append(f"v.{name} != old.{name}")
+        else:
+            until = f"p.{length}" if isinstance(length, str) else length
+            loops += (
+                f"    for k in range({until}):\n        if v.{name}[k] != old.{name}[k]:\n            return True\n"
+            )
+    return f"def update(v, old, p):\n{loops}    return {' or '.join(tests) or False}\n"
+
+
+def _targets(statement: ast.stmt) -> list[ast.expr]:
+    """What a statement, or one within it, assigns to."""
+    found: list[ast.expr] = []
+    for node in ast.walk(statement):
+        found += (
+            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AugAssign) else []
+        )
+    return found
+
+
+def _written(text: str, line: int) -> Function:
+    """A function that Arcflux writes for a program, as if it stood on a line of it."""
+    (tree,) = ast.parse(text).body
+    assert isinstance(tree, ast.FunctionDef)
+    for node in ast.walk(tree):
+        if hasattr(node, "lineno"):
+            node.lineno = node.end_lineno = int(line)  # type: ignore[attr-defined]
+    names: dict[str, Any] = {}
+    exec(compile(text, "<written by arcflux>", "exec"), names)
+    return Function(tree.name, tuple(one.arg for one in tree.args.args), tree.body, line, names[tree.name])
 
 
 def _check_parts(
-    read: Program, first: int, fields: dict[str, FieldType], parameters: dict[str, Parameter],
-    functions: dict[str, Function],
+    read: Program, first: int, fields: Mapping[str, FieldType], parameters: Mapping[str, Parameter],
+    functions: Mapping[str, Function],
 ) -> None:  # fmt: skip
     """Whether a program has all that it needs."""
     for name in REQUIRED:
@@ -292,23 +404,13 @@ def _check_parts(
             )
     if not fields:
         raise read.refusal(first, "the program has no vertex field", "declare one, such as `rank: af.f64`")
-    for name, kind in fields.items():
+    for name, kind in {**fields, **read.arrays}.items():
         if isinstance(kind.length, str) and (kind.length not in parameters or parameters[kind.length].kind is not int):
             raise read.refusal(
                 first,
                 f"the length of {name} is {kind.length!r}, which is no int parameter",
                 f"add `{kind.length}: int = 8`, or write the length as a number",
             )
-
-
-def _refuse_bases(read: Program, first: int, cls: type) -> None:
-    """A program is a plain class: what it inherited would not be in its source."""
-    if cls.__bases__ != (object,) or type(cls) is not type:
-        base = next((base.__name__ for base in cls.__bases__ if base is not object), type(cls).__name__)
-        raise read.refusal(
-            first, f"a program inherits nothing, and {cls.__name__} is made from {base}",
-            f"write `class {cls.__name__}:` with all fields and functions in it",
-        )  # fmt: skip
 
 
 def _annotations(read: Program, source: ClassSource, cls: type) -> Mapping[str, Any]:
@@ -346,15 +448,15 @@ def _declare(
     parameters: dict[str, Parameter],
 ) -> None:  # fmt: skip
     """Add a field or a parameter."""
-    if isinstance(kind, FieldType):
+    if isinstance(kind, FieldType) and not (kind.length is not None and hasattr(cls, name)):
         if hasattr(cls, name):
             raise read.refusal(line, f"the field {name} has a value", "fields get their first value in start")
         if name in ("number", "in_degree", "out_degree"):
             raise read.refusal(line, f"{name} is there for every vertex", "choose another name for the field")
         fields[name] = kind
-    elif kind in (int, float, bool, vertex):
+    elif kind in (int, float, bool, vertex, vertices) or isinstance(kind, FieldType):
         given = getattr(cls, name, None)
-        if given is None and kind is not vertex:
+        if given is None and kind not in (vertex, vertices):
             raise read.refusal(line, f"the parameter {name} has no default", f"write `{name}: {kind.__name__} = ...`")
         if given is not None:
             try:
@@ -366,7 +468,8 @@ def _declare(
         raise read.refusal(
             line,
             f"{name} is declared as {getattr(kind, '__name__', kind)!r}",
-            f"a field is one of {', '.join('af.' + t for t in TYPES)}; a parameter is int, float, bool or af.vertex",
+            f"a field is one of {', '.join('af.' + t for t in TYPES)}; a parameter is int, float, bool, af.vertex or "
+            "af.vertices, or an array with a value: `name: af.f64[4] = (1, 0, 0, 0)`",
         )
 
 
@@ -374,12 +477,40 @@ def _parameter_value(program: str, name: str, kind: type, value: Any) -> Any:
     said = f"{program}'s parameter {name}"
     if kind is vertex:
         return array(said, value)
+    if kind is vertices:
+        return _ids(said, value)
+    if isinstance(kind, FieldType):
+        return _elements(said, kind, value)
     if kind is bool:
         if isinstance(value, (bool, np.bool_)):
             return bool(value)
         raise UsageError(f"{said} is {shown(value)}", expected="a bool")
     number = value.item() if isinstance(value, np.ndarray) and value.ndim == 0 else value
     return {int: whole, float: real}[kind](said, number)
+
+
+def _ids(said: str, value: Any) -> tuple[Any, ...]:
+    """The ids of a set of vertices."""
+    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+        raise UsageError(f"{said} is {shown(value)}", expected="ids of vertices, such as [3, 17]")
+    return tuple(value.tolist() if isinstance(value, np.ndarray) else value)
+
+
+def _elements(said: str, kind: FieldType, value: Any) -> tuple[Any, ...]:
+    """The elements of an array, which have to fit its type."""
+    wanted = f"{kind.length} numbers of {kind.name}"
+    try:
+        found = np.asarray(value if isinstance(value, np.ndarray) else list(value))
+    except (TypeError, ValueError):
+        raise UsageError(f"{said} is {shown(value)}", expected=wanted) from None
+    kinds = {"b": "b", "f": "biuf"}.get(kind.dtype.kind, "biu")
+    right = isinstance(kind.length, str) or len(found) == kind.length
+    if found.ndim != 1 or not found.size or found.dtype.kind not in kinds or not right:
+        raise UsageError(f"{said} is {shown(value)}", expected=wanted)
+    fitted = found.astype(kind.dtype)
+    if kind.dtype.kind in "iu" and not np.array_equal(fitted, found):
+        raise UsageError(f"{said} is {shown(value)}", expected=wanted)
+    return tuple(fitted.tolist())
 
 
 def any(value: Any) -> Any:

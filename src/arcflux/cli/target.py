@@ -16,7 +16,7 @@ from arcflux import Result, run
 from arcflux.algorithms.registry import Algorithm, Argument, find, run_options
 from arcflux.errors import ArcfluxError, FormatError, ProgramError, UsageError, did_you_mean
 from arcflux.graph import Graph
-from arcflux.program import Program, vertex
+from arcflux.program import FieldType, Parameter, Program, vertex, vertices
 
 __all__ = ["Target", "chosen", "parted", "with_ids"]
 
@@ -52,12 +52,21 @@ def _of_program(program: Program) -> Target:
         return run(program, graph, **given)
 
     arguments = {
-        name: Argument(name, one.kind, required=one.kind is vertex and one.value is None, default=one.value)
+        name: Argument(
+            name, *_kind(one), required=one.kind in (vertex, vertices) and one.value is None, default=one.value
+        )
         for name, one in program.parameters.items()
     }
     vectors = {name for name, kind in program.fields.items() if kind.length is not None}
     unordered = program.references | vectors
     return Target(program.name, call, arguments, run_options(), tuple(program.fields), unordered=unordered)
+
+
+def _kind(one: Parameter) -> tuple[type, bool]:
+    """The kind of a parameter's values, and whether it has several."""
+    if isinstance(one.kind, FieldType):
+        return {"f": float, "b": bool}.get(one.kind.dtype.kind, int), True
+    return (vertex, True) if one.kind is vertices else (one.kind, False)
 
 
 def _program(path: Path, cls: str) -> Program:

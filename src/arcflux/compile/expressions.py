@@ -32,7 +32,7 @@ from arcflux.compile.types import (
     of_sign,
 )
 from arcflux.errors import ProgramError, UsageError
-from arcflux.program import FieldType, Function, Program, dot, vertex
+from arcflux.program import FieldType, Function, Program, dot, vertex, vertices
 from arcflux.program import any as arcflux_any
 
 __all__ = ["MISSING", "READS", "UNCHANGING", "Expressions", "at", "length_of", "resolved", "sign"]
@@ -214,6 +214,10 @@ class Expressions:
         if parameter is None:
             known = ", ".join(self.program.parameters) or "none"
             raise self.refuse(node, f"there is no parameter {name!r}", f"declare `{name}: float = ...`; known: {known}")
+        if parameter.kind is vertices:
+            raise self.refuse(node, f"p.{name} is a set of vertices", f"write v in p.{name}")
+        if isinstance(parameter.kind, FieldType):
+            return of_dtype(parameter.kind.dtype, length_of(self.program, parameter.kind))
         return {int: INT, vertex: INT, float: FLOAT, bool: FLAG}[parameter.kind]
 
     def _subscript(self, node: ast.Subscript) -> Typed:
@@ -290,10 +294,32 @@ class Expressions:
         return ast.BoolOp(node.op, [self.truth(value) for value in node.values]), FLAG
 
     def _compare(self, node: ast.Compare) -> Typed:
+        if len(node.ops) == 1 and isinstance(node.ops[0], (ast.In, ast.NotIn)):
+            return self.membership(node, node.left, node.comparators[0])
         if any(isinstance(op, (ast.In, ast.NotIn, ast.Is, ast.IsNot)) for op in node.ops):
             raise self.refuse(node, "in and is cannot be compiled here", "compare with == or !=")
         parts = [self.truth(part) for part in (node.left, *node.comparators)]
         return ast.Compare(parts[0], node.ops, parts[1:]), FLAG
+
+    def membership(self, node: ast.Compare, left: ast.expr, right: ast.expr) -> Typed:
+        """``v in p.sources``: a flag that each vertex has."""
+        owner = self.owners.get(left.id, "") if isinstance(left, ast.Name) else ""
+        home = self.owners.get(right.value.id, "") if isinstance(right, ast.Attribute) and isinstance(
+            right.value, ast.Name) else ""  # fmt: skip
+        name = right.attr if isinstance(right, ast.Attribute) else ""
+        if home != "p" or name not in self.program.memberships:
+            raise self.refuse(
+                node, "in and is cannot be compiled here",
+                "compare with == or !=; v in p.sources needs a parameter `sources: af.vertices`",
+            )  # fmt: skip
+        if owner not in READS:
+            raise self.refuse(node, f"{ast.unparse(left)} is no vertex", f"write v in p.{name}")
+        # As with what v is, the set does not change during a run.
+        plain = f"{_PREFIX['old' if self.context == 'compute' and owner == 'v' else owner]}_{name}"
+        self.out.reads.add(plain)
+        self.out.types[plain] = of_dtype(np.dtype(np.bool_))
+        done: ast.expr = ast.Name(plain, ast.Load())
+        return (ast.UnaryOp(ast.Not(), done) if isinstance(node.ops[0], ast.NotIn) else done), FLAG
 
     def _ifexp(self, node: ast.IfExp) -> Typed:
         (yes, a), (no, b) = self.expression(node.body), self.expression(node.orelse)

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from arcflux.program import Program
+from arcflux.program import FieldType, Program
 
 __all__ = ["ANY", "Span", "counted", "hull", "span"]
 
@@ -53,6 +53,9 @@ def _of_name(name: str, program: Program) -> Span:
     owner, _, rest = name.partition("_")
     if owner == "p":
         value = program.parameters[rest].value
+        kind = program.parameters[rest].kind
+        if isinstance(kind, FieldType) and kind.dtype.kind in "iu":
+            return int(np.iinfo(kind.dtype).min), int(np.iinfo(kind.dtype).max)
         return (value, value) if program.parameters[rest].kind is int else ANY
     if owner in ("g", "step") or rest in ("number", "in_degree", "out_degree"):
         return 0, math.inf

@@ -22,6 +22,7 @@ from arcflux.compile.checked import Checked, Reduction
 from arcflux.compile.expressions import UNCHANGING, length_of, resolved
 from arcflux.compile.helpers import Helper, Helpers
 from arcflux.compile.types import typed
+from arcflux.errors import UsageError
 from arcflux.program import AGGREGATED, Program
 
 __all__ = ["Lowered", "Message", "lower"]
@@ -83,7 +84,7 @@ class Lowered:
         """
         init, update = self.functions.get("init"), self.functions["update"]
         keeps = init is None or not init.writes
-        alone = not any(_passes(name) for name in self.reads("compute"))
+        alone = not any(_passes(name, self.program) for name in self.reads("compute"))
         always = "wants" not in self.functions
         return (
             keeps
@@ -166,6 +167,12 @@ def lower(
     For a run in plain Python, `debug`, it may also call what kernels cannot, such as print.
     """
     lengths = tuple(length_of(program, kind) for kind in program.fields.values())
+    if any(length is not None for length in lengths) or program.arrays:  # indices are known to be inside by these
+        lengths += tuple(one.value for one in program.parameters.values() if one.kind is int)
+    for name, kind in program.arrays.items():
+        if len(program.parameters[name].value) != length_of(program, kind):
+            raise UsageError(f"{program.name}'s parameter {name} has {len(program.parameters[name].value)} elements",
+                             expected=f"{length_of(program, kind)}, the length of {kind}")  # fmt: skip
     # The functions are kept alive by what is known, so their identity is theirs as long as it is a key.
     key = (id(program.functions), tuple(program.fields.items()), lengths, program.promises, deterministic, debug,
            tuple(columns.items()))  # fmt: skip
@@ -213,7 +220,8 @@ def _lowered(program: Program, columns: Mapping[str, np.dtype[Any]], determinist
         )
     made = Lowered(
         program=program,
-        fields={name: (kind.dtype, length_of(program, kind)) for name, kind in program.fields.items()},
+        fields={name: (kind.dtype, length_of(program, kind)) for name, kind in program.fields.items()}
+        | dict.fromkeys(program.memberships, (np.dtype(np.bool_), None)),
         messages=finder.messages,
         edge=edge,
         reductions=compute.reductions,
@@ -270,7 +278,7 @@ def _refuse_disorder(program: Program, functions: dict[str, Checked]) -> None:
                 f"write in start and compute only, {without}",
             )
     for name, checked in functions.items():
-        reads = {n for n in checked.reads if n == "step" or (name == "compute" and _passes(n))}
+        reads = {n for n in checked.reads if n == "step" or (name == "compute" and _passes(n, program))}
         if reads or name == "residual":
             what = (
                 "residual is measured"
@@ -284,9 +292,9 @@ def _refuse_disorder(program: Program, functions: dict[str, Checked]) -> None:
             )
 
 
-def _passes(name: str) -> bool:
+def _passes(name: str, program: Program) -> bool:
     """Whether a name that compute reads means something else in every superstep."""
-    return name == "step" or (name.startswith("o_") and name[2:] not in UNCHANGING)
+    return name == "step" or (name.startswith("o_") and name[2:] not in (*UNCHANGING, *program.memberships))
 
 
 def _names(node: ast.AST) -> set[str]:

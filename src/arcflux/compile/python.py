@@ -18,7 +18,7 @@ from arcflux.compile.python_numbers import number as as_number
 from arcflux.compile.python_vectors import Vector, elementwise
 from arcflux.errors import ProgramError
 from arcflux.graph import Graph
-from arcflux.program import AGGREGATED, Function, vertex
+from arcflux.program import AGGREGATED, FieldType, Function, Parameter, vertex, vertices
 from arcflux.result import Result, Superstep
 from arcflux.spmd.interrupt import unless_over
 
@@ -54,6 +54,25 @@ class _Named:
     def __init__(self, **values: Any) -> None:
         own = {name: as_number(value) if type(value) in (int, float) else value for name, value in values.items()}
         self.__dict__.update(own)
+
+
+class _Members:
+    """A set of vertices that is a parameter."""
+
+    def __init__(self, members: Any) -> None:
+        self.members = members
+
+    def __contains__(self, v: _Vertex) -> bool:
+        return bool(self.members[v.number])
+
+
+def _parameter(one: Parameter, graph: Graph, members: Any) -> Any:
+    """What a parameter is in a program."""
+    if one.kind is vertex:
+        return int(graph.ids.to_numbers([one.value])[0])
+    if isinstance(one.kind, FieldType):
+        return Vector([as_number(element, one.kind.dtype) for element in one.value])
+    return one.value if one.kind is not vertices else _Members(members)
 
 
 def _of_column(column: Any, i: int) -> Any:
@@ -133,11 +152,9 @@ class _Run:
         self.wanted: set[int] = set()
         self.out_degrees = [as_number(degree) for degree in graph.out_degrees.tolist()]
         self.in_degrees = [as_number(degree) for degree in graph.in_degrees.tolist()]
+        parameters = lowered.program.parameters
         self.g = _Named(vertices=graph.vertices, edges=graph.edges, arcs=graph.arcs)
-        self.p = _Named(**{
-            name: int(graph.ids.to_numbers([value.value])[0]) if value.kind is vertex else value.value
-            for name, value in lowered.program.parameters.items()
-        })  # fmt: skip
+        self.p = _Named(**{name: _parameter(one, graph, given.get(name)) for name, one in parameters.items()})
         offsets, neighbours = graph.into
         self.into = [neighbours[int(offsets[v]) : int(offsets[v + 1])].tolist() for v in range(graph.vertices)]
         columns = {name: graph.in_columns[name] for name in lowered.columns}

@@ -12,6 +12,7 @@ import textwrap
 
 from arcflux.compile import polling
 from arcflux.compile.checked import Checked
+from arcflux.compile.expressions import length_of
 from arcflux.compile.helpers import Helper
 from arcflux.compile.lower import Lowered, Message
 from arcflux.compile.types import Value, of_dtype
@@ -125,7 +126,8 @@ def in_function(lowered: Lowered, found: Checked, body: list[ast.stmt]) -> list[
     """Copies of statements of a function, in which vectors are values, and long loops look whether to end."""
     helpers = {name: [*one.parameters.values()] for name, one in found.helpers.items()}
     result = found.result if isinstance(found, Helper) else None
-    made = in_lanes(body, _types(lowered, found), _lengths(lowered), helpers, result)
+    arrays = {f"p_{name}": length_of(lowered.program, kind) for name, kind in lowered.program.arrays.items()}
+    made = in_lanes(body, _types(lowered, found), _lengths(lowered), helpers, result, arrays)
     return polling.polled(made) if polling.is_polled(made, {}) else made
 
 
@@ -142,7 +144,7 @@ def _types(lowered: Lowered, found: Checked) -> dict[str, Value]:
 
 def _lengths(lowered: Lowered) -> dict[str, int]:
     """The parameters that are lengths of vectors: their values are part of the program."""
-    kinds = lowered.program.fields.values()
+    kinds = [*lowered.program.fields.values(), *lowered.program.arrays.values()]
     return {f"p_{k.length}": lowered.program.parameters[k.length].value for k in kinds if isinstance(k.length, str)}
 
 
@@ -199,7 +201,7 @@ def column_value(lowered: Lowered, column: str, value: str) -> str:
 def shared(lowered: Lowered) -> list[str]:
     """Arguments of every kernel: arrays of fields, degrees, and constants of the run."""
     fields = [f"f_{name}" for name in lowered.fields]
-    parameters = [f"p_{name}" for name in lowered.program.parameters]
+    parameters = [f"p_{name}" for name in lowered.program.constants]
     return [*fields, "g_vertices", "g_edges", "g_arcs", *parameters]
 
 

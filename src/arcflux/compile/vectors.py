@@ -29,11 +29,12 @@ _PAIRS = {"min": "smaller", "max": "larger"}
 def in_lanes(
     body: list[ast.stmt], names: Mapping[str, Value], numbers: Mapping[str, int],
     helpers: Mapping[str, Sequence[Value]] = MappingProxyType({}), result: Value | None = None,
+    arrays: Mapping[str, int | None] = MappingProxyType({}),
 ) -> list[ast.stmt]:  # fmt: skip
     """Copies of statements, in which vectors are values.
 
     `names` are the types of all plain names, `numbers` the names that stand for a number, `helpers` what these take;
-    `result` is the type of what is returned, where it matters.
+    `result` is the type of what is returned, where it matters, and `arrays` are parameters that have elements.
 
     Examples
     --------
@@ -44,7 +45,7 @@ def in_lanes(
     >>> ast.unparse(in_lanes(body, {"v_x": vector, "o_x": vector, "m0": vector, "p_rate": FLOAT}, {})[0])
     'v_x = o_x + as_float32(p_rate, 8) * m0'
     """
-    rewrite = _InLanes(names, numbers, helpers, result)
+    rewrite = _InLanes(names, numbers, helpers, result, arrays)
     return [ast.fix_missing_locations(rewrite.visit(node)) for node in copy.deepcopy(body)]
 
 
@@ -62,12 +63,13 @@ class _InLanes(ast.NodeTransformer):
 
     def __init__(
         self, names: Mapping[str, Value], numbers: Mapping[str, int], helpers: Mapping[str, Sequence[Value]],
-        result: Value | None,
+        result: Value | None, arrays: Mapping[str, int | None],
     ) -> None:  # fmt: skip
         self.names = names
         self.numbers = numbers
         self.helpers = helpers
         self.result = result
+        self.arrays = arrays
 
     def whole(self, node: ast.expr, wanted: Value) -> ast.expr:
         """An expression as lanes of the wanted type and length."""
@@ -133,7 +135,16 @@ class _InLanes(ast.NodeTransformer):
         """An operand as it is used, or a value as it is kept."""
         return met(self.visit(node), typed(node, self.names), kind)
 
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        if isinstance(node.value, ast.Name) and node.value.id in self.arrays:
+            places = ast.Tuple([_first(), self.visit(node.slice)], ast.Load())
+            return ast.Subscript(node.value, places, ast.Load())
+        self.generic_visit(node)
+        return node
+
     def visit_Name(self, node: ast.Name) -> ast.expr:
+        if node.id in self.arrays:
+            return _called("load", node, _first(), ast.Constant(self.arrays[node.id]))
         return ast.Constant(self.numbers[node.id]) if node.id in self.numbers else node
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
@@ -173,7 +184,7 @@ class _InLanes(ast.NodeTransformer):
         if name in self.helpers:
             kinds = self.helpers[name]
             own = [self._given(a, kind) for a, kind in zip(node.args, kinds, strict=False)]
-            return ast.Call(node.func, [*own, *(self.visit(a) for a in node.args[len(kinds) :])], [])
+            return ast.Call(node.func, [*own, *node.args[len(kinds) :]], [])
         if name == "dot":
             kind = of_sign(reduce(joined, (typed(a, self.names) for a in node.args)))
             return _called(
@@ -195,6 +206,10 @@ def _called(name: str, *given: ast.expr) -> ast.expr:
 
 def _type(kind: Value) -> ast.expr:
     return ast.parse(f"np.{kind.stored.type.__name__}", mode="eval").body
+
+
+def _first() -> ast.expr:
+    return ast.parse("np.uint64(0)", mode="eval").body
 
 
 def _narrow(node: ast.expr) -> ast.expr:

@@ -156,13 +156,20 @@ def run(
             options, plan = advised(lowered, graph, options, threads)
             result = kept(plan, graph, run_together(lowered, graph, values, options, Team(options.threads)))
         token = current_token()
-    result = never_with_nan(result)
+    result = never_with_nan(_without_memberships(result, chosen))
     if token is not None and token.cancelled and not result.converged:
         error = CancelledError(f"{result.name} was cancelled after {result.supersteps} supersteps")
         error.result = result
         raise error
     warn_unless_converged(result)
     return result
+
+
+def _without_memberships(result: Result, program: Program) -> Result:
+    """A result without the flags by which vertices know that they are in a set."""
+    if not program.memberships:
+        return result
+    return replace(result, values={name: one for name, one in result.values.items() if name in program.fields})
 
 
 def _checked_program(program: Any, parameters: Mapping[str, Any]) -> Program:

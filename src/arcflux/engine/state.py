@@ -15,7 +15,7 @@ from arcflux.compile.lower import Lowered
 from arcflux.errors import UsageError, did_you_mean
 from arcflux.graph import Graph
 from arcflux.graph.ids import by_id
-from arcflux.program import Program, vertex
+from arcflux.program import FieldType, Program, vertex
 from arcflux.spmd.team import Team
 
 __all__ = ["State", "given_values", "parameter_values", "rows"]
@@ -66,10 +66,12 @@ def rows(allocate: Any, size: int, dtype: Any, length: int | None) -> Array:
 
 
 def parameter_values(program: Program, graph: Graph) -> list[Any]:
-    """The values of the parameters, vertices as numbers."""
-    values = []
-    for name, parameter in program.parameters.items():
-        if parameter.kind is vertex:
+    """The values of the parameters, vertices as numbers, arrays as rows."""
+    values: list[Any] = []
+    for name, parameter in program.constants.items():
+        if isinstance(parameter.kind, FieldType):
+            values.append(np.array([parameter.value], parameter.kind.dtype))
+        elif parameter.kind is vertex:
             if parameter.value is None:
                 raise UsageError(f"{program.name} needs {name}=", expected="the id of a vertex")
             values.append(int(graph.ids.to_numbers([parameter.value])[0]))
@@ -85,9 +87,10 @@ def given_values(lowered: Lowered, graph: Graph, given: Mapping[str, Any]) -> di
         raise UsageError(f"given is a {type(given).__name__}", expected="values by field, such as {'rank': [1.0, 0.5]}")
     for name, listed in given.items():
         values = by_id(listed)
-        if name not in lowered.fields:
-            raise UsageError(f"{name!r} is given and no field", expected="one of: " + ", ".join(lowered.fields),
-                             remedy=did_you_mean(name, lowered.fields))  # fmt: skip
+        fields = lowered.program.fields
+        if name not in fields:
+            raise UsageError(f"{name!r} is given and no field", expected="one of: " + ", ".join(fields),
+                             remedy=did_you_mean(name, fields))  # fmt: skip
         dtype, length = lowered.fields[name]
         shape = (graph.vertices,) if length is None else (graph.vertices, length)
         if isinstance(values, Mapping):
@@ -96,7 +99,18 @@ def given_values(lowered: Lowered, graph: Graph, given: Mapping[str, Any]) -> di
             checked[name][graph.ids.to_numbers(list(values))] = some
         else:
             checked[name] = _fitting(name, values, dtype, shape)
-    return checked
+    return checked | {name: _members(lowered.program, graph, name) for name in lowered.program.memberships}
+
+
+def _members(program: Program, graph: Graph, name: str) -> Array:
+    """Which vertices are in a set that is a parameter."""
+    ids = program.parameters[name].value
+    if ids is None:
+        raise UsageError(f"{program.name} needs {name}=", expected="ids of vertices")
+    found = np.zeros(graph.vertices, np.bool_)
+    if len(ids):
+        found[graph.ids.to_numbers(list(ids))] = True
+    return found
 
 
 def _fitting(name: str, values: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:

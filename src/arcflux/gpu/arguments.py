@@ -65,7 +65,8 @@ class Arguments:
             message = self._message(word)
             return self.read[message] if self.read else self.state.device(node.messages[message], writes=False)
         elif word[:2] in ("g_", "p_"):
-            return _number(self._constants()[word])
+            found = self._constants()[word]
+            return self.state.device(found, writes=False) if isinstance(found, np.ndarray) else _number(found)
         else:
             found = self._shared(word)
         if isinstance(found, np.ndarray):
@@ -86,7 +87,7 @@ class Arguments:
 
     def _constants(self) -> dict[str, Any]:
         program, fields = self.lowered.program, len(self.node.fields)
-        names = ["g_vertices", "g_edges", "g_arcs", *(f"p_{name}" for name in program.parameters)]
+        names = ["g_vertices", "g_edges", "g_arcs", *(f"p_{name}" for name in program.constants)]
         return dict(zip(names, self.node.constants[fields:], strict=True))
 
 

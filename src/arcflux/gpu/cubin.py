@@ -26,6 +26,7 @@ from arcflux.compile.lower import Lowered
 from arcflux.errors import MissingExtraError
 from arcflux.gpu import api
 from arcflux.gpu.launch import asked, bounds, occupancy
+from arcflux.program import FieldType
 
 __all__ = ["ARCHITECTURES", "Compiled", "compiled", "compiled_kernel", "kernels", "ptx"]
 
@@ -147,6 +148,8 @@ def _type(lowered: Lowered, name: str, word: str, columns: dict[str, np.dtype[An
         return api.number_type(np.dtype("i8"))
     if kind == "p_":
         wanted = lowered.program.parameters[rest].kind
+        if isinstance(wanted, FieldType):
+            return api.array_type(wanted.dtype, 2)
         return api.number_type(np.dtype("f8" if wanted is float else "?" if wanted is bool else "i8"))
     if kind == "c_":
         return api.array_type(columns[rest], 1)
