@@ -26,7 +26,7 @@ _OFTEN = 4096
 # When fewer than one in so many of the vertices beyond the window found a place in the next, bins become wider.
 _THIN = 8
 # The columns of a worker's slot: what it votes for and has there; what it noticed.
-_VOTE, _OFFSET, _BLOCKS, _ENTRIES, _LOST, _LATE, _DEALT = range(7)
+_VOTE, _OFFSET, _BLOCKS, _ENTRIES, _LOST, _LATE, _DEALT, _ARRIVED = range(8)
 # Beyond every finite priority that is taken as it is.
 _FAR = 1.7e308
 
@@ -83,8 +83,8 @@ def ordered(worker, workers, control, barrier, board, slots, sums, history, firs
     total, size = 0, 0
     dealing, listed, thin = False, 0, False
     step, turn = first, 0
+    latest = np.int64(ticks())
     while True:
-        begun = ticks()
         half = (turn & 1) * workers
         before = workers - half
         low = np.float64(current)
@@ -230,15 +230,19 @@ _VOTES = f"""\
         slots[half + worker, {_ENTRIES}] = count[vote] if vote < window else 0
         slots[half + worker, {_LOST}] = board[{Board.FRESH}] > links.size
         slots[half + worker, {_LATE}] = late
+        slots[half + worker, {_ARRIVED}] = np.int64(ticks())
         if worker == 0:
             board[{Board.CLAIMS} + (turn + 1) % 3 * 8] = 0
             board[{Board.TAILS} + (turn + 1) % 3 * 8] = 0
             control[8 + (turn & 1)] = control[1]
         if not all_here(barrier, worker, workers): return
+        earliest, latest = latest, slots[half, {_ARRIVED}]
+        for w in range(workers):
+            latest = max(latest, slots[half + w, {_ARRIVED}])
         if total > 0:
             if worker == 0:
                 history[step - first, 0] = size
-                history[step - first, 2] = np.float64(ticks() - begun)
+                history[step - first, 2] = max(1, latest - earliest)
                 history[step - first, 3] = 1
                 control[2] = step + 1
             step += 1

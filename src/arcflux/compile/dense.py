@@ -203,7 +203,8 @@ def dense_end(lowered: Lowered, way: str) -> str:
     """The end of a superstep.
 
     Every worker adds up what all of them wrote before the barrier, so all decide alike whether to go on. The slots have
-    two halves and the counters three turns, so that no worker writes what a slower one still reads.
+    two halves and the counters three turns, so that no worker writes what a slower one still reads. A superstep lasts
+    from the first worker's begin to the last one's arrival: one alone may have been without a core for most of it.
     """
     adding = summed() if "residual" in lowered.functions else ["total_sum = math.inf"]
     adding += _aggregated(lowered)
@@ -231,19 +232,21 @@ def _aggregated(lowered: Lowered) -> list[str]:
 _END = """\
         half = (step & 1) * workers
         slots[half + worker, 0] = changed
+        slots[half + worker, 1], slots[half + worker, 2] = np.int64(begun), np.int64(ticks())
         if worker == 0:
             for k in range(3):
                 counters[(step + 1) % 3 * 8 + 24 * k] = 0
             control[8 + (step & 1)] = control[1]
         if not all_here(barrier, worker, workers): return
-        total_changed = 0
+        total_changed, earliest, latest = 0, slots[half, 1], slots[half, 2]
         for w in range(workers):
             total_changed += slots[half + w, 0]
+            earliest, latest = min(earliest, slots[half + w, 1]), max(latest, slots[half + w, 2])
         ADDING
         if worker == 0:
             history[step - first, 0] = total_changed
             history[step - first, 1] = total_sum
-            history[step - first, 2] = np.float64(ticks() - begun)
+            history[step - first, 2] = max(1, latest - earliest)
             history[step - first, 3] = WAY
             control[2] = step + 1
         if total_changed == 0 or total_sum < tolerance or control[8 + (step & 1)]:

@@ -140,6 +140,7 @@ _STAMPS = """\
 
 # The end of a superstep: the next frontier is complete, and every worker adds up what all wrote before the barrier, so
 # all decide alike whether to go on. The slots have two halves, so that no worker writes what a slower one still reads.
+# A superstep lasts from the first worker's begin to the last one's arrival, as in dense.py.
 _END = f"""\
         held, middle = flush(board, block + {Board.NEXT}, buffer, held, queues, there)
         half = (step & 1) * workers
@@ -160,12 +161,14 @@ _END = f"""\
         unexplored -= edges
         size, edges = board[block + {Board.NEXT}], 0
         slowest, walked, work = 0, 0, 0
+        earliest, latest = slots[half, 4], slots[half, 4]
         for w in range(team):
             edges += slots[half + w, 0]
             size += slots[half + w, 2]
             walked += slots[half + w, 3]
             slowest = max(slowest, slots[half + w, 1])
             work += slots[half + w, 1]
+            earliest, latest = min(earliest, slots[half + w, 4]), max(latest, slots[half + w, 4] + slots[half + w, 1])
         ADDING
         if not pull:
             leaving = walked
@@ -187,7 +190,7 @@ MEASURED        if worker == 0:
             said = history[step - first]
             said[0] = senders
             said[1] = total_sum
-            said[2] = np.float64(ticks() - begun)
+            said[2] = max(1, latest - earliest)
             said[3] = 2 if pull else 1
             said[4] = leaving
             said[5] = about
