@@ -188,6 +188,11 @@ class _Run:
         except (ArithmeticError, ValueError) as error:
             raise self.fault(name, given["v"].number, error) from error
 
+    @property
+    def when(self) -> str:
+        """The superstep, in words."""
+        return "in start" if self.step < 0 else f"superstep {self.step}"
+
     def fault(self, name: str, v: int, error: Exception) -> ProgramError:
         """The error for arithmetic that has no result, with its line, the vertex and the superstep."""
         code, line = self.functions[name].__code__, 0
@@ -195,7 +200,7 @@ class _Run:
         while trace is not None:
             line = trace.tb_lineno if trace.tb_frame.f_code is code else line
             trace = trace.tb_next
-        what = f"{error} at vertex {self.said(v)}, superstep {self.step}"
+        what = f"{error} at vertex {self.said(v)}, {self.when}"
         return self.lowered.program.refusal(
             line, what, "compiled code goes on with another number: see Numbers in the docs"
         )
@@ -221,7 +226,7 @@ class _Run:
     def stored_number(self, name: str, value: Any, number: int) -> Any:
         """A number as the field keeps it; what the field cannot keep is an error here."""
         dtype = self.lowered.fields[name][0]
-        said = f"vertex {self.graph.ids.to_ids([number])[0]}, superstep {self.step}"
+        said = f"vertex {self.graph.ids.to_ids([number])[0]}, {self.when}"
         if dtype.kind == "f" and value != value:
             raise ProgramError(f"{name} becomes NaN at {said}", program=self.lowered.program.name)
         if dtype.kind in "iu" and not np.iinfo(dtype).min <= value <= np.iinfo(dtype).max:

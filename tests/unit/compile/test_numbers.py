@@ -123,12 +123,12 @@ def test_what_goes_astray_is_named_and_has_one_value(which: int, said: str, beco
             assert int(fast["n" if which == 6 else "x"][2]) == becomes
 
 
-def odd(body: str, tmp_path: Path) -> object:
+def odd(body: str, tmp_path: Path, start: str = "pass") -> object:
     """A program whose update has this line."""
-    path = tmp_path / f"odd_{abs(hash(body))}.py"
+    path = tmp_path / f"odd_{abs(hash(body + start))}.py"
     path.write_text(
         "import math\nimport arcflux as af\n\n\n@af.program\nclass Line:\n    x: af.i64\n    y: af.f64\n\n"
-        "    def start(v):\n        return True\n\n    def compute(v, u):\n        v.x += 0\n\n"
+        f"    def start(v):\n        {start}\n        return True\n\n    def compute(v, u):\n        v.x += 0\n\n"
         f"    def update(v):\n        {body}\n        return False\n"
     )
     import importlib.util
@@ -157,3 +157,19 @@ def test_a_power_below_0_that_stands_there_is_a_float(tmp_path: Path) -> None:
     line = odd("v.y = 2 ** -1 + (v.x + 4) ** -2", tmp_path)
     assert af.run(line, af.load("path:2"), debug=True)["y"].tolist() == [0.5625, 0.5625]
     assert af.run(line, af.load("path:2"))["y"].tolist() == [0.5625, 0.5625]
+
+
+@pytest.mark.parametrize("exponent", ["-1", "-3", "(v.number - 1)", "v.x"])
+def test_0_to_a_power_below_0_is_infinite(exponent: str, tmp_path: Path) -> None:
+    """Of floats: Numba's loops for whole exponents end in a raw ZeroDivisionError."""
+    line = odd(f"v.x = -1; v.y = v.y ** {exponent}", tmp_path)
+    plain = af.run(line, af.load("path:2"), debug=True)["y"].tolist()
+    assert plain[0] == math.inf
+    assert af.run(line, af.load("path:2"))["y"].tolist() == plain
+
+
+@pytest.mark.parametrize(("body", "said"), [("v.y = 0.0 * math.inf", "y becomes NaN"), ("v.x = 5 // v.x", "5 // 0")])
+def test_what_goes_astray_in_start_is_said_to_be_there(body: str, said: str, tmp_path: Path) -> None:
+    line = odd("pass", tmp_path, start=body)
+    with pytest.raises(ProgramError, match=rf"{said}.* at vertex 0, in start"):
+        af.run(line, af.load("path:2"), debug=True)
