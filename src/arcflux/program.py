@@ -21,8 +21,9 @@ import numpy as np
 from arcflux.checks import array, real, shown, whole
 from arcflux.class_source import ClassSource, find_source, names_around
 from arcflux.errors import ProgramError, UsageError, did_you_mean
+from arcflux.spmd.counter import drawn
 
-__all__ = ["FieldType", "Function", "Parameter", "Program", "any", "dot", "program", "vertex", "vertices"]
+__all__ = ["FieldType", "Function", "Parameter", "Program", "any", "dot", "program", "random", "vertex", "vertices"]
 
 # The functions of a program, and the arguments each may ask for by name.
 FUNCTIONS = {
@@ -516,6 +517,23 @@ def _elements(said: str, kind: FieldType, value: Any) -> tuple[Any, ...]:
 def any(value: Any) -> Any:
     """In compute: ``v.parent = af.any(u.number)`` keeps one of the messages, whichever comes first."""
     return value
+
+
+def random(of: Any, step: int, k: int = 0, seed: int = 0) -> float:
+    """A random float in [0, 1) for a vertex (``v``, ``u``, ``old``), an edge, or any whole number.
+
+    It depends on what it is for, and nothing else: the number of the vertex (or of both ends of the edge), `step`, `k`
+    (several for one vertex in one superstep) and `seed`. So it is the same on any number of threads, parts and devices,
+    in any direction, and with ``debug=True``. An undirected edge has one, whichever way it is crossed.
+
+    Examples
+    --------
+    >>> import arcflux as af
+    >>> af.random(3, step=0), af.random(3, step=0, k=1)
+    (0.16211838321222405, 0.4900055522210829)
+    """
+    ends = getattr(of, "_ends", None) or (of.number if hasattr(of, "number") else of,)
+    return drawn(seed, ends, step, k)
 
 
 def dot(a: Any, b: Any) -> Any:

@@ -466,7 +466,7 @@ def share(u, p, part=SHARE):
 
 @af.program
 class Plain:
-    """Helpers of the module, while, break, continue, early returns, several names at once, round, divmod."""
+    """Helpers of the module, while, break, continue, early returns, several names at once, round, divmod, random."""
 
     rounds: int = 3
     top: float = 4.0
@@ -485,10 +485,11 @@ class Plain:
             return
         v.n = 3
 
-    def compute(v, u, p, old):
+    def compute(v, u, edge, p, old, step):
         if u.n % 5 == 4:
             return
-        v.x = max(v.x, share(u, p) + 0.125 * share(u, p, part=0.25))
+        chance = af.random(edge, step) * af.random(u, 0, seed=step)
+        v.x = max(v.x, share(u, p) + 0.125 * share(u, p, part=0.25) + 0.125 * chance)
         for k in range(u.number % 4):
             if k == 2:
                 continue
@@ -497,6 +498,7 @@ class Plain:
     def update(v, old, p, step):
         tens, ones = divmod(v.n, 10)
         tens, ones = ones, tens
+        v.x += af.random(v, step, k=tens, seed=p.rounds)
         v.few = round(v.x / 2) + tens + min(ones, 100) + math.trunc(-1.5)
         while True:
             if v.n < 100:

@@ -32,7 +32,7 @@ from arcflux.compile.types import (
     of_sign,
 )
 from arcflux.errors import ProgramError, UsageError
-from arcflux.program import FieldType, Function, Program, dot, vertex, vertices
+from arcflux.program import FieldType, Function, Program, dot, random, vertex, vertices
 from arcflux.program import any as arcflux_any
 
 __all__ = ["MISSING", "READS", "UNCHANGING", "Expressions", "at", "length_of", "resolved", "sign"]
@@ -346,7 +346,7 @@ class Expressions:
             return _imported(found)
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             home = getattr(self.around(node.value.id), "__name__", "")
-            if home == "arcflux" and node.attr in ("any", "dot"):
+            if home == "arcflux" and node.attr in ("any", "dot", "random"):
                 return node.attr
             if home in ("math", "numpy") and node.attr in _MATH:
                 return f"math.{node.attr}"
@@ -384,6 +384,8 @@ class Expressions:
         if function is not None:
             done: Typed = self.helpers.call(self, node, function, None)
             return done
+        if name == "random":
+            return self.random(node)
         if name == "divmod":
             raise self.refuse(node, "divmod gives two values", "write q, r = divmod(a, b)")
         if not name or name == "range" or node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
@@ -391,13 +393,41 @@ class Expressions:
             reason = "a program cannot call itself" if said == self.function.name else f"{said} cannot be called here"
             raise self.refuse(
                 node, reason,
-                "known: abs, min, max, round, int, float, bool, math.*, af.dot, functions of the module, and in "
+                "known: abs, min, max, round, int, float, bool, math.*, af.dot, af.random, functions of the module, in "
                 "compute af.any",
             )  # fmt: skip
         if name == "any":
             raise self.refuse(node, "af.any stands for a reduction", "in compute, write v.field = af.any(...)")
         arguments = [self.expression(a) for a in node.args]
         return self.known_call(node, name, [a for a, _ in arguments], [k for _, k in arguments])
+
+    def random(self, node: ast.Call) -> Typed:
+        """``af.random(v, step, k=0, seed=0)``: a function of whole numbers."""
+        given = dict(zip(("of", "step", "k", "seed"), node.args, strict=False))
+        named = {keyword.arg or "**": keyword.value for keyword in node.keywords}
+        if len(node.args) > 4 or named.keys() - {"step", "k", "seed"} or named.keys() & given.keys():
+            raise self.refuse(node, "af.random takes v, step, k and seed", "write af.random(v, step, k=1, seed=p.seed)")
+        given |= named
+        if "of" not in given or "step" not in given:
+            raise self.refuse(node, "af.random without a vertex and a superstep", "write af.random(v, step)")
+        words = {name: self.word(given[name]) for name in ("step", "k", "seed") if name in given}
+        seed, step, k = (words.get(name, ast.Constant(0)) for name in ("seed", "step", "k"))
+        of = given["of"]
+        owner = self.owners.get(of.id, "") if isinstance(of, ast.Name) else ""
+        if owner == "edge":
+            ends = [self.member(node, end, "number")[0] for end in ("u", "v")]
+            counts = [self.member(node, "g", name)[0] for name in ("edges", "arcs")]
+            both = ast.Compare(counts[0], [ast.NotEq()], [counts[1]])  # an undirected edge is two arcs
+            return ast.Call(ast.Name("random_between", ast.Load()), [seed, *ends, both, step, k], []), FLOAT
+        number = self.member(node, owner, "number")[0] if owner in READS else self.word(of)
+        return ast.Call(ast.Name("random_of", ast.Load()), [seed, number, step, k], []), FLOAT
+
+    def word(self, node: ast.expr) -> ast.expr:
+        """A whole number by which random numbers differ."""
+        done, kind = self.expression(node)
+        if kind.kind != "int" or kind.length is not None:
+            raise self.refuse(node, f"af.random of {ast.unparse(node)}, which is {kind}", "give it whole numbers")
+        return done
 
     def known_call(self, node: ast.Call, name: str, done: list[ast.expr], kinds: list[Value]) -> Typed:
         """A call of a function that kernels know, and the type of what it gives."""
@@ -440,7 +470,7 @@ def resolved(names: Mapping[str, Any], name: str) -> Any:
 
 def _imported(found: Any) -> str:
     """The name by which kernels know a function that was imported by itself, as by ``from math import sqrt``."""
-    if found is arcflux_any or found is dot:
+    if found is arcflux_any or found is dot or found is random:
         return str(found.__name__)
     known = getattr(found, "__module__", "") == "math" and getattr(found, "__name__", "") in _MATH
     return f"math.{found.__name__}" if known else ""

@@ -100,6 +100,9 @@ def called(name: str, done: ast.Call, own: list[Value], kind: Value) -> ast.expr
         return ast.Call(ast.Name(_CONVERTED[name], ast.Load()), done.args, [])
     if name in ("math.trunc", "round"):  # of what is whole already
         return _as("int64", done.args[0])
+    if name.startswith("random_"):
+        done.args = [a if each.kind == "flag" else _unsigned(a) for a, each in zip(done.args, own, strict=True)]
+        return done
     if name == "math.fmod":
         ends = [_as("float64", a) for a in done.args]
         return _as(kind.stored.name, ast.Call(ast.Name("remainder", ast.Load()), ends, []))

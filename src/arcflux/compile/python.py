@@ -75,6 +75,11 @@ def _parameter(one: Parameter, graph: Graph, members: Any) -> Any:
     return one.value if one.kind is not vertices else _Members(members)
 
 
+def _ends(graph: Graph, u: int, v: int) -> tuple[int, int]:
+    """The ends of an edge by which its random numbers differ: an undirected one has the same both ways."""
+    return (u, v) if graph.edges == graph.arcs or u < v else (v, u)
+
+
 def _of_column(column: Any, i: int) -> Any:
     """What an edge column has: a float of the column's width, or an integer, which takes the type that it meets."""
     return as_number(column[i].item(), column.dtype if column.dtype.kind == "f" else None)
@@ -160,7 +165,10 @@ class _Run:
         columns = {name: graph.in_columns[name] for name in lowered.columns}
         self.edges = [
             [
-                _Named(**{name: _of_column(column, i) for name, column in columns.items()})
+                _Named(
+                    _ends=_ends(graph, int(neighbours[i]), v),
+                    **{name: _of_column(column, i) for name, column in columns.items()},
+                )
                 for i in range(int(offsets[v]), int(offsets[v + 1]))
             ]
             for v in range(graph.vertices)

@@ -9,6 +9,7 @@ from typing import Any
 
 from arcflux.class_source import names_around
 from arcflux.compile.python_numbers import KNOWN, Float, chosen, number
+from arcflux.program import random
 
 __all__ = ["Vector", "elementwise"]
 
@@ -97,10 +98,14 @@ def _meant(found: Any, helpers: Mapping[int, Any]) -> Any:
     """What stands for something of the module: floats, modules of numbers and helpers as compiled code has them."""
     if type(found) is float:
         return Float(found)
+    if found is random:
+        return lambda *given, **named: Float(random(*given, **named))
     if isinstance(found, ModuleType):
         if found.__name__ in ("math", "numpy"):
             return KNOWN["math"]
-        mine = {name for name, one in vars(found).items() if id(getattr(one, "py_func", one)) in helpers}
+        mine = {
+            name for name, one in vars(found).items() if one is random or id(getattr(one, "py_func", one)) in helpers
+        }
         return _Module(found, {name: _meant(getattr(found, name), helpers) for name in mine}) if mine else found
     if getattr(found, "__module__", "") == "math" and hasattr(KNOWN["math"], getattr(found, "__name__", "")):
         return getattr(KNOWN["math"], found.__name__)

@@ -26,7 +26,7 @@ __all__ = [
 ]  # fmt: skip
 
 # What few programs use is imported by those alone: by room, the functions of a module.
-_SELDOM = {"arithmetic": ("remainder", "rounded")}
+_SELDOM = {"arithmetic": ("remainder", "rounded"), "draws": ("random_between", "random_of")}
 
 # --- the user's functions
 

@@ -23,6 +23,7 @@ import numpy as np
 
 from arcflux.compile import cache
 from arcflux.spmd import reductions
+from arcflux.spmd.counter import drawn
 from arcflux.spmd.layout import GENERATION
 from arcflux.spmd.pool import STOP, TORN
 from program_fuzzer.machine import (
@@ -106,11 +107,16 @@ def _names() -> dict[str, Any]:
     found |= {"prefetch": _nothing, "prefetch_to_read": _nothing, "ticks": time.perf_counter_ns, "all_here": _all_here}
     found |= {"patience": lambda control: 1 << 16, "halted": _halted}
     found |= {"truncated": clamped(int), "floored": clamped(math.floor), "raised": clamped(math.ceil)}
+    found |= {"random_of": lambda seed, number, step, k: drawn(seed, (number,), step, k), "random_between": _between}
     found |= {"rounded": clamped(round), "remainder": IEEE.fmod}
     found |= {"power": power, "abs": magnitude}
     found |= {"compared": lambda unsigned, signed: (unsigned > signed) - (unsigned < signed)}
     found |= {"fragment": lambda function: function, "kernel": _kernel}
     return found | _lanes()
+
+
+def _between(seed: int, u: int, v: int, both: bool, step: int, k: int) -> float:
+    return drawn(seed, (min(u, v), max(u, v)) if both else (u, v), step, k)
 
 
 def _numbers() -> SimpleNamespace:
