@@ -57,6 +57,7 @@ __all__ = [
     "f32",
     "f64",
     "flag",
+    "gas",
     "generate",
     "i8",
     "i16",
@@ -65,6 +66,7 @@ __all__ = [
     "label_propagation",
     "load",
     "load_parts",
+    "msg",
     "multi_source_sssp",
     "pagerank",
     "pagerank_delta",
@@ -101,6 +103,7 @@ if TYPE_CHECKING:
     from arcflux.algorithms.sssp import multi_source_sssp, sssp
     from arcflux.algorithms.triangles import triangle_count, triangles
     from arcflux.algorithms.two_hop_friends import two_hop_friends
+    from arcflux.dialects import gas, msg
     from arcflux.engine import run
     from arcflux.graph import Graph
     from arcflux.io import load, save
@@ -130,6 +133,8 @@ _ALGORITHMS = (
 _HOMES = {
     "CancelToken": "arcflux.spmd.interrupt",
     "Graph": "arcflux.graph",
+    "gas": "arcflux.dialects",
+    "msg": "arcflux.dialects",
     "calibrate": "arcflux.plan.calibrate",
     "estimate": "arcflux.plan",
     "Parts": "arcflux.partition.parts",

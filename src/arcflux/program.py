@@ -23,7 +23,9 @@ from arcflux.class_source import ClassSource, find_source, names_around
 from arcflux.errors import ProgramError, UsageError, did_you_mean
 from arcflux.spmd.counter import drawn
 
-__all__ = ["FieldType", "Function", "Parameter", "Program", "any", "dot", "program", "random", "vertex", "vertices"]
+__all__ = [
+    "FieldType", "Function", "Parameter", "Program", "any", "dot", "program", "random", "read_class", "vertex", "vertices",
+]  # fmt: skip
 
 # The functions of a program, and the arguments each may ask for by name.
 FUNCTIONS = {
@@ -159,6 +161,7 @@ class Program:
     path: str = ""
     lines: Mapping[str, int] = field(default_factory=dict, repr=False)
     text: Sequence[str] = field(default=(), repr=False, compare=False)
+    hidden: frozenset[str] = frozenset()
 
     def __call__(self, **values: Any) -> Program:
         """The same program with other parameters."""
@@ -177,7 +180,7 @@ class Program:
 
     def __repr__(self) -> str:
         values = ", ".join(f"{name}={one.value!r}" for name, one in self.parameters.items())
-        fields = ", ".join(f"{name}: {kind}" for name, kind in self.fields.items())
+        fields = ", ".join(f"{name}: {kind}" for name, kind in self.fields.items() if name not in self.hidden)
         promises = "".join(f", {promise}" for promise in sorted(self.promises))
         return f"<Program {self.name}({values}): {fields}{promises}>"
 
@@ -255,7 +258,13 @@ def program(cls: type) -> Program:
         raise UsageError(
             f"@af.program stands above {cls!r}", expected="a class", remedy="class Hops: with fields and functions"
         )
-    source = find_source(cls, sys._getframe(1))
+    return read_class(cls, find_source(cls, sys._getframe(1)), vars(cls))
+
+
+def read_class(
+    cls: type, source: ClassSource, calls: Mapping[str, Any], hidden: Mapping[str, FieldType] = MappingProxyType({})
+) -> Program:
+    """The program that the source of a class says; `calls` are its functions, `hidden` fields that no result shows."""
     first = source.first
     read = Program(cls.__name__, inspect.getdoc(cls) or "", {}, {}, {}, frozenset(), {}, source.path, text=source.lines)
     base = _base(read, first, cls)
@@ -269,7 +278,7 @@ def program(cls: type) -> Program:
     for node in source.tree.body:
         line = node.lineno
         if isinstance(node, ast.FunctionDef):
-            functions[node.name] = _function(read, node, cls)
+            functions[node.name] = _function(read, node, calls)
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id in annotations:
             name = node.target.id
             lines[name] = Line(line, source.path, source.lines)
@@ -289,8 +298,10 @@ def program(cls: type) -> Program:
     for name, length in lengths.items():
         if name in fields and length in parameters:
             fields[name] = replace(fields[name], length=length)
+    fields.update(hidden)
     made = replace(
         read,
+        hidden=frozenset(hidden),
         fields=MappingProxyType(fields),
         parameters=MappingProxyType(parameters),
         functions=MappingProxyType(functions),
@@ -426,7 +437,7 @@ def _annotations(read: Program, source: ClassSource, cls: type) -> Mapping[str, 
         ) from error  # fmt: skip
 
 
-def _function(read: Program, node: ast.FunctionDef, cls: type) -> Function:
+def _function(read: Program, node: ast.FunctionDef, calls: Mapping[str, Any]) -> Function:
     line = Line(node.lineno, read.path, read.text)
     if node.name not in FUNCTIONS:
         raise read.refusal(line, f"a program has no function {node.name!r}", "use one of: " + ", ".join(FUNCTIONS))
@@ -441,7 +452,7 @@ def _function(read: Program, node: ast.FunctionDef, cls: type) -> Function:
                 f"arguments are bound by name; {node.name} may ask for: {', '.join(FUNCTIONS[node.name])}",
             )
     body = node.body[1:] if ast.get_docstring(node) is not None else node.body
-    return Function(node.name, arguments, body, line, vars(cls)[node.name])
+    return Function(node.name, arguments, body, line, calls[node.name])
 
 
 def _declare(

@@ -156,7 +156,7 @@ def run(
             options, plan = advised(lowered, graph, options, threads)
             result = kept(plan, graph, run_together(lowered, graph, values, options, Team(options.threads)))
         token = current_token()
-    result = never_with_nan(_without_memberships(result, chosen))
+    result = never_with_nan(_without_hidden(result, chosen))
     if token is not None and token.cancelled and not result.converged:
         error = CancelledError(f"{result.name} was cancelled after {result.supersteps} supersteps")
         error.result = result
@@ -165,11 +165,12 @@ def run(
     return result
 
 
-def _without_memberships(result: Result, program: Program) -> Result:
-    """A result without the flags by which vertices know that they are in a set."""
-    if not program.memberships:
+def _without_hidden(result: Result, program: Program) -> Result:
+    """A result without the program's own business: accumulators of dialects, flags of who is in a set of vertices."""
+    if not program.memberships and not program.hidden:
         return result
-    return replace(result, values={name: one for name, one in result.values.items() if name in program.fields})
+    shown = set(program.fields) - program.hidden
+    return replace(result, values={name: one for name, one in result.values.items() if name in shown})
 
 
 def _checked_program(program: Any, parameters: Mapping[str, Any]) -> Program:
