@@ -24,7 +24,8 @@ from arcflux.errors import ProgramError, UsageError, did_you_mean
 from arcflux.spmd.counter import drawn
 
 __all__ = [
-    "FieldType", "Function", "Parameter", "Program", "any", "dot", "program", "random", "read_class", "vertex", "vertices",
+    "FieldType", "Function", "Parameter", "Program", "any", "dot", "program", "random", "read_class", "vertex",
+    "vertices",
 ]  # fmt: skip
 
 # The functions of a program, and the arguments each may ask for by name.
