@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from html import escape
+from types import MappingProxyType
 from typing import Any, overload
 
 import numpy as np
@@ -32,7 +33,7 @@ class Superstep:
     of a graph, `bytes` are the values that crossed between nodes, `more_bytes` what said whose values they are, and
     `part_seconds` is how long each part computed, and `bounds` where each began and the last one ended, if parts are
     ranges; `planning` is how long the first rank then computed to find better ones, while the others went on, and
-    `migration` how long moving to them took.
+    `migration` how long moving to them took. `totals` are the program's, by name, of this superstep.
     """
 
     number: int
@@ -49,6 +50,7 @@ class Superstep:
     bounds: tuple[int, ...] = ()
     planning: float = 0.0
     migration: float = 0.0
+    totals: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def slowest(self) -> float:
@@ -98,7 +100,8 @@ def _cell(value: Any) -> str:
 class History(_Lazy):
     """Supersteps as rows of numbers: `make` has one from its number and its row, `columns` are those of the rows.
 
-    A column that is the same for all supersteps may be given as that number.
+    A column that is the same for all supersteps may be given as that number. `totals` are the program's, by name: a row
+    for each superstep.
     """
 
     def __init__(
@@ -106,14 +109,17 @@ class History(_Lazy):
         rows: Array,
         make: Callable[[int, list[float]], Superstep],
         columns: Callable[[Array], Mapping[str, Array | float]],
+        totals: Mapping[str, Array] = MappingProxyType({}),
     ) -> None:
-        self._rows, self._make, self._columns = rows, make, columns
+        self._rows, self._make, self._columns, self._totals = rows, make, columns, totals
 
     def __len__(self) -> int:
         return len(self._rows)
 
     def _made(self, place: int) -> Superstep:
-        return self._make(place, self._rows[place].tolist())
+        made = self._make(place, self._rows[place].tolist())
+        known = {name: past[place] if past.ndim > 1 else past[place].item() for name, past in self._totals.items()}
+        return replace(made, totals=known) if known else made
 
     @property
     def rows(self) -> Array:
@@ -122,7 +128,8 @@ class History(_Lazy):
 
     def column(self, name: str, missing: float = 0.0) -> Array:
         """A number of every superstep; `missing` where none is known."""
-        known = {**_NOUGHT, **self._columns(self._rows)}
+        numbers = {known: past for known, past in self._totals.items() if past.ndim == 1}
+        known = {**_NOUGHT, **numbers, **self._columns(self._rows)}
         return np.broadcast_to(known.get(name, missing), len(self))
 
 
@@ -156,5 +163,5 @@ def column(history: Sequence[Superstep], name: str, missing: float = 0.0) -> Arr
     """
     if isinstance(history, _Lazy):
         return history.column(name, missing)
-    found = (getattr(step, name) for step in history)
+    found = (getattr(step, name, step.totals.get(name)) for step in history)
     return np.array([missing if value is None else value for value in found], np.float64)

@@ -24,8 +24,8 @@ from arcflux.errors import ProgramError, UsageError, did_you_mean
 from arcflux.spmd.counter import drawn
 
 __all__ = [
-    "FieldType", "Function", "Parameter", "Program", "any", "dot", "program", "random", "read_class", "vertex",
-    "vertices",
+    "FieldType", "Function", "Parameter", "Program", "Total", "any", "dot", "program", "random", "read_class", "total",
+    "vertex", "vertices",
 ]  # fmt: skip
 
 # The functions of a program, and the arguments each may ask for by name.
@@ -37,13 +37,14 @@ FUNCTIONS = {
     "wants": ("v", "g", "p", "step"),
     "priority": ("v", "g", "p"),
     "residual": ("v", "old", "g", "p", "step"),
-    "aggregate": ("v", "g"),
+    "stop": ("g", "p", "step"),
 }
-# The parameter that is the sum of `aggregate` over all vertices at the end of the superstep before. In the first one it
-# is what the run was given for it. (An aggregator of Pregel: Malewicz et al. 2010, section 3.3.)
-AGGREGATED = "aggregated"
 REQUIRED = ("compute",)
 PROMISES = ("sparse", "monotone")
+# What `norm` may be: how the residuals of vertices become one number.
+NORMS = ("sum", "max")
+# What g knows besides totals.
+ABOUT_GRAPH = ("vertices", "edges", "arcs")
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,41 @@ ref = TYPES["ref"]  # the number of another vertex, or -1: results show its id
 REF32 = FieldType("ref", np.dtype(np.int32))  # where numbers are small enough
 i8, i16, i32, i64 = (TYPES[name] for name in ("i8", "i16", "i32", "i64"))
 u8, u16, u32, u64 = (TYPES[name] for name in ("u8", "u16", "u32", "u64"))
+
+
+@dataclass(frozen=True)
+class Total:
+    """What a program reduces over all vertices in a superstep, and by which operation."""
+
+    type: FieldType
+    operation: str = "sum"
+
+    def __repr__(self) -> str:
+        return f"total({self.type})" if self.operation == "sum" else f"total({self.type}, {self.operation!r})"
+
+
+# The types of totals, and the operations that each can be reduced by.
+TOTALLED = {
+    "f64": ("sum", "min", "max"),
+    "i64": ("sum", "min", "max", "or", "and"),
+    "u64": ("sum", "min", "max", "or", "and"),
+    "flag": ("or", "and"),
+}
+
+
+def total(kind: FieldType, operation: str = "sum") -> Total:
+    """As a declared type: a value over all vertices, such as ``lost: af.total(af.f64)``.
+
+    `operation` is "sum", "min", "max", "or" or "and". `start` and `update` contribute to it (``g.lost += v.rank``); the
+    next superstep reads it, as ``g.lost``.
+
+    Examples
+    --------
+    >>> import arcflux as af
+    >>> af.total(af.f64), af.total(af.i64[4], "max")
+    (total(f64), total(i64[4], 'max'))
+    """
+    return Total(kind, operation)
 
 
 class vertex:
@@ -163,6 +199,8 @@ class Program:
     lines: Mapping[str, int] = field(default_factory=dict, repr=False)
     text: Sequence[str] = field(default=(), repr=False, compare=False)
     hidden: frozenset[str] = frozenset()
+    totals: Mapping[str, Total] = field(default_factory=dict)
+    norm: str = "sum"
 
     def __call__(self, **values: Any) -> Program:
         """The same program with other parameters."""
@@ -181,7 +219,8 @@ class Program:
 
     def __repr__(self) -> str:
         values = ", ".join(f"{name}={one.value!r}" for name, one in self.parameters.items())
-        fields = ", ".join(f"{name}: {kind}" for name, kind in self.fields.items() if name not in self.hidden)
+        known = {**self.fields, **self.totals}
+        fields = ", ".join(f"{name}: {kind}" for name, kind in known.items() if name not in self.hidden)
         promises = "".join(f", {promise}" for promise in sorted(self.promises))
         return f"<Program {self.name}({values}): {fields}{promises}>"
 
@@ -270,11 +309,13 @@ def read_class(
     read = Program(cls.__name__, inspect.getdoc(cls) or "", {}, {}, {}, frozenset(), {}, source.path, text=source.lines)
     base = _base(read, first, cls)
     fields: dict[str, FieldType] = {}
+    totals: dict[str, Total] = {}
     parameters: dict[str, Parameter] = {}
     functions: dict[str, Function] = {}
     promises: set[str] = set(base.promises) if base else set()
     lines: dict[str, int] = {}
     lengths: dict[str, str] = {}
+    norm = base.norm if base else "sum"
     annotations = _annotations(read, source, cls)
     for node in source.tree.body:
         line = node.lineno
@@ -283,9 +324,15 @@ def read_class(
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id in annotations:
             name = node.target.id
             lines[name] = Line(line, source.path, source.lines)
-            _declare(read, line, name, annotations[name], cls, fields, parameters)
-            if isinstance(node.annotation, ast.Subscript) and isinstance(node.annotation.slice, ast.Name):
-                lengths[name] = node.annotation.slice.id
+            if isinstance(annotations[name], Total):
+                totals[name] = _declare_total(read, line, name, annotations[name], cls)
+            else:
+                _declare(read, line, name, annotations[name], cls, fields, parameters)
+            if length := _named_length(node.annotation):
+                lengths[name] = length
+        elif isinstance(node, ast.Assign) and [ast.unparse(t) for t in node.targets] == ["norm"]:
+            norm = _checked_norm(read, line, vars(cls)["norm"])
+            lines["norm"] = Line(line, source.path, source.lines)
         elif isinstance(node, ast.Assign) and all(isinstance(t, ast.Name) and t.id in PROMISES for t in node.targets):
             said = {t.id for t in node.targets if isinstance(t, ast.Name)}
             promises = (promises - said) | {name for name in said if getattr(cls, name)}
@@ -299,6 +346,8 @@ def read_class(
     for name, length in lengths.items():
         if name in fields and length in parameters:
             fields[name] = replace(fields[name], length=length)
+        if name in totals and length in parameters:
+            totals[name] = replace(totals[name], type=replace(totals[name].type, length=length))
     fields.update(hidden)
     made = replace(
         read,
@@ -309,6 +358,8 @@ def read_class(
         promises=frozenset(promises),
         names=source.names,
         lines=MappingProxyType(lines),
+        totals=MappingProxyType(totals),
+        norm=norm,
     )
     made = _with_defaults(_inherited(made, base) if base else made)
     _check_parts(made, first, made.fields, made.parameters, made.functions)
@@ -316,7 +367,7 @@ def read_class(
 
 
 # What a program has from the one that it inherits from, unless it says otherwise.
-_INHERITED = ("fields", "parameters", "functions", "lines")
+_INHERITED = ("fields", "parameters", "totals", "functions", "lines")
 
 
 def _base(read: Program, first: int, cls: type) -> Program | None:
@@ -335,8 +386,10 @@ def _base(read: Program, first: int, cls: type) -> Program | None:
 def _inherited(made: Program, base: Program) -> Program:
     """A program with all of its base that it does not have itself."""
     for name, line in made.lines.items():
-        here, there = ("fields", "parameters") if name in made.fields else ("parameters", "fields")
-        if name in getattr(base, there):
+        here, there = (
+            next((each for each in _INHERITED[:3] if name in getattr(one, each)), "") for one in (made, base)
+        )
+        if there and here != there:
             what = f"{name} is one of the {here} here, and one of the {there} of {base.name}"
             raise made.refusal(line, what, "choose another name")
     merged: dict[str, Any] = {
@@ -417,7 +470,8 @@ def _check_parts(
             )
     if not fields:
         raise read.refusal(first, "the program has no vertex field", "declare one, such as `rank: af.f64`")
-    for name, kind in {**fields, **read.arrays}.items():
+    totals = {name: declared.type for name, declared in read.totals.items()}
+    for name, kind in {**fields, **read.arrays, **totals}.items():
         if isinstance(kind.length, str) and (kind.length not in parameters or parameters[kind.length].kind is not int):
             raise read.refusal(
                 first,
@@ -484,6 +538,49 @@ def _declare(
             f"a field is one of {', '.join('af.' + t for t in TYPES)}; a parameter is int, float, bool, af.vertex or "
             "af.vertices, or an array with a value: `name: af.f64[4] = (1, 0, 0, 0)`",
         )
+
+
+def _named_length(annotation: ast.expr) -> str:
+    """The name in ``af.f32[k]`` or ``af.total(af.f64[k])`` that stands for a length; "" without one."""
+    if isinstance(annotation, ast.Call) and annotation.args:
+        annotation = annotation.args[0]
+    return (
+        annotation.slice.id if isinstance(annotation, ast.Subscript) and isinstance(annotation.slice, ast.Name) else ""
+    )
+
+
+def _declare_total(read: Program, line: int, name: str, declared: Total, cls: type) -> Total:
+    """A total, if it can be one."""
+    if hasattr(cls, name):
+        raise read.refusal(line, f"the total {name} has a value", "a total gets its first value in start")
+    if name in ABOUT_GRAPH:
+        raise read.refusal(line, f"g.{name} is known of every graph", f"choose another name, such as {name}_total")
+    if name in FUNCTIONS:
+        raise read.refusal(line, f"{name} is a function of programs", "choose another name for the total")
+    if not isinstance(declared.type, FieldType):
+        raise read.refusal(
+            line, f"a total of {shown(declared.type)}, which is no type of numbers", f"write `{name}: af.total(af.f64)`"
+        )
+    kind, operation = declared.type, declared.operation
+    if kind.name not in TOTALLED:
+        wide = {"f": "f64", "u": "u64"}.get(kind.dtype.kind, "i64")
+        raise read.refusal(
+            line, f"a total of {kind.name}: over many vertices it would not fit",
+            f"write `{name}: af.total(af.{wide})`; what is added may have any type",
+        )  # fmt: skip
+    if operation not in TOTALLED[kind.name]:
+        known = " or ".join(f'"{one}"' for one in TOTALLED[kind.name])
+        counts = "; to count vertices, af.total(af.i64) and += 1" if kind.name == "flag" else ""
+        remedy = f"a total of {kind.name} is reduced by {known}{counts}"
+        raise read.refusal(line, f"a total of {kind.name} by {shown(operation)}", remedy)
+    return declared
+
+
+def _checked_norm(read: Program, line: int, norm: Any) -> str:
+    """How residuals become one number."""
+    if norm not in NORMS:
+        raise read.refusal(line, f"norm is {shown(norm)}", 'write norm = "max" or norm = "sum"')
+    return str(norm)
 
 
 def _parameter_value(program: str, name: str, kind: type, value: Any) -> Any:

@@ -419,11 +419,12 @@ class Pooled:
     """Vertices without out-edges share what they have among all: a sum over all vertices in every superstep."""
 
     rounds: int = 5
-    aggregated: float = 0.5
     x: af.f64
+    pool: af.total(af.f64)
 
     def start(v, g):
         v.x = (v.number + 1) / g.vertices
+        g.pool += 0.5 / g.vertices
         return True
 
     def init(v):
@@ -433,11 +434,9 @@ class Pooled:
         v.x += u.x / u.out_degree
 
     def update(v, g, p, step):
-        v.x = 0.1 + 0.5 * v.x + 0.3 * p.aggregated / g.vertices
+        v.x = 0.1 + 0.5 * v.x + 0.3 * g.pool / g.vertices
+        g.pool += v.x if v.out_degree == 0 else 1.0 / g.vertices
         return step + 1 < p.rounds
-
-    def aggregate(v, g):
-        return v.x if v.out_degree == 0 else 1.0 / g.vertices
 
 
 def collatz(n):

@@ -18,9 +18,9 @@ class Measured:
     """Eighths, so that sums are exact in any order; what is lost is known in the next superstep."""
 
     tolerance: float = 2.0
-    aggregated: float = 0.0
     x: af.f64
     n: af.i64
+    lost: af.total(af.f64)
 
     def start(v):
         v.x = v.number % 8 * 0.125
@@ -33,15 +33,13 @@ class Measured:
         v.x += u.x * 0.5 + edge.weight * 0.125
         v.n = max(v.n, u.n + old.number % 3)
 
-    def update(v, old, p, step):
-        v.x = v.x % 4.0 + p.aggregated % 1.0
+    def update(v, old, g, step):
+        v.x = v.x % 4.0 + g.lost % 1.0
+        g.lost += v.x * 0.5
         return v.n < 9 or v.x != old.x
 
     def residual(v, old):
         return abs(v.x - old.x)
-
-    def aggregate(v):
-        return v.x * 0.5
 
 
 @af.program

@@ -222,7 +222,8 @@ def test_programs_are_drawn_from_the_whole_grammar() -> None:
     names += ["edge.weight", "edge.length", "u.number", "u.in_degree", "old.out_degree", "v.out_degree", "p.rounds"]
     names += ["p.rate", "p.on", "p.source", "range(p.k)", "sparse = True", "monotone = True", "tolerance:", "delta:"]
     names += ["return True", "return False", "else:", "if ", "math.floor", "math.exp", "math.sqrt", "<<", "//", "HALF"]
-    names += ["def aggregate", "p.aggregated", "math.nan", "math.inf", "** -1", "% 80 - 8)", "~", "math.log("]
+    names += ["def stop", "g.t0 +=", "g.t0 = min(g.t0", "g.t0[", 'norm = "max"', "af.total("]
+    names += ["math.nan", "math.inf", "** -1", "% 80 - 8)", "~", "math.log("]
     missing = [word for word in [*reductions, *types, *names] if word not in text]
     assert missing == []
     assert len(set(sources)) > 1490

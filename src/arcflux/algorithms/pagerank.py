@@ -10,11 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 import arcflux as af
-from arcflux.algorithms.redistribution import (
-    RedistributedPageRank,
-    RedistributedPersonalPageRank,
-    RedistributedWeightedPageRank,
-)
 from arcflux.algorithms.surfer import choosable, dangling_count, shares, weighed
 from arcflux.checks import array, flag, maybe, real, text, unwelcome, wholes
 from arcflux.engine.call import graph_call
@@ -30,14 +25,23 @@ _MOST_MOVED = 1e-4
 
 @af.program
 class PageRank:
-    """Lux, figure 4 and equation 1: pull, until the ranks move by less than the tolerance in all."""
+    """Lux, figure 4 and equation 1: pull, until the ranks move by less than the tolerance in all.
+
+    With `redistribute`, the surfer jumps from a dangling vertex as from anywhere: in every superstep the ranks of these
+    are added up (`lost`), and the next one gives them to all (LDBC Graphalytics, section 2.3.3, and NetworkX). Without,
+    they are lost, which comes to the same proportions in the end, but not after a fixed number of supersteps.
+    """
 
     damping: float = 0.85
     tolerance: float = 1e-6
+    redistribute: bool = False
     rank: af.f64
+    lost: af.total(af.f64)
 
-    def start(v, g):
+    def start(v, g, p):
         v.rank = 1.0 / g.vertices
+        if p.redistribute and v.out_degree == 0:
+            g.lost += v.rank
         return True
 
     def init(v):
@@ -47,7 +51,9 @@ class PageRank:
         v.rank += u.rank / u.out_degree
 
     def update(v, old, g, p):
-        v.rank = (1.0 - p.damping) / g.vertices + p.damping * v.rank
+        v.rank = (1.0 - p.damping + p.damping * g.lost) / g.vertices + p.damping * v.rank
+        if p.redistribute and v.out_degree == 0:
+            g.lost += v.rank
         return v.rank != old.rank
 
     def residual(v, old):
@@ -60,10 +66,14 @@ class PersonalPageRank:
 
     damping: float = 0.85
     tolerance: float = 1e-6
+    redistribute: bool = False
     rank: af.f64
     home: af.f64
+    lost: af.total(af.f64)
 
-    def start(v):
+    def start(v, g, p):
+        if p.redistribute and v.out_degree == 0:
+            g.lost += v.rank
         return True
 
     def init(v):
@@ -72,8 +82,10 @@ class PersonalPageRank:
     def compute(v, u):
         v.rank += u.rank / u.out_degree
 
-    def update(v, old, p):
-        v.rank = (1.0 - p.damping) * v.home + p.damping * v.rank
+    def update(v, old, g, p):
+        v.rank = (1.0 - p.damping + p.damping * g.lost) * v.home + p.damping * v.rank
+        if p.redistribute and v.out_degree == 0:
+            g.lost += v.rank
         return v.rank != old.rank
 
     def residual(v, old):
@@ -86,11 +98,15 @@ class WeightedPageRank:
 
     damping: float = 0.85
     tolerance: float = 1e-6
+    redistribute: bool = False
     rank: af.f64
     home: af.f64
     share: af.f64
+    lost: af.total(af.f64)
 
-    def start(v):
+    def start(v, g, p):
+        if p.redistribute and v.share == 0.0:
+            g.lost += v.rank
         return True
 
     def init(v):
@@ -99,8 +115,10 @@ class WeightedPageRank:
     def compute(v, u, edge):
         v.rank += u.rank * u.share * edge.weight
 
-    def update(v, old, p):
-        v.rank = (1.0 - p.damping) * v.home + p.damping * v.rank
+    def update(v, old, g, p):
+        v.rank = (1.0 - p.damping + p.damping * g.lost) * v.home + p.damping * v.rank
+        if p.redistribute and v.share == 0.0:
+            g.lost += v.rank
         return v.rank != old.rank
 
     def residual(v, old):
@@ -213,27 +231,26 @@ def pagerank(
         raise UsageError(f"tol is {tol!r}", expected="a number from 0 on, such as 1e-6")
     n = graph.vertices
     choosing = weighed(graph, weight)
-    programs: tuple[Any, Any] = PageRank, RedistributedPageRank
+    program = PageRank
     given: dict[str, Any] = {}
     if personalization is not None or nstart is not None or choosing is not None:
-        programs = PersonalPageRank, RedistributedPersonalPageRank
+        program = PersonalPageRank
         given = {"home": shares(graph, personalization, "personalization"), "rank": shares(graph, nstart, "nstart")}
     strength: NDArray[Any] | None = None
     if choosing is not None:
-        programs = WeightedPageRank, RedistributedWeightedPageRank
+        program = WeightedPageRank
         choosing, strength = choosable(choosing, dtype)
         given["share"] = np.divide(1.0, strength, out=np.zeros(n), where=strength != 0)
-    # Without dangling vertices there is nothing to redistribute, and nothing to add up in every superstep.
+    # Without dangling vertices there is nothing to redistribute.
     some = dangling_count(graph) if strength is None else n - np.count_nonzero(strength)
-    program, first = programs[0], {}
-    if dangling == "redistribute" and some:
-        silent = (graph.out_degrees if strength is None else strength) == 0 if given else None
-        program, first = programs[1], {"aggregated": some / n if silent is None else float(given["rank"][silent].sum())}
+    redistribute = dangling == "redistribute" and bool(some)
     moved = min(n * tol, _MOST_MOVED)
     chosen = program.retyped(**dict.fromkeys(program.fields, af.f32)) if dtype == "f32" else program
-    chosen = replace(chosen.promising("monotone") if eager else chosen, name=programs[0].name)
+    chosen = chosen.promising("monotone") if eager else chosen
     options = {"max_supersteps": max_iter, **options}
-    result = af.run(chosen, choosing or graph, given=given, damping=alpha, tolerance=moved, **first, **options)
+    result = af.run(
+        chosen, choosing or graph, given=given, damping=alpha, tolerance=moved, redistribute=redistribute, **options
+    )
     rank = result.values["rank"]
     if eager and dangling == "redistribute" and not options.get("deterministic") and rank.any():
         # Vertices did not all see the ranks of one superstep, so those of the last one sum to 1 by the tolerance alone.

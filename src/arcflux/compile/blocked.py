@@ -22,14 +22,13 @@ from arcflux.compile.dense import (
     halves,
     if_wanted,
     messages,
-    no_sums,
-    piece_count,
     piece_of,
     sends,
     sums_kept,
 )
 from arcflux.compile.edges import edge_call
 from arcflux.compile.lower import Lowered
+from arcflux.compile.measures import none_yet
 from arcflux.compile.source import (
     accumulated,
     bound,
@@ -39,6 +38,7 @@ from arcflux.compile.source import (
     keep,
     received,
     shared,
+    totals_known,
 )
 
 __all__ = ["blocked"]
@@ -54,14 +54,16 @@ def blocked(lowered: Lowered) -> str:
     first = "\n".join(inside(if_wanted(lowered, emptied(lowered)), 4))
     block = "\n".join(inside(_block(_arc(lowered)), 4))
     last = "\n".join(inside([*if_wanted(lowered, finished(lowered)), *sends(lowered, "other", "place")], 5))
-    begun = "\n".join(inside(no_sums(lowered), 4))
-    ended = "\n".join(inside(sums_kept(lowered, piece_of("few")), 4))
+    known = "".join(line + "\n" for line in inside(totals_known(lowered)))
+    begun = "\n".join(inside(none_yet(lowered.measures), 4))
+    ended = "\n".join(inside(sums_kept(lowered.measures, piece_of("few")), 4))
     return f"""@kernel
 def blocked(worker, workers, control, barrier, counters, slots, sums, history, first, last, tolerance, {given}):
     one, bits, low = np.uint64(1), np.uint64(16), np.uint32(0xFFFF)
     n, wide = np.uint64(in_offsets.size) - one, np.uint64(order.size)
     fine = np.uint64(halvings)
-    tall, items, pieces = one << (bits - fine), wide << fine, {piece_count(lowered)}
+    tall, items, pieces = one << (bits - fine), wide << fine, np.uint64(sums.size // 2)
+{known}\
     for step in range(first, last):
         begun = ticks()
         {halves(lowered)}

@@ -30,7 +30,7 @@ def steady(lowered: Lowered) -> bool:
 def quiet(lowered: Lowered) -> bool:
     """Whether a message that leaves v's accumulators as they are may count as none: nothing would come of it."""
     functions = lowered.functions
-    silent = "residual" not in functions and not any(functions[f].writes for f in ("init", "update") if f in functions)
+    silent = not lowered.measures and not any(functions[f].writes for f in ("init", "update") if f in functions)
     return silent and _rests(lowered, _answer(lowered))
 
 

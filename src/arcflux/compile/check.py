@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from arcflux.compile.checked import Checked, Reduction
+from arcflux.compile.contributions import Contributions
 from arcflux.compile.expressions import READS, at, sign
 from arcflux.compile.indices import span
 from arcflux.compile.loops import always_returns
 from arcflux.compile.types import Value
-from arcflux.compile.unpack import Unpacking
 from arcflux.errors import ProgramError
 from arcflux.program import Program
 
@@ -34,7 +34,7 @@ _NO_STATEMENTS = {
 }  # fmt: skip
 # What a function returns; the others return nothing.
 _RETURNS = {"start": "flag", "update": "flag", "wants": "flag", "priority": "number", "residual": "number",
-            "aggregate": "number"}  # fmt: skip
+            "stop": "flag"}  # fmt: skip
 _READ_ONLY = {
     "u": "u is read-only: other vertices read it in the same superstep",
     "old": "old is read-only: it is the state before the superstep",
@@ -55,7 +55,7 @@ def check(program: Program, columns: dict[str, np.dtype[Any]], helpers: Any, deb
     }
 
 
-class Statements(Unpacking):
+class Statements(Contributions):
     """One function on its way from what the user wrote to plain names."""
 
     debug = False
@@ -121,6 +121,8 @@ class Statements(Unpacking):
             if target.id.isdigit() or self.assigned(target.id) == 1:
                 self.note_span(f"l_{target.id}", span(done, self.spans, self.program))
             return at(node, ast.Assign([ast.Name(f"l_{target.id}", ast.Store())], done))
+        if total := self.total_target(target):
+            return self.contributing_assign(node, target, total, value)
         name, index = self.field_target(target)
         if self.function.name == "compute":
             return self.reducing_assign(node, target, name, index, value)
@@ -133,14 +135,10 @@ class Statements(Unpacking):
         self, node: ast.stmt, target: ast.expr, name: str, index: ast.expr | None, value: ast.expr
     ) -> ast.stmt:
         """``v.x = min(v.x, e)``, ``max`` and ``af.any(e)``: the assignments that reduce."""
-        if isinstance(value, ast.Call) and not value.keywords:
-            called = self.called(value.func)
-            same = ast.dump(target).replace("Store()", "Load()")
-            others = [a for a in value.args if ast.dump(a) != same]
-            if called in ("min", "max") and len(value.args) == 2 and len(others) == 1:
-                return self.reduction(node, name, index, called, others[0])
-            if called == "any" and len(value.args) == 1:
-                return self.reduction(node, name, index, "any", value.args[0])
+        if chosen := self.chosen(target, value):
+            return self.reduction(node, name, index, *chosen)
+        if isinstance(value, ast.Call) and self.called(value.func) == "any" and len(value.args) == 1:
+            return self.reduction(node, name, index, "any", value.args[0])
         raise self.refuse(
             node,
             f"compute may only reduce into v, and this line overwrites v.{name}",
@@ -148,7 +146,9 @@ class Statements(Unpacking):
         )
 
     def augmented(self, node: ast.AugAssign) -> ast.stmt:
-        """``x += e``: in compute a reduction of a field, elsewhere an assignment like any other."""
+        """``x += e``: a reduction of a total, in compute of a field, elsewhere an assignment like any other."""
+        if total := self.total_target(node.target):
+            return self.contribution(node, *total, _REDUCING.get(type(node.op), ""), node.value)
         if isinstance(node.target, ast.Name) or self.function.name != "compute":
             load = copy.copy(node.target)
             load.ctx = ast.Load()
@@ -227,7 +227,7 @@ class Statements(Unpacking):
             raise self.refuse(
                 target, reason, "write to a field of v" + ("" if owner in READS else "; list v as argument")
             )
-        if self.function.name in ("wants", "priority", "residual", "aggregate"):
+        if self.function.name in ("wants", "priority", "residual"):
             raise self.refuse(target, f"{self.function.name} may not change v", "assign in init or update")
         kind = self.known_field(target, name)
         if indexed and kind.length is None:

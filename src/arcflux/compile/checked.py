@@ -23,8 +23,9 @@ class Reduction:
 class Checked:
     """A function over plain names, with the types of its locals and of what it reads.
 
-    `around` is what names of the module around the program meant; `helpers` are the functions of the module that it
-    calls, and those that they call, by their names in the generated module.
+    `totals` are those that it contributes to, each by the name ``t_lost``, which is the vertex's contribution; `around`
+    is what names of the module around the program meant; `helpers` are the functions of the module that it calls, and
+    those that they call, by their names in the generated module.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Checked:
     locals: dict[str, Value] = field(default_factory=dict)
     types: dict[str, Value] = field(default_factory=dict)
     reductions: dict[str, Reduction] = field(default_factory=dict)
+    totals: set[str] = field(default_factory=set)
     around: dict[str, Any] = field(default_factory=dict)
     helpers: dict[str, Any] = field(default_factory=dict)
 

@@ -14,11 +14,12 @@ import re
 
 from arcflux.compile.blocked import blocked
 from arcflux.compile.buckets import ordered
-from arcflux.compile.dense import CHUNK, dense, messages, sends
+from arcflux.compile.dense import CHUNK, dense, messages, sends, sums_kept
 from arcflux.compile.edges import edge
 from arcflux.compile.even import even, evenly
 from arcflux.compile.frontier import frontier
 from arcflux.compile.lower import Lowered
+from arcflux.compile.measures import none_yet
 from arcflux.compile.parts import parts
 from arcflux.compile.push import dense_push
 from arcflux.compile.source import (
@@ -31,7 +32,9 @@ from arcflux.compile.source import (
     helpers,
     inside,
     kept,
+    measured,
     results,
+    returned,
     shared,
     sources,
 )
@@ -105,15 +108,17 @@ def _started(lowered: Lowered) -> str:
     first = results(lowered, "start")
     constant = [n for n in arguments(lowered, "start") if n.startswith("v_") and n not in first]
     lines = bound(lowered, [*constant, *first], "v")
-    lines.append(f"{', '.join(['active[v]', *first])} = {call(lowered, 'start')}")
-    lines += kept(lowered, first)
+    lines.append(f"{', '.join(['active[v]', *returned(lowered, 'start')])} = {call(lowered, 'start')}")
+    totals = lowered.totals_of("start")
+    lines += [*kept(lowered, first), *measured(lowered, totals)]
     if lowered.sparse:
         lines += restored(lowered)
     elif lowered.messages:  # without their arrays when every vertex pushes: it computes them as it sends
         lines += [f"if {messages(lowered)[0]} is not None:", *inside(sends(lowered, "base"))]
     more = extra(lowered) if lowered.sparse else messages(lowered)
     given = ", ".join(["in_offsets", "out_offsets", "active", *more, *shared(lowered)])
-    body = "\n".join(inside(claimed("control, 0", CHUNK, "v", "n", lines)))
+    ends = {"opening": none_yet(totals), "closing": sums_kept(totals, f"begin // np.uint64({CHUNK})")}
+    body = "\n".join(inside(claimed("control, 0", CHUNK, "v", "n", lines, **ends)))
     return f"""@kernel
 def started(worker, workers, control, {given}):
     one = np.uint64(1)

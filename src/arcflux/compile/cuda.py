@@ -16,21 +16,19 @@ from dataclasses import replace
 from arcflux.compile.cuda_pull import PULLS, pulls
 from arcflux.compile.cuda_push import CudaShared, expansions
 from arcflux.compile.cuda_scan import scans
-from arcflux.compile.cuda_source import in_frontier, kernel, tallied, threads
+from arcflux.compile.cuda_source import in_frontier, kernel, tallied, threads, totalled
 from arcflux.compile.cuda_vectors import few, vectors
 from arcflux.compile.dense import emptied, finished, if_wanted, loaded, sends
 from arcflux.compile.edges import edge, push_edge
 from arcflux.compile.lower import Lowered
-from arcflux.compile.parts import emptied_for_next, measured, moved
+from arcflux.compile.parts import emptied_for_next, empties_first, measured, moved, started
 from arcflux.compile.source import (
     accumulated,
     also,
     arguments,
-    call,
     function,
     helpers,
     inside,
-    kept,
     polls,
     results,
     sources,
@@ -85,6 +83,7 @@ def cuda_source(lowered: Lowered) -> str:
             _apply(lowered),
             _publish(lowered),
         ]
+        made += [_empty(lowered)] if empties_first(lowered) else []
         lowered.sources["cuda"] = re.sub(r"\n{3,}", "\n\n\n", "\n\n".join(made))
     return lowered.sources["cuda"]
 
@@ -104,11 +103,13 @@ def _bounds(lowered: Lowered) -> dict[str, tuple[int, int, int]]:
 
 def _start(lowered: Lowered) -> str:
     """The first state of the part's own vertices, and what they send."""
-    first = results(lowered, "start")
-    lines = ["v = np.uint64(mine[t])", *loaded(lowered, ("start",))]
-    lines.append(f"{', '.join(['moved', *first])} = {call(lowered, 'start')}")
-    lines += [*kept(lowered, first), "moves[v] = moved", "pending[v] = moved", *emptied(lowered)]
-    return kernel(lowered, "start", threads("mine.size", [*lines, *sends(lowered, "other")]))
+    lines = ["v = np.uint64(mine[t])", *started(lowered), *sends(lowered, "other")]
+    return kernel(lowered, "start", [*threads("mine.size", lines), *totalled(lowered, "start")])
+
+
+def _empty(lowered: Lowered) -> str:
+    """The accumulators of the listed vertices get what init gives."""
+    return kernel(lowered, "empty", threads("which.size", ["v = np.uint64(which[t])", *emptied(lowered)]))
 
 
 def _apply(lowered: Lowered) -> str:
@@ -128,7 +129,7 @@ def _apply(lowered: Lowered) -> str:
 
 def _measurable(lowered: Lowered) -> bool:
     """Whether v can be measured before its vectors are loaded: a division and they would take registers at once."""
-    if not vectors(lowered) or lowered.measures != ["residual"]:
+    if not vectors(lowered) or [each.name for each in lowered.measures] != ["residual"]:
         return False
     known = set(arguments(lowered, "residual"))
     given = {name for name in results(lowered, "init") if name[2:] not in lowered.reductions}

@@ -14,7 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from arcflux.compile.cuda_source import identity, kernel, known, strided, taken, tallied, threads
+from arcflux.compile.cuda_source import (
+    identity,
+    kernel,
+    known,
+    merged,
+    shuffled,
+    strided,
+    taken,
+    tallied,
+    threads,
+)
 from arcflux.compile.cuda_vectors import (
     around,
     copied,
@@ -199,12 +209,12 @@ def _in_turn(lowered: Lowered) -> list[str]:
     if asked:
         lines += [f"sends_now = np.int64({asked})"]
     lines += ["own_u = np.int64(u)"]
-    turn = [f"{message.name} = {_shuffled('shfl_sync', f'own_{message.name}', message.dtype, 'j')}"
+    turn = [f"{message.name} = {shuffled('shfl_sync', f'own_{message.name}', message.dtype, 'j')}"
             for message in scalars]  # fmt: skip
     turn += [f"{message.name} = load(tile_{message.name}, warp_first + np.uint64(j), {message.length})"
              for message in lowered.messages if message.length is not None]  # fmt: skip
     kinds = lowered.functions["compute"].types
-    turn += [f"e_{column} = {_shuffled('shfl_sync', f'own_{column}', kinds[f'e_{column}'].stored, 'j')}"
+    turn += [f"e_{column} = {shuffled('shfl_sync', f'own_{column}', kinds[f'e_{column}'].stored, 'j')}"
              for column in lowered.columns]  # fmt: skip
     if "u_number" in edge_reads(lowered):
         turn.append("u_number = cuda.shfl_sync(FULL, own_u, j)")
@@ -212,17 +222,6 @@ def _in_turn(lowered: Lowered) -> list[str]:
     call += ["got = True"] if lowered.sparse else []
     turn += ["if cuda.shfl_sync(FULL, sends_now, j) != 0:", *inside(call)] if asked else call
     return [*lines, "for j in range(np.int64(min(end - begun, np.uint64(32)))):", *inside(turn)]
-
-
-def _shuffled(operation: str, name: str, dtype: np.dtype[Any], which: str) -> str:
-    """The expression for what another lane has under a name."""
-    kind = dtype.kind
-    if kind == "f":
-        return f"cuda.{operation}(FULL, np.{dtype}({name}), {which})"
-    if kind == "b":
-        return f"cuda.{operation}(FULL, np.int32({name}), {which}) != 0"
-    inner = f"cuda.{operation}(FULL, np.int64({name}), {which})"
-    return f"np.uint64({inner})" if kind == "u" else inner
 
 
 # --- lanes and warps are combined
@@ -235,16 +234,16 @@ def _combined(lowered: Lowered, who: str) -> list[str]:
         dtype, length = lowered.fields[name]
         if length is not None:
             for k in range(length):
-                other = _shuffled("shfl_xor_sync", f"v_{name}[{k}]", widened(dtype), "apart")
-                steps.append(f"v_{name} = put(v_{name}, {k}, {_merged(how.operation, f'v_{name}[{k}]', other)})")
+                other = shuffled("shfl_xor_sync", f"v_{name}[{k}]", widened(dtype), "apart")
+                steps.append(f"v_{name} = put(v_{name}, {k}, {merged(how.operation, f'v_{name}[{k}]', other)})")
             continue
         lines.append(f"v_{name} = {_plain(f'v_{name}', dtype)}")
-        other = _shuffled("shfl_xor_sync", f"v_{name}", dtype, "apart")
+        other = shuffled("shfl_xor_sync", f"v_{name}", dtype, "apart")
         if how.operation == "any":
             steps += [f"other_{name} = {other}", f"came = cuda.shfl_xor_sync(FULL, np.int32(taken_{name}), apart) != 0"]
             steps += _chosen(name, "came")
         else:
-            steps.append(f"v_{name} = {_merged(how.operation, f'v_{name}', other)}")
+            steps.append(f"v_{name} = {merged(how.operation, f'v_{name}', other)}")
     lines += ["for level in range(5):", "    apart = 16 >> level", *inside(steps)]
     if who == "warp":
         return [*lines, *(["got = cuda.any_sync(FULL, got)"] if lowered.sparse else [])]
@@ -259,7 +258,7 @@ def _combined(lowered: Lowered, who: str) -> list[str]:
         if how.operation == "any":
             lines += inside(_chosen(name, f"came_{name}[w] != 0"), 2)
         else:
-            lines.append(f"        v_{name} = {_merged(how.operation, f'v_{name}', f'other_{name}')}")
+            lines.append(f"        v_{name} = {merged(how.operation, f'v_{name}', f'other_{name}')}")
     return lines
 
 
@@ -270,11 +269,6 @@ def _chosen(name: str, came: str) -> list[str]:
         f"    v_{name} = other_{name} if not taken_{name} else min(v_{name}, other_{name})",
         f"    taken_{name} = True",
     ]
-
-
-def _merged(operation: str, a: str, b: str) -> str:
-    form = {"sum": "{} + {}", "product": "{} * {}", "or": "{} | {}", "and": "{} & {}"}.get(operation)
-    return form.format(a, b) if form else f"{operation}({a}, {b})"
 
 
 def _plain(name: str, dtype: np.dtype[Any]) -> str:

@@ -8,34 +8,14 @@ rows' own offsets are the scan, of all vertices or of those from `lowest` on.
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
-from arcflux.compile.cuda_source import kernel, known, old, strided, taken
+from arcflux.compile.cuda_source import kernel, known, native, old, strided, taken
 from arcflux.compile.dense import loaded
 from arcflux.compile.edges import Shared, push_reads
 from arcflux.compile.lists import received_along
 from arcflux.compile.lower import Lowered
 from arcflux.compile.source import call, inside
 
-__all__ = ["CudaShared", "expansions", "native"]
-
-
-def native(operation: str, dtype: np.dtype[Any]) -> str:
-    """The ending of a reduction's name: "_native" where CUDA has one atomic for it; a store counts as one.
-
-    Examples
-    --------
-    >>> native("sum", np.dtype("f8")), native("min", np.dtype("f8")), native("or", np.dtype("u1"))
-    ('_native', '', '')
-    """
-    if operation == "any":
-        return "_native"
-    if dtype.kind == "b" or dtype.itemsize < 4:
-        return ""
-    has = operation == "sum" if dtype.kind == "f" else operation != "product"
-    return "_native" if has else ""
+__all__ = ["CudaShared", "expansions"]
 
 
 class CudaShared(Shared):

@@ -8,7 +8,8 @@ when the superstep began; a monotone program needs one half only.
 from __future__ import annotations
 
 from arcflux.compile.edges import edge_call, fresh, settled
-from arcflux.compile.lower import Lowered
+from arcflux.compile.lower import Lowered, Measure
+from arcflux.compile.measures import kept_at, none_yet, reduced_over
 from arcflux.compile.source import (
     accumulated,
     arguments,
@@ -27,18 +28,19 @@ from arcflux.compile.source import (
     results,
     sent,
     shared,
+    totals_known,
     updated,
     written,
 )
 
 __all__ = [
     "AROUND", "CHUNK", "accumulators", "dense", "dense_end", "emptied", "finished", "halves", "if_wanted", "loaded",
-    "messages", "no_sums", "piece_count", "piece_of", "sends", "summed", "sums_kept", "swept",
+    "messages", "piece_of", "sends", "stopping", "sums_kept", "swept", "total_noted",
 ]  # fmt: skip
 
 CHUNK = 1024
 # Functions of v that are called around its messages.
-AROUND = ("init", "update", "residual", "aggregate")
+AROUND = ("init", "update", "residual")
 
 
 def dense(lowered: Lowered) -> str:
@@ -53,13 +55,13 @@ def swept(lowered: Lowered, name: str, arrays: list[str], chunk: list[str], own:
     given = ", ".join(["span", *arrays])
     several = f"range(begin, min(begin + np.uint64(span), n), np.uint64({CHUNK}))"
     loop = claimed("counters, turn * 8", "span", "few", "n", chunk, over=several)
-    first = "".join(line + "\n" for line in inside(list(own)))
+    first = "".join(line + "\n" for line in inside([*own, *totals_known(lowered)]))
     vertices = "\n".join(inside(loop, 2))
     return f"""@kernel
 def {name}(worker, workers, control, barrier, counters, slots, sums, history, first, last, tolerance, {given}):
     one = np.uint64(1)
     n = np.uint64(in_offsets.size) - one
-    pieces = {piece_count(lowered)}
+    pieces = np.uint64(sums.size // 2)
 {first}    for step in range(first, last):
         begun = ticks()
         {halves(lowered)}
@@ -71,9 +73,9 @@ def {name}(worker, workers, control, barrier, counters, slots, sums, history, fi
 
 def _chunk(lowered: Lowered) -> list[str]:
     """Statements that take the vertices from `few` on through a superstep, as many as have a sum of their own."""
-    lines = ["row_end = in_offsets[few]", *no_sums(lowered)]
+    lines = ["row_end = in_offsets[few]", *none_yet(lowered.measures)]
     lines += [f"for v in range(few, min(few + np.uint64({CHUNK}), n)):", *inside(_vertex(lowered))]
-    return [*lines, *sums_kept(lowered, piece_of("few"))]
+    return [*lines, *sums_kept(lowered.measures, piece_of("few"))]
 
 
 def _vertex(lowered: Lowered) -> list[str]:
@@ -174,24 +176,9 @@ def if_wanted(lowered: Lowered, body: list[str]) -> list[str]:
     return [*loaded(lowered, ("wants",)), f"if {call(lowered, 'wants')}:", *inside(body)]
 
 
-def no_sums(lowered: Lowered) -> list[str]:
-    """Statements that begin the sums of a chunk of vertices."""
-    return [f"{name}_sum = 0.0" for name in lowered.measures]
-
-
-def sums_kept(lowered: Lowered, place: str) -> list[str]:
-    """Statements that keep the sums of a chunk of vertices: residuals in the first half of `sums`, or all of it."""
-    return [f"sums[{_sum_of(lowered, name)}{place}] = {name}_sum" for name in lowered.measures]
-
-
-def _sum_of(lowered: Lowered, name: str) -> str:
-    """What comes before the place of a sum: each that is measured has two halves of `pieces`."""
-    return f"np.uint64({2 * lowered.measures.index(name)}) * pieces + " if lowered.measures[0] != name else ""
-
-
-def piece_count(lowered: Lowered) -> str:
-    """How many chunks have sums of their own."""
-    return f"np.uint64(sums.size // {2 * max(1, len(lowered.measures))})"
+def sums_kept(measures: list[Measure], place: str) -> list[str]:
+    """Statements that keep what a chunk of vertices has reduced."""
+    return [kept_at(each, each.sums, place, each.running) for each in measures]
 
 
 def piece_of(begin: str) -> str:
@@ -206,27 +193,27 @@ def dense_end(lowered: Lowered, way: str) -> str:
     two halves and the counters three turns, so that no worker writes what a slower one still reads. A superstep lasts
     from the first worker's begin to the last one's arrival: one alone may have been without a core for most of it.
     """
-    adding = summed() if "residual" in lowered.functions else ["total_sum = math.inf"]
-    adding += _aggregated(lowered)
-    return _END.replace("WAY", {"push": "1", "pull": "2"}[way]).replace("ADDING", "\n".join(inside(adding, 2)).lstrip())
+    adding = [] if "residual" in lowered.functions else ["total_sum = math.inf"]
+    adding += reduced_over(lowered, "(np.uint64(step) & one) * pieces + k", "pieces", "k")
+    adding += [*total_noted(lowered), *stopping(lowered)]
+    over = " or over" if "stop" in lowered.functions else ""
+    text = _END.replace("WAY", {"push": "1", "pull": "2"}[way]).replace("OVER", over)
+    return text.replace("ADDING", "\n".join(inside(adding, 2)).lstrip())
 
 
-def summed() -> list[str]:
-    """Statements that add up the residuals of all pieces, always in the same order."""
-    return [
-        "total_sum = 0.0",
-        "for k in range(pieces):",
-        "    total_sum += sums[(np.uint64(step) & one) * pieces + k]",
+def total_noted(lowered: Lowered) -> list[str]:
+    """Statements that note each total of a superstep: for the history, and for the next launch."""
+    noted = [
+        kept_at(each, f"totals_{each.name}", "step - first + 1", f"g_{each.name}") for each in lowered.totals.values()
     ]
+    return ["if worker == 0:", *inside(noted)] if noted else []
 
 
-def _aggregated(lowered: Lowered) -> list[str]:
-    """Statements that make the sum of `aggregate` the parameter it is in the next superstep, and note it."""
-    if "aggregate" not in lowered.functions:
+def stopping(lowered: Lowered) -> list[str]:
+    """Statements that ask the program whether to stop, by the totals of this superstep; all workers answer alike."""
+    if "stop" not in lowered.functions:
         return []
-    place = f"{_sum_of(lowered, 'aggregate')}(np.uint64(step) & one) * pieces + k"
-    lines = ["p_aggregated = 0.0", "for k in range(pieces):", f"    p_aggregated += sums[{place}]"]
-    return [*lines, "if worker == 0:", "    history[step - first, 4] = p_aggregated"]
+    return [f"over = {call(lowered, 'stop')}", "if worker == 0:", "    history[step - first, 7] = np.float64(over)"]
 
 
 _END = """\
@@ -249,6 +236,6 @@ _END = """\
             history[step - first, 2] = max(1, latest - earliest)
             history[step - first, 3] = WAY
             control[2] = step + 1
-        if total_changed == 0 or total_sum < tolerance or control[8 + (step & 1)]:
+        if total_changed == 0 or total_sum < toleranceOVER or control[8 + (step & 1)]:
             break
 """

@@ -9,10 +9,22 @@ from __future__ import annotations
 
 from arcflux.compile.dense import AROUND, CHUNK, accumulators, loaded, messages, piece_of, sends, sums_kept, swept
 from arcflux.compile.edges import edge_call, settled, taken
-from arcflux.compile.lower import Lowered
-from arcflux.compile.source import call, edge_reads, inited, inside, kept, received, shared, updated, written
+from arcflux.compile.lower import Lowered, Measure
+from arcflux.compile.measures import none_yet
+from arcflux.compile.source import (
+    edge_reads,
+    inited,
+    inside,
+    kept,
+    measured,
+    measured_value,
+    received,
+    shared,
+    updated,
+    written,
+)
 
-__all__ = ["even", "evenly"]
+__all__ = ["added_later", "even", "evenly"]
 
 # So many numbers are added at once.
 _SUMS = 8
@@ -42,33 +54,40 @@ def _chunk(lowered: Lowered) -> list[str]:
     others = [*loaded(lowered, AROUND, reduced=True), *inited(lowered)]
     last = [*others, *(f"v_{x} = b_{x}[v - few]" for x in names), *settled(lowered)]
     last += [*updated(lowered), *kept(lowered, written(lowered)), "changed += np.int64(moved)"]
-    last += [f"measured_of[{_measured(lowered, name)}v - few] = {call(lowered, name)}" for name in lowered.measures]
+    later = added_later(lowered)
+    last += [f"measured_of[{_place(k)}v - few] = {measured_value(lowered, each)}" for k, each in enumerate(later)]
+    at_once = [each for each in lowered.measures if each not in later]
+    last += measured(lowered, at_once)
     lines = [f"end = min(few + np.uint64({CHUNK}), n)", "for v in range(few, end):", *inside(first)]
     lines += [f"at, run = few, run_of[few // np.uint64({CHUNK})]", "while at < end:", *inside(_run(lowered))]
-    lines += ["for v in range(few, end):", *inside([*last, *sends(lowered, "other")])]
-    lines += [line for name in lowered.measures for line in _added_up(lowered, name)]
-    return lines + sums_kept(lowered, piece_of("few"))
+    lines += [*none_yet(at_once), "for v in range(few, end):", *inside([*last, *sends(lowered, "other")])]
+    lines += [line for k, each in enumerate(later) for line in _added_up(lowered, each, k)]
+    return lines + sums_kept(lowered.measures, piece_of("few"))
 
 
-def _measured(lowered: Lowered, name: str) -> str:
-    """What comes before the place of what is measured of a vertex: one kind after the other, a chunk of each."""
-    k = lowered.measures.index(name)
+def added_later(lowered: Lowered) -> list[Measure]:
+    """The sums of floats, which take their time: what each vertex brings is kept until all of a chunk are updated."""
+    return [each for each in lowered.measures if not each.exact and each.length is None]
+
+
+def _place(k: int) -> str:
+    """What comes before the place of what a vertex brings: one measure after the other, a chunk of each."""
     return f"np.uint64({k * CHUNK}) + " if k else ""
 
 
-def _added_up(lowered: Lowered, name: str) -> list[str]:
+def _added_up(lowered: Lowered, measure: Measure, number: int) -> list[str]:
     """Statements that add up what was measured in a chunk, after all else: one by one, each would wait for the last.
 
     Where bits have to be those of the plain pull, they are added in its order; else in eight sums side by side.
     """
-    first = _measured(lowered, name)
-    lines = [f"{name}_sum, w = 0.0, np.uint64(0)"]
+    first, running = _place(number), measure.running
+    lines = [f"{running}, w = 0.0, np.uint64(0)"]
     if not lowered.deterministic:
         sums = [f"sum_{k}" for k in range(_SUMS)]
         lines += [f"{' = '.join(sums)} = 0.0", f"while w + np.uint64({_SUMS}) <= end - few:"]
         lines += [f"    {each} += measured_of[{first}w + np.uint64({k})]" for k, each in enumerate(sums)]
-        lines += [f"    w += np.uint64({_SUMS})", f"{name}_sum = {' + '.join(sums)}"]
-    return [*lines, "while w < end - few:", f"    {name}_sum += measured_of[{first}w]", "    w += one"]
+        lines += [f"    w += np.uint64({_SUMS})", f"{running} = {' + '.join(sums)}"]
+    return [*lines, "while w < end - few:", f"    {running} += measured_of[{first}w]", "    w += one"]
 
 
 def _run(lowered: Lowered) -> list[str]:

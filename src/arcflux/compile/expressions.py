@@ -32,7 +32,7 @@ from arcflux.compile.types import (
     of_sign,
 )
 from arcflux.errors import ProgramError, UsageError
-from arcflux.program import FieldType, Function, Program, dot, random, vertex, vertices
+from arcflux.program import ABOUT_GRAPH, FieldType, Function, Program, dot, random, vertex, vertices
 from arcflux.program import any as arcflux_any
 
 __all__ = ["MISSING", "READS", "UNCHANGING", "Expressions", "at", "length_of", "resolved", "sign"]
@@ -44,7 +44,6 @@ READS = {"v": "a vertex", "old": "the vertex before the superstep", "u": "the ne
 _PREFIX = {"v": "v", "u": "u", "old": "o", "edge": "e", "g": "g", "p": "p"}
 # What a vertex has besides its fields.
 UNCHANGING = ("number", "in_degree", "out_degree")
-_ABOUT_GRAPH = ("vertices", "edges", "arcs")
 _SIMPLE = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
 _SIGNS: dict[type[ast.operator], str] = {
     ast.Sub: "-", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**", ast.MatMult: "@",
@@ -207,9 +206,15 @@ class Expressions:
             kind = of_dtype(self.columns[name])
             return INT if kind.kind == "int" else kind
         if owner == "g":
-            if name not in _ABOUT_GRAPH:
-                raise self.refuse(node, f"g has no {name!r}", "g has " + ", ".join(_ABOUT_GRAPH))
-            return INT
+            if name in ABOUT_GRAPH:
+                return INT
+            kind = self.known_total(node, name)
+            if self.function.name == "start":
+                raise self.refuse(
+                    node, f"start reads g.{name}, which is known once start was called for every vertex",
+                    f"read g.{name} in init, compute or update: in the first superstep it is what start contributed",
+                )  # fmt: skip
+            return kind
         parameter = self.program.parameters.get(name)
         if parameter is None:
             known = ", ".join(self.program.parameters) or "none"
@@ -334,6 +339,16 @@ class Expressions:
             known = ", ".join(self.program.fields)
             raise self.refuse(node, f"there is no vertex field {name!r}", f"declare it, or use one of: {known}")
         return of_dtype(kind.dtype, length_of(self.program, kind))
+
+    def known_total(self, node: ast.AST, name: str) -> Value:
+        """The type of a total, which has to exist."""
+        declared = self.program.totals.get(name)
+        if declared is None:
+            known = ", ".join([*ABOUT_GRAPH, *self.program.totals])
+            raise self.refuse(
+                node, f"g has no {name!r}", f"g has {known}; to add it up, declare `{name}: af.total(af.f64)`"
+            )
+        return of_dtype(declared.type.dtype, length_of(self.program, declared.type))
 
     # --- calls
 

@@ -14,14 +14,15 @@ from __future__ import annotations
 
 from textwrap import indent
 
-from arcflux.compile.dense import summed
+from arcflux.compile.dense import stopping, sums_kept, total_noted
 from arcflux.compile.direction import ABOUT, CHOICE, MEASURED, RATES
 from arcflux.compile.edges import push_edge
 from arcflux.compile.frontier_pull import kept_apart, pull_phase
 from arcflux.compile.frontier_push import push_phase
 from arcflux.compile.lists import BLOCK, FLUSH, PARTS, Board
 from arcflux.compile.lower import Lowered
-from arcflux.compile.source import inside, shared
+from arcflux.compile.measures import none_yet, reduced_over
+from arcflux.compile.source import inside, shared, totals_known
 from arcflux.compile.sparse import beamer, claims, extra
 
 __all__ = ["frontier"]
@@ -42,6 +43,9 @@ def _kernel(lowered: Lowered) -> str:
     given = ", ".join([*columns, *extra(lowered), *shared(lowered)])
     pull = "\n".join(inside(pull_phase(lowered), 3))
     push = "\n".join(inside(push_phase(lowered), 3))
+    known = "".join(line + "\n" for line in inside(totals_known(lowered)))
+    again = "".join("\n" + line for line in inside(totals_known(lowered, "step - first"), 3))
+    begun = "".join(line + "\n" for line in inside(none_yet(lowered.totals_of("update")), 2))
     return f"""@kernel
 def frontier(worker, workers, control, barrier, board, slots, sums, history, first, last, direction, tolerance,
              push_over_pull, {_GRAPH}, {_ALIKE}, {_WORK}, {given}):
@@ -49,7 +53,7 @@ def frontier(worker, workers, control, barrier, board, slots, sums, history, fir
     n = np.uint64(in_offsets.size) - one
     words = (n + mask) >> six
     pieces = np.uint64(sums.size // 2)
-    buffer, chosen = buffers[worker, 0], buffers[worker, 1]
+{known}    buffer, chosen = buffers[worker, 0], buffers[worker, 1]
     size, edges = board[{3 * BLOCK}], board[{3 * BLOCK + 1}]
     unexplored = g_arcs
     as_bits = board[{3 * BLOCK + 2}] != 0
@@ -68,7 +72,7 @@ def frontier(worker, workers, control, barrier, board, slots, sums, history, fir
             pull = {CHOICE[beamer(lowered)]}
         else:
             pull = direction == 2
-{_LONELY}
+{_LONELY.replace("AGAIN", again)}
         block = step % 3 * {BLOCK}
         base = n if step & 1 else np.uint64(0)
         there = n - base
@@ -77,7 +81,7 @@ def frontier(worker, workers, control, barrier, board, slots, sums, history, fir
         held, listed, walked = np.int64(0), 0, 0
         edges_out = 0
         residual_sum = 0.0
-        if pull:
+{begun}        if pull:
 {pull}
         else:
 {push}
@@ -85,17 +89,19 @@ def frontier(worker, workers, control, barrier, board, slots, sums, history, fir
 
 
 def _end(lowered: Lowered) -> str:
-    """The end of a superstep, with the residuals added up by worker, by piece, or not at all."""
-    keeping, adding = "pass", ["total_sum = math.inf"]
+    """The end of a superstep, with measures reduced by worker, by piece, or not at all."""
+    keeping, adding = ["pass"], [] if "residual" in lowered.functions else ["total_sum = math.inf"]
     if kept_apart(lowered):
-        adding = summed()
-    elif "residual" in lowered.functions:
-        keeping = "sums[half + worker] = residual_sum"
-        adding = ["total_sum = 0.0", "for w in range(team):", "    total_sum += sums[half + w]"]
+        adding += reduced_over(lowered, "(np.uint64(step) & one) * pieces + k", "pieces", "k")
+    elif lowered.measures:
+        keeping = sums_kept(lowered.measures, "half + worker")
+        adding += reduced_over(lowered, "half + w", "team", "w")
+    adding += [*total_noted(lowered), *stopping(lowered)]
     measured = "" if beamer(lowered) else indent(MEASURED, "        ")
     return (
         _END.replace("MEASURED", measured)
-        .replace("KEEPING", keeping)
+        .replace("KEEPING", "\n".join(inside(keeping, 2)).lstrip())
+        .replace("OVER", " or over" if "stop" in lowered.functions else "")
         .replace("ADDING", "\n".join(inside(adding, 2)).lstrip())
     )
 
@@ -122,7 +128,7 @@ _LONELY = f"""\
             if not all_here(barrier, worker, workers): return
             alone, solo, seen = False, 0, 0
             size, edges = board[{3 * BLOCK}], board[{3 * BLOCK + 1}]
-            step, unexplored = board[{3 * BLOCK + 3}], board[{3 * BLOCK + 4}]
+            step, unexplored = board[{3 * BLOCK + 3}], board[{3 * BLOCK + 4}]AGAIN
             if board[{3 * BLOCK + 5}]:
                 break
             continue"""
@@ -197,7 +203,7 @@ MEASURED        if worker == 0:
             said[6] = size
             control[2] = step + 1
             board[{3 * BLOCK}], board[{3 * BLOCK + 1}], board[{3 * BLOCK + 2}] = size, edges, as_bits
-        over = size == 0 or total_sum < tolerance or control[8 + (step & 1)] != 0
+        over = size == 0 or total_sum < toleranceOVER or control[8 + (step & 1)] != 0
         step += 1
         if alone:
             board[{3 * BLOCK + 3}], board[{3 * BLOCK + 4}], board[{3 * BLOCK + 5}] = step, unexplored, over

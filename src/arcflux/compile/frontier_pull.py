@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from arcflux.compile.changes import steady
-from arcflux.compile.dense import CHUNK, piece_of
+from arcflux.compile.dense import CHUNK, piece_of, sums_kept
 from arcflux.compile.edges import edge_call, fresh, settled
 from arcflux.compile.lists import Board, about, apply_phase, to_bits, to_next, to_receivers
 from arcflux.compile.lower import Lowered
+from arcflux.compile.measures import none_yet
 from arcflux.compile.source import (
     bound,
     call,
@@ -64,8 +65,10 @@ def _wanting(lowered: Lowered, body: list[str], opening: list[str] | None = None
     processor foresees.
     """
     share = f"board, block + {Board.CLAIM}", CHUNK
+    begun = none_yet(lowered.measures) if kept_apart(lowered) else []
+    ended = sums_kept(lowered.measures, piece_of("begin")) if kept_apart(lowered) else []
     if not beamer(lowered):
-        return claimed(*share, "v", "n", body, kept_apart(lowered), opening or [])
+        return claimed(*share, "v", "n", body, [*(opening or []), *begun], closing=ended)
     listing = [
         *about(lowered, ("wants",)),
         "chosen[wanting] = v",
@@ -77,13 +80,13 @@ def _wanting(lowered: Lowered, body: list[str], opening: list[str] | None = None
         f"    prefetch_to_read(in_neighbours, in_offsets[np.uint64(chosen[j + {_AHEAD}])])",
         "v = np.uint64(chosen[j])",
     ]
-    first = [*(opening or []), "wanting = 0", *listed]
-    return claimed(*share, "j", "n", fetching + body, kept_apart(lowered), first, "range(wanting)")
+    first = [*(opening or []), "wanting = 0", *listed, *begun]
+    return claimed(*share, "j", "n", fetching + body, first, "range(wanting)", ended)
 
 
-def kept_apart(lowered: Lowered) -> str:
-    """Where pull keeps the residual of a chunk, when adding them up must have one order."""
-    return piece_of("begin") if lowered.deterministic and "residual" in lowered.functions else ""
+def kept_apart(lowered: Lowered) -> bool:
+    """Whether pull keeps what each chunk has reduced, because the order shows."""
+    return lowered.deterministic and any(not each.exact for each in lowered.measures)
 
 
 def _pull_into(lowered: Lowered) -> list[str]:

@@ -23,9 +23,9 @@ from arcflux.compile.expressions import UNCHANGING, length_of, resolved
 from arcflux.compile.helpers import Helper, Helpers
 from arcflux.compile.types import typed
 from arcflux.errors import UsageError
-from arcflux.program import AGGREGATED, Program
+from arcflux.program import Program
 
-__all__ = ["Lowered", "Message", "lower"]
+__all__ = ["Lowered", "Measure", "Message", "lower"]
 
 _IN_ANY_ORDER = ("min", "max", "or", "and")
 # Reductions that give the same bits in any order, of floats too.
@@ -48,12 +48,47 @@ class Message:
         return name[2:] if name.startswith("u_") and name[2:] not in ("out_degree", "in_degree") else None
 
 
+@dataclass(frozen=True)
+class Measure:
+    """What is reduced over the vertices of a superstep: their residuals, or what they contribute to a total.
+
+    Kernels have what a vertex brings (`value`), what they have reduced so far (`running`), and the array of what each
+    chunk of vertices, or each worker, has (`sums`).
+    """
+
+    name: str
+    operation: str
+    dtype: np.dtype[Any]
+    length: int | None = None
+
+    @property
+    def is_total(self) -> bool:
+        """Whether it is a total; else the residual, which no total is called."""
+        return self.name != "residual"
+
+    @property
+    def exact(self) -> bool:
+        """Whether it has the same bits in whatever order it is reduced."""
+        return self.dtype.kind != "f" or self.operation in _EXACT
+
+    @property
+    def running(self) -> str:
+        """The name in kernels of what has been reduced so far."""
+        return f"sum_{self.name}" if self.is_total else "residual_sum"
+
+    @property
+    def sums(self) -> str:
+        """The name in kernels of the array of what chunks or workers have reduced."""
+        return f"sums_{self.name}" if self.is_total else "sums"
+
+
 @dataclass
 class Lowered:
     """A program in parts.
 
     fields: name -> (dtype, length or None); messages: the source part; edge: compute over messages; reductions: how
-    compute writes each field; functions: all of them as checked; columns: the edge columns that compute reads;
+    compute writes each field; functions: all of them as checked; columns: the edge columns that compute reads; totals:
+    all that are declared, by name;
     sources: what back ends have generated from it, by their name.
     """
 
@@ -65,6 +100,7 @@ class Lowered:
     functions: dict[str, Checked]
     columns: list[str]
     deterministic: bool = False
+    totals: dict[str, Measure] = field(default_factory=dict)
     sources: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -84,7 +120,7 @@ class Lowered:
         """
         init, update = self.functions.get("init"), self.functions["update"]
         keeps = init is None or not init.writes
-        alone = not any(_passes(name, self.program) for name in self.reads("compute"))
+        alone = not any(self.passes(name) for name in self.reads("compute"))
         always = "wants" not in self.functions
         return (
             keeps
@@ -131,17 +167,22 @@ class Lowered:
         """Whether a deterministic run has to take messages in the order of the edges, as only pull does."""
         exact = all(r.operation in _EXACT or self.fields[name][0].kind != "f" for name, r in self.reductions.items())
         smallest = any(r.operation == "any" for r in self.reductions.values())
-        return self.deterministic and (smallest or not exact or bool(self.measures))
+        return self.deterministic and (smallest or not exact or any(not measure.exact for measure in self.measures))
 
     @property
-    def measures(self) -> list[str]:
-        """The functions that are summed over all vertices in every superstep."""
-        return [name for name in ("residual", "aggregate") if name in self.functions]
+    def measures(self) -> list[Measure]:
+        """What is reduced over the vertices of every superstep: the residual, and the totals that update writes."""
+        residual = [Measure("residual", self.program.norm, np.dtype(np.float64))]
+        return [*(residual if "residual" in self.functions else []), *self.totals_of("update")]
 
-    @property
-    def aggregated(self) -> int | None:
-        """The place among the parameters of the one that is the sum of `aggregate`; None without."""
-        return list(self.program.parameters).index(AGGREGATED) if "aggregate" in self.functions else None
+    def totals_of(self, function: str) -> list[Measure]:
+        """The totals that a function contributes to. One that update does not mention keeps what start gave."""
+        found = self.functions[function].totals
+        return [measure for name, measure in self.totals.items() if name in found]
+
+    def passes(self, name: str) -> bool:
+        """Whether a plain name means something else in every superstep, of the same vertex."""
+        return _passes(name, self.program) or (name.startswith("g_") and name[2:] in self.totals)
 
     @property
     def helpers(self) -> dict[str, Helper]:
@@ -166,7 +207,8 @@ def lower(
 
     For a run in plain Python, `debug`, it may also call what kernels cannot, such as print.
     """
-    lengths = tuple(length_of(program, kind) for kind in program.fields.values())
+    types = [*program.fields.values(), *(declared.type for declared in program.totals.values())]
+    lengths = tuple(length_of(program, kind) for kind in types)
     if any(length is not None for length in lengths) or program.arrays:  # indices are known to be inside by these
         lengths += tuple(one.value for one in program.parameters.values() if one.kind is int)
     for name, kind in program.arrays.items():
@@ -208,17 +250,25 @@ def _lowered(program: Program, columns: Mapping[str, np.dtype[Any]], determinist
         raise program.refusal(
             program.functions["compute"].line, "compute reduces nothing into v", "write for example v.rank += u.rank"
         )
-    finder = _Sources(compute)
+    finder = _Sources(compute, {f"g_{name}" for name in program.totals})
     edge = [ast.fix_missing_locations(finder.visit(node)) for node in _inlined(copy.deepcopy(compute.body))]
     if "priority" in functions:
         _refuse_disorder(program, functions)
-    if "sparse" in program.promises and "init" in functions and "step" in functions["init"].reads:
+    of_init = functions["init"].reads if "init" in functions else set()
+    passing = sorted({"step", *(f"g_{name}" for name in program.totals)} & of_init)
+    if "sparse" in program.promises and passing:
+        said = passing[0].replace("g_", "g.")
         raise program.refusal(
             program.functions["init"].line,
-            "with sparse, a vertex rests with what init gave it until a message comes, and step would have gone on",
-            "read step in compute or update, or leave sparse out: then every vertex sends in every superstep",
+            f"with sparse, a vertex rests with what init gave it until a message comes, and {said} would have gone on",
+            f"read {said} in compute or update, or leave sparse out: then every vertex sends in every superstep",
         )
-    made = Lowered(
+    if program.norm != "sum" and "residual" not in functions:
+        raise program.refusal(
+            program.lines.get("norm", 0), f"norm is {program.norm!r}, and there is no residual",
+            "add `def residual(v, old): ...`, or leave norm out",
+        )  # fmt: skip
+    return Lowered(
         program=program,
         fields={name: (kind.dtype, length_of(program, kind)) for name, kind in program.fields.items()}
         | dict.fromkeys(program.memberships, (np.dtype(np.bool_), None)),
@@ -228,36 +278,11 @@ def _lowered(program: Program, columns: Mapping[str, np.dtype[Any]], determinist
         functions=functions,
         columns=sorted(name[2:] for name in compute.reads if name.startswith("e_")),
         deterministic=deterministic,
+        totals={
+            name: Measure(name, kind.operation, kind.type.dtype, length_of(program, kind.type))
+            for name, kind in program.totals.items()
+        },
     )
-    if "aggregate" in functions:
-        _refuse_late_sums(made)
-    return made
-
-
-def _refuse_late_sums(lowered: Lowered) -> None:
-    """The sum of `aggregate` is of all vertices, once a superstep, and known when vertices are updated."""
-    program, functions = lowered.program, lowered.functions
-    line = program.functions["aggregate"].line
-    parameter = program.parameters.get(AGGREGATED)
-    if parameter is None or parameter.kind is not float:
-        raise program.refusal(
-            line,
-            f"aggregate is summed into the parameter {AGGREGATED}, which is missing",
-            f"add `{AGGREGATED}: float = 0.0`",
-        )
-    if lowered.sparse or "wants" in functions:
-        raise program.refusal(
-            line,
-            "aggregate is summed over all vertices in every superstep, and here some of them rest",
-            "leave sparse, priority and wants out, or do without aggregate",
-        )
-    for name, checked in functions.items():
-        if name not in ("update", "residual") and f"p_{AGGREGATED}" in checked.reads:
-            raise program.refusal(
-                program.functions[name].line,
-                f"{name} reads p.{AGGREGATED}",
-                f"read p.{AGGREGATED} in update or residual",
-            )
 
 
 def _refuse_disorder(program: Program, functions: dict[str, Checked]) -> None:
@@ -277,6 +302,12 @@ def _refuse_disorder(program: Program, functions: dict[str, Checked]) -> None:
                 f"with priority, vertices change by messages alone, and {name} writes v.{min(functions[name].writes)}",
                 f"write in start and compute only, {without}",
             )
+    if program.totals or "stop" in functions:
+        what = "stop" if "stop" in functions else f"the total {min(program.totals)}"
+        line = program.functions["stop"].line if "stop" in functions else program.lines[min(program.totals)]
+        raise program.refusal(
+            line, f"with priority there are no supersteps, and {what} is of one", f"do without, {without}"
+        )
     for name, checked in functions.items():
         reads = {n for n in checked.reads if n == "step" or (name == "compute" and _passes(n, program))}
         if reads or name == "residual":
@@ -341,8 +372,9 @@ class _Substitute(ast.NodeTransformer):
 class _Sources(ast.NodeTransformer):
     """Replaces the largest expressions that depend on u alone by messages."""
 
-    def __init__(self, compute: Checked) -> None:
+    def __init__(self, compute: Checked, totals: set[str]) -> None:
         self.types = compute.types
+        self.passing = {"step", "control", *totals}
         self.messages: list[Message] = []
 
     def visit(self, node: ast.AST) -> Any:
@@ -353,10 +385,10 @@ class _Sources(ast.NodeTransformer):
     def _is_source(self, names: set[str]) -> bool:
         """Whether an expression over these names is worth a message. u's own number is in hand at every edge.
 
-        A message may be made when the superstep before ends, so it does not know `step`.
+        A message may be made when the superstep before ends, so it knows neither `step` nor totals.
         """
         known = any(name.startswith("u_") and name != "u_number" for name in names)
-        return known and _depends(names) == {"u"} and not names & {"step", "control"}
+        return known and _depends(names) == {"u"} and not names & self.passing
 
     def _message(self, node: ast.expr) -> ast.expr:
         text = ast.dump(node)

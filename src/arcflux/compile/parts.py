@@ -16,7 +16,8 @@ from arcflux.compile.changes import steady
 from arcflux.compile.dense import AROUND, accumulators, emptied, finished, if_wanted, loaded, messages, sends
 from arcflux.compile.edges import edge_call, fresh, push_edge, push_reads, settled
 from arcflux.compile.lists import received_along
-from arcflux.compile.lower import Lowered
+from arcflux.compile.lower import Lowered, Measure
+from arcflux.compile.measures import combined, kept_at, loaded_from, none_yet
 from arcflux.compile.source import (
     bound,
     call,
@@ -26,19 +27,23 @@ from arcflux.compile.source import (
     inited,
     inside,
     kept,
+    measured_value,
     received,
     results,
+    returned,
     shared,
+    totals_known,
     updated,
     written,
 )
+from arcflux.compile.source import measured as reduced_at_once
 
-__all__ = ["PART_TALLY", "TALLIED", "emptied_for_next", "measured", "moved", "parts"]
+__all__ = ["PART_TALLY", "TALLIED_RESIDUAL", "emptied_for_next", "empties_first", "in_one_order", "measured", "moved",
+           "parts", "started"]  # fmt: skip
 
-# What each worker counts in a row of `tally`: vertices that changed, the edges that leave them, then the sums
-# of what is measured.
+# What each worker counts in a row of `tally`: vertices that changed, the edges that leave them, then the residual.
 PART_TALLY = 8
-TALLIED = {"residual": 2, "aggregate": 3}
+TALLIED_RESIDUAL = 2
 _CHANGED, _EDGES = range(2)
 _CHUNK = 1024
 
@@ -47,6 +52,8 @@ def parts(lowered: Lowered) -> str:
     """The kernels of a program."""
     made = [push_edge(lowered), _start(lowered), _pull(lowered), _push(lowered), _gather(lowered), _apply(lowered)]
     made += [_publish(lowered), _RECEIVE]
+    made += [_empty(lowered)] if empties_first(lowered) else []
+    made += [_stop(lowered)] if "stop" in lowered.functions else []
     if lowered.ordered:
         made.append(_least(lowered))
     return "\n\n".join(made)
@@ -55,36 +62,75 @@ def parts(lowered: Lowered) -> str:
 def part_arrays(lowered: Lowered) -> list[str]:
     """The arrays that every kernel is given before the fields: degrees, messages, accumulators, who changed."""
     held = ["in_offsets", "out_offsets", "moves", "pending", "residuals", "tally"]
-    return [*held, *messages(lowered), *accumulators(lowered)]
+    each = [f"each_{measure.name}" for measure in lowered.totals.values() if in_one_order(lowered, measure)]
+    return [*held, *each, *messages(lowered), *accumulators(lowered)]
+
+
+def in_one_order(lowered: Lowered, measure: Measure) -> bool:
+    """Whether what each vertex brings is kept, because it has to be reduced in the order of the vertices."""
+    return lowered.deterministic and not measure.exact
 
 
 def _kernel(lowered: Lowered, name: str, given: str, loop: list[str], after: list[str]) -> str:
     """A kernel: `loop` are its statements, `after` what each worker leaves in its row of the tally."""
     everything = ", ".join([*part_arrays(lowered), *shared(lowered)])
-    lines = "\n".join(inside([*loop, *after]))
+    lines = "\n".join(inside([*totals_known(lowered), *loop, *after]))
     return f"""@kernel
 def part_{name}(worker, workers, control, step, {given}, {everything}):
     one, six, mask = np.uint64(1), np.uint64(6), np.uint64(63)
     n = np.uint64(in_offsets.size) - one
     base, other = np.uint64(0), n
-    changed, edges_out, residual_sum, aggregate_sum = 0, 0, 0.0, 0.0
+    changed, edges_out, residual_sum = 0, 0, 0.0
 {lines}
 """
 
 
-def _tallied() -> list[str]:
-    sums = [f"tally[worker, {place}] += {name}_sum" for name, place in TALLIED.items()]
-    return [f"tally[worker, {_CHANGED}] += changed", *sums]
+def _tallied(lowered: Lowered) -> list[str]:
+    """Statements that leave what a worker has counted and reduced."""
+    place = f"tally[worker, {TALLIED_RESIDUAL}]"
+    residual = f"{place} += residual_sum" if lowered.program.norm == "sum" else f"{place} = max({place}, residual_sum)"
+    return [f"tally[worker, {_CHANGED}] += changed", residual, *_totalled(_running(lowered, "update"))]
+
+
+def _running(lowered: Lowered, function: str) -> list[Measure]:
+    """The totals that a worker reduces as it goes through vertices."""
+    return [each for each in lowered.totals_of(function) if not in_one_order(lowered, each)]
+
+
+def _totalled(totals: list[Measure]) -> list[str]:
+    """Statements that reduce what a worker has into what it had."""
+    place = "np.uint64(worker)"
+    return [
+        kept_at(each, each.sums, place, combined(each, loaded_from(each, each.sums, place), each.running))
+        for each in totals
+    ]
 
 
 def _start(lowered: Lowered) -> str:
     """The first state of the part's own vertices, and what they send."""
-    first = results(lowered, "start")
-    lines = ["v = np.uint64(mine[k])", *loaded(lowered, ("start",))]
-    lines.append(f"{', '.join(['moved', *first])} = {call(lowered, 'start')}")
-    lines += [*kept(lowered, first), "moves[v] = moved", "pending[v] = moved", *emptied(lowered)]
-    lines += sends(lowered, "other")
-    return _kernel(lowered, "start", "mine", claimed("control, 0", _CHUNK, "k", "np.uint64(mine.size)", lines), [])
+    totals = _running(lowered, "start")
+    lines = ["v = np.uint64(mine[k])", *started(lowered), *sends(lowered, "other")]
+    loop = claimed("control, 0", _CHUNK, "k", "np.uint64(mine.size)", lines)
+    return _kernel(lowered, "start", "mine", [*none_yet(totals), *loop], _totalled(totals))
+
+
+def started(lowered: Lowered) -> list[str]:
+    """Statements that give v its first state, and its accumulators what init gives."""
+    lines = loaded(lowered, ("start",))
+    lines.append(f"{', '.join(['moved', *returned(lowered, 'start')])} = {call(lowered, 'start')}")
+    lines += [*kept(lowered, results(lowered, "start")), *measured(lowered, lowered.totals_of("start"))]
+    return [*lines, "moves[v] = moved", "pending[v] = moved", *([] if empties_first(lowered) else emptied(lowered))]
+
+
+def empties_first(lowered: Lowered) -> bool:
+    """Whether accumulators get what init gives when a superstep begins, not as the one before ends: it reads totals."""
+    return any(f"g_{name}" in lowered.reads("init") for name in lowered.totals)
+
+
+def _empty(lowered: Lowered) -> str:
+    """The accumulators of own vertices get what init gives."""
+    loop = claimed("control, 0", _CHUNK, "k", "np.uint64(which.size)", ["v = np.uint64(which[k])", *emptied(lowered)])
+    return _kernel(lowered, "empty", "which", loop, [])
 
 
 # --- all messages of a vertex are here
@@ -115,7 +161,7 @@ def _pull(lowered: Lowered) -> str:
         *inside(lines, 2),
     ]
     given = ", ".join(["mine", "first", "last", *_in_edges(lowered), "bits"])
-    return _kernel(lowered, "pull", given, loop, _tallied())
+    return _kernel(lowered, "pull", given, [*none_yet(_running(lowered, "update")), *loop], _tallied(lowered))
 
 
 def _in_edges(lowered: Lowered) -> list[str]:
@@ -145,12 +191,16 @@ def _taken(lowered: Lowered) -> list[str]:
     return [*_message(lowered), edge_call(lowered), *(["break"] if lowered.only_any and lowered.sparse else [])]
 
 
-def measured(lowered: Lowered) -> list[str]:
-    """Statements that measure v: added up, or kept for each vertex when adding up must have one order."""
-    places = {name: f"np.uint64({k}) * n + v" if k else "v" for k, name in enumerate(lowered.measures)}
-    if lowered.deterministic:
-        return [f"residuals[{place}] = {call(lowered, name)}" for name, place in places.items()]
-    return [f"{name}_sum += {call(lowered, name)}" for name in places]
+def measured(lowered: Lowered, measures: list[Measure] | None = None) -> list[str]:
+    """Statements that measure v: reduced at once, or kept for each vertex when the order must not show."""
+    lines = []
+    for each in lowered.measures if measures is None else measures:
+        if in_one_order(lowered, each):
+            array = f"each_{each.name}" if each.is_total else "residuals"
+            lines.append(kept_at(each, array, "v", measured_value(lowered, each)))
+        else:
+            lines += reduced_at_once(lowered, [each])
+    return lines
 
 
 def moved(lowered: Lowered) -> list[str]:
@@ -159,8 +209,8 @@ def moved(lowered: Lowered) -> list[str]:
 
 
 def emptied_for_next(lowered: Lowered) -> list[str]:
-    """Statements that give v's accumulators what init will give in the next superstep."""
-    lines = emptied(lowered)
+    """Statements that give v's accumulators what init will give in the next superstep, if that is known already."""
+    lines = [] if empties_first(lowered) else emptied(lowered)
     if "step" not in lowered.reads("init"):
         return lines
     return ["step = step + 1", *lines, "step = step - 1"]
@@ -228,7 +278,7 @@ def _apply(lowered: Lowered) -> str:
     else:
         lines += [*if_wanted(lowered, done), *sends(lowered, "other"), *emptied_for_next(lowered)]
     loop = claimed("control, 0", 256, "k", "np.uint64(which.size)", lines)
-    return _kernel(lowered, "apply", "which", loop, _tallied())
+    return _kernel(lowered, "apply", "which", [*none_yet(_running(lowered, "update")), *loop], _tallied(lowered))
 
 
 # --- who changed
@@ -294,6 +344,12 @@ def part_residual(worker, workers, control, residuals, chunk, total):
         total_sum += residual_sum
     total[0] = total_sum
 """
+
+
+def _stop(lowered: Lowered) -> str:
+    """Whether the program stops, by totals and parameters; one thread asks."""
+    lines = "\n".join(inside([*totals_known(lowered), f"answer[0] = {call(lowered, 'stop')}"]))
+    return f"@kernel\ndef part_stop(worker, workers, control, answer, step, {', '.join(shared(lowered))}):\n{lines}\n"
 
 
 def _least(lowered: Lowered) -> str:

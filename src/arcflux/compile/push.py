@@ -15,14 +15,13 @@ from arcflux.compile.dense import (
     emptied,
     finished,
     if_wanted,
-    no_sums,
-    piece_count,
     piece_of,
     sums_kept,
 )
 from arcflux.compile.edges import push_edge, push_reads
 from arcflux.compile.lower import Lowered
-from arcflux.compile.source import bound, claimed, columns_read, edge_reads, inside, made, shared
+from arcflux.compile.measures import none_yet
+from arcflux.compile.source import bound, claimed, columns_read, edge_reads, inside, made, shared, totals_known
 
 __all__ = ["dense_push"]
 
@@ -42,18 +41,20 @@ def dense_push(lowered: Lowered) -> str:
             "v",
             "n",
             if_wanted(lowered, finished(lowered)),
-            opening=no_sums(lowered),
-            closing=sums_kept(lowered, piece_of("begin")),
+            opening=none_yet(lowered.measures),
+            closing=sums_kept(lowered.measures, piece_of("begin")),
         ),
     ]
     lines = "\n".join(inside(passes, 2))
+    known = "".join(line + "\n" for line in inside(totals_known(lowered)))
     return f"""{push_edge(lowered)}
 
 @kernel
 def dense_push(worker, workers, control, barrier, counters, slots, sums, history, first, last, tolerance, {given}):
     one = np.uint64(1)
     n = np.uint64(in_offsets.size) - one
-    pieces = {piece_count(lowered)}
+    pieces = np.uint64(sums.size // 2)
+{known}\
     for step in range(first, last):
         begun = ticks()
         turn = step % 3

@@ -15,10 +15,11 @@ import numpy as np
 
 from arcflux.compile.lower import Lowered
 from arcflux.compile.python_numbers import number as as_number
+from arcflux.compile.python_totals import Counted, contributing
 from arcflux.compile.python_vectors import Vector, elementwise
 from arcflux.errors import ProgramError
 from arcflux.graph import Graph
-from arcflux.program import AGGREGATED, FieldType, Function, Parameter, vertex, vertices
+from arcflux.program import FieldType, Function, Parameter, vertex, vertices
 from arcflux.result import Result, Superstep
 from arcflux.spmd.interrupt import unless_over
 
@@ -49,7 +50,7 @@ class _Vertex:
 
 
 class _Named:
-    """A bag of names: the graph's counts, the parameters, an edge's columns."""
+    """A bag of names: the parameters, an edge's columns."""
 
     def __init__(self, **values: Any) -> None:
         own = {name: as_number(value) if type(value) in (int, float) else value for name, value in values.items()}
@@ -110,7 +111,8 @@ def run_python(
         for name, (dtype, length) in lowered.fields.items()
     }
     seconds = time.perf_counter() - begun
-    return Result(program.name, graph, fields, history, converged, seconds, references=program.references)
+    references, totals = program.references, run.g.shown()
+    return Result(program.name, graph, fields, history, converged, seconds, references=references, totals=totals)
 
 
 def _given(lowered: Lowered, graph: Graph, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -158,7 +160,7 @@ class _Run:
         self.out_degrees = [as_number(degree) for degree in graph.out_degrees.tolist()]
         self.in_degrees = [as_number(degree) for degree in graph.in_degrees.tolist()]
         parameters = lowered.program.parameters
-        self.g = _Named(vertices=graph.vertices, edges=graph.edges, arcs=graph.arcs)
+        self.g = Counted(lowered, vertices=graph.vertices, edges=graph.edges, arcs=graph.arcs)
         self.p = _Named(**{name: _parameter(one, graph, given.get(name)) for name, one in parameters.items()})
         offsets, neighbours = graph.into
         self.into = [neighbours[int(offsets[v]) : int(offsets[v + 1])].tolist() for v in range(graph.vertices)]
@@ -175,7 +177,7 @@ class _Run:
         ]
         helpers = {id(one.function): one for one in lowered.helpers.values()}
         self.functions = {
-            name: elementwise(function.call, function.names, helpers)
+            name: elementwise(contributing(function, lowered.totals), function.names, helpers)
             for name, function in lowered.program.functions.items()
         }
         zero = {name: dtype.type(0).item() for name, (dtype, _) in lowered.fields.items()}
@@ -183,10 +185,17 @@ class _Run:
         for name, values in given.items():
             for first, value in zip(firsts, values.tolist(), strict=True):
                 setattr(first, name, value)
-        self.active = {v.number for v in firsts if self.call("start", v=v)}
+        self.active = {v.number for v in firsts if self.started(v)}
+        self.g.finish(lowered.totals_of("start"))
         self.states: list[dict[str, Any]] = [v._fields for v in firsts]
         if not lowered.sparse and graph.vertices:
             self.active = set(range(graph.vertices))
+
+    def started(self, v: _Vertex) -> Any:
+        """Start a vertex; whether it is active."""
+        active = self.call("start", v=v)
+        self.g.accept()
+        return active
 
     def call(self, name: str, **given: Any) -> Any:
         function: Function = self.lowered.program.functions[name]
@@ -194,21 +203,21 @@ class _Run:
         try:
             return self.functions[name](*(bound[argument] for argument in function.arguments))
         except (ArithmeticError, ValueError) as error:
-            raise self.fault(name, given["v"].number, error) from error
+            raise self.fault(name, given["v"].number if "v" in given else None, error) from error
 
     @property
     def when(self) -> str:
         """The superstep, in words."""
         return "in start" if self.step < 0 else f"superstep {self.step}"
 
-    def fault(self, name: str, v: int, error: Exception) -> ProgramError:
+    def fault(self, name: str, v: int | None, error: Exception) -> ProgramError:
         """The error for arithmetic that has no result, with its line, the vertex and the superstep."""
         code, line = self.functions[name].__code__, 0
         trace = error.__traceback__
         while trace is not None:
             line = trace.tb_lineno if trace.tb_frame.f_code is code else line
             trace = trace.tb_next
-        what = f"{error} at vertex {self.said(v)}, {self.when}"
+        what = f"{error} at " + ("" if v is None else f"vertex {self.said(v)}, ") + self.when
         return self.lowered.program.refusal(
             line, what, "compiled code goes on with another number: see Numbers in the docs"
         )
@@ -263,19 +272,22 @@ class _Run:
                 break
             changed, residual = outcome
             self.active = changed if self.lowered.sparse else (set(range(self.graph.vertices)) if changed else set())
-            if residual < tolerance:
+            if residual < tolerance or ("stop" in self.lowered.functions and self.call("stop")):
                 self.active = set()
-            history.append(Superstep(self.step, "python", senders, residual, time.perf_counter() - begun, len(changed)))
+            took, totals = time.perf_counter() - begun, self.g.shown()
+            history.append(Superstep(self.step, "python", senders, residual, took, len(changed), totals=totals))
         return history
 
     def superstep(self) -> tuple[set[int], float]:
         """Compute every vertex from the states before; then all change at once."""
-        functions, after, changed, residual, aggregated = self.lowered.functions, {}, set(), 0.0, 0.0
+        functions, after, changed, residual = self.lowered.functions, {}, set(), 0.0
+        largest = self.lowered.program.norm == "max"
         for v in reversed(range(self.graph.vertices)) if self.fresh else range(self.graph.vertices):
             old = _Vertex(self, v, self.states[v])
             wants = "wants" not in functions or self.call("wants", v=old)
             if not wants and v not in self.wanted:
                 continue
+            self.g.drop()
             new, received, touched, moved = self.computed(v, old)
             if "wants" in functions and self.lowered.ordered:
                 self.check_wants(v, new, old, wants)
@@ -288,15 +300,15 @@ class _Run:
             if moved:
                 changed.add(v)
             if "residual" in functions:
-                residual += self.measured(v, new, old)
-            if "aggregate" in functions:
-                aggregated += self.call("aggregate", v=new)
+                found = self.measured(v, new, old)
+                residual = max(residual, found) if largest else residual + found
+            self.g.accept()
             after[v] = new._fields
             if self.fresh:
                 self.states[v] = new._fields
         self.states = [after.get(v, state) for v, state in enumerate(self.states)]
-        if "aggregate" in functions:
-            setattr(self.p, AGGREGATED, aggregated)
+        self.g.drop()
+        self.g.finish(self.lowered.totals_of("update"))
         return changed, residual
 
     def computed(self, v: int, old: _Vertex, senders: set[int] | None = None) -> tuple[_Vertex, bool, bool, bool]:

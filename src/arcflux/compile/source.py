@@ -14,15 +14,16 @@ from arcflux.compile import polling
 from arcflux.compile.checked import Checked
 from arcflux.compile.expressions import length_of
 from arcflux.compile.helpers import Helper
-from arcflux.compile.lower import Lowered, Message
+from arcflux.compile.lower import Lowered, Measure, Message
+from arcflux.compile.measures import combined, loaded_from, nothing
 from arcflux.compile.types import Value, of_dtype
 from arcflux.compile.vectors import in_lanes
 
 __all__ = [
-    "accumulated", "also", "arguments", "bound", "call", "claimed", "column_value", "columns_read", "edge_reads",
-    "function", "helpers", "in_function", "inited", "inside", "keep", "kept", "load", "made", "measured",
-    "message_reads", "polls", "received", "reduced", "results", "sent", "shared", "sources", "tupled", "updated",
-    "written",
+    "accumulated", "also", "arguments", "bound", "call", "claimed", "column_value", "columns_read", "contributions",
+    "edge_reads", "function", "helpers", "in_function", "inited", "inside", "keep", "kept", "load", "made", "measured",
+    "measured_value", "message_reads", "polls", "received", "reduced", "results", "returned", "sent", "shared",
+    "sources", "totals_known", "tupled", "updated", "written",
 ]  # fmt: skip
 
 # What few programs use is imported by those alone: by room, the functions of a module.
@@ -59,6 +60,16 @@ def results(lowered: Lowered, name: str) -> list[str]:
     return sorted(f"v_{field}" for field in found.writes) if found else []
 
 
+def contributions(lowered: Lowered, name: str) -> list[str]:
+    """The plain names of what a vertex contributes to totals by a function."""
+    return [f"t_{measure.name}" for measure in lowered.totals_of(name)]
+
+
+def returned(lowered: Lowered, name: str) -> list[str]:
+    """What a function returns besides its answer: the fields that it writes, and contributions to totals."""
+    return [*results(lowered, name), *contributions(lowered, name)]
+
+
 def call(lowered: Lowered, name: str) -> str:
     """The call of a user's function, whose arguments have to be in reach under their plain names."""
     return f"{name}({', '.join(arguments(lowered, name))})"
@@ -72,25 +83,36 @@ def inited(lowered: Lowered) -> list[str]:
 
 def updated(lowered: Lowered) -> list[str]:
     """The statement that updates a vertex, and says in `moved` whether that changed anything."""
-    return [f"{', '.join(['moved', *results(lowered, 'update')])} = {call(lowered, 'update')}"]
+    return [f"{', '.join(['moved', *returned(lowered, 'update')])} = {call(lowered, 'update')}"]
 
 
-def measured(lowered: Lowered) -> list[str]:
-    """Statements that add what is measured of a vertex, its residual and its `aggregate`, to sums."""
-    return [f"{name}_sum += {call(lowered, name)}" for name in lowered.measures]
+def measured(lowered: Lowered, measures: list[Measure] | None = None) -> list[str]:
+    """Statements that reduce what is measured of a vertex, its residual and what it contributes to totals."""
+    return [
+        f"{each.running} = {combined(each, each.running, measured_value(lowered, each))}"
+        if each.is_total or each.operation != "sum"
+        else f"residual_sum += {call(lowered, 'residual')}"
+        for each in (lowered.measures if measures is None else measures)
+    ]
+
+
+def measured_value(lowered: Lowered, measure: Measure) -> str:
+    """The expression for what a vertex brings."""
+    return f"t_{measure.name}" if measure.is_total else call(lowered, "residual")
 
 
 def function(lowered: Lowered, name: str) -> str:
     """A user's function, as the kernels call it."""
     found = lowered.functions[name]
-    returned = results(lowered, name)
+    back = returned(lowered, name)
     body = in_function(lowered, found, found.body)
     if body and isinstance(body[-1], ast.While) and name != "init":  # only a return ends it, or it is broken off
-        body.append(ast.Return(ast.Constant(False if name in ("start", "update", "wants") else 0)))
-    body = [_Returning(returned).visit(node) for node in body]
+        body.append(ast.Return(ast.Constant(False if name in ("start", "update", "wants", "stop") else 0)))
+    body = [_Returning(back).visit(node) for node in body]
     text = "\n".join(ast.unparse(ast.fix_missing_locations(node)) for node in body) or "pass"
+    text = "".join(f"t_{each.name} = {nothing(each)}\n" for each in lowered.totals_of(name)) + text
     if name == "init" and not (body and isinstance(body[-1], ast.Return)):
-        text += f"\nreturn {tupled(returned)}"
+        text += f"\nreturn {tupled(back)}"
     return f"@fragment\ndef {name}({', '.join(arguments(lowered, name))}):\n{textwrap.indent(text, '    ')}\n"
 
 
@@ -144,8 +166,9 @@ def _types(lowered: Lowered, found: Checked) -> dict[str, Value]:
 
 def _lengths(lowered: Lowered) -> dict[str, int]:
     """The parameters that are lengths of vectors: their values are part of the program."""
-    kinds = [*lowered.program.fields.values(), *lowered.program.arrays.values()]
-    return {f"p_{k.length}": lowered.program.parameters[k.length].value for k in kinds if isinstance(k.length, str)}
+    program = lowered.program
+    kinds = [*program.fields.values(), *program.arrays.values(), *(one.type for one in program.totals.values())]
+    return {f"p_{k.length}": program.parameters[k.length].value for k in kinds if isinstance(k.length, str)}
 
 
 def tupled(names: list[str]) -> str:
@@ -199,10 +222,16 @@ def column_value(lowered: Lowered, column: str, value: str) -> str:
 
 
 def shared(lowered: Lowered) -> list[str]:
-    """Arguments of every kernel: arrays of fields, degrees, and constants of the run."""
+    """Arguments of every kernel: arrays of fields, degrees, constants of the run, and two arrays for each total."""
     fields = [f"f_{name}" for name in lowered.fields]
     parameters = [f"p_{name}" for name in lowered.program.constants]
-    return [*fields, "g_vertices", "g_edges", "g_arcs", *parameters]
+    totals = [array for name in lowered.totals for array in (f"totals_{name}", f"sums_{name}")]
+    return [*fields, "g_vertices", "g_edges", "g_arcs", *totals, *parameters]
+
+
+def totals_known(lowered: Lowered, place: str = "np.uint64(0)") -> list[str]:
+    """Statements that give the plain names of totals their values, of those that stand in the arrays."""
+    return [f"g_{each.name} = {loaded_from(each, f'totals_{each.name}', place)}" for each in lowered.totals.values()]
 
 
 def load(lowered: Lowered, field: str, array: str, place: str) -> str:
@@ -277,13 +306,13 @@ def kept(lowered: Lowered, names: list[str]) -> list[str]:
 
 
 def claimed(
-    counter: str, chunk: int | str, name: str, end: str, body: list[str], piece: str = "",
+    counter: str, chunk: int | str, name: str, end: str, body: list[str],
     opening: tuple[str, ...] | list[str] = (), over: str = "", closing: tuple[str, ...] | list[str] = (),
 ) -> list[str]:  # fmt: skip
     """A loop that all workers share: each claims the next `chunk` of what is left before `end`, until nothing is.
 
-    With `piece`, the residual of each chunk is kept by that number, so that adding them up has one order. `opening`
-    stands before each chunk, and may make another range of it, which is then `over`; `closing` stands after it.
+    `opening` stands before each chunk, and may make another range of it, which is then `over`; `closing` stands after
+    it.
     """
     over = over or f"range(begin, min(begin + np.uint64({chunk}), {end}))"
     return [
@@ -291,10 +320,10 @@ def claimed(
         f"    begin = np.uint64(fetch_add({counter}, {chunk}))",
         f"    if begin >= {end}:",
         "        break",
-        *inside([*opening, *(["residual_sum = 0.0"] if piece else [])]),
+        *inside(list(opening)),
         f"    for {name} in {over}:",
         *inside(body, 2),
-        *inside([*([f"sums[{piece}] = residual_sum"] if piece else []), *closing]),
+        *inside(list(closing)),
     ]
 
 

@@ -8,33 +8,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcflux.compile.dense import CHUNK
-from arcflux.compile.parts import TALLIED
+from arcflux.compile.lower import Measure
+from arcflux.compile.parts import TALLIED_RESIDUAL, in_one_order
 from arcflux.engine.part_worker import PartWorker
+from arcflux.engine.totals import reduced
 
 __all__ = ["Agreement", "agree"]
 
 Array = NDArray[Any]
 
-# What is added up: changed, edges, residual, aggregate, senders, whether to stop, bytes of values and of all else,
-# whether a loop of the program was left; then the seconds of each rank, and new bounds, of which the last is the number
-# of vertices, if there are any.
-_COUNTED = 9
+# What is added up: changed, edges, residual, senders, whether to stop, bytes of values and of all else, whether a loop
+# of the program was left; then sums of floats, the seconds of each rank, and new bounds, of which the last is the
+# number of vertices, if there are any.
+_COUNTED = 8
 
 
 class Agreement(NamedTuple):
     """What is true of all ranks together.
 
-    changed: vertices that changed; senders, edges: those that will send, and along how many edges; residual, aggregate:
-    sums over vertices; stopped: whether the run is to end; torn: whether a loop of the program was left, so that the
-    superstep has to be undone; values, besides: bytes that crossed between nodes; part_seconds: how long each part
-    took; bounds: where parts begin from now on, None where they begin now.
+    changed: vertices that changed; senders, edges: those that will send, and along how many edges; residual: of all
+    vertices; totals: by name, of those that the superstep contributes to; stopped: whether the run is to end; torn:
+    whether a loop of the program was left, so that the superstep has to be undone; values, besides: bytes that crossed
+    between nodes; part_seconds: how long each part took; bounds: where parts begin from now on, None where they begin
+    now.
     """
 
     changed: int
     senders: int
     edges: int
     residual: float
-    aggregate: float
+    totals: dict[str, Any]
     stopped: bool
     torn: bool
     values: int
@@ -43,38 +46,97 @@ class Agreement(NamedTuple):
     bounds: Array | None
 
 
-def agree(worker: PartWorker, seconds: float, crossed: tuple[int, int], bounds: Array | None) -> Agreement:
-    """Add up what all ranks have counted: seconds, bytes, and the bounds that the first has found. Collective."""
+def agree(
+    worker: PartWorker, function: str, seconds: float, crossed: tuple[int, int], bounds: Array | None
+) -> Agreement:
+    """Add up what all ranks have counted: seconds, bytes, and the bounds that the first has found. Collective.
+
+    `function` is the one that was called for vertices, and contributes to totals: start or update.
+    """
     transport, state, lowered = worker.transport, worker.state, worker.lowered
     size = transport.size
-    worker.calls.fetch(state.tally, state.counts)
-    mine = np.zeros(_COUNTED + 2 * size + 1)
-    mine[:4] = state.tally[:, :4].sum(axis=0)
-    mine[4] = state.counts[1] - state.counts[2]
-    mine[5:_COUNTED] = worker.watch.over(), *crossed, worker.watch.torn
-    mine[_COUNTED + transport.rank] = seconds
+    totals = lowered.totals_of(function)
+    own = _reduced_here(worker, totals)
+    added = {name: value for name, value in own.items() if _adds(lowered.totals[name])}
+    riding = np.concatenate([np.zeros(0), *(np.atleast_1d(value) for value in added.values())])
+    mine = np.zeros(_COUNTED + len(riding) + 2 * size + 1)
+    mine[:3] = state.tally[:, :3].sum(axis=0)
+    mine[3] = state.counts[1] - state.counts[2]
+    mine[4:_COUNTED] = worker.watch.over(), *crossed, worker.watch.torn
+    timed = _COUNTED + len(riding)
+    mine[_COUNTED:timed] = riding
+    mine[timed + transport.rank] = seconds
     if bounds is not None:
-        mine[_COUNTED + size :] = bounds
+        mine[timed + size :] = bounds
     total = transport.reduce(mine, "sum")
-    sums = {name: float(total[place]) for name, place in TALLIED.items()}
-    if lowered.deterministic:
-        sums |= {name: _ordered_sum(worker, k) for k, name in enumerate(lowered.measures)}
+    known = {**_split(added, total[_COUNTED:timed]), **_gathered(worker, own, added.keys())}
+    known |= {each.name: _in_order(worker, state.each[each.name]) for each in totals if in_one_order(lowered, each)}
     return Agreement(
-        changed=int(total[0]), senders=int(total[4]), edges=int(total[1]), residual=sums["residual"],
-        aggregate=sums["aggregate"], stopped=bool(total[5] > 0), torn=bool(total[8] > 0), values=int(total[6]),
-        besides=int(total[7]), part_seconds=tuple(total[_COUNTED : _COUNTED + size].tolist()),
-        bounds=total[_COUNTED + size :].astype(np.int64) if total[-1] > 0 else None,
+        changed=int(total[0]), senders=int(total[3]), edges=int(total[1]), residual=_residual(worker, float(total[2])),
+        totals=known, stopped=bool(total[4] > 0), torn=bool(total[7] > 0), values=int(total[5]), besides=int(total[6]),
+        part_seconds=tuple(total[timed : timed + size].tolist()),
+        bounds=total[timed + size :].astype(np.int64) if total[-1] > 0 else None,
     )  # fmt: skip
 
 
-def _ordered_sum(worker: PartWorker, k: int) -> float:
-    """The sum of what is measured `k`-th of each vertex, in the order in which one process adds it up."""
-    n, transport, residuals = worker.graph.vertices, worker.transport, worker.state.residuals
-    everywhere = residuals[k * n : (k + 1) * n]
+def _reduced_here(worker: PartWorker, totals: list[Measure]) -> dict[str, Array]:
+    """What the threads of this rank have reduced for totals, but for those that have to be in one order."""
+    lowered, sums = worker.lowered, worker.state.totals.sums
+    some = [each for each in totals if not in_one_order(lowered, each)]
+    worker.calls.fetch(worker.state.tally, worker.state.counts, *(sums[each.name] for each in some))
+    return {each.name: np.asarray(reduced(each, sums[each.name])) for each in some}
+
+
+def _adds(measure: Measure) -> bool:
+    """Whether a total goes along with what is added up anyway: a sum of floats."""
+    return measure.operation == "sum" and measure.dtype.kind == "f"
+
+
+def _split(added: dict[str, Array], numbers: Array) -> dict[str, Any]:
+    """Sums of floats by name, of numbers in a row."""
+    known, place = {}, 0
+    for name, value in added.items():
+        known[name] = numbers[place : place + value.size].reshape(value.shape)[()]
+        place += value.size
+    return known
+
+
+def _gathered(worker: PartWorker, own: dict[str, Array], added: Any) -> dict[str, Any]:
+    """The other totals, which every rank reduces in the order of the ranks. Collective, if there are any."""
+    others = {name: value for name, value in own.items() if name not in added}
+    if not others:
+        return {}
+    packed = np.concatenate([np.atleast_1d(value).view(np.uint8) for value in others.values()])
+    ranks, known, place = np.stack(worker.transport.gather(packed)), {}, 0
+    for name, value in others.items():
+        values = np.ascontiguousarray(ranks[:, place : place + value.nbytes]).view(value.dtype)
+        known[name] = reduced(worker.lowered.totals[name], values.reshape(len(ranks), *value.shape))
+        place += value.nbytes
+    return known
+
+
+def _residual(worker: PartWorker, added: float) -> float:
+    """The residual of all vertices: what was added up, or in one order, or the maximum. Collective."""
+    lowered, state = worker.lowered, worker.state
+    if "residual" in lowered.functions and lowered.program.norm == "max":
+        largest = state.tally[:, TALLIED_RESIDUAL].max(keepdims=True)
+        return float(worker.transport.reduce(largest, "max")[0])
+    if lowered.deterministic and "residual" in lowered.functions:
+        return float(_in_order(worker, state.residuals))
+    return added
+
+
+def _in_order(worker: PartWorker, brought: Array) -> Any:
+    """The sum of what each vertex brings, in the order in which one process adds it up. Collective."""
+    transport, everywhere = worker.transport, brought
+    if brought.ndim > 1 or transport.size > 1:
+        worker.calls.fetch(brought)
+        transport.node_barrier()
+    if brought.ndim > 1:
+        return np.array([_in_order(worker, column) for column in np.ascontiguousarray(brought.T)])
     if transport.nodes > 1:
-        worker.calls.fetch(residuals)
-        pieces = transport.gather(everywhere[worker.own.mine])
-        everywhere = np.zeros_like(everywhere)
+        pieces = transport.gather(brought[worker.own.mine])
+        everywhere = np.zeros_like(brought)
         for rank, piece in enumerate(pieces):
             everywhere[worker.own.parts.owned(rank)] = piece
     total = np.zeros(1)

@@ -26,7 +26,7 @@ __all__ = ["Calls", "Carrier", "OnCores", "Watch"]
 Array = NDArray[Any]
 
 # Kernels that a rank may call when others do not, and that one thread runs.
-_ALONE = ("receive", "residual")
+_ALONE = ("receive", "residual", "stop")
 
 
 class Carrier(Protocol):

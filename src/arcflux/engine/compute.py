@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcflux.compile.bins import width
+from arcflux.compile.parts import empties_first
 from arcflux.engine.exchange.base import Exchange
 from arcflux.engine.part_worker import PartWorker
 from arcflux.spmd.memory import frozen
@@ -34,6 +35,7 @@ class Compute:
     def start(self) -> None:
         """The first state; vertices that are active at first send."""
         own = self.worker.own
+        self.worker.clear_measures()
         self.worker.each("start", 0, own.mine, own.everywhere)
         self.exchange.empty_replicas()
         self.worker.transport.node_barrier()
@@ -44,7 +46,7 @@ class Compute:
         worker, calls = self.worker, self.worker.calls
         calls.zero(worker.state.tally)
         calls.zero(worker.state.counts)
-        worker.clear_residuals()
+        worker.clear_measures()
         worker.clear_frontier(step + 1)
         if worker.own.whole and pull:
             return self._pull(step)
@@ -96,6 +98,10 @@ class Compute:
         """Messages are reduced along the part's edges, maybe on several nodes; then receivers are updated."""
         worker, calls = self.worker, self.worker.calls
         self.halves = False
+        if empties_first(worker.lowered):
+            worker.each("empty", step, worker.own.mine, worker.own.everywhere)
+            self.exchange.empty_replicas()
+            worker.transport.node_barrier()
         name, given = self._gathering(step, pull)
         calls.prepare(name, step, *given)
         with worker.device.timed() as reduced:

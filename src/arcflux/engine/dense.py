@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from arcflux.compile.dense import CHUNK
 from arcflux.compile.edges import narrow_sums, taken
-from arcflux.compile.even import evenly
+from arcflux.compile.even import added_later, evenly
 from arcflux.compile.source import edge_reads
 from arcflux.engine.loop import Loop
 from arcflux.engine.state import State, rows
@@ -116,7 +116,8 @@ class Dense(Loop):
             arrays = [*graph.into, graph.out.offsets, *columns, *self.messages]
             self.ways = {"plain": (self.made.dense, [self._span(), *arrays, *state.constants])}
             if self.runs is not None:
-                by_run = [self._span(), self.runs.starts, self.runs.first, self._rows(np.float64), *self._registers()]
+                later = self._rows(np.float64, max(2, len(added_later(self.lowered))))
+                by_run = [self._span(), self.runs.starts, self.runs.first, later, *self._registers()]
                 self.ways = {"even": (self.made.even, [*by_run, *arrays, *state.constants])}
         if self.blocks is not None:
             found, halvings = self.blocks, _HALVINGS if self.lowered.in_place else 0
@@ -127,7 +128,7 @@ class Dense(Loop):
                 self.ways, self.messages = {}, self._ranked(found)
             arrays = [graph.into.offsets, graph.out.offsets, *columns, *self.messages, *self._accumulators()]
             self.ways["blocks"] = self.made.blocked, [*arcs, *arrays, *state.constants]
-        self.sums = self.team.small(2 * pieces * max(1, len(self.lowered.measures)), np.float64)
+        self.sums = self.team.small(2 * pieces, np.float64)
         self.messages = []
         self.ticks: dict[str, list[float]] = graph.kept.setdefault(self._known, {})
         self._take(next(iter(self.ways)))
@@ -176,11 +177,7 @@ class Dense(Loop):
         return super().choose(steps)
 
     def launched(self, steps: int) -> None:
-        """Remember how long a superstep of this way took, and the sum of `aggregate` for the next one."""
-        if self.lowered.aggregated is not None and (rows := np.count_nonzero(self.history[:, 2])):
-            place = self.lowered.aggregated - len(self.lowered.program.parameters)
-            for _, arguments in self.ways.values():
-                arguments[place] = float(self.history[rows - 1, 4])
+        """Remember how long a superstep of this way took."""
         if len(self.ways) > 1 and len(self.ticks[self.way]) < _TRIALS:
             self.ticks[self.way].append(float(self.history[0, 2]))
 
@@ -200,9 +197,10 @@ class Dense(Loop):
         kinds = [np.dtype(np.float64) if name in wide else self.lowered.fields[name][0] for name in names]
         return [self._rows(kind) for kind in kinds]
 
-    def _rows(self, kind: Any) -> Any:
-        """Numbers for a chunk of each worker, far from those of another."""
-        return self.borrowed(self.threads * 2 * CHUNK, np.dtype(kind)).reshape(self.threads, 2 * CHUNK)
+    def _rows(self, kind: Any, chunks: int = 2) -> Any:
+        """Numbers for a chunk of each worker, or several, far from those of another."""
+        size = chunks * CHUNK
+        return self.borrowed(self.threads * size, np.dtype(kind)).reshape(self.threads, size)
 
     def superstep(self, k: int, row: list[float]) -> Superstep:
         """All vertices sent along all arcs."""

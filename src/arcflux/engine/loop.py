@@ -28,6 +28,8 @@ Array = NDArray[Any]
 
 # Supersteps of one launch: enough that a launch costs nothing, few enough that their history is small.
 _AT_ONCE = 4096
+# Where kernels say in a row of their history that the program's `stop` ended the run.
+_STOPPED = 7
 
 
 @dataclass(frozen=True)
@@ -129,7 +131,7 @@ class Loop:
     def compile(self, state: State) -> float:
         """Compile the kernel, so that a run is only a run; the seconds it took."""
         self.begin(state)
-        self.fields = state.fields
+        self.fields, self.totals = state.fields, state.totals
         begun = time.perf_counter()
         self.kernel.ready(0, self.threads, np.zeros(16, np.int64), *self.arguments(0, 1))
         return time.perf_counter() - begun
@@ -154,8 +156,8 @@ class Loop:
                 self.team.together()
                 self.history[:] = 0
                 begun = time.perf_counter()
-                some = self.choose(steps)
-                arguments = self.arguments(steps, min(limit, steps + (1 if self.polled else some)))
+                some = 1 if self.polled else min(self.choose(steps), self.totals.supersteps)
+                arguments = self.arguments(steps, min(limit, steps + some))
                 before = self._saved()
                 self.team.launch(self.kernel, self.threads, *arguments, glance=glance, ends=True)
                 if self.torn:
@@ -164,10 +166,17 @@ class Loop:
                 self.launched(steps)
                 rows.append(self._read(time.perf_counter() - begun))
                 self.finished = self.done(self.superstep(steps, rows[-1][-1].tolist()) if len(rows[-1]) else None)
+                self.finished = self.finished or self._stops(rows[-1])
+                self.totals.advance(len(rows[-1]))
                 steps += len(rows[-1])
                 self.team.at(steps)
                 task.at(steps)
-        return History(np.concatenate(rows) if rows else self.history[:0].copy(), self.superstep, self.columns)
+        past = np.concatenate(rows) if rows else self.history[:0].copy()
+        return History(past, self.superstep, self.columns, self.totals.history)
+
+    def _stops(self, rows: Array) -> bool:
+        """Whether the program's `stop` said so after the last of some supersteps."""
+        return "stop" in self.lowered.functions and len(rows) > 0 and bool(rows[-1, _STOPPED])
 
     def _watched(self, over: Callable[[], bool], task: trace.Task | None = None) -> Callable[[Array], None]:
         """What looks at a launch now and then: says how far it is, ends it when it is over, sees whether it is torn."""

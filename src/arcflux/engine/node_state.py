@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcflux.compile.lower import Lowered
-from arcflux.compile.parts import PART_TALLY
+from arcflux.compile.parts import PART_TALLY, in_one_order
 from arcflux.engine.state import parameter_values, rows
 from arcflux.engine.team import Ranks
+from arcflux.engine.totals import Totals, identity
 from arcflux.graph import Graph
 from arcflux.transports.base import Transport
 
-__all__ = ["NodeState", "identity"]
+__all__ = ["NodeState"]
 
 Array = NDArray[Any]
 
@@ -44,13 +45,15 @@ class NodeState:
         Which vertices changed in this superstep; which wait for their bucket.
     stamp: uint8[V]
         The mark of the last superstep in which a vertex received something.
-    residuals: float64[measures * V] or float64[1]
-        What is measured of each vertex, where it has to be added up in one order.
+    residuals: float64[V] or float64[1], each: name -> its dtype[V]
+        The residual of each vertex, and what it contributes to totals, where these have to be added up in one order.
     bits: uint64[2 * ceil(V / 64)], queues: dtype of vertices[2V], heads: int64[16]
         The frontier as a bitmap and as a queue, and the lengths of both halves of the queue, at 0 and 8.
     tally: float64[T, 8], counts: int64[16]
         What the threads of this rank count; how many vertices it has listed: receivers at 0, senders at 1, of which
         another node counts those at 2.
+    totals: Totals
+        The values of totals, and what each thread of this rank has reduced for them.
     """
 
     def __init__(
@@ -73,7 +76,13 @@ class NodeState:
             self.empty(name, self._share(n))
         self.moves: Array = zeros(n, np.bool_)
         self.pending: Array = zeros(n, np.bool_)
-        self.residuals: Array = zeros(max(1, n * len(lowered.measures)) if lowered.deterministic else 1, np.float64)
+        by_vertex = [each for each in lowered.measures if in_one_order(lowered, each)]
+        self.residuals: Array = zeros(n if any(not each.is_total for each in by_vertex) else 1, np.float64)
+        self.each: dict[str, Array] = {
+            name: rows(zeros, n, measure.dtype, measure.length)
+            for name, measure in lowered.totals.items() if in_one_order(lowered, measure)
+        }  # fmt: skip
+        self.totals = Totals(lowered, threads, 0, np.zeros)
         self.bits: Array = zeros(2 * (-(-n // 64)), np.uint64)
         self.queues: Array = team.lent(2 * n, kind)
         self.stamp: Array = zeros(n, np.uint8)
@@ -83,10 +92,10 @@ class NodeState:
                 self.fields[name][:] = given
         self.tally: Array = np.zeros((threads, PART_TALLY))
         self.counts: Array = np.zeros(16, np.int64)
-        numbers = [n, graph.edges, graph.arcs, *parameter_values(lowered.program, graph)]
+        numbers = [n, graph.edges, graph.arcs, *self.totals.constants, *parameter_values(lowered.program, graph)]
         self.constants: list[Any] = [*self.fields.values(), *numbers]
         self.held: list[Array] = [graph.into.offsets, graph.out.offsets, self.moves, self.pending, self.residuals]
-        self.held += [self.tally, *self.messages, *self.accumulators.values()]
+        self.held += [self.tally, *self.each.values(), *self.messages, *self.accumulators.values()]
         transport.node_barrier()
 
     def _share(self, size: int) -> slice:
@@ -103,17 +112,11 @@ class NodeState:
         array = self.accumulators[name]
         array[which] = identity(self.lowered.reductions[name].operation, array.dtype)
 
-    def set_aggregated(self, total: float) -> None:
-        """From now on kernels are given another sum of `aggregate`; without one in the program, nothing changes."""
-        place = self.lowered.aggregated
-        if place is not None:
-            self.constants[place - len(self.lowered.program.parameters)] = total
-
     @property
     def nbytes(self) -> int:
         """Bytes that the node has once for all its parts."""
         arrays = [*self.fields.values(), *self.messages, *self.accumulators.values(), self.moves, self.pending]
-        arrays += [self.residuals, self.bits, self.queues, self.stamp, self.heads]
+        arrays += [self.residuals, *self.each.values(), self.bits, self.queues, self.stamp, self.heads]
         return sum(array.nbytes for array in arrays)
 
     # --- halves
@@ -140,18 +143,3 @@ class NodeState:
     def mark(self, step: int) -> np.uint8:
         """What the stamp of a vertex is that receives in a superstep."""
         return np.uint8(step % 255 + 1)
-
-
-def identity(operation: str, dtype: np.dtype[Any]) -> Any:
-    """What a reduction leaves as it is."""
-    if operation in ("sum", "or", "any"):
-        return dtype.type(0)
-    if operation == "product":
-        return dtype.type(1)
-    if operation == "and":
-        return np.bool_(True) if dtype.kind == "b" else dtype.type(np.iinfo(dtype).max if dtype.kind == "u" else -1)
-    if dtype.kind == "f":
-        return dtype.type(np.inf if operation == "min" else -np.inf)
-    if dtype.kind == "b":
-        return np.bool_(operation == "min")
-    return dtype.type(np.iinfo(dtype).max if operation == "min" else np.iinfo(dtype).min)

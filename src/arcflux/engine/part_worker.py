@@ -110,14 +110,16 @@ class PartWorker:
         calls.run(name, step, mine, *given)
         if not len(everywhere):
             return
-        calls.fetch(state.tally, state.counts)
-        tally, told = state.tally.copy(), int(state.counts[1])
+        counted = [state.tally, *state.totals.sums.values()]
+        calls.fetch(*counted, state.counts)
+        before, told = [array.copy() for array in counted], int(state.counts[1])
         calls.run(name, step, everywhere, *given)
         if self.transport.node > 0:
-            calls.fetch(state.tally, state.counts)
-            state.tally[:] = tally
+            calls.fetch(*counted, state.counts)
+            for array, values in zip(counted, before, strict=True):
+                array[:] = values
             state.counts[2] += state.counts[1] - told
-            calls.changed(state.tally, state.counts)
+            calls.changed(*counted, state.counts)
 
     # --- the frontier
 
@@ -161,14 +163,34 @@ class PartWorker:
             fields[name][vertices] = values
         self.calls.changed(*fields.values())
 
-    def clear_residuals(self) -> None:
-        """Own vertices that a superstep leaves out have no residual in it, whatever an earlier one left there."""
+    # --- what is measured
+
+    def clear_measures(self) -> None:
+        """Nothing is reduced yet; own vertices that a superstep leaves out bring nothing, whatever one before left."""
         lowered, state = self.lowered, self.state
+        if lowered.totals:
+            state.totals.clear()
+            self.calls.changed(*state.totals.sums.values())
         some = lowered.sparse or "wants" in lowered.functions
-        if not (some and lowered.deterministic and lowered.measures):
+        brought = [array for array in (state.residuals, *state.each.values()) if len(array) > 1]
+        if not (some and brought):
             return
-        self.calls.fetch(state.residuals)
+        self.calls.fetch(*brought)
         places = self.own.updated.astype(np.int64)
-        for k in range(len(lowered.measures)):
-            state.residuals[k * self.graph.vertices + places] = 0.0
-        self.calls.changed(state.residuals)
+        for array in brought:
+            array[places] = 0.0
+        self.calls.changed(*brought)
+
+    def set_totals(self, known: Mapping[str, Any]) -> None:
+        """From now on kernels know these totals."""
+        if known:
+            self.state.totals.set(known)
+            self.calls.changed(*(self.state.totals.values[name] for name in known))
+
+    def stops(self, step: int) -> bool:
+        """Whether the program's `stop` ends the run after a superstep; all ranks know the same, and answer alike."""
+        if "stop" not in self.lowered.functions:
+            return False
+        answer = np.zeros(1, np.bool_)
+        self.calls.alone("stop", answer, step, *self.state.constants)
+        return bool(answer[0])

@@ -90,7 +90,7 @@ class PartRun:
                 transport.node_barrier()
                 self.compute.publish(step)
                 exchange.tell(step, self.compute.halves)
-                last, agreed = agreed, agree(worker, seconds, exchange.meter.taken(), self.balancer.told)
+                last, agreed = agreed, agree(worker, "update", seconds, exchange.meter.taken(), self.balancer.told)
                 if agreed.torn:
                     worker.restore(*before)
                     break
@@ -110,10 +110,12 @@ class PartRun:
         before = self._saved(first=True)
         self.compute.start()
         self.exchange.tell(-1, halves=False)
-        agreed = agree(self.worker, 0.0, self.exchange.meter.taken(), None)
+        agreed = agree(self.worker, "start", 0.0, self.exchange.meter.taken(), None)
         if agreed.torn:
             self.worker.restore(*before)
-        elif self.lowered.sparse:
+            return agreed
+        self.worker.set_totals(agreed.totals)
+        if self.lowered.sparse:
             self.finished = agreed.senders == 0
         return agreed
 
@@ -131,12 +133,14 @@ class PartRun:
     def _converge(self, last: Agreement, agreed: Agreement, started: float) -> None:
         """How much changed everywhere; whether that is the end."""
         lowered, graph = self.lowered, self.graph
-        self.worker.state.set_aggregated(agreed.aggregate)
+        self.worker.set_totals(agreed.totals)
+        self.worker.state.totals.note()
         measured = "residual" in lowered.functions
         edges, frontier = (last.edges, last.senders) if lowered.sparse else (graph.arcs, graph.vertices)
         self.direction.measured(edges, max(agreed.part_seconds))
         over = (agreed.senders if lowered.sparse else agreed.changed) == 0
         self.finished = over or (measured and agreed.residual < self.tolerance)
+        self.finished = self.worker.stops(len(self.record)) or self.finished
         self.record.add(
             agreed.part_seconds, self.worker.own.parts.bounds, pull=self.direction.pull, frontier=frontier,
             residual=agreed.residual if measured else 0.0, seconds=time.perf_counter() - started,
@@ -144,7 +148,7 @@ class PartRun:
         )  # fmt: skip
 
     def _result(self, begun: float) -> Result:
-        worker, program = self.worker, self.lowered.program
+        worker, program, totals = self.worker, self.lowered.program, self.worker.state.totals
         fields = collect_fields(worker)
         worker.calls.close()
         worker.state.team.end()
@@ -153,7 +157,7 @@ class PartRun:
         seconds = time.perf_counter() - begun - compiled
         nodes = f"{worker.transport.nodes} nodes" if worker.transport.nodes > 1 else "one node"
         return Result(
-            program.name, self.graph, fields, self.record.history(), self.finished, seconds, compiled,
+            program.name, self.graph, fields, self.record.history(totals.history), self.finished, seconds, compiled,
             program.references, exchange=self.exchange.name, where=f"{worker.transport.size} parts on {nodes}",
-            notes=tuple(self.notes),
+            notes=tuple(self.notes), totals=totals.last,
         )  # fmt: skip

@@ -51,9 +51,9 @@ class Record:
         self._rows[self._count - 1, _PLACE["planning"]] = planning
         self._rows[self._count - 1, _PLACE["migration"]] = migration
 
-    def history(self) -> History:
-        """The supersteps so far."""
-        return History(self._rows[: self._count].copy(), self._superstep, self._columns)
+    def history(self, totals: Mapping[str, Array]) -> History:
+        """The supersteps so far; `totals` has a row for each of them."""
+        return History(self._rows[: self._count].copy(), self._superstep, self._columns, totals)
 
     def _superstep(self, number: int, row: list[float]) -> Superstep:
         known = dict(zip(_NAMES, row, strict=False))

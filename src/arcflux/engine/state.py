@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from arcflux.compile.dense import CHUNK
 from arcflux.compile.lower import Lowered
+from arcflux.engine.totals import Totals
 from arcflux.errors import UsageError, did_you_mean
 from arcflux.graph import Graph
 from arcflux.graph.ids import by_id
@@ -24,10 +25,10 @@ Array = NDArray[Any]
 
 
 class State:
-    """The state of a run. `fields` outlive it: they are the result."""
+    """The state of a run of at most so many `supersteps` a launch. `fields` outlive it: they are the result."""
 
-    def __init__(self, lowered: Lowered, graph: Graph, given: Mapping[str, Array], team: Team) -> None:
-        self.graph = graph
+    def __init__(self, lowered: Lowered, graph: Graph, given: Mapping[str, Array], team: Team, supersteps: int) -> None:
+        self.lowered, self.graph = lowered, graph
         self.team = team
         self.given = given
         written = lowered.functions["start"].always_writes
@@ -40,7 +41,11 @@ class State:
                 self.fields[name][:] = values
         self.active = team.kept(graph.vertices, np.bool_, zero=False)
         counts = [graph.vertices, graph.edges, graph.arcs]
-        self.constants = [*self.fields.values(), *counts, *parameter_values(lowered.program, graph)]
+        # Each worker has a sum of its own in two halves, or each chunk of vertices.
+        self.chunks = -(-graph.vertices // CHUNK)
+        self.totals = Totals(lowered, 2 * max(team.workers, self.chunks), supersteps, team.small)
+        parameters = parameter_values(lowered.program, graph)
+        self.constants = [*self.fields.values(), *counts, *self.totals.constants, *parameters]
 
     def start(self, made: Any, extra: list[Any], glance: Callable[[Array], None] | None = None) -> float:
         """Run `start` on every vertex, watched by `glance`; the seconds of that which went into compiling."""
@@ -48,7 +53,9 @@ class State:
         arguments = [graph.into.offsets, graph.out.offsets, self.active, *extra, *self.constants]
         made.started.ready(0, self.team.workers, np.zeros(16, np.int64), *arguments)
         compiled = time.perf_counter() - begun
-        self.team.launch(made.started, -(-graph.vertices // CHUNK), *arguments, glance=glance, ends=glance is not None)
+        self.team.launch(made.started, self.chunks, *arguments, glance=glance, ends=glance is not None)
+        self.totals.begin(self.lowered.totals_of("start"), self.chunks)
+        self.team.together()
         return compiled
 
     def reset(self) -> None:
@@ -56,6 +63,7 @@ class State:
         if self.team.leads:
             for name, array in self.fields.items():
                 array[:] = self.given.get(name, 0)
+        self.totals.forget()
         self.team.together()
 
 

@@ -30,15 +30,16 @@ def run_together(lowered: Lowered, graph: Graph, values: Mapping[str, Any], opti
     loop = _loop(lowered, graph, made, options, team)
     loop.prepare()
     once = time.perf_counter() - begun
-    state = State(lowered, graph, values, team)
+    state = State(lowered, graph, values, team, len(loop.history))
     once += loop.start(state)
     once += loop.compile(state)
     history = loop.run()
     fields = {name: team.result(array) for name, array in state.fields.items()}
+    totals = state.totals.last
     loop.give_back()
     seconds = time.perf_counter() - begun - once
     name, references = lowered.program.name, lowered.program.references
-    return Result(name, graph, fields, history, loop.finished, seconds, once, references)
+    return Result(name, graph, fields, history, loop.finished, seconds, once, references, totals=totals)
 
 
 def _loop(lowered: Lowered, graph: Graph, made: Any, options: Options, team: Team) -> Loop:

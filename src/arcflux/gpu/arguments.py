@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arcflux.compile.source import shared
 from arcflux.gpu import api
 from arcflux.gpu.state import State
 from arcflux.gpu.view import NodeView
@@ -23,6 +24,7 @@ _GIVEN = {
     "gather": ("targets", "EDGES", "bits", "stamp", "mark", "reached", "counts"),
     "pull": ("mine", "first", "last", "EDGES", "bits"),
     "apply": ("which",),
+    "empty": ("which",),
     "publish": ("which", "limit", "bits", "queue", "heads", "told", "counts"),
 }
 # Arrays that kernels only read.
@@ -71,12 +73,16 @@ class Arguments:
             found = self._shared(word)
         if isinstance(found, np.ndarray):
             kind = np.uint32 if word == "bits" else None
-            return self.state.device(found, kind, writes=word not in _READ)
+            return self.state.device(found, kind, writes=word not in _READ and not word.startswith("totals_"))
         return _number(found)
 
     def _shared(self, word: str) -> Array:
         """An array that every kernel is given by its own name (compile/parts.py: part_arrays)."""
         node = self.node
+        kind, _, name = word.partition("_")
+        of_totals = {"totals": node.totals.values, "sums": node.totals.sums, "each": node.each}
+        if kind in of_totals:
+            return of_totals[kind][name]
         return {
             "in_offsets": node.graph.into.offsets, "out_offsets": node.graph.out.offsets, "moves": node.moves,
             "pending": node.pending, "residuals": node.residuals, "tally": node.tally,
@@ -86,9 +92,8 @@ class Arguments:
         return next(k for k, message in enumerate(self.lowered.messages) if message.name == word[2:])
 
     def _constants(self) -> dict[str, Any]:
-        program, fields = self.lowered.program, len(self.node.fields)
-        names = ["g_vertices", "g_edges", "g_arcs", *(f"p_{name}" for name in program.constants)]
-        return dict(zip(names, self.node.constants[fields:], strict=True))
+        names = shared(self.lowered)[len(self.node.fields) :]
+        return dict(zip(names, self.node.constants[len(self.node.fields) :], strict=True))
 
 
 def _number(value: Any) -> Any:

@@ -144,6 +144,10 @@ def _type(lowered: Lowered, name: str, word: str, columns: dict[str, np.dtype[An
         return api.array_type(np.dtype(_ARRAYS[word]), 1)
     if word in _NUMBERS:
         return api.number_type(np.dtype(_NUMBERS[word]))
+    of_total, _, total = word.partition("_")
+    if of_total in ("totals", "sums", "each"):
+        measure = lowered.totals[total]
+        return api.array_type(measure.dtype, 1 if measure.length is None else 2)
     if kind == "g_":
         return api.number_type(np.dtype("i8"))
     if kind == "p_":

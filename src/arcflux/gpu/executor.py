@@ -78,6 +78,10 @@ class OnGpu:
         for array in (*node.fields.values(), *node.accumulators.values(), node.moves, node.pending, node.stamp):
             shared(array)
         (shared if len(node.residuals) > 1 else state.mirror)(node.residuals)
+        for array in node.each.values():
+            shared(array)
+        for array in (*node.totals.values.values(), *node.totals.sums.values()):
+            state.mirror(array)
         state.mirror(node.tally)
         state.mirror(node.counts)
         for array in node.messages:
@@ -170,8 +174,11 @@ class OnGpu:
         getattr(self, f"_{name}")(values)
 
     def alone(self, name: str, *arguments: Any) -> None:
-        """Kernels that only know what they are given: `receive` is the host's, who shares the frontier with others."""
-        if name == "residual":
+        """Kernels that only know what they are given: `receive` is the host's, who shares the frontier with others.
+
+        Residuals are, too, where ranks of the node have those of other vertices.
+        """
+        if name == "residual" and not self.mates:
             self._residual(*arguments)
             return
         self._finish()
@@ -193,6 +200,9 @@ class OnGpu:
 
     def _apply(self, values: dict[str, Any]) -> None:
         self._launch("apply", self.shapes.launch(len(values["which"])), values)
+
+    def _empty(self, values: dict[str, Any]) -> None:
+        self._launch("empty", self.shapes.launch(len(values["which"])), values)
 
     def _publish(self, values: dict[str, Any]) -> None:
         """What changed is sent; where others share the frontier, the host says who is in it."""

@@ -16,7 +16,7 @@ from arcflux.gpu.launch import Shapes
 from arcflux.graph import Graph
 from arcflux.partition.part import Part
 
-__all__ = ["Cores", "ListsView", "NodeView", "PartView", "PlacedView", "Ranks", "Target"]
+__all__ = ["Cores", "ListsView", "NodeView", "PartView", "PlacedView", "Ranks", "Target", "TotalsView"]
 
 Array = NDArray[Any]
 
@@ -48,6 +48,7 @@ class NodeView(Protocol):
     pending: Array
     stamp: Array
     residuals: Array
+    each: dict[str, Array]
     bits: Array
     queues: Array
     heads: Array
@@ -56,8 +57,19 @@ class NodeView(Protocol):
     constants: list[Any]
 
     @property
+    def totals(self) -> TotalsView:
+        """The arrays of totals."""
+
+    @property
     def transport(self) -> Any:
         """The ranks, as :class:`Ranks` and as a link between GPUs sees them."""
+
+
+class TotalsView(Protocol):
+    """The arrays of totals, by name: their values, and what threads have reduced."""
+
+    values: dict[str, Array]
+    sums: dict[str, Array]
 
 
 class ListsView(Protocol):

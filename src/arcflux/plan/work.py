@@ -100,7 +100,7 @@ WORKS = {
     work.name: work
     for work in (
         Work("pagerank", 8, 24, supersteps=20, group="good", note=_ASSUMED, dense=True, peak=33.5, main=True,
-             measured=("pull", "push"), programs=("PageRank", "RedistributedPageRank"),
+             measured=("pull", "push"), programs=("PageRank",),
              relatives=("PersonalPageRank", "WeightedPageRank")),
         Work("pagerank_delta", 8, 32, supersteps=20, sweeps=8, direction="push", group="good", note=_ASSUMED, peak=73.0,
              programs=("PushPageRank",)),

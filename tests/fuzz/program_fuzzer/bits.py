@@ -29,28 +29,27 @@ _MESSAGES = (
 def random_sums(draw: random.Random) -> str:
     """A program that adds or multiplies floats, of which every one is rounded; dense, or sparse by promise."""
     kind, sparse, vector = draw.choice(["f32", "f64"]), draw.random() < 0.4, draw.random() < 0.25
-    message, measured = draw.choice(_MESSAGES), not sparse and draw.random() < 0.6
+    message, measured = draw.choice(_MESSAGES), draw.random() < 0.6
     lines = ["import math", "", "import arcflux as af", "", "@af.program", "class Fuzzed:"]
     lines += ["    sparse = True"] if sparse else []
-    lines += ["    aggregated: float = 0.0"] if measured else []
+    totals = ["lost: af.total(af.f64)", "low: af.total(af.f64, 'min')", "row: af.total(af.f64[2])"]
+    lines += [f"    {line}" for line in totals if measured]
     lines += ["    tolerance: float = 1e-30", f"    x: af.{kind}", "    got: af.i64", f"    y: af.{kind}"]
     lines += [f"    z: af.{kind}[3]"] if vector else []
-    lines += [
-        "    def start(v):",
-        "        v.x = 1.0 / (3 + v.number % 11)",
-        "        v.y = 1.0",
-        "        return True",
-    ]
+    lines += ["    def start(v, g):", "        v.x = 1.0 / (3 + v.number % 11)", "        v.y = 1.0"]
+    lines += ["        g.lost += 0.7 * v.x"] if measured else []
+    lines += ["        return True"]
     lines += ["    def init(v, old):", "        v.got = 0", *(["        v.x = 0.15 * old.x"] if not sparse else [])]
     arguments = ", ".join(name for name in ("v", "u", "edge", "old") if f"{name}." in f"v.u.{message}")
     lines += [f"    def compute({arguments}):", f"        v.x += {message}", "        v.got += 1"]
     lines += ["        v.y *= 1.0 + u.x / 9.0"] if draw.random() < 0.4 else []
     lines += ["        v.z += 0.3 * u.x"] if vector else []
-    lines += ["    def update(v, old, p, step):" if measured else "    def update(v, step):"]
+    lines += ["    def update(v, old, g, step):" if measured else "    def update(v, step):"]
     lines += ["        if v.got == 0:", "            return False"] if sparse else []
-    lines += ["        v.x = v.x / 3.0" + (" - p.aggregated / 31.0" if measured else ""), "        return step < 4"]
-    lines += ["    def residual(v, old):", "        return abs(v.x - old.x)"]
-    lines += ["    def aggregate(v):", "        return 0.1 * v.x"] if measured else []
+    lines += ["        v.x = v.x / 3.0" + (" - g.lost / 31.0 - g.row[1] / 97.0" if measured else "")]
+    contributed = ["g.lost += 0.1 * v.x", "g.low = min(g.low, v.x)", "g.row[v.number % 2] += 0.3 * v.x", "g.row += v.y"]
+    lines += [f"        {line}" for line in contributed if measured]
+    lines += ["        return step < 4", "    def residual(v, old):", "        return abs(v.x - old.x)"]
     return "\n".join(lines) + "\n"
 
 
@@ -78,4 +77,5 @@ def _bits(source: str, graph: GraphSpec, way: Way) -> dict[str, Any]:
         options["deterministic"] = True
         result = af.run(load_program(source), graph.build(), max_supersteps=6, **options)
     found = {name: values.tobytes() for name, values in result.values.items()}
-    return {**found, "residuals": np.array([step.residual for step in result.history]).tobytes()}
+    totals = {name: np.array([step.totals[name] for step in result.history]).tobytes() for name in result.totals}
+    return {**found, **totals, "residuals": np.array([step.residual for step in result.history]).tobytes()}

@@ -129,4 +129,8 @@ def _history(outcome: Outcome, result: af.Result) -> str:
     residuals = [step.residual for step in result.history]
     if not same(tuple(residuals), tuple(outcome.residuals)):
         return f"the residuals are {residuals}, not {outcome.residuals}"
+    for step, wanted in zip(result.history, outcome.totals, strict=True):
+        found = {name: tuple(x.tolist()) if np.ndim(x) else x for name, x in step.totals.items()}
+        if found != wanted:
+            return f"the totals of superstep {step.number} are {found}, not {wanted}"
     return ""

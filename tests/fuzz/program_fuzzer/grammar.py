@@ -9,10 +9,10 @@ from __future__ import annotations
 import random
 
 from program_fuzzer.expressions import Domain, Expressions, Number, fit
-from program_fuzzer.fields import MANY, Field, about, atoms, random_field
+from program_fuzzer.fields import Field, about, atoms, random_field
 from program_fuzzer.fixed_points import FixedPoint
-from program_fuzzer.messages import Messages
 from program_fuzzer.oracle import is_sparse
+from program_fuzzer.totals import Totals
 from program_fuzzer.writing import ProgramSpec, plain
 
 __all__ = ["SHAPES", "random_program"]
@@ -31,25 +31,18 @@ def random_program(draw: random.Random, shape: str = "") -> ProgramSpec:
     return made
 
 
-class _Supersteps(Messages):
+class _Supersteps(Totals):
     """Writes a program of which every superstep is certain."""
-
-    total: list[Number] = []
 
     def program(self) -> ProgramSpec:
         """All of it."""
         self._choose_fields()
         self._choose_parameters()
+        self._choose_totals(0.25)
         functions = [self._start()]
         self._choose_resets()
         functions += [*self._init(), *self._wants(), self._compute()]
-        if (
-            self.shape == "dense"
-            and not any(f.startswith("def wants") for f in functions)
-            and self.draw.random() < 0.12
-        ):
-            functions.append(self._aggregate())
-        functions += [self._update(), *self._residual()]
+        functions += [self._update(), *self._residual(), *self._stop()]
         if self.draw.random() < 0.1:
             self.draw.shuffle(functions)
         return self._assembled(functions)
@@ -91,7 +84,7 @@ class _Supersteps(Messages):
         else:
             returned = self.draw.choice(["True", "True", "v.number % 2 == 0", "v.number < 3", "v.in_degree > 1", "?"])
             returned = scope.condition(2).text if returned == "?" else returned
-        return self._function("start", [*lines, f"return {returned}"])
+        return self._function("start", [*lines, *self._contributions("v", 0.4), f"return {returned}"])
 
     def _choose_resets(self) -> None:
         """Which fields init resets: the trigger that counts anew, and of others some."""
@@ -111,7 +104,8 @@ class _Supersteps(Messages):
         return self.shape != "sparse" or self.trigger != "least" or self.draw.random() < 0.2
 
     def _init(self) -> list[str]:
-        scope, lines = self._scope(atoms(self.draw, "old", self.fields), about("old"), step=self.shape != "sparse"), []
+        before, known = atoms(self.draw, "old", self.fields), self._known_totals(0 if self.shape == "sparse" else 0.5)
+        scope, lines = self._scope(before, about("old"), known, step=self.shape != "sparse"), []
         for each in self.fields:
             if each.name not in self.reset:
                 continue
@@ -128,17 +122,8 @@ class _Supersteps(Messages):
     def _wants(self) -> list[str]:
         if self.shape == "steady" or self.draw.random() > 0.15:
             return []
-        scope = self._scope(atoms(self.draw, "v", self.fields), about("v"))
+        scope = self._scope(atoms(self.draw, "v", self.fields), about("v"), self._known_totals(0.3))
         return [self._function("wants", [f"return {scope.condition(2).text}"])]
-
-    def _aggregate(self) -> str:
-        """The sum over all vertices that update reads one superstep later."""
-        first = self.draw.choice([0.0, 1.5])
-        self._parameter("aggregated", "float", first, self.draw.choice([None, 2.0]))
-        scope = self._expressions([*atoms(self.draw, "v", self.fields), *about("v")])
-        each = Domain("float", -2, 4, 2)
-        self.total = [Number("p.aggregated", Domain("float", 2 * -MANY, 4 * MANY, 2))]
-        return self._function("aggregate", [f"return {fit(self.draw, scope.fraction(1), each)}"])
 
     def _update(self) -> str:
         lines: list[str] = []
@@ -146,7 +131,7 @@ class _Supersteps(Messages):
             waited = {"count": "v.got == old.got", "least": "v.got == old.got", "any": "v.got < 0"}
             lines += [f"if {waited.get(self.trigger, f'v.got == {self._untouched()}')}:", "    return False"]
         here = atoms(self.draw, "v", self.fields, peak=True)
-        scope = self._scope(here, atoms(self.draw, "old", self.fields), about("v"), self.total)
+        scope = self._scope(here, atoms(self.draw, "old", self.fields), about("v"), self._known_totals(0.8))
         if self.shape != "steady":
             for each in self.fields:
                 grown = each.peak is not None and each.peak != each.domain
@@ -154,6 +139,7 @@ class _Supersteps(Messages):
                     lines += self._settled(scope, each, grown)
         if self.draw.random() < 0.15:
             lines += [f"if {scope.condition(1).text}:", f"    return {self._returned(scope)}"]
+        lines += self._contributions("v", 0.9)
         return self._function("update", [*lines, f"return {self._returned(scope)}"])
 
     def _settled(self, scope: Expressions, each: Field, grown: bool) -> list[str]:
@@ -207,6 +193,7 @@ class _Supersteps(Messages):
             return []
         one = self.draw.choice(numbers)
         self._parameter("tolerance", "float", self.draw.choice([0.0, 0.5, 3.0, 40.0]))
+        self.declared += ['norm = "max"'] if self.draw.random() < 0.3 else []
         return [self._function("residual", [f"return abs(v.{one.name} - old.{one.name})"])]
 
 

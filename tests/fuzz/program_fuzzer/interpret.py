@@ -71,7 +71,7 @@ def _module(source: str) -> SimpleNamespace:
     return SimpleNamespace(**names)
 
 
-_FUNCTIONS = ("start", "init", "wants", "edge", "update", "residual", "aggregate", "priority")
+_FUNCTIONS = ("start", "init", "wants", "edge", "update", "residual", "stop", "priority")
 
 
 class _Arithmetic(ast.NodeTransformer):

@@ -15,6 +15,10 @@ class Messages(Writer):
     trigger = ""
     reset: set[str] = set()
 
+    def _known_totals(self, chance: float = 1.0) -> list[Number]:
+        """Totals as numbers, if the program has any."""
+        return []
+
     def _choose_trigger(self) -> None:
         """The field by which update of a sparse program sees that a message came."""
         how = self.draw.choice(["count", "count", "reset", "any", "least", "total"])
@@ -36,6 +40,7 @@ class Messages(Writer):
             groups += [atoms(self.draw, "old", self.fields), about("old")]
         if self.draw.random() < 0.1:
             groups.append(about("v"))
+        groups.append(self._known_totals(0.0 if bare else 0.4))
         scope, lines = self._scope(*groups, step=not bare), []
         if self.draw.random() < 0.25:
             kind = self.draw.choice(["int", "float", "flag"])

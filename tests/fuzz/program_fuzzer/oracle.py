@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import ast
 import inspect
+import math
+import operator
 import random
 import re
 from dataclasses import dataclass, field
@@ -25,6 +27,7 @@ __all__ = ["Outcome", "interpret", "is_sparse"]
 _MOST = 300
 _KINDS = ("f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "flag", "ref")
 _NAMES = {"number", "in_degree", "out_degree"}
+_COUNTS = {"vertices", "edges", "arcs"}
 
 
 @dataclass
@@ -37,6 +40,7 @@ class Outcome:
     converged: bool = True
     frontiers: list[int] = field(default_factory=list)
     residuals: list[float] = field(default_factory=list)
+    totals: list[dict[str, Any]] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
 
 
@@ -48,6 +52,71 @@ class _Kind:
 
     def __getitem__(self, length: int | str) -> _Kind:
         return _Kind(self.name, length)
+
+
+class _Total:
+    """A total, as the class declares it."""
+
+    def __init__(self, kind: _Kind, how: str = "sum") -> None:
+        self.kind, self.how = kind, how
+
+    @property
+    def nothing(self) -> Any:
+        """What none contributes."""
+        if self.kind.name == "flag":
+            return self.how == "and"
+        low, high = (-math.inf, math.inf) if self.kind.name == "f64" else RANGES[self.kind.name]
+        return {"sum": 0, "or": 0, "and": -1, "min": high, "max": low}[self.how]
+
+    def taken(self, before: Any, value: Any) -> Any:
+        """What it becomes by one contribution."""
+        value = plain(fitting(self.kind.name, value))
+        choose = {"min": min, "max": max}.get(self.how)
+        if choose is not None:
+            return choose(before, value)
+        found = {"sum": operator.add, "or": operator.or_, "and": operator.and_}[self.how](before, value)
+        return exact("f64", float(found)) if self.kind.name == "f64" else found
+
+
+class _Graph:
+    """What functions know as g. ``g.lost += x`` has become a call of `contribute`."""
+
+    def __init__(self, totals: dict[str, _Total], **counts: Any) -> None:
+        self.__dict__.update(counts)
+        self.totals, self.known = totals, {name: self._row(each) for name, each in totals.items()}
+        self.empty()
+        self.brought: list[tuple[str, Any, Any]] = []
+
+    def _row(self, total: _Total) -> list[Any]:
+        return [total.nothing] * (total.kind.length or 1)
+
+    def __getattr__(self, name: str) -> Any:
+        kind = self.totals[name].kind
+        row = [of_field(kind.name, x) for x in self.known[name]]
+        return row[0] if kind.length is None else Vector(row)
+
+    def empty(self) -> None:
+        self.rows = {name: self._row(each) for name, each in self.totals.items()}
+
+    def contribute(self, name: str, index: Any, value: Any) -> None:
+        self.brought.append((name, index, value))
+
+    def count(self) -> None:
+        """What the vertex has contributed counts."""
+        for name, index, value in self.brought:
+            row = self.rows[name]
+            whole = value.elements if isinstance(value, Vector) else [value] * len(row)
+            for k in range(len(row)) if index is None else [int(index)]:
+                row[k] = self.totals[name].taken(row[k], whole[k])
+        self.brought = []
+
+    def end(self, written: set[str]) -> None:
+        """All vertices have contributed."""
+        self.known.update({name: row for name, row in self.rows.items() if name in written})
+        self.empty()
+
+    def shown(self) -> dict[str, Any]:
+        return {n: tuple(r) if self.totals[n].kind.length is not None else r[0] for n, r in self.known.items()}
 
 
 class _Vertex:
@@ -99,7 +168,9 @@ class _Run:
         )
         annotations = self.cls.__annotations__
         values = {
-            name: getattr(self.cls, name, None) for name, kind in annotations.items() if not isinstance(kind, _Kind)
+            name: getattr(self.cls, name, None)
+            for name, kind in annotations.items()
+            if not isinstance(kind, _Kind | _Total)
         }
         self.parameters = SimpleNamespace(**{name: weak(value) for name, value in {**values, **parameters}.items()})
         self.extremes = _extremes(source)
@@ -115,9 +186,12 @@ class _Run:
             self.in_degrees[v] += 1
             self.out_degrees[u] += 1
             arcs += 1
-        self.around = {
-            "p": self.parameters,
-            "g": SimpleNamespace(vertices=weak(spec.vertices), edges=weak(len(spec.edges)), arcs=weak(arcs)),
+        totals = {name: kind for name, kind in annotations.items() if isinstance(kind, _Total)}
+        self.graph = _Graph(totals, vertices=weak(spec.vertices), edges=weak(len(spec.edges)), arcs=weak(arcs))
+        self.around = {"p": self.parameters, "g": self.graph}
+        self.written = {
+            name: set(re.findall(r"g\.(\w+)(?:\[[^]]*\])? (?:[+|&]=|= )", _text_of(source, name)))
+            for name in ("start", "update")
         }
         self.arguments = {n: list(inspect.signature(f).parameters) for n, f in vars(self.cls).items() if callable(f)}
         self.step = 0
@@ -126,6 +200,8 @@ class _Run:
             zero = {name: given[name][number] if name in given else self._zero(name) for name in self.kinds}
             firsts.append(_Vertex(self, number, zero, {}))
         self.active = {int(v.number) for v in firsts if self.call("start", v=v)}
+        self.graph.count()
+        self.graph.end(self.written["start"])
         self.states = [v.state() for v in firsts]
         self.ways: list[dict[str, set[Any]]] = [{} for _ in firsts]
         if not self.sparse:
@@ -192,10 +268,11 @@ class _Run:
     def superstep(self) -> tuple[set[int], float]:
         """Everybody computes from the states before; who changed, and the sum of residuals."""
         after, ways, changed, residual = list(self.states), list(self.ways), set(), 0.0
-        aggregated = 0.0
+        added = max if getattr(self.cls, "norm", "sum") == "max" else operator.add
         for v in range(self.spec.vertices):
             if self.has("wants") and not self.call("wants", v=self.view(v)):
                 continue
+            self.graph.brought = []
             new, old, inited, received, quiet, said = self.computed(v, self.active)
             if self.promised and (quiet or not received):
                 self._check_sparse(new, old, inited, said)
@@ -204,13 +281,11 @@ class _Run:
             if said:
                 changed.add(v)
             if self.has("residual"):
-                residual += self._measured(new, old)
-            if self.has("aggregate"):
-                aggregated += float(self.call("aggregate", v=new))
+                residual = added(residual, self._measured(new, old))
+            self.graph.count()
             after[v], ways[v] = new.state(), new.ways
         self.states, self.ways = after, ways
-        if self.has("aggregate"):
-            self.parameters.aggregated = weak(exact("f64", aggregated))
+        self.graph.end(self.written["update"])
         return changed, residual
 
     def _check_sparse(self, new: _Vertex, old: _Vertex, inited: set[str], said: bool) -> None:
@@ -237,8 +312,9 @@ class _Run:
             out.residuals.append(residual)
             everybody = set(range(self.spec.vertices))
             self.active = changed if self.sparse else everybody if changed else set()
-            if tolerance is not None and residual < tolerance:
+            if (tolerance is not None and residual < tolerance) or (self.has("stop") and self.call("stop")):
                 self.active = set()
+            out.totals.append(self.graph.shown())
             out.supersteps += 1
         out.converged = not self.active and not any(_has_nan(x) for state in self.states for x in state.values())
         out.fields = {name: [state[name] for state in self.states] for name in self.kinds}
@@ -290,7 +366,8 @@ def _has_nan(value: Any) -> bool:
 
 def _read(source: str) -> Any:
     """The class of a program, with names that stand for Arcflux's."""
-    af = SimpleNamespace(**{name: _Kind(name) for name in _KINDS}, program=lambda cls: cls, vertex=object)
+    kinds = {name: _Kind(name) for name in _KINDS}
+    af = SimpleNamespace(**kinds, program=lambda cls: cls, vertex=object, total=_Total)
     af.any = OneOf
     af.dot = lambda a, b: sum((a * b).elements)
     names: dict[str, Any] = {"af": af, **KNOWN, "either": either, "__name__": "oracle"}
@@ -307,11 +384,42 @@ class _Choices(ast.NodeTransformer):
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
         return ast.Call(ast.Name("float", ast.Load()), [node], []) if isinstance(node.value, float) else node
 
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
+        self.generic_visit(node)
+        return self._contributed(node.target, node.value) if _of_g(node.target) else node
+
+    def visit_Assign(self, node: ast.Assign) -> ast.stmt:
+        self.generic_visit(node)
+        target = node.targets[0]
+        if not _of_g(target):
+            return node
+        assert isinstance(node.value, ast.Call)
+        return self._contributed(target, node.value.args[1])
+
+    def _contributed(self, target: ast.expr, value: ast.expr) -> ast.stmt:
+        """``g.t[k] += x`` as a call."""
+        owner = target.value if isinstance(target, ast.Subscript) else target
+        assert isinstance(owner, ast.Attribute)
+        index = target.slice if isinstance(target, ast.Subscript) else ast.Constant(None)
+        contribute = ast.Attribute(owner.value, "contribute", ast.Load())
+        return ast.Expr(ast.Call(contribute, [ast.Constant(owner.attr), index, value], []))
+
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         self.generic_visit(node)
         nothing = ast.arguments([], [], None, [], [], None, [])
         sides: list[ast.expr] = [ast.Lambda(nothing, side) for side in (node.body, node.orelse)]
         return ast.Call(ast.Name("either", ast.Load()), [node.test, *sides], [])
+
+
+def _of_g(target: ast.expr) -> bool:
+    """Whether something of g is assigned."""
+    owner = target.value if isinstance(target, ast.Subscript) else target
+    return isinstance(owner, ast.Attribute) and ast.unparse(owner.value) == "g"
+
+
+def _text_of(source: str, function: str) -> str:
+    """The lines of a function."""
+    return source.split(f"def {function}(")[1].split("    def ")[0]
 
 
 def _extremes(source: str) -> set[str]:
@@ -328,13 +436,14 @@ def is_sparse(source: str) -> bool:
     compute = functions["compute"]
     old = {n.attr for n in ast.walk(compute) if isinstance(n, ast.Attribute) and ast.unparse(n.value) == "old"} - _NAMES
     step = any(isinstance(n, ast.Name) and n.id == "step" for n in ast.walk(compute))
+    step = step or any(_of_g(n) and n.attr not in _COUNTS for n in ast.walk(compute) if isinstance(n, ast.Attribute))
     steady = not old and not step and "wants" not in functions and not _reduces_otherwise(compute)
     return steady and not any(_writes(functions[name]) for name in ("init", "update") if name in functions)
 
 
 def _writes(function: ast.FunctionDef) -> bool:
     targets = (n for n in ast.walk(function) if isinstance(n, ast.Attribute | ast.Subscript))
-    return any(isinstance(n.ctx, ast.Store) for n in targets)
+    return any(isinstance(n.ctx, ast.Store) and not _of_g(n) for n in targets)
 
 
 def _reduces_otherwise(compute: ast.FunctionDef) -> bool:

@@ -110,7 +110,9 @@ class Writer:
         words = set(re.findall(r"[a-z]+", text))
         order = ["v", "u", "edge", "old", "g", "p", "step"]
         wanted = [
-            a for a in order if a in words or (a == "v" and name != "compute") or (a in "vu" and name == "compute")
+            a
+            for a in order
+            if a in words or (a == "v" and name not in ("compute", "stop")) or (a in "vu" and name == "compute")
         ]
         if self.draw.random() < 0.1:
             self.draw.shuffle(wanted)

@@ -132,7 +132,7 @@ def test_graphs_without_dangling_vertices_add_nothing_up() -> None:
         af,
         "run",
         create=True,
-        side_effect=lambda p, *a, **k: (ran.append("aggregate" in p.functions), run(p, *a, **k))[1],
+        side_effect=lambda p, *a, **k: (ran.append(k["redistribute"]), run(p, *a, **k))[1],
     ):
         af.pagerank(af.load("cycle:5"))
         af.pagerank(af.Graph.from_edges([0, 1], [1, 2]))

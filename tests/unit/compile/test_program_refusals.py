@@ -260,28 +260,3 @@ def test_a_sparse_vertex_rests_whatever_the_superstep(tmp_path: Path) -> None:
     with pytest.raises(ProgramError, match="rests with what init gave it") as caught:
         made(tmp_path, **parts)
     assert "leave sparse out" in caught.value.remedy
-
-
-SUMMED = {
-    "parameters": "aggregated: float = 0.0",
-    "update": "def update(v, old, p):\n    v.x = v.x + p.aggregated\n    return v.x != old.x",
-    "extra": "def aggregate(v):\n    return v.x",
-}
-UNSUMMED = {
-    "no parameter": ({"parameters": "", "update": PARTS["update"]}, "the parameter aggregated, which is missing"),
-    "an int": ({"parameters": "aggregated: int = 0"}, "the parameter aggregated, which is missing"),
-    "sparse": ({"fields": PARTS["fields"] + "\nsparse = True"}, "here some of them rest"),
-    "wants": ({"init": "def wants(v):\n    return v.x < 9.0"}, "here some of them rest"),
-    "init": ({"init": "def init(v, p):\n    v.x = p.aggregated"}, r"init reads p\.aggregated"),
-    "compute": ({"compute": "def compute(v, u, p):\n    v.x += u.x * p.aggregated"}, r"compute reads p\.aggregated"),
-    "a field written": ({"extra": "def aggregate(v):\n    v.x = 1.0\n    return v.x"}, "aggregate may not change v"),
-    "old": ({"extra": "def aggregate(v, old):\n    return v.x"}, "aggregate cannot have an argument 'old'"),
-}
-
-
-@pytest.mark.parametrize("what", UNSUMMED)
-def test_a_sum_over_all_vertices_is_of_all_and_known_in_time(what: str, tmp_path: Path) -> None:
-    parts, reason = UNSUMMED[what]
-    assert made(tmp_path, **SUMMED).measures == ["aggregate"]
-    with pytest.raises(ProgramError, match=reason):
-        made(tmp_path, **{**SUMMED, **parts})

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcflux.engine.exchange.base import Meter
-from arcflux.engine.node_state import identity
 from arcflux.engine.part_worker import PartWorker
+from arcflux.engine.totals import identity
 
 __all__ = ["Replicas"]
 

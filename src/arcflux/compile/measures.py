@@ -1,0 +1,90 @@
+"""How measures are reduced over vertices, in the source of kernels: residuals, and contributions to totals.
+
+Every chunk of vertices, or every worker, reduces its own; what they have is reduced in the order of the chunks where
+the order shows. A minimum or maximum of floats passes over NaN, and has no sign of nought, so that it has none of the
+order either.
+"""
+
+from __future__ import annotations
+
+from arcflux.compile.lower import Lowered, Measure
+
+__all__ = ["combined", "final", "identity", "kept_at", "loaded_from", "none_yet", "nothing", "reduced_over"]
+
+_LANES = {"f": "float64", "i": "int64", "u": "uint64", "b": "boolean"}
+_SIGNS = {"or": "|", "and": "&"}
+_CHOSEN = {"min": ("min", "smaller"), "max": ("max", "larger")}
+
+
+def identity(operation: str, kind: str) -> str:
+    """The expression for what leaves a total as it is; `kind` is that of its dtype, of 64 bits or a flag."""
+    if kind == "b":
+        return str(operation == "and")
+    name = {"f": "np.float64", "i": "np.int64", "u": "np.uint64"}[kind]
+    if operation in ("sum", "or"):
+        return f"{name}(0)"
+    if operation == "and":
+        return f"{name}({-1 if kind == 'i' else (1 << 64) - 1})"
+    if kind == "f":
+        return "math.inf" if operation == "min" else "-math.inf"
+    least, most = (0, (1 << 64) - 1) if kind == "u" else (-(1 << 63), (1 << 63) - 1)
+    return f"{name}({most if operation == 'min' else least})"
+
+
+def nothing(measure: Measure) -> str:
+    """The expression for what is reduced of no vertex: of residuals 0, which none is below."""
+    if not measure.is_total:
+        return "0.0"
+    value = identity(measure.operation, measure.dtype.kind)
+    return value if measure.length is None else f"as_{_LANES[measure.dtype.kind]}({value}, {measure.length})"
+
+
+def combined(measure: Measure, a: str, b: str) -> str:
+    """The expression for two of them reduced to one."""
+    if measure.operation in _CHOSEN:
+        return f"{_CHOSEN[measure.operation][measure.length is not None]}({a}, {b})"
+    if measure.operation in _SIGNS:
+        return f"{a} {_SIGNS[measure.operation]} {b}"
+    if measure.dtype.kind == "i" and measure.length is None:  # wraps around, which LLVM must not rule out
+        return f"np.int64(np.uint64({a}) + np.uint64({b}))"
+    return f"{a} + {b}"
+
+
+def final(measure: Measure, value: str) -> str:
+    """The expression for a total of all vertices: without the sign of nought, which would tell their order."""
+    if measure.operation not in _CHOSEN or measure.dtype.kind != "f":
+        return value
+    return f"{value} + {'0.0' if measure.length is None else f'as_float64(0.0, {measure.length})'}"
+
+
+def none_yet(measures: list[Measure]) -> list[str]:
+    """Statements that begin to reduce."""
+    return [f"{each.running} = {nothing(each)}" for each in measures]
+
+
+def loaded_from(measure: Measure, array: str, place: str) -> str:
+    """The expression for what stands at a place of an array of such values."""
+    return f"{array}[{place}]" if measure.length is None else f"load({array}, {place}, {measure.length})"
+
+
+def kept_at(measure: Measure, array: str, place: str, value: str) -> str:
+    """The statement that keeps a value at a place of an array."""
+    return f"{array}[{place}] = {value}" if measure.length is None else f"keep({array}, {place}, {value})"
+
+
+def reduced_over(lowered: Lowered, places: str, count: str, name: str) -> list[str]:
+    """Statements at the end of a superstep: what all have reduced, in order, is the residual and each total.
+
+    `places` is where that of the `name`-th of `count` stands in the arrays. Every worker does so.
+    """
+    lines = []
+    for each in lowered.measures:
+        into = f"g_{each.name}" if each.is_total else "total_sum"
+        reduced = combined(each, into, loaded_from(each, each.sums, places))
+        if not each.is_total and each.operation == "sum":
+            lines += [f"{into} = 0.0", f"for {name} in range({count}):", f"    {into} += sums[{places}]"]
+            continue
+        lines += [f"{into} = {nothing(each)}", f"for {name} in range({count}):", f"    {into} = {reduced}"]
+        if each.is_total and final(each, into) != into:
+            lines.append(f"{into} = {final(each, into)}")
+    return lines

@@ -1,0 +1,116 @@
+"""The totals of a run, as the engine has them: two arrays for each, which every kernel is given.
+
+`values` has a total's value before a launch in its first row, and after each superstep of the launch in the next ones:
+kernels of many supersteps fill them in, and they are the history. `sums` is what each chunk of vertices, or each worker
+of a part, has reduced; whoever reduces these to one does it in their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arcflux.compile.lower import Lowered, Measure
+
+__all__ = ["Totals", "identity", "reduced", "shown"]
+
+Array = NDArray[Any]
+
+_REDUCING: dict[str, Any] = {"sum": np.add, "min": np.fmin, "max": np.fmax, "or": np.bitwise_or, "and": np.bitwise_and}
+# Numbers of a total that a launch may leave behind; longer vectors end a launch the sooner.
+_MOST_NUMBERS = 1 << 16
+
+
+class Totals:
+    """The totals of a run; `made` makes an array of zeros, `count` is how many reduce apart from each other."""
+
+    def __init__(self, lowered: Lowered, count: int, supersteps: int, made: Callable[..., Array]) -> None:
+        self.measures = lowered.totals
+        longest = max((each.length or 1 for each in self.measures.values()), default=1)
+        self.supersteps = max(1, min(supersteps, _MOST_NUMBERS // longest))
+        rows = {"values": self.supersteps + 1, "sums": count}
+        self.values, self.sums = (
+            {
+                name: made((size, each.length) if each.length else size, each.dtype)
+                for name, each in self.measures.items()
+            }
+            for size in rows.values()
+        )
+        self.forget()
+        self.clear()  # chunks that there are not have nothing
+        self._past: dict[str, list[Array]] = {name: [] for name in self.measures}
+
+    @property
+    def constants(self) -> list[Array]:
+        """What kernels are given."""
+        return [array for name in self.measures for array in (self.values[name], self.sums[name])]
+
+    def forget(self) -> None:
+        """No vertex has contributed anything."""
+        self.set({name: identity(each.operation, each.dtype) for name, each in self.measures.items()})
+
+    def clear(self) -> None:
+        """Begin to reduce anew."""
+        for name, each in self.measures.items():
+            self.sums[name][:] = identity(each.operation, each.dtype)
+
+    def set(self, known: Mapping[str, Any]) -> None:
+        """These are the values from now on."""
+        for name, value in known.items():
+            self.values[name][0] = value
+
+    def begin(self, written: Iterable[Measure], count: int) -> None:
+        """Start has contributed: what the first `count` chunks have becomes the first values."""
+        self.set({each.name: reduced(each, self.sums[each.name][:count]) for each in written})
+
+    def advance(self, supersteps: int) -> None:
+        """A launch has taken so many supersteps: keep their totals, and let the next begin with the last."""
+        for name, array in self.values.items():
+            self._past[name].append(array[1 : supersteps + 1].copy())
+            array[0] = array[supersteps]
+
+    def note(self) -> None:
+        """A superstep is over, and its values are set."""
+        for name, array in self.values.items():
+            self._past[name].append(array[:1].copy())
+
+    @property
+    def history(self) -> dict[str, Array]:
+        """The totals of all supersteps, by name: a row for each superstep."""
+        return {name: np.concatenate(past) if past else self.values[name][:0] for name, past in self._past.items()}
+
+    @property
+    def last(self) -> dict[str, Any]:
+        """The totals after the last superstep, as a user reads them."""
+        return {name: shown(array[0]) for name, array in self.values.items()}
+
+
+def reduced(measure: Measure, values: Array) -> Any:
+    """Values reduced to one, in their order; a minimum or maximum has no sign of nought, as in kernels."""
+    first = np.full((1, *values.shape[1:]), identity(measure.operation, measure.dtype), measure.dtype)
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = _REDUCING[measure.operation].accumulate(np.concatenate([first, values]), axis=0)[-1]
+    return total + 0.0 if measure.dtype.kind == "f" and measure.operation != "sum" else total
+
+
+def shown(value: Any) -> Any:
+    """A total as a user reads it: a number of Python's, or an array."""
+    return value.copy() if isinstance(value, np.ndarray) and value.ndim else value.item()
+
+
+def identity(operation: str, dtype: np.dtype[Any]) -> Any:
+    """What a reduction leaves as it is."""
+    if operation in ("sum", "or", "any"):
+        return dtype.type(0)
+    if operation == "product":
+        return dtype.type(1)
+    if operation == "and":
+        return np.bool_(True) if dtype.kind == "b" else dtype.type(np.iinfo(dtype).max if dtype.kind == "u" else -1)
+    if dtype.kind == "f":
+        return dtype.type(np.inf if operation == "min" else -np.inf)
+    if dtype.kind == "b":
+        return np.bool_(operation == "min")
+    return dtype.type(np.iinfo(dtype).max if operation == "min" else np.iinfo(dtype).min)
