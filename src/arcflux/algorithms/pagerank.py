@@ -231,7 +231,7 @@ def pagerank(
         raise UsageError(f"tol is {tol!r}", expected="a number from 0 on, such as 1e-6")
     n = graph.vertices
     choosing = weighed(graph, weight)
-    program = PageRank
+    program: Any = PageRank
     given: dict[str, Any] = {}
     if personalization is not None or nstart is not None or choosing is not None:
         program = PersonalPageRank

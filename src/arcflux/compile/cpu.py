@@ -117,8 +117,8 @@ def _started(lowered: Lowered) -> str:
         lines += [f"if {messages(lowered)[0]} is not None:", *inside(sends(lowered, "base"))]
     more = extra(lowered) if lowered.sparse else messages(lowered)
     given = ", ".join(["in_offsets", "out_offsets", "active", *more, *shared(lowered)])
-    ends = {"opening": none_yet(totals), "closing": sums_kept(totals, f"begin // np.uint64({CHUNK})")}
-    body = "\n".join(inside(claimed("control, 0", CHUNK, "v", "n", lines, **ends)))
+    sums = sums_kept(totals, f"begin // np.uint64({CHUNK})")
+    body = "\n".join(inside(claimed("control, 0", CHUNK, "v", "n", lines, none_yet(totals), closing=sums)))
     return f"""@kernel
 def started(worker, workers, control, {given}):
     one = np.uint64(1)

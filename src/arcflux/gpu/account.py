@@ -78,6 +78,8 @@ def _sizes(lowered: Lowered, columns: dict[str, np.dtype[Any]]) -> dict[str, int
     sizes = dict(_SIZES)
     for name, (dtype, length) in lowered.fields.items():
         sizes[f"f_{name}"] = sizes[f"a_{name}"] = dtype.itemsize * (length or 1)
+    for name, total in lowered.totals.items():
+        sizes[f"each_{name}"] = total.dtype.itemsize * (total.length or 1)
     for message in lowered.messages:
         sizes[f"s_{message.name}"] = sizes[f"r_{message.name}"] = message.dtype.itemsize * (message.length or 1)
     return sizes | {f"c_{name}": dtype.itemsize for name, dtype in columns.items()}
