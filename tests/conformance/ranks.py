@@ -7,6 +7,7 @@ from unittest import mock
 
 import numpy as np
 import programs
+from totalling import Everything, Reached, compare, everything, reached
 
 import arcflux as af
 from arcflux import algorithms
@@ -74,6 +75,20 @@ def large_ones(ranks: Transport, per_node: int | None) -> None:
             np.testing.assert_allclose(split, algorithms.pagerank(graph, transport="local")["rank"], rtol=1e-9)
 
 
+def totals(graph: af.Graph, per_node: int | None) -> None:
+    """Totals are those of one process, and have the same bits where that is asked for."""
+    _, past, _ = everything(graph, 5)
+    for choice in ({}, {"exchange": "owners"}, {"exchange": "allreduce"}, {"direction": "push"}):
+        compare(af.run(Everything, graph, ranks_per_node=per_node, **choice), past)
+        compare(af.run(Reached, graph, source=0, ranks_per_node=per_node, **choice), reached(graph)[1])
+    for program, options in ((Everything, {}), (Reached, {"source": 0})):
+        alone = af.run(program, graph, deterministic=True, transport="local", parts=1, **options)
+        split = af.run(program, graph, deterministic=True, ranks_per_node=per_node, **options)
+        for name in alone.totals:
+            a, b = (np.array([step.totals[name] for step in each.history]) for each in (alone, split))
+            assert a.tobytes() == b.tobytes(), name
+
+
 def main() -> None:
     per_node = int(sys.argv[1]) or None
     ranks = current(ranks_per_node=per_node)
@@ -94,6 +109,7 @@ def main() -> None:
             for choice in choices if number == 1 else [choices[(turn + number) % len(choices)]]:
                 check(graph, program, ranks_per_node=per_node, **choice)
     large_ones(ranks, per_node)
+    totals(af.load("kron:11,ef=3,directed=true"), per_node)
     graph = af.load("kron:9")
     results_stay(graph, per_node)
     source = int(np.argmax(graph.out_degrees))
