@@ -51,7 +51,8 @@ TARGETS = {
             "compile/dense.py", "compile/edges.py", "compile/lists.py", "compile/parts.py",
         ],
         [
-            *(f"tests/conformance/test_{name}.py" for name in ("frontier_kernels", "dense_kernels", "several_chunks")),
+            *(f"tests/conformance/test_{name}.py" for name in
+              ("frontier_kernels", "frontier_edges", "dense_kernels", "several_chunks")),
             "tests/unit/engine/test_exchange.py::test_nodes_reduce_together_what_one_would",
         ],
         "in all ways",

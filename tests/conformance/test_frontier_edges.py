@@ -1,0 +1,78 @@
+"""The edges that a frontier is said to have, which direction is chosen by, are the out-edges of its vertices."""
+
+from contextlib import ExitStack
+
+import numpy as np
+import pytest
+from program_fuzzer.ways import Way
+from test_several_chunks import small_chunks
+
+import arcflux as af
+from arcflux.engine import parts as engine_parts  # noqa: F401 - so that all rooms with a chunk are there
+
+
+@af.program
+class Levels:
+    """A search from the first vertex."""
+
+    level: af.i64
+
+    def start(v):
+        v.level = 0 if v.number == 0 else 1000000
+        return v.number == 0
+
+    def compute(v, u):
+        v.level = min(v.level, u.level + 1)
+
+    def update(v, old):
+        return v.level < old.level
+
+
+WAYS = [
+    Way({"direction": "pull", "threads": 2}),
+    Way({"direction": "auto", "threads": 2}, patches=("teams",)),
+    Way({"direction": "pull", "threads": 1}, patches=("kinds",)),
+    Way({"direction": "auto", "threads": 2}, patches=("kinds", "teams")),
+    Way({"direction": "push", "threads": 2}, patches=("kinds", "teams")),
+    Way({"direction": "pull", "parts": 2}),
+    Way({"direction": "auto", "parts": 3, "ranks_per_node": 1}),
+    Way({"direction": "push", "parts": 2, "ranks_per_node": 2}),
+]
+
+
+def reached(graph: af.Graph) -> np.ndarray:
+    """The level of each vertex, by sweeps over all edges."""
+    sources, targets = (np.asarray(each, int) for each in graph.edge_numbers()[:2])
+    if not graph.directed:
+        sources, targets = np.concatenate([sources, targets]), np.concatenate([targets, sources])
+    level = np.full(graph.vertices, 1000000)
+    level[0] = 0
+    for _ in range(graph.vertices):
+        np.minimum.at(level, targets, level[sources] + 1)
+    return level
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+@pytest.mark.parametrize("spec", ["grid:9x7", "kron:6", "rmat:6"])
+def test_they_are_those_of_its_vertices(way: Way, spec: str) -> None:
+    graph = af.load(spec)
+    level = reached(graph)
+    with way.active() as options:
+        found = af.run(Levels, graph, **options)
+    degrees = np.diff(graph.out.offsets.astype(int))
+    assert [step.frontier for step in found.history] == [int((level == k).sum()) for k in range(len(found.history))]
+    assert [step.edges for step in found.history] == [int(degrees[level == k].sum()) for k in range(len(found.history))]
+
+
+def test_those_of_many_vertices_are_estimated_from_a_sample() -> None:
+    """A pull after a push of more vertices than are looked at one by one."""
+    spokes = np.arange(1, 2001)
+    graph = af.Graph.from_edges(np.concatenate([0 * spokes, spokes, spokes]),
+                                np.concatenate([spokes, spokes % 2000 + 1, (spokes + 1) % 2000 + 1]))  # fmt: skip
+    with ExitStack() as stack:
+        stack.enter_context(small_chunks())
+        options = stack.enter_context(Way({"direction": "auto", "threads": 2}).active())
+        found = af.run(Levels, graph, **options)
+    assert [step.direction for step in found.history[:2]] == ["push", "pull"]
+    assert found.history[1].frontier == 2000
+    assert found.history[1].edges == pytest.approx(4000, rel=0.1)

@@ -1,0 +1,79 @@
+"""Where rules begin and end, and what offences say: cases that small faults in the validators got past."""
+
+import numpy as np
+import pytest
+
+import arcflux as af
+from arcflux.errors import FormatError, WeightError
+from arcflux.validate import ldbc, read_ldbc_output
+
+
+def test_ranks_may_move_by_the_tolerance() -> None:
+    graph = af.load("path:2")
+    assert af.validate.pagerank(graph, [0.75, 0.25], damping=0.0, tolerance=0.5)
+    assert not af.validate.pagerank(graph, [0.75, 0.25], damping=0.0, tolerance=0.49)
+
+
+def test_an_empty_graph_has_no_ranks_to_sum() -> None:
+    assert af.validate.pagerank(af.Graph.from_edges([], []), [], dangling="redistribute")
+
+
+@pytest.mark.parametrize("level", [2**63, 2**63 + 5, 2**64 - 1])
+def test_a_level_beyond_int64_is_not_unreached(level: int) -> None:
+    graph = af.Graph.from_edges([0], [1], vertices=3)
+    report = af.validate.bfs(graph, 0, np.array([0, 1, level], np.uint64))
+    assert not report
+    assert "9223372036854775807" in str(report)
+
+
+def test_the_only_column_is_the_weight_to_name() -> None:
+    graph = af.Graph.from_edges([0], [1], columns={"length": [1.0]})
+    with pytest.raises(WeightError, match="weight='length', or weight=None"):
+        af.validate.sssp(graph, 0, [0, 1])
+    with pytest.raises(WeightError) as caught:
+        af.validate.sssp(af.load("path:2"), 0, [0, 1])
+    assert "or weight=None" not in str(caught.value)
+
+
+def test_offences_of_ldbc_say_which_file_lacks_a_line() -> None:
+    report = ldbc("bfs", got={1: 0, 2: 1}, expected={1: 0, 3: 1})
+    assert [(each.vertex, each.found, each.expected) for each in report["missing"].offences] == [
+        (3, "no line", "1 line")
+    ]
+    assert [(each.vertex, each.found, each.expected) for each in report["extra"].offences] == [(2, "a line", "none")]
+
+
+@pytest.mark.parametrize(("algorithm", "wanted"), [("bfs", "and an integer"), ("pr", "and a number or infinity")])
+def test_a_line_that_is_none_says_what_the_algorithm_has(tmp_path, algorithm: str, wanted: str) -> None:
+    (tmp_path / "output").write_text("1 2\n2 x\n")
+    with pytest.raises(FormatError, match=wanted):
+        read_ldbc_output(tmp_path / "output", algorithm)
+
+
+def test_parents_of_paths_are_ids_unless_numbers_are_said() -> None:
+    graph = af.Graph.from_edges([20, 10], [10, 30], columns={"weight": [1, 1]})
+    order = graph.ids.to_ids().tolist()
+    distance = [{20: 0, 10: 1, 30: 2}[each] for each in order]
+    parents = [{20: 20, 10: 20, 30: 10}[each] for each in order]
+    assert af.validate.sssp(graph, 20, distance, parents)
+    assert af.validate.sssp(graph, 20, distance, [order.index(each) for each in parents], numbers=True)
+
+
+def test_centralities_of_three_vertices_are_normalized_by_their_pairs() -> None:
+    path = af.Graph.from_edges([0, 1], [1, 2], directed=False)
+    assert af.validate.betweenness(path, None, [0, 1, 0], normalize="pairs")
+    assert not af.validate.betweenness(path, None, [0, 2, 0], normalize="pairs")
+
+
+@pytest.mark.parametrize("times", [2, 3])
+def test_a_path_of_parallel_edges_is_one_path(times: int) -> None:
+    sources, targets = [0] * times + [0, 1, 2], [1] * times + [2, 3, 3]
+    graph = af.Graph.from_edges(sources, targets)
+    assert af.validate.betweenness(graph, None, [0, 0.5, 0.5, 0])
+
+
+def test_an_edge_that_leads_too_far_down_is_told_with_the_level_it_allows() -> None:
+    graph = af.load("path:4")
+    report = af.validate.grid_bfs(graph, 0, [0, 1, 3, 4], [0, 0, 1, 2], parts=4)
+    (offence,) = report["grid-level"].offences
+    assert (offence.found, offence.expected) == ("level 3", "at most level 2: edge 1 -> 2")
