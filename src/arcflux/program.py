@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -201,6 +202,7 @@ class Program:
     hidden: frozenset[str] = frozenset()
     totals: Mapping[str, Total] = field(default_factory=dict)
     norm: str = "sum"
+    words: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     def __call__(self, **values: Any) -> Program:
         """The same program with other parameters."""
@@ -280,6 +282,8 @@ class Program:
         """The error for something on a line of this program."""
         path, lines = (line.path, line.text) if isinstance(line, Line) else (self.path, self.text)
         text = lines[line - 1].strip() if 0 < line <= len(lines) else ""
+        for native, written in self.words.items():
+            what, remedy = (re.sub(rf"\b{native}\b", written, said) for said in (what, remedy))
         return ProgramError(what, program=self.name, path=path, line=int(line), text=text, remedy=remedy)
 
 

@@ -60,7 +60,7 @@ class Translation:
     """The class of a dialect: its source, its functions, and the native functions that are made of them.
 
     functions: name -> the function as it is written; rest: fields, parameters, promises; own_fields: those that no
-    result shows.
+    result shows; words: what errors call a native function.
     """
 
     cls: type
@@ -70,6 +70,7 @@ class Translation:
     rest: list[ast.stmt] = field(default_factory=list)
     own_fields: dict[str, FieldType] = field(default_factory=dict)
     native: list[ast.FunctionDef] = field(default_factory=list)
+    words: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -122,6 +123,7 @@ class Translation:
         made.body = body or made.body
         _place(made, self.functions[like].lineno)
         self.native.append(made)
+        self.words[name] = like
 
     def keep(self, *names: str) -> None:
         """Take over functions that the native form has, too, if they are there."""
@@ -196,6 +198,7 @@ class Translation:
         tree.body = [*self.rest, *self.native]
         calls = _compiled(self.cls, self.native, self.source)
         made = read_class(self.cls, replace(self.source, tree=tree), calls, dict(self.own_fields))
+        made = replace(made, words=self.words)
         return made.promising(*promises) if promises else made
 
 

@@ -289,6 +289,25 @@ def test_what_is_refused_in_a_body_is_on_its_line() -> None:
     assert "v.x = gathered * unknown_name" in str(error.value)
 
 
+def test_errors_speak_of_the_functions_that_were_written() -> None:
+    @af.msg
+    class Wrong:
+        x: af.f64
+
+        def MSGGen(u):
+            return u.x
+
+        def MSGMerge(a, b):
+            return a + b
+
+        def MSGApply(v, message):
+            if message > 0.0:
+                return True
+
+    with pytest.raises(ProgramError, match="MSGApply can end without a return"):
+        af.run(Wrong, "path:3")
+
+
 def test_dialects_take_classes_and_known_orders() -> None:
     with pytest.raises(UsageError, match=r"@af\.gas stands above 3"):
         af.gas(3)
