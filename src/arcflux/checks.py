@@ -158,6 +158,8 @@ def path(name: str, value: Any) -> Any:
     """A path: no number, which would be taken for an open file."""
     if not isinstance(value, (str, os.PathLike)):
         raise _refused(name, value, "the path of a file: text, or a pathlib.Path")
+    if "\0" in str(value):
+        raise _refused(name, value, "a path, in which no character is 0")
     return value
 
 

@@ -4,6 +4,7 @@ import inspect
 import math
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -243,3 +244,38 @@ def test_a_number_is_no_file(tmp_path: Any) -> None:
     for call in (validate.read_ldbc_output, result().save):
         with pytest.raises(UsageError, match="path is 1"):
             call(1)
+
+
+@pytest.mark.parametrize("bad", BAD, ids=lambda bad: repr(bad)[:20])
+@pytest.mark.parametrize("name", ["graph.save", "parts.save", "parts.plot", "parts.part", "parts.owned", "load_parts"])
+def test_methods_refuse_what_is_no_path_and_no_part(name: str, bad: Any, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    parts = af.partition("path:9", 2)
+    called = {"graph": parts.graph, "parts": parts}.get(name.split(".")[0], af)
+    with suppress(ArcfluxError):
+        getattr(called, name.split(".")[-1])(bad)
+        assert isinstance(bad, str) or bad in (0, True)  # text is a path, and there are parts 0 and 1
+
+
+@pytest.mark.parametrize("name", ["graph.save", "parts.save", "load_parts"])
+def test_a_path_with_a_0_in_it_is_refused(name: str) -> None:
+    parts = af.partition("path:9", 2)
+    called = {"graph": parts.graph, "parts": parts}.get(name.split(".")[0], af)
+    with pytest.raises(UsageError, match="no character is 0"):
+        getattr(called, name.split(".")[-1])("a\0b")
+
+
+@pytest.mark.parametrize(
+    "ends", [([0], [10**9]), ([-1], [0]), ([0, 1], [0]), (["x"], [0]), ([0.5], [0]), (0, 0)], ids=str
+)
+def test_arcs_of_vertices_that_are_not_there_are_at_no_part(ends: Any) -> None:
+    """Kernels would read behind their tables."""
+    parts = af.partition("path:9", 2)
+    assert parts.where([0, 8], [1, 7]).tolist() == [0, 1]
+    assert parts.where([], []).tolist() == []
+    with pytest.raises(UsageError):
+        parts.where(*ends)
+
+
+def test_a_graph_equals_nothing_else() -> None:
+    assert not any(af.load("path:2").equals(bad) for bad in BAD)

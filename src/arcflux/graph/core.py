@@ -390,7 +390,7 @@ class Graph:
 
     def equals(self, other: Graph) -> bool:
         """Whether the other graph has the same vertices, ids, edges and columns, in the same order and types."""
-        if (self.directed, self.vertices, list(self._columns)) != (
+        if not isinstance(other, Graph) or (self.directed, self.vertices, list(self._columns)) != (
             other.directed,
             other.vertices,
             list(other._columns),

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from arcflux import progress, trace
+from arcflux.checks import checked, path
 from arcflux.errors import FormatError, UsageError, did_you_mean
 from arcflux.extensions import extension, extension_names
 from arcflux.graph.edges import Options
@@ -185,16 +186,17 @@ def _load(
 
 
 @within_memory("saving a graph")
+@checked(target=path)
 def save(graph: Graph, target: str | os.PathLike[str], **writing: Any) -> None:
     """Write `graph` in the format that the suffix of `target` names; a name without one is a store folder.
 
     The file appears under its name only when it is complete. A suffix .gz, .bz2 or .zst packs a text format.
     """
-    path = Path(target)
-    module = _format(path, writing=True)
-    _check_options(module.write, path, writing)
+    place = Path(target)
+    module = _format(place, writing=True)
+    _check_options(module.write, place, writing)
     with progress.watching():
-        module.write(graph, path, **writing)
+        module.write(graph, place, **writing)
 
 
 def _format(path: Path, writing: bool = False) -> Any:

@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcflux import trace
+from arcflux.checks import checked, flag
+from arcflux.checks import path as a_path
 from arcflux.errors import StoreError
 from arcflux.extensions import extension_names
 from arcflux.graph.core import Adjacency, Graph
@@ -85,6 +87,7 @@ def _part_arrays(part: Part) -> Iterator[tuple[str, Array]]:
         yield f"part{part.number}.column.{name}", column
 
 
+@checked(path=a_path, trust=flag)
 def load_parts(path: str | os.PathLike[str], *, trust: bool = False) -> Parts:
     """Open the parts in a folder that ``parts.save`` or ``arcflux partition`` wrote. Arrays are mapped, not read.
 

@@ -6,7 +6,6 @@ said in rule.py; cut.py takes a part's arcs out of the graph when somebody asks 
 
 from __future__ import annotations
 
-import operator
 import os
 import threading
 from collections.abc import Callable, Sequence
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arcflux.checks import checked, path, shown, whole
 from arcflux.errors import UsageError
 from arcflux.graph.core import Graph
 from arcflux.partition.part import Inward, Outward, Part
@@ -125,7 +125,7 @@ class Parts:
             return self._made[i]
 
     def _checked(self, i: int) -> int:
-        number = operator.index(i)
+        number = whole("i", i)
         if not 0 <= number < self.k:
             raise UsageError(f"there is no part {number}", expected=f"a number from 0 to {self.k - 1}")
         return number
@@ -140,10 +140,25 @@ class Parts:
         return row, column
 
     def where(self, sources: Array, targets: Array) -> Array:
-        """At which part the arc from each source to its target is, whether or not the graph has that arc."""
+        """At which part the arc from each source to its target is, whether or not the graph has that arc.
+
+        Ends are vertex numbers.
+        """
         from arcflux.partition.cut import where
 
-        return where(self.graph, sources, targets, self.rule, self.owner)
+        ends = self._numbers("sources", sources), self._numbers("targets", targets)
+        if len(ends[0]) != len(ends[1]):
+            said = f"{len(ends[0])} sources and {len(ends[1])} targets were given"
+            raise UsageError(said, expected="as many of each")
+        return where(self.graph, *ends, self.rule, self.owner)
+
+    def _numbers(self, name: str, given: Any) -> Array:
+        """Vertex numbers, all of which the graph has."""
+        found, most = np.asarray(given), self.graph.vertices - 1
+        whole = found.ndim == 1 and (found.dtype.kind in "iu" or not len(found))
+        if not whole or (len(found) and not 0 <= found.min() <= found.max() <= most):
+            raise UsageError(f"{name} is {shown(given)}", expected=f"a list of vertex numbers, from 0 to {most}")
+        return found
 
     @cached_property
     def statistics(self) -> Statistics:
@@ -152,12 +167,14 @@ class Parts:
 
         return examine(self)
 
+    @checked(path=path)
     def save(self, path: str | os.PathLike[str]) -> None:
         """Keep the parts, and the graph, in a folder that :func:`arcflux.load_parts` opens; see folder.py."""
         from arcflux.partition.folder import write
 
         write(self, path)
 
+    @checked(path=path)
     def plot(self, path: str | os.PathLike[str]) -> None:
         """Draw the adjacency matrix, coloured by part, into a file; its suffix names the format (needs matplotlib)."""
         from arcflux.partition.drawing import plot

@@ -9,9 +9,9 @@ from arcflux.validate import ldbc, read_ldbc_output
 
 
 def test_ranks_may_move_by_the_tolerance() -> None:
-    graph = af.load("path:2")
-    assert af.validate.pagerank(graph, [0.75, 0.25], damping=0.0, tolerance=0.5)
-    assert not af.validate.pagerank(graph, [0.75, 0.25], damping=0.0, tolerance=0.49)
+    ranks = [0.5, 0.0, 0.25, 0.25]  # of which two move by 0.25
+    assert af.validate.pagerank(af.load("path:4"), ranks, damping=0.0, tolerance=0.5)
+    assert not af.validate.pagerank(af.load("path:4"), ranks, damping=0.0, tolerance=0.49)
 
 
 def test_an_empty_graph_has_no_ranks_to_sum() -> None:
