@@ -171,6 +171,7 @@ def candidates(graph: af.Graph, threads: int) -> dict[str, dict[str, Callable[[]
         f"{STEPS} supersteps of PageRank": {name: timed(each, graph, **dense) for name, each in programs.items()},
         "a search": {name: timed(each, graph, source=source, threads=threads) for name, each in searches.items()},
         "dangling ranks": {
+            "no total": timed(Plain, graph, **ranks),
             "dropped": timed(af.algorithms.PageRank, graph, **ranks),
             "redistributed": timed(af.algorithms.PageRank, graph, redistribute=True, **ranks),
         },

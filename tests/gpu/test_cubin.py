@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import totalling
 from samples import PROGRAMS
 from test_account import COLUMNS, lowered
 
@@ -104,6 +105,33 @@ def test_vectors_leave_room_for_all_threads(architecture: int) -> None:
         assert (found.spilled, found.occupancy) == (0, 1.0), kernel
         assert found.registers <= 40, kernel
         assert ".local" not in found.ptx, kernel
+
+
+@pytest.mark.parametrize("architecture", [80, 90, 100])
+def test_a_total_leaves_room_for_most_threads(architecture: int) -> None:
+    from arcflux.gpu.cubin import compiled
+
+    ranks = lowered(algorithms.PageRank(redistribute=True))
+    assert [each.name for each in ranks.measures] == ["residual", "lost"]
+    for kernel in (*PULLS, *PUSHES, "apply", "publish", "start"):
+        found = compiled(ranks, kernel, architecture, COLUMNS)
+        assert found.spilled == 0, kernel
+        assert found.occupancy >= (0.6 if architecture == 100 and kernel == "pull_thread" else 0.75), kernel
+
+
+@pytest.mark.parametrize("deterministic", [False, True])
+def test_totals_take_the_atomics_of_their_operations(deterministic: bool) -> None:
+    """One for a warp; a sum of floats that has one order is left to the host, and nothing is spilled for a number."""
+    from arcflux.gpu.cubin import compiled, kernels
+
+    dense, sparse = lowered(totalling.Everything, deterministic), lowered(totalling.Reached, deterministic)
+    assert {"start", "empty", "apply", "pull_thread"} <= set(kernels(dense))
+    found = compiled(dense, "apply", 80, COLUMNS).ptx
+    for operation in (r"min\.s64", r"max\.u64", r"or\.b64", r"and\.b64", r"add\.u64"):
+        assert re.search(rf"(atom|red)\.(relaxed\.)?(gpu\.)?global\.{operation}", found), operation
+    assert bool(re.search(r"(atom|red)\.global\.add\.f64", compiled(dense, "start", 80, COLUMNS).ptx)) != deterministic
+    for kernel in ("pull_thread", "pull_warp", "apply"):
+        assert compiled(sparse, kernel, 80, COLUMNS).spilled == 0, kernel
 
 
 def test_machine_code_is_kept_where_only_the_owner_writes_and_as_long_as_its_sources_are_the_same() -> None:

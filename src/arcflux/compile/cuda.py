@@ -50,6 +50,9 @@ BOUNDS = {bounds}
 
 '''
 
+# So many totals leave kernels room for as many threads as others have; what more of them take is left to the compiler.
+_FEW_TOTALS = 2
+
 # Long loops of a program look at nothing on a GPU, whose kernels nobody ends from outside: they never lose patience.
 _POLLING = """control = 0
 
@@ -96,7 +99,10 @@ def _bounds(lowered: Lowered) -> dict[str, tuple[int, int, int]]:
     """
     if vectors(lowered):
         return dict.fromkeys(("pull_thread", "pull_warp", "apply"), (256, 8, 8)) if few(lowered) else {}
-    blocks = 8 if len(lowered.reductions) < 3 else 6
+    totals = len(lowered.totals_of("update"))
+    if totals > _FEW_TOTALS:
+        return {}
+    blocks = 8 if len(lowered.reductions) < 3 and not totals else 6
     made = dict.fromkeys((*PULLS, "start", "push", "gather", "apply", "publish"), (256, blocks, blocks))
     return made | {"pull_thread": (256, blocks, 5)}
 

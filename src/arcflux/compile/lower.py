@@ -20,6 +20,7 @@ import numpy as np
 from arcflux.compile.check import check
 from arcflux.compile.checked import Checked, Reduction
 from arcflux.compile.expressions import UNCHANGING, length_of, resolved
+from arcflux.compile.flags import known_flags, settled
 from arcflux.compile.helpers import Helper, Helpers
 from arcflux.compile.types import typed
 from arcflux.errors import UsageError
@@ -217,7 +218,7 @@ def lower(
                              expected=f"{length_of(program, kind)}, the length of {kind}")  # fmt: skip
     # The functions are kept alive by what is known, so their identity is theirs as long as it is a key.
     key = (id(program.functions), tuple(program.fields.items()), lengths, program.promises, deterministic, debug,
-           tuple(columns.items()))  # fmt: skip
+           tuple(columns.items()), tuple(known_flags(program).items()))  # fmt: skip
     found = _known.get(key)
     if found is None or not _means_the_same(program, found):
         found = _known[key] = _lowered(program, columns, deterministic, debug)
@@ -244,7 +245,7 @@ def _unchanged(names: Mapping[str, Any], around: Mapping[str, Any]) -> bool:
 
 
 def _lowered(program: Program, columns: Mapping[str, np.dtype[Any]], deterministic: bool, debug: bool) -> Lowered:
-    functions = check(program, dict(columns), Helpers(), debug)
+    functions = settled(check(program, dict(columns), Helpers(), debug), program)
     compute = functions["compute"]
     if not compute.reductions:
         raise program.refusal(

@@ -12,6 +12,9 @@ from hypothesis import strategies as st
 
 import arcflux as af
 import oracles
+from arcflux.algorithms import PageRank
+from arcflux.compile import cpu
+from arcflux.compile.lower import lower
 from arcflux.engine import dense
 
 WAYS: list[dict[str, Any]] = [
@@ -137,3 +140,6 @@ def test_graphs_without_dangling_vertices_add_nothing_up() -> None:
         af.pagerank(af.load("cycle:5"))
         af.pagerank(af.Graph.from_edges([0, 1], [1, 2]))
     assert ran == [False, True]
+    kept = [[each.name for each in lower(PageRank(redistribute=some), {}).measures] for some in ran]
+    assert kept == [["residual"], ["residual", "lost"]]
+    assert "lost" not in cpu.source(lower(PageRank, {})).split("def update")[1].split("def ")[0]
