@@ -25,8 +25,8 @@ from arcflux.errors import ProgramError, UsageError, did_you_mean
 from arcflux.spmd.counter import drawn
 
 __all__ = [
-    "FieldType", "Function", "Parameter", "Program", "Total", "any", "dot", "program", "random", "read_class", "total",
-    "vertex", "vertices",
+    "FieldType", "Function", "Parameter", "Program", "Total", "any", "dot", "first", "last", "program", "random",
+    "read_class", "total", "vertex", "vertices",
 ]  # fmt: skip
 
 # The functions of a program, and the arguments each may ask for by name.
@@ -629,6 +629,19 @@ def _elements(said: str, kind: FieldType, value: Any) -> tuple[Any, ...]:
 
 def any(value: Any) -> Any:
     """In compute: ``v.parent = af.any(u.number)`` keeps one of the messages, whichever comes first."""
+    return value
+
+
+def first(value: Any) -> Any:
+    """In compute: ``v.label = af.first(u.label)`` keeps the message of the sender with the smallest number.
+
+    Several fields are kept together: ``v.a, v.b = af.first((u.a, u.b))``. Without a message, all stay what they were.
+    """
+    return value
+
+
+def last(value: Any) -> Any:
+    """In compute: ``v.label = af.last(u.label)`` keeps the message of the sender with the largest number."""
     return value
 
 

@@ -505,7 +505,83 @@ class Plain:
             v.n //= 2
 
 
-ALL = [Plain, Choosy, Reach, Widest, Counts, DeltaRank, Bits, Differences, Forgetful, Steps, Vectors, Extremes,
+@af.program
+class Parents:
+    """Distances and the smallest vertex before; sparse without being told."""
+
+    source: af.vertex
+    dist: af.f64
+    parent: af.ref
+
+    def start(v, p):
+        v.dist = 0.0 if v.number == p.source else math.inf
+        v.parent = v.number if v.number == p.source else -1
+        return v.number == p.source
+
+    def compute(v, u, edge):
+        v.dist, v.parent = min((v.dist, v.parent), (u.dist + edge.weight, u.number))
+
+    def update(v, old):
+        return v.dist < old.dist
+
+
+@af.program
+class Triples:
+    """Tuples of three fields of narrow types by max, in every superstep anew, with a condition and another reduction."""
+
+    rounds: int = 3
+    width: af.f32
+    hops: af.i16
+    by: af.u8
+    got: af.i64
+
+    def start(v):
+        v.width = 1.0 + v.number % 3
+        return True
+
+    def init(v):
+        v.width = 0.0
+        v.hops = -100
+
+    def compute(v, u, edge):
+        v.got += 1
+        if u.number % 5 == 0:
+            return
+        v.width, v.hops, v.by = max(
+            (v.width, v.hops, v.by), (min(u.width, 1.0 * edge.weight), u.hops % 50 - 1, u.number % 200)
+        )
+
+    def update(v, p, step):
+        v.width += 1.0
+        return step + 1 < p.rounds
+
+
+@af.program
+class Ends:
+    """The first and the last message, also of several fields, also under a condition."""
+
+    rounds: int = 3
+    x: af.f64
+    low: af.i64
+    high: af.f32
+    flag: af.flag
+
+    def start(v):
+        v.x = 0.5 * v.number
+        v.low = -1
+        return True
+
+    def compute(v, u, edge):
+        if u.number % 3 != 1:
+            v.low = af.first(u.number + edge.weight)
+        v.high, v.flag = af.last((u.x, u.x > 3.0))
+
+    def update(v, p, step):
+        v.x = v.high + 0.25 * v.low
+        return step + 1 < p.rounds
+
+
+ALL = [Plain, Parents, Triples, Ends, Choosy, Reach, Widest, Counts, DeltaRank, Bits, Differences, Forgetful, Steps, Vectors, Extremes,
        Sketch, Wanting, Pooled]  # fmt: skip
 
 # --- what update answers says who sends next, and nothing else

@@ -19,6 +19,7 @@ from arcflux.compile.contributions import Contributions
 from arcflux.compile.expressions import READS, at, sign
 from arcflux.compile.indices import span
 from arcflux.compile.loops import always_returns
+from arcflux.compile.tuples import TupleReductions
 from arcflux.compile.types import Value
 from arcflux.errors import ProgramError
 from arcflux.program import Program
@@ -55,7 +56,7 @@ def check(program: Program, columns: dict[str, np.dtype[Any]], helpers: Any, deb
     }
 
 
-class Statements(Contributions):
+class Statements(Contributions, TupleReductions):
     """One function on its way from what the user wrote to plain names."""
 
     debug = False
@@ -74,7 +75,7 @@ class Statements(Contributions):
     def statement(self, node: ast.stmt) -> list[ast.stmt]:
         """A statement over plain names; none for text, which only comments."""
         if isinstance(node, ast.Assign):
-            return self.assignments(node)
+            return [self.tuple_reduction(node)] if self.is_tuple_reduction(node) else self.assignments(node)
         if isinstance(node, ast.AnnAssign) and node.value is not None:
             return [self.assign(node, node.target, node.value)]
         if isinstance(node, ast.AugAssign):
@@ -166,7 +167,7 @@ class Statements(Contributions):
     def reduction(self, node: ast.stmt, name: str, index: ast.expr | None, operation: str, value: ast.expr) -> ast.stmt:
         """A reduction into a field of v, or into an element of it."""
         known = self.out.reductions.get(name)
-        if known is not None and known.operation != operation:
+        if known is not None and (known.operation != operation or known.group):
             raise self.refuse(
                 node,
                 f"v.{name} is reduced by {operation} here and by {known.operation} on line {known.line}",

@@ -13,10 +13,11 @@ __all__ = ["Checked", "Reduction"]
 
 @dataclass(frozen=True)
 class Reduction:
-    """How compute writes a field: its operation, and the line that says so."""
+    """How compute writes a field: its operation, the line that says so, and the fields that are reduced with it."""
 
     operation: str
     line: int
+    group: tuple[str, ...] = ()
 
 
 @dataclass

@@ -15,7 +15,7 @@ import re
 from arcflux.compile.blocked import blocked
 from arcflux.compile.buckets import ordered
 from arcflux.compile.dense import CHUNK, dense, messages, sends, sums_kept
-from arcflux.compile.edges import edge
+from arcflux.compile.edges import edge, push_edge
 from arcflux.compile.even import even, evenly
 from arcflux.compile.frontier import frontier
 from arcflux.compile.lower import Lowered
@@ -88,7 +88,7 @@ def _pieces(lowered: Lowered) -> list[str]:
     """What the kernels are made of: the user's functions, the source part, and the edge part for pull."""
     made = [*helpers(lowered), *(function(lowered, name) for name in lowered.functions if name != "compute")]
     made += [sources(lowered), edge(lowered)]
-    return [_HEAD.format(name=lowered.program.name, chunk=CHUNK, also=also(made, "spmd")), *made]
+    return [_HEAD.format(name=lowered.program.name, chunk=CHUNK, also=also([*made, push_edge(lowered)], "spmd")), *made]
 
 
 def _source(lowered: Lowered) -> str:

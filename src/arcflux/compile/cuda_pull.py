@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from arcflux.compile.checked import Reduction
 from arcflux.compile.cuda_source import (
     identity,
     kernel,
@@ -41,6 +42,7 @@ from arcflux.compile.edges import edge_call, fresh, settled
 from arcflux.compile.lower import Lowered
 from arcflux.compile.parts import emptied_for_next, measured, moved
 from arcflux.compile.source import column_value, edge_reads, inited, inside, kept, updated, written
+from arcflux.compile.tuples import better
 
 __all__ = ["PULLS", "gone", "in_order", "left", "pulls"]
 
@@ -239,7 +241,10 @@ def _combined(lowered: Lowered, who: str) -> list[str]:
             continue
         lines.append(f"v_{name} = {_plain(f'v_{name}', dtype)}")
         other = shuffled("shfl_xor_sync", f"v_{name}", dtype, "apart")
-        if how.operation == "any":
+        if how.group:
+            steps.append(f"t_{name} = {other}")
+            steps += _exchanged(how, name)
+        elif how.operation == "any":
             steps += [f"other_{name} = {other}", f"came = cuda.shfl_xor_sync(FULL, np.int32(taken_{name}), apart) != 0"]
             steps += _chosen(name, "came")
         else:
@@ -254,12 +259,22 @@ def _combined(lowered: Lowered, who: str) -> list[str]:
     lines += ["got = cuda.syncthreads_or(np.int32(got)) != 0" if lowered.sparse else "cuda.syncthreads()"]
     lines += ["if own == zero:", "    for w in range(1, cuda.blockDim.x >> 5):"]
     for name, how in sorted(lowered.reductions.items()):
-        lines.append(f"        other_{name} = slot_{name}[w]")
-        if how.operation == "any":
+        lines.append(f"        {'t' if how.group else 'other'}_{name} = slot_{name}[w]")
+        if how.group:
+            lines += inside(_exchanged(how, name), 2)
+        elif how.operation == "any":
             lines += inside(_chosen(name, f"came_{name}[w] != 0"), 2)
         else:
             lines.append(f"        v_{name} = {merged(how.operation, f'v_{name}', f'other_{name}')}")
     return lines
+
+
+def _exchanged(how: Reduction, name: str) -> list[str]:
+    """Statements that take another lane's tuple if it is better, once all of its elements are there."""
+    if name != max(how.group):
+        return []
+    new, old = ([f"{kind}_{each}" for each in how.group] for kind in "tv")
+    return [f"if {better(how.operation, new, old)}:", *(f"    {a} = {x}" for a, x in zip(old, new, strict=True))]
 
 
 def _chosen(name: str, came: str) -> list[str]:

@@ -13,6 +13,7 @@ from arcflux.compile.lower import Lowered, Measure
 from arcflux.compile.measures import loaded_from, nothing
 from arcflux.compile.parts import TALLIED_RESIDUAL, in_one_order
 from arcflux.compile.source import columns_read, edge_reads, inside, load, shared
+from arcflux.compile.tuples import TUPLES
 
 __all__ = ["identity", "in_frontier", "kernel", "known", "merged", "native", "old", "shuffled", "strided", "taken",
            "tallied", "threads", "totalled"]  # fmt: skip
@@ -155,6 +156,7 @@ def taken(lowered: Lowered) -> list[str]:
 
 def identity(operation: str, dtype: np.dtype[Any]) -> str:
     """The expression for what a reduction leaves as it is."""
+    operation = TUPLES.get(operation, operation)
     if dtype.kind == "b":
         return str(operation in ("min", "and", "product"))
     name = f"np.{dtype.type.__name__}"

@@ -10,6 +10,7 @@ import numpy as np
 from arcflux.compile.lower import Lowered
 from arcflux.compile.numbers import low_bits, nearest, wrapping
 from arcflux.compile.source import edge_reads, in_function, polls, reduced, tupled
+from arcflux.compile.tuples import TUPLES, better, into_tuple, lock_of
 
 __all__ = ["Shared", "edge", "edge_call", "fresh", "narrow_sums", "push_edge", "push_reads", "settled", "taken"]
 
@@ -32,7 +33,7 @@ def _low_bits(lowered: Lowered) -> list[str]:
     lines = []
     for name, how in sorted(lowered.reductions.items()):
         dtype, length = lowered.fields[name]
-        if dtype.kind in "iu" and dtype.itemsize < 8 and how.operation not in ("min", "max"):
+        if dtype.kind in "iu" and dtype.itemsize < 8 and how.operation not in ("min", "max", *TUPLES):
             lines.append(f"v_{name} = {ast.unparse(low_bits(ast.Name(f'v_{name}', ast.Load()), dtype, length))}")
     return lines
 
@@ -72,12 +73,15 @@ def edge(lowered: Lowered) -> str:
 def push_edge(lowered: Lowered, how: type[Shared] | None = None) -> str:
     """The edge part for push: reduces into the accumulators of v; says whether anything came of it."""
     body = f"hit = False\n{_edge_part(lowered, (how or Shared)(lowered))}\nreturn hit\n"
-    return f"@fragment\ndef push_edge({', '.join(push_reads(lowered))}):\n{textwrap.indent(body, '    ')}"
+    tuples = [f"{into_tuple(operation, group)}\n\n" for group, operation in lowered.groups.items()]
+    head = f"@fragment\ndef push_edge({', '.join(push_reads(lowered))}):\n"
+    return "".join(tuples) + head + textwrap.indent(body, "    ")
 
 
 def push_reads(lowered: Lowered) -> list[str]:
     """What the edge part takes for push: the accumulators, v, and what it reads."""
     into = [f"a_{name}" for name in sorted(lowered.reductions)]
+    into += [f"f_{lock_of(group)}" for group in lowered.groups]
     return [*into, "v", *edge_reads(lowered), *_looked_at(lowered)]
 
 
@@ -108,6 +112,9 @@ class _Reduces(ast.NodeTransformer):
         assert isinstance(node.value, ast.Call)
         assert isinstance(node.value.func, ast.Name)
         target, value = node.value.args
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+            group = tuple(one.id[2:] for one in target.elts if isinstance(one, ast.Name))
+            return ast.parse(self.reduced_tuple(group, [ast.unparse(one) for one in value.elts])).body
         index = target.slice if isinstance(target, ast.Subscript) else None
         name = target.value if isinstance(target, ast.Subscript) else target
         assert isinstance(name, ast.Name)
@@ -134,6 +141,10 @@ class _Reduces(ast.NodeTransformer):
         """The statements that reduce a value into a field of v, or into an element of it."""
         raise NotImplementedError
 
+    def reduced_tuple(self, group: tuple[str, ...], values: list[str]) -> str:
+        """The statements that reduce values into fields of v together."""
+        raise NotImplementedError
+
 
 class _Registers(_Reduces):
     """``reduce_sum(v_rank, e)`` becomes ``v_rank = v_rank + e``."""
@@ -141,6 +152,10 @@ class _Registers(_Reduces):
     def returned(self) -> str:
         """The fields that were reduced into."""
         return tupled([*reduced(self.lowered), *taken(self.lowered)])
+
+    def reduced_tuple(self, group: tuple[str, ...], values: list[str]) -> str:
+        """The statements that reduce values into fields of v together."""
+        return _replacing(self.lowered.groups[group], group, values)
 
     def reduced(self, operation: str, field: str, index: str | None, value: str) -> str:
         name, value = f"v_{field}", self.within(operation, field, index, value)
@@ -171,12 +186,26 @@ def _wrapped(text: str) -> str:
     return ast.unparse(wrapping(node.op, node.left, node.right))
 
 
+def _replacing(operation: str, group: tuple[str, ...], values: list[str]) -> str:
+    """Statements that give registers the values of a tuple if it is better than theirs."""
+    new, old = ([f"{kind}_{name}" for name in group] for kind in "tv")
+    lines = [f"{name} = {value}" for name, value in zip(new, values, strict=True)]
+    lines += [f"if {better(operation, new, old)}:"]
+    return "\n".join([*lines, *(f"    {a} = {x}" for a, x in zip(old, new, strict=True))])
+
+
 class Shared(_Reduces):
     """``reduce_min(v_dist, e)`` becomes ``hit = into_min(a_dist, v, np.float64(e)) or hit``; a vector, by element."""
 
     def returned(self) -> str:
         """Whether anything came of it."""
         return "hit"
+
+    def reduced_tuple(self, group: tuple[str, ...], values: list[str]) -> str:
+        """The statements that reduce values into the accumulators of v together."""
+        arrays = [f"a_{name}" for name in group]
+        given = ", ".join([*arrays, f"f_{lock_of(group)}", "v", *values])
+        return f"hit = into_{group[0]}({given}) or hit"
 
     def reduced(self, operation: str, field: str, index: str | None, value: str) -> str:
         """The statements that reduce a value into an accumulator of v, or into an element of it."""

@@ -32,7 +32,7 @@ from arcflux.compile.types import (
     of_sign,
 )
 from arcflux.errors import ProgramError, UsageError
-from arcflux.program import ABOUT_GRAPH, FieldType, Function, Program, dot, random, vertex, vertices
+from arcflux.program import ABOUT_GRAPH, FieldType, Function, Program, dot, first, last, random, vertex, vertices
 from arcflux.program import any as arcflux_any
 
 __all__ = ["MISSING", "READS", "UNCHANGING", "Expressions", "at", "length_of", "resolved", "sign"]
@@ -361,7 +361,7 @@ class Expressions:
             return _imported(found)
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             home = getattr(self.around(node.value.id), "__name__", "")
-            if home == "arcflux" and node.attr in ("any", "dot", "random"):
+            if home == "arcflux" and node.attr in ("any", "dot", "first", "last", "random"):
                 return node.attr
             if home in ("math", "numpy") and node.attr in _MATH:
                 return f"math.{node.attr}"
@@ -411,8 +411,8 @@ class Expressions:
                 "known: abs, min, max, round, int, float, bool, math.*, af.dot, af.random, functions of the module, in "
                 "compute af.any",
             )  # fmt: skip
-        if name == "any":
-            raise self.refuse(node, "af.any stands for a reduction", "in compute, write v.field = af.any(...)")
+        if name in ("any", "first", "last"):
+            raise self.refuse(node, f"af.{name} stands for a reduction", f"in compute, write v.field = af.{name}(...)")
         arguments = [self.expression(a) for a in node.args]
         return self.known_call(node, name, [a for a, _ in arguments], [k for _, k in arguments])
 
@@ -485,7 +485,7 @@ def resolved(names: Mapping[str, Any], name: str) -> Any:
 
 def _imported(found: Any) -> str:
     """The name by which kernels know a function that was imported by itself, as by ``from math import sqrt``."""
-    if found is arcflux_any or found is dot or found is random:
+    if found is not None and any(found is one for one in (arcflux_any, dot, first, last, random)):
         return str(found.__name__)
     known = getattr(found, "__module__", "") == "math" and getattr(found, "__name__", "") in _MATH
     return f"math.{found.__name__}" if known else ""

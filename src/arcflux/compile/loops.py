@@ -26,6 +26,14 @@ class Loops(Expressions):
         """Statements over plain names."""
         raise NotImplementedError
 
+    def field_target(self, target: ast.expr) -> tuple[str, ast.expr | None]:
+        """The field of v that an assignment writes, and the index into it if there is one."""
+        raise NotImplementedError
+
+    def fits(self, node: ast.AST, name: str, kind: Value, indexed: bool) -> None:
+        """Whether a value can be stored in a field."""
+        raise NotImplementedError
+
     def for_loop(self, node: ast.For) -> ast.stmt:
         """``for k in range(n)``."""
         self.refuse_else(node)

@@ -22,15 +22,16 @@ from arcflux.compile.checked import Checked, Reduction
 from arcflux.compile.expressions import UNCHANGING, length_of, resolved
 from arcflux.compile.flags import known_flags, settled
 from arcflux.compile.helpers import Helper, Helpers
+from arcflux.compile.tuples import TUPLES, hidden_fields, with_senders_emptied
 from arcflux.compile.types import typed
 from arcflux.errors import UsageError
 from arcflux.program import Program
 
 __all__ = ["Lowered", "Measure", "Message", "lower"]
 
-_IN_ANY_ORDER = ("min", "max", "or", "and")
+_IN_ANY_ORDER = ("min", "max", "or", "and", *TUPLES)
 # Reductions that give the same bits in any order, of floats too.
-_EXACT = ("min", "max")
+_EXACT = ("min", "max", *TUPLES)
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,12 @@ class Lowered:
     @property
     def in_place(self) -> bool:
         """Whether a vertex may see what others have become in the same superstep."""
-        return "monotone" in self.program.promises and not self.deterministic
+        return "monotone" in self.program.promises and not self.deterministic and not self.groups
+
+    @property
+    def groups(self) -> dict[tuple[str, ...], str]:
+        """The fields that are reduced together, as tuples, and by which operation."""
+        return {how.group: how.operation for _, how in sorted(self.reductions.items()) if how.group}
 
     @property
     def ordered(self) -> bool:
@@ -231,7 +237,7 @@ def _means_the_same(program: Program, found: Lowered) -> bool:
     """Whether the names that the functions use outside of themselves still mean what they meant."""
     helpers = found.helpers.values()
     return (
-        all(_unchanged(program.functions[name].names, one.around) for name, one in found.functions.items())
+        all(_unchanged(one.names, found.functions[name].around) for name, one in program.functions.items())
         and all(one.function.__code__ is one.code and _unchanged(one.names, one.around) for one in helpers)
     )  # fmt: skip
 
@@ -245,7 +251,7 @@ def _unchanged(names: Mapping[str, Any], around: Mapping[str, Any]) -> bool:
 
 
 def _lowered(program: Program, columns: Mapping[str, np.dtype[Any]], deterministic: bool, debug: bool) -> Lowered:
-    functions = settled(check(program, dict(columns), Helpers(), debug), program)
+    functions = with_senders_emptied(settled(check(program, dict(columns), Helpers(), debug), program))
     compute = functions["compute"]
     if not compute.reductions:
         raise program.refusal(
@@ -272,7 +278,8 @@ def _lowered(program: Program, columns: Mapping[str, np.dtype[Any]], determinist
     return Lowered(
         program=program,
         fields={name: (kind.dtype, length_of(program, kind)) for name, kind in program.fields.items()}
-        | dict.fromkeys(program.memberships, (np.dtype(np.bool_), None)),
+        | dict.fromkeys(program.memberships, (np.dtype(np.bool_), None))
+        | hidden_fields(compute.reductions),
         messages=finder.messages,
         edge=edge,
         reductions=compute.reductions,
@@ -289,6 +296,8 @@ def _lowered(program: Program, columns: Mapping[str, np.dtype[Any]], determinist
 def _refuse_disorder(program: Program, functions: dict[str, Checked]) -> None:
     """A program with priority changes vertices in place, in no certain order; refuse what such an order could show."""
     without = "or leave priority out: the result is the same, only later"
+    for reduction in functions["compute"].reductions.values():
+        _refuse_halves(program, functions, reduction, without)
     for name, reduction in functions["compute"].reductions.items():
         if reduction.operation not in _IN_ANY_ORDER:
             raise program.refusal(
@@ -321,6 +330,24 @@ def _refuse_disorder(program: Program, functions: dict[str, Checked]) -> None:
                 program.functions[name].line,
                 f"with priority there are no supersteps after which {what}",
                 f"do without, {without}",
+            )
+
+
+def _refuse_halves(program: Program, functions: dict[str, Checked], reduction: Reduction, without: str) -> None:
+    """Refuse a tuple of which half might be seen, while the other half is still to change; and what begins anew."""
+    if any(name.startswith("1") for name in reduction.group):
+        raise program.refusal(
+            reduction.line, "with priority there are no supersteps of which a message could be the first or the last",
+            f"reduce a tuple by min or max, {without}",
+        )  # fmt: skip
+    for name, checked in functions.items():
+        seen = {f"{owner}_{each}" for owner in "uv" for each in reduction.group} & checked.reads
+        if name != "start" and len(seen) > 1:
+            raise program.refusal(
+                program.functions[name].line,
+                f"with priority, vertices change at any time, and {name} could see half of a change of "
+                + " and ".join(f"{each[0]}.{each[2:]}" for each in sorted(seen)),
+                f"read one of them, {without}",
             )
 
 
@@ -379,7 +406,9 @@ class _Sources(ast.NodeTransformer):
         self.messages: list[Message] = []
 
     def visit(self, node: ast.AST) -> Any:
-        if isinstance(node, ast.expr) and self._is_source(_names(node)):
+        whole = isinstance(node, ast.expr) and not isinstance(node, ast.Tuple)
+        if whole and self._is_source(_names(node)):
+            assert isinstance(node, ast.expr)
             return self._message(node)
         return self.generic_visit(node)
 

@@ -317,7 +317,7 @@ class _Run:
         Between them: whether any of them sent, and whether that changed a field.
         """
         new = _Vertex(self, v, self.states[v])
-        if "init" in self.lowered.functions:
+        if "init" in self.lowered.program.functions:
             self.call("init", v=new, old=old)
         before = {name: self.own(name, new._fields[name], v) for name in self.lowered.reductions}
         received = self.gather(v, new, old, self.active if senders is None else senders)
@@ -375,18 +375,30 @@ class _Run:
                 raise self.broken("wants", f"vertex {self.said(v)} {said} {change}, in superstep {self.step}", remedy)
 
     def gather(self, v: int, new: _Vertex, old: _Vertex, senders: set[int]) -> bool:
-        """Compute along every in-edge from a sender; of several `any` the smallest stays."""
+        """Compute along every in-edge from a sender; of several `any` the smallest stays, of `first` the first."""
         one_of = [name for name, how in self.lowered.reductions.items() if how.operation == "any"]
         received, taken = False, set()
+        senders_of = {group: how for group, how in self.lowered.groups.items() if group[0].startswith("1")}
+        best: dict[tuple[str, ...], tuple[Any, ...]] = {}
         for u, edge in zip(self.into[v], self.edges[v], strict=True):
             if u not in senders:
                 continue
             before = {name: new._fields[name] for name in one_of}
+            kept = {group: tuple(new._fields[name] for name in group[1:]) for group in senders_of}
             new._assigned.clear()
             self.call("compute", v=new, u=_Vertex(self, u, self.states[u]), edge=edge, old=old)
             for name in new._assigned & before.keys():
                 if name in taken:
                     setattr(new, name, min(before[name], new._fields[name]))
                 taken.add(name)
+            for group, how in senders_of.items():
+                if not new._assigned.intersection(group):
+                    continue
+                came = (u, *(new._fields[name] for name in group[1:]))
+                if group not in best or (came < best[group] if how == "least" else came > best[group]):
+                    best[group] = came
+                else:
+                    for name, value in zip(group[1:], kept[group], strict=True):
+                        setattr(new, name, value)
             received = True
         return received

@@ -141,4 +141,9 @@ def _argument(given: Any) -> Any:
 
 
 def _choosing(choose: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda *given: _pairs(lambda *numbers: chosen(choose, *numbers), *given)
+    def apply(*given: Any) -> Any:
+        if isinstance(given[0], tuple):
+            return choose(*given)
+        return _pairs(lambda *numbers: chosen(choose, *numbers), *given)
+
+    return apply

@@ -27,7 +27,8 @@ __all__ = [
 ]  # fmt: skip
 
 # What few programs use is imported by those alone: by room, the functions of a module.
-_SELDOM = {"arithmetic": ("remainder", "rounded"), "draws": ("random_between", "random_of")}
+_SELDOM = {"arithmetic": ("remainder", "rounded"), "draws": ("random_between", "random_of"),
+           "reduce": ("locked", "read_now", "unlock", "write_now")}  # fmt: skip
 
 # --- the user's functions
 

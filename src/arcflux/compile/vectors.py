@@ -109,9 +109,18 @@ class _InLanes(ast.NodeTransformer):
         """A reduction into v: of a whole vector, or of what is one value."""
         assert isinstance(node.value, ast.Call)
         target, value = node.value.args
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+            kinds = [typed(one, self.names) for one in target.elts]
+            values: list[ast.expr] = [self._element(one, kind) for one, kind in zip(value.elts, kinds, strict=True)]
+            return ast.Expr(ast.Call(node.value.func, [target, ast.Tuple(values, ast.Load())], []))
         kind = typed(target, self.names)
         done = self._met(value, kind) if kind.length is None else self.whole(value, kind)
         return ast.Expr(ast.Call(node.value.func, [self.visit(target), done], []))
+
+    def _element(self, node: ast.expr, kind: Value) -> ast.expr:
+        """An element of a tuple, in the type of its field: all are compared as they are kept."""
+        done = self._kept(node, kind)
+        return done if typed(node, self.names).dtype == kind.dtype else ast.Call(_type(kind), [done], [])
 
     def visit_Return(self, node: ast.Return) -> ast.stmt:
         if self.result is None or node.value is None:

@@ -166,8 +166,8 @@ def run(
 
 
 def _without_hidden(result: Result, program: Program) -> Result:
-    """A result without the program's own business: accumulators of dialects, flags of who is in a set of vertices."""
-    if not program.memberships and not program.hidden:
+    """A result without fields of nobody's business: of dialects, who is in a set of vertices, locks, senders."""
+    if result.values.keys() == program.fields.keys() and not program.hidden:
         return result
     shown = set(program.fields) - program.hidden
     return replace(result, values={name: one for name, one in result.values.items() if name in shown})

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcflux.compile.lower import Lowered, Measure
+from arcflux.compile.tuples import TUPLES
 
 __all__ = ["Totals", "identity", "reduced", "shown"]
 
@@ -103,6 +104,7 @@ def shown(value: Any) -> Any:
 
 def identity(operation: str, dtype: np.dtype[Any]) -> Any:
     """What a reduction leaves as it is."""
+    operation = TUPLES.get(operation, operation)
     if operation in ("sum", "or", "any"):
         return dtype.type(0)
     if operation == "product":

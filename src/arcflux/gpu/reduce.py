@@ -15,7 +15,7 @@ from arcflux.spmd.reductions import define
 
 __all__ = ["into_and", "into_and_native", "into_any", "into_any_native", "into_max", "into_max_native",
            "into_min", "into_min_native", "into_or", "into_or_native", "into_product", "into_sum", "into_sum_native",
-           "swap"]  # fmt: skip
+           "locked", "read_now", "swap", "unlock", "write_now"]  # fmt: skip
 
 
 if api.simulated():
@@ -37,6 +37,7 @@ else:
 _made = define(inner, swap)
 into_min, into_max, into_sum, into_product = _made.into_min, _made.into_max, _made.into_sum, _made.into_product
 into_or, into_and, into_any = _made.into_or, _made.into_and, _made.into_any
+locked, unlock, read_now, write_now = _made.locked, _made.unlock, _made.read_now, _made.write_now
 
 into_any_native = into_any
 

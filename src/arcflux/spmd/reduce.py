@@ -12,7 +12,8 @@ from arcflux.spmd.jit import inner
 from arcflux.spmd.machine import element
 from arcflux.spmd.reductions import define
 
-__all__ = ["into_and", "into_any", "into_max", "into_min", "into_or", "into_product", "into_sum"]
+__all__ = ["into_and", "into_any", "into_max", "into_min", "into_or", "into_product", "into_sum",
+           "locked", "read_now", "unlock", "write_now"]  # fmt: skip
 
 
 @intrinsic
@@ -36,3 +37,4 @@ def _swap(typingctx: Any, array: Any, index: Any, expected: Any, new: Any) -> An
 _made = define(inner, _swap)
 into_min, into_max, into_sum, into_product = _made.into_min, _made.into_max, _made.into_sum, _made.into_product
 into_or, into_and, into_any = _made.into_or, _made.into_and, _made.into_any
+locked, unlock, read_now, write_now = _made.locked, _made.unlock, _made.read_now, _made.write_now

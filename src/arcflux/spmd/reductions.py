@@ -11,6 +11,8 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+
 __all__ = ["define"]
 
 
@@ -76,6 +78,29 @@ def define(inner: Callable[..., Any], swap: Any) -> SimpleNamespace:
                 return True
 
     @inner
+    def locked(locks: Any, place: Any) -> Any:
+        """Whether the lock at a place, a byte, was free and is this worker's now."""
+        return locks[place] == 0 and swap(locks, place, np.uint8(0), np.uint8(1))
+
+    @inner
+    def unlock(locks: Any, place: Any) -> Any:
+        """Free a lock: what was written before is there for the next who takes it."""
+        swap(locks, place, np.uint8(1), np.uint8(0))
+
+    @inner
+    def read_now(array: Any, place: Any) -> Any:
+        """What an array has at a place that only the owner of a lock writes: no older value."""
+        while True:
+            there = array[place]
+            if swap(array, place, there, there):
+                return there
+
+    @inner
+    def write_now(array: Any, place: Any, before: Any, value: Any) -> Any:
+        """``array[place] = value`` where `before` is, for all to see."""
+        swap(array, place, before, value)
+
+    @inner
     def into_any(array: Any, place: Any, value: Any) -> Any:
         """``array[place] = value``: one of those who write wins."""
         array[place] = value
@@ -83,5 +108,5 @@ def define(inner: Callable[..., Any], swap: Any) -> SimpleNamespace:
 
     return SimpleNamespace(
         into_min=into_min, into_max=into_max, into_sum=into_sum, into_product=into_product, into_or=into_or,
-        into_and=into_and, into_any=into_any,
+        into_and=into_and, into_any=into_any, locked=locked, unlock=unlock, read_now=read_now, write_now=write_now,
     )  # fmt: skip

@@ -57,13 +57,13 @@ class P:
 """
 
 
-def same_everywhere(program: object, **parameters: object) -> af.Result:
+def same_everywhere(program: object, ways: tuple[dict[str, object], ...] = WAYS, **parameters: object) -> af.Result:
     """The result in plain Python, which kernels have to give in every way to run."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         plain = af.run(program, GRAPH, debug=True, **parameters)
         with interpreted():
-            for way in WAYS:
+            for way in ways:
                 other = af.run(program, GRAPH, **way, **parameters)
                 for name, values in plain.values.items():
                     np.testing.assert_allclose(other.values[name], values, rtol=1e-12, err_msg=f"{way} {name}")

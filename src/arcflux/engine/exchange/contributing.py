@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,25 @@ def contribute(worker: PartWorker, meter: Meter, step: int) -> None:
             state.empty(name, some)
     for peer, vertices in worker.own.lists.take.items():
         some, values = unpacked(transport.collect(peer, tag=_TAG), vertices, arrays)
+        came = dict(zip(state.accumulators, values, strict=True))
+        for group, operation in lowered.groups.items():
+            _combine_tuple(state.accumulators, some, came, group, operation)
         for (name, array), value in zip(state.accumulators.items(), values, strict=True):
+            if lowered.reductions[name].group:
+                continue
             combine = _COMBINE[lowered.reductions[name].operation]
             put(array, some, value if combine is None else combine(taken(array, some), value))
         state.stamp[some] = mark
+
+
+def _combine_tuple(
+    accumulators: Mapping[str, Array], some: Array, came: Mapping[str, Array], group: tuple[str, ...], operation: str
+) -> None:
+    """Tuples that are better than what own vertices have replace that."""
+    wins, equal = np.zeros(len(some), bool), np.ones(len(some), bool)
+    for name in group:
+        have, new = taken(accumulators[name], some), came[name]
+        wins |= equal & (new < have if operation == "least" else new > have)
+        equal &= new == have
+    for name in group:
+        put(accumulators[name], some, np.where(wins, came[name], taken(accumulators[name], some)))

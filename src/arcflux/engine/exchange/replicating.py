@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arcflux.compile.tuples import TUPLES
 from arcflux.engine.exchange.base import Meter
 from arcflux.engine.part_worker import PartWorker
 from arcflux.engine.totals import identity
@@ -36,7 +37,13 @@ class Replicas:
         state, mark = worker.state, worker.state.mark(step)
         came = state.stamp[high] == mark
         anywhere = self.leaders.reduce(came.astype(np.uint8), "max").astype(bool) if worker.lowered.sparse else came
+        for group, operation in worker.lowered.groups.items():
+            before = self.meter.sent
+            self._reduce_tuple(group, operation)
+            self.meter.traffic.values += self.meter.sent - before
         for name, array in state.accumulators.items():
+            if worker.lowered.reductions[name].group:
+                continue
             operation, mine = worker.lowered.reductions[name].operation, array[high]
             before = self.meter.sent
             if operation == "any":
@@ -46,6 +53,17 @@ class Replicas:
                 array[high] = self.leaders.reduce(np.ascontiguousarray(mine), operation).reshape(mine.shape)
             self.meter.traffic.values += self.meter.sent - before
         state.stamp[high[anywhere]] = mark
+
+    def _reduce_tuple(self, group: tuple[str, ...], operation: str) -> None:
+        """Tuples are reduced element by element: only those count in the next that are among the best so far."""
+        high, accumulators = self.vertices, self.worker.state.accumulators
+        best = np.ones(len(high), bool)
+        for name in group:
+            array = accumulators[name]
+            mine = np.where(best, array[high], identity(operation, array.dtype))
+            found = self.leaders.reduce(np.ascontiguousarray(mine), TUPLES[operation]).reshape(mine.shape)
+            best &= mine == found
+            array[high] = found
 
     def leave_to_one(self) -> None:
         """What init gives to a vertex counts in the first node only."""
