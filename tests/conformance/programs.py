@@ -527,7 +527,7 @@ class Parents:
 
 @af.program
 class Triples:
-    """Tuples of three fields of narrow types by max, in every superstep anew, with a condition and another reduction."""
+    """Tuples of three fields of narrow types by max, anew in every superstep, under a condition, beside a sum."""
 
     rounds: int = 3
     width: af.f32
@@ -581,8 +581,8 @@ class Ends:
         return step + 1 < p.rounds
 
 
-ALL = [Plain, Parents, Triples, Ends, Choosy, Reach, Widest, Counts, DeltaRank, Bits, Differences, Forgetful, Steps, Vectors, Extremes,
-       Sketch, Wanting, Pooled]  # fmt: skip
+ALL = [Plain, Parents, Triples, Ends, Choosy, Reach, Widest, Counts, DeltaRank, Bits, Differences, Forgetful, Steps,
+       Vectors, Extremes, Sketch, Wanting, Pooled]  # fmt: skip
 
 # --- what update answers says who sends next, and nothing else
 

@@ -104,7 +104,7 @@ class Expressions:
             return atom
         make = self.draw.choice(
             [self._sum, self._sum, self._product, self._remainder, self._extreme, self._sign, self._choice,
-             self._bits, self._from_float, self._from_flag, self._shift]
+             self._bits, self._from_float, self._from_flag, self._shift, self._helped, self._drawn]
         )  # fmt: skip
         made = make("int", depth - 1)
         return made if max(abs(made.domain.low), abs(made.domain.high)) < _WHOLE else self._cut(made)
@@ -176,6 +176,29 @@ class Expressions:
 
     def _from_flag(self, kind: str, depth: int) -> Number:
         return Number(f"int({self.condition(depth).text})", Domain("int", 0, 1))
+
+    def _helped(self, kind: str, depth: int) -> Number:
+        """A call of a function of the module (plain_python.py)."""
+        a, most = self.whole(depth), self.draw.choice([3, 9, 40])
+        how = self.draw.choice(["halvings", "most", "clipped", "between"])
+        if how in ("halvings", "most"):
+            text = f"halvings({a.text})" if how == "halvings" else f"halvings({a.text}, most={most})"
+            return Number(text, Domain("int", 0, 9 if how == "halvings" else most))
+        if how == "clipped":
+            return Number(f"clipped({a.text}, high={most})", Domain("int", 0, most))
+        b = self.whole(depth)
+        return Number(f"between({a.text}, {b.text})[{self.draw.choice([0, 1])}]", a.domain.joined(b.domain))
+
+    def _drawn(self, kind: str, depth: int) -> Number:
+        """A random whole number of a vertex that is in reach."""
+        texts = [atom.text for atom in self.atoms]
+        owners = sorted({text.split(".")[0] for text in texts if text.startswith(("v.", "u.", "old."))})
+        if not owners:
+            return self._sum(kind, depth)
+        sides, k = self.draw.choice([2, 8, 16]), self.draw.choice(["", ", k=1", ", 2, seed=-7", ", seed=3"])
+        step = "step" if "step" in texts else str(self.draw.choice([0, 3, -1]))
+        text = f"math.floor(af.random({self.draw.choice(owners)}, {step}{k}) * {sides})"
+        return Number(text, Domain("int", 0, sides - 1))
 
     # --- floats
 

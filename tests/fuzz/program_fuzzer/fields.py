@@ -13,9 +13,9 @@ __all__ = ["Field", "atoms", "random_field", "typed"]
 # The most messages of a vertex: programs with sums that must not grow further run on small graphs alone.
 FEW, MANY = 130, 1 << 14
 REDUCTIONS = {
-    "int": ("sum", "sum", "min", "max", "or", "and", "product", "any"),
-    "float": ("sum", "sum", "min", "max", "product", "any"),
-    "flag": ("or", "or", "and", "any", "min", "max"),
+    "int": ("sum", "sum", "min", "max", "or", "and", "product", "any", "first", "last"),
+    "float": ("sum", "sum", "min", "max", "product", "any", "last"),
+    "flag": ("or", "or", "and", "any", "first", "min", "max"),
 }
 
 
@@ -64,7 +64,7 @@ def random_field(
     else:
         domain = Domain("flag")
     field = Field(name, domain, how)
-    if how != "any" and draw.random() < 0.18:
+    if how not in ("any", "first", "last") and draw.random() < 0.18:
         field.size = draw.choice([1, 2, 3, 4, 5])
         field.length = field.size
     if wild and kind == "int" and draw.random() < 0.6:

@@ -12,6 +12,7 @@ from program_fuzzer.expressions import Domain, Expressions, Number, fit
 from program_fuzzer.fields import Field, about, atoms, random_field
 from program_fuzzer.fixed_points import FixedPoint
 from program_fuzzer.oracle import is_sparse
+from program_fuzzer.plain_python import early_return, looped
 from program_fuzzer.totals import Totals
 from program_fuzzer.writing import ProgramSpec, plain
 
@@ -69,13 +70,14 @@ class _Supersteps(Totals):
     # --- functions
 
     def _start(self) -> str:
-        scope, lines = self._scope(about("v"), step=False), []
+        scope = self._scope(about("v"), step=False)
+        lines = looped(self.draw, scope)
         for each in self.fields:
             if self.shape == "sparse" and each.name == "got":
                 lines.append(f"v.got = {self._untouched()}")
             elif self.draw.random() < 0.85:
                 lines += self._assignment(scope, each)
-        if self.draw.random() < 0.1 and lines:
+        if self.draw.random() < 0.1 and lines and "while" not in "".join(lines):
             lines = [f"if {scope.condition(1).text}:", *("    " + line for line in lines)]
             if self.shape == "sparse":
                 lines = [f"v.got = {self._untouched()}", *lines]
@@ -117,7 +119,8 @@ class _Supersteps(Totals):
                 lines.append(f"v.{each.name} = {_neutral(each)}")
             else:
                 lines += self._assignment(scope, each, 1)
-        return [self._function("init", lines)] if lines else []
+        way_out = early_return(self.draw, scope) if lines and self.shape == "dense" else []
+        return [self._function("init", [*way_out, *lines])] if lines else []
 
     def _wants(self) -> list[str]:
         if self.shape == "steady" or self.draw.random() > 0.15:
@@ -132,6 +135,7 @@ class _Supersteps(Totals):
             lines += [f"if {waited.get(self.trigger, f'v.got == {self._untouched()}')}:", "    return False"]
         here = atoms(self.draw, "v", self.fields, peak=True)
         scope = self._scope(here, atoms(self.draw, "old", self.fields), about("v"), self._known_totals(0.8))
+        lines += looped(self.draw, scope)
         if self.shape != "steady":
             for each in self.fields:
                 grown = each.peak is not None and each.peak != each.domain

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from program_fuzzer.expressions import Domain, Expressions, Number, fit
 from program_fuzzer.fields import Field, about, atoms, typed
+from program_fuzzer.plain_python import early_return, looped
 from program_fuzzer.writing import ASSIGN, Writer, plain
 
 __all__ = ["Messages"]
@@ -47,13 +48,37 @@ class Messages(Writer):
             made = scope.of(kind, 2)
             lines.append(f"part = {made.text}")
             scope.add(Number("part", made.domain))
-        reduced = [each for each in self.fields if each.how]
-        for each in reduced:
-            lines += self._reduction(scope, each)
+        lines += looped(self.draw, scope)
+        lines += early_return(self.draw, scope) if self.shape == "dense" else []
+        together = self._together()
+        for each in self.fields:
+            if each in together:
+                lines += self._tuple(scope, together) if each is together[-1] else []
+            elif each.how:
+                lines += self._reduction(scope, each)
         for each in self.fields:
             if each.kind == "":
                 typed(self.draw, each, each.domain)
         return self._function("compute", lines)
+
+    def _together(self) -> list[Field]:
+        """Fields that are reduced as a tuple: of one reduction, each a single number that fits its type."""
+        for how in ("min", "max"):
+            found = [f for f in self.fields if f.how == how and f.length is None and not f.wild and f.name != "got"]
+            if len(found) > 1 and self.draw.random() < 0.6:
+                self.draw.shuffle(found)
+                return sorted(found[: self.draw.choice([2, 2, 3])], key=self.fields.index)
+        return []
+
+    def _tuple(self, scope: Expressions, fields: list[Field]) -> list[str]:
+        """Statements that reduce into fields together."""
+        how, texts = fields[0].how, []
+        for each in fields:
+            typed(self.draw, each, each.domain)
+            texts.append(fit(self.draw, scope.of(each.domain.kind, 2), each.domain))
+        names = ", ".join(f"v.{each.name}" for each in fields)
+        line = f"{names} = {how}(({names}), ({', '.join(texts)}))"
+        return [line] if self.draw.random() < 0.7 else [f"if {scope.condition(1).text}:", f"    {line}"]
 
     def _reduction(self, scope: Expressions, each: Field) -> list[str]:
         """Statements that reduce into a field; its type is known when it is known what it can become."""

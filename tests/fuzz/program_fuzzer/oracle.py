@@ -19,7 +19,7 @@ from typing import Any
 
 from program_fuzzer.graphs import GraphSpec
 from program_fuzzer.numbers import KNOWN, either, faults, of_field, plain, same, weak
-from program_fuzzer.values import IllDefined, OneOf, Vector, choosing, exact, fitting
+from program_fuzzer.values import IllDefined, OfSender, OneOf, Vector, choosing, exact, fitting
 from program_fuzzer.wild import RANGES
 
 __all__ = ["Outcome", "interpret", "is_sparse"]
@@ -124,13 +124,16 @@ class _Vertex:
 
     def __init__(self, run: _Run, number: int, state: dict[str, Any], ways: dict[str, set[Any]]) -> None:
         own = self.__dict__
-        own.update(run=run, number=weak(number), written=set(), taken=set(), ways=dict(ways))
+        own.update(run=run, number=weak(number), written=set(), taken=set(), senders={}, ways=dict(ways))
         own.update(in_degree=weak(run.in_degrees[number]), out_degree=weak(run.out_degrees[number]))
         own.update({name: self._own(name, run.kept(name, value)) for name, value in state.items()})
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in self.run.kinds:
             raise IllDefined(f"{name} is assigned")
+        if isinstance(value, OfSender):
+            self._first(name, value.value, value.sign)
+            return
         own, one = self.__dict__, isinstance(value, OneOf)
         value = self._own(name, self.run.fit(name, value.value if isinstance(value, OneOf) else value))
         self.written.add(name)
@@ -144,6 +147,17 @@ class _Vertex:
         else:
             self.ways.pop(name, None)
             own[name] = value
+
+    def _first(self, name: str, value: Any, sign: int) -> None:
+        """Keep the message of the first sender, or the last one; of several of it the least, or the largest."""
+        value = self.run.fit(name, value)
+        came, best = (self.run.sender, value), self.senders.get(name)
+        if value != value:
+            raise IllDefined("NaN is one of several")
+        if best is None or (came < best if sign > 0 else came > best):
+            self.senders[name], self.__dict__[name] = came, value
+        self.written.add(name)
+        self.ways.pop(name, None)
 
     def _own(self, name: str, value: Any) -> Any:
         """A vector tells when an element of it is assigned."""
@@ -174,7 +188,7 @@ class _Run:
         }
         self.parameters = SimpleNamespace(**{name: weak(value) for name, value in {**values, **parameters}.items()})
         self.extremes = _extremes(source)
-        self.computing = False
+        self.computing, self.sender = False, -1
         self.kinds = {name: kind for name, kind in annotations.items() if isinstance(kind, _Kind)}
         self.into: list[list[tuple[int, Any]]] = [[] for _ in range(spec.vertices)]
         self.in_degrees, self.out_degrees = [0] * spec.vertices, [0] * spec.vertices
@@ -256,7 +270,7 @@ class _Run:
         received, empty = False, new.state()
         for u, edge in self.into[v]:
             if u in senders:
-                received = True
+                received, self.sender = True, u
                 self.call("compute", v=new, u=self.view(u), edge=edge, old=old)
         now = new.state()
         quiet = all(same(now[name], empty[name]) for name in now)
@@ -369,6 +383,8 @@ def _read(source: str) -> Any:
     kinds = {name: _Kind(name) for name in _KINDS}
     af = SimpleNamespace(**kinds, program=lambda cls: cls, vertex=object, total=_Total)
     af.any = OneOf
+    af.first, af.last = (lambda value: OfSender(value, 1)), (lambda value: OfSender(value, -1))
+    af.random = _random
     af.dot = lambda a, b: sum((a * b).elements)
     names: dict[str, Any] = {"af": af, **KNOWN, "either": either, "__name__": "oracle"}
     names |= {name: choosing(KNOWN[name]) for name in ("min", "max")}
@@ -376,6 +392,17 @@ def _read(source: str) -> Any:
     tree = ast.fix_missing_locations(_Choices().visit(ast.parse(text)))
     exec(compile(tree, "<oracle>", "exec", dont_inherit=True), names)
     return next(value for value in names.values() if isinstance(value, type) and value.__module__ == "oracle")
+
+
+def _random(of: Any, step: int, k: int = 0, seed: int = 0) -> Any:
+    """SplitMix64's output of seed, number, step and k, one after another, in 64 bits; 53 of them are the result."""
+    key = 0
+    for word in (seed, of.number, step, k):
+        key = (key + (int(word) + 1) * 0x9E3779B97F4A7C15) % (1 << 64)
+        key = (key ^ key >> 30) * 0xBF58476D1CE4E5B9 % (1 << 64)
+        key = (key ^ key >> 27) * 0x94D049BB133111EB % (1 << 64)
+        key ^= key >> 31
+    return KNOWN["float"](key // 2048 / 2.0**53)
 
 
 class _Choices(ast.NodeTransformer):
@@ -454,6 +481,6 @@ def _reduces_otherwise(compute: ast.FunctionDef) -> bool:
                 return True
         elif isinstance(node, ast.Assign) and not isinstance(node.targets[0], ast.Name):
             called = node.value.func if isinstance(node.value, ast.Call) else None
-            if isinstance(called, ast.Attribute) and called.attr == "any":
+            if isinstance(called, ast.Attribute) and called.attr in ("any", "first", "last"):
                 return True
     return False

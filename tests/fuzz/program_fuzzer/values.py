@@ -9,7 +9,7 @@ from typing import Any
 
 from program_fuzzer.numbers import IllDefined, fault, of_field, wrapped
 
-__all__ = ["IllDefined", "OneOf", "Vector", "choosing", "exact", "fitting"]
+__all__ = ["IllDefined", "OfSender", "OneOf", "Vector", "choosing", "exact", "fitting"]
 
 # Floats have to be whole multiples of 2**-bits, below 2**size: then sums are exact in any order, and in any width.
 _EXACT = {"f32": (9, 13), "f64": (20, 30)}
@@ -49,6 +49,13 @@ class OneOf:
 
     def __init__(self, value: Any) -> None:
         self.value = value
+
+
+class OfSender:
+    """What ``af.first(value)`` and ``af.last(value)`` stand for."""
+
+    def __init__(self, value: Any, sign: int) -> None:
+        self.value, self.sign = value, sign
 
 
 class Vector:
@@ -100,4 +107,12 @@ for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "
 
 def choosing(choose: Callable[..., Any]) -> Callable[..., Any]:
     """`min` or `max`, of numbers and of vectors."""
-    return lambda *sides: _elementwise(choose, *sides)
+
+    def apply(*sides: Any) -> Any:
+        if isinstance(sides[0], tuple):  # element by element, from the first on
+            kept, other = sides
+            pairs = [(x, y) for x, y in zip(kept, other, strict=True) if x != y]
+            return other if pairs and choose(*pairs[0]) == pairs[0][1] else kept
+        return _elementwise(choose, *sides)
+
+    return apply

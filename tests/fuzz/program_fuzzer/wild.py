@@ -42,6 +42,10 @@ class Wild(Expressions):
             return made
         return self._atom("int") or Number("v.number", Domain("int", 0, 1 << 15))
 
+    def _helped(self, kind: str, depth: int) -> Number:
+        """Numbers that returns of several types would change are no argument of helpers."""
+        return Number(f"halvings({self._variable(depth).text})", Domain("int", 0, 9))
+
     def _overflow(self, depth: int) -> Number:
         a, b = self._variable(depth), self._variable(depth)
         text = self.draw.choice([

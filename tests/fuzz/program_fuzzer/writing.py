@@ -10,12 +10,14 @@ from typing import Any
 
 from program_fuzzer.expressions import FLAG, Domain, Expressions, Number, fit
 from program_fuzzer.fields import FEW, MANY, Field
+from program_fuzzer.plain_python import joined, with_helpers
 from program_fuzzer.wild import Wild
 
 __all__ = ["ASSIGN", "ProgramSpec", "Writer", "plain"]
 
 ASSIGN = {"sum": "{t} += {e}", "product": "{t} *= {e}", "or": "{t} |= {e}", "and": "{t} &= {e}",
-           "min": "{t} = min({t}, {e})", "max": "{t} = max({t}, {e})", "any": "{t} = af.any({e})"}  # fmt: skip
+           "min": "{t} = min({t}, {e})", "max": "{t} = max({t}, {e})", "any": "{t} = af.any({e})",
+           "first": "{t} = af.first({e})", "last": "{t} = af.last({e})"}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,8 @@ class Writer:
         self._without_negative_u64(functions)
         lines = [*self.declared, *promise, *(f.declared for f in self.fields)]
         body = "\n".join(lines) + "\n\n" + "\n\n".join(functions)
-        text = f"{self.constants}@af.program\nclass Fuzzed:\n{textwrap.indent(body, '    ')}\n"
+        helpers = with_helpers(body)
+        text = f"{helpers}{self.constants}@af.program\nclass Fuzzed:\n{textwrap.indent(body, '    ')}\n"
         given = {}
         for each in self.fields:
             if self.draw.random() < 0.08 and each.domain.kind != "flag":
@@ -106,7 +109,7 @@ class Writer:
 
     def _function(self, name: str, lines: list[str]) -> str:
         """A function with the arguments that its lines ask for, and those that it has to have."""
-        text = "\n".join(lines)
+        text = "\n".join(joined(self.draw, lines) if name in ("start", "update") else lines)
         words = set(re.findall(r"[a-z]+", text))
         order = ["v", "u", "edge", "old", "g", "p", "step"]
         wanted = [
