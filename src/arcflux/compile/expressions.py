@@ -374,7 +374,7 @@ class Expressions:
             return None
         found = self.around(name)
         found = getattr(found, "py_func", found)
-        own = getattr(found, "__module__", "").split(".")[0] != "arcflux"
+        own = (getattr(found, "__module__", None) or "").split(".")[0] != "arcflux"
         return found if isinstance(found, FunctionType) and (own or "." not in name) else None
 
     def values_of_call(self, node: ast.Call) -> list[ast.expr] | None:

@@ -202,7 +202,7 @@ class _Run:
         bound = {**given, "g": self.g, "p": self.p, "step": as_number(self.step)}
         try:
             return self.functions[name](*(bound[argument] for argument in function.arguments))
-        except (ArithmeticError, ValueError) as error:
+        except (ArithmeticError, ValueError, UnboundLocalError) as error:
             raise self.fault(name, given["v"].number if "v" in given else None, error) from error
 
     @property
@@ -211,16 +211,18 @@ class _Run:
         return "in start" if self.step < 0 else f"superstep {self.step}"
 
     def fault(self, name: str, v: int | None, error: Exception) -> ProgramError:
-        """The error for arithmetic that has no result, with its line, the vertex and the superstep."""
+        """The error for what has no result in plain Python, with its line, the vertex and the superstep."""
         code, line = self.functions[name].__code__, 0
         trace = error.__traceback__
         while trace is not None:
             line = trace.tb_lineno if trace.tb_frame.f_code is code else line
             trace = trace.tb_next
         what = f"{error} at " + ("" if v is None else f"vertex {self.said(v)}, ") + self.when
-        return self.lowered.program.refusal(
-            line, what, "compiled code goes on with another number: see Numbers in the docs"
-        )
+        remedy = "compiled code goes on with another number: see Numbers in the docs"
+        if isinstance(error, UnboundLocalError):
+            remedy = "assign it on every path before it is read; in compiled code it is any number"
+        program = self.lowered.program
+        return program.refusal(program.functions[name].at(line), what, remedy)
 
     def own(self, name: str, value: Any, number: int) -> Any:
         """A field's value for one who may change it: a vector of its own, or the number as it is."""

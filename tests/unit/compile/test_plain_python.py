@@ -2,6 +2,7 @@
 
 import importlib.util
 import itertools
+import linecache
 import sys
 import warnings
 from pathlib import Path
@@ -197,6 +198,29 @@ def test_helpers_of_other_modules_and_of_functions(tmp_path: Path) -> None:
             return False
 
     assert same_everywhere(Local)["x"][0] == 6.0
+
+
+def test_helpers_of_other_cells_are_found_and_noticed_when_they_change() -> None:
+    around: dict[str, object] = {"af": af}
+
+    def cell(number: int, text: str) -> None:
+        name = f"<cell {number} of test_plain_python>"
+        linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+        exec(compile(text, name, "exec"), around)
+
+    cell(1, "def shifted(x):\n    return x + 1\n")
+    cell(2, program_of("v.x = shifted(2.0)\nreturn False"))
+    assert same_everywhere(around["P"])["x"][0] == 3.0
+    cell(3, "def shifted(x):\n    return x + 40\n")
+    assert same_everywhere(around["P"])["x"][0] == 42.0
+
+
+def test_a_local_without_a_value_is_told_in_plain_python(tmp_path: Path) -> None:
+    module = loaded(tmp_path, program_of("if v.number == 3:\n    y = 1.0\nv.x = y\nreturn False"))
+    with pytest.raises(ProgramError, match="'y'") as caught:
+        af.run(module.P, GRAPH, debug=True)
+    assert "v.x = y" in str(caught.value)
+    assert "every path" in caught.value.remedy
 
 
 def test_one_helper_is_generated_for_each_kind_of_arguments(tmp_path: Path) -> None:
