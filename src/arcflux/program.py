@@ -50,28 +50,34 @@ ABOUT_GRAPH = ("vertices", "edges", "arcs")
 
 @dataclass(frozen=True)
 class FieldType:
-    """The type of a vertex field: a scalar, or with a length a vector.
+    """The type of a vertex field: a scalar, or with a length a vector. A parameter may be a matrix, row by row.
 
     Examples
     --------
     >>> import arcflux as af
-    >>> af.f32[8]
-    f32[8]
+    >>> af.f32[8], af.f64[2, 3]
+    (f32[8], f64[2, 3])
     """
 
     name: str
     dtype: np.dtype[Any]
     length: int | str | None = None
+    columns: int | None = None
 
-    def __getitem__(self, length: int | str) -> FieldType:
+    def __getitem__(self, length: int | str | tuple[int, int]) -> FieldType:
+        if isinstance(length, tuple) and len(length) == 2 and all(isinstance(n, int) and n > 0 for n in length):
+            return replace(self, length=length[0] * length[1], columns=length[1])
         if not (isinstance(length, str) and length.isidentifier()) and not (isinstance(length, int) and length > 0):
             raise UsageError(
                 f"a vector of length {length!r}", expected="a positive whole number, or the name of a parameter"
             )
-        return replace(self, length=length)
+        return replace(self, length=length, columns=None)
 
     def __repr__(self) -> str:
-        return self.name if self.length is None else f"{self.name}[{self.length}]"
+        if self.length is None:
+            return self.name
+        rows = f"{int(self.length) // self.columns}, {self.columns}" if self.columns else self.length
+        return f"{self.name}[{rows}]"
 
 
 TYPES = {
@@ -522,6 +528,12 @@ def _declare(
     if isinstance(kind, FieldType) and not (kind.length is not None and hasattr(cls, name)):
         if hasattr(cls, name):
             raise read.refusal(line, f"the field {name} has a value", "fields get their first value in start")
+        if kind.columns is not None:
+            raise read.refusal(
+                line, f"{name} is a matrix, and fields are numbers or vectors",
+                f"write `{name}: af.{kind.name}[{kind.length}]` and v.{name}[{kind.columns} * i + j], or give it a "
+                "value: parameters may be matrices",
+            )  # fmt: skip
         if name in ("number", "in_degree", "out_degree"):
             raise read.refusal(line, f"{name} is there for every vertex", "choose another name for the field")
         fields[name] = kind
@@ -613,18 +625,23 @@ def _ids(said: str, value: Any) -> tuple[Any, ...]:
 def _elements(said: str, kind: FieldType, value: Any) -> tuple[Any, ...]:
     """The elements of an array, which have to fit its type."""
     wanted = f"{kind.length} numbers of {kind.name}"
+    rows = 1
+    if kind.columns is not None:
+        rows = int(kind.length or 0) // kind.columns
+        wanted = f"{rows} rows of {kind.columns} numbers of {kind.name}"
     try:
         found = np.asarray(value if isinstance(value, np.ndarray) else list(value))
     except (TypeError, ValueError):
         raise UsageError(f"{said} is {shown(value)}", expected=wanted) from None
     kinds = {"b": "b", "f": "biuf"}.get(kind.dtype.kind, "biu")
-    right = isinstance(kind.length, str) or len(found) == kind.length
-    if found.ndim != 1 or not found.size or found.dtype.kind not in kinds or not right:
+    right = found.shape == ((kind.length,) if kind.columns is None else (rows, kind.columns))
+    right = right or (isinstance(kind.length, str) and found.ndim == 1 and found.size > 0)
+    if found.dtype.kind not in kinds or not right:
         raise UsageError(f"{said} is {shown(value)}", expected=wanted)
     fitted = found.astype(kind.dtype)
     if kind.dtype.kind in "iu" and not np.array_equal(fitted, found):
         raise UsageError(f"{said} is {shown(value)}", expected=wanted)
-    return tuple(fitted.tolist())
+    return tuple(fitted.ravel().tolist())
 
 
 def any(value: Any) -> Any:

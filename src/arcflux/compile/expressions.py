@@ -230,6 +230,9 @@ class Expressions:
         if several is not None:
             return self.expression(several[self.place(node, len(several))])
         done, kind = self.expression(node.value)
+        columns = self.columns_of(node.value)
+        if columns is not None and kind.length is not None:
+            return ast.Subscript(done, self.place_in_matrix(node, kind.length, columns), ast.Load()), kind.scalar()
         if kind.length is None:
             raise self.refuse(node, "a single value cannot be indexed", "leave the index out")
         return ast.Subscript(done, self.index(node, kind), ast.Load()), kind.scalar()
@@ -242,6 +245,25 @@ class Expressions:
                 node, f"{ast.unparse(node.value)} gives {several} values", f"index with 0 to {several - 1}"
             )
         return found
+
+    def columns_of(self, node: ast.expr) -> int | None:
+        """How many columns the matrix has that an expression names; None for what is no matrix."""
+        if not (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)):
+            return None
+        kind = self.program.arrays.get(node.attr) if self.owners.get(node.value.id) == "p" else None
+        return kind.columns if kind is not None else None
+
+    def place_in_matrix(self, node: ast.Subscript, length: int, columns: int) -> ast.expr:
+        """The place of an element among all of a matrix, which stand row by row."""
+        if not (isinstance(node.slice, ast.Tuple) and len(node.slice.elts) == 2):
+            said = ast.unparse(node.value)
+            raise self.refuse(node, f"{said} is a matrix", f"index with two numbers: {said}[i, j]")
+        ends, places = (length // columns, columns), []
+        for index, end in zip(node.slice.elts, ends, strict=True):
+            one = at(node, ast.Subscript(node.value, index, ast.Load()))
+            places.append(self.index(one, Value("int", None, end)))
+        row, column = places
+        return at(node, ast.BinOp(ast.BinOp(row, ast.Mult(), ast.Constant(columns)), ast.Add(), column))
 
     def index(self, node: ast.Subscript, kind: Value) -> ast.expr:
         """An index into a vector, which has to be inside it whatever happens: kernels do not check."""

@@ -16,7 +16,7 @@ import numpy as np
 from arcflux.compile.lower import Lowered
 from arcflux.compile.python_numbers import number as as_number
 from arcflux.compile.python_totals import Counted, contributing
-from arcflux.compile.python_vectors import Vector, elementwise
+from arcflux.compile.python_vectors import Matrix, Vector, elementwise
 from arcflux.errors import ProgramError
 from arcflux.graph import Graph
 from arcflux.program import FieldType, Function, Parameter, vertex, vertices
@@ -72,7 +72,8 @@ def _parameter(one: Parameter, graph: Graph, members: Any) -> Any:
     if one.kind is vertex:
         return int(graph.ids.to_numbers([one.value])[0])
     if isinstance(one.kind, FieldType):
-        return Vector([as_number(element, one.kind.dtype) for element in one.value])
+        elements = [as_number(element, one.kind.dtype) for element in one.value]
+        return Vector(elements) if one.kind.columns is None else Matrix(elements, one.kind.columns)
     return one.value if one.kind is not vertices else _Members(members)
 
 

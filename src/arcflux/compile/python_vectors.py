@@ -11,7 +11,7 @@ from arcflux.class_source import names_around
 from arcflux.compile.python_numbers import KNOWN, Float, chosen, number
 from arcflux.program import random
 
-__all__ = ["Vector", "elementwise"]
+__all__ = ["Matrix", "Vector", "elementwise"]
 
 
 class Vector:
@@ -50,6 +50,18 @@ class Vector:
 
     def __repr__(self) -> str:
         return repr(self.elements)
+
+
+class Matrix(Vector):
+    """A matrix that is a parameter: its elements row by row."""
+
+    def __init__(self, elements: list[Any], columns: int) -> None:
+        super().__init__(elements)
+        self.columns = columns
+
+    def __getitem__(self, index: Any) -> Any:
+        row, column = index
+        return self.elements[row * self.columns + column]
 
 
 def _pairs(function: Callable[..., Any], *given: Any) -> Any:

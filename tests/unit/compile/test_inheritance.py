@@ -135,6 +135,11 @@ REFUSED = {
     "class P(B):\n    a: af.f64[2] = (1, 2)\n    def init(v, p):\n        v.x = p.a[p.k]": "the index p.k can be",
     "class P(B):\n    a: af.f64[2] = (1, 2)\n    def init(v, p):\n        v.x = p.a": "and this is float64[2]",
     "class P(B):\n    a: af.f64[2] = (1, 2)\n    def init(v, p):\n        p.a[0] = 1.0": "parameters never change",
+    "class P(B):\n    m: af.f64[2, 2]": "m is a matrix, and fields are numbers or vectors",
+    "class P(B):\n    m: af.f64[2, 2] = ((1, 2), (3, 4))\n    def init(v, p):\n        v.x = p.m[1]": "p.m is a matrix",
+    "class P(B):\n    m: af.f64[2, 2] = ((1, 2), (3, 4))\n    def init(v, p):\n        v.x = p.m[1, 2]": "index 2",
+    "class P(B):\n    m: af.f64[2, 2] = ((1, 2), (3, 4))\n    def init(v, p):\n        v.x = p.m[p.k, 1]": "index p.k",
+    "class P(B):\n    m: af.f64[2, 2] = (1, 2, 3, 4)": "is (1, 2, 3, 4)",
     "class P(B):\n    s: af.vertices\n    def init(v, p):\n        v.x = p.s": "p.s is a set of vertices",
     "class P(B):\n    s: af.vertices\n    def update(v, p):\n        return v.number in p.s": "v.number is no vertex",
     "class P(B):\n    s: af.vertices\n    def update(v, p):\n        return v in p.k": "in and is cannot be",
@@ -249,3 +254,35 @@ def test_arrays_as_parameters() -> None:
         Weighing(weights=(1, 2))
     with pytest.raises(UsageError, match="has 3 elements"):
         lower(Weighing(k=2), {})
+
+
+@af.program
+class Chain:
+    """One step of a Markov chain of three states along each edge."""
+
+    step: af.f64[3, 3] = ((0.5, 0.25, 0.25), (0.0, 1.0, 0.0), (0.25, 0.25, 0.5))
+    x: af.f64[3]
+
+    def start(v):
+        v.x[v.number % 3] = 1.0
+        return True
+
+    def init(v):
+        v.x = 0.0
+
+    def compute(v, u, p):
+        for i in range(3):
+            for j in range(3):
+                v.x[j] += u.x[i] * p.step[i, j]
+
+    def update(v, step):
+        return step < 2
+
+
+def test_matrices_as_parameters() -> None:
+    same_everywhere(Chain)
+    turned = same_everywhere(Chain, step=np.array([[0, 1, 0], [0, 0, 1], [1, 0, 0]]), max_supersteps=1)["x"]
+    still = same_everywhere(Chain, step=np.eye(3), max_supersteps=1)["x"]
+    assert np.array_equal(turned, still[:, [2, 0, 1]])
+    with pytest.raises(UsageError, match="3 rows of 3 numbers of f64"):
+        Chain(step=np.eye(2))
