@@ -34,7 +34,7 @@ else:
     from arcflux.gpu.swap import swap
 
 
-_made = define(inner, swap)
+_made = define(inner, swap, coherent=False)
 into_min, into_max, into_sum, into_product = _made.into_min, _made.into_max, _made.into_sum, _made.into_product
 into_or, into_and, into_any = _made.into_or, _made.into_and, _made.into_any
 locked, unlock, read_now, write_now = _made.locked, _made.unlock, _made.read_now, _made.write_now

@@ -16,8 +16,11 @@ import numpy as np
 __all__ = ["define"]
 
 
-def define(inner: Callable[..., Any], swap: Any) -> SimpleNamespace:
-    """The reductions, compiled by `inner`, of ``swap(array, place, expected, new)``: whether `new` is there now."""
+def define(inner: Callable[..., Any], swap: Any, coherent: bool = True) -> SimpleNamespace:
+    """The reductions, compiled by `inner`, of ``swap(array, place, expected, new)``: whether `new` is there now.
+
+    `coherent` says that plain loads see what others wrote before they freed a lock, as those of cores do.
+    """
 
     @inner
     def into_min(array: Any, place: Any, value: Any) -> Any:
@@ -88,19 +91,6 @@ def define(inner: Callable[..., Any], swap: Any) -> SimpleNamespace:
         swap(locks, place, np.uint8(1), np.uint8(0))
 
     @inner
-    def read_now(array: Any, place: Any) -> Any:
-        """What an array has at a place that only the owner of a lock writes: no older value."""
-        while True:
-            there = array[place]
-            if swap(array, place, there, there):
-                return there
-
-    @inner
-    def write_now(array: Any, place: Any, before: Any, value: Any) -> Any:
-        """``array[place] = value`` where `before` is, for all to see."""
-        swap(array, place, before, value)
-
-    @inner
     def into_any(array: Any, place: Any, value: Any) -> Any:
         """``array[place] = value``: one of those who write wins."""
         array[place] = value
@@ -108,5 +98,37 @@ def define(inner: Callable[..., Any], swap: Any) -> SimpleNamespace:
 
     return SimpleNamespace(
         into_min=into_min, into_max=into_max, into_sum=into_sum, into_product=into_product, into_or=into_or,
-        into_and=into_and, into_any=into_any, locked=locked, unlock=unlock, read_now=read_now, write_now=write_now,
+        into_and=into_and, into_any=into_any, locked=locked, unlock=unlock,
+            **_under_lock(inner, swap, coherent),
     )  # fmt: skip
+
+
+def _under_lock(inner: Callable[..., Any], swap: Any, coherent: bool) -> dict[str, Any]:
+    """How the owner of a lock reads and writes what it guards."""
+
+    @inner
+    def read_plain(array: Any, place: Any) -> Any:
+        """``array[place]``."""
+        return array[place]
+
+    @inner
+    def write_plain(array: Any, place: Any, before: Any, value: Any) -> Any:
+        """``array[place] = value``."""
+        array[place] = value
+
+    @inner
+    def read_swapped(array: Any, place: Any) -> Any:
+        """What an array has at a place, and no older value."""
+        while True:
+            there = array[place]
+            if swap(array, place, there, there):
+                return there
+
+    @inner
+    def write_swapped(array: Any, place: Any, before: Any, value: Any) -> Any:
+        """``array[place] = value`` where `before` is, for all to see."""
+        swap(array, place, before, value)
+
+    if coherent:
+        return {"read_now": read_plain, "write_now": write_plain}
+    return {"read_now": read_swapped, "write_now": write_swapped}
