@@ -200,21 +200,8 @@ def test_wrong_arguments_get_an_error_of_ours(name: str, tmp_path: Any, monkeypa
 def test_every_public_call_is_tried() -> None:
     assert set(NAMES) == set(calls())
     public = {n for n in af.__all__ if inspect.isfunction(getattr(af, n))}
-    # Words of programs; and those that write folders.
-    words = {
-        "any",
-        "dot",
-        "first",
-        "gas",
-        "last",
-        "msg",
-        "program",
-        "random",
-        "total",
-        "calibrate",
-        "load_parts",
-        "save",
-    }
+    words = {"any", "dot", "first", "gas", "last", "msg", "program", "random", "total"}  # of programs
+    words |= {"calibrate", "load_parts", "save"}  # write folders
     assert public - words <= set(NAMES)
 
 
