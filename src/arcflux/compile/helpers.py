@@ -178,7 +178,7 @@ def _bound(caller: Statements, node: ast.Call, function: FunctionType, source: F
         if name not in written and name not in defaults:
             raise caller.refuse(node, f"{function.__name__} needs {name}", _call_of(function, names))
         one = written.get(name)
-        if isinstance(one, ast.Name) and one.id in caller.owners:
+        if isinstance(one, ast.Name) and caller.owners.get(one.id, "step") != "step":
             given.owners[name] = caller.owners[one.id]
             continue
         done, kind = caller.expression(one) if one is not None else caller.outside(node, name, defaults[name])

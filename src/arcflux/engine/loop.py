@@ -156,7 +156,7 @@ class Loop:
                 self.team.together()
                 self.history[:] = 0
                 begun = time.perf_counter()
-                some = 1 if self.polled else min(self.choose(steps), self.totals.supersteps)
+                some = min(self.choose(steps), 1 if self.polled else self.totals.supersteps)
                 arguments = self.arguments(steps, min(limit, steps + some))
                 before = self._saved()
                 self.team.launch(self.kernel, self.threads, *arguments, glance=glance, ends=True)

@@ -12,6 +12,7 @@ import numpy as np
 import programs
 import pytest
 from program_fuzzer.interpret import interpreted
+from program_fuzzer.ways import Way
 
 import arcflux as af
 from arcflux.compile.cpu import source
@@ -99,6 +100,7 @@ DONE = {
     "v.x = named(b=1, a=v.number)": lambda n: 10.0 * n + 1,
     "v.x = tools.sqrt(1.0 * v.number ** 2)": lambda n: float(n),
     "v.x = powers(2.0)": lambda n: 4.0,
+    "v.x = 1.0 * twice(step)": lambda n: 0.0,
     "v.x = half(3)": lambda n: 1.5,
 }
 BEFORE = """
@@ -221,6 +223,17 @@ def test_a_local_without_a_value_is_told_in_plain_python(tmp_path: Path) -> None
         af.run(module.P, GRAPH, debug=True)
     assert "v.x = y" in str(caught.value)
     assert "every path" in caught.value.remedy
+
+
+@pytest.mark.parametrize("patch", ["blocks", "ranked blocks", "runs"])
+def test_loops_that_look_whether_to_end_in_every_dense_kernel(patch: str, tmp_path: Path) -> None:
+    body = "while v.n < step + v.number % 3:\n    v.n += 1\nv.x = 1.0 * v.n\nreturn step < 3"
+    module = loaded(tmp_path, program_of(body))
+    plain = af.run(module.P, GRAPH, debug=True)
+    with Way({"threads": 1}, patches=(patch,)).active() as options:
+        other = af.run(module.P, GRAPH, **options)
+    assert np.array_equal(other["x"], plain["x"])
+    assert other.supersteps == plain.supersteps
 
 
 def test_one_helper_is_generated_for_each_kind_of_arguments(tmp_path: Path) -> None:
