@@ -28,6 +28,27 @@ class Levels:
         return v.level < old.level
 
 
+@af.program
+class Claimed:
+    """The same, of which who has a level wants no more: the direction is chosen by the edges that are unexplored."""
+
+    sparse = True
+    level: af.i64
+
+    def start(v):
+        v.level = 0 if v.number == 0 else -1
+        return v.number == 0
+
+    def wants(v):
+        return v.level < 0
+
+    def compute(v, u):
+        v.level = af.any(u.level + 1)
+
+    def update(v):
+        return v.level >= 0
+
+
 WAYS = [
     Way({"direction": "pull", "threads": 2}),
     Way({"direction": "auto", "threads": 2}, patches=("teams",)),
@@ -47,7 +68,7 @@ def reached(graph: af.Graph) -> np.ndarray:
         sources, targets = np.concatenate([sources, targets]), np.concatenate([targets, sources])
     level = np.full(graph.vertices, 1000000)
     level[0] = 0
-    for _ in range(graph.vertices):
+    for _ in range(min(graph.vertices, 99)):
         np.minimum.at(level, targets, level[sources] + 1)
     return level
 
@@ -76,3 +97,18 @@ def test_those_of_many_vertices_are_estimated_from_a_sample() -> None:
     assert [step.direction for step in found.history[:2]] == ["push", "pull"]
     assert found.history[1].frontier == 2000
     assert found.history[1].edges == pytest.approx(4000, rel=0.1)
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_workers_that_waited_choose_as_the_first_one_does(threads: int) -> None:
+    """It goes along a path alone, and comes to a vertex of so many edges that all are needed, and push is right."""
+    draw, begin = np.random.default_rng(5), 6
+    hub, blob = np.arange(begin, begin + 400), draw.integers(begin, begin + 1600, (2, 10_000))
+    sources = np.concatenate([np.arange(begin - 1), np.full(400, begin - 1), blob[0]])
+    targets = np.concatenate([np.arange(1, begin), hub, blob[1]])
+    graph = af.Graph.from_edges(sources, targets, vertices=begin + 1600)
+    with Way({"direction": "auto", "threads": threads}).active() as options:
+        found = af.run(Claimed, graph, **options)
+    assert [step.direction for step in found.history[:7]] == ["push"] * 6 + ["pull"]
+    level = reached(graph)
+    assert found["level"].tolist() == np.where(level < 1000000, level, -1).tolist()
