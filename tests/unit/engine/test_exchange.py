@@ -9,7 +9,7 @@ from program_fuzzer.interpret import interpreted
 
 import arcflux as af
 from arcflux.engine.exchange import Lists, Traffic, packed, unpacked
-from arcflux.engine.exchange.lists import serves
+from arcflux.engine.exchange.lists import known_lists, serves
 from arcflux.engine.exchange.messages import HEADER
 from arcflux.transports import run_local
 
@@ -281,3 +281,19 @@ def test_one_of_many_is_told_wherever_it_stands(source: int) -> None:
     with interpreted():
         run = af.run(Search, HALVES, source=source, parts=parts, ranks_per_node=1, exchange="readers", direction="push")
     assert run["level"].tolist() == plain["level"].tolist()
+
+
+def test_lists_are_kept_but_for_those_without_replicated_vertices() -> None:
+    parts, high = af.partition(GRAPH, 4, "ranges"), np.arange(GRAPH.vertices) % 5 == 0
+
+    def work(transport: object) -> tuple[Lists, ...]:
+        part = parts.part(transport.rank)
+        asked = [known_lists(transport, parts, part, False, some) for some in (None, high, None)]
+        return *asked, Lists.of(transport, parts, part, False, high)
+
+    for first, replicated, again, expected in run_local(4, work, ranks_per_node=2):
+        assert again is first
+        assert {peer: told.tolist() for peer, told in replicated.tell.items()} == {
+            peer: told.tolist() for peer, told in expected.tell.items()
+        }
+        assert any(len(first.tell[peer]) > len(told) for peer, told in expected.tell.items())
