@@ -7,6 +7,7 @@ import pytest
 from test_plain_python import GRAPH, loaded, same_everywhere
 
 import arcflux as af
+from arcflux.cli.target import chosen, parted, with_ids
 from arcflux.compile.lower import lower
 from arcflux.errors import ProgramError, UsageError
 
@@ -286,3 +287,13 @@ def test_matrices_as_parameters() -> None:
     assert np.array_equal(turned, still[:, [2, 0, 1]])
     with pytest.raises(UsageError, match="3 rows of 3 numbers of f64"):
         Chain(step=np.eye(2))
+
+
+def test_the_command_line_reads_sets_and_arrays(tmp_path: Path) -> None:
+    text = "@af.program\nclass P:\n    s: af.vertices\n    a: af.f64[2] = (1, 2)\n    x: af.f64\n"
+    module = loaded(tmp_path, f"{text}    def compute(v, u, p):\n        v.x = max(v.x, p.a[0])\n")
+    target = chosen(f"{module.__file__}:P")
+    values, ids = parted(target, ("s=1,2", "a=4,5"), None)
+    assert (values, with_ids(target, GRAPH, ids)) == ({"a": [4.0, 5.0]}, {"s": [1, 2]})
+    with pytest.raises(UsageError, match="P needs s"):
+        parted(target, ("a=4,5",), None)
