@@ -82,8 +82,11 @@ def define(inner: Callable[..., Any], swap: Any, coherent: bool = True) -> Simpl
 
     @inner
     def locked(locks: Any, place: Any) -> Any:
-        """Whether the lock at a place, a byte, was free and is this worker's now."""
-        return locks[place] == 0 and swap(locks, place, np.uint8(0), np.uint8(1))
+        """Whether the lock at a place, a byte, was free and is this worker's now.
+
+        Always a swap: in a loop, a compiler may take a plain load for one that never changes.
+        """
+        return swap(locks, place, np.uint8(0), np.uint8(1))
 
     @inner
     def unlock(locks: Any, place: Any) -> Any:
