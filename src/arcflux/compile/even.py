@@ -10,7 +10,7 @@ from __future__ import annotations
 from arcflux.compile.dense import AROUND, CHUNK, accumulators, loaded, messages, piece_of, sends, sums_kept, swept
 from arcflux.compile.edges import edge_call, settled, taken
 from arcflux.compile.lower import Lowered, Measure
-from arcflux.compile.measures import none_yet
+from arcflux.compile.measures import combined, none_yet, nothing
 from arcflux.compile.source import (
     edge_reads,
     inited,
@@ -24,10 +24,12 @@ from arcflux.compile.source import (
     written,
 )
 
-__all__ = ["added_later", "even", "evenly"]
+__all__ = ["STRIP", "added_later", "even", "evenly"]
 
-# So many numbers are added at once.
-_SUMS = 8
+# So many numbers are reduced side by side.
+_LANES = 8
+# So many vertices are updated before what they bring is reduced: few enough that it stays in the nearest cache.
+STRIP = 256
 
 
 def evenly(lowered: Lowered) -> bool:
@@ -55,39 +57,44 @@ def _chunk(lowered: Lowered) -> list[str]:
     last = [*others, *(f"v_{x} = b_{x}[v - few]" for x in names), *settled(lowered)]
     last += [*updated(lowered), *kept(lowered, written(lowered)), "changed += np.int64(moved)"]
     later = added_later(lowered)
-    last += [f"measured_of[{_place(k)}v - few] = {measured_value(lowered, each)}" for k, each in enumerate(later)]
+    last += [f"measured_of[{_place(k)}v - near] = {measured_value(lowered, each)}" for k, each in enumerate(later)]
     at_once = [each for each in lowered.measures if each not in later]
     last += measured(lowered, at_once)
     lines = [f"end = min(few + np.uint64({CHUNK}), n)", "for v in range(few, end):", *inside(first)]
     lines += [f"at, run = few, run_of[few // np.uint64({CHUNK})]", "while at < end:", *inside(_run(lowered))]
-    lines += [*none_yet(at_once), "for v in range(few, end):", *inside([*last, *sends(lowered, "other")])]
-    lines += [line for k, each in enumerate(later) for line in _added_up(lowered, each, k)]
+    strip = [f"far = min(near + np.uint64({STRIP}), end)", "for v in range(near, far):"]
+    strip += inside([*last, *sends(lowered, "other")])
+    strip += [line for k, each in enumerate(later) for line in _added_up(lowered, each, k)]
+    lines += [*none_yet(lowered.measures), f"for near in range(few, end, np.uint64({STRIP})):", *inside(strip)]
     return lines + sums_kept(lowered.measures, piece_of("few"))
 
 
 def added_later(lowered: Lowered) -> list[Measure]:
-    """The sums of floats, which take their time: what each vertex brings is kept until all of a chunk are updated."""
-    return [each for each in lowered.measures if not each.exact and each.length is None]
+    """The floats that are measured, which take their time: what vertices bring is kept until a strip is updated."""
+    return [each for each in lowered.measures if each.dtype.kind == "f" and each.length is None]
 
 
 def _place(k: int) -> str:
-    """What comes before the place of what a vertex brings: one measure after the other, a chunk of each."""
-    return f"np.uint64({k * CHUNK}) + " if k else ""
+    """What comes before the place of what a vertex brings: one measure after the other, a strip of each."""
+    return f"np.uint64({k * STRIP}) + " if k else ""
 
 
 def _added_up(lowered: Lowered, measure: Measure, number: int) -> list[str]:
-    """Statements that add up what was measured in a chunk, after all else: one by one, each would wait for the last.
+    """Statements that reduce what was measured in a strip, after all else: one by one, each would wait for the last.
 
-    Where bits have to be those of the plain pull, they are added in its order; else in eight sums side by side.
+    Where bits have to be those of the plain pull, they are added in its order; else eight are reduced side by side.
     """
     first, running = _place(number), measure.running
-    lines = [f"{running}, w = 0.0, np.uint64(0)"]
-    if not lowered.deterministic:
-        sums = [f"sum_{k}" for k in range(_SUMS)]
-        lines += [f"{' = '.join(sums)} = 0.0", f"while w + np.uint64({_SUMS}) <= end - few:"]
-        lines += [f"    {each} += measured_of[{first}w + np.uint64({k})]" for k, each in enumerate(sums)]
-        lines += [f"    w += np.uint64({_SUMS})", f"{running} = {' + '.join(sums)}"]
-    return [*lines, "while w < end - few:", f"    {running} += measured_of[{first}w]", "    w += one"]
+    lines = ["w = np.uint64(0)"]
+    if measure.exact or not lowered.deterministic:
+        lanes = [f"lane_{k}" for k in range(_LANES)]
+        lines += [f"{' = '.join(lanes)} = {nothing(measure)}", f"while w + np.uint64({_LANES}) <= far - near:"]
+        brought = [f"measured_of[{first}w + np.uint64({k})]" for k in range(_LANES)]
+        lines += [f"    {each} = {combined(measure, each, value)}" for each, value in zip(lanes, brought, strict=True)]
+        lines.append(f"    w += np.uint64({_LANES})")
+        lines += [f"{running} = {combined(measure, running, each)}" for each in lanes]
+    one = combined(measure, running, f"measured_of[{first}w]")
+    return [*lines, "while w < far - near:", f"    {running} = {one}", "    w += one"]
 
 
 def _run(lowered: Lowered) -> list[str]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from arcflux.compile.dense import CHUNK
 from arcflux.compile.edges import narrow_sums, taken
-from arcflux.compile.even import added_later, evenly
+from arcflux.compile.even import STRIP, added_later, evenly
 from arcflux.compile.source import edge_reads
 from arcflux.engine.loop import Loop
 from arcflux.engine.state import State, rows
@@ -116,7 +116,7 @@ class Dense(Loop):
             arrays = [*graph.into, graph.out.offsets, *columns, *self.messages]
             self.ways = {"plain": (self.made.dense, [self._span(), *arrays, *state.constants])}
             if self.runs is not None:
-                later = self._rows(np.float64, max(2, len(added_later(self.lowered))))
+                later = self._rows(np.float64, STRIP * len(added_later(self.lowered)))
                 by_run = [self._span(), self.runs.starts, self.runs.first, later, *self._registers()]
                 self.ways = {"even": (self.made.even, [*by_run, *arrays, *state.constants])}
         if self.blocks is not None:
@@ -197,9 +197,9 @@ class Dense(Loop):
         kinds = [np.dtype(np.float64) if name in wide else self.lowered.fields[name][0] for name in names]
         return [self._rows(kind) for kind in kinds]
 
-    def _rows(self, kind: Any, chunks: int = 2) -> Any:
-        """Numbers for a chunk of each worker, or several, far from those of another."""
-        size = chunks * CHUNK
+    def _rows(self, kind: Any, least: int = 0) -> Any:
+        """Numbers for a chunk of each worker, or at least so many, far from those of another."""
+        size = max(2 * CHUNK, least)
         return self.borrowed(self.threads * size, np.dtype(kind)).reshape(self.threads, size)
 
     def superstep(self, k: int, row: list[float]) -> Superstep:
