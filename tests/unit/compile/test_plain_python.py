@@ -102,9 +102,11 @@ DONE = {
     "v.x = powers(2.0)": lambda n: 4.0,
     "v.x = 1.0 * twice(step)": lambda n: 0.0,
     "v.x = half(3)": lambda n: 1.5,
+    "v.x = jitted(v.x)": lambda n: n + 0.5,
 }
 BEFORE = """
 import math as tools
+import numba
 from math import floor
 
 def twice(x):
@@ -132,6 +134,10 @@ def powers(x, k=2):
     for v in range(k):
         step *= x
     return step
+
+@numba.njit
+def jitted(x):
+    return x + 0.5
 
 def half(n):
     return n / 2 if floor(n) == n else 0.0
