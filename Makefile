@@ -56,7 +56,7 @@ test-lowest:
 	$(PYTHON) -m venv $(VENV)-lowest
 	$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check --editable . \
 		$$(sed -n '/^dependencies/{s/>=/==/g;s/^dependencies = \[//;s/, "tomli.*//;s/[",]//g;p}' pyproject.toml) \
-		pytest pytest-xdist hypothesis networkx igraph pandas polars zstandard
+		pytest pytest-xdist hypothesis networkx igraph pandas polars zstandard matplotlib pymetis
 	$(VENV)-lowest/bin/python -m pytest --numprocesses $(JOBS) --dist worksteal tests/unit tests/conformance/test_back_ends.py \
 		$(foreach room,benchmarks plan transports traversal,--ignore=tests/unit/$(room)) --ignore=tests/unit/test_docs.py
 

@@ -36,6 +36,11 @@ _RULES = [
     Rule("measures time", "compile/dense.py", line=r"ticks\(\)"),
     Rule("a sentence for people", "compile/frontier.py", "explained"),
     Rule("a check of what always holds", operator="ReplaceTrueWithFalse", line=r"strict=True"),
+    Rule("how much of a line is shown", "validate/ldbc.py", operator="NumberReplacer", line=r"rstrip\(\)\[:80\]"),
+    Rule(
+        "how many workers fit into memory", "validate/recount.py", operator="NumberReplacer", line=r"_workers\(graph, "
+    ),
+    Rule("where a worker begins to look", "compile/lists.py", line=r"return 0, place \+ np.uint64\(held >> 1\)"),
     # Either way gives the same.
     Rule("how a set is looked up", "engine/readers.py", "_chosen", line=r"len\(told\) \* 16"),
     Rule("from which length on a kernel is worth it", "engine/exchange/places.py", "_long", line="_SHORT"),

@@ -16,17 +16,23 @@ from arcflux.cli.ranks import is_silent
 from arcflux.cli.words import spoken
 from arcflux.progress import Terminal
 
-__all__ = ["commands", "examples", "json_option", "load_options", "loaded", "print_json"]
+__all__ = ["Group", "commands", "examples", "json_option", "load_options", "loaded", "print_json"]
 
 
-class _Group(click.Group):
-    """Commands in the order in which they were added."""
+class Group(click.Group):
+    """Commands in the order in which they were added; none is a usage error in every version of click."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args and not ctx.resilient_parsing:
+            click.echo(ctx.get_help(), err=True)
+            ctx.exit(2)
+        return super().parse_args(ctx, args)
 
-@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+
+@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="arcflux")
 @click.option("-q", "--quiet", is_flag=True, help="No notes and no progress on stderr.")
 @click.pass_context

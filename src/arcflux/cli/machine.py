@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from arcflux.cli.base import examples, json_option, print_json
+from arcflux.cli.base import Group, examples, json_option, print_json
 from arcflux.trace import readable
 
 __all__ = ["cache", "doctor"]
@@ -24,7 +24,7 @@ def doctor(as_json: bool, gpu: bool) -> None:
         click.echo(examination.text(found))
 
 
-@click.group(epilog=examples("arcflux cache info", "arcflux cache clear"))
+@click.group(cls=Group, epilog=examples("arcflux cache info", "arcflux cache clear"))
 def cache() -> None:
     """Say what is kept of compiled code (`info`), or remove it (`clear`). ARCFLUX_CACHE names the folder."""
 
