@@ -23,9 +23,11 @@ class Group(click.Group):
     """Commands in the order in which they were added; none is a usage error in every version of click."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of the commands."""
         return list(self.commands)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Print the help and exit with 2 when nothing is asked for."""
         if not args and not ctx.resilient_parsing:
             click.echo(ctx.get_help(), err=True)
             ctx.exit(2)
