@@ -15,6 +15,7 @@ from program_fuzzer.campaign import Effort, Failure, check_seed, small_script
 from program_fuzzer.compare import Case, difference, expected
 from program_fuzzer.grammar import SHAPES, random_program
 from program_fuzzer.graphs import GraphSpec, random_graph
+from program_fuzzer.machine import Lanes
 from program_fuzzer.report import script
 from program_fuzzer.shrink import fails, manner_of, shrink
 from program_fuzzer.values import IllDefined
@@ -353,3 +354,9 @@ def test_patches_take_the_ways_of_large_graphs(patch: str) -> None:
         assert difference(case, way, expected(case)) == ""
     assert cache.module is not generated
     assert {"blocks": "blocks", "ranked blocks": "blocks ranked", "runs": "even"}.get(patch, patch) in seen
+
+
+def test_interpreted_vectors_are_reduced_by_element() -> None:
+    """Tuples would be joined, or refused."""
+    a, b = Lanes((1, 6)), Lanes((3, 4))
+    assert (a + b, a | b, a & b) == ((4, 10), (3, 6), (1, 4))

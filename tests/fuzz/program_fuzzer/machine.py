@@ -40,6 +40,16 @@ class Lanes(tuple):
         assert isinstance(other, Lanes)
         return Lanes(function(a, b) for a, b in zip(self, other, strict=True))
 
+    # Kernels reduce totals, outside of the program's functions.
+    def __add__(self, other: Any) -> Any:
+        return operated("Add", self, other)
+
+    def __or__(self, other: Any) -> Any:
+        return operated("BitOr", self, other)
+
+    def __and__(self, other: Any) -> Any:
+        return operated("BitAnd", self, other)
+
 
 def wrapping(bits: int, signed: bool) -> Callable[[Any], int]:
     """The conversion of a number to an integer of so many bits."""
