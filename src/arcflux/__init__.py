@@ -27,6 +27,7 @@ from arcflux.program import (
     i32,
     i64,
     last,
+    phase,
     program,
     random,
     ref,
@@ -53,6 +54,7 @@ __all__ = [
     "clustering",
     "collaborative_filtering",
     "connected_components",
+    "core_number",
     "devices",
     "dot",
     "errors",
@@ -63,6 +65,7 @@ __all__ = [
     "flag",
     "gas",
     "generate",
+    "hits",
     "i8",
     "i16",
     "i32",
@@ -76,6 +79,7 @@ __all__ = [
     "pagerank",
     "pagerank_delta",
     "partition",
+    "phase",
     "plan",
     "program",
     "random",
@@ -83,6 +87,7 @@ __all__ = [
     "run",
     "save",
     "sssp",
+    "strongly_connected_components",
     "total",
     "triangle_count",
     "triangles",
@@ -104,9 +109,12 @@ if TYPE_CHECKING:
     from arcflux.algorithms.clustering import clustering
     from arcflux.algorithms.collaborative_filtering import collaborative_filtering
     from arcflux.algorithms.components import connected_components, weakly_connected_components
+    from arcflux.algorithms.core_number import core_number
+    from arcflux.algorithms.hits import hits
     from arcflux.algorithms.label_propagation import label_propagation
     from arcflux.algorithms.pagerank import pagerank, pagerank_delta
     from arcflux.algorithms.sssp import multi_source_sssp, sssp
+    from arcflux.algorithms.strong_components import strongly_connected_components
     from arcflux.algorithms.triangles import triangle_count, triangles
     from arcflux.algorithms.two_hop_friends import two_hop_friends
     from arcflux.dialects import gas, msg
@@ -126,11 +134,14 @@ _ALGORITHMS = (
     "clustering",
     "collaborative_filtering",
     "connected_components",
+    "core_number",
+    "hits",
     "label_propagation",
     "multi_source_sssp",
     "pagerank",
     "pagerank_delta",
     "sssp",
+    "strongly_connected_components",
     "triangle_count",
     "triangles",
     "two_hop_friends",

@@ -16,7 +16,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Chained", "History", "Superstep", "column"]
+__all__ = ["Chained", "History", "Phased", "Superstep", "column"]
 
 Array = NDArray[Any]
 # Supersteps that a notebook shows of a long history, first and last ones.
@@ -33,7 +33,8 @@ class Superstep:
     of a graph, `bytes` are the values that crossed between nodes, `more_bytes` what said whose values they are, and
     `part_seconds` is how long each part computed, and `bounds` where each began and the last one ended, if parts are
     ranges; `planning` is how long the first rank then computed to find better ones, while the others went on, and
-    `migration` how long moving to them took. `totals` are the program's, by name, of this superstep.
+    `migration` how long moving to them took. `totals` are the program's, by name, of this superstep; `phase` is the
+    phase that it was one of, "" without phases.
     """
 
     number: int
@@ -51,6 +52,7 @@ class Superstep:
     planning: float = 0.0
     migration: float = 0.0
     totals: Mapping[str, Any] = field(default_factory=dict)
+    phase: str = ""
 
     @property
     def slowest(self) -> float:
@@ -84,7 +86,8 @@ class _Lazy(Sequence[Superstep]):
         return f"<History: {len(self)} supersteps>"
 
     def _repr_html_(self) -> str:
-        names = ("number", "direction", "frontier", "edges", "changed", "residual", "seconds", "reason")
+        phased = ("phase",) if len(self) and self[0].phase else ()
+        names = ("number", *phased, "direction", "frontier", "edges", "changed", "residual", "seconds", "reason")
         steps = [*self[:_SHOWN], *self[max(_SHOWN, len(self) - _SHOWN) :]]
         rows = ["".join(f"<td>{escape(_cell(getattr(step, name)))}</td>" for name in names) for step in steps]
         head = "".join(f"<th>{name}</th>" for name in names)
@@ -118,7 +121,7 @@ class History(_Lazy):
 
     def _made(self, place: int) -> Superstep:
         made = self._make(place, self._rows[place].tolist())
-        known = {name: past[place] if past.ndim > 1 else past[place].item() for name, past in self._totals.items()}
+        known = _row(self._totals, place)
         return replace(made, totals=known) if known else made
 
     @property
@@ -131,6 +134,11 @@ class History(_Lazy):
         numbers = {known: past for known, past in self._totals.items() if past.ndim == 1}
         known = {**_NOUGHT, **numbers, **self._columns(self._rows)}
         return np.broadcast_to(known.get(name, missing), len(self))
+
+
+def _row(totals: Mapping[str, Array], place: int) -> dict[str, Any]:
+    """The totals of a superstep, by name."""
+    return {name: past[place] if past.ndim > 1 else past[place].item() for name, past in totals.items()}
 
 
 class Chained(_Lazy):
@@ -151,6 +159,42 @@ class Chained(_Lazy):
     def column(self, name: str, missing: float = 0.0) -> Array:
         """A number of every superstep; `missing` where none is known."""
         return np.concatenate([column(each, name, missing) for each in (self._first, self._second)])
+
+
+class Phased(_Lazy):
+    """The supersteps of several phases, in the order in which they ran, numbered through.
+
+    `histories` has those of each phase by name, `phases` the name of each superstep's; `totals` are the program's, by
+    name: a row for each superstep, or none where the histories have them.
+    """
+
+    def __init__(
+        self,
+        histories: Mapping[str, Sequence[Superstep]],
+        phases: Sequence[str],
+        totals: Mapping[str, Array] = MappingProxyType({}),
+    ) -> None:
+        self._histories, self._phases, self._totals = histories, phases, totals
+        self._places = {
+            name: np.flatnonzero(np.array([name == each for each in phases], np.bool_)) for name in histories
+        }
+
+    def __len__(self) -> int:
+        return len(self._phases)
+
+    def _made(self, place: int) -> Superstep:
+        name = self._phases[place]
+        found = self._histories[name][int(np.searchsorted(self._places[name], place))]
+        return replace(found, number=place, phase=name, totals=_row(self._totals, place) or found.totals)
+
+    def column(self, name: str, missing: float = 0.0) -> Array:
+        """A number of every superstep; `missing` where none is known."""
+        if name in self._totals and self._totals[name].ndim == 1:
+            return self._totals[name][: len(self)]
+        made = np.full(len(self), missing, np.float64)
+        for phase, places in self._places.items():
+            made[places] = column(self._histories[phase], name, missing)[: len(places)]
+        return made
 
 
 def column(history: Sequence[Superstep], name: str, missing: float = 0.0) -> Array:

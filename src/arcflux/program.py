@@ -22,11 +22,12 @@ import numpy as np
 from arcflux.checks import array, real, shown, whole
 from arcflux.class_source import ClassSource, find_source, names_around
 from arcflux.errors import ProgramError, UsageError, did_you_mean
+from arcflux.phase import PhaseClass, check_phase, check_phases, phase, refuse_namesake
 from arcflux.spmd.counter import drawn
 
 __all__ = [
-    "FieldType", "Function", "Parameter", "Program", "Total", "any", "dot", "first", "last", "program", "random",
-    "read_class", "total", "vertex", "vertices",
+    "FieldType", "Function", "Parameter", "Program", "Total", "any", "dot", "first", "last", "phase", "program",
+    "random", "read_class", "total", "vertex", "vertices",
 ]  # fmt: skip
 
 # The functions of a program, and the arguments each may ask for by name.
@@ -39,6 +40,7 @@ FUNCTIONS = {
     "priority": ("v", "g", "p"),
     "residual": ("v", "old", "g", "p", "step"),
     "stop": ("g", "p", "step"),
+    "iteration": ("run", "g", "p"),
 }
 REQUIRED = ("compute",)
 PROMISES = ("sparse", "monotone")
@@ -209,6 +211,10 @@ class Program:
     totals: Mapping[str, Total] = field(default_factory=dict)
     norm: str = "sum"
     words: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
+    edges: str | None = "along"
+    is_phase: bool = False
+    phases: Mapping[str, Program] = field(default_factory=dict, repr=False)
+    iteration: Function | None = field(default=None, repr=False)
 
     def __call__(self, **values: Any) -> Program:
         """The same program with other parameters."""
@@ -230,6 +236,7 @@ class Program:
         known = {**self.fields, **self.totals}
         fields = ", ".join(f"{name}: {kind}" for name, kind in known.items() if name not in self.hidden)
         promises = "".join(f", {promise}" for promise in sorted(self.promises))
+        promises += f", phases {', '.join(self.phases)}" if self.phases else ""
         return f"<Program {self.name}({values}): {fields}{promises}>"
 
     def _repr_html_(self) -> str:
@@ -263,6 +270,12 @@ class Program:
                 raise UsageError(f"{self.name} has no field {name!r}", expected="one of: " + ", ".join(self.fields),
                                  remedy=did_you_mean(name, self.fields))  # fmt: skip
         return replace(self, fields=MappingProxyType({**self.fields, **types}))
+
+    def phase_programs(self) -> dict[str, Program]:
+        """The phases as programs over the fields and the parameters that this one has now, by name."""
+        return {
+            name: replace(each, fields=self.fields, parameters=self.parameters) for name, each in self.phases.items()
+        }
 
     @property
     def constants(self) -> Mapping[str, Parameter]:
@@ -322,6 +335,7 @@ def read_class(
     totals: dict[str, Total] = {}
     parameters: dict[str, Parameter] = {}
     functions: dict[str, Function] = {}
+    phases: dict[str, Program] = {}
     promises: set[str] = set(base.promises) if base else set()
     lines: dict[str, int] = {}
     lengths: dict[str, str] = {}
@@ -331,6 +345,9 @@ def read_class(
         line = node.lineno
         if isinstance(node, ast.FunctionDef):
             functions[node.name] = _function(read, node, calls)
+        elif isinstance(node, ast.ClassDef) and isinstance(vars(cls).get(node.name), PhaseClass):
+            refuse_namesake(read, source.tree, node)
+            phases[node.name] = _phase(read, node, vars(cls)[node.name])
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id in annotations:
             name = node.target.id
             lines[name] = Line(line, source.path, source.lines)
@@ -364,20 +381,23 @@ def read_class(
         hidden=frozenset(hidden),
         fields=MappingProxyType(fields),
         parameters=MappingProxyType(parameters),
-        functions=MappingProxyType(functions),
+        functions=MappingProxyType({name: each for name, each in functions.items() if name != "iteration"}),
         promises=frozenset(promises),
         names=source.names,
         lines=MappingProxyType(lines),
         totals=MappingProxyType(totals),
         norm=norm,
+        phases=MappingProxyType(phases),
+        iteration=functions.get("iteration"),
     )
-    made = _with_defaults(_inherited(made, base) if base else made)
+    made = _inherited(made, base) if base else made
+    made = _with_phases(made, first) if made.phases or made.iteration else _with_defaults(made)
     _check_parts(made, first, made.fields, made.parameters, made.functions)
     return made
 
 
 # What a program has from the one that it inherits from, unless it says otherwise.
-_INHERITED = ("fields", "parameters", "totals", "functions", "lines")
+_INHERITED = ("fields", "parameters", "totals", "functions", "lines", "phases")
 
 
 def _base(read: Program, first: int, cls: type) -> Program | None:
@@ -402,10 +422,13 @@ def _inherited(made: Program, base: Program) -> Program:
         if there and here != there:
             what = f"{name} is one of the {here} here, and one of the {there} of {base.name}"
             raise made.refusal(line, what, "choose another name")
+    if base.phases:  # its update is none that anybody wrote
+        own = {name: each for name, each in base.functions.items() if name == "start"}
+        base = replace(base, functions=MappingProxyType(own))
     merged: dict[str, Any] = {
         each: MappingProxyType({**getattr(base, each), **getattr(made, each)}) for each in _INHERITED
     }
-    return replace(made, doc=made.doc or base.doc, **merged)
+    return replace(made, doc=made.doc or base.doc, iteration=made.iteration or base.iteration, **merged)
 
 
 def _with_defaults(made: Program) -> Program:
@@ -468,12 +491,58 @@ def _written(text: str, line: int) -> Function:
     return Function(tree.name, tuple(one.arg for one in tree.args.args), tree.body, line, names[tree.name])
 
 
+def _phase(read: Program, node: ast.ClassDef, given: PhaseClass) -> Program:
+    """A phase as a program of its own, which has its fields and parameters from the one around it."""
+    functions: dict[str, Function] = {}
+    promises: set[str] = set()
+    for part in node.body:
+        if isinstance(part, ast.FunctionDef):
+            functions[part.name] = _function(read, part, vars(given.cls))
+        elif isinstance(part, ast.Assign) and all(isinstance(t, ast.Name) and t.id in PROMISES for t in part.targets):
+            promises |= {t.id for t in part.targets if isinstance(t, ast.Name) and getattr(given.cls, t.id)}
+        elif not (isinstance(part, ast.Pass) or (isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant))):
+            raise read.refusal(
+                part.lineno,
+                f"only promises and functions belong in the phase {node.name}",
+                "declare fields and parameters in the program: all phases share them",
+            )
+    check_phase(read, node, functions, given.edges)
+    return replace(
+        read, name=f"{read.name}.{node.name}", functions=MappingProxyType(functions), promises=frozenset(promises),
+        edges=given.edges,
+    )  # fmt: skip
+
+
+def _with_phases(made: Program, first: int) -> Program:
+    """A program whose phases are programs over its fields, and which is itself on no edges: what starts them."""
+    check_phases(made, first)
+    phases = {}
+    for name, each in made.phases.items():
+        norm = made.norm if "residual" in each.functions else "sum"
+        known = replace(
+            each, fields=made.fields, parameters=made.parameters, totals=made.totals, norm=norm, names=made.names,
+            is_phase=True,
+        )  # fmt: skip
+        line = next(iter(each.functions.values())).line
+        start = each.functions.get("start", _written("def start(v):\n    return True\n", line))
+        phases[name] = _with_defaults(replace(known, functions=MappingProxyType({"start": start, **each.functions})))
+    starts = {
+        "start": made.functions.get("start", _written("def start(v):\n    return True\n", first)),
+        "update": _written("def update(v):\n    return False\n", first),
+    }
+    measured = any("residual" in each.functions for each in phases.values())
+    return replace(
+        made, functions=MappingProxyType(starts), phases=MappingProxyType(phases), edges=None,
+        norm="sum" if measured else made.norm,
+    )  # fmt: skip
+
+
 def _check_parts(
     read: Program, first: int, fields: Mapping[str, FieldType], parameters: Mapping[str, Parameter],
     functions: Mapping[str, Function],
 ) -> None:  # fmt: skip
-    """Whether a program has all that it needs."""
-    for name in REQUIRED:
+    """Whether a program has all that it needs; what phases need is checked where they are read."""
+    for name in () if read.phases else REQUIRED:
         if name not in functions:
             raise read.refusal(
                 first, f"the function {name} is missing", f"add `def {name}({', '.join(FUNCTIONS[name][:2])}): ...`"

@@ -45,7 +45,8 @@ class Result:
     Of a run on parts or ranks, `where` says on how many, and `exchange` by which model these told each other what
     changed: "readers", "owners", "allreduce", "mixed", or "shared", where all workers see one memory and nothing is
     told. `notes` are what a run did otherwise than it was asked to. `totals` are those of the program after the last
-    superstep, by name: numbers, or arrays; ``result.history[k].totals`` are those of superstep k.
+    superstep, by name: numbers, or arrays; ``result.history[k].totals`` are those of superstep k. `iterations`: how
+    often a program with phases was taken through them; None without phases.
     """
 
     name: str
@@ -62,6 +63,7 @@ class Result:
     where: str = ""
     notes: tuple[str, ...] = ()
     totals: Mapping[str, Any] = field(default_factory=dict)
+    iterations: int | None = None
 
     def __getitem__(self, field: str) -> Array:
         values = self.numbers(field)

@@ -13,7 +13,16 @@ pytest.importorskip("mpi4py")
 
 @pytest.mark.parametrize(("workers", "per_node"), [(2, 0), (2, 1), (3, 2), (4, 2)])
 def test_ranks_give_what_one_process_gives(workers: int, per_node: int) -> None:
-    line, environment = launch.command(workers, [str(Path(__file__).with_name("ranks.py")), str(per_node)])
+    check("ranks.py", workers, per_node)
+
+
+@pytest.mark.parametrize(("workers", "per_node"), [(2, 0), (3, 1)])
+def test_phases_give_on_ranks_what_they_give_alone(workers: int, per_node: int) -> None:
+    check("phased_ranks.py", workers, per_node)
+
+
+def check(script: str, workers: int, per_node: int) -> None:
+    line, environment = launch.command(workers, [str(Path(__file__).with_name(script)), str(per_node)])
     environment |= {"PYTHONPATH": ":".join(sys.path), "ARCFLUX_HANG_SECONDS": "120"}
     at = line.index(sys.executable)
     if "-x" in line:

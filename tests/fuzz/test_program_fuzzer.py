@@ -23,7 +23,7 @@ from program_fuzzer.ways import PATCHES, Way
 from program_fuzzer.writing import ProgramSpec
 
 from arcflux.compile import bins, frontier_pull, frontier_push, lower, parts
-from arcflux.compile.python import _Run
+from arcflux.compile.python import PlainRun
 from arcflux.engine.balance import migrate
 from arcflux.program import TYPES
 
@@ -76,7 +76,7 @@ PLANTED = {
     "push leaves accumulators as they are": (frontier_push, "restored", lambda lowered: []),
     "parts take messages of all": (parts, "_known", lambda lowered: []),
     "parts forget what init gives next": (parts, "emptied_for_next", lambda lowered: []),
-    "debug lets all send": (_Run, "gather", lambda self, v, new, old, senders, gather=_Run.gather: gather(
+    "debug lets all send": (PlainRun, "gather", lambda self, v, new, old, senders, gather=PlainRun.gather: gather(
         self, v, new, old, set(range(self.graph.vertices)))),
 }  # fmt: skip
 

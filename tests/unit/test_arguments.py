@@ -118,7 +118,8 @@ def calls() -> dict[str, Call]:
         "with_columns": Call(graph().with_columns, {"columns": {"weight": graph().columns["weight"]}}),
     }
     needs = {"bfs": {"source": 0}, "sssp": {"source": 0}, "multi_source_sssp": {"sources": [0]}}
-    for name in ("bfs", "connected_components", "multi_source_sssp", "pagerank", "pagerank_delta", "sssp"):
+    for name in ("bfs", "connected_components", "multi_source_sssp", "pagerank", "pagerank_delta", "sssp",
+                 "core_number", "hits", "strongly_connected_components"):  # fmt: skip
         made[name] = Call(getattr(af, name), {**g, **needs.get(name, {})}, some)
     made["collaborative_filtering"] = Call(af.collaborative_filtering, {"graph": ratings(), "iterations": 2}, some)
     for name in ("betweenness_centrality", "clustering", "label_propagation", "triangle_count", "triangles",
@@ -165,6 +166,7 @@ def calls() -> dict[str, Call]:
 NAMES = [
     "run", "program", "load", "partition", "plan", "estimate", "predict", "recommend", "from_edges", "with_columns",
     "bfs", "connected_components", "multi_source_sssp", "pagerank", "pagerank_delta", "sssp",
+    "core_number", "hits", "strongly_connected_components",
     "collaborative_filtering", "betweenness_centrality", "clustering", "label_propagation", "triangle_count",
     "triangles", "two_hop_friends", "weakly_connected_components", "generate.complete", "generate.cycle",
     "generate.grid", "generate.kronecker", "generate.path", "generate.ratings", "generate.rmat",
@@ -200,7 +202,7 @@ def test_wrong_arguments_get_an_error_of_ours(name: str, tmp_path: Any, monkeypa
 def test_every_public_call_is_tried() -> None:
     assert set(NAMES) == set(calls())
     public = {n for n in af.__all__ if inspect.isfunction(getattr(af, n))}
-    words = {"any", "dot", "first", "gas", "last", "msg", "program", "random", "total"}  # of programs
+    words = {"any", "dot", "first", "gas", "last", "msg", "phase", "program", "random", "total"}  # of programs
     words |= {"calibrate", "load_parts", "save"}  # write folders
     assert public - words <= set(NAMES)
 

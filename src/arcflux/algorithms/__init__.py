@@ -10,6 +10,8 @@ from arcflux.algorithms.collaborative_filtering import (
     recommend,
 )
 from arcflux.algorithms.components import Components, connected_components, weakly_connected_components
+from arcflux.algorithms.core_number import CoreNumber, core_number
+from arcflux.algorithms.hits import HITS, hits
 from arcflux.algorithms.label_propagation import label_propagation
 from arcflux.algorithms.pagerank import (
     PageRank,
@@ -20,17 +22,21 @@ from arcflux.algorithms.pagerank import (
     pagerank_delta,
 )
 from arcflux.algorithms.sssp import SSSP, multi_source_sssp, sssp
+from arcflux.algorithms.strong_components import StrongComponents, strongly_connected_components
 from arcflux.algorithms.triangles import triangle_count, triangles
 from arcflux.algorithms.two_hop_friends import TwoHopFriends, two_hop_friends
 
 __all__ = [
     "BFS",
+    "HITS",
     "SSSP",
     "CollaborativeFiltering",
     "Components",
+    "CoreNumber",
     "PageRank",
     "PersonalPageRank",
     "PushPageRank",
+    "StrongComponents",
     "TwoHopFriends",
     "WeightedPageRank",
     "betweenness_centrality",
@@ -38,6 +44,8 @@ __all__ = [
     "clustering",
     "collaborative_filtering",
     "connected_components",
+    "core_number",
+    "hits",
     "label_propagation",
     "multi_source_sssp",
     "pagerank",
@@ -45,6 +53,7 @@ __all__ = [
     "predict",
     "recommend",
     "sssp",
+    "strongly_connected_components",
     "triangle_count",
     "triangles",
     "two_hop_friends",

@@ -14,9 +14,12 @@ from arcflux.algorithms.bfs import bfs
 from arcflux.algorithms.clustering import clustering
 from arcflux.algorithms.collaborative_filtering import collaborative_filtering
 from arcflux.algorithms.components import connected_components, weakly_connected_components
+from arcflux.algorithms.core_number import core_number
+from arcflux.algorithms.hits import hits
 from arcflux.algorithms.label_propagation import label_propagation
 from arcflux.algorithms.pagerank import pagerank, pagerank_delta
 from arcflux.algorithms.sssp import multi_source_sssp, sssp
+from arcflux.algorithms.strong_components import strongly_connected_components
 from arcflux.algorithms.triangles import triangles
 from arcflux.algorithms.two_hop_friends import two_hop_friends
 from arcflux.engine.launch import WHERE
@@ -135,6 +138,9 @@ _ENTRIES = (
     Algorithm(pagerank_delta, ("rank",)),
     Algorithm(connected_components, ("component",), also=("components", "cc"), groups=True),
     Algorithm(weakly_connected_components, ("component",), also=("wcc",), groups=True),
+    Algorithm(strongly_connected_components, ("component",), also=("scc",), groups=True, checked=False),
+    Algorithm(hits, ("hub", "authority"), counts="supersteps", checked=False),
+    Algorithm(core_number, ("core",), also=("cores",), checked=False),
     Algorithm(betweenness_centrality, ("centrality",), also=("betweenness", "bc")),
     Algorithm(label_propagation, ("label",), also=("cdlp",), groups=True, checked=False),
     Algorithm(triangles, ("triangles",), also=("tc",)),

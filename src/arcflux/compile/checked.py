@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+import copy
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from arcflux.compile.types import Value
 
-__all__ = ["Checked", "Reduction"]
+__all__ = ["Checked", "Reduction", "with_degrees_swapped"]
 
 
 @dataclass(frozen=True)
@@ -50,3 +51,23 @@ class Checked:
             elif any(isinstance(part, ast.Return) for part in ast.walk(node)):
                 break
         return {name[2:] for name in found if name.startswith("v_") and name not in self.reads}
+
+
+def with_degrees_swapped(found: Checked) -> Checked:
+    """The same function for a graph whose edges are turned round: what came in goes out there."""
+    body = [_Swap().visit(node) for node in copy.deepcopy(found.body)]
+    types = {_swapped(name): kind for name, kind in found.types.items()}
+    return replace(found, body=body, reads={_swapped(name) for name in found.reads}, types=types)
+
+
+def _swapped(name: str) -> str:
+    turned = {"in_degree": "out_degree", "out_degree": "in_degree"}
+    owner, _, rest = name.partition("_")
+    return f"{owner}_{turned[rest]}" if rest in turned and owner in ("v", "u", "o") else name
+
+
+class _Swap(ast.NodeTransformer):
+    """Gives names of degrees the other meaning."""
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        return ast.copy_location(ast.Name(_swapped(node.id), node.ctx), node)

@@ -37,6 +37,7 @@ from arcflux.compile.source import (
     returned,
     shared,
     sources,
+    totals_known,
 )
 from arcflux.compile.sparse import extra, restored
 
@@ -87,8 +88,10 @@ def _named(text: str) -> str:
 def _pieces(lowered: Lowered) -> list[str]:
     """What the kernels are made of: the user's functions, the source part, and the edge part for pull."""
     made = [*helpers(lowered), *(function(lowered, name) for name in lowered.functions if name != "compute")]
-    made += [sources(lowered), edge(lowered)]
-    return [_HEAD.format(name=lowered.program.name, chunk=CHUNK, also=also([*made, push_edge(lowered)], "spmd")), *made]
+    if lowered.has_edges:
+        made += [sources(lowered), edge(lowered)]
+    calls = [*made, push_edge(lowered)] if lowered.has_edges else made
+    return [_HEAD.format(name=lowered.program.name, chunk=CHUNK, also=also(calls, "spmd")), *made]
 
 
 def _source(lowered: Lowered) -> str:
@@ -97,6 +100,8 @@ def _source(lowered: Lowered) -> str:
         made.append(ordered(lowered))
     elif lowered.sparse:
         made.append(frontier(lowered))
+    elif not lowered.has_edges:
+        made.append(dense(lowered))
     else:
         made += [dense(lowered), dense_push(lowered), blocked(lowered)]
         made += [even(lowered)] if evenly(lowered) else []
@@ -118,7 +123,9 @@ def _started(lowered: Lowered) -> str:
     more = extra(lowered) if lowered.sparse else messages(lowered)
     given = ", ".join(["in_offsets", "out_offsets", "active", *more, *shared(lowered)])
     sums = sums_kept(totals, f"begin // np.uint64({CHUNK})")
-    body = "\n".join(inside(claimed("control, 0", CHUNK, "v", "n", lines, none_yet(totals), closing=sums)))
+    read = [line for line in totals_known(lowered) if line.partition(" = ")[0] in lowered.reads("start")]
+    loop = claimed("control, 0", CHUNK, "v", "n", lines, none_yet(totals), closing=sums)
+    body = "\n".join(inside([*read, *loop]))
     return f"""@kernel
 def started(worker, workers, control, {given}):
     one = np.uint64(1)

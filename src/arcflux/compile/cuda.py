@@ -74,18 +74,12 @@ def cuda_source(lowered: Lowered) -> str:
         made = [_POLLING] if any(polls(lowered, name) for name in lowered.functions) else []
         made += helpers(lowered)
         made += [function(lowered, name) for name in lowered.functions if name != "compute"]
-        made += [sources(lowered), edge(replace(lowered, deterministic=True)), push_edge(lowered, CudaShared)]
+        if lowered.has_edges:
+            made += [sources(lowered), edge(replace(lowered, deterministic=True)), push_edge(lowered, CudaShared)]
         head = {"deterministic": lowered.deterministic, "bounds": _bounds(lowered), "also": also(made, "gpu")}
-        made = [
-            _HEAD.format(name=lowered.program.name, **head),
-            *made,
-            _start(lowered),
-            *pulls(lowered),
-            *scans(lowered),
-            *expansions(lowered),
-            _apply(lowered),
-            _publish(lowered),
-        ]
+        along = [*pulls(lowered), *scans(lowered), *expansions(lowered)] if lowered.has_edges else []
+        around = [_start(lowered), *along, _apply(lowered), _publish(lowered)]
+        made = [_HEAD.format(name=lowered.program.name, **head), *made, *around]
         made += [_empty(lowered)] if empties_first(lowered) else []
         lowered.sources["cuda"] = re.sub(r"\n{3,}", "\n\n\n", "\n\n".join(made))
     return lowered.sources["cuda"]

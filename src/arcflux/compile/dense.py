@@ -81,7 +81,7 @@ def _chunk(lowered: Lowered) -> list[str]:
 def _vertex(lowered: Lowered) -> list[str]:
     """Statements that take v through a superstep: load, init, pull, update, store, and say what it sends next."""
     lines = loaded(lowered, AROUND, edge=True) + inited(lowered)
-    lines += [*fresh(lowered), *_edges(lowered), *settled(lowered)]
+    lines += [*fresh(lowered), *_edges(lowered), *settled(lowered)] if lowered.has_edges else []
     lines += updated(lowered) + kept(lowered, written(lowered)) + ["changed += np.int64(moved)", *measured(lowered)]
     return ["row, row_end = row_end, in_offsets[v + one]", *if_wanted(lowered, lines), *sends(lowered, "other")]
 

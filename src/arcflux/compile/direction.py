@@ -101,6 +101,10 @@ class Direction:
         self.about = 0.0
         self._beamer = beamer(lowered)
 
+    def begin(self) -> None:
+        """The first superstep comes, or the first of another call of a phase: all edges may be sent along."""
+        self.unexplored = self.arcs
+
     def choose(self, size: int, edges: int) -> bool:
         """Whether to pull, when so many vertices send along so many edges."""
         if self.fixed != "auto":
@@ -114,6 +118,8 @@ class Direction:
 
     def reason(self, pull: bool, edges: int, about: float) -> str:
         """Why a superstep along so many edges went that way, from what `about` was when it was chosen."""
+        if not self.lowered.has_edges:
+            return "no edges"
         if self.fixed == "auto":
             return explained(self.lowered, pull, edges, self.arcs, about)
         if self.lowered.pull_only:

@@ -209,7 +209,7 @@ class Expressions:
             if name in ABOUT_GRAPH:
                 return INT
             kind = self.known_total(node, name)
-            if self.function.name == "start":
+            if self.function.name == "start" and not self.program.is_phase:
                 raise self.refuse(
                     node, f"start reads g.{name}, which is known once start was called for every vertex",
                     f"read g.{name} in init, compute or update: in the first superstep it is what start contributed",
@@ -452,9 +452,12 @@ class Expressions:
         of = given["of"]
         owner = self.owners.get(of.id, "") if isinstance(of, ast.Name) else ""
         if owner == "edge":
-            ends = [self.member(node, end, "number")[0] for end in ("u", "v")]
+            order = ("v", "u") if self.program.edges == "against" else ("u", "v")
+            ends = [self.member(node, end, "number")[0] for end in order]
             counts = [self.member(node, "g", name)[0] for name in ("edges", "arcs")]
-            both = ast.Compare(counts[0], [ast.NotEq()], [counts[1]])  # an undirected edge is two arcs
+            both: ast.expr = ast.Compare(counts[0], [ast.NotEq()], [counts[1]])  # an undirected edge is two arcs
+            if self.program.edges == "both":
+                both = ast.Constant(True)
             return ast.Call(ast.Name("random_between", ast.Load()), [seed, *ends, both, step, k], []), FLOAT
         number = self.member(node, owner, "number")[0] if owner in READS else self.word(of)
         return ast.Call(ast.Name("random_of", ast.Load()), [seed, number, step, k], []), FLOAT

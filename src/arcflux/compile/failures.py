@@ -35,7 +35,8 @@ def refusing_failures(lowered: Lowered) -> Iterator[None]:
         if isinstance(error, MemoryError) or not _of_a_compiler(error):
             raise
         name = _function(str(error))
-        place = lowered.program.functions[name if name in lowered.program.functions else "compute"]
+        functions = lowered.program.functions
+        place = functions[name] if name in functions else functions.get("compute", functions["start"])
         where = f"{name} cannot be compiled" if name else "the program cannot be compiled"
         remedy = "write it with fields, numbers and simple arithmetic; debug=True runs it in plain Python"
         raise lowered.program.refusal(place.line, f"{where}: {_reason(error)}", remedy) from None

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from arcflux.compile.check import check
-from arcflux.compile.checked import Checked, Reduction
+from arcflux.compile.checked import Checked, Reduction, with_degrees_swapped
 from arcflux.compile.expressions import UNCHANGING, length_of, resolved
 from arcflux.compile.flags import known_flags, settled
 from arcflux.compile.helpers import Helper, Helpers
@@ -111,7 +111,12 @@ class Lowered:
 
         Promised by the author, in an order by priority, or plain from the program.
         """
-        return "sparse" in self.program.promises or self.ordered or self.idempotent
+        return "sparse" in self.program.promises or self.ordered or (self.has_edges and self.idempotent)
+
+    @property
+    def has_edges(self) -> bool:
+        """Whether messages travel along edges; a phase on no edges only updates its vertices."""
+        return "compute" in self.functions
 
     @property
     def idempotent(self) -> bool:
@@ -251,9 +256,15 @@ def _unchanged(names: Mapping[str, Any], around: Mapping[str, Any]) -> bool:
 
 
 def _lowered(program: Program, columns: Mapping[str, np.dtype[Any]], deterministic: bool, debug: bool) -> Lowered:
-    functions = with_senders_emptied(settled(check(program, dict(columns), Helpers(), debug), program))
-    compute = functions["compute"]
-    if not compute.reductions:
+    functions = check(program, dict(columns), Helpers(), debug)
+    if not (program.is_phase or program.phases):  # in which other functions contribute to the same totals
+        functions = settled(functions, program)
+    if program.edges == "against":
+        functions = {name: with_degrees_swapped(each) for name, each in functions.items()}
+    if "compute" in functions:
+        functions = with_senders_emptied(functions)
+    compute = functions.get("compute", Checked("compute", []))
+    if not compute.reductions and program.edges is not None:
         raise program.refusal(
             program.functions["compute"].line, "compute reduces nothing into v", "write for example v.rank += u.rank"
         )

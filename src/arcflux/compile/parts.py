@@ -49,8 +49,9 @@ _CHUNK = 1024
 
 
 def parts(lowered: Lowered) -> str:
-    """The kernels of a program."""
-    made = [push_edge(lowered), _start(lowered), _pull(lowered), _push(lowered), _gather(lowered), _apply(lowered)]
+    """The kernels of a program; without edges, vertices are only updated."""
+    every = (push_edge, _start, _pull, _push, _gather, _apply)
+    made = [make(lowered) for make in (every if lowered.has_edges else (_start, _apply))]
     made += [_publish(lowered), _RECEIVE]
     made += [_empty(lowered)] if empties_first(lowered) else []
     made += [_stop(lowered)] if "stop" in lowered.functions else []

@@ -23,7 +23,7 @@ from arcflux.program import FieldType, Function, Parameter, vertex, vertices
 from arcflux.result import Result, Superstep
 from arcflux.spmd.interrupt import unless_over
 
-__all__ = ["run_python"]
+__all__ = ["PlainRun", "fields_of", "given_fields", "run_python"]
 
 # How many tolerances an honest superstep may move what a run with fresher values has left, and below what all is noise.
 _SETTLED = 10
@@ -33,12 +33,12 @@ _ROUNDING = 1e-9
 class _Vertex:
     """What a function sees of a vertex: its fields, its number, its degrees."""
 
-    _run: _Run
+    _run: PlainRun
     _fields: dict[str, Any]
     _assigned: set[str]
     number: int
 
-    def __init__(self, run: _Run, number: int, values: dict[str, Any]) -> None:
+    def __init__(self, run: PlainRun, number: int, values: dict[str, Any]) -> None:
         values = {name: run.own(name, value, number) for name, value in values.items()}
         self.__dict__.update(values)
         self.__dict__.update(_run=run, _fields=values, _assigned=set(), number=as_number(number))
@@ -77,9 +77,11 @@ def _parameter(one: Parameter, graph: Graph, members: Any) -> Any:
     return one.value if one.kind is not vertices else _Members(members)
 
 
-def _ends(graph: Graph, u: int, v: int) -> tuple[int, int]:
+def _ends(graph: Graph, edges: str | None, u: int, v: int) -> tuple[int, int]:
     """The ends of an edge by which its random numbers differ: an undirected one has the same both ways."""
-    return (u, v) if graph.edges == graph.arcs or u < v else (v, u)
+    if edges == "both" or graph.edges != graph.arcs:
+        return min(u, v), max(u, v)
+    return (v, u) if edges == "against" else (u, v)
 
 
 def _of_column(column: Any, i: int) -> Any:
@@ -93,30 +95,35 @@ def run_python(
     """Run a program as it is written, and check what it promises; the superstep in which it is `over` is undone."""
     begun = time.perf_counter()
     program = lowered.program
-    run = unless_over(lambda: _Run(lowered, graph, given), over)
+    run = unless_over(lambda: PlainRun(lowered, graph, given), over)
     if run is None:  # start was broken off: fields are as they were before it
-        return Result(program.name, graph, _given(lowered, graph, given), [], False, time.perf_counter() - begun)
+        return Result(program.name, graph, given_fields(lowered, graph, given), [], False, time.perf_counter() - begun)
     history = run.supersteps(limit, over)
     converged = not run.active
     if converged and "monotone" in program.promises:
-        fresh = _Run(lowered, graph, given, fresh=True)
+        fresh = PlainRun(lowered, graph, given, fresh=True)
         fresh.supersteps(limit + graph.vertices)
         if "residual" in lowered.functions:
             _settled(fresh)
         else:
             _same(run, fresh)
-    fields = {
-        name: np.array([state[name] if length is None else list(state[name]) for state in run.states], dtype).reshape(
-            graph.vertices if length is None else (graph.vertices, length)
-        )
-        for name, (dtype, length) in lowered.fields.items()
-    }
+    fields = fields_of(lowered, run.states)
     seconds = time.perf_counter() - begun
     references, totals = program.references, run.g.shown()
     return Result(program.name, graph, fields, history, converged, seconds, references=references, totals=totals)
 
 
-def _given(lowered: Lowered, graph: Graph, given: Mapping[str, Any]) -> dict[str, Any]:
+def fields_of(lowered: Lowered, states: list[dict[str, Any]]) -> dict[str, Any]:
+    """The fields of all vertices as arrays."""
+    return {
+        name: np.array([state[name] if length is None else list(state[name]) for state in states], dtype).reshape(
+            len(states) if length is None else (len(states), length)
+        )
+        for name, (dtype, length) in lowered.fields.items()
+    }
+
+
+def given_fields(lowered: Lowered, graph: Graph, given: Mapping[str, Any]) -> dict[str, Any]:
     """The fields before `start`: what is given, or 0."""
     shapes = {name: (graph.vertices,) if length is None else (graph.vertices, length)
               for name, (_, length) in lowered.fields.items()}  # fmt: skip
@@ -124,7 +131,7 @@ def _given(lowered: Lowered, graph: Graph, given: Mapping[str, Any]) -> dict[str
             for name, (dtype, _) in lowered.fields.items()}  # fmt: skip
 
 
-def _same(run: _Run, fresh: _Run) -> None:
+def _same(run: PlainRun, fresh: PlainRun) -> None:
     """Whether a run that saw fresher values came to the same end."""
     for v, (a, b) in enumerate(zip(run.states, fresh.states, strict=True)):
         for name, (dtype, _) in run.lowered.fields.items():
@@ -133,7 +140,7 @@ def _same(run: _Run, fresh: _Run) -> None:
                 raise run.broken("monotone", said, "leave monotone out, or reduce by min, max, |= or &= alone")
 
 
-def _settled(fresh: _Run) -> None:
+def _settled(fresh: PlainRun) -> None:
     """Whether the end of a run that saw fresher values is one: an honest superstep hardly moves it any more.
 
     Runs that stop below a tolerance end in different places, so those are not compared.
@@ -146,30 +153,38 @@ def _settled(fresh: _Run) -> None:
         raise fresh.broken("monotone", said, "leave monotone out")
 
 
-class _Run:
+class PlainRun:
     """One run: the state of every vertex as a dictionary, and who is active.
 
-    A `fresh` one lets vertices see what others became in the same superstep, as a monotone program has to bear.
+    A `fresh` one lets vertices see what others became in the same superstep, as a monotone program has to bear. One
+    `like` another is a phase of its program: it has the degrees of the whole graph, whatever its own edges, and no
+    state until somebody gives it one.
     """
 
-    def __init__(self, lowered: Lowered, graph: Graph, given: Mapping[str, Any], fresh: bool = False) -> None:
+    def __init__(
+        self, lowered: Lowered, graph: Graph, given: Mapping[str, Any], fresh: bool = False,
+        like: PlainRun | None = None,
+    ) -> None:  # fmt: skip
         self.fresh = fresh
         self.lowered = lowered
         self.graph = graph
         self.step = -1
         self.wanted: set[int] = set()
-        self.out_degrees = [as_number(degree) for degree in graph.out_degrees.tolist()]
-        self.in_degrees = [as_number(degree) for degree in graph.in_degrees.tolist()]
+        counted = graph if like is None else like.graph
+        self.out_degrees = [as_number(degree) for degree in counted.out_degrees.tolist()]
+        self.in_degrees = [as_number(degree) for degree in counted.in_degrees.tolist()]
         parameters = lowered.program.parameters
-        self.g = Counted(lowered, vertices=graph.vertices, edges=graph.edges, arcs=graph.arcs)
-        self.p = _Named(**{name: _parameter(one, graph, given.get(name)) for name, one in parameters.items()})
-        offsets, neighbours = graph.into
+        counts = {"vertices": counted.vertices, "edges": counted.edges, "arcs": counted.arcs}
+        self.g: Counted = Counted(lowered, **counts) if like is None else like.g
+        own = {name: _parameter(one, graph, given.get(name)) for name, one in parameters.items() if like is None}
+        self.p: _Named = _Named(**own) if like is None else like.p
+        offsets, neighbours = graph.into if lowered.has_edges else (np.zeros(graph.vertices + 1, int), np.zeros(0, int))
         self.into = [neighbours[int(offsets[v]) : int(offsets[v + 1])].tolist() for v in range(graph.vertices)]
         columns = {name: graph.in_columns[name] for name in lowered.columns}
         self.edges = [
             [
                 _Named(
-                    _ends=_ends(graph, int(neighbours[i]), v),
+                    _ends=_ends(counted, lowered.program.edges, int(neighbours[i]), v),
                     **{name: _of_column(column, i) for name, column in columns.items()},
                 )
                 for i in range(int(offsets[v]), int(offsets[v + 1]))
@@ -181,16 +196,25 @@ class _Run:
             name: elementwise(contributing(function, lowered.totals), function.names, helpers)
             for name, function in lowered.program.functions.items()
         }
+        if like is not None:
+            return
         zero = {name: dtype.type(0).item() for name, (dtype, _) in lowered.fields.items()}
         firsts = [_Vertex(self, v, zero) for v in range(graph.vertices)]
         for name, values in given.items():
             for first, value in zip(firsts, values.tolist(), strict=True):
                 setattr(first, name, value)
-        self.active = {v.number for v in firsts if self.started(v)}
-        self.g.finish(lowered.totals_of("start"))
         self.states: list[dict[str, Any]] = [v._fields for v in firsts]
-        if not lowered.sparse and graph.vertices:
-            self.active = set(range(graph.vertices))
+        self.begin()
+
+    def begin(self) -> bool:
+        """Let `start` say who is active, and change what it writes."""
+        firsts = [_Vertex(self, v, state) for v, state in enumerate(self.states)]
+        self.active = {v.number for v in firsts if self.started(v)}
+        self.g.finish(self.lowered.totals_of("start"))
+        self.states = [v._fields for v in firsts]
+        if not self.lowered.sparse:
+            self.active = set(range(self.graph.vertices))
+        return True
 
     def started(self, v: _Vertex) -> Any:
         """Start a vertex; whether it is active."""
@@ -199,6 +223,7 @@ class _Run:
         return active
 
     def call(self, name: str, **given: Any) -> Any:
+        """What a function of the program returns for these arguments, of which it takes those that it names."""
         function: Function = self.lowered.program.functions[name]
         bound = {**given, "g": self.g, "p": self.p, "step": as_number(self.step)}
         try:
@@ -261,11 +286,14 @@ class _Run:
         """The error for a promise that does not hold."""
         return ProgramError(f"{promise} is promised, but {what}", program=self.lowered.program.name, remedy=remedy)
 
-    def supersteps(self, limit: int, over: Callable[[], bool] | None = None) -> list[Superstep]:
+    def supersteps(
+        self, limit: int, over: Callable[[], bool] | None = None, first: int = 0, at_least: int = 0
+    ) -> list[Superstep]:
+        """Take supersteps, numbered from `first` on, until no vertex is active."""
         history: list[Superstep] = []
         tolerance = self.p.__dict__.get("tolerance", -1.0) if "residual" in self.lowered.functions else -1.0
-        while self.active and len(history) < limit and not (over and over()):
-            self.step = len(history)
+        while self.active and len(history) < limit and not (len(history) >= at_least and over and over()):
+            self.step = first + len(history)
             begun = time.perf_counter()
             senders = len(self.active)
             before = self.states

@@ -32,14 +32,19 @@ class Compute:
         self.halves = False
         self._updated = worker.own.mine, worker.own.everywhere
 
-    def start(self) -> None:
-        """The first state; vertices that are active at first send."""
-        own = self.worker.own
-        self.worker.clear_measures()
-        self.worker.each("start", 0, own.mine, own.everywhere)
+    def start(self, step: int = 0) -> None:
+        """The state before a superstep as `start` makes it; vertices that are active at first send."""
+        worker, own = self.worker, self.worker.own
+        if step:
+            worker.calls.zero(worker.state.tally)
+            worker.calls.zero(worker.state.counts)
+            worker.clear_frontier(step)
+        worker.clear_measures()
+        worker.each("start", step, own.mine, own.everywhere)
         self.exchange.empty_replicas()
-        self.worker.transport.node_barrier()
-        self.publish(-1)
+        worker.transport.node_barrier()
+        self._updated = own.mine, own.everywhere
+        self.publish(step - 1)
 
     def superstep(self, step: int, pull: bool) -> float:
         """Take the part through a superstep, up to what its vertices will send; the seconds that the device took."""
@@ -48,6 +53,8 @@ class Compute:
         calls.zero(worker.state.counts)
         worker.clear_measures()
         worker.clear_frontier(step + 1)
+        if not worker.lowered.has_edges:
+            return self._apply(step)
         if worker.own.whole and pull:
             return self._pull(step)
         return self._reduce(step, pull)
@@ -91,6 +98,16 @@ class Compute:
         """What the kernel is given that takes own vertices from the place `first` to before `last` through pull."""
         own = self.worker.own
         return [own.mine, np.uint64(first), np.uint64(last), *own.in_edges, self.worker.state.bits_at(step)]
+
+    def _apply(self, step: int) -> float:
+        """Own vertices are updated; there are no messages."""
+        worker = self.worker
+        self.halves = False
+        self._updated = worker.own.mine, worker.own.everywhere
+        worker.calls.prepare("apply", step, self._updated[0])
+        with worker.device.timed() as applied:
+            worker.each("apply", step, *self._updated)
+        return applied.seconds
 
     # --- messages are reduced into accumulators first
 

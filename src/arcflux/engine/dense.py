@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -51,16 +51,19 @@ class Dense(Loop):
 
     blocks: Blocks | None = None
     runs: Runs | None = None
+    ranked: Sequence[Any] = ()
 
     @property
     def push(self) -> bool:
         """Whether to send along out-edges."""
-        return self.options.direction == "push" and not self.lowered.pull_only
+        return self.options.direction == "push" and self.lowered.has_edges and not self.lowered.pull_only
 
     def prepare(self) -> None:
         """Have in-edges, and arcs by blocks or vertices by runs if they pay."""
         graph = self.graph
         graph.into  # noqa: B018 - built on first use
+        if not self.lowered.has_edges:
+            return
         if not self.push and self._large():
             ranked = self._any_order() and skewed(graph)
             self.blocks = blocks(graph, build=False, ranked=ranked, team=self.team)
@@ -101,6 +104,13 @@ class Dense(Loop):
         ]
         return self.messages
 
+    def started(self, step: int) -> list[Any]:
+        """Messages, from the half on in which the superstep reads them."""
+        return [None if each is None else each[self._half(step) :] for each in self.messages]
+
+    def _half(self, step: int) -> int:
+        return self.graph.vertices if step & 1 and not self.lowered.in_place else 0
+
     def begin(self, state: State) -> None:
         """Prepare the kernels that may run; with blocks there are two, unless their sources are ranked."""
         graph, names = self.graph, self.lowered.columns
@@ -125,17 +135,22 @@ class Dense(Loop):
             arcs = [found.arcs, found.parts(halvings), frozen(order), found.places, halvings]
             columns = [found.columns[name] for name in names]
             if found.places is not None:
-                self.ways, self.messages = {}, self._ranked(found)
-            arrays = [graph.into.offsets, graph.out.offsets, *columns, *self.messages, *self._accumulators()]
+                self.ways = {}
+                self.ranked = [self.borrowed(len(each), each.dtype) for each in self.messages]
+            sent = self.messages if found.places is None else self.ranked
+            arrays = [graph.into.offsets, graph.out.offsets, *columns, *sent, *self._accumulators()]
             self.ways["blocks"] = self.made.blocked, [*arcs, *arrays, *state.constants]
         self.sums = self.team.small(2 * pieces, np.float64)
-        self.messages = []
         self.ticks: dict[str, list[float]] = graph.kept.setdefault(self._known, {})
         self._take(next(iter(self.ways)))
 
-    def _ranked(self, found: Blocks) -> list[Any]:
-        """The first messages, where blocks of ranked sources look for them."""
-        return [found.ranked(each, self.borrowed(len(each), each.dtype), self.team) for each in self.messages]
+    def refill(self, state: State, step: int) -> None:
+        """Put the first messages where blocks of ranked sources look for them."""
+        half = self._half(step)
+        for sent, there in zip(self.messages, self.ranked, strict=False):
+            assert self.blocks is not None
+            self.blocks.ranked(sent[half:], there[half:], self.team)
+        self.finished = not self.graph.vertices
 
     def _span(self) -> int:
         """How many vertices a worker takes at once: whole chunks, of many arcs but not so many that others wait."""
@@ -183,7 +198,7 @@ class Dense(Loop):
 
     def give_back(self) -> None:
         """The arguments are among what was borrowed."""
-        self.ways = {}
+        self.ways, self.messages, self.ranked = {}, [], ()
         super().give_back()
 
     def _accumulators(self) -> list[Any]:
@@ -205,6 +220,8 @@ class Dense(Loop):
     def superstep(self, k: int, row: list[float]) -> Superstep:
         """All vertices sent along all arcs."""
         changed, residual, seconds, way = row[:4]
+        if not self.lowered.has_edges:
+            return Superstep(k, "none", self.graph.vertices, residual, seconds, int(changed), 0, "no edges")
         reason = self.asked or "every vertex sends: pull needs no atomics"
         name = "pull" if way == 2 else "push"
         return Superstep(k, name, self.graph.vertices, residual, seconds, int(changed), self.graph.arcs, reason)

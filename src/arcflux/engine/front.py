@@ -23,6 +23,7 @@ from arcflux.devices import Device
 from arcflux.engine.advice import advised, divided, kept, network_bandwidth
 from arcflux.engine.call import interruptible, is_interrupted
 from arcflux.engine.loop import Options, ending
+from arcflux.engine.phases import lower_phases, run_phases
 from arcflux.engine.spread import Spread, run_spread
 from arcflux.engine.state import given_values
 from arcflux.engine.together import run_together
@@ -141,14 +142,19 @@ def run(
     graph = load(graph)
     if graph.vertices < 1 << 31:
         chosen = chosen.retyped(**dict.fromkeys(chosen.references, REF32))
-    lowered = lower(chosen, {name: column.dtype for name, column in graph.columns.items()}, deterministic, debug)
+    columns = {name: column.dtype for name, column in graph.columns.items()}
+    lowered = lower(chosen, columns, deterministic, debug)
     values = given_values(lowered, graph, given or {})
-    _warn_of_ignored_start(lowered)
+    phases = lower_phases(lowered, columns, debug) if chosen.phases else None
+    if phases is None:
+        _warn_of_ignored_start(lowered)
     spread = Spread(parts, partition, exchange, transport, ranks_per_node, None, rebalance).checked()
     if not debug:
         spread = spread.on(devices, threads)
     with watching(progress), cancelling(cancel), refusing_failures(lowered):
-        if debug:
+        if phases is not None:
+            result = run_phases(phases, graph, values, options, None if debug else spread, threads)
+        elif debug:
             result = run_python(lowered, graph, options.limit, values, ending(options))
         elif spread.wanted:
             result = _run_on_parts(lowered, graph, values, replace(options, threads=threads or 1), spread)

@@ -38,32 +38,45 @@ class Frontier(Loop):
         return self.arrays
 
     def begin(self, state: State) -> None:
-        """Queue the first frontier."""
+        """Borrow queues and all else that the kernel works on."""
         graph, n = self.graph, self.graph.vertices
         kind = graph.out.neighbours.dtype
-        queues, stamp = self.borrowed(2 * n, kind), self.borrowed(n, np.uint8)
-        count, edges = n, graph.arcs
-        if state.active.all():
-            queues[:n] = np.arange(n, dtype=kind)
-        else:
-            first = np.flatnonzero(state.active)
-            count, edges = len(first), int((graph.out.offsets[first + 1] - graph.out.offsets[first]).sum())
-            queues[:count] = first
-        self.finished = not count
+        self.queues, stamp = self.borrowed(2 * n, kind), self.borrowed(n, np.uint8)
         self.kernel = self.made.frontier
         self.board = self.team.small(board_size(self.threads))
-        self.board[3 * BLOCK], self.board[3 * BLOCK + 1] = count, edges
         pieces = -(-n // CHUNK) if self.lowered.deterministic else 0
         self.sums = self.team.small(2 * max(self.threads, pieces), np.float64)
         columns = [side[name] for name in self.lowered.columns for side in (graph.in_columns, graph.columns)]
         bits, flags = self.borrowed(2 * ((n + 63) // 64), np.uint64), self.borrowed(n, np.bool_)
         buffers = self.team.small((self.threads, 2, CHUNK), kind)
-        work = [queues, self.borrowed(n, kind), stamp, bits, flags, buffers]
+        work = [self.queues, self.borrowed(n, kind), stamp, bits, flags, buffers]
         alike = [self.kinds.of, self.kinds.rows, self.kinds.distances]
         self.rest = [*graph.into, *graph.out, *alike, *work, *columns, *self.arrays, *state.constants]
-        self.arrays = []
         direction = _CODES["pull" if self.lowered.pull_only else self.options.direction]
         self.choice = [direction, self.tolerance, float(self.options.push_over_pull)]
+
+    def started(self, step: int) -> list[Any]:
+        """All of them, whatever the superstep."""
+        return self.arrays
+
+    def refill(self, state: State, step: int) -> None:
+        """Queue the first frontier."""
+        graph, n = self.graph, self.graph.vertices
+        offsets, queue = graph.out.offsets, self.queues[n * (step & 1) :]
+        count, edges = n, graph.arcs
+        if state.active.all():
+            queue[:n] = np.arange(n, dtype=queue.dtype)
+        else:
+            first = np.flatnonzero(state.active)
+            count, edges = len(first), int((offsets[first + 1] - offsets[first]).sum())
+            queue[:count] = first
+        self.finished = not count
+        self.board[3 * BLOCK : 3 * BLOCK + 3] = count, edges, 0
+
+    def give_back(self) -> None:
+        """The queue is among what was borrowed."""
+        self.arrays, self.queues = [], self.queues[:0].copy()
+        super().give_back()
 
     def superstep(self, k: int, row: list[float]) -> Superstep:
         """Who sent, along how many edges, and how many changed."""

@@ -36,7 +36,8 @@ _STOPPED = 7
 class Options:
     """How to run: "auto", "push" or "pull"; workers; the most supersteps; the most seconds.
 
-    `push_over_pull`: what an arc is expected to cost to push over what it costs to pull, until both were measured.
+    `push_over_pull`: what an arc is expected to cost to push over what it costs to pull, until both were measured;
+    `at_once`: supersteps of one launch, at most.
     """
 
     direction: str
@@ -44,6 +45,7 @@ class Options:
     limit: int
     timeout: float | None
     push_over_pull: float = 3.0
+    at_once: int = _AT_ONCE
 
 
 class Loop:
@@ -68,7 +70,7 @@ class Loop:
         self.finished = graph.vertices == 0
         self.barrier = team.barrier()
         self.slots = team.small((2 * self.threads, 8))
-        self.history = team.small((_AT_ONCE, 8), np.float64)
+        self.history = team.small((options.at_once, 8), np.float64)
         self.tolerance = tolerance_of(lowered)
         # A superstep whose loops are left when the run has to end is undone: such programs take one in each launch.
         self.polled = any(polls(lowered, name) for name in lowered.functions)
@@ -85,8 +87,15 @@ class Loop:
         raise NotImplementedError
 
     def begin(self, state: State) -> None:
-        """Set the kernel and its arguments, now that the first state is known."""
+        """Set the kernel and its arguments."""
         raise NotImplementedError
+
+    def started(self, step: int) -> list[Any]:
+        """The arrays of `extra` as `started` fills them before a superstep."""
+        raise NotImplementedError
+
+    def refill(self, state: State, step: int) -> None:
+        """Let a superstep begin with what `started` has left: who sends, and what."""
 
     def superstep(self, k: int, row: list[float]) -> Superstep:
         """What a row of the kernel's history says, with the seconds in the third place."""
@@ -102,7 +111,7 @@ class Loop:
 
     def choose(self, steps: int) -> int:
         """Set the kernel for what comes after so many supersteps; how many of them, at most, before asking again."""
-        return _AT_ONCE
+        return self.options.at_once
 
     def launched(self, steps: int) -> None:
         """Look at the raw history of the supersteps from `steps` on, which all workers see alike."""
@@ -122,7 +131,7 @@ class Loop:
     def start(self, state: State) -> float:
         """Run the program's `start` on every vertex; the seconds of that which went into compiling."""
         with stopping(self.options, self.team.agreed) as over:
-            compiled = state.start(self.made, self.extra(), self._watched(over) if self.polled else None)
+            compiled = state.start(self.made, self.extra(), self.watched(over) if self.polled else None)
             self.stopped = self.polled and self.team.agreed(over())
         if self.torn:
             state.reset()
@@ -131,6 +140,7 @@ class Loop:
     def compile(self, state: State) -> float:
         """Compile the kernel, so that a run is only a run; the seconds it took."""
         self.begin(state)
+        self.refill(state, 0)
         self.fields, self.totals = state.fields, state.totals
         begun = time.perf_counter()
         self.kernel.ready(0, self.threads, np.zeros(16, np.int64), *self.arguments(0, 1))
@@ -151,24 +161,13 @@ class Loop:
             trace.task(self.lowered.program.name, unit="supersteps") as task,
             stopping(self.options, self.team.agreed) as over,
         ):
-            glance = self._watched(over, task)
+            glance = self.watched(over, task)
             while not self.finished and steps < limit and not (rows and self.team.agreed(over())):
-                self.team.together()
-                self.history[:] = 0
-                begun = time.perf_counter()
-                some = min(self.choose(steps), 1 if self.polled else self.totals.supersteps)
-                arguments = self.arguments(steps, min(limit, steps + some))
-                before = self._saved()
-                self.team.launch(self.kernel, self.threads, *arguments, glance=glance, ends=True)
-                if self.torn:
-                    self._restore(before)
+                taken = self.advance(steps, limit, glance)
+                if taken is None:
                     break
-                self.launched(steps)
-                rows.append(self._read(time.perf_counter() - begun))
-                self.finished = self.done(self.superstep(steps, rows[-1][-1].tolist()) if len(rows[-1]) else None)
-                self.finished = self.finished or self._stops(rows[-1])
-                self.totals.advance(len(rows[-1]))
-                steps += len(rows[-1])
+                rows.append(taken)
+                steps += len(taken)
                 self.team.at(steps)
                 task.at(steps)
         past = np.concatenate(rows) if rows else self.history[:0].copy()
@@ -178,7 +177,26 @@ class Loop:
         """Whether the program's `stop` said so after the last of some supersteps."""
         return "stop" in self.lowered.functions and len(rows) > 0 and bool(rows[-1, _STOPPED])
 
-    def _watched(self, over: Callable[[], bool], task: trace.Task | None = None) -> Callable[[Array], None]:
+    def advance(self, first: int, limit: int, glance: Callable[[Array], None]) -> Array | None:
+        """Launch supersteps from `first` on, before `limit`; their history, or None if the superstep was undone."""
+        self.team.together()
+        self.history[:] = 0
+        begun = time.perf_counter()
+        some = min(self.choose(first), 1 if self.polled else self.totals.supersteps)
+        arguments = self.arguments(first, min(limit, first + some))
+        before = self.saved()
+        self.team.launch(self.kernel, self.threads, *arguments, glance=glance, ends=True)
+        if self.torn:
+            self.restore(before)
+            return None
+        self.launched(first)
+        taken = self._read(time.perf_counter() - begun)
+        self.finished = self.done(self.superstep(first, taken[-1].tolist()) if len(taken) else None)
+        self.finished = self.finished or self._stops(taken)
+        self.totals.advance(len(taken))
+        return taken
+
+    def watched(self, over: Callable[[], bool], task: trace.Task | None = None) -> Callable[[Array], None]:
         """What looks at a launch now and then: says how far it is, ends it when it is over, sees whether it is torn."""
 
         def glance(control: Array) -> None:
@@ -190,11 +208,11 @@ class Loop:
 
         return glance
 
-    def _saved(self) -> dict[str, Array]:
+    def saved(self) -> dict[str, Array]:
         """Copies of the fields, where a superstep may have to be undone."""
         return {name: array.copy() for name, array in self.fields.items()} if self.polled and self.team.leads else {}
 
-    def _restore(self, before: dict[str, Array]) -> None:
+    def restore(self, before: dict[str, Array]) -> None:
         """Make the fields what they were before the superstep."""
         for name, values in before.items():
             self.fields[name][:] = values

@@ -54,20 +54,23 @@ class NodeState:
         another node counts those at 2.
     totals: Totals
         The values of totals, and what each thread of this rank has reduced for them.
+    mirrors: id of a field's array -> what a device has of it
+        Phases of a run share it, so that fields stay on the device from one to the next.
     """
 
     def __init__(
-        self, lowered: Lowered, graph: Graph, values: Mapping[str, Array], threads: int, transport: Transport
-    ) -> None:
+        self, lowered: Lowered, graph: Graph, values: Mapping[str, Array], threads: int, transport: Transport,
+        like: NodeState | None = None,
+    ) -> None:  # fmt: skip
+        """`like`: the state of another phase of the same run, of which this one has the fields and the constants."""
         self.lowered, self.graph, self.transport = lowered, graph, transport
         self.team = team = Ranks.of(transport)
         n, kind = graph.vertices, graph.out.neighbours.dtype
         written = lowered.functions["start"].always_writes - set(values)
         zeros = team.small
-        self.fields: dict[str, Array] = {
-            name: rows(partial(team.kept, zero=name not in written), n, *kind_of)
-            for name, kind_of in lowered.fields.items()
-        }
+        self.fields: dict[str, Array] = {} if like is None else like.fields
+        for name, kind_of in lowered.fields.items() if like is None else ():
+            self.fields[name] = rows(partial(team.kept, zero=name not in written), n, *kind_of)
         self.messages: list[Array] = [rows(zeros, 2 * n, each.dtype, each.length) for each in lowered.messages]
         self.accumulators: dict[str, Array] = {
             name: rows(team.lent, n, *lowered.fields[name]) for name in sorted(lowered.reductions)
@@ -82,18 +85,19 @@ class NodeState:
             name: rows(zeros, n, measure.dtype, measure.length)
             for name, measure in lowered.totals.items() if in_one_order(lowered, measure)
         }  # fmt: skip
-        self.totals = Totals(lowered, threads, 0, np.zeros)
+        self.totals: Totals = Totals(lowered, threads, 0, np.zeros) if like is None else like.totals
         self.bits: Array = zeros(2 * (-(-n // 64)), np.uint64)
         self.queues: Array = team.lent(2 * n, kind)
         self.stamp: Array = zeros(n, np.uint8)
         self.heads: Array = zeros(16, np.int64)
-        if team.leads:
+        if team.leads and like is None:
             for name, given in values.items():
                 self.fields[name][:] = given
         self.tally: Array = np.zeros((threads, PART_TALLY))
         self.counts: Array = np.zeros(16, np.int64)
         numbers = [n, graph.edges, graph.arcs, *self.totals.constants, *parameter_values(lowered.program, graph)]
-        self.constants: list[Any] = [*self.fields.values(), *numbers]
+        self.constants: list[Any] = [*self.fields.values(), *numbers] if like is None else like.constants
+        self.mirrors: dict[int, Any] = {} if like is None else like.mirrors
         self.held: list[Array] = [graph.into.offsets, graph.out.offsets, self.moves, self.pending, self.residuals]
         self.held += [self.tally, *self.each.values(), *self.messages, *self.accumulators.values()]
         transport.node_barrier()

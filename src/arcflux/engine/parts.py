@@ -58,14 +58,16 @@ class PartRun:
     """One rank's part of a run."""
 
     def __init__(
-        self, lowered: Lowered, graph: Graph, values: Mapping[str, Array], setting: Setting, transport: Transport
-    ) -> None:
+        self, lowered: Lowered, graph: Graph, values: Mapping[str, Array], setting: Setting, transport: Transport,
+        like: NodeState | None = None,
+    ) -> None:  # fmt: skip
+        """`like`: the state of which this run has the fields, if it is one phase of several."""
         options, devices, model = setting.options, setting.devices, setting.model
         device = CPU(options.threads) if devices is None else devices[transport.rank]
         apart = transport.nodes == transport.size > 1  # each has a node, of which it shares no memory with others
         linked = apart and devices is not None and all(each.kind == "cuda" for each in devices)
         own = OwnPart.take(model.parts, model.replicated, transport, lowered.columns)
-        state = NodeState(lowered, graph, values, options.threads, transport)
+        state = NodeState(lowered, graph, values, options.threads, transport, like)
         self.lowered, self.graph, self.values, self.options = lowered, graph, values, options
         self.worker = PartWorker(state, own, device, options.threads, linked, setting.over)
         self.exchange = model.strategy(self.worker)
@@ -79,37 +81,44 @@ class PartRun:
     def run(self) -> Result:
         """Run; the same result on every rank."""
         begun = time.perf_counter()
-        worker, exchange, record, transport = self.worker, self.exchange, self.record, self.worker.transport
-        agreed = self._start()
+        agreed = self.start()
         with trace.task(self.lowered.program.name, unit="supersteps") as task:
             while self._goes_on(agreed):
-                transport.superstep = step = len(record)
-                started, before = time.perf_counter(), self._saved()
-                pull = self.direction.choose(agreed.senders, agreed.edges)
-                seconds = self.compute.superstep(step, pull)
-                transport.node_barrier()
-                self.compute.publish(step)
-                exchange.tell(step, self.compute.halves)
-                last, agreed = agreed, agree(worker, "update", seconds, exchange.meter.taken(), self.balancer.told)
-                if agreed.torn:
-                    worker.restore(*before)
-                    break
-                self._converge(last, agreed, started)
-                if not self.finished and (cost := self.balancer.after(step, agreed)):
-                    record.balanced(*cost)
-                task.at(step + 1)
+                agreed = self.superstep(agreed)
+                task.at(len(self.record))
         return self._result(begun)
+
+    def superstep(self, last: Agreement) -> Agreement:
+        """One superstep more; what comes of it everywhere. One that is torn is undone."""
+        worker, exchange, transport = self.worker, self.exchange, self.worker.transport
+        transport.superstep = step = len(self.record)
+        started, before = time.perf_counter(), self.saved()
+        pull = self.direction.choose(last.senders, last.edges)
+        seconds = self.compute.superstep(step, pull)
+        transport.node_barrier()
+        self.compute.publish(step)
+        exchange.tell(step, self.compute.halves)
+        agreed = agree(worker, "update", seconds, exchange.meter.taken(), self.balancer.told)
+        if agreed.torn:
+            worker.restore(*before)
+            return agreed
+        self._converge(last, agreed, started)
+        if not self.finished and (cost := self.balancer.after(step, agreed)):
+            self.record.balanced(*cost)
+        return agreed
 
     def _goes_on(self, agreed: Agreement) -> bool:
         """Whether there is another superstep; one is taken even if the time is over."""
         steps = len(self.record)
         return not (self.finished or agreed.torn or (agreed.stopped and steps)) and steps < self.options.limit
 
-    def _start(self) -> Agreement:
-        """The first state; what vertices that are active at first send."""
-        before = self._saved(first=True)
-        self.compute.start()
-        self.exchange.tell(-1, halves=False)
+    def start(self) -> Agreement:
+        """The state before the next superstep as `start` makes it; what vertices that are active at first send."""
+        step = len(self.record)
+        before = self.saved(first=not step)
+        self.direction.begin()
+        self.compute.start(step)
+        self.exchange.tell(step - 1, halves=False)
         agreed = agree(self.worker, "start", 0.0, self.exchange.meter.taken(), None)
         if agreed.torn:
             self.worker.restore(*before)
@@ -119,7 +128,7 @@ class PartRun:
             self.finished = agreed.senders == 0
         return agreed
 
-    def _saved(self, first: bool = False) -> tuple[Array, dict[str, Array]]:
+    def saved(self, first: bool = False) -> tuple[Array, dict[str, Array]]:
         """Own vertices and their fields, if a superstep may have to be undone; at `first`, they are as given."""
         if not self.worker.polled:
             return self.worker.own.mine, {}
@@ -137,6 +146,7 @@ class PartRun:
         self.worker.state.totals.note()
         measured = "residual" in lowered.functions
         edges, frontier = (last.edges, last.senders) if lowered.sparse else (graph.arcs, graph.vertices)
+        edges = edges if lowered.has_edges else 0
         self.direction.measured(edges, max(agreed.part_seconds))
         over = (agreed.senders if lowered.sparse else agreed.changed) == 0
         self.finished = over or (measured and agreed.residual < self.tolerance)

@@ -58,8 +58,9 @@ class Record:
     def _superstep(self, number: int, row: list[float]) -> Superstep:
         known = dict(zip(_NAMES, row, strict=False))
         pull, edges = known["pull"] != 0, int(known["edges"])
+        way = ("pull" if pull else "push") if self._direction.lowered.has_edges else "none"
         return Superstep(
-            number, "pull" if pull else "push", int(known["frontier"]), known["residual"], known["seconds"],
+            number, way, int(known["frontier"]), known["residual"], known["seconds"],
             int(known["changed"]), edges, self._direction.reason(pull, edges, known["about"]),
             bytes=int(known["bytes"]), more_bytes=int(known["more_bytes"]), part_seconds=tuple(row[len(_NAMES) :]),
             bounds=self._bounds[int(known["bounds"])], planning=known["planning"], migration=known["migration"],

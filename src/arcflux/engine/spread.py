@@ -31,7 +31,8 @@ from arcflux.transports.base import Transport
 from arcflux.transports.launch import place
 from arcflux.transports.local import run_local
 
-__all__ = ["EXCHANGES", "SHARED", "USUAL", "Spread", "at_targets_alone", "on_ranks", "pressed_anywhere", "run_spread"]
+__all__ = ["EXCHANGES", "SHARED", "USUAL", "Spread", "at_targets_alone", "on_ranks", "pressed_anywhere", "run_spread",
+           "spread_out"]  # fmt: skip
 
 Array = NDArray[Any]
 Answer = TypeVar("Answer")
@@ -159,17 +160,36 @@ def run_spread(lowered: Lowered, graph: Graph, values: Mapping[str, Array], opti
         with device.active():
             return PartRun(lowered, graph, values, setting, transport).run()
 
+    def together(options: Options, team: Team) -> Result:
+        return run_together(lowered, graph, values, options, team)
+
+    return spread_out(spread, graph, options, together, work, by_threads_alone=lowered.ordered)
+
+
+def spread_out(
+    spread: Spread,
+    graph: Graph,
+    options: Options,
+    together: Callable[[Options, Team], Result],
+    work: Callable[[Transport, Parts, Callable[[], bool]], Result],
+    *,
+    by_threads_alone: bool = False,
+) -> Result:
+    """What `together` gives on a team that shares all of the graph, if there may be one, else `work` on every part.
+
+    `by_threads_alone`: ranks are no team for it.
+    """
     ranks = spread.ranks()
     parts = spread.split(graph, None if ranks is None else ranks.size)
     if ranks is None:
         one_node = spread.ranks_per_node is None or spread.ranks_per_node >= parts.k
         if spread.shares_all(1 if one_node else 2, parts):
             team = Team(parts.k * options.threads)
-            result = run_together(lowered, graph, values, replace(options, threads=team.workers), team)
+            result = together(replace(options, threads=team.workers), team)
             return _on_shared_memory(result, f"{team.workers} workers", parts)
-    elif spread.shares_all(ranks.nodes, parts) and not lowered.ordered:
+    elif spread.shares_all(ranks.nodes, parts) and not by_threads_alone:
         with ranks.limited(options.timeout):
-            result = run_together(lowered, graph, values, options, Ranks.of(ranks))
+            result = together(options, Ranks.of(ranks))
         return _on_shared_memory(result, f"{ranks.size} ranks", parts)
     limited = nullcontext() if ranks is None else ranks.limited(options.timeout)
     with stopping(options, lambda pressed: pressed_anywhere(ranks, pressed)) as over, limited:

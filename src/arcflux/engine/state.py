@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -46,6 +47,12 @@ class State:
         self.totals = Totals(lowered, 2 * max(team.workers, self.chunks), supersteps, team.small)
         parameters = parameter_values(lowered.program, graph)
         self.constants = [*self.fields.values(), *counts, *self.totals.constants, *parameters]
+
+    def of(self, lowered: Lowered, graph: Graph) -> State:
+        """The same fields, totals and constants for a phase of the program, which sees the graph in its own way."""
+        seen = copy.copy(self)
+        seen.lowered, seen.graph = lowered, graph
+        return seen
 
     def start(self, made: Any, extra: list[Any], glance: Callable[[Array], None] | None = None) -> float:
         """Run `start` on every vertex, watched by `glance`; the seconds of that which went into compiling."""

@@ -17,7 +17,7 @@ from arcflux.graph import Graph
 from arcflux.result import Result
 from arcflux.spmd.team import Team
 
-__all__ = ["run_together"]
+__all__ = ["loop_of", "run_together"]
 
 
 def run_together(lowered: Lowered, graph: Graph, values: Mapping[str, Any], options: Options, team: Team) -> Result:
@@ -27,7 +27,7 @@ def run_together(lowered: Lowered, graph: Graph, values: Mapping[str, Any], opti
     if lowered.ordered and options.direction == "pull":
         lowered = lowered.unordered()
     made = cache.module(cpu.source(lowered))
-    loop = _loop(lowered, graph, made, options, team)
+    loop = loop_of(lowered, graph, made, options, team)
     loop.prepare()
     once = time.perf_counter() - begun
     state = State(lowered, graph, values, team, len(loop.history))
@@ -42,6 +42,7 @@ def run_together(lowered: Lowered, graph: Graph, values: Mapping[str, Any], opti
     return Result(name, graph, fields, history, loop.finished, seconds, once, references, totals=totals)
 
 
-def _loop(lowered: Lowered, graph: Graph, made: Any, options: Options, team: Team) -> Loop:
+def loop_of(lowered: Lowered, graph: Graph, made: Any, options: Options, team: Team) -> Loop:
+    """The loop of a kind of program."""
     kind = Buckets if lowered.ordered else Frontier if lowered.sparse else Dense
     return kind(lowered, graph, made, options, team)

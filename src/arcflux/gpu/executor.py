@@ -75,13 +75,15 @@ class OnGpu:
     def _take_arrays(self) -> None:
         node, state = self.node, self.state
         shared = partial(state.mirror, shared=self.mates)
-        for array in (*node.fields.values(), *node.accumulators.values(), node.moves, node.pending, node.stamp):
+        for array in node.fields.values():
+            state.adopt(array, node.mirrors, shared=self.mates)
+        for array in (*node.accumulators.values(), node.moves, node.pending, node.stamp):
             shared(array)
         (shared if len(node.residuals) > 1 else state.mirror)(node.residuals)
         for array in node.each.values():
             shared(array)
         for array in (*node.totals.values.values(), *node.totals.sums.values()):
-            state.mirror(array)
+            state.adopt(array, node.mirrors)
         state.mirror(node.tally)
         state.mirror(node.counts)
         for array in node.messages:

@@ -56,6 +56,17 @@ class State:
         self.forget(host)
         self.twins.append(_Twin(host, api.empty(host.shape, host.dtype), False, shared=shared))
 
+    def adopt(self, host: Array, known: dict[int, Any], shared: bool = False) -> None:
+        """Mirror an array as another phase of the run does: both have one copy on the device, from whoever was first.
+
+        `known` are the copies so far, by the array that they are of.
+        """
+        if id(host) in known:
+            self.twins.append(known[id(host)])
+        else:
+            self.mirror(host, shared)
+            known[id(host)] = self.twins[-1]
+
     def map(self, host: Array) -> None:
         """Let the device work on the host's own pages."""
         self.forget(host)

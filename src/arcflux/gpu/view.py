@@ -55,6 +55,7 @@ class NodeView(Protocol):
     tally: Array
     counts: Array
     constants: list[Any]
+    mirrors: dict[int, Any]
 
     @property
     def totals(self) -> TotalsView:

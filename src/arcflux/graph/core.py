@@ -20,6 +20,7 @@ from arcflux.errors import GraphError
 from arcflux.graph.columns import Columns
 from arcflux.graph.edges import Edges, Options, checked_columns
 from arcflux.graph.ids import Ids, RangeIds, as_ids
+from arcflux.graph.views import reversed_view, united_view
 from arcflux.spmd.memory import frozen, within_memory
 
 __all__ = ["Adjacency", "Changes", "Graph"]
@@ -313,6 +314,31 @@ class Graph:
             loops=0 if self.directed else 2 * self.edges - self.arcs, sorted=self.sorted, name=self.name,
             changes=self.changes, assumptions=self.assumptions,
         )  # fmt: skip
+
+    def reverse(self) -> Graph:
+        """The same graph with every edge turned round: a view, which shares all arrays. Undirected, it is the graph.
+
+        Examples
+        --------
+        >>> import arcflux as af
+        >>> g = af.Graph.from_edges(["ada", "bob"], ["bob", "eve"])
+        >>> g.reverse().neighbours("eve").tolist(), g.reverse().reverse() is g
+        (['bob'], True)
+        """
+        return self if not self.directed else reversed_view(self)
+
+    def both_ways(self) -> Graph:
+        """An undirected graph that has each edge of this one in both directions; made once. Undirected, it is itself.
+
+        Where there are edges from u to v and from v to u, both ends have both of them; a self-loop is stored once.
+
+        Examples
+        --------
+        >>> import arcflux as af
+        >>> af.Graph.from_edges([0, 1], [1, 2]).both_ways().out_degrees.tolist()
+        [1, 2, 1]
+        """
+        return self if not self.directed else united_view(self)
 
     @property
     def weighted(self) -> bool:

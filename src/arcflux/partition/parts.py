@@ -199,6 +199,19 @@ class Parts:
                 )  # fmt: skip
             return known[rule.mode]
 
+    def on(self, graph: Graph) -> Parts:
+        """The same owners for another view of the graph, such as its reverse; there, each arc is at its target's."""
+        if graph is self.graph:
+            return self
+        with self._lock:
+            known: dict[int, Parts] = self.__dict__.setdefault("_views", {})
+            if id(graph) not in known:
+                known[id(graph)] = Parts(
+                    graph, self.k, self.how, owner=self._owner, bounds=self.bounds, notes=self.notes,
+                    duplicated=self.duplicated,
+                )  # fmt: skip
+            return known[id(graph)]
+
     def __str__(self) -> str:
         from arcflux.partition.drawing import text
 

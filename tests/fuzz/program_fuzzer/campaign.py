@@ -100,6 +100,8 @@ def _check_program(
         ways = (
             compiled if medium else [*interpreted_ways(draw, effort.interpreted, program.shape == "dense"), *compiled]
         )
+        if program.shape == "phases":
+            ways = [way.with_owners() for way in ways]
         for way in ways:
             tally.runs[_family(way)] += 1
             if said := difference(case, way, outcome):

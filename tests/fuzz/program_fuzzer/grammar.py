@@ -1,12 +1,15 @@
 """Random vertex programs from the whole grammar, of which every promise is true.
 
-A program is dense (anything goes), steady (sparse without saying so), sparse by promise (update does nothing without a
+A program with phases has such functions along edges and against them, and a phase on none. Any other is dense
+(anything goes), steady (sparse without saying so), sparse by promise (update does nothing without a
 message), or goes to a fixed point that no order of messages changes (monotone, or with a priority).
 """
 
 from __future__ import annotations
 
 import random
+import textwrap
+from dataclasses import replace
 
 from program_fuzzer.expressions import Domain, Expressions, Number, fit
 from program_fuzzer.fields import Field, about, atoms, random_field
@@ -18,14 +21,16 @@ from program_fuzzer.writing import ProgramSpec, plain
 
 __all__ = ["SHAPES", "random_program"]
 
-SHAPES = ("dense", "steady", "sparse", "monotone", "priority")
+SHAPES = ("dense", "steady", "sparse", "monotone", "priority", "phases")
 
 
 def random_program(draw: random.Random, shape: str = "") -> ProgramSpec:
     """A program."""
-    shape = shape or draw.choices(SHAPES, [48, 14, 22, 6, 10])[0]
+    shape = shape or draw.choices(SHAPES, [42, 12, 20, 6, 10, 10])[0]
     if shape in ("monotone", "priority"):
         return FixedPoint(draw, shape).program()
+    if shape == "phases":
+        return _Phases(draw, draw.choice(["dense", "steady", "sparse"])).program()
     made = _Supersteps(draw, shape).program()
     if shape == "dense" and is_sparse(made.source):  # it has become a steady one by chance, with any update
         return random_program(draw, "steady")
@@ -199,6 +204,59 @@ class _Supersteps(Totals):
         self._parameter("tolerance", "float", self.draw.choice([0.0, 0.5, 3.0, 40.0]))
         self.declared += ['norm = "max"'] if self.draw.random() < 0.3 else []
         return [self._function("residual", [f"return abs(v.{one.name} - old.{one.name})"])]
+
+
+class _Phases(_Supersteps):
+    """Writes a program whose phases have the same functions on other edges, and starts of their own."""
+
+    def program(self) -> ProgramSpec:
+        """All of it; one that has become steady by chance, with any update, is drawn again."""
+        self._choose_fields()
+        self._choose_parameters()
+        self._choose_totals(0.4)
+        first = self._start()
+        self._choose_resets()
+        functions = [*self._init(), *self._wants(), self._compute(), self._update(), *self._residual()]
+        text = "\n".join(functions)
+        if self.shape == "dense" and is_sparse("class Fuzzed:\n" + textwrap.indent(text, "    ")):
+            return random_program(self.draw, "phases")
+        other = self.draw.choice(["against", "against", "both", "along"])
+        other = "against" if "_degree" in text else other
+        promise = ["sparse = True"] if self.shape == "sparse" else []
+        forth, back = (
+            self._phase(name, edges, [*promise, *self._own_start(edges), *functions])
+            for name, edges in (("forth", "along"), ("back", other))
+        )
+        alone = self._phase("alone", None, [self._alone()])
+        self.shape = "phases"
+        made = self._assembled([first, forth, back, alone, self._iteration()])
+        return replace(made, limit=self.draw.choice([6, 9, 14]))
+
+    def _own_start(self, edges: str) -> list[str]:
+        start = self._start() if self.draw.random() < 0.6 else ""
+        return [start] if start and not (edges == "both" and "_degree" in start) else []
+
+    def _phase(self, name: str, edges: str | None, parts: list[str]) -> str:
+        mark = "@af.phase" if edges == "along" else f"@af.phase(edges={edges!r})"
+        return f"{mark}\nclass {name}:\n" + textwrap.indent("\n\n".join(parts), "    ")
+
+    def _alone(self) -> str:
+        """An update without messages."""
+        scope = self._scope(atoms(self.draw, "v", self.fields), about("v"))
+        known = [each for each in self.fields if not each.loose and each.name != "got"]
+        some = self.draw.sample(known, self.draw.randint(0, len(known)))
+        lines = [line for each in some for line in self._assignment(scope, each)]
+        return self._function("update", [*lines, f"return {scope.condition(1).text}"])
+
+    def _iteration(self) -> str:
+        calls = ["run.forth()", "run.back()", "run.forth(until='quiet')", "run.back(until='quiet')", "run.alone()"]
+        lines = []
+        for _ in range(self.draw.randint(2, 5)):
+            call = self.draw.choice(calls)
+            asked = self.draw.random() < 0.25
+            lines += [f"if run.changed > {self.draw.randint(0, 3)}:", f"    {call}"] if asked else [call]
+        answer = self.draw.choice(["run.iterations < 2", "run.iterations < 3", "run.changed > 0", "False"])
+        return "def iteration(run):\n" + textwrap.indent("\n".join([*lines, f"return {answer}"]), "    ")
 
 
 def _least(domain: Domain) -> str:

@@ -109,6 +109,7 @@ def _of_integers(name: str, a: int, b: int) -> int:
 
 for _name, _operator in (
     ("and", "BitAnd"),
+    ("or", "BitOr"),
     ("lshift", "LShift"),
     ("rshift", "RShift"),
     ("add", "Add"),

@@ -13,7 +13,7 @@ import math
 import operator
 import random
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -173,7 +173,11 @@ class _Vertex:
 class _Run:
     """One run: states as dictionaries, in-edges as lists."""
 
-    def __init__(self, source: str, spec: GraphSpec, parameters: dict[str, Any], given: dict[str, list[Any]]) -> None:
+    def __init__(
+        self, source: str, spec: GraphSpec, parameters: dict[str, Any], given: dict[str, list[Any]],
+        whole: GraphSpec | None = None,
+    ) -> None:  # fmt: skip
+        """`whole` is the graph of which `spec` is a view; such a run is a phase, and has no state yet."""
         self.spec = spec
         self.cls = _read(source)
         self.sparse, self.promised = (
@@ -192,16 +196,21 @@ class _Run:
         self.kinds = {name: kind for name, kind in annotations.items() if isinstance(kind, _Kind)}
         self.into: list[list[tuple[int, Any]]] = [[] for _ in range(spec.vertices)]
         self.in_degrees, self.out_degrees = [0] * spec.vertices, [0] * spec.vertices
-        arcs = 0
         for u, v, weight, length in spec.arcs():
             self.into[v].append(
                 (u, SimpleNamespace(weight=weak(weight), length=of_field(spec.types[1].replace("float", "f"), length)))
             )
+        counted = list((whole or spec).arcs())
+        for u, v, _, _ in counted:
             self.in_degrees[v] += 1
             self.out_degrees[u] += 1
-            arcs += 1
         totals = {name: kind for name, kind in annotations.items() if isinstance(kind, _Total)}
-        self.graph = _Graph(totals, vertices=weak(spec.vertices), edges=weak(len(spec.edges)), arcs=weak(arcs))
+        numbers = {
+            "vertices": weak(spec.vertices),
+            "edges": weak(len((whole or spec).edges)),
+            "arcs": weak(len(counted)),
+        }
+        self.graph = _Graph(totals, **numbers)
         self.around = {"p": self.parameters, "g": self.graph}
         self.written = {
             name: set(re.findall(r"g\.(\w+)(?:\[[^]]*\])? (?:[+|&]=|= )", _text_of(source, name)))
@@ -209,6 +218,10 @@ class _Run:
         }
         self.arguments = {n: list(inspect.signature(f).parameters) for n, f in vars(self.cls).items() if callable(f)}
         self.step = 0
+        self.states: list[dict[str, Any]] = []
+        self.ways: list[dict[str, set[Any]]] = []
+        if whole is not None:
+            return
         firsts = []
         for number in range(spec.vertices):
             zero = {name: given[name][number] if name in given else self._zero(name) for name in self.kinds}
@@ -217,7 +230,7 @@ class _Run:
         self.graph.count()
         self.graph.end(self.written["start"])
         self.states = [v.state() for v in firsts]
-        self.ways: list[dict[str, set[Any]]] = [{} for _ in firsts]
+        self.ways = [{} for _ in firsts]
         if not self.sparse:
             self.active = set(range(spec.vertices))
 
@@ -330,13 +343,17 @@ class _Run:
                 self.active = set()
             out.totals.append(self.graph.shown())
             out.supersteps += 1
-        out.converged = not self.active and not any(_has_nan(x) for state in self.states for x in state.values())
+        self.tell(out, not self.active)
+        return out
+
+    def tell(self, out: Outcome, finished: bool) -> None:
+        """Say what there is in the end."""
+        out.converged = finished and not any(_has_nan(x) for state in self.states for x in state.values())
         out.fields = {name: [state[name] for state in self.states] for name in self.kinds}
         for name in {name for each in self.ways for name in each}:
             out.choices[name] = [
                 ways.get(name, {state[name]}) for ways, state in zip(self.ways, self.states, strict=True)
             ]
-        return out
 
     def one_by_one(self, order: random.Random) -> list[dict[str, Any]]:
         """The end of a run in which vertices change in place, in any order."""
@@ -362,6 +379,10 @@ def interpret(
     """What a program gives; given are fields before `start`, `limit` the most supersteps."""
     faults.clear()
     try:
+        if "@af.phase" in source:
+            out = _Phases(source, spec, parameters, given).outcome(limit)
+            out.faults = list(faults)
+            return out
         run = _Run(source, spec, parameters, given)
         out = run.supersteps(limit)
         out.faults = list(faults)
@@ -372,6 +393,114 @@ def interpret(
     except (ArithmeticError, ValueError, TypeError, AttributeError, NameError, RecursionError) as error:
         raise IllDefined(repr(error)) from error
     return out
+
+
+class _CutShort(Exception):
+    """There is no room for another superstep."""
+
+
+class _Phases:
+    """A program with phases: each phase is a program of its own, on its view of the graph, over one list of states."""
+
+    def __init__(self, source: str, spec: GraphSpec, parameters: dict[str, Any], given: dict[str, list[Any]]) -> None:
+        module = ast.parse(source)
+        cls = next(node for node in module.body if isinstance(node, ast.ClassDef))
+        fields = [node for node in cls.body if isinstance(node, ast.AnnAssign | ast.Assign)]
+        functions = {node.name: node for node in cls.body if isinstance(node, ast.FunctionDef)}
+        if "iteration" not in functions:
+            raise IllDefined("there is no iteration")
+        names: dict[str, Any] = {}
+        exec(ast.unparse(functions["iteration"]), names)
+        self.iteration, self.runs, self.sent = names["iteration"], {}, {}
+        start = [functions["start"]] if "start" in functions else ast.parse(_START).body
+        first = _alone(module, cls, [*fields, *start, *ast.parse(_UPDATE).body])
+        self.first = _Run(first, spec, parameters, given)
+        for node in (node for node in cls.body if isinstance(node, ast.ClassDef)):
+            edges = "along" if isinstance(node.decorator_list[0], ast.Attribute) else _edges(node)
+            text = _alone(module, cls, [*fields, *([] if "def start" in ast.unparse(node) else _start()), *node.body])
+            self.runs[node.name] = run = _Run(text, _view(spec, edges), parameters, {}, spec)
+            run.parameters, run.graph = self.first.parameters, self.first.graph
+            run.around = self.first.around
+            run.sparse = run.sparse and edges is not None
+            self.sent[node.name] = 0
+
+    def outcome(self, limit: int | None) -> Outcome:
+        """What the phases give when `iteration` calls them."""
+        self.out, self.limit = Outcome({}, {}), _MOST if limit is None else limit
+        run = SimpleNamespace(iterations=0, changed=0)
+        for name in self.runs:
+            setattr(run, name, lambda until=None, name=name: self._called(run, name, until is not None))
+        finished = False
+        try:
+            while not finished:
+                run.iterations += 1
+                finished = not self.iteration(run)
+                if run.iterations > _MOST:
+                    raise IllDefined("it does not end")
+        except _CutShort:
+            pass
+        self.first.tell(self.out, finished)
+        return self.out
+
+    def _called(self, host: Any, name: str, quiet: bool) -> int:
+        run, first, out = self.runs[name], self.first, self.out
+        room, changed_vertices = self.limit - out.supersteps, 0
+        if room <= 0:
+            raise _CutShort
+        run.states, run.ways, run.step = first.states, first.ways, self.sent[name]
+        views = [run.view(v) for v in range(run.spec.vertices)]
+        active = {int(v.number) for v in views if run.call("start", v=v)}
+        run.graph.count()
+        run.graph.end(run.written["start"])
+        run.states, run.ways = [v.state() for v in views], [v.ways for v in views]
+        run.active = active if run.sparse else set(range(run.spec.vertices))
+        tolerance = getattr(run.parameters, "tolerance", None) if run.has("residual") else None
+        for _ in range(room if quiet else 1):
+            if not run.active:
+                break
+            run.step = self.sent[name]
+            out.frontiers.append(len(run.active))
+            changed, residual = run.superstep()
+            out.residuals.append(residual)
+            out.totals.append(run.graph.shown())
+            out.supersteps, self.sent[name] = out.supersteps + 1, self.sent[name] + 1
+            changed_vertices += len(changed)
+            run.active = changed if run.sparse else run.active if changed else set()
+            run.active = set() if tolerance is not None and residual < tolerance else run.active
+        first.states, first.ways, host.changed = run.states, run.ways, changed_vertices
+        if quiet and run.active:
+            raise _CutShort
+        return changed_vertices
+
+
+_START = "def start(v):\n    return True"
+_UPDATE = "def compute(v, u):\n    pass\ndef update(v):\n    return False"
+
+
+def _start() -> list[ast.stmt]:
+    return ast.parse(_START).body
+
+
+def _edges(node: ast.ClassDef) -> str | None:
+    return ast.literal_eval(node.decorator_list[0].keywords[0].value)
+
+
+def _alone(module: ast.Module, cls: ast.ClassDef, body: list[ast.stmt]) -> str:
+    """The source of a program of these parts; one on no edges has a compute that nobody calls."""
+    written = {node.name for node in body if isinstance(node, ast.FunctionDef)}
+    body = body if "compute" in written else [*body, *ast.parse(_UPDATE).body[:1]]
+    others = [node for node in module.body if node is not cls]
+    one = ast.ClassDef(cls.name, [], [], body, [ast.parse("af.program").body[0].value])
+    return ast.unparse(ast.fix_missing_locations(ast.Module([*others, one], [])))
+
+
+def _view(spec: GraphSpec, edges: str | None) -> GraphSpec:
+    """The graph as a phase sees it."""
+    if edges == "against" and spec.directed:
+        return replace(spec, edges=tuple((b, a) for a, b in spec.edges))
+    if edges is None:
+        return replace(spec, edges=(), weight=(), length=())
+    return replace(spec, directed=False) if edges == "both" else spec
 
 
 def _has_nan(value: Any) -> bool:

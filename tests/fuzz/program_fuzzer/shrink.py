@@ -158,11 +158,20 @@ def _unparsed(module: ast.Module) -> str:
 def _without_functions(source: str, place: int) -> str | None:
     """Without one of the functions that a program need not have; None when there is no such place."""
     module, cls = _parsed(source)
-    optional = [n for n in cls.body if isinstance(n, ast.FunctionDef) and n.name not in _NEEDED]
+    optional = [
+        (owner, n) for owner in _classes(cls) for n in owner.body
+        if isinstance(n, ast.FunctionDef) and n.name not in _NEEDED
+    ]  # fmt: skip
     if place >= len(optional):
         return None
-    cls.body.remove(optional[place])
+    owner, function = optional[place]
+    owner.body.remove(function)
     return _unparsed(module)
+
+
+def _classes(cls: ast.ClassDef) -> list[ast.ClassDef]:
+    """The program, and its phases."""
+    return [cls, *(n for n in cls.body if isinstance(n, ast.ClassDef))]
 
 
 def _without_fields(source: str, place: int) -> str | None:
@@ -174,7 +183,7 @@ def _without_fields(source: str, place: int) -> str | None:
     cls.body.remove(declared[place])
     target = declared[place].target if isinstance(declared[place], ast.AnnAssign) else declared[place].targets[0]
     name = target.id
-    for function in cls.body:
+    for function in ast.walk(cls):
         if isinstance(function, ast.FunctionDef):
             function.body = _not_mentioning(function.body, name) or [ast.Pass()]
     return _unparsed(module)
@@ -197,7 +206,7 @@ def _without_statements(source: str, place: int) -> str | None:
     module, cls = _parsed(source)
     blocks = [
         (block, at)
-        for function in cls.body
+        for function in ast.walk(cls)
         if isinstance(function, ast.FunctionDef)
         for block in _blocks(function)
         for at in range(len(block))
@@ -229,7 +238,7 @@ def _with_simpler_expressions(source: str, place: int) -> str | None:
     """With one of the parts of an expression, or a number, in its place."""
     module, cls = _parsed(source)
     found: list[tuple[Any, str, int | None, ast.expr]] = []
-    for function in cls.body:
+    for function in ast.walk(cls):
         if isinstance(function, ast.FunctionDef):
             for parent in ast.walk(ast.Module(function.body, [])):
                 found += _choices(parent)

@@ -12,7 +12,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from unittest import mock
 
@@ -49,6 +49,11 @@ class Way:
     def cut_short(self) -> bool:
         """Whether a run may end after any whole superstep."""
         return "timeout" in self.options or "cancel" in self.options
+
+    def with_owners(self) -> Way:
+        """The same by an exchange in which every vertex has one owner, as phases need it."""
+        copies = self.options.get("exchange") in ("allreduce", "mixed")
+        return replace(self, options={**self.options, "exchange": "auto"}) if copies else self
 
     def __str__(self) -> str:
         said = [f"{name}={value!r}" for name, value in self.options.items()]

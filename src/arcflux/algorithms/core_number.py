@@ -1,0 +1,103 @@
+"""Core numbers: the largest k for which a vertex is in the k-core, by peeling (Seidman 1983; Matula and Beck 1983)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import arcflux as af
+from arcflux.engine.call import graph_call
+from arcflux.errors import GraphError
+from arcflux.graph import Graph
+
+__all__ = ["CoreNumber", "core_number"]
+
+
+@af.program
+class CoreNumber:
+    """Vertices with at most k neighbours left leave, and with them those that have no more then; then comes the next k.
+
+    That is the smallest number of neighbours that anybody has left, so that no k is tried in vain.
+    """
+
+    directed: bool = False
+    core: af.i32  # k, while the vertex is there
+    left: af.i32  # neighbours that are left
+    gone: af.flag
+    least: af.total(af.i64, "min")
+
+    def start(v, p):
+        v.left = v.out_degree + v.in_degree if p.directed else v.out_degree
+        return True
+
+    @af.phase(edges="both")
+    class peel:
+        """Who has no more than k neighbours left leaves, and tells them."""
+
+        sparse = True
+
+        def start(v, g):
+            if v.gone:
+                return False
+            v.core = g.least
+            v.gone = v.left <= g.least
+            return v.gone
+
+        def wants(v):
+            return not v.gone
+
+        def compute(v, u):
+            v.left += -1
+
+        def update(v):
+            v.gone = v.left <= v.core
+            return v.gone
+
+    @af.phase(edges=None)
+    class look:
+        """The smallest number of neighbours that are left; how many vertices are."""
+
+        def update(v, g):
+            if not v.gone:
+                g.least = min(g.least, v.left)
+            return not v.gone
+
+    def iteration(run, g, p):
+        if run.look() == 0:
+            return False
+        run.peel(until="quiet")
+        return True
+
+
+@graph_call()
+def core_number(graph: Graph, **options: Any) -> af.Result:
+    """The core number of every vertex: the largest k for which it is in a part where everybody has k neighbours.
+
+    As in NetworkX, edges of a directed graph count in both directions, and self-loops are refused. Parallel edges count
+    as often as they are there; weights make no difference.
+
+    Raises
+    ------
+    GraphError
+        When there is a self-loop.
+
+    Examples
+    --------
+    >>> import arcflux as af
+    >>> g = af.Graph.from_edges([0, 1, 2, 2], [1, 2, 0, 3], directed=False)
+    >>> af.core_number(g)["core"].tolist()
+    [2, 2, 2, 1]
+    """
+    if graph.directed or 2 * graph.edges != graph.arcs:  # without directions a self-loop is one arc, others are two
+        _refuse_loops(graph)
+    result = af.run(CoreNumber, graph, directed=graph.directed, **options)
+    return replace(result, values={"core": result.values["core"]})
+
+
+def _refuse_loops(graph: Graph) -> None:
+    sources, targets, _ = graph.edge_numbers()
+    if (loops := sources[sources == targets]).size:
+        raise GraphError(
+            f"vertex {graph.ids.to_ids(loops[:1])[0]!r} has an edge to itself", expected="a graph without self-loops",
+            remedy="load it with drop_self_loops=True",
+        )  # fmt: skip

@@ -1,0 +1,158 @@
+"""The host's side of phases: `iteration` is called until it returns False, and calls phases through `run`.
+
+Where phases run is a :class:`Stage`: it keeps the fields from one phase to the next, and has every phase prepared once,
+so that a call costs a launch. Each rank runs `iteration` for itself: all see the same counts, so all decide alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from arcflux import trace
+from arcflux.errors import did_you_mean
+from arcflux.graph import Graph
+from arcflux.history import Phased, Superstep
+from arcflux.phase import RUN
+from arcflux.program import ABOUT_GRAPH, Function, Program
+
+__all__ = ["Advanced", "Hosted", "Stage", "StagedPhase", "host"]
+
+
+class Advanced(NamedTuple):
+    """What a call of a phase did: so many supersteps, in which so many vertices changed; whether it was cut short."""
+
+    supersteps: int
+    changed: int
+    cut: bool
+
+
+class StagedPhase(Protocol):
+    """A phase that is ready to run, again and again."""
+
+    def advance(self, room: int, quiet: bool) -> Advanced:
+        """Take one superstep, or when `quiet` as many as it takes until no vertex changes; at most `room`."""
+
+    def history(self) -> Sequence[Superstep]:
+        """All its supersteps so far."""
+
+
+class Stage(Protocol):
+    """Where phases run."""
+
+    @property
+    def phases(self) -> Mapping[str, StagedPhase]:
+        """All phases of the program, by name."""
+
+    def over(self) -> bool:
+        """Whether the run is to end, by its time, its token or Ctrl-C; alike on all ranks."""
+
+    def total(self, name: str) -> Any:
+        """A total, of the last superstep that wrote it."""
+
+
+@dataclass(frozen=True)
+class Hosted:
+    """How it went: the supersteps, how often `iteration` was called, whether it said that it is over, and totals."""
+
+    history: Phased
+    iterations: int
+    converged: bool
+    totals: Mapping[str, Any]
+
+
+class _CutShort(BaseException):
+    """The run has to end, in the middle of an iteration; no `except Exception` of the user's holds it up."""
+
+
+class Run:
+    """What `iteration` knows as ``run``: the phases, by their names, and how far the run is."""
+
+    def __init__(self, program: Program, stage: Stage, limit: int, task: trace.Task) -> None:
+        self._program, self._stage, self._limit, self._task = program, stage, limit, task
+        self._taken: list[str] = []
+        self.iterations = 0
+        self.changed = 0
+        for name, phase in stage.phases.items():
+            self.__dict__[name] = self._caller(name, phase)
+
+    def _caller(self, name: str, phase: StagedPhase) -> Callable[..., int]:
+        def call(until: str | None = None) -> int:
+            if until not in (None, "quiet"):
+                raise self._refusal(
+                    f"run.{name} is called with until={until!r}", "write until='quiet', or leave it away: one superstep"
+                )
+            room = self._limit - len(self._taken)
+            if room <= 0 or (self._taken and self._stage.over()):
+                raise _CutShort
+            supersteps, self.changed, cut = phase.advance(room, until is not None)
+            self._taken += [name] * supersteps
+            self._task.at(len(self._taken))
+            if cut:
+                raise _CutShort
+            return self.changed
+
+        return call
+
+    def _refusal(self, what: str, remedy: str) -> Exception:
+        assert self._program.iteration is not None
+        return self._program.refusal(self._program.iteration.line, what, remedy)
+
+    def __getattr__(self, name: str) -> Any:
+        known = [*self._stage.phases, *RUN]
+        raise self._refusal(f"there is no phase {name}", did_you_mean(name, known, f"there are: {', '.join(known)}"))
+
+
+class _Known:
+    """What `iteration` knows as ``g``: the counts of the graph, and totals as they are now."""
+
+    def __init__(self, program: Program, stage: Stage, graph: Graph) -> None:
+        self._program, self._stage = program, stage
+        self.vertices, self.edges, self.arcs = graph.vertices, graph.edges, graph.arcs
+
+    def __getattr__(self, name: str) -> Any:
+        program = self._program
+        if name not in program.totals:
+            known = [*ABOUT_GRAPH, *program.totals]
+            assert program.iteration is not None
+            said = did_you_mean(name, known, f"g has {', '.join(known)}")
+            raise program.refusal(program.iteration.line, f"g has no {name!r}", said)
+        return self._stage.total(name)
+
+
+def host(
+    program: Program, stage: Stage, limit: int, graph: Graph, p: Mapping[str, Any],
+    past: Callable[[], Mapping[str, Any]] = dict,
+) -> Hosted:  # fmt: skip
+    """Call `iteration` until it returns False, or until the run has to end.
+
+    `p` are the values of the parameters; `past` tells the totals of all supersteps, where their histories do not.
+    """
+    iteration = program.iteration
+    assert iteration is not None
+    with trace.task(program.name, unit="supersteps") as task:
+        run, converged = Run(program, stage, limit, task), False
+        known = {"run": run, "g": _Known(program, stage, graph), "p": SimpleNamespace(**p)}
+        given = [known[name] for name in iteration.arguments]
+        try:
+            while not converged:
+                run.iterations += 1
+                converged = not _answer(program, iteration, iteration.call(*given))
+        except _CutShort:
+            pass
+    histories = {name: phase.history() for name, phase in stage.phases.items()}
+    totals = {name: stage.total(name) for name in program.totals}
+    return Hosted(Phased(histories, run._taken, past()), run.iterations, converged, totals)
+
+
+def _answer(program: Program, iteration: Function, said: Any) -> bool:
+    if not isinstance(said, (bool, np.bool_)):
+        raise program.refusal(
+            iteration.line, f"iteration returned {said!r}, not True or False",
+            "return True to be called again, False to end: `return run.changed > 0`",
+        )  # fmt: skip
+    return bool(said)

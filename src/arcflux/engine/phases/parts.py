@@ -1,0 +1,152 @@
+"""Phases on parts of a graph: each vertex has one owner in all of them, and its fields stay in that node's memory.
+
+Every phase is a run on parts of its own view of the graph, with messages and lists of readers of its own, over the same
+fields. A call begins as a run does: `start` makes what vertices send, and what differs from the last call crosses to
+other nodes. Every rank runs `iteration`, on counts that all have added up together.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from numpy.typing import NDArray
+
+from arcflux.engine.agreement import Agreement
+from arcflux.engine.exchange.collect import collect_fields
+from arcflux.engine.exchange.model import Model
+from arcflux.engine.exchange.own_nodes import with_own_nodes
+from arcflux.engine.loop import Options
+from arcflux.engine.parts import PartRun, Setting
+from arcflux.engine.phases.host import Advanced, host
+from arcflux.engine.phases.lowered import LoweredPhases
+from arcflux.engine.phases.together import phases_together
+from arcflux.engine.spread import SHARED, Spread, spread_out
+from arcflux.engine.state import parameter_values
+from arcflux.engine.totals import shown
+from arcflux.errors import UsageError
+from arcflux.graph import Graph
+from arcflux.partition.parts import Parts
+from arcflux.result import Result, Superstep
+from arcflux.spmd.team import Team
+from arcflux.transports.base import Transport
+
+__all__ = ["phases_spread"]
+
+Array = NDArray[Any]
+# Models in which every node has vertices of its own, which it alone updates.
+_OWNED = ("auto", SHARED, "readers", "owners")
+
+
+def phases_spread(
+    lowered: LoweredPhases, graph: Graph, values: Mapping[str, Array], options: Options, spread: Spread
+) -> Result:
+    """Run a program with phases on parts: on the ranks that this process is one of, or on threads of this process."""
+    if spread.exchange not in _OWNED:
+        raise UsageError(
+            f"exchange is {spread.exchange!r}, and {lowered.program.name} has phases",
+            expected="'readers' or 'owners': between phases the owner of a vertex alone has its fields",
+            remedy="leave exchange= away",
+        )
+
+    def together(options: Options, team: Team) -> Result:
+        return phases_together(lowered, graph, values, options, team)
+
+    def work(transport: Transport, parts: Parts, over: Callable[[], bool]) -> Result:
+        models = {
+            name: Model.choose("auto" if spread.exchange == SHARED else spread.exchange, each, parts.on(view))
+            for name, each in lowered.phases.items()
+            for view in [lowered.view(name, graph)]
+        }
+        setting = Setting(Model("readers", parts.at_targets()), options, over, spread.devices)
+        if spread.devices is None:
+            return _Parts(lowered, graph, values, setting, models, transport).run()
+        if any(model.name != "readers" for model in models.values()):
+            transport = with_own_nodes(transport, [device.kind == "cuda" for device in spread.devices])
+        device = spread.devices[transport.rank]
+        setting = replace(setting, options=replace(options, threads=device.threads))
+        with device.active():
+            return _Parts(lowered, graph, values, setting, models, transport).run()
+
+    return spread_out(spread, graph, options, together, work)
+
+
+class _Parts:
+    """One rank of the parts as the stage of phases."""
+
+    def __init__(
+        self, lowered: LoweredPhases, graph: Graph, values: Mapping[str, Array], setting: Setting,
+        models: Mapping[str, Model], transport: Transport,
+    ) -> None:  # fmt: skip
+        self.begun = time.perf_counter()
+        self.program, self.graph, self.transport, self.options = lowered.program, graph, transport, setting.options
+        self.first = PartRun(lowered.first, graph, values, setting, transport)
+        like = self.first.worker.state
+        self.phases = {
+            name: _Phase(PartRun(each, view, {}, replace(setting, model=models[name]), transport, like))
+            for name, each in lowered.phases.items()
+            for view in [lowered.view(name, graph)]
+        }
+        self.stopped = False
+
+    def over(self) -> bool:
+        """Whether the run is to end: what all ranks agreed on in the last superstep."""
+        return any(phase.agreed is not None and phase.agreed.stopped for phase in self.phases.values())
+
+    def total(self, name: str) -> Any:
+        """A total as it is now: what all ranks have agreed on."""
+        return shown(self.first.worker.state.totals.values[name][0])
+
+    def run(self) -> Result:
+        """Run; the same result on every rank."""
+        graph, program = self.graph, self.program
+        agreed = self.first.start()
+        p = dict(zip(program.constants, parameter_values(program, graph), strict=True))
+        past = self.first.worker.state.totals
+        hosted = host(program, self, 0 if agreed.torn else self.options.limit, graph, p, lambda: past.history)
+        runs = [phase.run for phase in self.phases.values()]
+        fields = collect_fields(self.first.worker)
+        for run in (*runs, self.first):
+            run.worker.calls.close()
+            run.worker.release()
+        self.first.worker.state.team.end()
+        compiled = sum(run.worker.calls.compiled for run in (*runs, self.first))
+        seconds = time.perf_counter() - self.begun - compiled
+        nodes = f"{self.transport.nodes} nodes" if self.transport.nodes > 1 else "one node"
+        names = sorted({run.exchange.name for run in runs if run.lowered.has_edges})
+        return Result(
+            program.name, graph, fields, hosted.history, hosted.converged, seconds, compiled, program.references,
+            exchange=" and ".join(names), where=f"{self.transport.size} parts on {nodes}",
+            notes=tuple(dict.fromkeys(note for run in runs for note in run.notes)), totals=hosted.totals,
+            iterations=hosted.iterations,
+        )  # fmt: skip
+
+
+class _Phase:
+    """A phase of one rank; `agreed` is what all ranks said last."""
+
+    def __init__(self, run: PartRun) -> None:
+        self.run = run
+        self.agreed: Agreement | None = None
+
+    def advance(self, room: int, quiet: bool) -> Advanced:
+        """Ask `start`, then take one superstep, or as many as it takes until no vertex changes."""
+        run, first, changed = self.run, len(self.run.record), 0
+        vertices, before = run.saved()
+        run.finished = run.graph.vertices == 0
+        agreed = self.agreed = run.start()
+        while not (run.finished or agreed.torn):
+            agreed = self.agreed = run.superstep(agreed)
+            if agreed.torn and len(run.record) == first:
+                run.worker.restore(vertices, before)
+            changed += 0 if agreed.torn else agreed.changed
+            if not quiet or agreed.stopped or len(run.record) - first >= room:
+                break
+        cut = agreed.torn or (quiet and not run.finished)
+        return Advanced(len(run.record) - first, changed, cut)
+
+    def history(self) -> Sequence[Superstep]:
+        """All its supersteps so far."""
+        return self.run.record.history({})

@@ -1,0 +1,81 @@
+"""Phases in plain Python: the user's own functions, vertex by vertex, over one list of states."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from arcflux.compile.python import PlainRun, fields_of, given_fields
+from arcflux.engine.phases.host import Advanced, host
+from arcflux.engine.phases.lowered import LoweredPhases
+from arcflux.graph import Graph
+from arcflux.result import Result, Superstep
+from arcflux.spmd.interrupt import unless_over
+
+__all__ = ["phases_in_python"]
+
+
+def phases_in_python(
+    lowered: LoweredPhases, graph: Graph, limit: int, given: Mapping[str, Any], over: Callable[[], bool] | None
+) -> Result:
+    """Run a program with phases as it is written, and check what it promises; a superstep that is `over` is undone."""
+    begun, program = time.perf_counter(), lowered.program
+    first = unless_over(lambda: PlainRun(lowered.first, graph, given), over)
+    if first is None:  # start was broken off: fields are as they were before it
+        fields = given_fields(lowered.first, graph, given)
+        return Result(program.name, graph, fields, [], False, time.perf_counter() - begun, iterations=0)
+    stage = _Plain(lowered, graph, first, over)
+    hosted = host(program, stage, limit, graph, vars(first.p))
+    fields = fields_of(lowered.first, first.states)
+    return Result(
+        program.name, graph, fields, hosted.history, hosted.converged, time.perf_counter() - begun,
+        references=program.references, totals=hosted.totals, iterations=hosted.iterations,
+    )  # fmt: skip
+
+
+class _Plain:
+    """Plain Python as the stage of phases."""
+
+    def __init__(self, lowered: LoweredPhases, graph: Graph, first: PlainRun, over: Callable[[], bool] | None) -> None:
+        self._over, self._g = over, first.g
+        self.phases = {
+            name: _Phase(PlainRun(each, lowered.view(name, graph), {}, like=first), first, over)
+            for name, each in lowered.phases.items()
+        }
+
+    def total(self, name: str) -> Any:
+        """A total as it is now."""
+        return self._g.shown()[name]
+
+    def over(self) -> bool:
+        """Whether the run is to end."""
+        return self._over is not None and self._over()
+
+
+class _Phase:
+    """A phase over the states that `first` keeps."""
+
+    def __init__(self, run: PlainRun, first: PlainRun, over: Callable[[], bool] | None) -> None:
+        self.run, self.first, self.over = run, first, over
+        self.taken: list[Superstep] = []
+
+    def advance(self, room: int, quiet: bool) -> Advanced:
+        """Ask `start`, then take one superstep, or as many as it takes until no vertex changes."""
+        run, before = self.run, self.first.states
+        run.states = before
+        run.step = len(self.taken)
+        if unless_over(run.begin, self.over) is None:
+            return Advanced(0, 0, True)
+        if not run.active:
+            self.first.states = run.states
+            return Advanced(0, 0, False)
+        rows = run.supersteps(room if quiet else 1, self.over, len(self.taken), at_least=1)
+        self.taken += rows
+        self.first.states = run.states if rows else before
+        cut = not rows or (quiet and bool(run.active))
+        return Advanced(len(rows), sum(row.changed or 0 for row in rows), cut)
+
+    def history(self) -> list[Superstep]:
+        """All its supersteps so far."""
+        return self.taken

@@ -1,0 +1,57 @@
+"""A directed graph seen otherwise: its edges turned round, or each in both directions. Kept with the graph.
+
+Turned round, in- and out-edges change places and nothing is copied. What is derived from a view (blocks, parts, kinds)
+is kept with the view, so a program that goes against edges pays for it once, as one along them does.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from arcflux.graph.core import Graph
+
+__all__ = ["reversed_view", "united_view"]
+
+
+def reversed_view(graph: Graph) -> Graph:
+    """The graph with in- and out-edges swapped; turned round again, it is the graph itself."""
+    known = graph.kept.get("reversed")
+    if isinstance(known, weakref.ref):  # what a view knows of its graph, which must not live for the view's sake
+        known = known()
+    if known is None:
+        known = _turned(graph)
+        known.kept["reversed"] = weakref.ref(graph)
+        graph.kept["reversed"] = known
+    view: Graph = known
+    return view
+
+
+def _turned(graph: Graph) -> Graph:
+    from arcflux.graph.core import Graph
+
+    columns = {name: graph.in_columns[name] for name in graph.in_columns}
+    view = Graph(
+        graph.into, directed=True, columns=columns, ids=graph.ids, sorted=graph.sorted, name=graph.name,
+        changes=graph.changes, assumptions=graph.assumptions,
+    )  # fmt: skip
+    view._in = graph.out, {name: graph.columns[name] for name in graph.columns}
+    return view
+
+
+def united_view(graph: Graph) -> Graph:
+    """The undirected graph that has every edge of a directed one in both directions, parallel ones and all."""
+    from arcflux.graph.build import build
+    from arcflux.graph.core import Adjacency, Graph
+    from arcflux.graph.edges import Edges, Options
+
+    if "both ways" not in graph.kept:
+        columns = {name: graph.columns[name] for name in graph.columns}
+        built = build(Edges(*graph.edge_numbers()[:2], columns=columns), graph.vertices, Options(directed=False))
+        graph.kept["both ways"] = Graph(
+            Adjacency(built.offsets, built.neighbours), directed=False, columns=built.columns, ids=graph.ids,
+            loops=built.loops, name=graph.name, changes=graph.changes, assumptions=graph.assumptions,
+        )  # fmt: skip
+    view: Graph = graph.kept["both ways"]
+    return view

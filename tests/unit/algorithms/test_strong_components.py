@@ -1,0 +1,71 @@
+"""Strongly connected components against NetworkX, SciPy and plain reachability, in every way to run."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given
+from scipy.sparse.csgraph import connected_components
+from wedge_samples import Sample, patient, samples
+
+import arcflux as af
+
+WAYS = [
+    {"threads": 1}, {"direction": "push"}, {"direction": "pull"}, {"deterministic": True}, {"parts": 3},
+    {"parts": 4, "ranks_per_node": 2}, {"parts": 3, "ranks_per_node": 1, "exchange": "owners"},
+]  # fmt: skip
+
+
+def by_reachability(n: int, edges: list[tuple[int, int]]) -> list[int]:
+    """The smallest vertex that reaches each one and is reached by it."""
+    reach = np.eye(n, dtype=bool)
+    for a, b in edges:
+        reach[a, b] = True
+    for k in range(n):
+        reach |= reach[:, [k]] & reach[[k], :]
+    return [int(np.flatnonzero(reach[v] & reach[:, v])[0]) for v in range(n)]
+
+
+@patient
+@given(case=samples(directed=True))
+def test_it_equals_reachability_and_networkx(case: Sample) -> None:
+    result = af.strongly_connected_components(case.graph)
+    assert result.numbers("component").tolist() == by_reachability(case.n, case.edges)
+    sets = {frozenset(part) for part in nx.strongly_connected_components(case.graph.to_networkx())}
+    found: dict[object, set[object]] = {}
+    for vertex, name in result.to_dict("component").items():
+        found.setdefault(name, set()).add(vertex)
+    assert {frozenset(part) for part in found.values()} == sets
+    assert result.converged
+
+
+@pytest.mark.parametrize(
+    "spec", ["kron:12,ef=2,directed", "urand:n=3000,m=5000,directed", "urand:n=300,m=300,directed"]
+)
+def test_it_equals_scipy_in_every_way_to_run(spec: str) -> None:
+    graph = af.load(spec)
+    count, labels = connected_components(graph.to_scipy(), directed=True, connection="strong")
+    first = af.strongly_connected_components(graph)["component"]
+    assert len(np.unique(first)) == count == len({*zip(first.tolist(), labels.tolist(), strict=True)})
+    assert 1 < count < graph.vertices
+    np.testing.assert_array_equal(first[first], first)
+    for way in WAYS:
+        np.testing.assert_array_equal(af.strongly_connected_components(graph, **way)["component"], first)
+
+
+def test_a_path_against_the_numbers_is_trimmed_at_once() -> None:
+    graph = af.Graph.from_edges(np.arange(1, 5000), np.arange(4999))
+    result = af.strongly_connected_components(graph)
+    assert result["component"].tolist() == list(range(5000))
+    assert result.iterations == 1
+
+
+def test_plain_python_and_undirected_graphs() -> None:
+    graph = af.load("urand:n=60,m=90,directed")
+    plain = af.strongly_connected_components(graph, debug=True)
+    np.testing.assert_array_equal(plain["component"], af.strongly_connected_components(graph)["component"])
+    for spec in ("kron:6,ef=1", "cycle:5"):
+        together = af.strongly_connected_components(spec)["component"]
+        np.testing.assert_array_equal(together, af.connected_components(spec)["component"])
+    assert af.strongly_connected_components(af.Graph.from_edges([], [], vertices=0))["component"].size == 0
