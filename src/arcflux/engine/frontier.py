@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from arcflux.compile.dense import CHUNK
 from arcflux.compile.direction import explained
+from arcflux.compile.frontier_pull import kept_apart
 from arcflux.compile.lists import BLOCK, board_size
 from arcflux.compile.sparse import buffered, precomputed
 from arcflux.engine.loop import Loop
@@ -44,8 +45,9 @@ class Frontier(Loop):
         self.queues, stamp = self.borrowed(2 * n, kind), self.borrowed(n, np.uint8)
         self.kernel = self.made.frontier
         self.board = self.team.small(board_size(self.threads))
-        pieces = -(-n // CHUNK) if self.lowered.deterministic else 0
-        self.sums = self.team.small(2 * max(self.threads, pieces), np.float64)
+        # Chunks and no more: what other phases left behind them in the same arrays is not theirs.
+        pieces = max(1, -(-n // CHUNK)) if kept_apart(self.lowered) else self.threads
+        self.sums = self.team.small(2 * pieces, np.float64)
         columns = [side[name] for name in self.lowered.columns for side in (graph.in_columns, graph.columns)]
         bits, flags = self.borrowed(2 * ((n + 63) // 64), np.uint64), self.borrowed(n, np.bool_)
         buffers = self.team.small((self.threads, 2, CHUNK), kind)
