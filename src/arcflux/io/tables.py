@@ -202,7 +202,13 @@ def _decoded(column: Any) -> Any:
     if pa.types.is_dictionary(column.type):
         return pa.chunked_array([_decoded(chunk.dictionary).take(chunk.indices) for chunk in column.chunks])
     text = pa.types.is_string(column.type) or pa.types.is_string_view(column.type)
-    return column.cast(pa.large_string()) if text else column
+    if not text:
+        return column
+    try:
+        return column.cast(pa.large_string())
+    except pa.ArrowNotImplementedError:  # of views, which polars hands out, in pyarrow 16
+        copied = pa.array(column.to_pylist(), pa.large_string())
+        return pa.chunked_array([copied]) if isinstance(column, pa.ChunkedArray) else copied
 
 
 def _edge_columns(
