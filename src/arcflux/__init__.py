@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 # Imported at once: functions that have the name of their module have to win. The others are the words of programs.
+from arcflux.built_ins import intersect, median, mode, topk
 from arcflux.partition import partition
 from arcflux.plan import plan
 from arcflux.program import (
@@ -70,10 +71,13 @@ __all__ = [
     "i16",
     "i32",
     "i64",
+    "intersect",
     "label_propagation",
     "last",
     "load",
     "load_parts",
+    "median",
+    "mode",
     "msg",
     "multi_source_sssp",
     "pagerank",
@@ -88,6 +92,7 @@ __all__ = [
     "save",
     "sssp",
     "strongly_connected_components",
+    "topk",
     "total",
     "triangle_count",
     "triangles",

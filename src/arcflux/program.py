@@ -35,6 +35,7 @@ FUNCTIONS = {
     "start": ("v", "g", "p"),
     "init": ("v", "old", "g", "p", "step"),
     "compute": ("v", "u", "edge", "old", "g", "p", "step"),
+    "around": ("v", "edges", "old", "g", "p", "step"),
     "update": ("v", "old", "g", "p", "step"),
     "wants": ("v", "g", "p", "step"),
     "priority": ("v", "g", "p"),
@@ -43,7 +44,7 @@ FUNCTIONS = {
     "iteration": ("run", "g", "p"),
 }
 REQUIRED = ("compute",)
-PROMISES = ("sparse", "monotone")
+PROMISES = ("sparse", "monotone", "sorted_edges")
 # What `norm` may be: how the residuals of vertices become one number.
 NORMS = ("sum", "max")
 # What g knows besides totals.
@@ -434,26 +435,28 @@ def _inherited(made: Program, base: Program) -> Program:
 def _with_defaults(made: Program) -> Program:
     """A program whose start and update stand for what they are when nobody writes them.
 
-    Without start every vertex is active at first; without update v has changed when a field has that compute reduces.
+    Without start every vertex is active at first; without update v has changed when a field has that compute reduces,
+    or around writes.
     """
     functions = dict(made.functions)
-    if "compute" not in functions:
+    along = functions.get("compute") or functions.get("around")
+    if along is None:
         return made
-    line = functions["compute"].line
+    line = along.line
     if "start" not in functions:
         functions["start"] = _written("def start(v):\n    return True\n", line)
     if "update" not in functions:
-        functions["update"] = _written(_changed(made, functions["compute"]), line)
+        functions["update"] = _written(_changed(made, along), line)
     order = [name for name in FUNCTIONS if name in functions]
     if len(functions) > len(made.functions):
         functions = {name: functions[name] for name in order}
     return replace(made, functions=MappingProxyType(functions))
 
 
-def _changed(made: Program, compute: Function) -> str:
-    """The text of an update that answers whether a field has changed that compute reduces."""
+def _changed(made: Program, along: Function) -> str:
+    """The text of an update that answers whether a field has changed that compute reduces, or around writes."""
     reduced = {
-        node.attr: None for statement in compute.body for target in _targets(statement) for node in ast.walk(target)
+        node.attr: None for statement in along.body for target in _targets(statement) for node in ast.walk(target)
         if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "v" and node.attr in made.fields
     }  # fmt: skip
     loops, tests = "", []
@@ -542,8 +545,13 @@ def _check_parts(
     functions: Mapping[str, Function],
 ) -> None:  # fmt: skip
     """Whether a program has all that it needs; what phases need is checked where they are read."""
+    if "compute" in functions and "around" in functions:
+        raise read.refusal(
+            functions["around"].line, "compute and around stand in one program",
+            "compute takes edges one by one, around all at once: keep one of them",
+        )  # fmt: skip
     for name in () if read.phases else REQUIRED:
-        if name not in functions:
+        if name not in functions and not (name == "compute" and "around" in functions):
             raise read.refusal(
                 first, f"the function {name} is missing", f"add `def {name}({', '.join(FUNCTIONS[name][:2])}): ...`"
             )

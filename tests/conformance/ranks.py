@@ -5,6 +5,7 @@ import warnings
 from contextlib import ExitStack
 from unittest import mock
 
+import around_programs as around
 import numpy as np
 import programs
 from totalling import Everything, Reached, compare, everything, reached
@@ -16,7 +17,8 @@ from arcflux.transports import current
 from arcflux.transports.base import Transport
 
 warnings.simplefilter("error")
-PROGRAMS = [*programs.ALL, algorithms.BFS, algorithms.SSSP, algorithms.PageRank]
+LOOKING = [around.Labels, around.Closing, around.Everything, around.Hops, around.Settling]
+PROGRAMS = [*programs.ALL, *LOOKING, algorithms.BFS, algorithms.SSSP, algorithms.PageRank]
 
 
 def graphs() -> list[af.Graph]:

@@ -223,6 +223,8 @@ def test_programs_are_drawn_from_the_whole_grammar() -> None:
     names += ["edge.weight", "edge.length", "u.number", "u.in_degree", "old.out_degree", "v.out_degree", "p.rounds"]
     names += ["p.rate", "p.on", "p.source", "range(p.k)", "sparse = True", "monotone = True", "tolerance:", "delta:"]
     names += ["return True", "return False", "else:", "if ", "math.floor", "math.exp", "math.sqrt", "<<", "//", "HALF"]
+    names += ["def around", "for u in edges:", "for u, edge in edges", "af.mode(", "af.median(", "af.topk(", "break"]
+    names += ["af.intersect(v, u)", "any(", "all(", "default=", "continue", "for w in edges"]
     names += ["def stop", "g.t0 +=", "g.t0 = min(g.t0", "g.t0[", 'norm = "max"', "af.total("]
     names += ["math.nan", "math.inf", "** -1", "% 80 - 8)", "~", "math.log("]
     missing = [word for word in [*reductions, *types, *names] if word not in text]

@@ -19,6 +19,7 @@ from arcflux.compile.contributions import Contributions
 from arcflux.compile.expressions import READS, at, sign
 from arcflux.compile.indices import span
 from arcflux.compile.loops import always_returns
+from arcflux.compile.neighbourhoods import Neighbourhoods
 from arcflux.compile.tuples import TupleReductions
 from arcflux.compile.types import Value
 from arcflux.errors import ProgramError
@@ -56,7 +57,7 @@ def check(program: Program, columns: dict[str, np.dtype[Any]], helpers: Any, deb
     }
 
 
-class Statements(Contributions, TupleReductions):
+class Statements(Neighbourhoods, Contributions, TupleReductions):
     """One function on its way from what the user wrote to plain names."""
 
     debug = False
@@ -65,6 +66,7 @@ class Statements(Contributions, TupleReductions):
         """What is found out about the function."""
         self.debug = debug
         self.out.body = self.statements(self.function.body)
+        self.forget_generators()
         self.check_returns()
         return self.out
 
@@ -225,6 +227,7 @@ class Statements(Contributions, TupleReductions):
         owner, name = target.value.id, target.attr
         if owner != "v" or owner not in self.owners:
             reason = _READ_ONLY.get(owner, f"{owner} is not an argument of {self.function.name}")
+            reason = _READ_ONLY["u" if self.near[owner][0] == "u" else "edge"] if owner in self.near else reason
             raise self.refuse(
                 target, reason, "write to a field of v" + ("" if owner in READS else "; list v as argument")
             )

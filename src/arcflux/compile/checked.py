@@ -9,7 +9,12 @@ from typing import Any
 
 from arcflux.compile.types import Value
 
-__all__ = ["Checked", "Reduction", "with_degrees_swapped"]
+__all__ = ["Checked", "Generated", "Reduction", "names_in", "with_degrees_swapped"]
+
+
+def names_in(*nodes: ast.AST) -> set[str]:
+    """All names that stand in some nodes."""
+    return {n.id for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name)}
 
 
 @dataclass(frozen=True)
@@ -21,13 +26,38 @@ class Reduction:
     group: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class Generated:
+    """A built-in of `around` over a generator, ``sum(expression for u in edges if condition)``, by its number.
+
+    what: sum, min, max, any, all, mode, median or topk; each: the type of the values, kind: that of the result; weight
+    and condition may be missing, and so may default, the result of no values.
+    """
+
+    number: int
+    what: str
+    each: Value
+    kind: Value
+    value: ast.expr
+    weight: ast.expr | None = None
+    condition: ast.expr | None = None
+    default: ast.expr | None = None
+
+    @property
+    def parts(self) -> list[ast.expr]:
+        """Its expressions."""
+        return [part for part in (self.value, self.weight, self.condition, self.default) if part is not None]
+
+
 @dataclass
 class Checked:
     """A function over plain names, with the types of its locals and of what it reads.
 
     `totals` are those that it contributes to, each by the name ``t_lost``, which is the vertex's contribution; `around`
     is what names of the module around the program meant; `helpers` are the functions of the module that it calls, and
-    those that they call, by their names in the generated module.
+    those that they call, by their names in the generated module. `generated` are the generators of a
+    neighbourhood, inner ones before those that they stand in, and `loops` says how many lists of edges were gone
+    through, generators included.
     """
 
     name: str
@@ -40,6 +70,14 @@ class Checked:
     totals: set[str] = field(default_factory=set)
     around: dict[str, Any] = field(default_factory=dict)
     helpers: dict[str, Any] = field(default_factory=dict)
+    generated: list[Generated] = field(default_factory=list)
+    loops: int = 0
+
+    @property
+    def nests(self) -> bool:
+        """Whether a generator over edges stands within another, so that a long row takes long."""
+        nodes = [node for each in self.generated for part in each.parts for node in ast.walk(part)]
+        return any(isinstance(node, ast.Name) and node.id.startswith("each") for node in nodes)
 
     @property
     def always_writes(self) -> set[str]:

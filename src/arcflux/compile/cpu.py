@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import re
 
+from arcflux.compile.around_frontier import looking
 from arcflux.compile.blocked import blocked
 from arcflux.compile.buckets import ordered
-from arcflux.compile.dense import CHUNK, dense, messages, sends, sums_kept
+from arcflux.compile.dense import CHUNK, dense, dense_around, messages, sends, sums_kept
 from arcflux.compile.edges import edge, push_edge
 from arcflux.compile.even import even, evenly
 from arcflux.compile.frontier import frontier
+from arcflux.compile.generators import around
 from arcflux.compile.lower import Lowered
 from arcflux.compile.measures import none_yet
 from arcflux.compile.parts import parts
@@ -61,6 +63,8 @@ CHUNK = {chunk}
 
 '''
 
+_VOTES = "from arcflux.spmd.votes import common, heaviest, leading, middle, table_shift, vote, weigh\n\n\n"
+
 
 def source(lowered: Lowered) -> str:
     """The module with the kernels of a program."""
@@ -87,10 +91,14 @@ def _named(text: str) -> str:
 
 def _pieces(lowered: Lowered) -> list[str]:
     """What the kernels are made of: the user's functions, the source part, and the edge part for pull."""
-    made = [*helpers(lowered), *(function(lowered, name) for name in lowered.functions if name != "compute")]
-    if lowered.has_edges:
+    own = [name for name in lowered.functions if name not in ("compute", "around")]
+    made = [*helpers(lowered), *(function(lowered, name) for name in own)]
+    calls = made
+    if lowered.around is not None:
+        made += [sources(lowered), _VOTES + around(lowered)]
+    elif lowered.has_edges:
         made += [sources(lowered), edge(lowered)]
-    calls = [*made, push_edge(lowered)] if lowered.has_edges else made
+        calls = [*made, push_edge(lowered)]
     return [_HEAD.format(name=lowered.program.name, chunk=CHUNK, also=also(calls, "spmd")), *made]
 
 
@@ -98,6 +106,8 @@ def _source(lowered: Lowered) -> str:
     made = [*_pieces(lowered), _started(lowered)]
     if lowered.ordered:
         made.append(ordered(lowered))
+    elif lowered.around is not None:
+        made.append(looking(lowered) if lowered.sparse else dense_around(lowered))
     elif lowered.sparse:
         made.append(frontier(lowered))
     elif not lowered.has_edges:
@@ -116,11 +126,12 @@ def _started(lowered: Lowered) -> str:
     lines.append(f"{', '.join(['active[v]', *returned(lowered, 'start')])} = {call(lowered, 'start')}")
     totals = lowered.totals_of("start")
     lines += [*kept(lowered, first), *measured(lowered, totals)]
-    if lowered.sparse:
+    reduces = lowered.sparse and lowered.around is None
+    if reduces:
         lines += restored(lowered)
     elif lowered.messages:  # without their arrays when every vertex pushes: it computes them as it sends
         lines += [f"if {messages(lowered)[0]} is not None:", *inside(sends(lowered, "base"))]
-    more = extra(lowered) if lowered.sparse else messages(lowered)
+    more = extra(lowered) if reduces else messages(lowered)
     given = ", ".join(["in_offsets", "out_offsets", "active", *more, *shared(lowered)])
     sums = sums_kept(totals, f"begin // np.uint64({CHUNK})")
     read = [line for line in totals_known(lowered) if line.partition(" = ")[0] in lowered.reads("start")]

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from arcflux.compile.cuda_around import look_kernel
 from arcflux.compile.cuda_pull import PULLS, pulls
 from arcflux.compile.cuda_push import CudaShared, expansions
 from arcflux.compile.cuda_scan import scans
@@ -20,8 +21,9 @@ from arcflux.compile.cuda_source import in_frontier, kernel, tallied, threads, t
 from arcflux.compile.cuda_vectors import few, vectors
 from arcflux.compile.dense import emptied, finished, if_wanted, loaded, sends
 from arcflux.compile.edges import edge, push_edge
+from arcflux.compile.generators import around
 from arcflux.compile.lower import Lowered
-from arcflux.compile.parts import emptied_for_next, empties_first, measured, moved, started
+from arcflux.compile.parts import emptied_for_next, empties_first, first_sends, measured, moved, started
 from arcflux.compile.source import (
     accumulated,
     also,
@@ -52,7 +54,7 @@ BOUNDS = {bounds}
 
 # So many totals leave kernels room for as many threads as others have; what more of them take is left to the compiler.
 _FEW_TOTALS = 2
-
+_VOTES = "from arcflux.gpu.votes import common, heaviest, leading, middle, table_shift, vote, weigh\n\n\n"
 # Long loops of a program look at nothing on a GPU, whose kernels nobody ends from outside: they never lose patience.
 _POLLING = """control = 0
 
@@ -73,14 +75,19 @@ def cuda_source(lowered: Lowered) -> str:
     if "cuda" not in lowered.sources:
         made = [_POLLING] if any(polls(lowered, name) for name in lowered.functions) else []
         made += helpers(lowered)
-        made += [function(lowered, name) for name in lowered.functions if name != "compute"]
-        if lowered.has_edges:
+        made += [function(lowered, name) for name in lowered.functions if name not in ("compute", "around")]
+        along: list[str] = []
+        if lowered.around is not None:
+            made += [sources(lowered), _VOTES + around(lowered, "r")]
+            along = [look_kernel(lowered)]
+        elif lowered.has_edges:
             made += [sources(lowered), edge(replace(lowered, deterministic=True)), push_edge(lowered, CudaShared)]
+            along = [*pulls(lowered), *scans(lowered), *expansions(lowered)]
         head = {"deterministic": lowered.deterministic, "bounds": _bounds(lowered), "also": also(made, "gpu")}
-        along = [*pulls(lowered), *scans(lowered), *expansions(lowered)] if lowered.has_edges else []
-        around = [_start(lowered), *along, _apply(lowered), _publish(lowered)]
-        made = [_HEAD.format(name=lowered.program.name, **head), *made, *around]
-        made += [_empty(lowered)] if empties_first(lowered) else []
+        applies = [_apply(lowered)] if lowered.around is None else []
+        made = [_HEAD.format(name=lowered.program.name, **head), *made, _start(lowered), *along, *applies]
+        made += [_publish(lowered)]
+        made += [_empty(lowered)] if empties_first(lowered) and lowered.around is None else []
         lowered.sources["cuda"] = re.sub(r"\n{3,}", "\n\n\n", "\n\n".join(made))
     return lowered.sources["cuda"]
 
@@ -91,6 +98,8 @@ def _bounds(lowered: Lowered) -> dict[str, tuple[int, int, int]]:
     From Blackwell on the compiler takes more for loops of which it does four rounds at once. Kernels that are not named
     take what they need.
     """
+    if lowered.around is not None:
+        return {}
     if vectors(lowered):
         return dict.fromkeys(("pull_thread", "pull_warp", "apply"), (256, 8, 8)) if few(lowered) else {}
     totals = len(lowered.totals_of("update"))
@@ -103,7 +112,7 @@ def _bounds(lowered: Lowered) -> dict[str, tuple[int, int, int]]:
 
 def _start(lowered: Lowered) -> str:
     """The first state of the part's own vertices, and what they send."""
-    lines = ["v = np.uint64(mine[t])", *started(lowered), *sends(lowered, "other")]
+    lines = ["v = np.uint64(mine[t])", *started(lowered), *first_sends(lowered)]
     return kernel(lowered, "start", [*threads("mine.size", lines), *totalled(lowered, "start")])
 
 

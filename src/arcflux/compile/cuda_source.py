@@ -9,6 +9,7 @@ import numpy as np
 
 from arcflux.compile.changes import steady
 from arcflux.compile.dense import accumulators, messages
+from arcflux.compile.generators import scratch
 from arcflux.compile.lower import Lowered, Measure
 from arcflux.compile.measures import loaded_from, nothing
 from arcflux.compile.parts import TALLIED_RESIDUAL, in_one_order
@@ -37,6 +38,7 @@ def kernel(lowered: Lowered, name: str, body: list[str]) -> str:
     known = [*_GIVEN, *(f"each_{name}" for name in lowered.totals)]
     known += [*(f"c_{column}" for column in lowered.columns), *messages(lowered)]
     known += [f"r_{message.name}" for message in lowered.messages]
+    known += [*(f"{one.name}s" for one in scratch(lowered)), "in_neighbours"]
     known += [*accumulators(lowered), *shared(lowered)]
     given = ", ".join(word for word in known if word in used)
     text = "\n".join(inside([*lines, *body]))

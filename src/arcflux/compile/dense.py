@@ -8,6 +8,7 @@ when the superstep began; a monotone program needs one half only.
 from __future__ import annotations
 
 from arcflux.compile.edges import edge_call, fresh, settled
+from arcflux.compile.generators import around_call, scratch, scratch_rows
 from arcflux.compile.lower import Lowered, Measure
 from arcflux.compile.measures import kept_at, none_yet, reduced_over
 from arcflux.compile.source import (
@@ -34,13 +35,13 @@ from arcflux.compile.source import (
 )
 
 __all__ = [
-    "AROUND", "CHUNK", "accumulators", "dense", "dense_end", "emptied", "finished", "halves", "if_wanted", "loaded",
-    "messages", "piece_of", "sends", "stopping", "sums_kept", "swept", "total_noted",
+    "AROUND", "CHUNK", "accumulators", "dense", "dense_around", "dense_end", "emptied", "finished", "halves",
+    "if_wanted", "loaded", "messages", "piece_of", "sends", "stopping", "sums_kept", "swept", "total_noted",
 ]  # fmt: skip
 
 CHUNK = 1024
 # Functions of v that are called around its messages.
-AROUND = ("init", "update", "residual")
+AROUND = ("init", "around", "update", "residual")
 
 
 def dense(lowered: Lowered) -> str:
@@ -48,6 +49,17 @@ def dense(lowered: Lowered) -> str:
     columns = [f"c_{column}" for column in lowered.columns]
     arrays = ["in_offsets", "neighbours", "out_offsets", *columns, *messages(lowered), *shared(lowered)]
     return swept(lowered, "dense", arrays, _chunk(lowered))
+
+
+def dense_around(lowered: Lowered) -> str:
+    """Every vertex looks around. Chunks come in the order that is given: those with most edges first."""
+    assert lowered.around is not None
+    columns = [f"c_{column}" for column in lowered.columns]
+    arrays = ["in_offsets", "neighbours", "out_offsets", *columns, *messages(lowered), "order"]
+    arrays += [*(f"{one.name}s" for one in scratch(lowered)), *shared(lowered)]
+    first = f"few = np.uint64(order[few // np.uint64({CHUNK})]) * np.uint64({CHUNK})"
+    own = (*scratch_rows(lowered), *(["in_neighbours = neighbours"] if lowered.around.intersects else []))
+    return swept(lowered, "dense", arrays, [first, *_chunk(lowered)], own)
 
 
 def swept(lowered: Lowered, name: str, arrays: list[str], chunk: list[str], own: tuple[str, ...] = ()) -> str:
@@ -81,7 +93,10 @@ def _chunk(lowered: Lowered) -> list[str]:
 def _vertex(lowered: Lowered) -> list[str]:
     """Statements that take v through a superstep: load, init, pull, update, store, and say what it sends next."""
     lines = loaded(lowered, AROUND, edge=True) + inited(lowered)
-    lines += [*fresh(lowered), *_edges(lowered), *settled(lowered)] if lowered.has_edges else []
+    if lowered.around is not None:
+        lines.append(around_call(lowered))
+    elif lowered.has_edges:
+        lines += [*fresh(lowered), *_edges(lowered), *settled(lowered)]
     lines += updated(lowered) + kept(lowered, written(lowered)) + ["changed += np.int64(moved)", *measured(lowered)]
     return ["row, row_end = row_end, in_offsets[v + one]", *if_wanted(lowered, lines), *sends(lowered, "other")]
 

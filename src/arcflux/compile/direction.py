@@ -17,13 +17,15 @@ from typing import Any
 from arcflux.compile.lower import Lowered
 from arcflux.compile.sparse import beamer
 
-__all__ = ["ABOUT", "CHOICE", "MEASURED", "RATES", "Direction", "explained", "pulls"]
+__all__ = ["ABOUT", "CHOICE", "LOOKS_AROUND", "MEASURED", "RATES", "Direction", "explained", "pulls"]
 
 # Pull from so large a share of the unexplored edges on (1 / MANY), if there are so many of them for each vertex
 # (1 / LOOK); push from so small a share of the vertices on (1 / BACK).
 MANY, LOOK, BACK = 15, 8, 18
 # A push along fewer edges than this tells more about the barrier than about an edge.
 LEAST_MEASURED = 20_000
+# Why there is no choice when a vertex sees its whole list of edges.
+LOOKS_AROUND = "around takes all edges of a vertex at once"
 # By whether the rule is Beamer's: which way to go, and the number that explains the choice.
 CHOICE = {
     False: "push_rate * edges > pull_rate * g_arcs",
@@ -94,6 +96,7 @@ class Direction:
     def __init__(self, lowered: Lowered, asked: str, vertices: int, arcs: int, push_over_pull: float = 3.0) -> None:
         self.lowered, self.asked, self.vertices, self.arcs = lowered, asked, vertices, arcs
         self.fixed = "pull" if lowered.pull_only or (asked == "auto" and not lowered.sparse) else asked
+        self.fixed = "pull" if lowered.around is not None else self.fixed
         self.unexplored = arcs
         self.push_over_pull = push_over_pull
         self.push_rate, self.pull_rate = push_over_pull, 1.0
@@ -122,6 +125,8 @@ class Direction:
             return "no edges"
         if self.fixed == "auto":
             return explained(self.lowered, pull, edges, self.arcs, about)
+        if self.lowered.around is not None:
+            return LOOKS_AROUND
         if self.lowered.pull_only:
             return "deterministic"
         return "every vertex sends: pull needs no atomics" if self.asked == "auto" else "asked for"

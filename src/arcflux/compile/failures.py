@@ -36,7 +36,8 @@ def refusing_failures(lowered: Lowered) -> Iterator[None]:
             raise
         name = _function(str(error))
         functions = lowered.program.functions
-        place = functions[name] if name in functions else functions.get("compute", functions["start"])
+        along = functions.get("compute") or functions.get("around") or functions["start"]
+        place = functions.get(name, along)
         where = f"{name} cannot be compiled" if name else "the program cannot be compiled"
         remedy = "write it with fields, numbers and simple arithmetic; debug=True runs it in plain Python"
         raise lowered.program.refusal(place.line, f"{where}: {_reason(error)}", remedy) from None
@@ -66,6 +67,8 @@ def _function(said: str) -> str:
             return name
         if name in ("edge", "push_edge") or name.startswith("source_"):
             return "compute"
+        if name == "around" or re.match(r"each\d+$", name):
+            return "around"
     return ""
 
 

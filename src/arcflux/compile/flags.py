@@ -27,7 +27,7 @@ def known_flags(program: Program) -> dict[str, bool]:
 def settled(functions: dict[str, Checked], program: Program) -> dict[str, Checked]:
     """The functions of a program with totals, with all decided that its flags decide.
 
-    A total to which nothing contributes any more is a number that stands in the program.
+    A total to which nothing contributes any more is a number that stands in the program, but not in generators.
     """
     flags = known_flags(program)
     before = set().union(*(one.totals for one in functions.values()))
@@ -36,7 +36,8 @@ def settled(functions: dict[str, Checked], program: Program) -> dict[str, Checke
     left = {name: _decided(one, flags) if one.totals else one for name, one in functions.items()}
     silent = before - set().union(*(one.totals for one in left.values()))
     known = {f"g_{name}": value for name in silent if (value := _nothing(program.totals[name])) is not None}
-    return {name: _decided(one, known) if one.reads & known.keys() else one for name, one in left.items()}
+    some = {name for name, one in left.items() if one.reads & known.keys() and not one.generated}
+    return {name: _decided(one, known) if name in some else one for name, one in left.items()}
 
 
 def _nothing(total: Total) -> float | None:

@@ -17,13 +17,14 @@ from typing import Any
 
 import numpy as np
 
+from arcflux.compile.around import Around, split
 from arcflux.compile.check import check
 from arcflux.compile.checked import Checked, Reduction, with_degrees_swapped
 from arcflux.compile.expressions import UNCHANGING, length_of, resolved
 from arcflux.compile.flags import known_flags, settled
 from arcflux.compile.helpers import Helper, Helpers
 from arcflux.compile.tuples import TUPLES, hidden_fields, with_senders_emptied
-from arcflux.compile.types import typed
+from arcflux.compile.types import Value, typed
 from arcflux.errors import UsageError
 from arcflux.program import Program
 
@@ -91,6 +92,7 @@ class Lowered:
     fields: name -> (dtype, length or None); messages: the source part; edge: compute over messages; reductions: how
     compute writes each field; functions: all of them as checked; columns: the edge columns that compute reads; totals:
     all that are declared, by name;
+    around: the function of a whole neighbourhood over messages, which a program has instead of compute, or None;
     sources: what back ends have generated from it, by their name.
     """
 
@@ -103,7 +105,13 @@ class Lowered:
     columns: list[str]
     deterministic: bool = False
     totals: dict[str, Measure] = field(default_factory=dict)
+    around: Around | None = None
     sources: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def along(self) -> Checked:
+        """The function that sees edges: compute, or around."""
+        return self.functions["compute" if self.around is None else "around"]
 
     @property
     def sparse(self) -> bool:
@@ -116,7 +124,7 @@ class Lowered:
     @property
     def has_edges(self) -> bool:
         """Whether messages travel along edges; a phase on no edges only updates its vertices."""
-        return "compute" in self.functions
+        return "compute" in self.functions or self.around is not None
 
     @property
     def idempotent(self) -> bool:
@@ -125,6 +133,8 @@ class Lowered:
         Every field that is sent survives init, every reduction takes the same message twice without harm, update writes
         nothing, and what a message does depends on u, the edge, and v's number and degrees alone.
         """
+        if self.around is not None:
+            return False
         init, update = self.functions.get("init"), self.functions["update"]
         keeps = init is None or not init.writes
         alone = not any(self.passes(name) for name in self.reads("compute"))
@@ -263,13 +273,18 @@ def _lowered(program: Program, columns: Mapping[str, np.dtype[Any]], determinist
         functions = {name: with_degrees_swapped(each) for name, each in functions.items()}
     if "compute" in functions:
         functions = with_senders_emptied(functions)
-    compute = functions.get("compute", Checked("compute", []))
-    if not compute.reductions and program.edges is not None:
+    along = functions.get("compute") or functions.get("around") or Checked("compute", [])
+    finder, around = _Sources(along, {f"g_{name}" for name in program.totals}), None
+    edge: list[ast.stmt] = []
+    if "around" in functions:
+        _refuse_around(program, functions)
+        around = split(along, finder.message)
+    elif not along.reductions and program.edges is not None:
         raise program.refusal(
             program.functions["compute"].line, "compute reduces nothing into v", "write for example v.rank += u.rank"
         )
-    finder = _Sources(compute, {f"g_{name}" for name in program.totals})
-    edge = [ast.fix_missing_locations(finder.visit(node)) for node in _inlined(copy.deepcopy(compute.body))]
+    else:
+        edge = [ast.fix_missing_locations(finder.visit(node)) for node in _inlined(copy.deepcopy(along.body))]
     if "priority" in functions:
         _refuse_disorder(program, functions)
     of_init = functions["init"].reads if "init" in functions else set()
@@ -290,18 +305,31 @@ def _lowered(program: Program, columns: Mapping[str, np.dtype[Any]], determinist
         program=program,
         fields={name: (kind.dtype, length_of(program, kind)) for name, kind in program.fields.items()}
         | dict.fromkeys(program.memberships, (np.dtype(np.bool_), None))
-        | hidden_fields(compute.reductions),
+        | hidden_fields(along.reductions),
         messages=finder.messages,
         edge=edge,
-        reductions=compute.reductions,
+        reductions=along.reductions,
         functions=functions,
-        columns=sorted(name[2:] for name in compute.reads if name.startswith("e_")),
+        columns=sorted(name[2:] for name in (along.types if around else along.reads) if name.startswith("e_")),
         deterministic=deterministic,
         totals={
             name: Measure(name, kind.operation, kind.type.dtype, length_of(program, kind.type))
             for name, kind in program.totals.items()
         },
+        around=around,
     )
+
+
+def _refuse_around(program: Program, functions: dict[str, Checked]) -> None:
+    """A neighbourhood gives v something, superstep by superstep."""
+    line = program.functions["around"].line
+    if not functions["around"].writes:
+        raise program.refusal(line, "around writes nothing into v", "write for example v.x = max(u.x for u in edges)")
+    if "priority" in functions:
+        raise program.refusal(
+            program.functions["priority"].line, "around sees all neighbours at once, and priority takes them in turn",
+            "leave priority out, or write compute",
+        )  # fmt: skip
 
 
 def _refuse_disorder(program: Program, functions: dict[str, Checked]) -> None:
@@ -420,7 +448,7 @@ class _Sources(ast.NodeTransformer):
         whole = isinstance(node, ast.expr) and not isinstance(node, ast.Tuple)
         if whole and self._is_source(_names(node)):
             assert isinstance(node, ast.expr)
-            return self._message(node)
+            return ast.Name(self.message(node, typed(node, self.types)).name, ast.Load())
         return self.generic_visit(node)
 
     def _is_source(self, names: set[str]) -> bool:
@@ -431,12 +459,12 @@ class _Sources(ast.NodeTransformer):
         known = any(name.startswith("u_") and name != "u_number" for name in names)
         return known and _depends(names) == {"u"} and not names & self.passing
 
-    def _message(self, node: ast.expr) -> ast.expr:
-        text = ast.dump(node)
+    def message(self, source: ast.expr, kind: Value) -> Message:
+        """The message that is this expression over ``u_*``, of this type; the same for the same expression."""
+        text = ast.dump(source)
         for known in self.messages:
             if ast.dump(known.source) == text:
-                return ast.Name(known.name, ast.Load())
-        kind = typed(node, self.types)
-        made = Message(f"m{len(self.messages)}", node, kind.stored, kind.length)
+                return known
+        made = Message(f"m{len(self.messages)}", source, kind.stored, kind.length)
         self.messages.append(made)
-        return ast.Name(made.name, ast.Load())
+        return made

@@ -12,9 +12,12 @@ nodes, and `part_apply` updates whoever received.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from arcflux.compile.changes import steady
 from arcflux.compile.dense import AROUND, accumulators, emptied, finished, if_wanted, loaded, messages, sends
 from arcflux.compile.edges import edge_call, fresh, push_edge, push_reads, settled
+from arcflux.compile.generators import around_call, scratch, scratch_rows
 from arcflux.compile.lists import received_along
 from arcflux.compile.lower import Lowered, Measure
 from arcflux.compile.measures import combined, kept_at, loaded_from, none_yet
@@ -50,10 +53,12 @@ _CHUNK = 1024
 
 def parts(lowered: Lowered) -> str:
     """The kernels of a program; without edges, vertices are only updated."""
-    every = (push_edge, _start, _pull, _push, _gather, _apply)
+    every: tuple[Callable[..., str], ...] = (push_edge, _start, _pull, _push, _gather, _apply)
+    if lowered.around is not None:  # a vertex is where all its edges are: nothing is pushed, or reduced elsewhere
+        every = (_start, _pull)
     made = [make(lowered) for make in (every if lowered.has_edges else (_start, _apply))]
     made += [_publish(lowered), _RECEIVE]
-    made += [_empty(lowered)] if empties_first(lowered) else []
+    made += [_empty(lowered)] if empties_first(lowered) and lowered.around is None else []
     made += [_stop(lowered)] if "stop" in lowered.functions else []
     if lowered.ordered:
         made.append(_least(lowered))
@@ -64,7 +69,9 @@ def part_arrays(lowered: Lowered) -> list[str]:
     """The arrays that every kernel is given before the fields: degrees, messages, accumulators, who changed."""
     held = ["in_offsets", "out_offsets", "moves", "pending", "residuals", "tally"]
     each = [f"each_{measure.name}" for measure in lowered.totals.values() if in_one_order(lowered, measure)]
-    return [*held, *each, *messages(lowered), *accumulators(lowered)]
+    rows = ["in_neighbours"] if lowered.around is not None and lowered.around.intersects else []
+    rows += [f"{one.name}s" for one in scratch(lowered)]
+    return [*held, *each, *messages(lowered), *accumulators(lowered), *rows]
 
 
 def in_one_order(lowered: Lowered, measure: Measure) -> bool:
@@ -110,7 +117,7 @@ def _totalled(totals: list[Measure]) -> list[str]:
 def _start(lowered: Lowered) -> str:
     """The first state of the part's own vertices, and what they send."""
     totals = _running(lowered, "start")
-    lines = ["v = np.uint64(mine[k])", *started(lowered), *sends(lowered, "other")]
+    lines = ["v = np.uint64(mine[k])", *started(lowered), *first_sends(lowered)]
     loop = claimed("control, 0", _CHUNK, "k", "np.uint64(mine.size)", lines)
     return _kernel(lowered, "start", "mine", [*none_yet(totals), *loop], _totalled(totals))
 
@@ -134,6 +141,12 @@ def _empty(lowered: Lowered) -> str:
     return _kernel(lowered, "empty", "which", loop, [])
 
 
+def first_sends(lowered: Lowered) -> list[str]:
+    """Statements that prepare what v sends at first; where others look around, they see it also while v rests."""
+    rests = lowered.around is not None and lowered.sparse
+    return [*sends(lowered, "other"), *(sends(lowered, "base") if rests else [])]
+
+
 # --- all messages of a vertex are here
 
 
@@ -141,7 +154,9 @@ def _pull(lowered: Lowered) -> str:
     """Own vertices at the places from `first` to before `last` take all their messages, in registers."""
     lines = ["v = np.uint64(mine[k])", "moves[v] = False", "moved = False"]
     body = loaded(lowered, AROUND, edge=True) + inited(lowered) + fresh(lowered)
-    if lowered.sparse:
+    if lowered.around is not None:
+        body = [*_looking(lowered), *body, around_call(lowered)]
+    elif lowered.sparse:
         body += ["got = False", *_row(lowered, "k", [*_known(lowered), "got = True", *_taken(lowered)])]
         body += ["if not got:", "    continue"]
     else:
@@ -162,7 +177,23 @@ def _pull(lowered: Lowered) -> str:
         *inside(lines, 2),
     ]
     given = ", ".join(["mine", "first", "last", *_in_edges(lowered), "bits"])
-    return _kernel(lowered, "pull", given, [*none_yet(_running(lowered, "update")), *loop], _tallied(lowered))
+    return _kernel(
+        lowered,
+        "pull",
+        given,
+        [*scratch_rows(lowered), *none_yet(_running(lowered, "update")), *loop],
+        _tallied(lowered),
+    )
+
+
+def _looking(lowered: Lowered) -> list[str]:
+    """Statements before a vertex looks around, in a sparse program if one of its neighbours is in the frontier."""
+    lines = ["row, row_end = rows[k], rows[k + one]"]
+    if not lowered.sparse:
+        return lines
+    found = ["u = np.uint64(neighbours[i])", "if (bits[u >> six] >> (u & mask)) & one:", "    got = True", "    break"]
+    lines += ["got = False", "for i in range(row, row_end):", *inside(found)]
+    return [*lines, "if not got:", "    continue"]
 
 
 def _in_edges(lowered: Lowered) -> list[str]:

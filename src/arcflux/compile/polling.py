@@ -9,6 +9,7 @@ run ends with the one before. Loops of few rounds, known when the program is com
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping
 
 __all__ = ["is_polled", "polled", "polls"]
@@ -83,6 +84,8 @@ def _rounds(body: list[ast.stmt], lengths: Mapping[str, int]) -> float:
         if isinstance(node, ast.While):
             return float("inf")
         if isinstance(node, ast.For):
+            if _is_row(node.iter) and any(_goes_through_edges(n) for part in node.body for n in ast.walk(part)):
+                return float("inf")
             count = _count(node.iter, lengths)
             total += count * max(1.0, _rounds(node.body, lengths)) if count else 0.0
         elif isinstance(node, ast.If):
@@ -93,12 +96,26 @@ def _rounds(body: list[ast.stmt], lengths: Mapping[str, int]) -> float:
 def _count(node: ast.expr, lengths: Mapping[str, int]) -> float:
     """How many numbers a range has."""
     assert isinstance(node, ast.Call)
+    if _is_row(node):  # edges are gone through anyway, once for each vertex
+        return 1.0
     bounds = [_number(bound, lengths) for bound in node.args]
     whole = [bound for bound in bounds if bound is not None]
     if len(whole) < len(bounds) or (len(whole) == 3 and whole[2] == 0):
         return float("inf")
     numbers = range(*whole)
     return float(max(0, -((numbers.start - numbers.stop) // numbers.step)))
+
+
+def _is_row(node: ast.expr) -> bool:
+    """Whether a loop goes through the edges of a vertex."""
+    return ast.unparse(node) == "range(row, row_end)"
+
+
+def _goes_through_edges(node: ast.AST) -> bool:
+    """Whether something, or what it calls, is a loop over edges."""
+    if isinstance(node, ast.Name):
+        return re.match(r"each\d+$", node.id) is not None
+    return isinstance(node, ast.For) and _is_row(node.iter)
 
 
 def _number(node: ast.expr, lengths: Mapping[str, int]) -> int | None:

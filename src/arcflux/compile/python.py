@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from arcflux.compile.lower import Lowered
+from arcflux.compile.python_around import EdgeList, Neighbour
 from arcflux.compile.python_numbers import number as as_number
 from arcflux.compile.python_totals import Counted, contributing
 from arcflux.compile.python_vectors import Matrix, Vector, elementwise
@@ -47,6 +48,11 @@ class _Vertex:
     def __setattr__(self, name: str, value: Any) -> None:
         self.__dict__[name] = self._fields[name] = self._run.stored(name, value, self.number)
         self._assigned.add(name)
+
+    def _common(self, other: _Vertex) -> int:
+        """How many vertices are in-neighbours of both."""
+        into = self._run.into
+        return as_number(len(set(into[self.number]) & set(into[other.number])))  # type: ignore[no-any-return]
 
 
 class _Named:
@@ -212,6 +218,9 @@ class PlainRun:
         self.active = {v.number for v in firsts if self.started(v)}
         self.g.finish(self.lowered.totals_of("start"))
         self.states = [v._fields for v in firsts]
+        # What neighbours see of a vertex: in a sparse program, what it was when it last sent.
+        self.sent = self.states
+        self.looked: set[int] = set()
         if not self.lowered.sparse:
             self.active = set(range(self.graph.vertices))
         return True
@@ -324,10 +333,11 @@ class PlainRun:
                 self.check_wants(v, new, old, wants)
             if not wants:
                 continue
-            if not touched:
+            if not touched and (self.lowered.around is None or (v in self.looked and not received)):
                 self.check_sparse(v, new, old, moved, received)
             if self.lowered.sparse and not received:
                 continue
+            self.looked.add(v)
             if moved:
                 changed.add(v)
             if "residual" in functions:
@@ -338,6 +348,10 @@ class PlainRun:
             if self.fresh:
                 self.states[v] = new._fields
         self.states = [after.get(v, state) for v, state in enumerate(self.states)]
+        if self.lowered.sparse:
+            self.sent = [self.states[v] if v in changed else before for v, before in enumerate(self.sent)]
+        else:
+            self.sent = self.states
         self.g.drop()
         self.g.finish(self.lowered.totals_of("update"))
         return changed, residual
@@ -350,10 +364,20 @@ class PlainRun:
         new = _Vertex(self, v, self.states[v])
         if "init" in self.lowered.program.functions:
             self.call("init", v=new, old=old)
+        if self.lowered.around is not None:
+            self.call("around", v=new, old=old, edges=self.edge_list(v))
+            active = self.active if senders is None else senders
+            return new, not active.isdisjoint(self.into[v]), False, self.call("update", v=new, old=old)
         before = {name: self.own(name, new._fields[name], v) for name in self.lowered.reductions}
         received = self.gather(v, new, old, self.active if senders is None else senders)
         touched = any(new._fields[name] != value for name, value in before.items())
         return new, received, touched, self.call("update", v=new, old=old)
+
+    def edge_list(self, v: int) -> EdgeList:
+        """The in-edges of a vertex, with what its neighbours last sent."""
+        states = self.states if self.fresh else self.sent
+        pairs = zip(self.into[v], self.edges[v], strict=True)
+        return EdgeList([Neighbour(_Vertex(self, u, states[u]), edge) for u, edge in pairs])
 
     def measured(self, v: int, new: _Vertex, old: _Vertex) -> float:
         """The residual of a vertex, which has to be a number from 0 on."""

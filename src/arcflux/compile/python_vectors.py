@@ -8,6 +8,7 @@ from types import CellType, FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
 from arcflux.class_source import names_around
+from arcflux.compile.python_around import choosing
 from arcflux.compile.python_numbers import KNOWN, Float, chosen, number
 from arcflux.program import random
 
@@ -153,7 +154,9 @@ def _argument(given: Any) -> Any:
 
 
 def _choosing(choose: Callable[..., Any]) -> Callable[..., Any]:
-    def apply(*given: Any) -> Any:
+    def apply(*given: Any, default: Any = None) -> Any:
+        if len(given) == 1 and isinstance(given[0], Iterator):
+            return choosing(choose, given[0], default)
         if isinstance(given[0], tuple):
             return choose(*given)
         return _pairs(lambda *numbers: chosen(choose, *numbers), *given)

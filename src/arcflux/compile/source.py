@@ -52,7 +52,8 @@ def arguments(lowered: Lowered, name: str) -> list[str]:
 
 def polls(lowered: Lowered, name: str) -> bool:
     """Whether a function has a loop that may be long, and so looks whether the run should end."""
-    return polling.polls(lowered.functions[name].body, _lengths(lowered))
+    found = lowered.functions[name]
+    return found.nests or polling.polls(found.body, _lengths(lowered))
 
 
 def results(lowered: Lowered, name: str) -> list[str]:
@@ -185,7 +186,7 @@ def sources(lowered: Lowered) -> str:
     made = []
     for message in lowered.messages:
         names = message_reads(message)
-        (value,) = in_function(lowered, lowered.functions["compute"], [ast.Return(message.source)])
+        (value,) = in_function(lowered, lowered.along, [ast.Return(message.source)])
         made.append(f"@fragment\ndef source_{message.name}({', '.join(names)}):\n    {ast.unparse(value)}\n")
     return "\n\n".join(made)
 
@@ -219,7 +220,7 @@ def columns_read(lowered: Lowered, place: str, array: str = "c") -> list[str]:
 
 def column_value(lowered: Lowered, column: str, value: str) -> str:
     """What an edge column has, as programs know it: an integer has 64 bits and a sign, whatever the array's type."""
-    return f"np.int64({value})" if lowered.functions["compute"].types[f"e_{column}"].kind == "int" else value
+    return f"np.int64({value})" if lowered.along.types[f"e_{column}"].kind == "int" else value
 
 
 def shared(lowered: Lowered) -> list[str]:
@@ -298,7 +299,8 @@ def accumulated(lowered: Lowered) -> list[str]:
 
 def written(lowered: Lowered) -> list[str]:
     """The plain names of the fields that a superstep can change."""
-    return sorted({*results(lowered, "init"), *results(lowered, "update"), *reduced(lowered)})
+    functions = ("init", "around", "update")
+    return sorted({name for each in functions for name in results(lowered, each)} | set(reduced(lowered)))
 
 
 def kept(lowered: Lowered, names: list[str]) -> list[str]:

@@ -138,7 +138,7 @@ def lock_of(group: tuple[str, ...]) -> str:
 
 def with_senders_emptied(functions: dict[str, Checked]) -> dict[str, Checked]:
     """The functions with an init by which no sender is known before the first message."""
-    reductions = functions["compute"].reductions
+    reductions = functions["compute"].reductions if "compute" in functions else {}
     senders = {name: how.operation for name, how in reductions.items() if name.startswith("1")}
     if not senders:
         return functions

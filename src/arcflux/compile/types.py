@@ -136,6 +136,8 @@ def typed(node: ast.expr, names: Mapping[str, Value]) -> Value:
         return FLAG
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         return FLAG
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names:
+        return names[node.func.id]
     if isinstance(node, ast.Call):
         if isinstance(node.func, ast.Name) and node.func.id in names:  # a helper
             return names[node.func.id]

@@ -194,6 +194,8 @@ class _InLanes(ast.NodeTransformer):
             kinds = self.helpers[name]
             own = [self._given(a, kind) for a, kind in zip(node.args, kinds, strict=False)]
             return ast.Call(node.func, [*own, *node.args[len(kinds) :]], [])
+        if name in self.names:  # a function that the kernel brings along
+            return node
         if name == "dot":
             kind = of_sign(reduce(joined, (typed(a, self.names) for a in node.args)))
             return _called(

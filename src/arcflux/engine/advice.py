@@ -93,7 +93,7 @@ def _work(lowered: Lowered, asked: str) -> tuple[Any, tuple[str, ...]]:
     dense = not (lowered.sparse or lowered.ordered)
     value = float(sum(one.dtype.itemsize * (one.length or 1) for one in lowered.messages))
     work = program_work(lowered.program.name, dense, value)
-    if lowered.pull_only:
+    if lowered.pull_only or lowered.around is not None:
         return work, ("pull",)
     if asked != "auto":
         return work, (asked,)

@@ -39,12 +39,32 @@ class Compute:
             worker.calls.zero(worker.state.tally)
             worker.calls.zero(worker.state.counts)
             worker.clear_frontier(step)
+        if worker.lowered.around is not None and worker.lowered.sparse:
+            self._start_others()
         worker.clear_measures()
         worker.each("start", step, own.mine, own.everywhere)
         self.exchange.empty_replicas()
         worker.transport.node_barrier()
         self._updated = own.mine, own.everywhere
         self.publish(step - 1)
+
+    def _start_others(self) -> None:
+        """Vertices of other nodes start here, too: who looks around sees also those that send nothing at first.
+
+        The ranks of a node share them out, for each may start once only.
+        """
+        worker, transport = self.worker, self.worker.transport
+        far = [rank for rank in range(transport.size) if transport.node_of[rank] != transport.node]
+        if far:
+            vertices = np.concatenate([worker.own.parts.owned(rank) for rank in far])
+            share = np.array_split(vertices, len(transport.mates))[transport.place]
+            worker.calls.run("start", 0, frozen(share))
+            # What they bring to totals is for their owners to count.
+            brought = [array for array in (worker.state.residuals, *worker.state.each.values()) if len(array) > 1]
+            worker.calls.fetch(*brought)
+            for array in brought:
+                array[share.astype(np.int64)] = 0.0
+            worker.calls.changed(*brought)
 
     def superstep(self, step: int, pull: bool) -> float:
         """Take the part through a superstep, up to what its vertices will send; the seconds that the device took."""

@@ -145,6 +145,7 @@ def run(
     columns = {name: column.dtype for name, column in graph.columns.items()}
     lowered = lower(chosen, columns, deterministic, debug)
     values = given_values(lowered, graph, given or {})
+    _refuse_unsorted(lowered, graph)
     phases = lower_phases(lowered, columns, debug) if chosen.phases else None
     if phases is None:
         _warn_of_ignored_start(lowered)
@@ -241,6 +242,17 @@ def warn_unless_converged(result: Result) -> None:
         said = f"{result.name} stopped after {result.supersteps} supersteps before it converged"
         said += f": {lost[0]} of some vertices is NaN" if lost else ""
         warnings.warn(said, stacklevel=_level_of_caller())
+
+
+def _refuse_unsorted(lowered: Lowered, graph: Graph) -> None:
+    """Whoever compares rows, or says that it counts on their order, needs a graph whose rows are sorted."""
+    intersects = lowered.around is not None and lowered.around.intersects
+    if not graph.sorted and (intersects or "sorted_edges" in lowered.program.promises):
+        why = "af.intersect compares rows" if intersects else "sorted_edges is asked for"
+        raise UsageError(
+            f"{lowered.program.name}: {why}, and rows of this graph are in no order",
+            expected="rows in the order of vertex numbers", remedy="build or load the graph without sort=False",
+        )  # fmt: skip
 
 
 def _warn_of_ignored_start(lowered: Lowered) -> None:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from arcflux.compile.lower import Lowered
 from arcflux.compile.parts import PART_TALLY, in_one_order
+from arcflux.engine.scratch import worker_scratch
 from arcflux.engine.state import parameter_values, rows
 from arcflux.engine.team import Ranks
 from arcflux.engine.totals import Totals, identity
@@ -100,6 +101,9 @@ class NodeState:
         self.mirrors: dict[int, Any] = {} if like is None else like.mirrors
         self.held: list[Array] = [graph.into.offsets, graph.out.offsets, self.moves, self.pending, self.residuals]
         self.held += [self.tally, *self.each.values(), *self.messages, *self.accumulators.values()]
+        if lowered.around is not None:
+            self.held += [graph.into.neighbours] if lowered.around.intersects else []
+            self.held += worker_scratch(lowered, graph, threads)
         transport.node_barrier()
 
     def _share(self, size: int) -> slice:

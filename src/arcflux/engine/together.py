@@ -12,6 +12,7 @@ from arcflux.engine.buckets import Buckets
 from arcflux.engine.dense import Dense
 from arcflux.engine.frontier import Frontier
 from arcflux.engine.loop import Loop, Options
+from arcflux.engine.neighbourhoods import Neighbourhoods, SparseNeighbourhoods
 from arcflux.engine.state import State
 from arcflux.graph import Graph
 from arcflux.result import Result
@@ -45,4 +46,6 @@ def run_together(lowered: Lowered, graph: Graph, values: Mapping[str, Any], opti
 def loop_of(lowered: Lowered, graph: Graph, made: Any, options: Options, team: Team) -> Loop:
     """The loop of a kind of program."""
     kind = Buckets if lowered.ordered else Frontier if lowered.sparse else Dense
+    if lowered.around is not None:
+        kind = SparseNeighbourhoods if lowered.sparse else Neighbourhoods
     return kind(lowered, graph, made, options, team)

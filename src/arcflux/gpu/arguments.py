@@ -28,7 +28,7 @@ _GIVEN = {
     "publish": ("which", "limit", "bits", "queue", "heads", "told", "counts"),
 }
 # Arrays that kernels only read.
-_READ = ("mine", "which", "targets", "in_offsets", "out_offsets")
+_READ = ("mine", "which", "targets", "in_offsets", "out_offsets", "in_neighbours")
 
 
 class Arguments:
@@ -86,6 +86,7 @@ class Arguments:
         return {
             "in_offsets": node.graph.into.offsets, "out_offsets": node.graph.out.offsets, "moves": node.moves,
             "pending": node.pending, "residuals": node.residuals, "tally": node.tally,
+            "in_neighbours": node.graph.into.neighbours,
         }[word]  # fmt: skip
 
     def _message(self, word: str) -> int:

@@ -22,6 +22,7 @@ import numpy as np
 from arcflux.compile import cache
 from arcflux.compile.cuda import cuda_source
 from arcflux.compile.cuda_vectors import tile_threads
+from arcflux.compile.generators import scratch
 from arcflux.compile.lower import Lowered
 from arcflux.errors import MissingExtraError
 from arcflux.gpu import api
@@ -130,7 +131,7 @@ def _pretended(capability: tuple[int, int]) -> Iterator[None]:
 _ARRAYS = {
     "mine": "u4", "targets": "u4", "rows": "u4", "neighbours": "u4", "bits": "u4", "queue": "u4", "scan": "u8",
     "stamp": "u1", "reached": "u4", "counts": "i8", "told": "u4", "heads": "i8", "in_offsets": "u8",
-    "out_offsets": "u8", "moves": "?", "pending": "?", "residuals": "f8", "which": "u4",
+    "out_offsets": "u8", "in_neighbours": "u4", "moves": "?", "pending": "?", "residuals": "f8", "which": "u4",
 }  # fmt: skip
 _NUMBERS = {"step": "i8", "shift": "u8", "lowest": "u8", "size": "i8", "whole": "?", "mark": "u1", "queues_too": "?"}
 
@@ -140,6 +141,9 @@ def _type(lowered: Lowered, name: str, word: str, columns: dict[str, np.dtype[An
     kind, rest = word[:2], word[2:]
     if word == "tally":
         return api.array_type(np.dtype("f8"), 2)
+    collected = {f"{one.name}s": one.dtype for one in scratch(lowered)}
+    if word in collected:
+        return api.array_type(collected[word], 1)
     if word in _ARRAYS:
         return api.array_type(np.dtype(_ARRAYS[word]), 1)
     if word in _NUMBERS:

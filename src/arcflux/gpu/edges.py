@@ -129,7 +129,10 @@ class Edges:
 
     def _shared(self, first: int, last: int) -> dict[str, Any]:
         if (first, last) not in self.shared:
-            rows = shared_out(self.degrees[first:last], first, self.shapes, self.with_blocks, self.with_scans)
+            if self.lowered.around is not None:
+                rows = {"pull_thread": np.arange(first, last, dtype=np.uint32)}
+            else:
+                rows = shared_out(self.degrees[first:last], first, self.shapes, self.with_blocks, self.with_scans)
             self.shared[first, last] = {name: api.to_device(which) for name, which in rows.items()}
         return self.shared[first, last]
 

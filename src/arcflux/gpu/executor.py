@@ -20,6 +20,7 @@ from arcflux.compile import cache
 from arcflux.compile.cuda import cuda_source
 from arcflux.compile.cuda_scan import scannable
 from arcflux.compile.cuda_vectors import tile_threads
+from arcflux.compile.generators import scratch
 from arcflux.compile.lower import Lowered
 from arcflux.gpu import api, footprint
 from arcflux.gpu.arguments import Arguments
@@ -103,6 +104,8 @@ class OnGpu:
         self.arguments = Arguments(node, state, self.read)
         for array in (node.graph.into.offsets, node.graph.out.offsets):
             state.keep(array)
+        if self.lowered.around is not None and self.lowered.around.intersects:
+            state.keep(node.graph.into.neighbours)
         self.sums = api.empty(max(1, -(-node.graph.vertices // 32)), np.uint64)
         self.scan = api.empty(node.graph.vertices + 1, np.uint64)
 
@@ -115,6 +118,7 @@ class OnGpu:
         """Bytes of the device that all but edges take."""
         made = [*self.read, self.sums, self.scan]
         run = footprint.of_run(self.state, made, self._lists)
+        run += len(own.part.into.neighbours) * sum(one.dtype.itemsize for one in scratch(self.lowered))
         return run + footprint.of_part(self.node, own, self.loader, self.linked)
 
     def take(self, own: PartView, placed: PlacedView) -> None:
@@ -131,6 +135,9 @@ class OnGpu:
         self._forget_out()
         self._into = None  # the edges of the part before go first
         self._into = Edges(own.part, placed, self.lowered, state, self.shapes, self.queue)
+        # Where vertices look around, what they collect has a place for each edge.
+        size = max(1, len(own.part.into.neighbours))
+        self.collected = {f"{one.name}s": api.empty(size, one.dtype) for one in scratch(self.lowered)}
 
     @property
     def into(self) -> Edges:
@@ -227,7 +234,7 @@ class OnGpu:
         elif self.loader is not None:
             values["bits"] = self.loader.near["bits"]
         for rows, edges in self.into.between(first, last):
-            given = {**values, **edges, "which": None}
+            given = {**values, **edges, **self.collected, "which": None}
             for name, which in rows.items():
                 given["which"] = which
                 width = {"pull_warp": 32, "pull_block": self.shapes.block_threads}.get(name, 1)

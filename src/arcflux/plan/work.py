@@ -206,6 +206,8 @@ def _of_program(program: Any, given: Mapping[str, Any] | None) -> Work:
     state = sum(dtype.itemsize * (length or 1) for dtype, length in lowered.fields.values())
     pulled = cost(lowered.unordered() if lowered.ordered else lowered, "pull_thread", columns)
     arc = pulled.edge_read - _INDEX - value
+    if lowered.around is not None:  # its loops stand in functions of their own
+        arc = sum(columns[name].itemsize for name in lowered.columns)
     vertex = pulled.vertex_read + pulled.vertex_written
     note = f"nothing is known of how {program.name} converges: this is one superstep in which every vertex sends"
     return Work(

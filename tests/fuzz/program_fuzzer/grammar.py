@@ -2,7 +2,8 @@
 
 A program with phases has such functions along edges and against them, and a phase on none. Any other is dense
 (anything goes), steady (sparse without saying so), sparse by promise (update does nothing without a
-message), or goes to a fixed point that no order of messages changes (monotone, or with a priority).
+message), looks around (every vertex, or only where a neighbour changed), or goes to a fixed point that no order of
+messages changes (monotone, or with a priority).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import replace
 from program_fuzzer.expressions import Domain, Expressions, Number, fit
 from program_fuzzer.fields import Field, about, atoms, random_field
 from program_fuzzer.fixed_points import FixedPoint
+from program_fuzzer.neighbourhoods import Neighbourhood
 from program_fuzzer.oracle import is_sparse
 from program_fuzzer.plain_python import early_return, looped
 from program_fuzzer.totals import Totals
@@ -21,16 +23,18 @@ from program_fuzzer.writing import ProgramSpec, plain
 
 __all__ = ["SHAPES", "random_program"]
 
-SHAPES = ("dense", "steady", "sparse", "monotone", "priority", "phases")
+SHAPES = ("dense", "steady", "sparse", "around", "around sparse", "monotone", "priority", "phases")
 
 
 def random_program(draw: random.Random, shape: str = "") -> ProgramSpec:
     """A program."""
-    shape = shape or draw.choices(SHAPES, [42, 12, 20, 6, 10, 10])[0]
+    shape = shape or draw.choices(SHAPES, [36, 11, 18, 8, 4, 5, 9, 9])[0]
     if shape in ("monotone", "priority"):
         return FixedPoint(draw, shape).program()
     if shape == "phases":
         return _Phases(draw, draw.choice(["dense", "steady", "sparse"])).program()
+    if shape.startswith("around"):
+        return _Looking(draw, shape).program()
     made = _Supersteps(draw, shape).program()
     if shape == "dense" and is_sparse(made.source):  # it has become a steady one by chance, with any update
         return random_program(draw, "steady")
@@ -259,6 +263,32 @@ class _Phases(_Supersteps):
             lines += [f"if run.changed > {self.draw.randint(0, 3)}:", f"    {call}"] if asked else [call]
         answer = self.draw.choice(["run.iterations < 2", "run.iterations < 3", "run.changed > 0", "False"])
         return "def iteration(run):\n" + textwrap.indent("\n".join([*lines, f"return {answer}"]), "    ")
+
+
+class _Looking(Neighbourhood, _Supersteps):
+    """Writes a program of neighbourhoods."""
+
+    def _choose_fields(self) -> None:
+        self._choose_neighbourhood_fields()
+
+    def _choose_resets(self) -> None:
+        self.reset = set()
+        if self.shape == "around":
+            self.reset = {each.name for each in self.fields if self.draw.random() < 0.2}
+
+    def _wants(self) -> list[str]:
+        return super()._wants() if self.shape == "around" else []
+
+    def _compute(self) -> str:
+        return self._around()
+
+    def _update(self) -> str:
+        if self.shape == "around":
+            return super()._update()
+        changes = [f"v.{each.name} != old.{each.name}" for each in self.fields if each.length is None]
+        changes += [f"v.{each.name}[{k}] != old.{each.name}[{k}]"
+                    for each in self.fields if each.length is not None for k in range(each.size)]  # fmt: skip
+        return self._function("update", [f"return {' or '.join(changes)}"])
 
 
 def _least(domain: Domain) -> str:

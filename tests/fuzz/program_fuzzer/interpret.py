@@ -71,7 +71,7 @@ def _module(source: str) -> SimpleNamespace:
     return SimpleNamespace(**names)
 
 
-_FUNCTIONS = ("start", "init", "wants", "edge", "update", "residual", "stop", "priority")
+_FUNCTIONS = ("start", "init", "wants", "edge", "around", "update", "residual", "stop", "priority")
 
 
 class _Arithmetic(ast.NodeTransformer):
@@ -81,7 +81,7 @@ class _Arithmetic(ast.NodeTransformer):
         self.within = False
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
-        self.within = node.name in _FUNCTIONS or node.name.startswith(("source_", "push_edge", "call"))
+        self.within = node.name in _FUNCTIONS or node.name.startswith(("source_", "push_edge", "call", "each"))
         self.generic_visit(node)
         return node
 
@@ -112,7 +112,36 @@ def _names() -> dict[str, Any]:
     found |= {"power": power, "abs": magnitude}
     found |= {"compared": lambda unsigned, signed: (unsigned > signed) - (unsigned < signed)}
     found |= {"fragment": lambda function: function, "kernel": _kernel}
-    return found | _lanes()
+    return found | _lanes() | _votes()
+
+
+def _votes() -> dict[str, Any]:
+    """What neighbourhoods count and select with, in lists: the arrays that they are given stay as they are."""
+    kept: dict[int, list[Any]] = {}
+
+    def weigh(table: _View, used: Any, weights: Any, shift: Any, found: int, name: Any, weight: Any) -> int:
+        row = kept.setdefault(threading.get_ident(), [])
+        if found == 0:
+            row.clear()
+        row.append((name, weight))
+        return found + 1
+
+    def leading(table: Any, used: Any, found: int) -> Any:
+        row = kept[threading.get_ident()]
+        sums = {name: sum(weight for other, weight in row if other == name) for name, _ in row}
+        return min(sums, key=lambda name: (-sums[name], name))
+
+    def middle(values: _View, count: int) -> float:
+        row = sorted(float(values[k]) for k in range(count))
+        return row[len(row) // 2] * 0.5 + row[~(len(row) // 2)] * 0.5
+
+    def common(offsets: _View, neighbours: _View, a: int, b: int) -> int:
+        rows = [{neighbours[i] for i in range(offsets[v], offsets[v + 1])} for v in (a, b)]
+        return len(rows[0] & rows[1])
+
+    return {"weigh": weigh, "vote": lambda *given: weigh(*given[:2], None, *given[2:], 1), "leading": leading,
+            "heaviest": lambda table, used, weights, found: leading(table, used, found), "middle": middle,
+            "common": common, "table_shift": lambda voters: 0}  # fmt: skip
 
 
 def _between(seed: int, u: int, v: int, both: bool, step: int, k: int) -> float:

@@ -13,6 +13,7 @@ import math
 import operator
 import random
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
@@ -170,6 +171,17 @@ class _Vertex:
         return {name: tuple(map(plain, x.elements)) if isinstance(x, Vector) else plain(x) for name, x in found.items()}
 
 
+class _Near(_Vertex):
+    """A neighbour, which is also the pair of itself and its edge."""
+
+    def __init__(self, run: _Run, number: int, state: dict[str, Any], ways: dict[str, set[Any]], edge: Any) -> None:
+        super().__init__(run, number, state, ways)
+        self.__dict__.update(edge=edge)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self, self.edge))
+
+
 class _Run:
     """One run: states as dictionaries, in-edges as lists."""
 
@@ -204,6 +216,8 @@ class _Run:
         for u, v, _, _ in counted:
             self.in_degrees[v] += 1
             self.out_degrees[u] += 1
+        for row in self.into:
+            row.sort(key=lambda pair: pair[0])
         totals = {name: kind for name, kind in annotations.items() if isinstance(kind, _Total)}
         numbers = {
             "vertices": weak(spec.vertices),
@@ -231,6 +245,7 @@ class _Run:
         self.graph.end(self.written["start"])
         self.states = [v.state() for v in firsts]
         self.ways = [{} for _ in firsts]
+        self.sent = list(self.states)
         if not self.sparse:
             self.active = set(range(spec.vertices))
 
@@ -281,6 +296,11 @@ class _Run:
             self.call("init", v=new, old=old)
         inited = set(new.written)
         received, empty = False, new.state()
+        if self.has("around"):
+            near = [_Near(self, u, self.sent[u], {}, edge) for u, edge in self.into[v]]
+            self.call("around", v=new, old=old, edges=near)
+            said = self.call("update", v=new, old=old)
+            return new, old, inited, any(u in senders for u, _ in self.into[v]), False, said
         for u, edge in self.into[v]:
             if u in senders:
                 received, self.sender = True, u
@@ -301,7 +321,7 @@ class _Run:
                 continue
             self.graph.brought = []
             new, old, inited, received, quiet, said = self.computed(v, self.active)
-            if self.promised and (quiet or not received):
+            if self.promised and (quiet or not received) and not self.has("around"):
                 self._check_sparse(new, old, inited, said)
             if self.sparse and not received:
                 continue
@@ -312,6 +332,8 @@ class _Run:
             self.graph.count()
             after[v], ways[v] = new.state(), new.ways
         self.states, self.ways = after, ways
+        if self.has("around"):
+            self.sent = [after[v] if v in changed or not self.sparse else before for v, before in enumerate(self.sent)]
         self.graph.end(self.written["update"])
         return changed, residual
 
@@ -514,9 +536,10 @@ def _read(source: str) -> Any:
     af.any = OneOf
     af.first, af.last = (lambda value: OfSender(value, 1)), (lambda value: OfSender(value, -1))
     af.random = _random
+    af.mode, af.median, af.topk, af.intersect = _mode, _median, _topk, _intersect
     af.dot = lambda a, b: sum((a * b).elements)
     names: dict[str, Any] = {"af": af, **KNOWN, "either": either, "__name__": "oracle"}
-    names |= {name: choosing(KNOWN[name]) for name in ("min", "max")}
+    names |= {name: _of_lists(choosing(KNOWN[name])) for name in ("min", "max")}
     text = "\n".join(line for line in source.splitlines() if not line.startswith("import "))
     tree = ast.fix_missing_locations(_Choices().visit(ast.parse(text)))
     exec(compile(tree, "<oracle>", "exec", dont_inherit=True), names)
@@ -532,6 +555,40 @@ def _random(of: Any, step: int, k: int = 0, seed: int = 0) -> Any:
         key = (key ^ key >> 27) * 0x94D049BB133111EB % (1 << 64)
         key ^= key >> 31
     return KNOWN["float"](key // 2048 / 2.0**53)
+
+
+def _of_lists(choose: Any) -> Any:
+    """`min` or `max`, also of what a generator gives."""
+
+    def chosen(*given: Any, default: Any = None) -> Any:
+        if len(given) > 1:
+            return choose(*given)
+        row = list(given[0])
+        return choose(*row, row[0]) if row else default
+
+    return chosen
+
+
+def _mode(values: Any, default: Any) -> Any:
+    """By counting each value anew."""
+    row = [pair if isinstance(pair, tuple) else (pair, 1) for pair in values]
+    sums = {value: sum(weight for other, weight in row if other == value) for value, _ in row}
+    return min(value for value in sums if sums[value] == max(sums.values())) if row else default
+
+
+def _median(values: Any, default: Any) -> Any:
+    row = sorted(values)
+    half = len(row) // 2
+    return default if not row else (row[half] * 0.5 + row[~half] * 0.5)
+
+
+def _topk(k: int, values: Any, default: Any) -> list[Any]:
+    return [*sorted(values, reverse=True), *([default] * k)][:k]
+
+
+def _intersect(v: _Vertex, u: _Vertex) -> Any:
+    both = [{int(w) for w, _ in one.run.into[one.number]} for one in (v, u)]
+    return weak(len(both[0] & both[1]))
 
 
 class _Choices(ast.NodeTransformer):
@@ -580,7 +637,7 @@ def _text_of(source: str, function: str) -> str:
 
 def _extremes(source: str) -> set[str]:
     """The fields into which compute reduces the least or the largest message."""
-    compute = source.split("def compute")[1].split("def ")[0]
+    compute = source.partition("def compute")[2].split("def ")[0]
     return set(re.findall(r"v\.(\w+)(?:\[[^]]*\])? = (?:min|max)\(v\.", compute))
 
 
@@ -589,6 +646,8 @@ def is_sparse(source: str) -> bool:
     functions = {node.name: node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef)}
     if "    sparse = True" in source or "priority" in functions:
         return True
+    if "around" in functions:
+        return False
     compute = functions["compute"]
     old = {n.attr for n in ast.walk(compute) if isinstance(n, ast.Attribute) and ast.unparse(n.value) == "old"} - _NAMES
     step = any(isinstance(n, ast.Name) and n.id == "step" for n in ast.walk(compute))

@@ -21,7 +21,7 @@ from program_fuzzer.ways import Way
 __all__ = ["fails", "manner_of", "shrink"]
 
 _SIMPLER: dict[str, Any] = {"threads": 1, "parts": 2, "partition": "ranges", "ranks_per_node": 1, "direction": "pull"}
-_NEEDED = {"start": "v", "compute": "vu", "update": "v"}
+_NEEDED = {"start": "v", "compute": "vu", "around": "v", "update": "v"}
 
 
 def fails(case: Case, way: Way) -> str:

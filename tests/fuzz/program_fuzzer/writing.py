@@ -53,6 +53,7 @@ class Writer:
 
     def _assembled(self, functions: list[str], limit: int | None = 5) -> ProgramSpec:
         promise = [f"{self.shape} = True"] if self.shape in ("sparse", "monotone") else []
+        promise = ["sparse = True"] if self.shape == "around sparse" else promise
         self._without_negative_u64(functions)
         lines = [*self.declared, *promise, *(f.declared for f in self.fields)]
         body = "\n".join(lines) + "\n\n" + "\n\n".join(functions)

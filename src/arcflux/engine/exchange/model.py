@@ -86,6 +86,8 @@ def reason_for_targets(lowered: Lowered) -> str:
 
     Of a message that may not have come, only an accumulator that starts empty can tell.
     """
+    if lowered.around is not None:
+        return "around sees all edges of a vertex at once, which only its owner has"
     if lowered.deterministic:
         return "deterministic sums have one order, in which the owner of a vertex adds"
     if any(name.startswith("o_") for name in lowered.reads("compute")):

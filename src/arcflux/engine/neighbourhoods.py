@@ -1,0 +1,98 @@
+"""The loop of programs that look around: every vertex sees its whole list of edges in every superstep."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arcflux.compile.around_frontier import EVERYWHERE, SEARCHED
+from arcflux.compile.dense import CHUNK
+from arcflux.compile.direction import LOOKS_AROUND
+from arcflux.engine.dense import Dense
+from arcflux.engine.scratch import worker_scratch
+from arcflux.engine.state import State, rows
+from arcflux.history import Superstep
+from arcflux.spmd.memory import frozen
+
+__all__ = ["Neighbourhoods", "SparseNeighbourhoods"]
+
+
+class Neighbourhoods(Dense):
+    """A program with `around`, of which every vertex sends in every superstep."""
+
+    @property
+    def push(self) -> bool:
+        """A vertex sees all its edges at once: there is nothing to push."""
+        return False
+
+    def prepare(self) -> None:
+        """Have in-edges, and the order of chunks: those with most edges first, so that no worker ends with a hub."""
+        offsets, n = self.graph.into.offsets, self.graph.vertices
+        ends = np.minimum(np.arange(0, n + CHUNK, CHUNK), n)
+        edges = np.diff(offsets[ends].astype(np.int64))
+        self.order = frozen(np.argsort(-edges, kind="stable").astype(np.uint32))
+
+    def begin(self, state: State) -> None:
+        """Set the kernel and its arguments."""
+        graph, n = self.graph, self.graph.vertices
+        self.board = self.team.small(72)
+        self.choice = [self.tolerance]
+        columns = [graph.in_columns[name] for name in self.lowered.columns]
+        arrays = [*graph.into, graph.out.offsets, *columns, *self.messages, self.order]
+        arrays += worker_scratch(self.lowered, graph, self.threads)
+        self.ways = {"plain": (self.made.dense, [CHUNK, *arrays, *state.constants])}
+        self.sums = self.team.small(2 * -(-n // CHUNK), np.float64)
+        self.messages = []
+        self._take("plain")
+
+    def superstep(self, k: int, row: list[float]) -> Superstep:
+        """All vertices looked around."""
+        return replace(super().superstep(k, row), reason=LOOKS_AROUND)
+
+
+class SparseNeighbourhoods(Neighbourhoods):
+    """The same where only those look around again of whom a neighbour has sent."""
+
+    def extra(self) -> list[Any]:
+        """What each vertex last sent."""
+        kinds = [(message.dtype, message.length) for message in self.lowered.messages]
+        self.messages = [rows(self.borrowed, self.graph.vertices, *kind) for kind in kinds]
+        return self.messages
+
+    def begin(self, state: State) -> None:
+        """Those that are active at first have sent."""
+        graph, n = self.graph, self.graph.vertices
+        self.board = self.team.small(72)
+        self.choice = [self.tolerance]
+        columns = [graph.in_columns[name] for name in self.lowered.columns]
+        told, seen = self.borrowed(n, np.int32), self.borrowed(n, np.int32)
+        if self.team.leads:
+            told[:] = np.where(state.active, 0, -1)
+            seen[:] = -1
+        senders = int(np.count_nonzero(state.active))
+        self.finished = not senders
+        memory = self.team.small(16)
+        edges = int(graph.out_degrees[state.active].sum())
+        memory[:4] = SEARCHED if senders < n else EVERYWHERE, 0, senders, edges
+        kind = graph.out.neighbours.dtype
+        lists = [self.borrowed(n, kind), self.borrowed(n, kind), self.team.small((self.threads, CHUNK), kind), memory]
+        arrays = [*graph.into, *graph.out, *columns, *self.messages, self.order, told, seen, *lists]
+        arrays += worker_scratch(self.lowered, graph, self.threads)
+        self.ways = {"looking": (self.made.looking, [*arrays, *state.constants])}
+        self.sums = self.team.small(2 * -(-n // CHUNK), np.float64)
+        self.messages = []
+        self._take("looking")
+        self.team.together()
+
+    def superstep(self, k: int, row: list[float]) -> Superstep:
+        """Who sent, along how many edges, and how many changed."""
+        changed, residual, seconds, _, _, senders, edges = row[:7]
+        return Superstep(k, "pull", int(senders), residual, seconds, int(changed), int(edges), LOOKS_AROUND)
+
+    def columns(self, rows: NDArray[Any]) -> Mapping[str, NDArray[Any] | float]:
+        """The same for all supersteps at once."""
+        return {**super().columns(rows), "frontier": rows[:, 5], "edges": rows[:, 6]}

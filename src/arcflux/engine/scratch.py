@@ -1,0 +1,33 @@
+"""The arrays that workers count and select in when vertices look around."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arcflux.compile.generators import scratch
+from arcflux.compile.lower import Lowered
+from arcflux.graph import Graph
+from arcflux.spmd.memory import zeros
+from arcflux.spmd.votes import slots
+
+__all__ = ["worker_scratch"]
+
+Array = NDArray[Any]
+# Counts of a table have the width of its keys.
+_WIDE = 1 << 31
+
+
+def worker_scratch(lowered: Lowered, graph: Graph, workers: int) -> list[Array]:
+    """The arrays that workers count and select in, a row for each worker, as the longest row of edges needs them."""
+    made: list[Array] = []
+    longest = int(graph.in_degrees.max(initial=1))
+    size = slots(longest)
+    for one in scratch(lowered):
+        dtype = np.dtype(np.int64) if longest >= _WIDE and one.dtype.itemsize < 8 else one.dtype
+        many = {"table": 2 * size, "slots": size, "weights": size, "values": longest}[one.use]
+        rows = zeros(workers * many, dtype)
+        made.append(rows.reshape(workers, size, 2) if one.use == "table" else rows.reshape(workers, many))
+    return made

@@ -1,0 +1,101 @@
+"""What one asks of a row of edges on cores and on GPUs alike: how many two rows have in common, and a row's median.
+
+Written once, and compiled for each by the decorator that is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+__all__ = ["define"]
+
+# From so many times the length of the shorter row on, the longer one is searched, and not merged.
+_SHORTER = 16
+
+
+def define(inner: Callable[..., Any]) -> SimpleNamespace:
+    """The functions, compiled by `inner`."""
+
+    @inner
+    def selected(values: Any, count: Any, place: Any) -> Any:
+        """The value that would be at a place if the first `count` were sorted; moves them. None is NaN."""
+        low, high = np.int64(0), np.int64(count) - 1
+        while low < high:
+            pivot = values[(low + high) >> 1]
+            i, j = low, high
+            while i <= j:
+                while values[i] < pivot:
+                    i += 1
+                while pivot < values[j]:
+                    j -= 1
+                if i <= j:
+                    values[i], values[j] = values[j], values[i]
+                    i += 1
+                    j -= 1
+            if place <= j:
+                high = j
+            elif place >= i:
+                low = i
+            else:
+                break
+        return values[place]
+
+    @inner
+    def middle(values: Any, count: Any) -> Any:
+        """The median of the first `count` values, which are moved; NaN if one of them is."""
+        for k in range(count):
+            if values[k] != values[k]:
+                return values[k] + np.float32(0)
+        half = np.int64(count) >> 1
+        high = selected(values, count, half) + np.float32(0)
+        if count & np.uint64(1):
+            return high
+        low = values[0] + np.float32(0)
+        for k in range(1, half):
+            low = max(low, values[k] + np.float32(0))
+        return (low + high) / np.float32(2)
+
+    @inner
+    def common(offsets: Any, neighbours: Any, a: Any, b: Any) -> Any:
+        """How many vertices are in the rows of both a and b, which are sorted; one that is there twice counts once."""
+        one = np.uint64(1)
+        i, i_end, j, j_end = offsets[a], offsets[a + one], offsets[b], offsets[b + one]
+        if i_end - i > j_end - j:
+            i, i_end, j, j_end = j, j_end, i, i_end
+        found = np.int64(0)
+        if np.uint64(_SHORTER) * (i_end - i) < j_end - j:
+            while i < i_end:
+                w = neighbours[i]
+                low, high = j, j_end
+                while low < high:
+                    half = (low + high) >> one
+                    if neighbours[half] < w:
+                        low = half + one
+                    else:
+                        high = half
+                j = low
+                if j == j_end:
+                    break
+                found += np.int64(neighbours[j] == w)
+                while i < i_end and neighbours[i] == w:
+                    i += one
+            return found
+        while i < i_end and j < j_end:
+            x, y = neighbours[i], neighbours[j]
+            if x == y:
+                found += np.int64(1)
+                while i < i_end and neighbours[i] == x:
+                    i += one
+                while j < j_end and neighbours[j] == x:
+                    j += one
+            elif x < y:
+                i += one
+            else:
+                j += one
+        return found
+
+    return SimpleNamespace(common=common, middle=middle)
