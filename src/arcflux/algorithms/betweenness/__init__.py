@@ -50,7 +50,7 @@ def betweenness_centrality(
     sources: Any = None,
     **where: Any,
 ) -> af.Result:
-    """The share of shortest paths between all pairs of other vertices that lead through each vertex: `centrality`.
+    """The share of shortest paths between all pairs of other vertices through each vertex: `centrality`.
 
     Arguments and values are those of NetworkX. Brandes' algorithm (2001): tied shortest paths share equally, a pair
     without a path counts for nothing. Edges are followed in their direction. Parallel edges count once, as in a simple
