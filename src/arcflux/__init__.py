@@ -174,7 +174,8 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
+        found = globals()[name] = getattr(import_module(_HOMES[name]), name)
+        return found
     if name in ("algorithms", "devices", "errors", "generate", "validate"):
         return import_module(f"arcflux.{name}")
     raise AttributeError(f"module 'arcflux' has no attribute {name!r}")

@@ -132,8 +132,8 @@ class History(_Lazy):
     def column(self, name: str, missing: float = 0.0) -> Array:
         """A number of every superstep; `missing` where none is known."""
         numbers = {known: past for known, past in self._totals.items() if past.ndim == 1}
-        known = {**_NOUGHT, **numbers, **self._columns(self._rows)}
-        return np.broadcast_to(known.get(name, missing), len(self))
+        known = {**_NOUGHT, **numbers, **self._columns(self._rows)}.get(name, missing)
+        return known if isinstance(known, np.ndarray) else np.broadcast_to(known, len(self))
 
 
 def _row(totals: Mapping[str, Array], place: int) -> dict[str, Any]:

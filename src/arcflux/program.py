@@ -13,6 +13,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from html import escape
 from types import MappingProxyType
 from typing import Any
@@ -277,6 +278,11 @@ class Program:
         return {
             name: replace(each, fields=self.fields, parameters=self.parameters) for name, each in self.phases.items()
         }
+
+    @cached_property
+    def narrow(self) -> Program:
+        """The same program with references of 32 bits, for a graph whose numbers are small enough."""
+        return self.retyped(**dict.fromkeys(self.references, REF32)) if self.references else self
 
     @property
     def constants(self) -> Mapping[str, Parameter]:

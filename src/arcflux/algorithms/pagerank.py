@@ -245,8 +245,7 @@ def pagerank(
     some = dangling_count(graph) if strength is None else n - np.count_nonzero(strength)
     redistribute = dangling == "redistribute" and bool(some)
     moved = min(n * tol, _MOST_MOVED)
-    chosen = program.retyped(**dict.fromkeys(program.fields, af.f32)) if dtype == "f32" else program
-    chosen = chosen.promising("monotone") if eager else chosen
+    chosen = _variant(program, dtype, eager)
     options = {"max_supersteps": max_iter, **options}
     result = af.run(
         chosen, choosing or graph, given=given, damping=alpha, tolerance=moved, redistribute=redistribute, **options
@@ -285,6 +284,18 @@ def pagerank_delta(graph: Graph, alpha: float = _DAMPING, tol: float = 1e-9, **o
     return replace(result, values={"rank": result.values["rank"]}).checked_by(
         lambda r: af.validate.pagerank(graph, r["rank"], damping=alpha, tolerance=reached)
     )
+
+
+_variants: dict[tuple[int, str, bool], Any] = {}
+
+
+def _variant(program: Any, dtype: str, eager: bool) -> Any:
+    """One of the programs above with another type of ranks and promise; always the same object."""
+    key = id(program), dtype, eager
+    if key not in _variants:
+        chosen = program.retyped(**dict.fromkeys(program.fields, af.f32)) if dtype == "f32" else program
+        _variants[key] = chosen.promising("monotone") if eager else chosen
+    return _variants[key]
 
 
 def _damping(alpha: float, damping: float | None) -> float:

@@ -234,7 +234,7 @@ _VOTES = f"""\
         if worker == 0:
             board[{Board.CLAIMS} + (turn + 1) % 3 * 8] = 0
             board[{Board.TAILS} + (turn + 1) % 3 * 8] = 0
-            control[8 + (turn & 1)] = control[1]
+            control[8 + (turn & 1)] = control[1] | brief_is_over(control, latest)
         if not all_here(barrier, worker, workers): return
         earliest, latest = latest, slots[half, {_ARRIVED}]
         for w in range(workers):

@@ -51,7 +51,7 @@ import math
 import numpy as np
 
 from arcflux.spmd.arithmetic import compared, floored, power, raised, truncated
-from arcflux.spmd.barrier import all_here, ticks
+from arcflux.spmd.barrier import all_here, brief_is_over, ticks
 from arcflux.spmd.jit import fragment, kernel
 from arcflux.spmd.lanes import as_boolean, as_float32, as_float64, as_int64, as_uint64
 from arcflux.spmd.lanes import keep, larger, load, magnitude, put, smaller, total

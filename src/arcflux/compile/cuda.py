@@ -81,7 +81,8 @@ def cuda_source(lowered: Lowered) -> str:
             made += [sources(lowered), _VOTES + around(lowered, "r")]
             along = [look_kernel(lowered)]
         elif lowered.has_edges:
-            made += [sources(lowered), edge(replace(lowered, deterministic=True)), push_edge(lowered, CudaShared)]
+            flagged = replace(lowered, deterministic=True, facts={})
+            made += [sources(lowered), edge(flagged), push_edge(lowered, CudaShared)]
             along = [*pulls(lowered), *scans(lowered), *expansions(lowered)]
         head = {"deterministic": lowered.deterministic, "bounds": _bounds(lowered), "also": also(made, "gpu")}
         applies = [_apply(lowered)] if lowered.around is None else []

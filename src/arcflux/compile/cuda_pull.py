@@ -72,7 +72,7 @@ def _ended(lowered: Lowered) -> list[str]:
 
 
 def _by_thread(lowered: Lowered) -> str:
-    flagged = replace(lowered, deterministic=True)
+    flagged = replace(lowered, deterministic=True, facts={})
     body = loaded(lowered, AROUND, edge=True) + inited(lowered) + fresh(flagged)
     message = [*taken(lowered), edge_call(flagged), *(["got = True"] if lowered.sparse else [])]
     message += ["break"] if lowered.only_any and lowered.sparse else []
@@ -88,7 +88,7 @@ def _by_thread(lowered: Lowered) -> str:
 
 def _by_lane(lowered: Lowered) -> str:
     """A thread for each vertex, where the warp goes through the loop together."""
-    flagged = replace(lowered, deterministic=True)
+    flagged = replace(lowered, deterministic=True, facts={})
     message = [*taken(lowered), *around(lowered, edge_call(flagged), "thread")]
     message += ["got = True"] if lowered.sparse else []
     asked = known(lowered)
@@ -104,7 +104,7 @@ def _by_lane(lowered: Lowered) -> str:
 
 def gone(lowered: Lowered, more: list[str]) -> list[str]:
     """Statements with which every thread of a block comes before its vertex's edges, also those that have none."""
-    body = loaded(lowered, AROUND, edge=True) + inited(lowered) + fresh(replace(lowered, deterministic=True))
+    body = loaded(lowered, AROUND, edge=True) + inited(lowered) + fresh(replace(lowered, deterministic=True, facts={}))
     lines = ["k = np.uint64(which[t])", "v = np.uint64(mine[k])", "moves[v] = False", "moved = False"]
     lines += if_wanted(lowered, [*body, *more, *_bounds(), "goes = True"])
     first = ["t = cuda.grid(1)", "goes = False", "begin, end, v = zero, zero, zero"]
@@ -133,7 +133,7 @@ def _bounds() -> list[str]:
 
 def _together(lowered: Lowered, who: str) -> str:
     """A vertex is the work of a warp or a block."""
-    flagged = replace(lowered, deterministic=True)
+    flagged = replace(lowered, deterministic=True, facts={})
     ordered, wide = in_order(lowered), "np.uint64(32)" if who == "warp" else "np.uint64(cuda.blockDim.x)"
     own = "lane" if who == "warp" else "own"
     body = loaded(lowered, AROUND, edge=True) + inited(lowered) + fresh(flagged)
@@ -179,7 +179,7 @@ def _lanes(value: str, dtype: np.dtype[Any], length: int) -> str:
 def _alone(lowered: Lowered, own: str, who: str) -> list[str]:
     """Statements in which every thread takes its own message of those that are read together."""
     message = from_tile(lowered, taken(lowered))
-    message += around(lowered, edge_call(replace(lowered, deterministic=True)), "warp")
+    message += around(lowered, edge_call(replace(lowered, deterministic=True, facts={})), "warp")
     message += ["got = True"] if lowered.sparse else []
     asked = known(lowered)
     lines = [f"i = begun + {own}"]
@@ -220,7 +220,7 @@ def _in_turn(lowered: Lowered) -> list[str]:
              for column in lowered.columns]  # fmt: skip
     if "u_number" in edge_reads(lowered):
         turn.append("u_number = cuda.shfl_sync(FULL, own_u, j)")
-    call = around(lowered, edge_call(replace(lowered, deterministic=True)), "warp")
+    call = around(lowered, edge_call(replace(lowered, deterministic=True, facts={})), "warp")
     call += ["got = True"] if lowered.sparse else []
     turn += ["if cuda.shfl_sync(FULL, sends_now, j) != 0:", *inside(call)] if asked else call
     return [*lines, "for j in range(np.int64(min(end - begun, np.uint64(32)))):", *inside(turn)]

@@ -107,7 +107,7 @@ def _taken(lowered: Lowered) -> list[str]:
             whole = tile in ("u", "known")  # short words, which stand in the text of others, too
             value = value.replace(f"({expression})" if whole else expression, f"(tile_{tile}[slot])")
         lines.append(f"{name} = {value}")
-    call = [edge_call(replace(lowered, deterministic=True)), *(["got = True"] if lowered.sparse else [])]
+    call = [edge_call(replace(lowered, deterministic=True, facts={})), *(["got = True"] if lowered.sparse else [])]
     return [
         *lines,
         *(["if tile_known[slot] != 0:", *inside(call)] if "known" in tiles else call),

@@ -238,7 +238,7 @@ _END = """\
         if worker == 0:
             for k in range(3):
                 counters[(step + 1) % 3 * 8 + 24 * k] = 0
-            control[8 + (step & 1)] = control[1]
+            control[8 + (step & 1)] = control[1] | brief_is_over(control, begun)
         if not all_here(barrier, worker, workers): return
         total_changed, earliest, latest = 0, slots[half, 1], slots[half, 2]
         for w in range(workers):

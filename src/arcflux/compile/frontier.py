@@ -25,7 +25,7 @@ from arcflux.compile.measures import none_yet, reduced_over
 from arcflux.compile.source import inside, shared, totals_known
 from arcflux.compile.sparse import beamer, claims, extra
 
-__all__ = ["frontier"]
+__all__ = ["SMALL", "frontier"]
 
 
 def frontier(lowered: Lowered) -> str:
@@ -44,7 +44,7 @@ def _kernel(lowered: Lowered) -> str:
     pull = "\n".join(inside(pull_phase(lowered), 3))
     push = "\n".join(inside(push_phase(lowered), 3))
     known = "".join(line + "\n" for line in inside(totals_known(lowered)))
-    again = "".join("\n" + line for line in inside(totals_known(lowered, "step - first"), 3))
+    again = totals_known(lowered, "step - first")
     begun = "".join(line + "\n" for line in inside(none_yet(lowered.totals_of("update")), 2))
     return f"""@kernel
 def frontier(worker, workers, control, barrier, board, slots, sums, history, first, last, direction, tolerance,
@@ -54,16 +54,14 @@ def frontier(worker, workers, control, barrier, board, slots, sums, history, fir
     words = (n + mask) >> six
     pieces = np.uint64(sums.size // 2)
 {known}    buffer, chosen = buffers[worker, 0], buffers[worker, 1]
-    size, edges = board[{3 * BLOCK}], board[{3 * BLOCK + 1}]
-    unexplored = g_arcs
+    unexplored = board[{3 * BLOCK + 4}]
     as_bits = board[{3 * BLOCK + 2}] != 0
 {"" if beamer(lowered) else indent(RATES, "    ")}\
-    pull = False
+    pull = board[{3 * BLOCK + 7}] != 0
     middle = np.uint64(0)
-    alone = False
+{_BEGINNING.replace("AGAIN", _lines(again, 2))}
     alike = kinds.size != 0
     solo, longer, seen, since, passed, rate = 0, {_WHILE}, 0, 0, 0, math.inf
-    step = first
     while step < last:
         begun = ticks()
         leaving, senders = edges, size
@@ -72,7 +70,7 @@ def frontier(worker, workers, control, barrier, board, slots, sums, history, fir
             pull = {CHOICE[beamer(lowered)]}
         else:
             pull = direction == 2
-{_LONELY.replace("AGAIN", again)}
+{_LONELY.replace("AGAIN", _lines(again, 3))}
         block = step % 3 * {BLOCK}
         base = n if step & 1 else np.uint64(0)
         there = n - base
@@ -86,6 +84,11 @@ def frontier(worker, workers, control, barrier, board, slots, sums, history, fir
         else:
 {push}
 {_end(lowered)}"""
+
+
+def _lines(statements: list[str], depth: int) -> str:
+    """Statements on lines of their own, so far inside."""
+    return "".join("\n" + line for line in inside(statements, depth))
 
 
 def _end(lowered: Lowered) -> str:
@@ -109,7 +112,7 @@ def _end(lowered: Lowered) -> str:
 # A push along fewer edges than this is for the first worker alone, as are those after it while they are small: without
 # barriers and atomics. The others wait until it has come to a larger one, and go on with what it left on the board. One
 # that has no others is always alone.
-_SMALL = 256
+SMALL = 256
 # Where others use the cores too, a team waits for whoever has lost its core, superstep after superstep. After so many
 # pushes that took longer than one worker takes for their edges when nobody disturbs it, the first one goes on alone
 # for a while, twice as long each time, unless a push is large.
@@ -119,7 +122,7 @@ _WHILE, _LONG_WHILE = 64, 4096
 _WORTH = 1.0
 _LONELY = f"""\
         lonely = alone
-        alone = not pull and not as_bits and (workers == 1 or edges < {_SMALL} or (solo > 0 and edges < {_LARGE}))
+        alone = not pull and not as_bits and (workers == 1 or edges < {SMALL} or (solo > 0 and edges < {_LARGE}))
         solo = solo - 1 if alone else 0
         team = 1 if alone else workers
         if alone != lonely:
@@ -132,6 +135,16 @@ _LONELY = f"""\
             if board[{3 * BLOCK + 5}]:
                 break
             continue"""
+
+# The first worker begins with a small frontier while the others are on their way, who go on with what it left.
+_BEGINNING = f"""\
+    step, alone = first, board[{3 * BLOCK + 6}] != 0
+    if alone and worker != 0:
+        if not all_here(barrier, worker, workers): return
+        alone, step, unexplored = False, board[{3 * BLOCK + 3}], board[{3 * BLOCK + 4}]AGAIN
+        if board[{3 * BLOCK + 5}]:
+            step = last
+    size, edges = board[{3 * BLOCK}], board[{3 * BLOCK + 1}]"""
 
 # The stamps by which push knows whom it has listed in this superstep; a program whose fields tell has none.
 _STAMPS = """\
@@ -162,7 +175,7 @@ _END = f"""\
                 board[(step + 1) % 3 * {BLOCK} + k] = 0
             for k in range(workers):
                 board[{PARTS} + ((step + 1) % 3 * workers + k) * 8] = 0
-            control[8 + (step & 1)] = control[1]
+            control[8 + (step & 1)] = control[1] | brief_is_over(control, begun)
         if not all_here(barrier, worker, team): return
         unexplored -= edges
         size, edges = board[block + {Board.NEXT}], 0
@@ -191,7 +204,7 @@ _END = f"""\
                 since, passed = slots[half, 4], 0
             seen += 1
             passed += walked
-            rate = min(rate, work / max(walked, {_SMALL}))
+            rate = min(rate, work / max(walked, {SMALL}))
 MEASURED        if worker == 0:
             said = history[step - first]
             said[0] = senders
@@ -203,10 +216,11 @@ MEASURED        if worker == 0:
             said[6] = size
             control[2] = step + 1
             board[{3 * BLOCK}], board[{3 * BLOCK + 1}], board[{3 * BLOCK + 2}] = size, edges, as_bits
+            board[{3 * BLOCK + 4}], board[{3 * BLOCK + 7}] = unexplored, pull
         over = size == 0 or total_sum < toleranceOVER or control[8 + (step & 1)] != 0
         step += 1
         if alone:
-            board[{3 * BLOCK + 3}], board[{3 * BLOCK + 4}], board[{3 * BLOCK + 5}] = step, unexplored, over
+            board[{3 * BLOCK + 3}], board[{3 * BLOCK + 5}] = step, over
         if over:
             break
     if alone:

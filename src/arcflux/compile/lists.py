@@ -25,8 +25,9 @@ __all__ = [
 
 # The board: a block of counters for each of three supersteps in turn, each counter on its own cache line. Behind the
 # blocks stand the size and the edges of the frontier and whether it is in bits, from one launch to the next; what a
-# worker that was alone leaves to the others: the superstep, the unexplored edges, and whether all is over; and, for
-# three supersteps in turn, how far each part of the queue is claimed.
+# worker that was alone leaves to the others: the superstep, the unexplored edges (with which the next launch begins,
+# too), and whether all is over; whether one begins alone; whether the last superstep was pulled; and, for three
+# supersteps in turn, how far each part of the queue is claimed.
 BLOCK = 64
 PARTS = 3 * BLOCK + 8
 # As many vertices of a frontier as a worker keeps in its cache, with their edges.

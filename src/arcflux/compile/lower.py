@@ -11,9 +11,10 @@ from __future__ import annotations
 import ast
 import copy
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import wraps
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -28,7 +29,9 @@ from arcflux.compile.types import Value, typed
 from arcflux.errors import UsageError
 from arcflux.program import Program
 
-__all__ = ["Lowered", "Measure", "Message", "lower"]
+__all__ = ["Lowered", "Measure", "Message", "fact", "ignores_start", "lower"]
+
+Found = TypeVar("Found")
 
 _IN_ANY_ORDER = ("min", "max", "or", "and", *TUPLES)
 # Reductions that give the same bits in any order, of floats too.
@@ -93,7 +96,7 @@ class Lowered:
     compute writes each field; functions: all of them as checked; columns: the edge columns that compute reads; totals:
     all that are declared, by name;
     around: the function of a whole neighbourhood over messages, which a program has instead of compute, or None;
-    sources: what back ends have generated from it, by their name.
+    sources: what back ends have generated from it, by their name; facts: what was found out about it (:func:`fact`).
     """
 
     program: Program
@@ -107,6 +110,13 @@ class Lowered:
     totals: dict[str, Measure] = field(default_factory=dict)
     around: Around | None = None
     sources: dict[str, str] = field(default_factory=dict)
+    facts: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def of(self, program: Program) -> Lowered:
+        """The same of a program with other values of its parameters."""
+        made = object.__new__(Lowered)
+        made.__dict__.update(self.__dict__, program=program)
+        return made
 
     @property
     def along(self) -> Checked:
@@ -148,17 +158,6 @@ class Lowered:
         )
 
     @property
-    def ignores_start(self) -> bool:
-        """Whether `start` returns something that no superstep asks for: where every vertex sends, whatever it says."""
-        returned = [
-            node.value
-            for statement in self.program.functions["start"].body
-            for node in ast.walk(statement)
-            if isinstance(node, ast.Return) and node.value is not None
-        ]
-        return not self.sparse and any(not (isinstance(v, ast.Constant) and v.value is True) for v in returned)
-
-    @property
     def in_place(self) -> bool:
         """Whether a vertex may see what others have become in the same superstep."""
         return "monotone" in self.program.promises and not self.deterministic and not self.groups
@@ -176,7 +175,7 @@ class Lowered:
     def unordered(self) -> Lowered:
         """The same without its priority: by supersteps, to the same end."""
         without = {name: f for name, f in self.functions.items() if name != "priority"}
-        return replace(self, program=self.program.promising("sparse"), functions=without, sources={})
+        return replace(self, program=self.program.promising("sparse"), functions=without, sources={}, facts={})
 
     @property
     def only_any(self) -> bool:
@@ -187,9 +186,11 @@ class Lowered:
     @property
     def pull_only(self) -> bool:
         """Whether a deterministic run has to take messages in the order of the edges, as only pull does."""
+        if not self.deterministic:
+            return False
         exact = all(r.operation in _EXACT or self.fields[name][0].kind != "f" for name, r in self.reductions.items())
         smallest = any(r.operation == "any" for r in self.reductions.values())
-        return self.deterministic and (smallest or not exact or any(not measure.exact for measure in self.measures))
+        return smallest or not exact or any(not measure.exact for measure in self.measures)
 
     @property
     def measures(self) -> list[Measure]:
@@ -217,6 +218,32 @@ class Lowered:
         return found.reads if found else set()
 
 
+def fact(find: Callable[[Lowered], Found]) -> Callable[[Lowered], Found]:
+    """Let a function that reads a program's text remember what it found: a run asks it again, and the text stays."""
+
+    @wraps(find)
+    def known(lowered: Lowered) -> Found:
+        name = find.__name__
+        if name not in lowered.facts:
+            lowered.facts[name] = find(lowered)
+        found: Found = lowered.facts[name]
+        return found
+
+    return known
+
+
+@fact
+def ignores_start(lowered: Lowered) -> bool:
+    """Whether `start` returns something that no superstep asks for: where every vertex sends, whatever it says."""
+    returned = [
+        node.value
+        for statement in lowered.program.functions["start"].body
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Return) and node.value is not None
+    ]
+    return not lowered.sparse and any(not (isinstance(v, ast.Constant) and v.value is True) for v in returned)
+
+
 # What was lowered before: a program that runs a thousand times on small graphs is read once.
 _known: OrderedDict[Any, Lowered] = OrderedDict()
 _MOST_KNOWN = 256
@@ -230,8 +257,8 @@ def lower(
     For a run in plain Python, `debug`, it may also call what kernels cannot, such as print.
     """
     types = [*program.fields.values(), *(declared.type for declared in program.totals.values())]
-    lengths = tuple(length_of(program, kind) for kind in types)
-    if any(length is not None for length in lengths) or program.arrays:  # indices are known to be inside by these
+    lengths = tuple(length_of(program, kind) for kind in types if kind.length is not None)
+    if lengths or program.arrays:  # indices are known to be inside by these
         lengths += tuple(one.value for one in program.parameters.values() if one.kind is int)
     for name, kind in program.arrays.items():
         if len(program.parameters[name].value) != length_of(program, kind):
@@ -245,7 +272,7 @@ def lower(
         found = _known[key] = _lowered(program, columns, deterministic, debug)
         while len(_known) > _MOST_KNOWN:
             _known.popitem(last=False)
-    return replace(found, program=program)
+    return found.of(program)
 
 
 def _means_the_same(program: Program, found: Lowered) -> bool:

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import ast
 
-from arcflux.compile.lower import Lowered, Message
+from arcflux.compile.lower import Lowered, Message, fact
 from arcflux.compile.source import arguments, bound, inited, keep, load, results, written
 
 __all__ = ["beamer", "buffered", "claims", "delayed", "direct", "extra", "immediate", "precomputed", "restored"]
 
 
+@fact
 def delayed(lowered: Lowered) -> bool:
     """Whether pull has to keep new values aside until all have read the old ones."""
     read = {n.id[2:] for m in lowered.messages for n in ast.walk(m.source) if isinstance(n, ast.Name)}
     return bool(read & {name[2:] for name in written(lowered)}) and not lowered.in_place
 
 
+@fact
 def immediate(lowered: Lowered) -> bool:
     """Whether push updates a vertex with its first message: any will do, and nobody reads what it becomes."""
     return lowered.only_any and not delayed(lowered)
 
 
+@fact
 def claims(lowered: Lowered) -> str:
     """The field by which a push takes a vertex, so that no stamp is needed; "" when there is none.
 
@@ -37,6 +40,7 @@ def claims(lowered: Lowered) -> str:
     return target if said == pattern else ""
 
 
+@fact
 def buffered(lowered: Lowered) -> list[str]:
     """The fields that have a second array: accumulators, and what pull keeps aside."""
     if lowered.ordered or immediate(lowered):
@@ -47,6 +51,7 @@ def buffered(lowered: Lowered) -> list[str]:
     return sorted(names)
 
 
+@fact
 def precomputed(lowered: Lowered) -> list[Message]:
     """The messages that pull computes once for each vertex of the frontier; a field is read where it stands."""
     return [message for message in lowered.messages if message.field is None and not lowered.ordered]
@@ -72,6 +77,7 @@ def restored(lowered: Lowered) -> list[str]:
     return lines
 
 
+@fact
 def direct(lowered: Lowered) -> bool:
     """Whether a pull can leave the next frontier in bits: it applies at once, and no messages are to be computed."""
     return not delayed(lowered) and not precomputed(lowered)

@@ -30,12 +30,18 @@ def advised(lowered: Lowered, graph: Graph, options: Options, threads: int | Non
     """The options of a run with what was left open filled in, and the plan; None when nobody was asked."""
     if not config.plans():
         return options, None
-    from arcflux.plan.here import choose
+    from arcflux.plan.here import choose, current
     from arcflux.plan.plans import Placement
 
-    work, directions = _work(lowered, options.direction)
-    plan = choose(work, graph, Placement(config.threads(threads) if threads is not None else 0), directions)
-    direction = options.direction if work.dense or lowered.ordered else plan.direction
+    # What is known of a program is the same object in all runs of it, and so is its advice on a graph.
+    machine, name = current(), ("advised", id(lowered.facts), options.direction, options.threads, threads)
+    before = graph.kept.get(name)
+    if before is None or before[0] is not machine or before[1] is not lowered.facts:
+        work, directions = _work(lowered, options.direction)
+        plan = choose(work, graph, Placement(config.threads(threads) if threads is not None else 0), directions)
+        before = graph.kept[name] = machine, lowered.facts, plan
+    plan = before[2]
+    direction = options.direction if lowered.ordered or not lowered.sparse else plan.direction
     return replace(options, direction=direction, threads=plan.threads, push_over_pull=plan.push_over_pull), plan
 
 

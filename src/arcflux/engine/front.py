@@ -17,7 +17,7 @@ import numpy as np
 from arcflux import config
 from arcflux.checks import checked
 from arcflux.compile.failures import refusing_failures
-from arcflux.compile.lower import Lowered, lower
+from arcflux.compile.lower import Lowered, ignores_start, lower
 from arcflux.compile.python import run_python
 from arcflux.devices import Device
 from arcflux.engine.advice import advised, divided, kept, network_bandwidth
@@ -31,7 +31,7 @@ from arcflux.errors import CancelledError, UsageError, did_you_mean
 from arcflux.graph import Graph
 from arcflux.io import load
 from arcflux.partition.parts import Parts
-from arcflux.program import REF32, Program
+from arcflux.program import Program
 from arcflux.progress import watching
 from arcflux.result import Result
 from arcflux.spmd.interrupt import CancelToken, cancelling, current_token
@@ -138,10 +138,9 @@ def run(
     Ctrl-C ends the superstep under way, and raises a KeyboardInterrupt whose `result` is that of the last whole one.
     """
     options = checked_options(direction, threads, max_supersteps, timeout)
-    chosen = _checked_program(program, parameters)(**parameters)
-    graph = load(graph)
-    if graph.vertices < 1 << 31:
-        chosen = chosen.retyped(**dict.fromkeys(chosen.references, REF32))
+    chosen = _checked_program(program, parameters)
+    graph = graph if isinstance(graph, Graph) else load(graph)
+    chosen = (chosen.narrow if graph.vertices < 1 << 31 else chosen)(**parameters)
     columns = {name: column.dtype for name, column in graph.columns.items()}
     lowered = lower(chosen, columns, deterministic, debug)
     values = given_values(lowered, graph, given or {})
@@ -150,7 +149,7 @@ def run(
     if phases is None:
         _warn_of_ignored_start(lowered)
     spread = Spread(parts, partition, exchange, transport, ranks_per_node, None, rebalance).checked()
-    if not debug:
+    if devices is not None and not debug:
         spread = spread.on(devices, threads)
     with watching(progress), cancelling(cancel), refusing_failures(lowered):
         if phases is not None:
@@ -257,7 +256,7 @@ def _refuse_unsorted(lowered: Lowered, graph: Graph) -> None:
 
 def _warn_of_ignored_start(lowered: Lowered) -> None:
     """Warn the author of a program of which every vertex sends, although `start` says which ones should."""
-    if not (lowered.ignores_start and config.speaks()):
+    if not (ignores_start(lowered) and config.speaks()):
         return
     program, writes = lowered.program, lowered.functions["update"].writes
     why = f"update writes v.{min(writes)}, so " if writes else ""

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from arcflux.compile.dense import CHUNK
 from arcflux.compile.direction import explained
+from arcflux.compile.frontier import SMALL
 from arcflux.compile.frontier_pull import kept_apart
-from arcflux.compile.lists import BLOCK, board_size
+from arcflux.compile.lists import BLOCK, PARTS, board_size
 from arcflux.compile.sparse import buffered, precomputed
 from arcflux.engine.loop import Loop
 from arcflux.engine.state import State, rows
@@ -20,6 +21,8 @@ from arcflux.history import Superstep
 
 __all__ = ["Frontier"]
 
+# Arcs and vertices that one worker visits in a fifth of a millisecond or so, in which others wake.
+_FEW_VISITS = 1 << 18
 _CODES = {"auto": 0, "push": 1, "pull": 2}
 
 
@@ -73,12 +76,23 @@ class Frontier(Loop):
             count, edges = len(first), int((offsets[first + 1] - offsets[first]).sum())
             queue[:count] = first
         self.finished = not count
-        self.board[3 * BLOCK : 3 * BLOCK + 3] = count, edges, 0
+        alone = self.threads > 1 and edges < SMALL
+        self.board[3 * BLOCK : PARTS] = count, edges, 0, step, graph.arcs, 0, alone, 0
 
     def give_back(self) -> None:
         """The queue is among what was borrowed."""
         self.arrays, self.queues = [], self.queues[:0].copy()
         super().give_back()
+
+    def crew(self, steps: int) -> int:
+        """One at first where all arcs are visited in the time in which others wake."""
+        few = self.graph.arcs + self.graph.vertices <= _FEW_VISITS and self.team.kind == "threads"
+        return 1 if few and not steps else self.threads
+
+    def launched(self, steps: int) -> None:
+        """Whoever is launched next begins together with the others, whose claims stand elsewhere."""
+        self.board[3 * BLOCK + 6] = 0
+        self.board[PARTS:] = 0
 
     def superstep(self, k: int, row: list[float]) -> Superstep:
         """Who sent, along how many edges, and how many changed."""

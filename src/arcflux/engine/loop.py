@@ -12,24 +12,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcflux import trace
-from arcflux.compile.lower import Lowered
+from arcflux.compile.lower import Lowered, fact
 from arcflux.compile.source import polls
 from arcflux.engine.call import note_interrupt
 from arcflux.engine.state import State
 from arcflux.graph import Graph
 from arcflux.result import History, Superstep
 from arcflux.spmd.interrupt import current_token, held
-from arcflux.spmd.pool import STOP, TORN
+from arcflux.spmd.pool import BRIEF, BRIEF_VISITS, STOP, TORN
 from arcflux.spmd.team import Team
 
 __all__ = ["Loop", "Options", "ending", "stopping", "tolerance_of"]
 
 Array = NDArray[Any]
 
-# Supersteps of one launch: enough that a launch costs nothing, few enough that their history is small.
+# Supersteps of one launch: enough that a launch costs nothing, few enough that their history is small; and of the first
+# launch, which is all of most runs.
 _AT_ONCE = 4096
+_AT_FIRST = 256
 # Where kernels say in a row of their history that the program's `stop` ended the run.
 _STOPPED = 7
+# A launch is brief, so that the caller works in it, for so many seconds, where a superstep takes no longer.
+_BRIEF_SECONDS = 0.1
+# Waking the other workers takes about so long: a run that is over sooner is one worker's.
+_WAKING_SECONDS = 2e-4
+# Launches are so many seconds apart that tell how long a tick is: between Python's clock and a kernel's first superstep
+# lies less than a tenth of it.
+_APART = 5e-3
 
 
 @dataclass(frozen=True)
@@ -46,6 +55,29 @@ class Options:
     timeout: float | None
     push_over_pull: float = 3.0
     at_once: int = _AT_ONCE
+
+
+@fact
+def _polled(lowered: Lowered) -> bool:
+    """Whether a function of the program has a loop that may be long."""
+    return any(polls(lowered, name) for name in lowered.functions)
+
+
+class _Clock:
+    """The clock of kernels: its ticks a second, from launches some time apart; 0 before there were any."""
+
+    rate = 0.0
+    first: tuple[int, float] | None = None
+
+    def note(self, ticks: int, seconds: float) -> None:
+        """A launch began at this tick, and at this time of Python's clock."""
+        if self.first is None:
+            self.first = ticks, seconds
+        elif seconds - self.first[1] > _APART:
+            self.rate = (ticks - self.first[0]) / (seconds - self.first[1])
+
+
+_clock = _Clock()
 
 
 class Loop:
@@ -70,11 +102,14 @@ class Loop:
         self.finished = graph.vertices == 0
         self.barrier = team.barrier()
         self.slots = team.small((2 * self.threads, 8))
-        self.history = team.small((options.at_once, 8), np.float64)
+        self.history = team.small((min(_AT_FIRST, options.at_once), 8), np.float64)
+        self.first_launch: float | None = None
         self.tolerance = tolerance_of(lowered)
         # A superstep whose loops are left when the run has to end is undone: such programs take one in each launch.
-        self.polled = any(polls(lowered, name) for name in lowered.functions)
-        self.stopped = self.torn = False
+        self.polled = _polled(lowered)
+        widest = max([length or 1 for _, length in lowered.fields.values()], default=1)
+        self.brief = not self.polled and widest * (graph.arcs + graph.vertices) <= BRIEF_VISITS
+        self.stopped, self.torn, self.first_tick = False, False, 0
         self.asked = "deterministic" if lowered.pull_only else "asked for" if options.direction != "auto" else ""
 
     # --- what each kind says
@@ -113,6 +148,10 @@ class Loop:
         """Set the kernel for what comes after so many supersteps; how many of them, at most, before asking again."""
         return self.options.at_once
 
+    def crew(self, steps: int) -> int:
+        """How many workers are launched for what comes after so many supersteps."""
+        return self.threads
+
     def launched(self, steps: int) -> None:
         """Look at the raw history of the supersteps from `steps` on, which all workers see alike."""
 
@@ -130,6 +169,8 @@ class Loop:
 
     def start(self, state: State) -> float:
         """Run the program's `start` on every vertex; the seconds of that which went into compiling."""
+        if self.brief and self.team.kind == "threads":
+            return state.start(self.made, self.extra(), brief=True)
         with stopping(self.options, self.team.agreed) as over:
             compiled = state.start(self.made, self.extra(), self.watched(over) if self.polled else None)
             self.stopped = self.polled and self.team.agreed(over())
@@ -180,21 +221,42 @@ class Loop:
     def advance(self, first: int, limit: int, glance: Callable[[Array], None]) -> Array | None:
         """Launch supersteps from `first` on, before `limit`; their history, or None if the superstep was undone."""
         self.team.together()
-        self.history[:] = 0
+        if self.first_launch is not None:
+            self._clear_history()
         begun = time.perf_counter()
-        some = min(self.choose(first), 1 if self.polled else self.totals.supersteps)
+        if self.first_launch is None:
+            self.first_launch = begun
+        some = min(self.choose(first), 1 if self.polled else self.totals.supersteps, len(self.history))
         arguments = self.arguments(first, min(limit, first + some))
         before = self.saved()
-        self.team.launch(self.kernel, self.threads, *arguments, glance=glance, ends=True)
+        brief = self._brief_ticks(first) if begun - self.first_launch < _BRIEF_SECONDS else 0
+        crew = self.crew(first) if brief else self.threads
+        self.team.launch(self.kernel, crew, *arguments, glance=glance, ends=True, brief=brief)
         if self.torn:
             self.restore(before)
             return None
+        if self.first_tick:
+            _clock.note(self.first_tick, begun)
         self.launched(first)
         taken = self._read(time.perf_counter() - begun)
         self.finished = self.done(self.superstep(first, taken[-1].tolist()) if len(taken) else None)
         self.finished = self.finished or self._stops(taken)
         self.totals.advance(len(taken))
         return taken
+
+    def _clear_history(self) -> None:
+        """Have room for the supersteps of a launch that is not the first."""
+        if len(self.history) < self.options.at_once:
+            self.history = self.team.small((self.options.at_once, 8), np.float64)
+        self.history[:] = 0
+
+    def _brief_ticks(self, steps: int) -> int:
+        """After how many ticks a launch should end that nobody watches; 0 if it has to be watched.
+
+        How long a tick is, the first launches of a process tell, which are watched.
+        """
+        seconds = _BRIEF_SECONDS if self.crew(steps) == self.threads else _WAKING_SECONDS
+        return int(seconds * _clock.rate) if self.brief and ending(self.options) is None else 0
 
     def watched(self, over: Callable[[], bool], task: trace.Task | None = None) -> Callable[[Array], None]:
         """What looks at a launch now and then: says how far it is, ends it when it is over, sees whether it is torn."""
@@ -204,7 +266,7 @@ class Loop:
                 task.at(int(control[2]))
             if over():
                 control[STOP] = 1
-            self.torn = bool(control[TORN])
+            self.torn, self.first_tick = bool(control[TORN]), int(control[BRIEF + 1])
 
         return glance
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcflux.compile.dense import CHUNK
-from arcflux.compile.lower import Lowered
+from arcflux.compile.lower import Lowered, fact
 from arcflux.engine.totals import Totals
 from arcflux.errors import UsageError, did_you_mean
 from arcflux.graph import Graph
@@ -24,6 +24,9 @@ __all__ = ["State", "given_values", "parameter_values", "rows"]
 
 Array = NDArray[Any]
 
+# One worker starts so many vertices in the time in which another one wakes.
+_ALONE = 1 << 17
+
 
 class State:
     """The state of a run of at most so many `supersteps` a launch. `fields` outlive it: they are the result."""
@@ -32,7 +35,7 @@ class State:
         self.lowered, self.graph = lowered, graph
         self.team = team
         self.given = given
-        written = lowered.functions["start"].always_writes
+        written = _started(lowered)
         self.fields = {
             name: rows(partial(team.kept, zero=name not in written), graph.vertices, *kind)
             for name, kind in lowered.fields.items()
@@ -54,13 +57,16 @@ class State:
         seen.lowered, seen.graph = lowered, graph
         return seen
 
-    def start(self, made: Any, extra: list[Any], glance: Callable[[Array], None] | None = None) -> float:
-        """Run `start` on every vertex, watched by `glance`; the seconds of that which went into compiling."""
+    def start(
+        self, made: Any, extra: list[Any], glance: Callable[[Array], None] | None = None, brief: bool = False
+    ) -> float:
+        """Run `start` on every vertex, watched by `glance` or briefly; the seconds of it that went into compiling."""
         graph, begun = self.graph, time.perf_counter()
         arguments = [graph.into.offsets, graph.out.offsets, self.active, *extra, *self.constants]
         made.started.ready(0, self.team.workers, np.zeros(16, np.int64), *arguments)
         compiled = time.perf_counter() - begun
-        self.team.launch(made.started, self.chunks, *arguments, glance=glance, ends=glance is not None)
+        chunks = 1 if brief and graph.vertices <= _ALONE else self.chunks
+        self.team.launch(made.started, chunks, *arguments, glance=glance, ends=glance is not None, brief=int(brief))
         self.totals.begin(self.lowered.totals_of("start"), self.chunks)
         self.team.together()
         return compiled
@@ -72,6 +78,12 @@ class State:
                 array[:] = self.given.get(name, 0)
         self.totals.forget()
         self.team.together()
+
+
+@fact
+def _started(lowered: Lowered) -> set[str]:
+    """The fields that need no zeros, since `start` writes them whatever they are."""
+    return lowered.functions["start"].always_writes
 
 
 def rows(allocate: Any, size: int, dtype: Any, length: int | None) -> Array:
@@ -89,7 +101,7 @@ def parameter_values(program: Program, graph: Graph) -> list[Any]:
         elif parameter.kind is vertex:
             if parameter.value is None:
                 raise UsageError(f"{program.name} needs {name}=", expected="the id of a vertex")
-            values.append(int(graph.ids.to_numbers([parameter.value])[0]))
+            values.append(graph.ids.to_number(parameter.value))
         else:
             values.append(parameter.value)
     return values

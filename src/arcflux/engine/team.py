@@ -127,8 +127,9 @@ class Ranks(Team):
         task: Task | None = None,
         glance: Callable[[NDArray[np.int64]], None] | None = None,
         ends: bool = False,
+        brief: int = 0,
     ) -> None:
-        """Be one worker of a kernel, from when all are here until all are done."""
+        """Be one worker of a kernel, from when all are here until all are done; the mates are watched at all times."""
         if self.leads:
             self.control[:] = 0
         self.together()

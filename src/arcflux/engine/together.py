@@ -31,7 +31,7 @@ def run_together(lowered: Lowered, graph: Graph, values: Mapping[str, Any], opti
     loop = loop_of(lowered, graph, made, options, team)
     loop.prepare()
     once = time.perf_counter() - begun
-    state = State(lowered, graph, values, team, len(loop.history))
+    state = State(lowered, graph, values, team, options.at_once)
     once += loop.start(state)
     once += loop.compile(state)
     history = loop.run()

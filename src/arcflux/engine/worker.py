@@ -22,6 +22,7 @@ from arcflux import trace
 from arcflux.engine.shares import Shares
 from arcflux.graph import Graph
 from arcflux.graph.core import Adjacency
+from arcflux.spmd.pool import BRIEF_VISITS
 from arcflux.spmd.team import Team
 
 if TYPE_CHECKING:
@@ -57,11 +58,15 @@ class Cores:
 
     def launch(
         self, kernel: Any, chunks: int, *arguments: Any, task: trace.Task | None = None,
-        watch: Callable[[Array], None] | None = None,
+        watch: Callable[[Array], None] | None = None, visits: int | None = None,
     ) -> None:  # fmt: skip
-        """Run a kernel on all cores, or on as many as there are chunks; `watch` sees its control now and then."""
+        """Run a kernel on all cores, or on as many as there are chunks; `watch` sees its control now and then.
+
+        `visits`, where it is known, is how many arcs and vertices it looks at: few are a brief launch.
+        """
         self._compile(kernel, arguments)
-        self.team.launch(kernel, max(1, chunks), *arguments, task=task, glance=self._glance(watch))
+        brief = visits is not None and visits <= BRIEF_VISITS and self.check is None
+        self.team.launch(kernel, max(1, chunks), *arguments, task=task, glance=self._glance(watch), brief=int(brief))
 
     def _compile(self, kernel: Any, arguments: Sequence[Any]) -> None:
         """Have the kernel ready: one process of the team compiles, the others find it in the cache."""

@@ -67,6 +67,10 @@ class Ids(ABC):
             raise self.unknown(given[int(np.argmax(numbers < 0))])
         return numbers
 
+    def to_number(self, given: Any) -> int:
+        """The vertex number of one id; one that is not here is an :class:`~arcflux.errors.IdError`."""
+        return int(self.to_numbers([given])[0])
+
     def unknown(self, given: Any) -> IdError:
         """The error for an id that is not in the graph."""
         shown = [_plain(i) for i in self.to_ids(np.arange(min(3, len(self))))]
@@ -126,6 +130,11 @@ class RangeIds(Ids):
         if numbers is None:
             return np.arange(self.size, dtype=np.int64) + self.base
         return np.asarray(numbers).astype(np.int64) + self.base
+
+    def to_number(self, given: Any) -> int:
+        if type(given) is int and self.base <= given < self.base + self.size:
+            return given - self.base
+        return super().to_number(given)
 
     def find(self, ids: Any) -> Array:
         wanted, possible = _integers(ids)

@@ -19,7 +19,7 @@ from arcflux.errors import ArcfluxError
 from arcflux.graph import Graph
 from arcflux.plan.calibration import Calibration, kept, usual, written
 from arcflux.plan.fit import PHASES, Fit, Observation, fit, frontier_curve
-from arcflux.plan.journal import Run, add, read
+from arcflux.plan.journal import Run, add, read, wanted
 from arcflux.plan.journal import written as runs_written
 from arcflux.plan.plans import Candidate, Placement, Plan, predict, times
 from arcflux.plan.sketch import Sketch, glance, remember_depth
@@ -208,12 +208,13 @@ def record(plan: Plan, graph: Graph, result: Result, *, keep: bool = True) -> Re
     if plan.work.early and whole:
         remember_depth(graph, steps)
     if keep and whole and result.seconds > 0 and plan.placement.exchange in _TOGETHER and config.keeps_runs():
-        curve: tuple[float, ...] = ()
-        if result.seconds > _LONG and not plan.work.dense:
-            curve = frontier_curve(result.history, graph.arcs)
-        threads = plan.placement.parts or plan.threads
-        add(Run(plan.key, threads, Observation(glance(graph), float(max(1, steps)), result.seconds, curve)))
-    return replace(result, plan=plan)
+        threads, count = plan.placement.parts or plan.threads, float(max(1, steps))
+        if wanted(plan.key, threads, (graph.vertices, graph.arcs), count, result.seconds):
+            curve: tuple[float, ...] = ()
+            if result.seconds > _LONG and not plan.work.dense:
+                curve = frontier_curve(result.history, graph.arcs)
+            add(Run(plan.key, threads, Observation(glance(graph), count, result.seconds, curve)))
+    return result.with_changes(plan=plan)
 
 
 def _whole(work: Work, graph: Graph, result: Result) -> bool:

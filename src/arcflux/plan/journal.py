@@ -28,7 +28,8 @@ from arcflux.errors import ArcfluxError, SpaceError
 from arcflux.plan.fit import Observation
 from arcflux.plan.sketch import Sketch
 
-__all__ = ["MOST", "Run", "add", "file_stem", "flush", "forget", "machine", "read", "versions", "where", "written"]
+__all__ = ["MOST", "Run", "add", "file_stem", "flush", "forget", "machine", "read", "versions", "wanted",
+           "where", "written"]  # fmt: skip
 
 _FORMAT = 2
 # The most lines that are read, and twice as many are in the file before the oldest go; the most bytes of a line.
@@ -132,6 +133,16 @@ def add(run: Run) -> None:
         _waiting[name] = run
     if len(_waiting) >= _WAITING or time.monotonic() - _state["since"] > _SECONDS:
         flush()
+
+
+def wanted(key: str, threads: int, size: tuple[int, int], supersteps: float, seconds: float) -> bool:
+    """Whether :func:`add` has something to do with such a run: it is the fastest so far, or the time has come to write.
+
+    Of many short runs, most are not.
+    """
+    before = _waiting.get((key, threads, *size, supersteps))
+    fastest = before is None or seconds < before.seen.seconds or _state["owner"] != os.getpid()
+    return fastest or time.monotonic() - _state["since"] > _SECONDS
 
 
 def written() -> tuple[float, int]:

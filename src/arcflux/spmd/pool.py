@@ -4,6 +4,9 @@ The workers spend their time inside compiled code without the GIL. The caller on
 run; on Ctrl-C the kernel's chunk counter is set past its end, the workers finish the chunk in hand, and the exception
 goes on. Whoever presses again does not want to wait: the workers are abandoned to what they do, with the arrays that
 they have, and others take their place. Threads do not survive a fork, so pools are kept by process id.
+
+Waking a thread takes longer than a small graph's supersteps. So the caller of a `brief` launch is a worker itself, and
+hears signals when it is over.
 """
 
 from __future__ import annotations
@@ -23,12 +26,17 @@ from arcflux.spmd.interrupt import raise_if_cancelled
 from arcflux.spmd.memory import free_reserve, hold_reserve, require
 from arcflux.trace import Task
 
-__all__ = ["STOP", "TORN", "abandoned", "run"]
+__all__ = ["BRIEF", "BRIEF_VISITS", "STOP", "TORN", "abandoned", "run"]
 
 # Where a launch's control array says that it should end early; and that a loop of a user's program was left for it, so
 # that the superstep in hand is worth nothing.
 STOP = 1
 TORN = 3
+# Where it says after how many ticks a brief launch of many supersteps should end with the one in hand, 0 for never; the
+# word behind it is when its first superstep began.
+BRIEF = 4
+# So many arcs and vertices are visited in some tenths of a second at most, for which Ctrl-C may wait.
+BRIEF_VISITS = 1 << 25
 # A chunk number that no kernel reaches: a counter set to it makes every worker stop at its next claim.
 _FAR = 1 << 62
 _GLANCE = 0.1
@@ -49,12 +57,13 @@ class _Job:
     which allocates nothing either: one that fails for want of memory has not begun.
     """
 
-    __slots__ = ("_lock", "call", "compiled", "done", "error", "left")
+    __slots__ = ("_lock", "call", "compiled", "done", "error", "handed", "left")
 
     def __init__(self, call: Callable[[int], None], workers: int, compiled: bool) -> None:
         self.call = call
         self.compiled = compiled
         self.left = workers
+        self.handed = 0
         self.error: BaseException | None = None
         self.done = threading.Event()
         self._lock = threading.Lock()
@@ -101,8 +110,13 @@ class _Pool:
             inbox.put(None)
 
     def start(self, job: _Job) -> None:
-        """Give all threads a job."""
-        for inbox in self.inboxes:
+        """Give all threads a job, but those that have it: an exception may have come in between.
+
+        Python looks for signals after a call, so a thread that is counted has the job.
+        """
+        while job.handed < len(self.inboxes):
+            inbox = self.inboxes[job.handed]
+            job.handed += 1
             inbox.put(job)
 
 
@@ -115,6 +129,7 @@ def run(
     glance: Callable[[NDArray[np.int64]], None] | None = None,
     ends: bool = False,
     among: tuple[int, int, NDArray[np.int64]] | None = None,
+    brief: int = 0,
 ) -> None:
     """Run ``kernel(worker, workers, control, *args)`` on all workers; return when `chunks` chunks are done.
 
@@ -123,11 +138,13 @@ def run(
     `task`, when given, moves on in proportion to the counter; `glance` is called with `control` now and then, and once
     when all is done. A token that is cancelled ends the work, unless there is a `glance` that `ends` it as it sees fit.
     `among`, when given, says that this process has one of many workers: which, of how many, and their control.
+    `brief`, unless 0, says that a launch is over in some tenths of a second, so that the calling thread need not watch,
+    and works: by itself, or because it ends with the superstep in which so many ticks are over. The kernel is compiled.
     """
     workers = max(1, min(config.threads(threads), chunks)) if among is None else 1
     first, everyone, control = among or (0, workers, np.zeros(16, np.int64))
     ready = getattr(kernel, "ready", None)
-    if ready:
+    if ready and not brief:
         ready(first, everyone, control, *args)
     begun = task.done if task else 0
     if not ends:
@@ -136,6 +153,12 @@ def run(
         kernel(first, everyone, control, *args)
         return
     hold_reserve()
+    if brief and among is None:
+        control[BRIEF] = brief
+        _run_briefly(kernel, workers, control, args)
+        if glance:
+            glance(control)
+        return
     pool = _take(workers)
     job = _Job(lambda worker: kernel(first + worker, everyone, control, *args), workers, ready is not None)
     pool.start(job)
@@ -158,6 +181,33 @@ def run(
             _abandon(pool, job)
     if glance:
         glance(control)
+    if job.error is not None:
+        raise job.error
+
+
+def _run_briefly(kernel: Any, workers: int, control: NDArray[np.int64], args: tuple[Any, ...]) -> None:
+    """Run a kernel with the calling thread as its first worker.
+
+    The others would wait for ever for a first worker that never came, so it comes even if a signal is heard before.
+    """
+    if workers == 1:
+        kernel(0, 1, control, *args)
+        return
+    pool, entered = _take(workers - 1), False
+    job = _Job(lambda worker: kernel(worker + 1, workers, control, *args), workers - 1, True)
+    try:
+        pool.start(job)
+        entered = True
+        kernel(0, workers, control, *args)
+    except BaseException:
+        control[0], control[STOP] = _FAR, 1
+        if not entered:
+            pool.start(job)
+            kernel(0, workers, control, *args)
+        raise
+    finally:
+        job.done.wait()
+        _give_back(pool, workers - 1)
     if job.error is not None:
         raise job.error
 

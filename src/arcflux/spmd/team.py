@@ -73,9 +73,10 @@ class Team:
         task: Task | None = None,
         glance: Callable[[NDArray[np.int64]], None] | None = None,
         ends: bool = False,
+        brief: int = 0,
     ) -> None:
         """Run a kernel on all workers, or on as many as there are chunks; see :func:`arcflux.spmd.pool.run`."""
-        run(kernel, chunks, *args, threads=self.workers, task=task, glance=glance, ends=ends)
+        run(kernel, chunks, *args, threads=self.workers, task=task, glance=glance, ends=ends, brief=brief)
 
     def together(self) -> None:
         """Wait until every process of the team is here."""

@@ -25,7 +25,7 @@ from arcflux.compile import cache
 from arcflux.spmd import reductions
 from arcflux.spmd.counter import drawn
 from arcflux.spmd.layout import GENERATION
-from arcflux.spmd.pool import STOP, TORN
+from arcflux.spmd.pool import BRIEF, STOP, TORN
 from program_fuzzer.machine import (
     F32,
     IEEE,
@@ -105,7 +105,7 @@ def _names() -> dict[str, Any]:
     found = {name: getattr(into, name) for name in vars(into)}
     found |= {"fetch_add": _fetch_add, "compare_and_swap": _compare_and_swap, "trailing_zeros": _trailing_zeros}
     found |= {"prefetch": _nothing, "prefetch_to_read": _nothing, "ticks": time.perf_counter_ns, "all_here": _all_here}
-    found |= {"patience": lambda control: 1 << 16, "halted": _halted}
+    found |= {"patience": lambda control: 1 << 16, "halted": _halted, "brief_is_over": _brief_is_over}
     found |= {"truncated": clamped(int), "floored": clamped(math.floor), "raised": clamped(math.ceil)}
     found |= {"random_of": lambda seed, number, step, k: drawn(seed, (number,), step, k), "random_between": _between}
     found |= {"rounded": clamped(round), "remainder": IEEE.fmod}
@@ -242,6 +242,12 @@ def _compare_and_swap(array: _View, place: int, expected: Any, new: Any) -> Any:
     if before == expected:
         array[place] = new
     return before
+
+
+def _brief_is_over(control: _View, begun: int) -> int:
+    now = time.perf_counter_ns()
+    control[BRIEF + 1] = control[BRIEF + 1] or begun
+    return int(control[BRIEF] != 0 and now - control[BRIEF + 1] > control[BRIEF])
 
 
 def _all_here(barrier: _View, worker: int, workers: int) -> bool:

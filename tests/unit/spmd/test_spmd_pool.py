@@ -55,6 +55,66 @@ def test_workers_do_not_run_in_the_calling_thread():
     assert threading.current_thread() not in seen
 
 
+class TestBrief:
+    """Launches in which the calling thread is the first worker."""
+
+    @pytest.mark.parametrize("threads", [1, 2, 3, 7])
+    @pytest.mark.parametrize("chunks", [2, 6, 5000])
+    def test_every_chunk_is_done_once(self, chunks, threads):
+        done, by_worker = np.zeros(chunks, np.int64), np.zeros(8, np.int64)
+        run(count_chunks, chunks, done, by_worker, threads=threads, brief=1)
+        assert done.tolist() == [1] * chunks
+        assert by_worker.sum() == chunks
+
+    def test_the_calling_thread_is_the_first_worker(self):
+        seen = {}
+        run(lambda worker, *_: seen.setdefault(worker, threading.current_thread()), 3, threads=3, brief=1)
+        assert sorted(seen) == [0, 1, 2]
+        assert seen[0] is threading.current_thread()
+        assert len(set(seen.values())) == 3
+
+    def test_what_another_worker_raises_is_raised(self):
+        def broken(worker, *_):
+            if worker == 1:
+                raise ZeroDivisionError("in the second")
+
+        with pytest.raises(ZeroDivisionError, match="in the second"):
+            run(broken, 2, threads=2, brief=1)
+
+    def test_what_the_first_worker_raises_is_raised_when_the_others_are_done(self):
+        over = []
+
+        def broken(worker, workers, control):
+            if worker == 0:
+                raise ZeroDivisionError("in the first")
+            while not control[pool.STOP]:
+                time.sleep(0.001)
+            over.append(worker)
+
+        with pytest.raises(ZeroDivisionError, match="in the first"):
+            run(broken, 3, threads=3, brief=1)
+        assert sorted(over) == [1, 2]
+
+    def test_a_signal_before_the_first_worker_has_begun_leaves_nobody_waiting(self, monkeypatch):
+        met, start = threading.Barrier(2), pool._Pool.start
+
+        def interrupted(self, job):
+            start(self, job)
+            monkeypatch.setattr(pool._Pool, "start", start)
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(pool._Pool, "start", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            run(lambda *_: met.wait(10), 2, threads=2, brief=1)
+        assert not met.broken
+
+    def test_a_glance_sees_the_end(self):
+        seen = []
+        run(count_chunks, 5, np.zeros(5, np.int64), np.zeros(2, np.int64), threads=2, brief=7,
+            glance=lambda control: seen.append((int(control[0]) >= 5, int(control[pool.BRIEF]))))  # fmt: skip
+        assert seen == [(True, 7)]
+
+
 def test_threads_are_used_again():
     for _ in range(3):
         run(lambda *_: None, 5, threads=5)

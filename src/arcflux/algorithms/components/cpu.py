@@ -214,7 +214,7 @@ class Forest:
         board, sample = self.cores.small(8 * _PHASES), self.cores.small(_SAMPLES, self.kind)
         mirrored = not self.graph.directed
         arguments = self.cores.barrier(), board, *self.graph.out, mirrored, self.above, sample
-        self.cores.launch(afforest, self.chunks, *arguments)
+        self.cores.launch(afforest, self.chunks, *arguments, visits=self.size + self.graph.arcs)
 
     def sample(self) -> None:
         """Join two edges of each own vertex."""
