@@ -28,7 +28,7 @@ __all__ = ["Dense", "blocks_pay"]
 # much as blocks cost beside that. Where degrees are unequal, most arcs are in blocks that are fuller by far.
 _CACHE = 2 << 20
 _LINE = 64
-_ARCS_A_LINE = 0.5
+_ARCS = 0.5
 _SUPERSTEPS = 4
 # How often the targets of a block are halved by a program that changes messages in place: the sooner others see them,
 # the fewer supersteps it needs. It takes them by number, too: with most arcs first, PageRank needed one superstep more.
@@ -47,7 +47,7 @@ def blocks_pay(vertices: int, arcs: int, message: int, threads: int) -> bool:
     """Whether messages of so many bytes overflow the cache, and arcs fill blocks; the planner asks, too."""
     across = -(-vertices >> 16)
     lines = across**2 * (65_536 * message / _LINE)
-    return vertices * message > _CACHE and arcs > _ARCS_A_LINE * lines and across >= 4 * threads
+    return vertices * message > _CACHE and arcs > _ARCS * lines and across >= 4 * threads
 
 
 class Dense(Loop):
