@@ -44,7 +44,7 @@ FILES = {
     "leaves.py": "raise SystemExit(3)\n",
     "absent.py": "import no_such_module\n",
     "wrong.py": GOOD.replace("        return v.hops < old.hops", "        print(v.hops)\n        return False"),
-    "missing.py": GOOD.partition("    def update")[0],
+    "missing.py": GOOD.partition("    def compute")[0],
 }
 BEFORE = [
     (["pagerankk", "g.txt"], 2, "'pagerankk' names no algorithm", "pagerank"),
@@ -89,7 +89,7 @@ BEFORE = [
     (["raises.py:X", "g.txt"], 8, "raises.py:3: ValueError: math domain error", ""),
     (["leaves.py:X", "g.txt"], 8, "leaves.py:1: SystemExit: 3", ""),
     (["absent.py:X", "g.txt"], 8, "absent.py:1: ModuleNotFoundError: No module named 'no_such_module'", ""),
-    (["missing.py", "g.txt"], 8, "the function update is missing", "add `def update"),
+    (["missing.py", "g.txt"], 8, "the function compute is missing", "add `def compute"),
 ]
 AFTER = [
     (["pagerank", "absent.el"], 3, "absent.el: no such file", ""),
