@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from arcflux import checks
 from arcflux.checks import checked, wholes
-from arcflux.drawing import extent, spark, svg
+from arcflux.drawing import extent, run_picture, spark, svg
 from arcflux.errors import UsageError, did_you_mean
 from arcflux.graph import Graph
 from arcflux.history import Chained, History, Superstep, column
@@ -192,6 +192,30 @@ class Result:
         [1.0, 1.0, 1.0, 1.0]
         """
         return column(self.history, name, missing)
+
+    def plot(self, path: str | os.PathLike[str]) -> None:
+        """Draw the run into an .svg file: :meth:`curve` superstep by superstep, in the colours of push and pull.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import arcflux as af
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     af.bfs("grid:4x4", 0).plot(f"{folder}/bfs.svg")
+        ...     Path(folder, "bfs.svg").read_text().count("<rect")
+        9
+        """
+        from arcflux.io.loaded import replacing
+
+        target = Path(checks.path("path", path))
+        if target.suffix != ".svg":
+            raise UsageError(f"{target}: the suffix {target.suffix!r} names no picture", expected=".svg")
+        label, values = self.curve()
+        directions = [step.direction for step in self.history]
+        title = f"{self.name} on {self.graph.name}" if self.graph.name else self.name
+        with replacing(target) as work:
+            text = run_picture(title, label, values, directions, self.column("seconds").tolist())
+            work.write_text(text, encoding="utf-8")
 
     def save(self, path: str | os.PathLike[str], field: str | None = None) -> None:
         """Write .csv or .parquet (vertex and every field, or one) or .npy (a field, or the only one).
