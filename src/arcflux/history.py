@@ -207,5 +207,5 @@ def column(history: Sequence[Superstep], name: str, missing: float = 0.0) -> Arr
     """
     if isinstance(history, _Lazy):
         return history.column(name, missing)
-    found = (getattr(step, name, step.totals.get(name)) for step in history)
+    found = (getattr(step, name) if hasattr(step, name) else step.totals.get(name) for step in history)
     return np.array([missing if value is None else value for value in found], np.float64)
