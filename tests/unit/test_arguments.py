@@ -202,7 +202,8 @@ def test_wrong_arguments_get_an_error_of_ours(name: str, tmp_path: Any, monkeypa
 def test_every_public_call_is_tried() -> None:
     assert set(NAMES) == set(calls())
     public = {n for n in af.__all__ if inspect.isfunction(getattr(af, n))}
-    words = {"any", "dot", "first", "gas", "last", "msg", "phase", "program", "random", "total"}  # of programs
+    words = {"any", "dot", "first", "gas", "intersect", "last", "median", "mode", "msg", "phase", "program", "random"}
+    words |= {"topk", "total"}  # of programs
     words |= {"calibrate", "load_parts", "save"}  # write folders
     assert public - words <= set(NAMES)
 

@@ -107,7 +107,7 @@ math_inf = float("inf")
 
 def test_debug_reports_elements_with_their_vertex() -> None:
     graph = af.Graph.from_edges(["a", "b"], ["b", "c"])
-    with pytest.raises(ProgramError, match="far becomes 200 at vertex c, superstep -1, outside int8"):
+    with pytest.raises(ProgramError, match="far becomes 200 at vertex c, in start, outside int8"):
         af.run(Wrong, graph, debug=True)
     with pytest.raises(ProgramError, match="x becomes NaN at vertex a, superstep 0"):
         af.run(Wrong, graph, debug=True, limit=1)
