@@ -94,7 +94,8 @@ def test_planted_faults_are_found_and_made_small(fault: str, forgetful: Callable
         assert found is not None
         text = small_script(found, seconds=60.0)
     lines = [line for line in text.split("import numpy")[0].splitlines() if line and not line.startswith("#")]
-    assert len(lines) <= 24
+    # Three phases and iteration are some lines by themselves.
+    assert len(lines) <= (36 if "@af.phase" in text else 24)
     assert len(re.findall(r"\d+", re.search(r"np\.array\(\[(.*?)\]", text)[1])) <= 4
     forgetful()
     said = run_script(text)

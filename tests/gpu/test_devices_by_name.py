@@ -121,5 +121,6 @@ def test_the_command_line_takes_devices_for_every_algorithm(name, devices, capsy
     assert code == 0, err
     found = json.loads(out)["spread"]
     assert found["devices"] == (["cuda:0"] if devices == "cuda" else ["cuda:0", "cpu"])
-    programs = ("bfs", "sssp", "multi_source_sssp", "pagerank", "pagerank_delta", "collaborative_filtering")
+    programs = ("bfs", "sssp", "multi_source_sssp", "pagerank", "pagerank_delta", "collaborative_filtering", "hits",
+                "core_number", "strongly_connected_components")  # fmt: skip
     assert found["partition"] == ("ranges" if name in programs else "duplicate")

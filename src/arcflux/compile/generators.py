@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from arcflux.compile import polling
 from arcflux.compile.around import Around
 from arcflux.compile.checked import Checked, Generated, names_in
 from arcflux.compile.lower import Lowered
@@ -72,7 +73,9 @@ def environment(lowered: Lowered, array: str = "s") -> list[str]:
     names = ["row", "row_end", "neighbours", "base", *(f"{array}_{message.name}" for message in lowered.messages)]
     names += [*(f"c_{column}" for column in lowered.columns), *(one.name for one in scratch(lowered))]
     names += ["in_offsets", "in_neighbours"] if around.intersects else []
-    return [*names, *(["control"] if polls(lowered, "around") else [])]
+    calls = [ast.Expr(part) for each in around.generated for part in each.parts]
+    looks = polls(lowered, "around") or polling.polls(list(calls), {})
+    return [*names, *(["control"] if looks else [])]
 
 
 def around_call(lowered: Lowered, array: str = "s") -> str:

@@ -181,7 +181,7 @@ def _ieee(name: str) -> Callable[..., Any]:
     plain = getattr(math, name)
 
     def apply(*given: Any) -> Any:
-        numbers = [float(x) if isinstance(x, float) else int(x) for x in given]
+        numbers = [float(x) if isinstance(x, (float, np.floating)) else int(x) for x in given]
         try:
             found = plain(*numbers)
         except (ValueError, OverflowError):

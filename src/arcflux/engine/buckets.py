@@ -20,6 +20,7 @@ class Buckets(Loop):
     def prepare(self) -> None:
         """Have in-edges, of which the kernel may ask the number."""
         self.graph.into  # noqa: B018 - built on first use
+        self.brief = False  # a launch that the clock ends may leave vertices lost for lack of blocks
 
     def extra(self) -> list[Any]:
         """Nothing: messages are reduced into the fields themselves."""

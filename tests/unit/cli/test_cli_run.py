@@ -200,7 +200,7 @@ def test_only_options_that_are_given_are_handed_on(run, monkeypatch):
         return original(program, graph, **given)
 
     original = engine.run
-    monkeypatch.setattr(engine, "run", recording)
+    monkeypatch.setattr(af, "run", recording)
     document(run, "run", "bfs", "path:5", "--source", "1")
     document(run, "run", "bfs", "path:5", "--source", "1", "--deterministic", "--timeout", 9, "--threads", 1)
     assert handed == [{"source": 1}, {"source": 1, "deterministic": True, "timeout": 9.0, "threads": 1}]

@@ -34,15 +34,16 @@ def lower_phases(first: Lowered, columns: Mapping[str, np.dtype[Any]], debug: bo
     program = first.program
     phases = {name: lower(each, columns, first.deterministic, debug) for name, each in program.phase_programs().items()}
     for each in phases.values():
-        _refuse_senders(each, first)
+        _refuse_tuples(each, first)
     return LoweredPhases(program, first, phases)
 
 
-def _refuse_senders(lowered: Lowered, first: Lowered) -> None:
-    """Whose message came first is kept in fields of a phase alone, which the others know nothing of."""
-    for name, how in lowered.reductions.items():
-        if name not in first.fields:
-            raise lowered.program.refusal(
-                how.line, "af.first and af.last are not there in phases",
-                "reduce a tuple: v.x, v.who = min((v.x, v.who), (u.x, u.number))",
-            )  # fmt: skip
+def _refuse_tuples(lowered: Lowered, first: Lowered) -> None:
+    """The lock of a tuple, and whose message came first, are kept in fields that the other phases know nothing of."""
+    if set(lowered.fields) <= set(first.fields):
+        return
+    line = next(iter(lowered.reductions.values())).line
+    raise lowered.program.refusal(
+        line, "tuples of fields, af.first and af.last are not reduced in phases",
+        "reduce one field at a time, or write a program without phases",
+    )  # fmt: skip
