@@ -88,14 +88,14 @@ def test_planted_faults_are_found_and_made_small(fault: str, forgetful: Callable
     with mock.patch.object(owner, name, planted):
         found: Failure | None = None
         for seed in range(7000, 7400):
-            if tally := check_seed(seed, effort).failures:
+            # Three phases and iteration are many lines by themselves.
+            if tally := [one for one in check_seed(seed, effort).failures if one.case.program.shape != "phases"]:
                 found = tally[0]
                 break
         assert found is not None
         text = small_script(found, seconds=60.0)
     lines = [line for line in text.split("import numpy")[0].splitlines() if line and not line.startswith("#")]
-    # Three phases and iteration are some lines by themselves.
-    assert len(lines) <= (36 if "@af.phase" in text else 24)
+    assert len(lines) <= 24
     assert len(re.findall(r"\d+", re.search(r"np\.array\(\[(.*?)\]", text)[1])) <= 4
     forgetful()
     said = run_script(text)

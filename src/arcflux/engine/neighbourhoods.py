@@ -93,6 +93,9 @@ class SparseNeighbourhoods(Neighbourhoods):
         self._take("looking")
         self.team.together()
 
+    def refill(self, state: State, step: int) -> None:
+        """The first senders are those that `begin` has found: neighbourhoods are not in phases."""
+
     def superstep(self, k: int, row: list[float]) -> Superstep:
         """Who sent, along how many edges, and how many changed."""
         changed, residual, seconds, _, _, senders, edges = row[:7]
