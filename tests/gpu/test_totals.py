@@ -11,19 +11,20 @@ from arcflux.devices.cuda import Cuda
 
 GRAPH = "kron:4,ef=3,directed=true"
 WAYS = {
-    "alone": {"devices": [Cuda(0)]},
-    "pushing": {"devices": [Cuda(0)], "direction": "push"},
-    "deterministic": {"devices": [Cuda(0)], "deterministic": True},
-    "beside cores": {"devices": [Cuda(0), af.devices.CPU(1)]},
-    "two of them": {"devices": [Cuda(0), Cuda(0)]},
-    "owners": {"devices": [Cuda(0), Cuda(0)], "exchange": "owners"},
+    "alone": {"devices": lambda: [Cuda(0)]},
+    "pushing": {"devices": lambda: [Cuda(0)], "direction": "push"},
+    "deterministic": {"devices": lambda: [Cuda(0)], "deterministic": True},
+    "beside cores": {"devices": lambda: [Cuda(0), af.devices.CPU(1)]},
+    "two of them": {"devices": lambda: [Cuda(0), Cuda(0)]},
+    "owners": {"devices": lambda: [Cuda(0), Cuda(0)], "exchange": "owners"},
 }
 
 
 def run(program: object, **options: object) -> af.Result:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return af.run(program, af.load(GRAPH), **options)
+        made = {name: value() if callable(value) else value for name, value in options.items()}
+        return af.run(program, af.load(GRAPH), **made)
 
 
 @pytest.mark.parametrize("way", WAYS)
