@@ -1,0 +1,121 @@
+"""Katz centrality: how many walks lead to a vertex, each step of a walk counting alpha (Katz 1953)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+import arcflux as af
+from arcflux.algorithms.surfer import weighed
+from arcflux.checks import flag, real, shown, unwelcome, wholes
+from arcflux.engine.call import graph_call
+from arcflux.errors import ArcfluxError, UsageError
+from arcflux.graph import Graph
+from arcflux.graph.ids import by_id
+
+__all__ = ["Katz", "WeightedKatz", "katz_centrality", "start_values"]
+
+
+@af.program
+class Katz:
+    """x = alpha A^T x + beta, again and again, until x moves by less than the tolerance in all."""
+
+    alpha: float = 0.1
+    tolerance: float = 1e-6
+    centrality: af.f64
+    beta: af.f64
+
+    def start(v):
+        return True
+
+    def init(v):
+        v.centrality = 0.0
+
+    def compute(v, u):
+        v.centrality += u.centrality
+
+    def update(v, old, p):
+        v.centrality = p.alpha * v.centrality + v.beta
+        return v.centrality != old.centrality
+
+    def residual(v, old):
+        return abs(v.centrality - old.centrality)
+
+
+@af.program
+class WeightedKatz(Katz):
+    """The same, a walk counting the product of its weights."""
+
+    def compute(v, u, edge):  # type: ignore[override]
+        v.centrality += u.centrality * edge.weight
+
+
+@graph_call(alpha=real, beta=None, max_iter=wholes(0), tol=real, nstart=None, normalized=flag, given=unwelcome)
+def katz_centrality(
+    graph: Graph,
+    alpha: float = 0.1,
+    beta: float | Mapping[Any, float] | Any = 1.0,
+    max_iter: int = 1000,
+    tol: float = 1.0e-6,
+    nstart: Mapping[Any, float] | Any = None,
+    normalized: bool = True,
+    weight: str | None = None,
+    **options: Any,
+) -> af.Result:
+    """The Katz centrality of every vertex; the arguments are NetworkX's.
+
+    `alpha` has to be below one over the largest eigenvalue, or the sums grow for ever and the result is marked as not
+    converged. `beta`, what a vertex has by itself, and `nstart` are a number for each id, or for every vertex in order;
+    `beta` may be one number for all. It stops when centralities move by less than ``vertices * tol`` in all, or after
+    `max_iter` supersteps. `normalized`: the sum of their squares is 1.
+    Edges count in their direction, parallel edges and self-loops as often as they are there. `weight` is the edge
+    column whose values a walk multiplies.
+
+    Examples
+    --------
+    >>> import arcflux as af
+    >>> g = af.Graph.from_edges([0, 1], [2, 2])
+    >>> af.katz_centrality(g, normalized=False)["centrality"].round(3).tolist()
+    [1.0, 1.0, 1.2]
+    """
+    n = graph.vertices
+    given = {
+        "beta": start_values(graph, "beta", beta, 1.0), "centrality": start_values(graph, "nstart", nstart, 0.0),
+    }  # fmt: skip
+    choosing = weighed(graph, weight)
+    program = Katz if choosing is None else WeightedKatz
+    result = af.run(
+        program, choosing or graph, given=given, alpha=alpha, tolerance=n * tol,
+        **{"max_supersteps": max_iter, **options},
+    )  # fmt: skip
+    found = result.values["centrality"]
+    length = float(np.linalg.norm(found)) if normalized else 1.0
+    if 0 < length < np.inf:  # sums that grew for ever stay as they are: the result has not converged
+        found = found / length
+    return replace(result, graph=graph, values={"centrality": found})
+
+
+def start_values(graph: Graph, name: str, values: Any, otherwise: float) -> Any:
+    """A number for each vertex: of a mapping by id, others being 0; of an array in order; one for all."""
+    known = by_id(otherwise if values is None else values)
+    found = np.zeros(graph.vertices)
+    try:
+        if isinstance(known, Mapping):
+            numbers = np.asarray(list(known.values()), np.float64)
+            if known:
+                found[graph.ids.to_numbers(list(known))] = numbers
+        else:
+            found[:] = np.broadcast_to(np.asarray(known, np.float64), (graph.vertices,))
+    except (TypeError, ValueError, OverflowError) as error:
+        if isinstance(error, ArcfluxError):
+            raise
+        raise UsageError(
+            f"{name} is {shown(values)}",
+            expected=f"a number for each id, such as {{7: 1.0}}, or {graph.vertices:,} numbers",
+        ) from None
+    if not np.isfinite(found).all():
+        raise UsageError(f"{name} has a number that is none, or infinite", expected="finite numbers")
+    return found

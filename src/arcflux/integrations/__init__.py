@@ -1,0 +1,1 @@
+"""Arcflux behind the front doors of other libraries."""

@@ -1,0 +1,167 @@
+"""Which calls the backend takes: those that it can run at all, and those in which it wins time."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from _arcflux_networkx import FUNCTIONS
+from arcflux.integrations.networkx.graph import BackendGraph
+from arcflux.integrations.networkx.settings import always
+
+__all__ = ["can_run", "should_run"]
+
+Arguments = Mapping[str, Any]
+Rule = Callable[[Arguments], str]
+
+
+def can_run(name: str, args: Any, kwargs: Any) -> bool | str:
+    """True, or why a call with these arguments is left to NetworkX.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> can_run("betweenness_centrality", (nx.path_graph(3),), {"weight": "length"})
+    'paths are measured in edges'
+    """
+    given = _bound(name, args, kwargs)
+    for attribute in ("weight", "distance"):
+        if callable(given.get(attribute)):
+            return f"{attribute} is a function"
+    rule = _RULES.get(name)
+    return (rule(given) or True) if rule is not None else True
+
+
+def _bound(name: str, args: Any, kwargs: Any) -> Arguments:
+    found = _signature(name).bind(*args, **kwargs)
+    found.apply_defaults()
+    return found.arguments
+
+
+@cache
+def _signature(name: str) -> inspect.Signature:
+    module = import_module(f"arcflux.integrations.networkx.functions.{FUNCTIONS[name]}")
+    return inspect.signature(getattr(module, name))
+
+
+def _pagerank(given: Arguments) -> str:
+    if given["dangling"] is not None:
+        return "dangling nodes have weights of their own"
+    alpha = given["alpha"]
+    return "" if 0 <= alpha < 1 else f"alpha is {alpha}, which is not from 0 to below 1"
+
+
+def _hits(given: Arguments) -> str:
+    return "" if given["normalized"] else "without normalizing, values are those of ARPACK's vectors"
+
+
+def _betweenness(given: Arguments) -> str:
+    return "" if given["weight"] is None else "paths are measured in edges"
+
+
+def _clustering(given: Arguments) -> str:
+    if given["weight"] is not None:
+        return "edges count alike"
+    return _simple(given)
+
+
+def _simple(given: Arguments) -> str:
+    graph = given["G"]
+    return "the graph is directed or has parallel edges" if graph.is_directed() or graph.is_multigraph() else ""
+
+
+def _one_way(given: Arguments) -> str:
+    graph = given["G"]
+    return "" if graph.is_directed() and not graph.is_multigraph() else "edges have no direction, or are parallel"
+
+
+def _sorted(given: Arguments) -> str:
+    return "" if given["sort_neighbors"] is None else "sort_neighbors is a function"
+
+
+def _lengths(given: Arguments) -> str:
+    if given["weight"] is None:
+        return ""
+    if given["method"] == "bellman-ford":
+        return "the order of lengths is that of Bellman and Ford"
+    return "paths to a target are looked for backwards" if given["source"] is None is not given["target"] else ""
+
+
+def _distances(given: Arguments) -> str:
+    if given.get("weight") is not None or given.get("distance") is not None:
+        return "distances are measured in edges"
+    if given.get("usebounds") or given.get("sp") is not None or given.get("method") not in (None, "unweighted"):
+        return "distances are found by searches from all nodes"
+    some = given.get("nbunch") is not None or given.get("sources") is not None
+    return "distances of some nodes alone" if some else ""
+
+
+def _spanning(given: Arguments) -> str:
+    if given["algorithm"] != "kruskal" or given["ignore_nan"]:
+        return "edges are taken by Kruskal's algorithm, and none is left out"
+    return _simple(given)
+
+
+def _truss(given: Arguments) -> str:
+    return "" if isinstance(given["k"], int) else "k is no whole number"
+
+
+_RULES: dict[str, Rule] = {
+    "pagerank": _pagerank,
+    "hits": _hits,
+    "betweenness_centrality": _betweenness,
+    "clustering": _clustering,
+    "average_clustering": _clustering,
+    "transitivity": _simple,
+    **dict.fromkeys(("bfs_edges", "bfs_tree", "bfs_predecessors", "bfs_successors"), _sorted),
+    "shortest_path_length": _lengths,
+    "k_truss": _truss,
+    "reciprocity": _one_way,
+    "overall_reciprocity": _one_way,
+    **dict.fromkeys((name for name, module in FUNCTIONS.items() if module == "distances"), _distances),
+    **dict.fromkeys((name for name, module in FUNCTIONS.items() if module == "trees"), _spanning),
+}
+
+
+# A call of ours takes about a millisecond before the first edge, and converting 100 ns an arc, 400 with weights: mostly
+# the time to fetch Python's objects from memory (benchmarks/networkx_backend.py, 100,000 edges on busy cores). NetworkX
+# searches in 100 ns an arc, so a search alone is no reason to convert a graph; triangles or cores take it 650 to 850,
+# strong components, shortest paths by weight and spanning trees 700 to 2,000. Those gain from 10,000 arcs or so, what
+# visits arcs again and again from 1,000, and what looks at few of them, or once, when the graph is there already.
+_ONCE, _OFTEN = 10_000, 1_000
+_LITTLE = frozenset((
+    "degree_centrality", "in_degree_centrality", "out_degree_centrality", "connected_components",
+    "number_connected_components", "is_connected", "node_connected_component", "has_path", "dijkstra_path",
+    "dijkstra_path_length", "single_source_shortest_path_length", "single_target_shortest_path_length",
+    "single_source_shortest_path", "single_target_shortest_path", "shortest_path_length",
+    *(name for name, module in FUNCTIONS.items() if module in ("degrees", "dags", "traversal")),
+))  # fmt: skip
+_AGAIN = frozenset((
+    "betweenness_centrality", "katz_centrality", "eigenvector_centrality", "triangles", "clustering",
+    "average_clustering", "transitivity", "k_truss", "all_pairs_shortest_path_length", "all_pairs_shortest_path",
+    "all_pairs_dijkstra", "all_pairs_dijkstra_path", "all_pairs_dijkstra_path_length",
+    *(name for name, module in FUNCTIONS.items() if module == "distances"),
+))  # fmt: skip
+
+
+def should_run(name: str, args: Any, kwargs: Any) -> bool | str:
+    """True, or why a call is left to NetworkX although it could be run: it would take longer here.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> should_run("pagerank", (nx.path_graph(3),), {})
+    'the graph is too small to be worth it'
+    """
+    graph = _bound(name, args, kwargs)["G"]
+    if always() or isinstance(graph, BackendGraph):
+        return True
+    known = bool((getattr(graph, "__networkx_cache__", None) or {}).get("backends", {}).get("arcflux"))
+    if name in _LITTLE and not known:
+        return "it looks at less than conversion would"
+    size = len(graph) + graph.number_of_edges() * (1 if graph.is_directed() else 2)
+    least = _OFTEN if name in _AGAIN else _ONCE
+    return True if size >= (least // 10 if known else least) else "the graph is too small to be worth it"
