@@ -1,0 +1,208 @@
+"""Communities that maximise modularity, or the constant Potts model: Louvain and Leiden."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import arcflux as af
+from arcflux.applications.louvain.levels import Found, Method
+from arcflux.applications.louvain.levels import leiden as leiden_levels
+from arcflux.applications.louvain.levels import louvain as louvain_levels
+from arcflux.applications.louvain.moves import Level
+from arcflux.applications.modularity import modularity
+from arcflux.applications.weights import edge_weights
+from arcflux.checks import maybe, real, text, wholes
+from arcflux.checks import seed as any_seed
+from arcflux.engine.call import graph_call
+from arcflux.engine.launch import launch
+from arcflux.engine.worker import Worker
+from arcflux.errors import UsageError
+from arcflux.graph import Graph
+
+__all__ = ["Communities", "leiden", "louvain"]
+
+Array = NDArray[Any]
+
+# Weights are whole numbers inside whose sum has at most so many bits: sums and differences of them are exact as floats.
+_BITS = 52
+
+
+@dataclass(frozen=True, repr=False)
+class Communities(af.Result):
+    """The result of :func:`louvain` and :func:`leiden`: the field `community`, the largest one being 0.
+
+    modularity: of the result, with the resolution that was asked for; levels: the communities level by level, the last
+    of them being the result.
+    """
+
+    modularity: float = 0.0
+    levels: tuple[Array, ...] = field(default=())
+
+    @property
+    def sizes(self) -> Array:
+        """How many vertices each community has.
+
+        Examples
+        --------
+        >>> import arcflux as af
+        >>> af.louvain(af.Graph.from_edges([1, 2, 3, 4], [2, 3, 1, 5], directed=False)).sizes.tolist()
+        [3, 2]
+        """
+        return np.bincount(self.values["community"])
+
+    def sets(self) -> list[set[Any]]:
+        """The communities as sets of ids, the largest first.
+
+        Examples
+        --------
+        >>> import arcflux as af
+        >>> af.louvain(af.Graph.from_edges([1, 2, 3, 4], [2, 3, 1, 5], directed=False)).sets()
+        [{1, 2, 3}, {4, 5}]
+        """
+        order = np.argsort(self.values["community"], kind="stable")
+        ends = np.cumsum(self.sizes)[:-1]
+        return [set(some.tolist()) for some in np.split(self.ids[order], ends)] if len(order) else []
+
+
+_RULES = {
+    "resolution": real, "weight": maybe(text), "threshold": real, "max_level": maybe(wholes(1)), "seed": any_seed,
+    "objective": text,
+}  # fmt: skip
+
+
+@graph_call(**{name: _RULES[name] for name in _RULES if name != "objective"})
+def louvain(
+    graph: Graph,
+    resolution: float = 1.0,
+    *,
+    weight: str | None = "weight",
+    threshold: float = 1e-7,
+    max_level: int | None = None,
+    seed: int = 0,
+    **where: Any,
+) -> Communities:
+    """Communities of high modularity, by moves of single vertices and then of whole communities (Blondel et al. 2008).
+
+    Parameters
+    ----------
+    resolution
+        Above 1 for smaller communities, below for larger ones.
+    weight
+        The edge column that counts; 1 for each edge without such a column, or with None.
+    threshold
+        It ends with a level that gains no more modularity than this.
+    max_level
+        How many levels there may be.
+    seed
+        Of the order in which vertices move. The same seed gives the same communities on any number of workers.
+    **where
+        The options of :func:`arcflux.run` that say where it runs: `threads`, `parts`, `transport`, `ranks_per_node`.
+        Every worker sees the whole graph and chooses for a share of the vertices; they tell each other who moved.
+
+    Edges of a directed graph count as undirected ones. Parallel edges add up; a self-loop counts twice for the strength
+    of its vertex, as in NetworkX. A vertex without edges is a community of its own. Of moves that gain equally that to
+    the community whose first vertex has the smallest number is made. Weights are kept to 52 bits of their sum.
+    Modularity has a resolution limit: small communities of a large graph are joined (Fortunato, Barthélemy 2007).
+
+    Examples
+    --------
+    >>> import arcflux as af
+    >>> g = af.Graph.from_edges([0, 1, 2, 3, 4, 5, 2], [1, 2, 0, 4, 5, 3, 3], directed=False)
+    >>> found = af.louvain(g)
+    >>> found["community"].tolist(), round(found.modularity, 4)
+    ([0, 0, 0, 1, 1, 1], 0.3571)
+    """
+    return _found("louvain", louvain_levels, graph, "modularity", resolution, weight, threshold, max_level, seed, where)
+
+
+@graph_call(**_RULES)
+def leiden(
+    graph: Graph,
+    resolution: float = 1.0,
+    *,
+    objective: str = "modularity",
+    weight: str | None = "weight",
+    max_level: int | None = None,
+    seed: int = 0,
+    **where: Any,
+) -> Communities:
+    """Communities that are connected, by moves, refinement and contraction (Traag, Waltman, van Eck 2019).
+
+    Like :func:`louvain`, but what becomes a vertex of the next level is a connected piece of a community, which may
+    leave it again; so no community falls apart, and modularity is mostly higher.
+
+    Parameters
+    ----------
+    objective
+        "modularity", or "cpm" for the constant Potts model: the weight within communities less `resolution` for each
+        pair of their vertices, which has no resolution limit.
+
+    The other parameters are those of :func:`louvain`. A lone vertex joins the piece that gains most (not one at random,
+    as in the paper), of equal ones that with the smallest number.
+
+    Examples
+    --------
+    >>> import arcflux as af
+    >>> g = af.Graph.from_edges([0, 1, 2, 3, 4, 5, 2], [1, 2, 0, 4, 5, 3, 3], directed=False)
+    >>> af.leiden(g, 0.5, objective="cpm").sets()
+    [{0, 1, 2}, {3, 4, 5}]
+    """
+    if objective not in ("modularity", "cpm"):
+        raise UsageError(f"objective is {objective!r}", expected="'modularity' or 'cpm'")
+    return _found("leiden", leiden_levels, graph, objective, resolution, weight, 0.0, max_level, seed, where)
+
+
+def _found(
+    name: str, levels: Callable[[Worker, Level, Method], Found], graph: Graph, objective: str, resolution: float,
+    weight: str | None, threshold: float, max_level: int | None, seed: int, where: dict[str, Any],
+) -> Communities:  # fmt: skip
+    if not 0 <= resolution < math.inf:
+        raise UsageError(f"resolution is {resolution!r}", expected="a number from 0 on", remedy="1 is modularity's own")
+    both = graph.both_ways()
+    level, scale = _level(both, edge_weights(both, weight), unit_mass=objective == "cpm")
+    rate = resolution * (scale if objective == "cpm" else 1.0 / max(1, level.weight))
+    method = Method(rate, threshold, max_level, seed)
+    done = launch(graph, where, lambda worker: levels(worker, level, method))
+    found = [_by_size(labels) for labels, _ in done.answer] or [np.arange(graph.vertices, dtype=np.int64)]
+    result = Communities(
+        name, graph, {"community": found[-1]}, [], True, done.seconds, done.compile_seconds,
+        modularity=modularity(graph, found[-1], resolution, weight), levels=tuple(found),
+    )  # fmt: skip
+    return done.finish(result)
+
+
+def _level(graph: Graph, weights: Array | None, unit_mass: bool) -> tuple[Level, float]:
+    """An undirected graph as the first level, and how many units of weight an edge of weight 1 has."""
+    offsets, neighbours = graph.out
+    rows = np.repeat(np.arange(graph.vertices), np.diff(offsets).astype(np.int64))
+    loop = rows == neighbours
+    units, scale = (None, 1.0) if weights is None else _units(weights)
+    counted = np.ones(len(neighbours)) if units is None else units
+    strength = np.bincount(rows, np.where(loop, 2, 1) * counted, graph.vertices).astype(np.int64)
+    loops = np.bincount(rows[loop], 2 * counted[loop], graph.vertices).astype(np.int64)
+    mass = np.ones(graph.vertices, np.int64) if unit_mass else strength
+    return Level(offsets, neighbours, units, mass, loops, int(strength.sum())), scale
+
+
+def _units(weights: Array) -> tuple[Array, float]:
+    """Weights as whole numbers of a unit, and how many of them are 1; the weights themselves where they are whole."""
+    whole = float(weights.sum(dtype=np.float64))
+    if 2 * whole < 2**_BITS and (weights.dtype.kind in "iub" or not np.any(weights % 1)):
+        return weights.astype(np.int64), 1.0
+    scale = 2.0 ** (_BITS - 2 - math.frexp(whole)[1]) if whole else 1.0
+    return np.rint(weights * scale).astype(np.int64), scale
+
+
+def _by_size(labels: Array) -> Array:
+    """The same communities, the largest being 0; of equally large ones that with the first vertex comes first."""
+    _, first, number, sizes = np.unique(labels, return_index=True, return_inverse=True, return_counts=True)
+    rank = np.empty(len(first), np.int64)
+    rank[np.lexsort((first, -sizes))] = np.arange(len(first))
+    by_size: Array = rank[number]
+    return by_size
