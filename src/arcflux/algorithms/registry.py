@@ -11,11 +11,14 @@ from typing import Any, Union, get_args, get_origin
 from arcflux import Result, vertex
 from arcflux.algorithms.betweenness import betweenness_centrality
 from arcflux.algorithms.bfs import bfs
+from arcflux.algorithms.closeness import closeness_centrality, eccentricity, harmonic_centrality
 from arcflux.algorithms.clustering import clustering
 from arcflux.algorithms.collaborative_filtering import collaborative_filtering
 from arcflux.algorithms.components import connected_components, weakly_connected_components
 from arcflux.algorithms.core_number import core_number
+from arcflux.algorithms.eigenvector import eigenvector_centrality
 from arcflux.algorithms.hits import hits
+from arcflux.algorithms.katz import katz_centrality
 from arcflux.algorithms.label_propagation import label_propagation
 from arcflux.algorithms.pagerank import pagerank, pagerank_delta
 from arcflux.algorithms.sssp import multi_source_sssp, sssp
@@ -140,6 +143,11 @@ _ENTRIES = (
     Algorithm(weakly_connected_components, ("component",), also=("wcc",), groups=True),
     Algorithm(strongly_connected_components, ("component",), also=("scc",), groups=True, checked=False),
     Algorithm(hits, ("hub", "authority"), counts="supersteps", checked=False),
+    Algorithm(katz_centrality, ("centrality",), also=("katz",), counts="supersteps", checked=False),
+    Algorithm(eigenvector_centrality, ("centrality",), also=("eigenvector",), counts="supersteps", checked=False),
+    Algorithm(closeness_centrality, ("centrality",), also=("closeness",), checked=False),
+    Algorithm(harmonic_centrality, ("centrality",), also=("harmonic",), checked=False),
+    Algorithm(eccentricity, ("eccentricity",), checked=False),
     Algorithm(core_number, ("core",), also=("cores",), checked=False),
     Algorithm(betweenness_centrality, ("centrality",), also=("betweenness", "bc")),
     Algorithm(label_propagation, ("label",), also=("cdlp",), groups=True, checked=False),

@@ -218,9 +218,10 @@ def test_bad_ids_and_deltas_are_named() -> None:
 
 def test_eager_ends_within_the_tolerance():
     graph = af.load("grid:40x40")
-    slow = pagerank(graph, tol=1e-12)
+    slow = pagerank(graph, tol=1e-12, method="power")
     fast = pagerank(graph, tol=1e-12, eager=True)
     assert fast.supersteps < slow.supersteps
     np.testing.assert_allclose(fast["rank"], slow["rank"], rtol=1e-6)
     assert fast.validate().ok
-    assert pagerank(graph, eager=True, deterministic=True)["rank"].tolist() == pagerank(graph)["rank"].tolist()
+    settled = pagerank(graph, eager=True, deterministic=True)["rank"]
+    assert settled.tolist() == pagerank(graph, method="power")["rank"].tolist()

@@ -44,6 +44,9 @@ _CHUNK = 64
 _FEW = 4096
 _AHEAD = 8
 _LINES, _LINE = 3, 16
+# A level with about so many edges is the first worker's: sharing it costs more than it saves (frontier.py has the same
+# rule). A ring, of which each level has two vertices, takes two thirds of the time.
+_SERIAL_EDGES = 256
 _STEP = 2.0**512
 # Below every power.
 _LEAST = -(2**40)
@@ -87,6 +90,12 @@ def _wide_sum(offsets: Any, neighbours: Any, v: Any, values: Any, powers: Any, s
                 power = here
         previous = u
     return total, power
+
+
+@inner
+def _takes_part(rank: Any, count: Any, serial: Any) -> Any:
+    """Whether a worker has a share in a level of so many vertices; of at most `serial` the first has all."""
+    return rank == 0 or count > serial
 
 
 @inner
@@ -159,6 +168,7 @@ def accumulate(
     queue, start, path, front, visited = queues[team], starts[team], paths[team], fronts[team], visits[team]
     power = powers[team]
     lanes = scores.shape[0]
+    serial = np.uint64(_SERIAL_EDGES * queue.size // (out_neighbours.size + queue.size + 1))
     lane = claim(control) if apart else 0
     step = 0
     while lane < lanes:
@@ -180,7 +190,7 @@ def accumulate(
                 old, new = front[(level + 1) & 1], front[level & 1]
                 held, largest = 0, 1.0
                 far = end - begin > np.uint64(_FEW)
-                while True:
+                while _takes_part(rank, end - begin, serial):
                     low, high = _share(board, block + _WORK, begin, end)
                     if low == high:
                         break
@@ -210,7 +220,7 @@ def accumulate(
                         new[v] = path[k] = count
                 if largest > many:
                     board[block + _WIDE] = 1
-                if level > 1:
+                if level > 1 and _takes_part(rank, np.uint64(start[level - 1] - start[level - 2]), serial):
                     _clear(board, block + _CLEAR, queue, start[level - 2], start[level - 1], new)
                 held = _flush(board, block + _NEXT, buffer, held, queue, end)
                 if _meet(control, barrier, board, step, rank, size):
@@ -229,7 +239,7 @@ def accumulate(
                 old, new = front[(level + 1) & 1], front[level & 1]
                 begin, end = np.uint64(start[level]), np.uint64(start[level + 1])
                 far = end - begin > np.uint64(_FEW)
-                while True:
+                while _takes_part(rank, end - begin, serial):
                     low, high = _share(board, block + _WORK, begin, end)
                     if low == high:
                         break

@@ -75,7 +75,8 @@ def dependencies(graph: Graph, source: Any, **options: Any) -> af.Result:
     Examples
     --------
     >>> import arcflux as af
-    >>> af.algorithms.betweenness.dependencies(af.load("path:4"), 0)["dependency"].tolist()
+    >>> from arcflux.algorithms.betweenness.programs import dependencies
+    >>> dependencies(af.load("path:4"), 0)["dependency"].tolist()
     [3.0, 2.0, 1.0, 0.0]
     """
     forward = af.run(ShortestPaths, graph, source=source, **options)

@@ -12,14 +12,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from arcflux.algorithms.bfs_grid import cpu as kernels
-from arcflux.algorithms.bfs_grid.block import block_of
+from arcflux.algorithms.bfs_grid.block import block_of, whole_grid
 from arcflux.algorithms.bfs_grid.groups import groups
 from arcflux.algorithms.bfs_grid.search import merged
+from arcflux.engine.spread import Spread, on_ranks
+from arcflux.graph import Graph
 from arcflux.partition.parts import Parts
 from arcflux.spmd.memory import Array, frozen
 from arcflux.transports.base import Transport
 
-__all__ = ["Broken", "broken"]
+__all__ = ["Broken", "broken", "check_grid"]
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,15 @@ class Broken:
     chains: tuple[int, list[int]]
     span: tuple[int, list[tuple[int, int]]]
     steep: tuple[int, list[tuple[int, int]]]
+
+
+def check_grid(spread: Spread, graph: Graph, root: int, level: Array, parent: Array, shown: int) -> Broken:
+    """Check levels and predecessors on the ranks of a grid that `spread` asks for."""
+
+    def work(transport: Transport, parts: Parts) -> Broken:
+        return broken(transport, whole_grid(parts), root, level, parent, shown)
+
+    return on_ranks(spread, graph, work)
 
 
 def broken(transport: Transport, parts: Parts, root: int, level: Array, parent: Array, shown: int) -> Broken:
