@@ -6,7 +6,8 @@ whether it signals its neighbours, which are active in the next superstep. Which
 - it merges what was gathered into a field, as in ``v.dist = min(v.dist, gathered)``: then what came before is kept,
   only vertices that changed need to send, and the program is sparse;
 - it depends on what was gathered alone, as in PageRank: then a vertex that nobody signalled would become what it is,
-  and every vertex may gather in every superstep.
+  and every vertex may gather in every superstep;
+- it sees a list, because gather returns ``[u.label]`` and sum joins lists: then vertices look around.
 """
 
 from __future__ import annotations
@@ -14,17 +15,19 @@ from __future__ import annotations
 import ast
 import sys
 
-from arcflux.dialects.translation import (
+from arcflux.dialects.lists import Message, add_around, listed, unlisted
+from arcflux.dialects.messages import (
     Accumulator,
-    Translation,
+    accumulator,
+    add_compute,
+    add_init,
     combine,
-    field_reads,
-    field_writes,
-    first_written,
     merged_field,
-    renamed,
-    stored_names,
+    returned_type,
+    with_message,
 )
+from arcflux.dialects.syntax import field_reads, field_writes, first_written, names_in, renamed, stored_names
+from arcflux.dialects.translation import Translation
 from arcflux.program import Program
 
 __all__ = ["gas"]
@@ -68,21 +71,55 @@ def gas(cls: type) -> Program:
     >>> af.run(Hops, "path:4", source=1)["hops"].tolist()
     [1, 0, 1, 2]
     """
-    made = Translation.of(cls, sys._getframe(1), "gas", _FUNCTIONS, ("gather", "sum", "apply"))
-    operation, body = combine(made, "sum"), made.body("apply")
-    merged = merged_field(body[0], operation, "gathered") if len(body) == 1 else None
+    made = Translation.of(cls, sys._getframe(1), "gas", lambda node: _FUNCTIONS.get(node.name), list(_FUNCTIONS))
+    for name in ("gather", "sum", "apply"):
+        made.require(name, *_FUNCTIONS[name][:2])
+    made.refuse_writes("gather", "apply")
+    operation, gathering = combine(made, "sum"), renamed(made.body("gather"), {"v": "old"})
+    messages = unlisted(made, gathering, "gather")
+    if messages is None:
+        _add_combining(made, operation, gathering)
+    else:
+        _add_listing(made, operation, messages)
+    made.keep("start", "residual")
+    return made.program()
+
+
+def _add_combining(made: Translation, operation: str, gathering: list[ast.stmt]) -> None:
+    """What is gathered is summed: compute and update."""
+    body = made.body("apply")
+    merged = merged_field(body[0], operation, "gathered")
+    if "gathered" in names_in(body[1:]) or field_writes(body[1:]):
+        merged = None  # what is merged is not all that apply does with it
     writes, into = field_writes(body), Accumulator(merged or "", operation)
     if merged is None or _depends_on_receiver(made):
         _refuse_activity(made, [] if merged else body)
     if merged is None:
-        into = made.accumulator(operation, "gather", writes, reuse=True)
-        made.add_init(into, "gather")
-    applying = made.with_message("gathered", body, into) if merged is None else []
-    made.add_compute("gather", into)
-    asked = [name for name in made.arguments("apply", "scatter") if name not in ("v", "old", "gathered")]
-    made.add("update", ["v", "old", *asked], [*applying, *_scattering(made, writes)], "apply")
-    made.keep("start", "residual")
-    return made.program()
+        into = accumulator(made, operation, returned_type(made, "gather"), writes, reuse=True)
+        add_init(made, into, "gather")
+    add_compute(made, gathering, into, "gather")
+    _add_update(made, with_message("gathered", body, into) if merged is None else body[1:], writes, "apply")
+
+
+def _add_listing(made: Translation, operation: str, gathering: list[ast.stmt]) -> None:
+    """What is gathered is a list, which apply sees whole: around.
+
+    A sparse program looks around again where a neighbour has signalled, along all edges, which is what GAS says.
+    """
+    if operation != "sum":
+        raise made.refusal(made.functions["sum"], "gather returns lists, and sum does not join them", "return a + b")
+    body = made.body("apply")
+    _refuse_activity(made, [] if made.promises("sparse") else body)
+    written = field_writes(body)
+    add_around(made, listed(made, body, "gathered", Message.of(made, gathering, "gather")), "apply")
+    _add_update(made, [], written, "scatter" if "scatter" in made.functions else "apply")
+
+
+def _add_update(made: Translation, applying: list[ast.stmt], written: list[str], like: str) -> None:
+    """Add `update`, which asks for what its functions ask for."""
+    functions = ("apply", "scatter") if applying else ("scatter",)
+    asked = [name for name in made.arguments(*functions) if name not in ("v", "old", "gathered")]
+    made.add("update", ["v", "old", *asked], [*applying, *_scattering(made, written)], like)
 
 
 def _depends_on_receiver(made: Translation) -> bool:
@@ -107,7 +144,7 @@ def _refuse_activity(made: Translation, body: list[ast.stmt]) -> None:
             made.functions["apply"],
             f"apply {what}, so it matters which vertices were signalled, and here every vertex gathers",
             "merge what was gathered, as in v.x = min(v.x, gathered), with a gather that does not read v's fields; "
-            "let apply depend on gathered alone; or return True in scatter",
+            "let apply depend on gathered alone; or return True in scatter; or, with lists, write sparse = True",
         )
     if "start" in made.functions and not _always_returns_true(made, "start"):
         raise made.refusal(

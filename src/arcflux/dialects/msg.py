@@ -15,16 +15,20 @@ from collections.abc import Callable
 from types import FrameType
 from typing import overload
 
-from arcflux.dialects.translation import (
+from arcflux.dialects.lists import Message, add_around, listed, unlisted
+from arcflux.dialects.messages import (
     Accumulator,
-    Translation,
+    accumulator,
+    add_compute,
+    add_init,
     combine,
-    field_writes,
     identity,
     merged_field,
-    renamed,
-    stored_names,
+    returned_type,
+    with_message,
 )
+from arcflux.dialects.syntax import field_writes, names_in, renamed, stored_names
+from arcflux.dialects.translation import Translation
 from arcflux.errors import UsageError
 from arcflux.program import FieldType, Program
 
@@ -76,25 +80,63 @@ def msg(cls: type | None = None, *, order: str = "bsp") -> Program | Callable[[t
 
 
 def _translated(cls: type, frame: FrameType, order: str) -> Program:
-    made = Translation.of(cls, frame, "msg", _FUNCTIONS, ("MSGGen", "MSGMerge", "MSGApply"))
-    operation, body = combine(made, "MSGMerge"), made.body("MSGApply")
+    made = Translation.of(cls, frame, "msg", lambda node: _FUNCTIONS.get(node.name), list(_FUNCTIONS))
+    for name in ("MSGGen", "MSGMerge", "MSGApply"):
+        made.require(name, *_FUNCTIONS[name][:2])
+    made.refuse_writes("MSGGen", "MSGApply")
+    operation, generating = combine(made, "MSGMerge"), renamed(made.body("MSGGen"), {"v": "old"})
+    messages = unlisted(made, generating, "MSGGen")
+    if messages is not None:
+        _add_listing(made, operation, order, messages)
+    else:
+        _add_combining(made, operation, order, generating)
+    made.keep("residual")
+    return made.program(["monotone"] if order == "async" else [])
+
+
+def _add_combining(made: Translation, operation: str, order: str, generating: list[ast.stmt]) -> None:
+    """Messages are merged: compute and update."""
+    body = made.body("MSGApply")
     merged = merged_field(body[0], operation, "message")
-    if merged is not None and "message" not in _names(body[1:]):
+    if merged is not None and "message" not in names_in(body[1:]):
         into, body = Accumulator(merged, operation), body[1:]
     else:
         # A vertex without messages keeps its fields, so that of a sparse program none can be reset before every one.
-        into = made.accumulator(operation, "MSGGen", field_writes(body), reuse=not getattr(cls, "sparse", False))
-        made.add_init(into, "MSGGen")
-        body = made.with_message("message", body, into)
-    made.add_compute("MSGGen", into)
+        kind, reuse = returned_type(made, "MSGGen"), not made.promises("sparse")
+        into = accumulator(made, operation, kind, field_writes(body), reuse=reuse)
+        add_init(made, into, "MSGGen")
+        body = with_message("message", body, into)
+    add_compute(made, generating, into, "MSGGen")
     asked = [name for name in made.arguments("MSGApply") if name not in ("v", "old", "message")]
     made.add("update", ["v", "old", *asked], body, "MSGApply")
     if order == "gas":
         _start_applied(made, into)
     else:
         made.keep("start")
-    made.keep("residual")
-    return made.program(["monotone"] if order == "async" else [])
+
+
+def _add_listing(made: Translation, operation: str, order: str, generating: list[ast.stmt]) -> None:
+    """Messages are lists, which MSGApply sees whole: around; what it returns at its end is update."""
+    if operation != "sum":
+        raise made.refusal(made.functions["MSGMerge"], "MSGGen returns lists, and MSGMerge does not join them",
+                           "return a + b")  # fmt: skip
+    if order != "bsp":
+        raise made.refusal(
+            made.functions["MSGApply"], f"with order={order!r}, MSGApply would see lists of messages out of turn",
+            "list messages with order='bsp'; or merge them with +, min, max, | or &",
+        )  # fmt: skip
+    (*body, last) = made.body("MSGApply")
+    if not isinstance(last, ast.Return) or any(isinstance(n, ast.Return) for node in body for n in ast.walk(node)):
+        raise made.refusal(made.functions["MSGApply"], "MSGApply sees a list of messages, and returns before its end",
+                           "write one return, on the last line")  # fmt: skip
+    unknown = names_in([last]) & {"message", *stored_names(body)}
+    if unknown:
+        raise made.refusal(last, f"MSGApply sees a list of messages, and returns what {min(unknown)} says",
+                           f"keep {min(unknown)} in a field of v, and return by that field and old")  # fmt: skip
+    add_around(made, listed(made, body, "message", Message.of(made, generating, "MSGGen")), "MSGApply")
+    asked = [name for name in made.arguments("MSGApply") if name not in ("v", "old", "message")]
+    made.add("update", ["v", "old", *asked], [last], "MSGApply")
+    made.keep("start")
 
 
 def _start_applied(made: Translation, into: Accumulator) -> None:
@@ -102,13 +144,12 @@ def _start_applied(made: Translation, into: Accumulator) -> None:
 
     Those that start or MSGApply name generate messages first.
     """
-    if "start" not in made.functions:
-        raise made.refusal(made.source.tree, "the function start is missing", "add `def start(v, p): ...`")
+    made.require("start", "v", "p")
     body, (*first, last) = made.body("MSGApply"), made.body("start")
     if not isinstance(last, ast.Return) or any(isinstance(n, ast.Return) for node in first for n in ast.walk(node)):
         raise made.refusal(made.functions["start"], "with order='gas', start returns before its last line",
                            "write one return, on the last line")  # fmt: skip
-    unknown = _names(body) & {"old", "step"}
+    unknown = names_in(body) & {"old", "step"}
     if unknown:
         raise made.refusal(made.functions["MSGApply"], "with order='gas', start calls MSGApply, before there is "
                            f"{min(unknown)}", f"do without {min(unknown)}, or take another order")  # fmt: skip
@@ -131,7 +172,3 @@ class _Starting(ast.NodeTransformer):
         value = node.value or ast.Constant(False)
         made = self.starts if always else ast.BoolOp(ast.Or(), [copy.deepcopy(self.starts), value])
         return ast.copy_location(ast.Return(copy.deepcopy(made)), node)
-
-
-def _names(body: list[ast.stmt]) -> set[str]:
-    return {n.id for node in body for n in ast.walk(node) if isinstance(n, ast.Name)}

@@ -1,17 +1,14 @@
 """Programs in other systems' words give what the native form gives, in every way to run."""
 
-import math
-
 import numpy as np
 import pytest
-from dialect_programs import DIALECTS, FAR, SSSP, Degrees, Hops, PageRank
+from dialect_cases import sample
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from message_programs import DIALECTS, FAR, Degrees, Hops
 
 import arcflux as af
 import oracles
-from arcflux.compile import cpu
-from arcflux.compile.lower import lower
 from arcflux.errors import ProgramError, UsageError
 
 WAYS = [
@@ -28,25 +25,6 @@ def graphs(draw: st.DrawFn) -> af.Graph:
     source, target, weight = (np.array(column) for column in zip(*edges, strict=True))
     columns = {"weight": weight.astype(float)}
     return af.Graph.from_edges(source, target, columns=columns, vertices=n, directed=draw(st.booleans()))
-
-
-@pytest.mark.parametrize("name", DIALECTS)
-@settings(max_examples=14, deadline=None)
-@given(graph=graphs(), way=st.sampled_from(WAYS))
-def test_pagerank(name: str, graph: af.Graph, way: dict[str, object]) -> None:
-    expected = af.run(af.algorithms.PageRank, graph, debug=True)
-    made = af.run(getattr(PageRank, name), graph, **way)
-    assert list(made.values) == ["rank"]
-    np.testing.assert_allclose(made["rank"], expected["rank"], rtol=1e-9)
-    assert made.supersteps == expected.supersteps
-
-
-@pytest.mark.parametrize("name", DIALECTS)
-@settings(max_examples=14, deadline=None)
-@given(graph=graphs(), way=st.sampled_from(WAYS))
-def test_shortest_paths(name: str, graph: af.Graph, way: dict[str, object]) -> None:
-    made = af.run(getattr(SSSP, name), graph, source=0, **way)
-    assert made["distance"].tolist() == af.sssp(graph, 0)["distance"].tolist()
 
 
 @pytest.mark.parametrize("name", DIALECTS)
@@ -69,31 +47,6 @@ def test_messages_that_are_not_sent(name: str, graph: af.Graph, way: dict[str, o
     other = source != target
     expected = np.bincount(target[other].astype(int), minlength=graph.vertices)
     assert af.run(getattr(Degrees, name), graph, **way)["count"].tolist() == expected.tolist()
-
-
-@pytest.mark.parametrize("name", DIALECTS)
-def test_kernels_of_merging_programs_are_those_of_the_native_form(name: str) -> None:
-    """SSSP without priority, as the native form would say it."""
-
-    @af.program
-    class Native:
-        source: af.vertex
-        distance: af.f64
-
-        def start(v, p):
-            v.distance = 0.0 if v.number == p.source else math.inf
-            return v.number == p.source
-
-        def compute(v, u, edge):
-            v.distance = min(v.distance, u.distance + edge.weight)
-
-        def update(v, old):
-            return v.distance < old.distance
-
-    columns = {"weight": np.dtype(np.float64)}
-    texts = [cpu.source(lower(program, columns)) for program in (Native, getattr(SSSP, name))]
-    kernels = [text[text.index("def source_m0") :] for text in texts]
-    assert kernels[0] == kernels[1]
 
 
 def test_orders_of_msg() -> None:
@@ -127,6 +80,34 @@ def test_orders_of_msg() -> None:
     assert gas["calls"].tolist() == [count + 1 for count in bsp["calls"]]
 
 
+@pytest.mark.parametrize("order", ["bsp", "gas", "async"])
+def test_every_order_comes_to_the_same_components(order: str) -> None:
+    @af.msg(order=order)
+    class Smallest:
+        low: af.i64
+
+        def start(v):
+            v.low = v.number
+            return True
+
+        def MSGGen(u):
+            return u.low
+
+        def MSGMerge(a, b):
+            return min(a, b)
+
+        def MSGApply(v, message):
+            changes = message < v.low
+            v.low = min(v.low, message)
+            return changes
+
+    graph = sample(40, 45, 2)
+    source, target, _ = graph.edge_numbers()
+    expected = oracles.components(40, list(zip(source.tolist(), target.tolist(), strict=True)))
+    for way in WAYS:
+        assert af.run(Smallest, graph, **way)["low"].tolist() == expected
+
+
 def test_asynchronous_programs_may_see_fresher_values() -> None:
     assert "monotone" in _asynchronous().promises
     assert af.run(_asynchronous(), "path:30")["low"].tolist() == [0] * 30
@@ -152,118 +133,6 @@ def _asynchronous() -> af.program:
             return v.low < old.low
 
     return Smallest
-
-
-def refused(make: object, *said: str) -> None:
-    with pytest.raises(ProgramError) as error:
-        make()
-    for words in said:
-        assert words in str(error.value)
-
-
-def test_a_sum_that_has_an_order_is_refused() -> None:
-    def make() -> object:
-        @af.gas
-        class Last:
-            x: af.f64
-
-            def gather(v, u):
-                return u.x
-
-            def sum(a, b):
-                return a - b
-
-            def apply(v, gathered):
-                v.x = gathered
-
-        return Last
-
-    refused(make, "sum is not a way to combine", "def sum(a, b)", "min(a, b)")
-
-
-def test_a_missing_function_is_refused() -> None:
-    def make() -> object:
-        @af.msg
-        class Half:
-            x: af.f64
-
-            def MSGGen(u):
-                return u.x
-
-        return Half
-
-    refused(make, "MSGMerge is missing", "def MSGMerge(a, b)")
-
-
-def test_an_unknown_function_and_argument_are_refused() -> None:
-    def function() -> object:
-        @af.gas
-        class Odd:
-            x: af.f64
-
-            def compute(v, u):
-                v.x += u.x
-
-        return Odd
-
-    def argument() -> object:
-        @af.gas
-        class Odd:
-            x: af.f64
-
-            def gather(v, w):
-                return w.x
-
-        return Odd
-
-    refused(function, "no function 'compute'", "gather, sum, apply")
-    refused(argument, "cannot have an argument 'w'", "may ask for: v, u, edge")
-
-
-def test_an_apply_that_shows_who_was_signalled_is_refused() -> None:
-    def make() -> object:
-        @af.gas
-        class Counted:
-            x: af.f64
-
-            def gather(v, u):
-                return u.x
-
-            def sum(a, b):
-                return a + b
-
-            def apply(v, gathered):
-                v.x = v.x + gathered
-
-            def scatter(v, old):
-                return v.x > 10.0
-
-        return Counted
-
-    refused(make, "apply reads x as it was before", "def apply(v, gathered)", "return True")
-
-
-def test_a_start_that_leaves_out_vertices_is_refused_where_all_gather() -> None:
-    def make() -> object:
-        @af.gas
-        class Some:
-            x: af.f64
-
-            def start(v):
-                return v.number == 0
-
-            def gather(v, u):
-                return u.x
-
-            def sum(a, b):
-                return a + b
-
-            def apply(v, gathered):
-                v.x = gathered
-
-        return Some
-
-    refused(make, "start leaves out vertices", "def start(v)", "return True in start")
 
 
 def test_what_is_refused_in_a_body_is_on_its_line() -> None:
