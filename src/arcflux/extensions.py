@@ -1,4 +1,4 @@
-"""What other packages add to Arcflux: formats, partitioners and algorithms, found by their entry points.
+"""What other packages add to Arcflux: algorithms, formats, partitioners, transports, devices, by their entry points.
 
 A package names what it adds in its own pyproject.toml, and nothing is registered by importing it. Installed packages
 are asked only about a name that Arcflux does not have itself: a built-in is never replaced, and `import arcflux` asks
@@ -14,7 +14,7 @@ from arcflux.errors import UsageError
 
 __all__ = ["GROUPS", "extension", "extension_names"]
 
-GROUPS = ("arcflux.algorithms", "arcflux.formats", "arcflux.partitioners")
+GROUPS = tuple(f"arcflux.{what}" for what in ("algorithms", "devices", "formats", "partitioners", "transports"))
 
 
 def extension_names(group: str) -> list[str]:

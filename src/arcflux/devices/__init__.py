@@ -5,12 +5,32 @@ device: slower, with a memory of its own, behind a link; what works on unequal v
 hardware. `named` finds the devices of a name such as "cuda:0-3".
 """
 
-from arcflux.devices.base import Device, Timing
-from arcflux.devices.choose import named
-from arcflux.devices.cpu import CPU
-from arcflux.devices.cuda import Cuda
-from arcflux.devices.placement import Demand, Placed, Placement, place
-from arcflux.devices.virtual import Virtual
-from arcflux.gpu.launch import Shapes
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arcflux.lazy import import_lazily
+
+if TYPE_CHECKING:
+    from arcflux.devices.base import Device, Timing
+    from arcflux.devices.choose import named
+    from arcflux.devices.cpu import CPU
+    from arcflux.devices.cuda import Cuda
+    from arcflux.devices.placement import Demand, Placed, Placement, place
+    from arcflux.devices.virtual import Virtual
+    from arcflux.gpu.launch import Shapes
 
 __all__ = ["CPU", "Cuda", "Demand", "Device", "Placed", "Placement", "Shapes", "Timing", "Virtual", "named", "place"]
+
+import_lazily(
+    __name__,
+    {
+        "base": "Device Timing",
+        "choose": "named",
+        "cpu": "CPU",
+        "cuda": "Cuda",
+        "placement": "Demand Placed Placement place",
+        "virtual": "Virtual",
+        "arcflux.gpu.launch": "Shapes",
+    },
+)

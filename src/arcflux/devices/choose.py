@@ -1,7 +1,8 @@
-"""Devices by their names: "cuda", "cuda:0", "cuda:0-3", "cuda:0,2", "cpu+cuda", "cpu", "auto".
+"""Devices by their names: "cuda", "cuda:0", "cuda:0-3", "cuda:0,2", "cpu+cuda", "cpu", "auto", "virtual:1,2".
 
 Without ranks, every GPU that is named gets a part, and with "cpu+" the cores get one, too. Of several ranks, each takes
-the GPU that has its place on its node, and with "cpu+" those that find none left compute on cores.
+the GPU that has its place on its node, and with "cpu+" those that find none left compute on cores. What is neither
+cores nor GPUs says itself which devices a name means (registry.py), in the order of the parts, and of the ranks.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from arcflux import config
 from arcflux.devices.base import Device
 from arcflux.devices.cpu import CPU
 from arcflux.devices.cuda import Cuda
+from arcflux.devices.registry import Opener, opener
 from arcflux.errors import ArcfluxError, DeviceError, MissingExtraError, SpaceError, UsageError
 from arcflux.gpu import api, driver
 
@@ -26,11 +28,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Wanted", "named", "read"]
 
-_EXPECTED = "'auto', 'cpu', 'cuda', 'cuda:0', 'cuda:0-3', 'cuda:0,2', or 'cpu+cuda'"
+_EXPECTED = "'auto', 'cpu', 'cuda', 'cuda:0', 'cuda:0-3', 'cuda:0,2', 'cpu+cuda', or 'virtual:1,2'"
 _SPAN = re.compile(r"(\d{1,3})(?:-(\d{1,3}))?\Z")
 # What rules GPUs out, rather than being the caller's mistake.
 _NO_GPU = (DeviceError, MissingExtraError, SpaceError)
-_said: set[str] = set()
+_warnings: set[str] = set()
 
 
 @dataclass(frozen=True)
@@ -84,22 +86,45 @@ def named(name: str, ranks: Transport | None = None, threads: int | None = None)
 
     With `ranks` it is collective; a rank opens the GPU that is its own, and of the others' it knows the names.
     """
+    openers = [opener(word.partition(":")[0]) for word in name.split("+")]
+    if any(found is not None for found in openers):
+        return _open_words(name, openers, ranks, threads)
     wanted = read(name)
     if not wanted.cuda:
         return None
     if ranks is None:
-        return _alone(wanted, threads)
-    return _of_ranks(wanted, ranks, threads)
+        return _devices_of_process(wanted, threads)
+    return _devices_of_ranks(wanted, ranks, threads)
 
 
-def _alone(wanted: Wanted, threads: int | None) -> list[Device] | None:
+def _open_words(
+    name: str, openers: Sequence[Opener | None], ranks: Transport | None, threads: int | None
+) -> list[Device]:
+    """The devices of a name of which some are neither cores nor GPUs."""
+    devices: list[Device] = []
+    for word, opens in zip(name.split("+"), openers, strict=True):
+        if opens is not None:
+            devices += opens(word.partition(":")[2], threads)
+        elif word == "cpu":
+            devices.append(CPU(threads))
+        else:
+            raise UsageError(f"devices is {name!r}", expected="cores beside such a device, or none: 'cpu+virtual:2'")
+    if ranks is not None and len(devices) != ranks.size:
+        raise UsageError(
+            f"devices is {name!r}: {len(devices)} devices, and there are {ranks.size} ranks",
+            expected="a device for each rank",
+        )
+    return devices
+
+
+def _devices_of_process(wanted: Wanted, threads: int | None) -> list[Device] | None:
     try:
-        gpus = [Cuda(index) for index in _there(wanted)]
+        gpus = [Cuda(index) for index in _gpu_numbers(wanted)]
         _refuse_mixture([gpu.gpu for gpu in gpus])
     except _NO_GPU as error:
         if not wanted.auto:
             raise
-        _say_once(error)
+        _warn_once(error)
         return None
     if not wanted.cpu or wanted.auto:
         return list(gpus)
@@ -108,13 +133,13 @@ def _alone(wanted: Wanted, threads: int | None) -> list[Device] | None:
     return [*gpus, CPU(cores)]
 
 
-def _of_ranks(wanted: Wanted, ranks: Transport, threads: int | None) -> list[Device] | None:
+def _devices_of_ranks(wanted: Wanted, ranks: Transport, threads: int | None) -> list[Device] | None:
     """Each rank takes the GPU of its place; then all know what the others have, and whether they agree."""
     own: Device = CPU(threads or 1)
     problem: ArcfluxError | None = None
     there: tuple[int, ...] | None = None
     try:
-        there = _there(wanted)
+        there = _gpu_numbers(wanted)
         if ranks.place < len(there) or (api.simulated() and not wanted.cpu):  # of simulators each process has its own
             own = Cuda(there[ranks.place % len(there)])
         elif not wanted.cpu:
@@ -134,7 +159,7 @@ def _of_ranks(wanted: Wanted, ranks: Transport, threads: int | None) -> list[Dev
         if not wanted.auto:
             raise problem or DeviceError("no rank has a GPU", remedy="devices='cpu'")
         if problem is not None and ranks.rank == 0:
-            _say_once(problem)
+            _warn_once(problem)
         return None
     kinds = {(major, minor) for index, major, minor in every if index >= 0}
     if len(kinds) > 1:
@@ -149,7 +174,7 @@ def _of_other(rank: int, index: int) -> Device:
     return device
 
 
-def _there(wanted: Wanted) -> tuple[int, ...]:
+def _gpu_numbers(wanted: Wanted) -> tuple[int, ...]:
     """The numbers of the GPUs that are meant; raises when there is no GPU at all."""
     api.cuda()  # without the extra nothing else matters
     found = driver.found()
@@ -169,9 +194,9 @@ def _mixture(kinds: list[str]) -> DeviceError:
     )
 
 
-def _say_once(error: ArcfluxError) -> None:
+def _warn_once(error: ArcfluxError) -> None:
     """Say, the first time in a process, why a run that might have taken a GPU takes cores."""
     text = f"devices='auto' runs on cores: {error.what}"
-    if text not in _said and config.speaks():
-        _said.add(text)
+    if text not in _warnings and config.speaks():
+        _warnings.add(text)
         warnings.warn(f"{text} (try: {error.remedy})" if error.remedy else text, stacklevel=2)

@@ -181,7 +181,7 @@ def place(
 
 
 def _check_total(needs: Sequence[Need], host: Mapping[int, int], shared: int) -> None:
-    """Refuse what does not fit into all memories together, whoever has which part."""
+    """Refuse what does not fit into all memories together, for any assignment of parts."""
     nodes = {need.node for need in needs}
     needed = sum(need.whole for need in needs) + shared * len(nodes)
     there = sum(need.memory for need in needs) + sum(host[node] for node in nodes)

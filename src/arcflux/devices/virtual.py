@@ -13,11 +13,19 @@ from contextlib import contextmanager
 from arcflux.devices.base import Device, Timing
 from arcflux.errors import UsageError
 
-__all__ = ["Virtual"]
+__all__ = ["Virtual", "open_devices"]
 
 # The most seconds of a sleep too long that the next ones make up for. A host that stood still for longer has not made
 # the device any faster.
 _LATE = 1e-3
+
+
+def open_devices(text: str, threads: int | None = None) -> list[Device]:
+    """A device for each slowdown that is listed: ``virtual:1,2`` is one as fast as a core, and one half as fast."""
+    try:
+        return [Virtual(float(slowdown), name=f"virtual:{slowdown}") for slowdown in text.split(",")]
+    except ValueError as error:
+        raise UsageError(f"devices is 'virtual:{text}'", expected="slowdowns, such as 'virtual:1,2'") from error
 
 
 class Virtual(Device):

@@ -4,8 +4,24 @@ base.py says what a rank needs of the others, collectives.py makes the collectiv
 node know about each other. Nothing here knows of graphs.
 """
 
-from arcflux.transports.base import Counts, Transport
-from arcflux.transports.launch import current
-from arcflux.transports.local import run_local
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arcflux.lazy import import_lazily
+
+if TYPE_CHECKING:
+    from arcflux.transports.base import Counts, Transport
+    from arcflux.transports.launch import current
+    from arcflux.transports.local import run_local
 
 __all__ = ["Counts", "Transport", "current", "run_local"]
+
+import_lazily(
+    __name__,
+    {
+        "base": "Counts Transport",
+        "launch": "current",
+        "local": "run_local",
+    },
+)

@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
+import arcflux.transports.collectives as collectives
 from arcflux.errors import ArcfluxError, RankError, UsageError
 from arcflux.spmd.layout import WORDS
 from arcflux.spmd.memory import Array
-from arcflux.transports import collectives
 from arcflux.transports.board import THREW, Board
 
 __all__ = ["NEVER", "Counts", "Transport", "crowded", "naps", "nodes_by_size"]
@@ -246,7 +246,7 @@ class Transport(ABC):
         """Raise :class:`~arcflux.errors.RankError` if any rank has failed."""
         if not self.board.alarmed:
             return
-        while (error := self.board.error()) is None:  # whoever raises it is still writing
+        while (error := self.board.error()) is None:  # the rank that raises it is still writing
             time.sleep(_NAP)
         raise error
 

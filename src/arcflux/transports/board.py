@@ -114,7 +114,7 @@ class Board:
     def raise_alarm(
         self, kind: int, rank: int, superstep: int, trace: str = "", code: int = RankError.exit_code
     ) -> bool:
-        """Tell every rank of the node that the run is over; False when somebody was first: his counts."""
+        """Tell every rank of the node that the run is over; False when another rank was first, whose alarm counts."""
         from arcflux.transports.kernels import first_to_claim
 
         if not first_to_claim(self.alarm):

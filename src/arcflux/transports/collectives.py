@@ -1,22 +1,19 @@
 """Collective calls, made of a transport's three own things: shared memory on a node, messages out, messages in.
 
 Within a node, ranks write into memory that all of them see, and meet; between nodes, the leader of each sends one
-message to the leader of each other node. Two rooms are used in turn: whoever writes into one has passed the meeting
-that everybody reaches after he has read what was there before.
+message to the leader of each other node. Two rooms are used in turn: a rank that writes into one has passed the
+barrier that every rank reaches after reading what was there before.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 import numpy as np
 
 from arcflux.errors import UsageError
 from arcflux.spmd.memory import Array
-
-if TYPE_CHECKING:
-    from arcflux.transports.base import Transport
 
 __all__ = ["LAST_TAG", "SMALL", "Pending", "Rooms", "broadcast", "gather", "gather_bytes", "reduce"]
 
@@ -28,7 +25,7 @@ OPERATIONS = {
     "or": np.bitwise_or,
     "and": np.bitwise_and,
 }
-# Up to so many bytes over all ranks, everybody gets everything and combines it himself.
+# Up to so many bytes over all ranks, each rank gets all values and combines them itself.
 SMALL = 64 << 10
 # The last two tags are for collectives. Every MPI has 32768 tags: enough for 128 groups, each with these.
 LAST_TAG = 255
@@ -36,6 +33,31 @@ _TAG = LAST_TAG - 1
 _PENDING_TAG = LAST_TAG
 # Blocks start where any dtype may.
 _ALIGN = 16
+
+
+class Member(Protocol):
+    """What collective calls need of a transport (:class:`~arcflux.transports.base.Transport` says what each is)."""
+
+    rank: int
+    size: int
+    node: int
+    nodes: int
+    node_of: Array
+    members: list[list[int]]
+    leaders: list[int]
+    mates: list[int]
+    place: int
+    _rooms: Rooms
+    _pending: Pending | None
+    _barriers: tuple[Array, Array]
+
+    def shared(self, shape: int | tuple[int, ...], dtype: Any) -> Array: ...
+    def post(self, peer: int, parts: Sequence[Array], tag: int = 0) -> None: ...
+    def collect(self, peer: int, tag: int = 0) -> Array: ...
+    def finish(self) -> None: ...
+    def node_barrier(self) -> None: ...
+    def _arrive(self, barrier: Array) -> int: ...
+    def _pass(self, barrier: Array, token: int) -> None: ...
 
 
 class Rooms:
@@ -52,7 +74,7 @@ class Rooms:
         """How much memory the small rooms need."""
         return 4 * SMALL
 
-    def next(self, transport: Transport, size: int) -> Array:
+    def next(self, transport: Member, size: int) -> Array:
         """The room to use now, of `size` bytes at least; all ranks of the node ask for the same size."""
         turn = self._turn[0] = 1 - self._turn[0]
         if size <= SMALL:
@@ -79,18 +101,18 @@ def _bytes(values: Array) -> Array:
     return np.ascontiguousarray(values).reshape(-1).view(np.uint8)
 
 
-def _blocks(transport: Transport, room: Array, starts: Sequence[int], sizes: Sequence[int], node: int) -> list[Array]:
+def _blocks(transport: Member, room: Array, starts: Sequence[int], sizes: Sequence[int], node: int) -> list[Array]:
     return [room[starts[rank] : starts[rank] + sizes[rank]] for rank in transport.members[node]]
 
 
-def _tell_nodes(transport: Transport, room: Array, starts: Sequence[int], sizes: Sequence[int], tag: int) -> None:
+def _tell_nodes(transport: Member, room: Array, starts: Sequence[int], sizes: Sequence[int], tag: int) -> None:
     """The leader sends what its node has to every other node."""
     mine = _blocks(transport, room, starts, sizes, transport.node)
     for step in range(1, transport.nodes):
         transport.post(transport.leaders[(transport.node + step) % transport.nodes], mine, tag)
 
 
-def _hear_nodes(transport: Transport, room: Array, starts: Sequence[int], sizes: Sequence[int], tag: int) -> None:
+def _hear_nodes(transport: Member, room: Array, starts: Sequence[int], sizes: Sequence[int], tag: int) -> None:
     """The leader puts what every other node has where it belongs."""
     for step in range(1, transport.nodes):
         node = (transport.node - step) % transport.nodes
@@ -101,7 +123,7 @@ def _hear_nodes(transport: Transport, room: Array, starts: Sequence[int], sizes:
     transport.finish()
 
 
-def gather_bytes(transport: Transport, mine: Array, sizes: Sequence[int]) -> tuple[Array, list[int]]:
+def gather_bytes(transport: Member, mine: Array, sizes: Sequence[int]) -> tuple[Array, list[int]]:
     """Every rank's bytes, whose sizes all know: a room with them, to be read before the next collective, and where."""
     starts = _starts(sizes)
     room = transport._rooms.next(transport, starts[-1])
@@ -115,7 +137,7 @@ def gather_bytes(transport: Transport, mine: Array, sizes: Sequence[int]) -> tup
     return room, starts
 
 
-def gather(transport: Transport, values: Array) -> list[Array]:
+def gather(transport: Member, values: Array) -> list[Array]:
     """See :meth:`Transport.gather`."""
     mine = _bytes(values)
     room, starts = gather_bytes(transport, _bytes(np.array([len(mine)], np.int64)), [8] * transport.size)
@@ -126,7 +148,7 @@ def gather(transport: Transport, values: Array) -> list[Array]:
     ]
 
 
-def broadcast(transport: Transport, values: Array, root: int) -> Array:
+def broadcast(transport: Member, values: Array, root: int) -> Array:
     """See :meth:`Transport.broadcast`. Between nodes it goes down a binomial tree."""
     if not 0 <= root < transport.size:
         raise UsageError(f"root is {root}", expected=f"a rank from 0 to {transport.size - 1}")
@@ -170,7 +192,7 @@ def _fold(combine: np.ufunc, room: Array, starts: Sequence[int], values: Array) 
     return total
 
 
-def reduce(transport: Transport, values: Array, operation: str) -> Array:
+def reduce(transport: Member, values: Array, operation: str) -> Array:
     """See :meth:`Transport.reduce`."""
     combine = _operation(operation)
     sizes = [values.nbytes] * transport.size
@@ -180,7 +202,7 @@ def reduce(transport: Transport, values: Array, operation: str) -> Array:
     return _reduce_large(transport, values, combine)
 
 
-def _reduce_large(transport: Transport, values: Array, combine: np.ufunc) -> Array:
+def _reduce_large(transport: Member, values: Array, combine: np.ufunc) -> Array:
     """Each rank combines a slice of what its node has; then each leader one of what the nodes have."""
     flat = np.ascontiguousarray(values).reshape(-1)
     mates, place, count = len(transport.mates), transport.place, len(flat)
@@ -202,7 +224,7 @@ def _reduce_large(transport: Transport, values: Array, combine: np.ufunc) -> Arr
     return total.copy().reshape(values.shape)
 
 
-def _reduce_nodes(transport: Transport, total: Array, combine: np.ufunc) -> None:
+def _reduce_nodes(transport: Member, total: Array, combine: np.ufunc) -> None:
     """Each leader combines one slice of all nodes' totals, in the order of the nodes, and gives it to the others."""
     nodes, here = transport.nodes, transport.node
     cuts = [len(total) * node // nodes for node in range(nodes + 1)]
@@ -231,7 +253,7 @@ def _reduce_nodes(transport: Transport, total: Array, combine: np.ufunc) -> None
 class Pending:
     """A reduction under way. Arrays too large for a room are only reduced when somebody waits for them."""
 
-    def __init__(self, transport: Transport, values: Array, operation: str) -> None:
+    def __init__(self, transport: Member, values: Array, operation: str) -> None:
         if transport._pending is not None:
             raise UsageError("a reduction is started while another is under way", remedy="wait for the first")
         self._combine, self._operation = _operation(operation), operation

@@ -15,15 +15,17 @@ from pathlib import Path
 from arcflux.config import RANK_NAMES
 from arcflux.errors import RankError
 
-__all__ = ["WATCH", "Guard"]
+__all__ = ["INTERRUPT", "WATCH", "Guard"]
 
 # What the thread of a rank that watches the others is called by the system.
 WATCH = "arcflux-watch"
+# What Open MPI passes on to ranks, which take it for Ctrl-C; on Ctrl-C itself it kills them. MPICH passes that on, too.
+INTERRUPT = signal.SIGUSR1
 # Seconds that ranks which watch each other have to name a stopped one before it is done here.
 _THEIR_TURN = 10.0
 # After Ctrl-C a stopped rank is waited for no longer than this.
 _HURRY = 5.0
-# Who has not looked for so long was stopped, maybe with all ranks: what it has seen is old.
+# A guard that has not looked for so long was stopped, maybe with all ranks: what it has seen is old.
 _GAP = 2.0
 _PROC = Path("/proc")
 

@@ -25,17 +25,15 @@ from arcflux import config
 from arcflux.config import place
 from arcflux.errors import MissingExtraError, RankError, UsageError
 from arcflux.transports.chatter import Chatter
-from arcflux.transports.guard import Guard
+from arcflux.transports.guard import INTERRUPT, Guard
 
 if TYPE_CHECKING:
     from arcflux.transports.base import Transport
 
-__all__ = ["INTERRUPT", "command", "current", "launch", "place"]
+__all__ = ["command", "current", "launch", "place"]
 
 _PASSED_ON = ("ARCFLUX_", "NUMBA_", "PYTHON")
 _OURS, _INTERRUPTED = {*range(13), 130}, 130
-# What Open MPI passes on to ranks, which take it for Ctrl-C; on Ctrl-C itself it kills them. MPICH passes that on, too.
-INTERRUPT = signal.SIGUSR1
 _MAPPING = "PRTE_MCA_rmaps_default_mapping_policy"
 _PR_SET_PDEATHSIG = 1
 _RESET = b"\x1b[0m"

@@ -110,7 +110,7 @@ class LocalTransport(Transport):
         """The group of the ranks that gave the same colour, in the order of their keys."""
         ranks, node_of, _ = self._group(colour, key, alone)
         world = self._together(len(ranks), ("split", colour), lambda: _World(len(ranks)))
-        made = LocalTransport(
+        made = type(self)(
             world, ranks.index(self.rank), node_of, self.board, [self.names[rank] for rank in ranks], self._spins == 0,
         )  # fmt: skip
         made.sent = self.sent
@@ -122,13 +122,19 @@ class LocalTransport(Transport):
 
 
 def run_local(
-    size: int, work: Callable[[LocalTransport], Answer], *, ranks_per_node: int | None = None, ends: bool = False
+    size: int,
+    work: Callable[[Any], Answer],
+    *,
+    ranks_per_node: int | None = None,
+    ends: bool = False,
+    transport: type[LocalTransport] = LocalTransport,
 ) -> list[Answer]:
     """Run ``work(transport)`` on `size` ranks, threads of this process; what each returned, in their order.
 
     `ranks_per_node` groups them into pretended nodes. When a rank throws, every other one ends at its next call of the
     transport, and the error is raised here as the rank raised it, with a note of the rank and its superstep. A token
-    that is cancelled ends them in the same way, unless the work `ends` by itself when it is.
+    that is cancelled ends them in the same way, unless the work `ends` by itself when it is. `transport`: what a rank
+    is, for those that make something else of threads.
 
     Examples
     --------
@@ -144,11 +150,10 @@ def run_local(
     errors: list[tuple[int, BaseException]] = []
 
     def live(rank: int) -> None:
-        transport: LocalTransport | None = None
         try:
-            transport = LocalTransport(world, rank, node_of, board, spread=crowded(size))
-            answers[rank] = work(transport)
-            transport.close()
+            own = transport(world, rank, node_of, board, spread=crowded(size))
+            answers[rank] = work(own)
+            own.close()
         except BaseException as error:
             if isinstance(error, MemoryError):
                 memory.free_reserve()
@@ -166,13 +171,13 @@ def run_local(
                 raise_if_cancelled()
     except BaseException:  # Ctrl-C, or a token
         board.raise_alarm(THREW, 0, board.superstep(0))
-        with suppress(KeyboardInterrupt):  # whoever presses again does not want to wait
+        with suppress(KeyboardInterrupt):  # a second Ctrl-C does not wait
             for thread in threads:
                 thread.join()
         raise
     for rank, error in errors:
         if rank == int(board.alarm[1]):
-            raise noted(error, rank, board.superstep(rank))
+            raise note_rank(error, rank, board.superstep(rank))
     return answers
 
 
@@ -203,7 +208,7 @@ def _start(live: Callable[[int], None], size: int) -> list[threading.Thread]:
     return threads
 
 
-def noted(error: BaseException, rank: int, superstep: int) -> BaseException:
+def note_rank(error: BaseException, rank: int, superstep: int) -> BaseException:
     """The error with a note of where it happened."""
     if isinstance(error, RankError):
         return error

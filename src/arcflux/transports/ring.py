@@ -1,6 +1,6 @@
 """How nodes see each other die: a ring of connections, by which the leader of each tells the next its supersteps.
 
-The system closes the connections of a process that is killed, and so whoever is at the other end knows at once, and in
+The system closes the connections of a process that is killed, and so the process at the other end knows at once, and in
 which superstep that was. A rank that ends by itself says so before it goes, and is not blamed. Only leaders take part:
 the others of a node watch each other there (watch.py).
 """
@@ -66,7 +66,7 @@ class Ring:
         self.at(transport.board.superstep(rank))
 
     def _answer(self, listening: socket.socket, token: bytes) -> None:
-        """Wait for the one who knows the token, and let him know that he is right here."""
+        """Wait for the process that knows the token, and confirm the connection to it."""
         end = time.monotonic() + _PATIENCE
         while self.ear is None and (left := end - time.monotonic()) > 0:
             listening.settimeout(left)

@@ -39,7 +39,7 @@ _PR_SET_NAME = 15
 _GLANCE = 0.2
 # How long a rank may take to end in good order once the run is over.
 _GRACE = 5.0
-# Who has not looked for so long was stopped, maybe with all others: what he knows of them is old.
+# A rank that has not looked for so long was stopped, maybe with all others: what it knows of them is old.
 _GAP = 1.0
 # A process that uses less of a core than this does not compute.
 _IDLE_SHARE = 0.05
@@ -123,7 +123,7 @@ class Watch:
             time.sleep(0.01)
 
     def _watch(self) -> None:
-        ctypes.CDLL(None).prctl(_PR_SET_NAME, WATCH.encode())  # whoever has started the ranks sees that they watch
+        ctypes.CDLL(None).prctl(_PR_SET_NAME, WATCH.encode())  # so that the launcher sees that ranks watch
         while not self._stopped:
             for descriptor, _ in self._poll.poll(int(self._glance * 1000)):
                 if descriptor == self._ear:
@@ -136,7 +136,7 @@ class Watch:
             if now - self._last > _GAP * _SECOND:
                 self._awake_since = now
             self._last = now
-            # Whoever waits is not idle, nor is he in the moment after, when the others still wait for him.
+            # A rank that waits is not idle, nor is it in the moment after, while the others still wait for it.
             since = self._waits_since(now)
             self._board.beat(self._transport.rank, now, self._computes() or since > 0)
             if self._transport.place == 0 and self._transport.nodes > 1:
@@ -168,7 +168,7 @@ class Watch:
                 self._raise(DIED, watched)
 
     def _raise(self, kind: int, rank: int) -> None:
-        """Raise the alarm; whoever is first says it."""
+        """Raise the alarm; the first rank to do so reports it."""
         # What is known of a far rank's superstep may be a moment old; it is at most one behind.
         superstep = max(self._board.superstep(rank), self._transport.superstep - 1)
         with self._speaking:
@@ -213,7 +213,7 @@ class Watch:
         if worst >= 0:
             self._raise(HUNG, worst)
             return
-        # Who has not been heard of lately may have been stopped while he waited.
+        # A rank not heard of lately may have been stopped while it waited.
         if transport.rank == 0 and waited > self._limit and all(
             board.stuck(rank, now) > self._limit and board.silent(rank, now) < self._limit // 2
             for rank in range(transport.size)

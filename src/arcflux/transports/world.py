@@ -20,11 +20,11 @@ from arcflux import config
 from arcflux.errors import MissingExtraError, RankError, UsageError
 from arcflux.transports.base import Transport, naps, nodes_by_size
 from arcflux.transports.board import TOLD
-from arcflux.transports.launch import INTERRUPT
+from arcflux.transports.guard import INTERRUPT
 from arcflux.transports.mpi import MpiTransport
 from arcflux.transports.watch import Watch, sweep
 
-__all__ = ["failed", "made", "world"]
+__all__ = ["existing", "failed", "world"]
 
 # A rank that is told to end waits so long for the news that another was killed: that is why MPI ends ranks, mostly.
 _NEWS = 0.5
@@ -125,7 +125,7 @@ def _when(number: signal.Signals, act: Callable[[], None]) -> None:
         signal.signal(number, lambda *_: act())
 
 
-def made() -> MpiTransport | None:
+def existing() -> MpiTransport | None:
     """The transport that :func:`world` made; None before."""
     return next(iter(_made.values()), None)
 

@@ -26,7 +26,7 @@ def machine(monkeypatch):
     monkeypatch.delenv("ARCFLUX_GPU_MEMORY", raising=False)
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     monkeypatch.setattr(driver, "needed_version", lambda: (13, 0))
-    monkeypatch.setattr("arcflux.devices.choose._said", set())
+    monkeypatch.setattr("arcflux.devices.choose._warnings", set())
     real = ctypes.CDLL
 
     def has(library, installed=True, **numba):
