@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 import os
 import time
 from collections.abc import Callable
@@ -11,12 +9,11 @@ from typing import Any
 
 import click
 
-from arcflux import __version__, trace
-from arcflux.cli.ranks import is_silent
-from arcflux.cli.words import spoken
+from arcflux import __version__, config, trace
+from arcflux.cli.words import translate
 from arcflux.progress import Terminal
 
-__all__ = ["Group", "commands", "examples", "json_option", "load_options", "loaded", "print_json"]
+__all__ = ["Group", "commands", "examples", "json_option", "load_options", "load_timed"]
 
 
 class Group(click.Group):
@@ -44,14 +41,14 @@ def commands(ctx: click.Context, quiet: bool) -> None:
     GRAPH is a file (text edge list, .mtx, .graph, .gr, .e/.v, .sg, .parquet, ...), a store folder, or a generator spec
     such as kron:20 or grid:1024x1024.
     """
-    terminal = Terminal(quiet=quiet or bool(os.environ.get("ARCFLUX_QUIET")) or is_silent())
-    ctx.with_resource(trace.listen(lambda event: terminal(_spoken(event))))
+    terminal = Terminal(quiet=quiet or bool(os.environ.get("ARCFLUX_QUIET")) or not config.speaks())
+    ctx.with_resource(trace.listen(lambda event: terminal(_translate_event(event))))
     ctx.call_on_close(terminal.close)
 
 
-def _spoken(event: trace.Event) -> trace.Event:
+def _translate_event(event: trace.Event) -> trace.Event:
     """An event in the words of the command line."""
-    return trace.Note(spoken(event.text)) if isinstance(event, trace.Note) else event
+    return trace.Note(translate(event.text)) if isinstance(event, trace.Note) else event
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
@@ -81,7 +78,7 @@ def load_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def loaded(graph: str, **given: Any) -> tuple[Any, float]:
+def load_timed(graph: str, **given: Any) -> tuple[Any, float]:
     """Load a graph with the options of the command line; also the seconds it took."""
     from arcflux.io import load
 
@@ -93,39 +90,3 @@ def loaded(graph: str, **given: Any) -> tuple[Any, float]:
     begun = time.perf_counter()
     found = load(graph, **options)
     return found, time.perf_counter() - begun
-
-
-def print_json(value: Any) -> None:
-    """Print one JSON document; numbers that JSON does not know (NaN and the infinities) become null.
-
-    Of a list of records, such as the supersteps of a run, each is a line.
-    """
-    click.echo(_json(value))
-
-
-def _json(value: Any, margin: str = "") -> str:
-    inner = margin + "  "
-    if isinstance(value, dict) and value:
-        members = [f"{json.dumps(str(key))}: {_json(inside, inner)}" for key, inside in value.items()]
-        return "{\n" + ",\n".join(inner + member for member in members) + f"\n{margin}}}"
-    if isinstance(value, list | tuple) and value:
-        if not all(isinstance(each, dict) for each in value):
-            return _line(value)
-        return "[\n" + ",\n".join(inner + _line(each) for each in value) + f"\n{margin}]"
-    return _line(value)
-
-
-def _line(value: Any) -> str:
-    """On one line, by the encoder that is written in C: a run has up to hundreds of thousands of supersteps."""
-    try:
-        return json.dumps(value, allow_nan=False)
-    except ValueError:  # NaN, or an infinity
-        return json.dumps(_finite(value), allow_nan=False)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _finite(inside) for key, inside in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(inside) for inside in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

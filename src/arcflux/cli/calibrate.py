@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from arcflux.cli.base import examples, json_option, load_options, print_json
+from arcflux.cli.base import examples, json_option, load_options
+from arcflux.cli.output import print_json
 
 __all__ = ["calibrate", "explain"]
 
@@ -23,10 +24,10 @@ _PLACES = ("self", "peer", "host", "all")
 @click.option("--plot", "picture", help="A picture of the bandwidth of each memory: .png, .svg, .pdf.")
 @json_option
 def calibrate(show: bool, forget: bool, quick: bool, picture: str | None, as_json: bool) -> None:
-    """Measure this machine once, in less than two minutes: memory, barriers, transports, rates of programs."""
+    """Measure this machine once, in about two minutes: memory, barriers, transports, rates of programs."""
     from arcflux.errors import UsageError
     from arcflux.plan.calibrate import calibrate as measured
-    from arcflux.plan.calibration import kept, path
+    from arcflux.plan.calibration import load_calibration, path
 
     if forget:
         from arcflux.plan.journal import forget as forget_runs
@@ -34,7 +35,7 @@ def calibrate(show: bool, forget: bool, quick: bool, picture: str | None, as_jso
         count = forget_runs()
         print_json({"forgotten": count}) if as_json else click.echo(f"{count:,} runs are forgotten")
         return
-    found = kept() if show else measured(quick=quick)
+    found = load_calibration() if show else measured(quick=quick)
     if found is None:
         raise UsageError("this machine has not been measured", remedy="arcflux calibrate")
     if picture is not None:
@@ -100,12 +101,12 @@ def explain(
     **options: Any,
 ) -> None:
     """Say what ALGORITHM on GRAPH would take here, how it would run and why; nothing is run without --run."""
-    from arcflux.cli.base import loaded
+    from arcflux.cli.base import load_timed
     from arcflux.cli.plan import subject
     from arcflux.errors import UsageError
     from arcflux.graph import Graph
     from arcflux.plan import estimate
-    from arcflux.plan.explain import measured_run
+    from arcflux.plan.explain import run_measured
 
     if real and machine is not None:
         raise UsageError("--run is for this machine", remedy="leave --on out")
@@ -115,11 +116,11 @@ def explain(
     if real and isinstance(given, tuple):
         raise UsageError("--run is for a graph that is there", remedy="leave --run out")
     if real and not isinstance(given, Graph):
-        given = loaded(graph, **options)[0]
+        given = load_timed(graph, **options)[0]
     threads = options["threads"] if parts is None and machine is None else None
     found = estimate(algorithm, given, on=machine, supersteps=supersteps, threads=threads, parts=parts, nodes=nodes)
     where = {"threads": threads} if parts is None else {"parts": parts, "ranks_per_node": -(-parts // nodes)}
-    both = measured_run(algorithm, given, where).explain() if real else None
+    both = run_measured(algorithm, given, where).explain() if real else None
     if both is not None and picture is not None:
         both.plot(picture)
     if as_json:

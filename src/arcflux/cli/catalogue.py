@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from arcflux.cli.base import examples, json_option, print_json
+from arcflux.cli.base import examples, json_option
+from arcflux.cli.output import print_json
 
 __all__ = ["algorithms"]
 

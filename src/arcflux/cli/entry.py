@@ -10,14 +10,14 @@ from typing import Any, NoReturn
 
 import click
 
-from arcflux.cli.base import commands, print_json
+from arcflux.cli.base import commands
+from arcflux.cli.output import INTERRUPTED, describe_error, print_json, print_notice
 from arcflux.cli.ranks import is_silent, tells
-from arcflux.cli.words import spoken
-from arcflux.errors import ArcfluxError, FormatError, SpaceError
+from arcflux.cli.words import translate
+from arcflux.errors import ArcfluxError, SpaceError
 
-__all__ = ["INTERRUPTED", "described", "main", "said"]
+__all__ = ["main"]
 
-INTERRUPTED = 130
 # As if the signal had ended the process, as it does with other programs in front of `| head`.
 _CLOSED_PIPE = 128 + 13
 
@@ -70,7 +70,7 @@ def _leave_quietly() -> NoReturn:
 def _explain(error: BaseException, given: list[str]) -> NoReturn:
     """Say what went wrong, as the class of the error wants it, and leave."""
     if isinstance(error, ArcfluxError):
-        error.expected, error.remedy = spoken(error.expected), spoken(error.remedy)
+        error.expected, error.remedy = translate(error.expected), translate(error.remedy)
         _fail(type(error).__name__, str(error), error.exit_code, given, error)
     if isinstance(error, MemoryError):
         _fail("SpaceError", "not enough memory for this graph", SpaceError.exit_code, given)
@@ -79,24 +79,12 @@ def _explain(error: BaseException, given: list[str]) -> NoReturn:
     _fail("Interrupted", "interrupted; nothing half-written is left", INTERRUPTED, given)
 
 
-def described(kind: str, text: str, code: int, error: ArcfluxError | None = None) -> dict[str, Any]:
-    """What went wrong, ready for JSON."""
-    parts = [error.what, error.expected, error.remedy] if error else [text, "", ""]
-    place = {"path": error.path, "line": error.line} if isinstance(error, FormatError) else {}
-    return {"class": kind, **dict(zip(("what", "expected", "remedy"), parts, strict=True)), **place, "exit_code": code}
-
-
-def said(text: str, kind: str = "error") -> None:
-    """Print an error or a warning where a person looks for it."""
-    print(f"arcflux: {kind}: {text}", file=sys.stderr)
-
-
 def _fail(
     kind: str, text: str, code: int, given: list[str], error: ArcfluxError | None = None, shown: bool = False
 ) -> NoReturn:
     """Say what went wrong, on stderr and, when JSON is asked for, also on stdout; and leave with the exit code."""
     if "--json" in given:
-        print_json({"error": described(kind, text, code, error)})
+        print_json({"error": describe_error(kind, text, code, error)})
     if not shown:
-        said(text)
+        print_notice(text)
     sys.exit(code)

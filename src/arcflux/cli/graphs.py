@@ -8,8 +8,9 @@ from typing import Any
 
 import click
 
-from arcflux.cli.base import examples, json_option, load_options, loaded, print_json
-from arcflux.cli.words import spoken
+from arcflux.cli.base import examples, json_option, load_options, load_timed
+from arcflux.cli.output import print_json
+from arcflux.cli.words import translate
 from arcflux.trace import readable
 
 __all__ = ["convert", "generate", "info", "verify"]
@@ -23,11 +24,11 @@ def info(graph: str, as_json: bool, **options: Any) -> None:
     """Print the card of GRAPH: size, degrees, memory, ids, and what was changed or assumed."""
     from arcflux.graph import card
 
-    found, seconds = loaded(graph, **options)
+    found, seconds = load_timed(graph, **options)
     if as_json:
         print_json({**card.facts(found), "load_seconds": seconds})
     else:
-        click.echo(spoken(card.text(found)))
+        click.echo(translate(card.text(found)))
         rate = f", {found.edges / seconds / 1e6:,.1f} million edges a second" if found.edges else ""
         click.echo(f"  loaded in {seconds:.3f} s{rate}")
 
@@ -39,7 +40,7 @@ def info(graph: str, as_json: bool, **options: Any) -> None:
 @json_option
 def convert(source: str, target: str, as_json: bool, **options: Any) -> None:
     """Convert the graph SOURCE to TARGET; the suffix names the format, none at all a store folder."""
-    graph, seconds = loaded(source, **options)
+    graph, seconds = load_timed(source, **options)
     _write(graph, target, as_json, seconds)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from arcflux.cli.base import Group, examples, json_option, print_json
+from arcflux.cli.base import Group, examples, json_option
+from arcflux.cli.output import print_json
 from arcflux.trace import readable
 
 __all__ = ["cache", "doctor"]

@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from arcflux.cli.base import examples, json_option, load_options, loaded, print_json
+from arcflux.cli.base import examples, json_option, load_options, load_timed
+from arcflux.cli.output import print_json
 from arcflux.partition import PARTITIONERS
 
 __all__ = ["partition"]
@@ -46,7 +47,7 @@ def partition(
     from arcflux.partition.drawing import facts, text
 
     given = {name: value for name, value in (("seed", seed), ("threshold", threshold)) if value is not None}
-    found, load_seconds = loaded(graph, **options)
+    found, load_seconds = load_timed(graph, **options)
     begun = time.perf_counter()
     parts = split(found, k, how, **given)
     seconds = time.perf_counter() - begun

@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from arcflux.cli.base import examples, json_option, load_options, loaded, print_json
+from arcflux.cli.base import examples, json_option, load_options, load_timed
+from arcflux.cli.output import print_json
 
 __all__ = ["plan", "subject"]
 
@@ -46,10 +47,10 @@ def plan(
     ALGORITHM may also be an application of the HIVE study, such as louvain. GRAPH may also be VERTICES,ARCS,SHAPE with
     a shape of kron, powerlaw, uniform and grid.
     """
-    from arcflux.plan.scaling import prepared
+    from arcflux.plan.scaling import prepare_plan
 
     # Whatever can be wrong is told before the graph is loaded, which may take long.
-    made = prepared(algorithm, machine, nodes, devices, supersteps)
+    made = prepare_plan(algorithm, machine, nodes, devices, supersteps)
     found = made(subject(graph, options))
     if picture is not None:
         found.plot(picture)
@@ -70,4 +71,4 @@ def subject(graph: str, options: dict[str, Any]) -> Any:
         return tuple(int(item) if item.isdigit() else item for item in graph.split(","))
     flags = {name: value for name, value in options.items() if name not in ("threads", "directed")}
     plain = options.get("directed") is None and not any(value not in (None, False) for value in flags.values())
-    return graph if plain and (is_spec(graph) or os.path.exists(graph)) else loaded(graph, **options)[0]
+    return graph if plain and (is_spec(graph) or os.path.exists(graph)) else load_timed(graph, **options)[0]

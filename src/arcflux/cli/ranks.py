@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from arcflux import config
+from arcflux.cli.output import INTERRUPTED, describe_error, print_json
 from arcflux.errors import RankError, UsageError
+from arcflux.partition import PARTITIONERS, check_split
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,10 +19,16 @@ if TYPE_CHECKING:
 
     from arcflux.transports import Transport
 
-__all__ = ["is_silent", "joined", "launched", "tells", "worker_options"]
+__all__ = ["is_silent", "join_ranks", "launch_ranks", "tells", "worker_options"]
 
 # Seconds that the first rank has to speak before others leave with the same error: then mpiexec ends it, too.
 _FIRST = 2.0
+
+
+def _check_partitioner(context: click.Context, option: click.Parameter, how: str | None) -> str | None:
+    if how not in (None, "auto"):
+        check_split(1, str(how))
+    return how
 
 
 def worker_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -32,14 +40,15 @@ def worker_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--exchange",
             type=click.Choice(["auto", "readers", "owners", "allreduce", "mixed"]),
-            help="What nodes tell each other; default: auto, what is predicted to be fastest.",
+            help="What nodes tell each other; default: auto, readers where all in-edges of a vertex are together.",
         ),
         click.option(
             "--partition",
-            type=click.Choice(["auto", "ranges", "grid", "degree", "random", "mincut", "duplicate"]),
-            help="How to split the graph; default: auto, what is predicted to be fastest.",
+            callback=_check_partitioner,
+            metavar=f"[auto|{'|'.join(PARTITIONERS)}]",
+            help="How to split the graph: one of these, or of an installed package; default: auto, which is ranges.",
         ),
-        click.option("--devices", help="What runs it: cpu, cuda, cuda:0, cuda:0-3, cpu+cuda, or auto."),
+        click.option("--devices", help="What runs it: cpu, cuda, cuda:0, cuda:0-3, cpu+cuda, virtual:1,2, or auto."),
         click.option("--parts", type=click.IntRange(min=1), help="Run on so many parts; with workers, one each."),
         click.option("--ranks-per-node", type=click.IntRange(min=1), help="Pretend that so many ranks are a node."),
         click.option("--workers", type=click.IntRange(min=1), help="Run as so many processes of MPI, started here."),
@@ -48,7 +57,7 @@ def worker_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def launched(workers: int | None, timeout: float | None = None) -> int | None:
+def launch_ranks(workers: int | None, timeout: float | None = None) -> int | None:
     """Start the same command as so many processes, if that is asked for and this is none of them; their exit code."""
     from arcflux.transports import launch
 
@@ -61,14 +70,12 @@ def launched(workers: int | None, timeout: float | None = None) -> int | None:
 
 def _explain_in_json(code: int, reason: str) -> None:
     """What ranks that were lost could not print themselves."""
-    from arcflux.cli.base import print_json
-    from arcflux.cli.entry import INTERRUPTED, described
 
     kind = "Interrupted" if code == INTERRUPTED else RankError.__name__
-    print_json({"error": described(kind, reason or "the ranks have failed, and none could say why", code)})
+    print_json({"error": describe_error(kind, reason or "the ranks have failed, and none could say why", code)})
 
 
-def joined(workers: int | None, ranks_per_node: int | None) -> Transport | None:
+def join_ranks(workers: int | None, ranks_per_node: int | None) -> Transport | None:
     """The transport of this process, if mpiexec has started it."""
     from arcflux.transports import current
     from arcflux.transports.launch import place
@@ -87,7 +94,7 @@ def is_silent() -> bool:
 def tells(error: BaseException) -> bool:
     """Whether it is for this process to say what went wrong: of several ranks, the one that failed first."""
     mpi = sys.modules.get("arcflux.transports.world")
-    transport = mpi.made() if mpi else None
+    transport = mpi.existing() if mpi else None
     if transport is None:
         if is_silent():
             time.sleep(_FIRST)

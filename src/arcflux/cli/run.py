@@ -15,9 +15,9 @@ import click
 from click.shell_completion import CompletionItem
 
 from arcflux import config
-from arcflux.cli.base import examples, json_option, load_options, loaded, print_json
-from arcflux.cli.entry import INTERRUPTED, described, said
-from arcflux.cli.ranks import joined, launched, worker_options
+from arcflux.cli.base import examples, json_option, load_options, load_timed
+from arcflux.cli.output import INTERRUPTED, describe_error, print_json, print_notice
+from arcflux.cli.ranks import join_ranks, launch_ranks, worker_options
 from arcflux.errors import SpaceError, UsageError, ValidationError, did_you_mean
 
 if TYPE_CHECKING:
@@ -89,12 +89,12 @@ def run(
 ) -> int:  # fmt: skip
     """Run ALGORITHM (see `arcflux algorithms`), or a vertex program FILE.py:CLASS, on GRAPH."""
     from arcflux.cli.summary import Outcome, facts, text
-    from arcflux.cli.target import chosen, parted, with_ids
+    from arcflux.cli.target import find_target, split_settings, with_ids
     from arcflux.devices import named
 
-    if (code := launched(workers, options["timeout"])) is not None:
+    if (code := launch_ranks(workers, options["timeout"])) is not None:
         return code
-    transport = joined(workers, ranks_per_node)
+    transport = join_ranks(workers, ranks_per_node)
     if transport is not None:
         click.get_current_context().with_resource(transport.limited(options["timeout"]))
     # Whatever can be wrong is told before the graph is loaded, which may take long.
@@ -108,8 +108,8 @@ def run(
         given["ranks_per_node"] = ranks_per_node
     else:
         _refuse_without_parts({**given, "ranks_per_node": ranks_per_node})
-    target = chosen(algorithm)
-    values, ids = parted(target, settings, source)
+    target = find_target(algorithm)
+    values, ids = split_settings(target, settings, source)
     wanted = _accepted(target, {**given, "threads": options["threads"]})
     with _warnings() as early:
         if "devices" in wanted and "debug" not in wanted:
@@ -118,10 +118,10 @@ def run(
     _check_out(out)
     if validate and (target.algorithm is None or not target.algorithm.checked):
         raise UsageError(f"there are no rules to check {target.name} by", remedy="leave --validate out")
-    found, load_seconds = loaded(graph, **options) if parts is None else (parts.graph, 0.0)
+    found, load_seconds = load_timed(graph, **options) if parts is None else (parts.graph, 0.0)
     values |= with_ids(target, found, ids)
     with _warnings() as warned, _presses() as pressed:
-        results, interrupted = _repeated(lambda: target.call(found, **values, **wanted), repeat, pressed)
+        results, interrupted = _repeat(lambda: target.call(found, **values, **wanted), repeat, pressed)
     outcome = Outcome(target, results, values, load_seconds, [*early, *warned], interrupted, options["threads"])
     by_parts = any(step.part_seconds for step in outcome.result.history[:1])
     outcome.spread = _spread(wanted, transport, by_parts, outcome.result.plan)
@@ -137,11 +137,11 @@ def run(
     else:
         click.echo(text(outcome, top, field, out))
     if error:
-        said(error["what"])
+        print_notice(error["what"])
     return code
 
 
-def _repeated(call: Callable[[], Result], repeat: int, pressed: Callable[[], bool]) -> tuple[list[Result], bool]:
+def _repeat(call: Callable[[], Result], repeat: int, pressed: Callable[[], bool]) -> tuple[list[Result], bool]:
     """The results of so many runs, or of those until Ctrl-C; and whether it was pressed."""
     results: list[Result] = []
     try:
@@ -240,12 +240,12 @@ def _verdict(outcome: Any) -> tuple[int, dict[str, Any] | None]:
     """The exit code, and the error that goes with it."""
     if outcome.interrupted:
         what = "interrupted; this is the last whole superstep"
-        return INTERRUPTED, described("Interrupted", what, INTERRUPTED)
+        return INTERRUPTED, describe_error("Interrupted", what, INTERRUPTED)
     try:
         if outcome.report is not None:
             outcome.report.raise_for_failure()
     except ValidationError as error:
-        return error.exit_code, described("ValidationError", str(error), error.exit_code, error)
+        return error.exit_code, describe_error("ValidationError", str(error), error.exit_code, error)
     return 0, None
 
 
@@ -260,7 +260,7 @@ def _warnings() -> Iterator[list[str]]:
         finally:
             heard += dict.fromkeys(str(warning.message) for warning in caught)
             for line in heard if config.speaks() else ():
-                said(line, "warning")
+                print_notice(line, "warning")
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from arcflux.drawing import extent, spark
 from arcflux.result import Superstep
 from arcflux.trace import readable
 
-__all__ = ["Outcome", "counted", "facts", "text"]
+__all__ = ["Outcome", "count_edges", "facts", "text"]
 
 
 @dataclass
@@ -43,7 +43,7 @@ class Outcome:
         return median(result.seconds for result in self.results)
 
 
-def counted(outcome: Outcome) -> int:
+def count_edges(outcome: Outcome) -> int:
     """The edges that stand for the work of one run, whatever the run really touched (docs/reference/cli.md)."""
     result, graph = outcome.result, outcome.result.graph
     algorithm = outcome.target.algorithm
@@ -77,8 +77,8 @@ def facts(outcome: Outcome, top: int | None, field: str, out: str | None) -> dic
         "supersteps": result.supersteps,
         "converged": result.converged,
         "interrupted": outcome.interrupted,
-        "edges_counted": counted(outcome),
-        "edges_per_second": counted(outcome) / outcome.seconds if outcome.seconds else 0.0,
+        "edges_counted": count_edges(outcome),
+        "edges_per_second": count_edges(outcome) / outcome.seconds if outcome.seconds else 0.0,
         "fields": {name: str(values.dtype) for name, values in result.values.items()},
         "history": [_step(step) for step in result.history],
         "warnings": outcome.warnings,
@@ -143,7 +143,7 @@ def _times(outcome: Outcome) -> list[tuple[str, str]]:
     if result.history or state != "converged":  # an algorithm with kernels of its own has no supersteps
         rows.append(("steps", f"{_several(result.supersteps, 'superstep')}, {state}"))
     if outcome.seconds:
-        rows.append(("speed", f"{_large(counted(outcome) / outcome.seconds)} edges a second"))
+        rows.append(("speed", f"{_large(count_edges(outcome) / outcome.seconds)} edges a second"))
     return rows
 
 

@@ -18,7 +18,7 @@ from arcflux.errors import ArcfluxError, FormatError, ProgramError, UsageError, 
 from arcflux.graph import Graph
 from arcflux.program import FieldType, Parameter, Program, vertex, vertices
 
-__all__ = ["Target", "chosen", "parted", "with_ids"]
+__all__ = ["Target", "find_target", "split_settings", "with_ids"]
 
 _WORDS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
@@ -36,7 +36,7 @@ class Target:
     unordered: frozenset[str] = frozenset()
 
 
-def chosen(named: str) -> Target:
+def find_target(named: str) -> Target:
     """The target of a name such as ``pagerank`` or ``my_program.py:MyProgram``."""
     file, _, cls = named.rpartition(":") if re.search(r"\.py:\w*$", named) else (named, "", "")
     if file.endswith(".py"):
@@ -120,7 +120,9 @@ def _line(error: BaseException, path: str) -> int:
     return (lines[-1] if lines else 0) or 0
 
 
-def parted(target: Target, settings: tuple[str, ...], source: str | None) -> tuple[dict[str, Any], dict[str, str]]:
+def split_settings(
+    target: Target, settings: tuple[str, ...], source: str | None
+) -> tuple[dict[str, Any], dict[str, str]]:
     """What ``--set name=value`` and ``--source`` say: values ready to use, and texts that stand for ids of a graph."""
     texts: dict[str, str] = {}
     for setting in settings:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["spoken"]
+__all__ = ["translate"]
 
 _FLAGS = {
     "directed=False": "--undirected", "directed=True": "--directed", "header=True": "--header",
@@ -23,14 +23,14 @@ _ARGUMENT = re.compile(
 _CALL = re.compile(r",? or (?:af|Graph)\.\w+\([^()]*\)")
 
 
-def spoken(text: str) -> str:
-    """A sentence for whoever types commands.
+def translate(text: str) -> str:
+    """A sentence in terms of the command line.
 
     Examples
     --------
-    >>> spoken("weight=None when every edge counts 1, or directed=False")
+    >>> translate("weight=None when every edge counts 1, or directed=False")
     '--set weight=none when every edge counts 1, or --undirected'
-    >>> spoken("kron:20,ef=8,seed=3")
+    >>> translate("kron:20,ef=8,seed=3")
     'kron:20,ef=8,seed=3'
     """
     return _ARGUMENT.sub(lambda found: _option(found[0], found[1], found[2]), _CALL.sub("", text))

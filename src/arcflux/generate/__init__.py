@@ -8,13 +8,20 @@ such as ``kron:20`` (registry.py lists them, spec.py reads them). recipe.py is w
 <Graph kron:10,weights=1-255: 1,024 vertices, 10,577 edges, undirected, columns weight, 173.3 KiB>
 """
 
-from arcflux.generate.bipartite import ratings
-from arcflux.generate.flat import uniform
-from arcflux.generate.recursive import kronecker, rmat
-from arcflux.generate.registry import GENERATORS, Generator
-from arcflux.generate.regular import complete, cycle, grid, path, star
-from arcflux.generate.spec import Spec, from_spec, is_spec, parse
-from arcflux.generate.worlds import small_worlds, watts_strogatz
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arcflux.lazy import import_lazily
+
+if TYPE_CHECKING:
+    from arcflux.generate.bipartite import ratings
+    from arcflux.generate.flat import uniform
+    from arcflux.generate.recursive import kronecker, rmat
+    from arcflux.generate.registry import GENERATORS, Generator
+    from arcflux.generate.regular import complete, cycle, grid, path, star
+    from arcflux.generate.spec import Spec, from_spec, is_spec, parse
+    from arcflux.generate.worlds import small_worlds, watts_strogatz
 
 __all__ = [
     "GENERATORS",
@@ -35,3 +42,16 @@ __all__ = [
     "uniform",
     "watts_strogatz",
 ]
+
+import_lazily(
+    __name__,
+    {
+        "bipartite": "ratings",
+        "flat": "uniform",
+        "recursive": "kronecker rmat",
+        "registry": "GENERATORS Generator",
+        "regular": "complete cycle grid path star",
+        "spec": "Spec from_spec is_spec parse",
+        "worlds": "small_worlds watts_strogatz",
+    },
+)

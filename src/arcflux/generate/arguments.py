@@ -9,7 +9,7 @@ from typing import Any
 from arcflux.checks import shown
 from arcflux.errors import UsageError
 
-__all__ = ["LARGEST_SCALE", "MOST", "Interval", "interval", "number", "said", "spell", "whole"]
+__all__ = ["LARGEST_SCALE", "MOST", "Interval", "changed_options", "interval", "number", "spell", "whole"]
 
 Interval = tuple[int, int] | tuple[float, float]
 
@@ -102,10 +102,10 @@ def spell(name: str, size: str, **options: tuple[Any, Any]) -> str:
     >>> spell("kron", "20", ef=(8, 16), seed=(1, 1), directed=(True, False), weights=((1, 255), None))
     'kron:20,ef=8,directed,weights=1-255'
     """
-    return f"{name}:" + ",".join(filter(None, [size, *said(**options)]))
+    return f"{name}:" + ",".join(filter(None, [size, *changed_options(**options)]))
 
 
-def said(**options: tuple[Any, Any]) -> list[str]:
+def changed_options(**options: tuple[Any, Any]) -> list[str]:
     """The options that differ from what they are when nothing is said."""
     return [_spelled(key, value) for key, (value, usual) in options.items() if value != usual]
 

@@ -74,11 +74,11 @@ def ratings(
         rank=(rank, 8), noise=(noise, 0.25),
     )  # fmt: skip
     recipe = Recipe(spec, users + items, wanted, seed, simple=True, threads=threads, column=4)
-    from arcflux.generate import kernels
+    from arcflux.generate.kernels import bipartite, rate
 
     key, width = np.uint64(recipe.seed), np.uint64(max(0, items - 1).bit_length())
-    graph = recipe.graph((kernels.bipartite, wanted, key, np.uint64(users), np.uint64(items), width))
-    return with_weight(graph, kernels.rate, np.float32, key, np.uint64(rank), low, high, noise, threads=threads)
+    graph = recipe.graph((bipartite, wanted, key, np.uint64(users), np.uint64(items), width))
+    return with_weight(graph, rate, np.float32, key, np.uint64(rank), low, high, noise, threads=threads)
 
 
 def _check(users: int, items: int, wanted: int, low: float, high: float) -> None:

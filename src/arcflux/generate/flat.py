@@ -64,6 +64,6 @@ def uniform(
         directed=(directed, False), simple=(simple, True),
     )  # fmt: skip
     recipe = Recipe(spec, count, wanted, seed, weights, directed, simple, threads)
-    from arcflux.generate import kernels
+    from arcflux.generate.kernels import flat
 
-    return recipe.graph((kernels.flat, wanted, np.uint64(recipe.seed), np.uint64(count)))
+    return recipe.graph((flat, wanted, np.uint64(recipe.seed), np.uint64(count)))

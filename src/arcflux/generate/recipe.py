@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from arcflux import config, trace
-from arcflux.generate.arguments import Interval, interval, said, whole
+from arcflux.generate.arguments import Interval, changed_options, interval, whole
 from arcflux.graph.core import Graph
 from arcflux.graph.edges import Edges, Options
 from arcflux.graph.number import vertex_type
@@ -52,7 +52,7 @@ class Recipe:
     @property
     def name(self) -> str:
         """The whole spec: it generates the same graph again."""
-        return ",".join([self.spec, *said(seed=(self.seed, 1), weights=(self.weights, None))])
+        return ",".join([self.spec, *changed_options(seed=(self.seed, 1), weights=(self.weights, None))])
 
     @property
     def bytes(self) -> int:
@@ -84,14 +84,14 @@ class Recipe:
         """The graph with the weights that were asked for."""
         if self.weights is None:
             return graph
-        from arcflux.generate import kernels
+        from arcflux.generate.kernels import weigh
 
         low, high = self.weights
         kind = _weight_type(self.weights)
         counted = kind is np.int32
         span = float(high - low + counted)
         args = graph.directed, np.uint64(self.seed), float(low), span, counted
-        return with_weight(graph, kernels.weigh, kind, *args, threads=self.threads)
+        return with_weight(graph, weigh, kind, *args, threads=self.threads)
 
 
 def with_weight(graph: Graph, kernel: Any, kind: DTypeLike, *args: Any, threads: int | None = None) -> Graph:
@@ -110,8 +110,7 @@ def with_weight(graph: Graph, kernel: Any, kind: DTypeLike, *args: Any, threads:
         ids=graph.ids,
         loops=0 if graph.directed else 2 * graph.edges - graph.arcs,
         sorted=graph.sorted,
-        name=graph.name,
-        changes=graph.changes,
+        origin=graph.origin,
     )
 
 

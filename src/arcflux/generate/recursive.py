@@ -123,11 +123,11 @@ def rmat(
 
 def cells(recipe: Recipe, scale: int, shares: tuple[float, ...], shuffle: bool) -> tuple[Any, ...]:
     """The pass that writes the edges of a recipe: cells of a matrix of 2**scale rows."""
-    from arcflux.generate import kernels
+    from arcflux.generate.kernels import recursive
 
     tables = alias_table(shares, _LEVELS), alias_table(shares, scale % _LEVELS)
     size = np.uint64(scale), np.uint64(_LEVELS)
-    return kernels.recursive, recipe.edges, np.uint64(recipe.seed), *size, *map(frozen, tables), bool(shuffle)
+    return recursive, recipe.edges, np.uint64(recipe.seed), *size, *map(frozen, tables), bool(shuffle)
 
 
 def quadrants(a: Any, b: Any, c: Any, d: Any = None) -> tuple[float, float, float, float]:

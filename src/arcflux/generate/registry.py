@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
-from arcflux.generate.bipartite import ratings
-from arcflux.generate.flat import uniform
-from arcflux.generate.recursive import kronecker, rmat
-from arcflux.generate.regular import complete, cycle, grid, path, star
 from arcflux.generate.values import NUMBER, RANGE, WHOLE, WORD, YES_OR_NO, Value
-from arcflux.generate.worlds import small_worlds, watts_strogatz
 from arcflux.graph.core import Graph
 
 __all__ = ["GENERATORS", "Generator", "Option"]
@@ -28,19 +24,26 @@ class Option:
 
 @dataclass(frozen=True)
 class Generator:
-    """A generator by its name in specs: its function, a line of help, an example, and what a spec may say.
+    """A generator by its name in specs: its function as module.name, a line of help, an example, and what a spec says.
 
     `size` names the arguments that the first part of a spec gives: ``20`` gives one, ``1024x1024`` two. A spec that
     gives the argument `instead` by an option needs no size.
     """
 
     name: str
-    make: Callable[..., Graph]
+    function: str
     help: str
     example: str
     size: tuple[str, ...]
     options: Mapping[str, Option]
     instead: str = ""
+
+    @property
+    def make(self) -> Callable[..., Graph]:
+        """The function, whose module is imported when it is needed."""
+        module, _, name = self.function.partition(".")
+        made: Callable[..., Graph] = getattr(import_module(f"arcflux.generate.{module}"), name)
+        return made
 
     @property
     def form(self) -> str:
@@ -68,7 +71,7 @@ _RING = {"k": Option("k", WHOLE), "p": Option("p", NUMBER)}
 _ENTRIES = (
     Generator(
         name="kron",
-        make=kronecker,
+        function="recursive.kronecker",
         help="Kronecker graph of the Graph500 benchmark, 2**SCALE vertices",
         example="kron:20,ef=8,seed=3,weights=1-255",
         size=("scale",),
@@ -76,7 +79,7 @@ _ENTRIES = (
     ),
     Generator(
         name="rmat",
-        make=rmat,
+        function="recursive.rmat",
         help="R-MAT graph, directed, 2**SCALE vertices",
         example="rmat:18,a=.5,b=.2,c=.2",
         size=("scale",),
@@ -84,7 +87,7 @@ _ENTRIES = (
     ),
     Generator(
         name="urand",
-        make=uniform,
+        function="flat.uniform",
         help="uniform random graph, 2**SCALE vertices; or n vertices and m edges",
         example="urand:n=1000,m=5000",
         size=("scale",),
@@ -93,21 +96,24 @@ _ENTRIES = (
     ),
     Generator(
         name="grid",
-        make=grid,
+        function="regular.grid",
         help="grid of four neighbours, road-like",
         example="grid:1024x1024,weights=1-255",
         size=("rows", "columns"),
         options=_CHANCE,
     ),
-    Generator(name="path", make=path, help="path", example="path:100", size=("vertices",), options=_CHANCE),
-    Generator(name="cycle", make=cycle, help="cycle", example="cycle:100", size=("vertices",), options=_CHANCE),
-    Generator(name="star", make=star, help="hub and leaves", example="star:100", size=("vertices",), options=_CHANCE),
-    Generator(
-        name="complete", make=complete, help="all pairs", example="complete:50", size=("vertices",), options=_CHANCE
+    *(
+        Generator(name, f"regular.{name}", help, f"{name}:{size}", ("vertices",), _CHANCE)
+        for name, help, size in (
+            ("path", "path", 100),
+            ("cycle", "cycle", 100),
+            ("star", "hub and leaves", 100),
+            ("complete", "all pairs", 50),
+        )
     ),
     Generator(
         name="ws",
-        make=watts_strogatz,
+        function="worlds.watts_strogatz",
         help="Watts-Strogatz small world: a ring of k nearest neighbours, rewired with probability p",
         example="ws:1000,k=10,p=0.1",
         size=("vertices",),
@@ -115,7 +121,7 @@ _ENTRIES = (
     ),
     Generator(
         name="worlds",
-        make=small_worlds,
+        function="worlds.small_worlds",
         help="many small worlds, joined by rewiring a part of all edges (the graphs of G2)",
         example="worlds:100x1000,k=10,rewire=0.1",
         size=("worlds", "size"),
@@ -123,7 +129,7 @@ _ENTRIES = (
     ),
     Generator(
         name="ratings",
-        make=ratings,
+        function="bipartite.ratings",
         help="bipartite ratings of items by users, from a hidden model of low rank",
         example="ratings:1000x500,per=20",
         size=("users", "items"),

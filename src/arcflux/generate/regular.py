@@ -41,9 +41,9 @@ def grid(
     vertices = rows * columns
     edges = 2 * vertices - rows - columns if vertices else 0
     recipe = Recipe(f"grid:{rows}x{columns}", vertices, edges, seed=seed, weights=weights, threads=threads)
-    from arcflux.generate import kernels
+    from arcflux.generate.kernels import grid as grid_kernel
 
-    return recipe.graph((kernels.grid, vertices, np.uint64(max(1, columns))))
+    return recipe.graph((grid_kernel, vertices, np.uint64(max(1, columns))))
 
 
 def path(vertices: int, *, seed: int = 1, weights: Interval | None = None, threads: int | None = None) -> Graph:
@@ -57,9 +57,9 @@ def path(vertices: int, *, seed: int = 1, weights: Interval | None = None, threa
     """
     vertices = whole("vertices", vertices)
     recipe = Recipe(f"path:{vertices}", vertices, max(0, vertices - 1), seed=seed, weights=weights, threads=threads)
-    from arcflux.generate import kernels
+    from arcflux.generate.kernels import chain
 
-    return recipe.graph((kernels.chain, recipe.edges, np.uint64(1), np.uint64(vertices)))
+    return recipe.graph((chain, recipe.edges, np.uint64(1), np.uint64(vertices)))
 
 
 def cycle(vertices: int, *, seed: int = 1, weights: Interval | None = None, threads: int | None = None) -> Graph:
@@ -73,9 +73,9 @@ def cycle(vertices: int, *, seed: int = 1, weights: Interval | None = None, thre
     """
     vertices = whole("vertices", vertices, low=3)
     recipe = Recipe(f"cycle:{vertices}", vertices, vertices, seed=seed, weights=weights, threads=threads)
-    from arcflux.generate import kernels
+    from arcflux.generate.kernels import chain
 
-    return recipe.graph((kernels.chain, recipe.edges, np.uint64(1), np.uint64(vertices)))
+    return recipe.graph((chain, recipe.edges, np.uint64(1), np.uint64(vertices)))
 
 
 def star(vertices: int, *, seed: int = 1, weights: Interval | None = None, threads: int | None = None) -> Graph:
@@ -89,9 +89,9 @@ def star(vertices: int, *, seed: int = 1, weights: Interval | None = None, threa
     """
     vertices = whole("vertices", vertices)
     recipe = Recipe(f"star:{vertices}", vertices, max(0, vertices - 1), seed=seed, weights=weights, threads=threads)
-    from arcflux.generate import kernels
+    from arcflux.generate.kernels import chain
 
-    return recipe.graph((kernels.chain, recipe.edges, np.uint64(0), np.uint64(vertices)))
+    return recipe.graph((chain, recipe.edges, np.uint64(0), np.uint64(vertices)))
 
 
 def complete(vertices: int, *, seed: int = 1, weights: Interval | None = None, threads: int | None = None) -> Graph:
@@ -106,6 +106,6 @@ def complete(vertices: int, *, seed: int = 1, weights: Interval | None = None, t
     vertices = whole("vertices", vertices)
     edges = vertices * (vertices - 1) // 2
     recipe = Recipe(f"complete:{vertices}", vertices, edges, seed=seed, weights=weights, threads=threads)
-    from arcflux.generate import kernels
+    from arcflux.generate.kernels import complete as complete_kernel
 
-    return recipe.graph((kernels.complete, edges))
+    return recipe.graph((complete_kernel, edges))

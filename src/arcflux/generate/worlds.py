@@ -110,18 +110,18 @@ def small_worlds(
         inside = _ring(recipe, size, k, p)
     else:
         inside = cells(recipe, max(0, size.bit_length() - 1), GRAPH500, shuffle=False)
-    from arcflux.generate import kernels
+    from arcflux.generate.kernels import join
 
     across = rewire if worlds > 1 else 0.0
     shape = np.uint64(size), np.uint64(max(1, worlds))
-    return recipe.graph(inside, (kernels.join, recipe.edges, np.uint64(recipe.seed), *shape, across))
+    return recipe.graph(inside, (join, recipe.edges, np.uint64(recipe.seed), *shape, across))
 
 
 def _ring(recipe: Recipe, size: int, k: int, p: float) -> tuple[Any, ...]:
     """The pass that writes the edges of rings of `size` vertices."""
-    from arcflux.generate import kernels
+    from arcflux.generate.kernels import ring
 
-    return kernels.ring, recipe.edges, np.uint64(recipe.seed), np.uint64(size), np.uint64(k // 2), p
+    return ring, recipe.edges, np.uint64(recipe.seed), np.uint64(size), np.uint64(k // 2), p
 
 
 def _even(name: str, value: Any, of: str, most: int) -> int:

@@ -16,14 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcflux.checks import checked, flag, mapping, maybe, text
+from arcflux.doorways import enter
 from arcflux.errors import GraphError
 from arcflux.graph.columns import Columns
 from arcflux.graph.edges import Edges, Options, checked_columns
 from arcflux.graph.ids import Ids, RangeIds, as_ids
-from arcflux.graph.views import reversed_view, united_view
 from arcflux.spmd.memory import frozen, within_memory
 
-__all__ = ["Adjacency", "Changes", "Graph"]
+__all__ = ["Adjacency", "Changes", "Graph", "Origin"]
 
 Array = NDArray[Any]
 
@@ -54,6 +54,15 @@ class Changes:
         if self.parallel_edges_merged:
             said.append(f"{self.parallel_edges_merged:,} parallel edges were merged")
         return said
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a graph comes from: its name, what building it changed, and what had to be assumed."""
+
+    name: str = ""
+    changes: Changes | None = None
+    assumptions: tuple[str, ...] = ()
 
 
 class Graph:
@@ -89,12 +98,9 @@ class Graph:
         ids: Ids | None = None,
         loops: int = 0,
         sorted: bool = True,
-        name: str = "",
-        changes: Changes | None = None,
-        assumptions: tuple[str, ...] = (),
-        checks: Mapping[str, Callable[[], None]] | None = None,
+        origin: Origin | None = None,
     ) -> None:
-        """`checks`: what raises unless an array is right, to be called before its first use, by its name here."""
+        """`loops`: self-loops among the arcs of an undirected graph."""
         arcs = len(out.neighbours)
         self._out = Adjacency(frozen(out.offsets), frozen(out.neighbours))
         self._in: tuple[Adjacency, dict[str, Array]] | None = None
@@ -102,13 +108,13 @@ class Graph:
         self._columns = {key: frozen(column) for key, column in (columns or {}).items()}
         self.directed = directed
         self.edges = arcs if directed else (arcs + loops) // 2
-        self._checks = dict(checks or {})
+        self._checks: dict[str, Callable[[], None]] = {}
         self._ids = ids if ids is not None else RangeIds(len(out.offsets) - 1)
         self.sorted = sorted
-        self.name = name
         self.kept = {}
-        self.changes = changes if changes is not None else Changes(edges_given=self.edges)
-        self.assumptions = assumptions
+        origin = origin if origin is not None else Origin()
+        self.name, self.assumptions = origin.name, origin.assumptions
+        self.changes = origin.changes if origin.changes is not None else Changes(edges_given=self.edges)
         self._sealed = True
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -205,19 +211,18 @@ class Graph:
             kept = drop_unnamed(built, options)
             if kept is not None:
                 ids = renumbered(ids, kept)
-        graph = cls(
+        arcs = len(built.neighbours)
+        left = arcs if options.directed else (arcs + built.loops) // 2
+        changes = Changes(given, built.dropped_loops, given - built.dropped_loops - left, symmetrised)
+        return cls(
             Adjacency(built.offsets, built.neighbours),
             directed=options.directed,
             columns=built.columns,
             ids=ids,
             loops=built.loops,
             sorted=options.sort,
-            name=name,
-            assumptions=assumptions,
+            origin=Origin(name, changes, assumptions),
         )
-        changes = Changes(given, built.dropped_loops, given - built.dropped_loops - graph.edges, symmetrised)
-        object.__setattr__(graph, "changes", changes)
-        return graph
 
     # --- size -------------------------------------------------------------------------------------------------
 
@@ -311,9 +316,21 @@ class Graph:
         own = {name: column.copy() if column.flags.writeable else column for name, column in checked.items()}
         return Graph(
             self.out, directed=self.directed, columns=own, ids=self.ids,
-            loops=0 if self.directed else 2 * self.edges - self.arcs, sorted=self.sorted, name=self.name,
-            changes=self.changes, assumptions=self.assumptions,
+            loops=0 if self.directed else 2 * self.edges - self.arcs, sorted=self.sorted, origin=self.origin,
         )  # fmt: skip
+
+    @property
+    def origin(self) -> Origin:
+        """Its name, what building it changed, and what was assumed: what a graph made of this one takes over."""
+        return Origin(self.name, self.changes, self.assumptions)
+
+    def check_first(self, checks: Mapping[str, Callable[[], None]]) -> Graph:
+        """The graph itself, which calls the check of an array (by its name here) before its first use.
+
+        A check raises unless the array is right.
+        """
+        self._checks.update(checks)
+        return self
 
     def reverse(self) -> Graph:
         """The same graph with every edge turned round: a view, which shares all arrays. Undirected, it is the graph.
@@ -325,7 +342,7 @@ class Graph:
         >>> g.reverse().neighbours("eve").tolist(), g.reverse().reverse() is g
         (['bob'], True)
         """
-        return self if not self.directed else reversed_view(self)
+        return enter("graph.reverse")(self) if self.directed else self
 
     def both_ways(self) -> Graph:
         """An undirected graph that has each edge of this one in both directions; made once. Undirected, it is itself.
@@ -338,7 +355,7 @@ class Graph:
         >>> af.Graph.from_edges([0, 1], [1, 2]).both_ways().out_degrees.tolist()
         [1, 2, 1]
         """
-        return self if not self.directed else united_view(self)
+        return enter("graph.both_ways")(self) if self.directed else self
 
     @property
     def weighted(self) -> bool:
@@ -429,57 +446,37 @@ class Graph:
 
     def save(self, target: str | os.PathLike[str], **options: Any) -> None:
         """Write the graph in the format that the target's suffix names; see :func:`arcflux.io.save`."""
-        from arcflux.io import save
-
-        save(self, target, **options)
+        enter("graph.save")(self, target, **options)
 
     def to_scipy(self, column: str = "weight") -> Any:
         """The adjacency matrix as scipy.sparse.csr_array, with `column` as values."""
-        from arcflux.io.objects import to_scipy
-
-        return to_scipy(self, column)
+        return enter("graph.convert").to_scipy(self, column)
 
     def to_networkx(self) -> Any:
         """A NetworkX graph in your ids."""
-        from arcflux.io.objects import to_networkx
-
-        return to_networkx(self)
+        return enter("graph.convert").to_networkx(self)
 
     def to_igraph(self) -> Any:
         """An igraph graph."""
-        from arcflux.io.objects import to_igraph
-
-        return to_igraph(self)
+        return enter("graph.convert").to_igraph(self)
 
     def to_arrow(self) -> Any:
         """Every edge once, as a pyarrow table."""
-        from arcflux.io.objects import to_arrow
-
-        return to_arrow(self)
+        return enter("graph.convert").to_arrow(self)
 
     def to_pandas(self) -> Any:
         """Every edge once, as a pandas data frame."""
-        from arcflux.io.objects import to_pandas
-
-        return to_pandas(self)
+        return enter("graph.convert").to_pandas(self)
 
     def to_polars(self) -> Any:
         """Every edge once, as a polars data frame."""
-        from arcflux.io.objects import to_polars
-
-        return to_polars(self)
+        return enter("graph.convert").to_polars(self)
 
     def __repr__(self) -> str:
-        from arcflux.graph.card import line
-
-        return line(self)
+        return str(enter("graph.card").line(self))
 
     def __str__(self) -> str:
-        from arcflux.graph.card import text
-
-        return text(self)
+        return str(enter("graph.card").text(self))
 
     def _repr_html_(self) -> str:
-        from arcflux.graph.card import html
-
-        return html(self)
+        return str(enter("graph.card").html(self))

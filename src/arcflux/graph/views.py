@@ -21,20 +21,19 @@ def reversed_view(graph: Graph) -> Graph:
     if isinstance(known, weakref.ref):  # what a view knows of its graph, which must not live for the view's sake
         known = known()
     if known is None:
-        known = _turned(graph)
+        known = _reverse(graph)
         known.kept["reversed"] = weakref.ref(graph)
         graph.kept["reversed"] = known
     view: Graph = known
     return view
 
 
-def _turned(graph: Graph) -> Graph:
+def _reverse(graph: Graph) -> Graph:
     from arcflux.graph.core import Graph
 
     columns = {name: graph.in_columns[name] for name in graph.in_columns}
     view = Graph(
-        graph.into, directed=True, columns=columns, ids=graph.ids, sorted=graph.sorted, name=graph.name,
-        changes=graph.changes, assumptions=graph.assumptions,
+        graph.into, directed=True, columns=columns, ids=graph.ids, sorted=graph.sorted, origin=graph.origin
     )  # fmt: skip
     view._in = graph.out, {name: graph.columns[name] for name in graph.columns}
     return view
@@ -51,7 +50,7 @@ def united_view(graph: Graph) -> Graph:
         built = build(Edges(*graph.edge_numbers()[:2], columns=columns), graph.vertices, Options(directed=False))
         graph.kept["both ways"] = Graph(
             Adjacency(built.offsets, built.neighbours), directed=False, columns=built.columns, ids=graph.ids,
-            loops=built.loops, name=graph.name, changes=graph.changes, assumptions=graph.assumptions,
+            loops=built.loops, origin=graph.origin,
         )  # fmt: skip
     view: Graph = graph.kept["both ways"]
     return view

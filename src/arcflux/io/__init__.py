@@ -77,7 +77,7 @@ def load(
         Options of the format, such as ``delimiter=";"`` or ``weights=False`` for text, or ``trust=True`` for a store,
         whose arrays are then not looked at before their first use; docs/reference/formats.md.
 
-    What had to be assumed is in the graph's `assumptions`, and is told to whoever listens to :mod:`arcflux.trace`.
+    What had to be assumed is in the graph's `assumptions`, and goes to the listeners of :mod:`arcflux.trace`.
 
     Examples
     --------
@@ -110,15 +110,15 @@ def takes_graph(
     @wraps(function)
     def taking(*given: Any, **options: Any) -> Answer:
         if given:
-            given = (_taken(given[0]), *given[1:])
+            given = (_as_graph(given[0]), *given[1:])
         elif "graph" in options:
-            options["graph"] = _taken(options["graph"])
+            options["graph"] = _as_graph(options["graph"])
         return function(*given, **options)
 
     return taking
 
 
-def _taken(given: Any) -> Graph:
+def _as_graph(given: Any) -> Graph:
     from arcflux.graph import Graph
 
     return given if isinstance(given, Graph) else load(given)
@@ -214,7 +214,7 @@ def _format(path: Path, writing: bool = False) -> Any:
                 "no such file, folder or generator",
                 path=path,
                 expected="a path that exists, or a spec such as kron:20 or grid:1024x1024",
-                remedy=_near(path),
+                remedy=_suggest(path),
             )
         raise FormatError(
             f"the suffix {suffix or '(none)'} names no format",
@@ -227,7 +227,7 @@ def _format(path: Path, writing: bool = False) -> Any:
     return module
 
 
-def _near(path: Path) -> str:
+def _suggest(path: Path) -> str:
     """What was meant by a name that is neither a file nor a generator."""
     from arcflux.generate.registry import GENERATORS
     from arcflux.io.loaded import near_file

@@ -1,16 +1,9 @@
-"""The general case of text: names, quotes and many columns, through Arrow's CSV reader and writer.
-
-Files that Arcflux writes begin with a comment that keeps what lines of edges cannot say, such as
-
-    # arcflux undirected ids=text delimiter=comma header=yes columns=weight:int8
-    # isolated: ["eve", "a name, with a comma"]
-"""
+"""The general case of text: names, quotes and many columns, through Arrow's CSV reader and writer."""
 
 from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,100 +12,23 @@ from numpy.typing import NDArray
 
 from arcflux.errors import FormatError
 from arcflux.io.columns import MISSING
+from arcflux.io.layout import DELIMITERS, Layout
 from arcflux.io.loaded import Loaded
 from arcflux.io.rows import write_table
 from arcflux.io.scan import is_number
 
 if TYPE_CHECKING:
     from arcflux.graph import Graph
-    from arcflux.io.text import Layout
 
-__all__ = ["Said", "leading", "line_at", "read_delimited", "write_delimited"]
+__all__ = ["read_delimited", "write_delimited"]
 
 Array = NDArray[Any]
 
-_DELIMITERS = {"blank": "", "comma": ",", "semicolon": ";", "bar": "|", "tab": "\t"}
 _MOST_COLUMNS = 1000
 # The column that algorithms take without being asked: without it they count edges, which nobody would notice.
 _WEIGHT = "weight"
 # Whether a column is meant to have numbers shows in so many rows.
 _TOP = 100
-
-
-@dataclass
-class Said:
-    """What the comments at the top of a file written by Arcflux say; None or nothing where they do not."""
-
-    ours: bool = False
-    directed: bool | None = None
-    delimiter: str | None = None
-    header: bool | None = None
-    ids: str | None = None  # "integer" or "text"
-    extent: tuple[int, int] | None = None  # the first and the last of ids without gaps
-    columns: dict[str, np.dtype[Any]] = field(default_factory=dict)
-    isolated: list[Any] = field(default_factory=list)
-
-    def hear(self, text: str, path: Path, line: int) -> None:
-        """Take in one line of comment."""
-        words = text.split()
-        if words[:1] == ["arcflux"]:
-            self.ours = True
-            for word in words[1:]:
-                self._hear_word(word)
-        elif self.ours and words[:1] == ["isolated:"]:
-            try:
-                names = json.loads(text.partition(":")[2])
-                if not isinstance(names, list) or not all(map(_is_name if self.ids == "text" else _is_int64, names)):
-                    raise ValueError("not a list of ids")
-                self.isolated += names
-            except (ValueError, RecursionError) as error:
-                raise FormatError(
-                    "the list of isolated vertices is damaged", path=path, line=line, expected="a JSON list of ids"
-                ) from error
-
-    def _hear_word(self, word: str) -> None:
-        key, _, value = word.partition("=")
-        if word in ("directed", "undirected"):
-            self.directed = word == "directed"
-        elif key == "ids" and (match := re.fullmatch(r"(-?[0-9]{1,19})\.\.(-?[0-9]{1,19})", value)):
-            self.ids, self.extent = "integer", (int(match[1]), int(match[2]))
-        elif key == "ids" and value in ("integer", "text"):
-            self.ids = value
-        elif key == "delimiter" and (value in _DELIMITERS or len(value) == 1):
-            self.delimiter = _DELIMITERS.get(value, value)
-        elif key == "header" and value in ("yes", "no"):
-            self.header = value == "yes"
-        elif key == "columns" and (pairs := re.findall(r"(\w+):(bool|u?int(?:8|16|32|64)|float(?:32|64))", value)):
-            self.columns = {name: np.dtype(kind) for name, kind in pairs}
-
-
-def _is_name(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _is_int64(value: Any) -> bool:
-    return type(value) is int and -(1 << 63) <= value < 1 << 63
-
-
-def leading(data: Array, comments: bytes, path: Path) -> tuple[Said, int, int]:
-    """Read the comments and empty lines at the top: what they say, where they end, and the next line's number."""
-    said, line = Said(), 1
-    at = 3 if data[:3].tobytes() == b"\xef\xbb\xbf" else 0
-    while at < len(data):
-        text = line_at(data, at)
-        if text.strip() and text.lstrip()[0] not in comments:
-            break
-        said.hear(text.decode("utf-8", "replace").strip().lstrip("#% "), path, line)
-        at, line = at + len(text) + 1, line + 1
-    return said, min(at, len(data)), line
-
-
-def line_at(data: Array, at: int) -> bytes:
-    """The line at a position, without its end."""
-    size = 1 << 10
-    while b"\n" not in (text := data[at : at + size].tobytes()) and at + size < len(data):
-        size *= 4
-    return text.split(b"\n", 1)[0]
 
 
 def read_delimited(
@@ -250,7 +166,7 @@ def _comments(graph: Graph, delimiter: str, header: bool) -> list[str]:
         touched = graph.out_degrees > 0
         touched[graph.out.neighbours] = True
         alone = graph.ids.to_ids(np.flatnonzero(~touched)).tolist()
-    named = {mark or " ": name for name, mark in _DELIMITERS.items()}
+    named = {mark or " ": name for name, mark in DELIMITERS.items()}
     words = ["arcflux", "directed" if graph.directed else "undirected", f"ids={ids}"]
     words += [f"delimiter={named.get(delimiter, delimiter)}", f"header={'yes' if header else 'no'}"]
     if graph.columns:

@@ -14,7 +14,7 @@ import numpy as np
 from arcflux import trace
 from arcflux.errors import WeightError
 from arcflux.io import scan
-from arcflux.io.headed import Header, counted_edges, note_numbering, one_column, weights_said, write_rows
+from arcflux.io.headed import Header, counted_edges, describe_weights, note_numbering, one_column, write_rows
 from arcflux.io.loaded import Loaded
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def read(path: Path, *, threads: int | None = None) -> Loaded:
     vertices, arcs = header.counts(header.words[2:], _HEADER)
     ids = header.vertices(vertices)
     edges = counted_edges(header, arcs, (vertices, vertices), 3, b"a", threads)
-    return Loaded(edges, True, ids, ["directed: a line is one arc", weights_said(edges), "parallel edges are kept"])
+    return Loaded(edges, True, ids, ["directed: a line is one arc", describe_weights(edges), "parallel edges are kept"])
 
 
 def write(graph: Graph, path: Path) -> None:

@@ -32,7 +32,7 @@ from arcflux.io.loaded import existing, replacing
 from arcflux.spmd.memory import empty
 
 if TYPE_CHECKING:
-    from arcflux.graph import Adjacency, Graph
+    from arcflux.graph.core import Adjacency, Graph
 
 __all__ = ["open_graph", "write"]
 
@@ -57,7 +57,7 @@ def open_graph(path: Path) -> Graph:
     ...     open_graph(Path(folder, "path.sg")).equals(graph)
     True
     """
-    from arcflux.graph import Adjacency, Graph
+    from arcflux.graph.core import Adjacency, Graph, Origin
 
     existing(path)
     weighted = path.suffix.lower() == ".wsg"
@@ -66,15 +66,14 @@ def open_graph(path: Path) -> Graph:
         offsets = _offsets(file, path, vertices, arcs)
         neighbours, weight = _arcs(file, arcs, weighted, task)
     _check_range(path, neighbours, vertices)
-    offsets, neighbours, columns = _sorted(offsets, neighbours, {"weight": weight} if weighted else {})
+    offsets, neighbours, columns = _sort_rows(offsets, neighbours, {"weight": weight} if weighted else {})
     loops = 0 if directed else _check_mirrored(path, offsets, neighbours, columns.get("weight"))
     return Graph(
         Adjacency(offsets, neighbours),
         directed=directed,
         columns=columns,
         loops=loops,
-        name=path.name,
-        assumptions=("directed" if directed else "undirected", "parallel edges are kept"),
+        origin=Origin(path.name, assumptions=("directed" if directed else "undirected", "parallel edges are kept")),
     )
 
 
@@ -144,7 +143,9 @@ def _check_range(path: Path, neighbours: Array, vertices: int) -> None:
         )
 
 
-def _sorted(offsets: Array, neighbours: Array, columns: Mapping[str, Array]) -> tuple[Array, Array, dict[str, Array]]:
+def _sort_rows(
+    offsets: Array, neighbours: Array, columns: Mapping[str, Array]
+) -> tuple[Array, Array, dict[str, Array]]:
     """The rows with their neighbours in order. Grouping by target and then by source again sorts them."""
     from arcflux.graph.build import gather, reverse
 

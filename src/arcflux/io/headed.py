@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 __all__ = [
     "Header",
     "counted_edges",
+    "describe_weights",
     "note_numbering",
     "one_column",
     "vertex_range",
-    "weights_said",
     "write_rows",
 ]
 
@@ -104,10 +104,8 @@ def counted_edges(
     header: Header, count: int, limits: tuple[int, int], columns: int, prefix: bytes = b"", threads: int | None = None
 ) -> Edges:
     """The edges behind a header that promises `count` of them, from 1 .. limits[0] to 1 .. limits[1]."""
-    edges = scan.edges(
-        header.body, path=header.path, columns=columns, comments=header.comments, prefix=prefix,
-        first_line=header.line + 1, threads=threads,
-    )  # fmt: skip
+    written = scan.Lines(columns, header.comments, prefix=prefix, first_line=header.line + 1)
+    edges = scan.edges(header.body, header.path, written, threads)
     if len(edges) != count:
         raise header.error(
             f"the header promises {count:,} entries, and {len(edges):,} follow",
@@ -128,7 +126,7 @@ def counted_edges(
     return edges
 
 
-def weights_said(edges: Edges) -> str:
+def describe_weights(edges: Edges) -> str:
     """The sentence about weights for the assumptions."""
     return f"weighted: values are 'weight' ({edges.columns['weight'].dtype})" if edges.columns else "not weighted"
 

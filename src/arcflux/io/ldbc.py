@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from arcflux.errors import FormatError
 from arcflux.graph.edges import Edges
 from arcflux.io import scan
-from arcflux.io.headed import note_numbering, one_column, weights_said, write_rows
+from arcflux.io.headed import describe_weights, note_numbering, one_column, write_rows
 from arcflux.io.loaded import Loaded, replacing
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def read(path: Path, *, threads: int | None = None) -> Loaded:
     >>> loaded.vertices.tolist(), loaded.edges.columns["weight"].tolist()
     ([10, 20, 30], [0.5])
     """
-    _there(path, "this name")
+    _existing_file(path, "this name")
     beside = path.with_suffix(".properties")
     stated = path.suffix == ".properties" or beside.exists()
     said = _properties(beside) if stated else _Properties(beside, path.with_suffix(".v"), path.with_suffix(".e"))
@@ -72,7 +72,7 @@ def read(path: Path, *, threads: int | None = None) -> Loaded:
     kind = "undirected" if said.directed is False else "directed"
     if said.directed is None:
         kind = "directed: no .properties file says otherwise (directed=False reads both)"
-    assumed = [kind, weights_said(edges), "parallel edges are kept"]
+    assumed = [kind, describe_weights(edges), "parallel edges are kept"]
     return Loaded(edges, said.directed is not False, vertices, assumed)
 
 
@@ -124,7 +124,7 @@ def _count(path: Path, value: str, line: int) -> int:
     return int(value)
 
 
-def _there(path: Path, what: str) -> Path:
+def _existing_file(path: Path, what: str) -> Path:
     if not path.exists():
         raise FormatError(
             f"there is no file of {what}",
@@ -137,7 +137,7 @@ def _there(path: Path, what: str) -> Path:
 
 def _vertices(said: _Properties, threads: int | None) -> Array:
     """The ids of NAME.v, sorted: one a line, each once."""
-    path = _there(said.vertex_file, "vertices")
+    path = _existing_file(said.vertex_file, "vertices")
     if not path.stat().st_size:
         return np.empty(0, np.int64)
     values, offsets = scan.numbers(scan.text(path), path=path, comments=b"", threads=threads)
@@ -155,7 +155,7 @@ def _vertices(said: _Properties, threads: int | None) -> Array:
 
 
 def _edges(said: _Properties, stated: bool, threads: int | None) -> Edges:
-    path = _there(said.edge_file, "edges")
+    path = _existing_file(said.edge_file, "edges")
     if not path.stat().st_size:
         weights = {"weight": np.empty(0, np.float64)} if said.weight_type else {}
         return Edges(np.empty(0, np.int64), np.empty(0, np.int64), weights)
@@ -164,9 +164,7 @@ def _edges(said: _Properties, stated: bool, threads: int | None) -> Edges:
     delimiter = b"|" if b"|" in first else b""
     fields = len(first.replace(b"|", b" ").split())
     weighted = said.weight_type is not None if stated else fields > 2
-    edges = scan.edges(
-        data, path=path, columns=3 if weighted else 2, comments=b"", delimiter=delimiter, threads=threads
-    )
+    edges = scan.edges(data, path, scan.Lines(3 if weighted else 2, comments=b"", delimiter=delimiter), threads)
     if said.weight_type == "real":
         edges.columns["weight"] = edges.columns["weight"].astype(np.float64)
     return edges

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from arcflux.errors import FormatError
 from arcflux.graph.edges import Edges
 from arcflux.io import scan
-from arcflux.io.headed import Header, counted_edges, note_numbering, one_column, weights_said, write_rows
+from arcflux.io.headed import Header, counted_edges, describe_weights, note_numbering, one_column, write_rows
 from arcflux.io.loaded import Loaded
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def read(path: Path, *, threads: int | None = None) -> Loaded:
     elif rows != columns:
         edges.target = edges.target.astype(np.int64) + rows
         said.append(f"rectangular: rows are vertices 1 to {rows}, columns {rows + 1} to {rows + columns}")
-    said += [weights_said(edges), "parallel edges are kept"]
+    said += [describe_weights(edges), "parallel edges are kept"]
     return Loaded(edges, symmetry != "symmetric", vertices, said)
 
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from arcflux.errors import FormatError, GraphError, WeightError
 from arcflux.graph.edges import Edges
 from arcflux.io import scan
-from arcflux.io.headed import Header, note_numbering, one_column, weights_said
+from arcflux.io.headed import Header, describe_weights, note_numbering, one_column
 from arcflux.io.loaded import Loaded, replacing
 from arcflux.spmd.memory import empty, frozen
 from arcflux.spmd.pool import run
@@ -69,7 +69,7 @@ def read(path: Path, *, threads: int | None = None) -> Loaded:
             f"the header promises {count:,} edges, and the lines list {arcs:,} neighbours",
             expected=f"{2 * count:,} neighbours, since each edge is listed from both its ends",
         )
-    said = ["undirected", weights_said(edges), "parallel edges are kept"]
+    said = ["undirected", describe_weights(edges), "parallel edges are kept"]
     if skip:
         said.append("vertex sizes and vertex weights are left out")
     return Loaded(edges, False, header.vertices(vertices), said)

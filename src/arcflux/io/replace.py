@@ -3,7 +3,7 @@
 Whoever looks at the name sees the old one or the new one, never none and never half of one: Linux exchanges two names
 in one step (``renameat2``). Where the file system cannot, the old folder is set aside for the moment between two
 renames; should the writer be killed in that moment, :func:`recover` brings it back for the next reader. Hidden names
-are locked by whoever writes there (``flock``, which ends with the process), so the next writer can tell what a killed
+are locked by their writer (``flock``, which ends with the process), so the next writer can tell what a killed
 one left behind, and removes it.
 """
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+import arcflux.io.scan as scan
 from arcflux import trace
 from arcflux.errors import FormatError
-from arcflux.io import scan
 
 __all__ = ["read_vertices", "write_table"]
 

@@ -13,6 +13,7 @@ import gzip
 import mmap
 import re
 import zlib
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any
@@ -29,7 +30,7 @@ from arcflux.spmd.pool import run
 from arcflux.spmd.space import afford, available
 from arcflux.trace import readable
 
-__all__ = ["edges", "is_number", "numbers", "text", "unpacked"]
+__all__ = ["Lines", "edges", "is_number", "numbers", "text", "unpack"]
 
 Array = NDArray[Any]
 
@@ -51,7 +52,7 @@ def text(path: Path) -> Array:
     return np.frombuffer(block, np.uint8)
 
 
-def unpacked(path: Path, raw: IO[bytes]) -> IO[bytes]:
+def unpack(path: Path, raw: IO[bytes]) -> IO[bytes]:
     """What is inside the packed file `path`, which is open as `raw`."""
     suffix = path.suffix.lower()
     if suffix == ".gz":
@@ -70,7 +71,7 @@ def _unpack(path: Path) -> Array:
         with (
             trace.task(f"unpack {path.name}", path.stat().st_size, "bytes") as task,
             open(path, "rb") as raw,
-            unpacked(path, raw) as file,
+            unpack(path, raw) as file,
         ):
             while piece := file.read(_CHUNK):
                 pieces.append(piece)
@@ -101,33 +102,35 @@ def _unpack(path: Path) -> Array:
     return whole
 
 
-def edges(
-    data: Array,
-    *,
-    path: Path,
-    columns: int = 2,
-    comments: bytes = b"#%",
-    delimiter: bytes = b"",
-    prefix: bytes = b"",
-    loose: bool = False,
-    first_line: int = 1,
-    threads: int | None = None,
-) -> Edges:
-    """The edges of ``source target [weight]`` lines.
+@dataclass(frozen=True)
+class Lines:
+    """How lines of ``source target [weight]`` are written.
 
     Blanks and tabs separate, or one `delimiter` between two fields when it is given. Lines that start with a byte of
     `comments` are skipped, and so is the end of a line from one that follows a blank; every other line starts with
     `prefix`, if given. `columns` is 2, or 3 with a weight; anything more on a line is an error unless `loose`.
-    `first_line` is the number of data's first line, for messages.
+    `first_line` is its number, for messages.
     """
+
+    columns: int = 2
+    comments: bytes = b"#%"
+    delimiter: bytes = b""
+    prefix: bytes = b""
+    loose: bool = False
+    first_line: int = 1
+
+
+def edges(data: Array, path: Path, written: Lines, threads: int | None = None) -> Edges:
+    """The edges of the lines of a file."""
     from arcflux.io import scan_kernels as kernels
 
+    columns, delimiter, prefix = written.columns, written.delimiter, written.prefix
     parts = _parts(data, threads)
     if not parts:
         return Edges(empty(0, np.uint32), empty(0, np.uint32), {"weight": empty(0, np.int32)} if columns > 2 else {})
     lines = sum(int(part.lines.sum()) for part in parts)
     starts = _places([part.lines for part in parts])
-    kinds = _kinds(comments, delimiter)
+    kinds = _kinds(written.comments, delimiter)
     locale = _c_locale()
     id_type: type[Any] = np.uint32
     weight_type: type[Any] | None = np.int32 if columns > 2 else None
@@ -150,7 +153,7 @@ def edges(
                     )  # fmt: skip
                 run(
                     kernels.edges, len(count), frozen(part.data), part.cuts, kinds, bool(delimiter),
-                    ord(prefix or b"\0"), loose, locale, begin, *outputs, count, reached, state, trouble,
+                    ord(prefix or b"\0"), written.loose, locale, begin, *outputs, count, reached, state, trouble,
                     threads=threads, task=task,
                 )  # fmt: skip
                 if state.any():
@@ -165,8 +168,7 @@ def edges(
         elif status == kernels.WIDER_WEIGHT and weight_type is not np.float64:
             weight_type = _wider(weight_type, line)
         else:
-            number = first_line + where[0].lines_before(where[1])
-            raise explain(line, path, number, columns, prefix, loose, delimiter)
+            raise explain(line, path, written.first_line + where[0].lines_before(where[1]), written)
     found = {"weight": weight} if weight is not None else {}
     return Edges(source, target, found, np.concatenate(starts), np.concatenate(counts), ours=True)
 
@@ -197,7 +199,7 @@ def numbers(
             if trouble.min(initial=len(part.data)) < len(part.data):
                 at = int(trouble.min())
                 raise FormatError(
-                    f"this line has something that is no integer: {_shown(part.line_at(at))}",
+                    f"this line has something that is no integer: {_quote(part.line_at(at))}",
                     path=path,
                     line=first_line + part.lines_before(at),
                     expected="integers separated by blanks",
@@ -305,23 +307,22 @@ def _c_locale() -> int:
     return int(library.newlocale(0x1FBF, b"C", None) or 0)
 
 
-def _shown(line: bytes) -> str:
+def _quote(line: bytes) -> str:
     shown = line.decode("utf-8", "replace").strip()
     return repr(shown if len(shown) <= 60 else shown[:57] + "...")
 
 
-def explain(
-    line: bytes, path: Path, number: int, columns: int, prefix: bytes, loose: bool, delimiter: bytes
-) -> FormatError:
+def explain(line: bytes, path: Path, number: int, written: Lines) -> FormatError:
     """The error for a line that the kernel could not read, in words."""
     text = line.decode("utf-8", "replace").strip()
-    first, mark = text[:1], prefix.decode()
-    words = [word.strip() for word in text[len(mark) :].split(delimiter.decode() or None)]
+    columns, loose = written.columns, written.loose
+    first, mark = text[:1], written.prefix.decode()
+    words = [word.strip() for word in text[len(mark) :].split(written.delimiter.decode() or None)]
     wrong_start = mark and first != mark
-    what = f"the line starts with {first!r}, not {mark!r}" if wrong_start else _trouble(words, columns, loose)
+    what = f"the line starts with {first!r}, not {mark!r}" if wrong_start else _describe_fault(words, columns, loose)
     expected = " ".join([*([mark] if mark else []), "source", "target", "weight"][: bool(mark) + columns])
     return FormatError(
-        f"{what}: {_shown(line)}",
+        f"{what}: {_quote(line)}",
         path=path,
         line=number,
         expected=f"lines of `{expected}`",
@@ -329,7 +330,7 @@ def explain(
     )
 
 
-def _trouble(words: list[str], columns: int, loose: bool) -> str:
+def _describe_fault(words: list[str], columns: int, loose: bool) -> str:
     if len(words) < columns:
         return f"{len(words)} field{'s' * (len(words) != 1)} where {columns} belong"
     for name, word in zip(("source", "target"), words, strict=False):

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from arcflux import trace
 from arcflux.errors import StoreError
-from arcflux.graph.core import Adjacency, Changes, Graph
+from arcflux.graph.core import Adjacency, Changes, Graph, Origin
 from arcflux.graph.ids import Ids, IntegerIds, RangeIds, TextIds
 from arcflux.io.checks import byte_pieces, digest, examine
 from arcflux.io.directory import Directory, read_folder
@@ -111,11 +111,12 @@ def _open(directory: Directory, trust: bool) -> tuple[Graph, dict[str, Any], dic
             ids=ids,
             loops=0 if manifest["directed"] else 2 * int(manifest["edges"]) - len(out.neighbours),
             sorted=bool(manifest["sorted"]),
-            name=str(manifest["name"]),
-            changes=Changes(**manifest["changes"]),
-            assumptions=tuple(map(str, manifest["assumptions"])),
-            checks={} if trust else pending_checks(directory.path, manifest, held, ids),
+            origin=Origin(
+                str(manifest["name"]), Changes(**manifest["changes"]), tuple(map(str, manifest["assumptions"]))
+            ),
         )
+        if not trust:
+            graph.check_first(pending_checks(directory.path, manifest, held, ids))
         if "in_offsets" in held:
             back = Adjacency(held["in_offsets"], held["in_neighbours"])
             graph._in = back, {key: held[f"in_column.{key}"] for key in manifest["columns"]}

@@ -49,7 +49,7 @@ def read(
 
     existing(path)
     try:
-        table = _opened(path, threads)
+        table = _open_table(path, threads)
         table.validate(full=True)  # offsets stay inside the file's own bytes, and text is UTF-8
     except SpaceError:
         raise
@@ -65,7 +65,7 @@ def read(
     return read_table(table, path=path, source=source, target=target, columns=columns)
 
 
-def _opened(path: Path, threads: int | None) -> Any:
+def _open_table(path: Path, threads: int | None) -> Any:
     """The table in a Parquet file, in Arrow's file format (also called Feather), or in its stream format."""
     import pyarrow as pa
 
@@ -73,7 +73,7 @@ def _opened(path: Path, threads: int | None) -> Any:
         import pyarrow.parquet as pq
 
         rows = pq.ParquetFile(path).metadata
-        needed = max(rows.num_rows * 8 * min(rows.num_columns, 2), _unpacked(rows))
+        needed = max(rows.num_rows * 8 * min(rows.num_columns, 2), _unpacked_bytes(rows))
         afford(needed, f"{path}: the table of {rows.num_rows:,} rows")
         return pq.read_table(path, use_threads=threads != 1, partitioning=None)
     with pa.memory_map(str(path)) as file:
@@ -100,7 +100,7 @@ def _affordable(batches: Iterable[Any], path: Path) -> Iterator[Any]:
         yield batch
 
 
-def _unpacked(rows: Any) -> int:
+def _unpacked_bytes(rows: Any) -> int:
     """The bytes of a Parquet file's columns before they were packed."""
     return sum(max(0, rows.row_group(k).total_byte_size) for k in range(rows.num_row_groups))
 

@@ -9,11 +9,7 @@ is no weight.
 
 from __future__ import annotations
 
-import csv
 import re
-from collections.abc import Iterator
-from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,36 +19,26 @@ from numpy.typing import NDArray
 from arcflux.errors import FormatError, UsageError
 from arcflux.graph.edges import Edges
 from arcflux.io import scan
-from arcflux.io.columns import end_columns, is_integer, names_columns
-from arcflux.io.delimited import Said, leading, line_at
 from arcflux.io.headed import vertex_range
+from arcflux.io.layout import (
+    Layout,
+    Said,
+    are_integers,
+    checked_delimiter,
+    find_layout,
+    numbered_lines,
+    promises_weights,
+    read_head,
+    split_fields,
+)
 from arcflux.io.loaded import Loaded, replacing
 
 if TYPE_CHECKING:
     from arcflux.graph import Graph
 
-__all__ = ["Layout", "read", "write"]
+__all__ = ["ends_of", "read", "write"]
 
 Array = NDArray[Any]
-
-_SAMPLE = 1 << 16
-_FRACTION = re.compile(r"[+-]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-
-
-@dataclass
-class Layout:
-    """How the lines of a file are laid out."""
-
-    delimiter: str  # "" for blanks
-    names: list[str]  # of the columns, made up where the file has none
-    headed: bool  # the file has a line with them
-    kinds: dict[str, np.dtype[Any]]  # of the columns, as far as the file says
-    ends: tuple[int, int]  # which columns are the source and the target
-    integer: bool  # ids are integers
-    parallel: bool  # the parallel parser can read the first three columns
-    start: int  # where the first edge is
-    line: int  # and its line
-    empty: bool  # there is none
 
 
 def read(
@@ -85,9 +71,9 @@ def read(
     if not comments.isascii() or re.search("[0-9]", comments):
         raise UsageError(f"comments is {comments!r}", expected="ASCII signs or letters such as '#%', no digits")
     data = scan.text(path)
-    said, start, line = leading(data, comments.encode(), path)
-    mark = said.delimiter if delimiter is None else _checked(delimiter)
-    layout = _layout(data, start, line, path, said, mark, said.header if header is None else header, ids, comments)
+    head = read_head(data, path, comments)
+    said = head.said
+    layout = find_layout(head, None if delimiter is None else checked_delimiter(delimiter), header, ids)
     if layout.empty:
         loaded = Loaded(_no_edges(said))
     elif layout.parallel and (len(layout.names) <= 3 or weights is False):
@@ -98,7 +84,7 @@ def read(
         loaded = read_delimited(data[layout.start :], path, layout, weights, comments, threads)
         general = ("directed", "parallel", *(() if layout.headed else ("an edge goes",)))
         loaded.assumptions = [text for text in loaded.assumptions if not text.startswith(general)]
-    if _promises_weights(path) and weights is not False and len(layout.names) > 2 and not loaded.edges.columns:
+    if promises_weights(path) and weights is not False and len(layout.names) > 2 and not loaded.edges.columns:
         raise _word_for_weight(data, path, layout, comments)
     if weights and not loaded.edges.columns:
         raise FormatError("weights=True, and no number follows the ends", path=path, line=layout.line)
@@ -106,7 +92,7 @@ def read(
         loaded.assumptions.insert(0, f"line {layout.line - 1} names the columns (header=False reads it as an edge)")
     elif not layout.headed and not layout.integer and header is None and said.header is None and not layout.empty:
         loaded.assumptions.append(f"line {layout.line} is an edge (header=True reads it as names of the columns)")
-    return _finished(loaded, said, layout, path)
+    return _add_comments(loaded, said, layout, path)
 
 
 def ends_of(path: Path, pieces: list[bytes]) -> tuple[Array, Array, bool] | None:
@@ -115,61 +101,49 @@ def ends_of(path: Path, pieces: list[bytes]) -> tuple[Array, Array, bool] | None
     Names become numbers, equal ones alike. None if the lines have no two ends.
     """
     head = np.frombuffer(pieces[0], np.uint8)
-    said, start, line = leading(head, b"#%", path)
-    layout = _layout(head, start, line, path, said, said.delimiter, said.header, None, "#%")
+    top = read_head(head, path)
+    layout = find_layout(top)
     rows = [
         row
         for piece in (pieces[0][layout.start :], *pieces[1:])
         for row in piece.decode("utf-8", "replace").split("\n")
     ]
-    fields = [_fields(row, layout.delimiter, "#%") for row in rows if row.strip() and row.lstrip()[0] not in "#%"]
+    fields = [split_fields(row, layout.delimiter, "#%") for row in rows if row.strip() and row.lstrip()[0] not in "#%"]
     ends = [(row[layout.ends[0]], row[layout.ends[1]]) for row in fields if len(row) > max(layout.ends)]
     if not ends:
         return None
-    if all(_are_integers([one, other], (0, 1)) for one, other in ends):
+    if all(are_integers([one, other], (0, 1)) for one, other in ends):
         source, target = np.array([(int(one), int(other)) for one, other in ends], np.float64).T
     else:
         numbers: dict[str, int] = {}
         both = [[numbers.setdefault(name, hash(name) & ((1 << 62) - 1)) for name in pair] for pair in ends]
         source, target = np.array(both, np.float64).T
-    return source, target, said.directed is False
-
-
-def _checked(delimiter: str) -> str:
-    """A delimiter that the caller names, "" for blanks."""
-    mark = delimiter if delimiter == "\t" else delimiter.strip(" \t")
-    if len(mark) > 1 or not mark.isascii() or mark.isalnum() or mark in tuple('"+-.#%\r\n\0'):
-        raise UsageError(
-            f"delimiter is {delimiter!r}", expected="one sign such as ',' or ';', a tab, or ' ' for blanks"
-        )
-    return mark
+    return source, target, top.said.directed is False
 
 
 def _read_numbers(
     data: Array, path: Path, layout: Layout, weights: bool | None, comments: str, threads: int | None
 ) -> Loaded:
     weighted = len(layout.names) > 2 and weights is not False
-    edges = scan.edges(
-        data[layout.start :],
-        path=path,
+    written = scan.Lines(
         columns=3 if weighted else 2,
         comments=comments.encode(),
         delimiter=layout.delimiter.encode(),
         loose=weights is False,
         first_line=layout.line,
-        threads=threads,
     )
+    edges = scan.edges(data[layout.start :], path, written, threads)
     if layout.ends == (1, 0):
         edges.source, edges.target = edges.target, edges.source
     if not weighted:
         left_out = ": further columns are left out" if len(layout.names) > 2 else ""
         return Loaded(edges, assumptions=[f"not weighted{left_out}"])
     name = layout.names[2]
-    edges.columns = {name: _typed(edges, layout.kinds.get(name), path)}
+    edges.columns = {name: _convert_weights(edges, layout.kinds.get(name), path)}
     return Loaded(edges, assumptions=[f"weighted: column 3 is {name!r} ({edges.columns[name].dtype})"])
 
 
-def _typed(edges: Edges, kind: np.dtype[Any] | None, path: Path) -> Array:
+def _convert_weights(edges: Edges, kind: np.dtype[Any] | None, path: Path) -> Array:
     """The weights in the type that the first line promises, if it does."""
     values = edges.columns["weight"]
     if kind is None:
@@ -189,7 +163,7 @@ def _no_edges(said: Said) -> Edges:
     return Edges(ends, ends, {name: np.empty(0, kind) for name, kind in said.columns.items()})
 
 
-def _finished(loaded: Loaded, said: Said, layout: Layout, path: Path) -> Loaded:
+def _add_comments(loaded: Loaded, said: Said, layout: Layout, path: Path) -> Loaded:
     """Add what the file's own comments say, and assume the rest."""
     if said.directed is None:
         loaded.assumptions.insert(0, "directed: a line is one direction (directed=False reads both)")
@@ -222,53 +196,11 @@ def _run_of_ids(first: int, last: int, path: Path) -> Any:
     return vertex_range(first, count, str(path))
 
 
-def _layout(
-    data: Array,
-    start: int,
-    line: int,
-    path: Path,
-    said: Said,
-    mark: str | None,
-    headed: bool | None,
-    ids: str | None,
-    comments: str,
-) -> Layout:
-    """Find out how the lines are laid out."""
-    rows = _sample(data, start, comments)
-    if mark is None:
-        mark = _delimiter(rows[0], path) if rows else ""
-    fields = [_fields(row, mark, comments) for row in rows]
-    ids = ids or said.ids
-    if headed is None:
-        headed = bool(fields) and names_columns(fields[0], fields[1:], ids == "text")
-    given: list[str] = []
-    if headed and rows:
-        given, fields, rows = fields[0], fields[1:], rows[1:]
-        start, line = start + len(line_at(data, start)) + 1, line + 1
-    columns = max([2, len(given), *map(len, fields)])
-    kinds = said.columns if len(said.columns) == columns - 2 else {}
-    ends = end_columns(given) or (0, 1)
-    integer = ids == "integer" or (ids is None and any(_are_integers(row, ends) for row in fields))
-    if ids is None and not integer:
-        _refuse_fractions(data, start, line, path, [[row[k] for k in ends if k < len(row)] for row in fields])
-    numeric = columns == 2 or any(scan.is_number(field) for row in fields for field in row[2:3])
-    numeric = numeric or _promises_weights(path)
-    plain = not any('"' in row for row in rows) and np.uint64 not in kinds.values()
-    parallel = integer and numeric and plain and max(ends) == 1
-    names = ["source", "target", *kinds] if kinds else _names(given, ends, columns)
-    return Layout(mark, names, bool(given), kinds, ends, integer, parallel, start, line, not rows)
-
-
-def _promises_weights(path: Path) -> bool:
-    """Whether the suffix says that the third column is a weight."""
-    return ".wel" in (suffix.lower() for suffix in path.suffixes)
-
-
 def _word_for_weight(data: Array, path: Path, layout: Layout, comments: str) -> FormatError:
     """The error for a weight that is a word: the first one."""
     word, line, found = "", layout.line, ""
-    for number, row in _numbered(data, layout.start, layout.line):
-        fields = _fields(row, layout.delimiter, comments)
+    for number, row in numbered_lines(data, layout.start, layout.line):
+        fields = split_fields(row, layout.delimiter, comments)
         if row.lstrip()[:1] not in comments and len(fields) > 2 and not scan.is_number(fields[2]):
             word, line, found = fields[2], number, row
             break
@@ -279,77 +211,11 @@ def _word_for_weight(data: Array, path: Path, layout: Layout, comments: str) -> 
     )  # fmt: skip
 
 
-def _refuse_fractions(data: Array, start: int, line: int, path: Path, ends: list[list[str]]) -> None:
-    """Refuse ids that are all numbers, and not all whole ones: whether 1.0 and 1 are the same vertex is not said."""
-    words = [word for row in ends for word in row]
-    found = next((word for word in words if _FRACTION.fullmatch(word)), None)
-    if found is None or not all(is_integer(word) or _FRACTION.fullmatch(word) for word in words):
-        return
-    where = next((number for number, row in _numbered(data, start, line) if found in row), line)
-    raise FormatError(
-        f"{found!r} is a number and no integer id", path=path, line=where, expected="whole numbers, or names, as ids",
-        remedy="ids='text' reads every id as a name; or write the ids as whole numbers",
-    )  # fmt: skip
-
-
-def _numbered(data: Array, start: int, line: int) -> Iterator[tuple[int, str]]:
-    """The lines from a place on, which is at the beginning of this line, with their numbers."""
-    while start < len(data):
-        row = line_at(data, start)
-        yield line, row.decode("utf-8", "replace")
-        start, line = start + len(row) + 1, line + 1
-
-
-def _sample(data: Array, start: int, comments: str) -> list[str]:
-    """The first 200 lines or so with something in them; two at least, if there are."""
-    size = _SAMPLE
-    while True:
-        sample = data[start : start + size].tobytes()
-        whole = start + size >= len(data)
-        lines = (sample if whole else sample.rpartition(b"\n")[0]).decode("utf-8", "replace").split("\n")
-        rows = [row for row in lines if row.strip() and row.lstrip()[0] not in comments]
-        if whole or len(rows) > 1:
-            return rows[:200]
-        size *= 4
-
-
-def _delimiter(row: str, path: Path) -> str:
-    """The delimiter of a line: one that it contains, the suffix's own first; "" for blanks, and for tabs in numbers."""
-    wanted = {".csv": ",", ".tsv": "\t"}
-    first = [wanted[s.lower()] for s in path.suffixes if s.lower() in wanted]
-    tab = [] if _are_integers(row.split(), (0, 1)) else ["\t"]
-    return next((mark for mark in [*first, ",", ";", "|", *tab] if mark in row), "")
-
-
-def _fields(row: str, mark: str, comments: str) -> list[str]:
-    """The fields of a line, without quotes, and without a comment behind integers."""
-    cut = re.split(rf"[ \t][{re.escape(comments)}]", row, maxsplit=1)[0] if comments else row
-    parts = cut.split(mark or None)
-    if cut != row and not _are_integers([part.strip() for part in parts], (0, 1)):
-        parts = row.split(mark or None)
-    if '"' in row:
-        with suppress(csv.Error):  # the reader will name the line
-            parts = next(csv.reader([row if mark else " ".join(row.split())], delimiter=mark or " "))
-    return [part.strip() for part in parts]
-
-
-def _are_integers(row: list[str], places: tuple[int, ...]) -> bool:
-    return all(k < len(row) and is_integer(row[k]) for k in places)
-
-
-def _names(given: list[str], ends: tuple[int, int], columns: int) -> list[str]:
-    """A name for each column: from the header, else source, target, weight, column4, ..."""
-    usual = ["source", "target", "weight", *(f"column{k}" for k in range(4, columns + 1))][:columns]
-    good = [k < len(given) and bool(given[k]) and (k in ends or given[k].isidentifier()) for k in range(columns)]
-    names = [given[k] if good[k] else usual[k] for k in range(columns)]
-    return names if len(set(names)) == columns else usual
-
-
 def write(graph: Graph, path: Path, *, delimiter: str | None = None, header: bool | None = None) -> None:
     """Write an edge list; .csv gets commas and a header, .tsv tabs, everything else blanks."""
     from arcflux.io.delimited import write_delimited
 
     suffix = next((s for s in map(str.lower, reversed(path.suffixes)) if s not in (".gz", ".bz2", ".zst")), "")
-    mark = {".csv": ",", ".tsv": "\t"}.get(suffix, "") if delimiter is None else _checked(delimiter)
+    mark = {".csv": ",", ".tsv": "\t"}.get(suffix, "") if delimiter is None else checked_delimiter(delimiter)
     with replacing(path) as work:
         write_delimited(graph, work, mark or " ", header=suffix == ".csv" if header is None else header)

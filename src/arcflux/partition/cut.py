@@ -10,34 +10,34 @@ from numpy.typing import NDArray
 from arcflux.graph.build import gather, regroup
 from arcflux.graph.core import Adjacency, Graph
 from arcflux.partition import kernels
-from arcflux.partition.part import Inward, Outward
+from arcflux.partition.arcs import Inward, Outward
 from arcflux.partition.rule import Rule
 from arcflux.spmd.memory import empty, frozen
 from arcflux.spmd.pool import run
 
-__all__ = ["chosen", "out_stretch", "outward", "stretch", "where"]
+__all__ = ["in_slice", "out_slice", "outward", "select_arcs", "where"]
 
 Array = NDArray[Any]
 
 
-def stretch(graph: Graph, owned: Array, begin: int, end: int) -> Inward:
+def in_slice(graph: Graph, owned: Array, begin: int, end: int) -> Inward:
     """All in-arcs of the vertices from `begin` on and before `end`, without copying anything."""
     into = Adjacency(graph.into.offsets[begin : end + 1], graph.into.neighbours)
     return Inward(owned, into, dict(graph.in_columns))
 
 
-def out_stretch(graph: Graph, begin: int, end: int) -> Outward:
+def out_slice(graph: Graph, begin: int, end: int) -> Outward:
     """All out-arcs of the vertices from `begin` on and before `end`; the rows of all others are empty."""
     offsets = graph.out.offsets
     inside = np.clip(offsets, offsets[begin], offsets[end])
     return Outward(Adjacency(frozen(inside), graph.out.neighbours), dict(graph.columns))
 
 
-def chosen(graph: Graph, rows: Array, part: int, k: int, rule: Rule, owner: Array, *, keep_empty: bool) -> Inward:
+def select_arcs(graph: Graph, rows: Array, part: int, k: int, rule: Rule, owner: Array, *, keep_empty: bool) -> Inward:
     """Those in-arcs of the vertices `rows` that are at `part`, with a row for those that have one, or for all."""
     chunks = -(-len(rows) // kernels.CHUNK)
     wanted = np.arange(k) == part
-    given = *graph.into, frozen(rows), frozen(wanted), *rule.arguments(owner, graph)
+    given = graph.into, frozen(rows), frozen(wanted), rule.tables(owner, graph)
     counts = empty(len(rows), np.uint64)
     run(kernels.count_arcs, chunks, *given, counts)
     starts = np.zeros(len(rows) + 1, np.uint64)
@@ -57,7 +57,7 @@ def where(graph: Graph, sources: Array, targets: Array, rule: Rule, owner: Array
     """The part of each arc that is given by its ends."""
     found = empty(len(sources), owner.dtype)
     ends = (frozen(np.asarray(end, graph.out.neighbours.dtype)) for end in (sources, targets))
-    run(kernels.where, -(-len(found) // kernels.LIST), *ends, *rule.arguments(owner, graph), found)
+    run(kernels.where, -(-len(found) // kernels.LIST), *ends, rule.tables(owner, graph), found)
     return found
 
 

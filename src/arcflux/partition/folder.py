@@ -8,7 +8,7 @@ before its first use, nothing is ever run, and the folder appears under its name
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +28,10 @@ from arcflux.io.inspect import check_array
 from arcflux.io.loaded import replacing
 from arcflux.io.manifest import check_manifest_sum, incomplete, is_entry, open_array, read_json
 from arcflux.partition import PARTITIONERS
+from arcflux.partition.arcs import Inward
 from arcflux.partition.grid import split as split_by_grid
-from arcflux.partition.part import Inward, Part
-from arcflux.partition.parts import Parts, candidates, made, outward_of
+from arcflux.partition.part import Part
+from arcflux.partition.parts import Parts, candidates, make_part, outward_of
 from arcflux.partition.rule import Rule, smallest
 
 __all__ = ["FORMAT", "is_parts", "load_parts", "verify", "write"]
@@ -71,7 +72,7 @@ def _arrays(parts: Parts) -> Iterator[tuple[str, Array]]:
             yield f"rule.{name}", table
     if not _is_stretch(parts):
         for i in range(parts.k):
-            yield from _part_arrays(made(parts, i))
+            yield from _part_arrays(make_part(parts, i))
 
 
 def _is_stretch(parts: Parts) -> bool:
@@ -117,17 +118,21 @@ def _parts_in(folder: Directory, trust: bool) -> tuple[Parts, dict[str, Any], Di
     if not trust:
         _check_tables(folder.path, manifest, held, graph)
     rows, columns, fold = (held.get(f"rule.{name}") for name in _TABLES)
-    rule = Rule(manifest["mode"], rows, columns, fold, manifest["limit"])
-
-    def opened(parts: Parts, i: int) -> Part:
-        return made(parts, i) if _is_stretch(parts) else _open_part(folder, entries, parts, i, trust)
-
-    parts = Parts(
-        graph, manifest["k"], manifest["how"], owner=held.get("owner"), bounds=held.get("bounds"), rule=rule,
-        shape=None if shape is None else (shape[0], shape[1]), notes=manifest["notes"],
-        duplicated=manifest["duplicated"], make=opened,
-    )  # fmt: skip
+    grid = None if shape is None else (shape[0], shape[1])
+    rule = Rule(manifest["mode"], rows, columns, fold, manifest["limit"], grid, manifest["duplicated"])
+    k, how, notes = manifest["k"], manifest["how"], manifest["notes"]
+    parts = _Opened(graph, k, how, owner=held.get("owner"), bounds=held.get("bounds"), rule=rule, notes=notes)
+    parts.open_part = lambda i: _open_part(folder, entries, parts, i, trust)
     return parts, entries, inner
+
+
+class _Opened(Parts):
+    """Parts whose arcs are in a folder, unless they are a stretch of the graph's."""
+
+    open_part: Callable[[int], Part]
+
+    def _make(self, i: int) -> Part:
+        return make_part(self, i) if _is_stretch(self) else self.open_part(i)
 
 
 def _graph_folder(folder: Directory) -> Directory:
@@ -272,7 +277,7 @@ def _verify_in(folder: Directory) -> None:
     store.verify_in(inner)
     store.check_bytes(folder.path, entries, {name: open_array(folder, name, entry) for name, entry in entries.items()})
     for i in range(parts.k):
-        if not _same(parts.part(i), made(parts, i)):
+        if not _same(parts.part(i), make_part(parts, i)):
             raise StoreError(
                 f"part {i} does not have the arcs that the graph and its owners give it", path=folder.path,
                 remedy="write the parts again with `arcflux partition`",

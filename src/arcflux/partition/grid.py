@@ -37,9 +37,10 @@ def split(graph: Graph, k: int) -> Parts:
         rows=np.repeat(np.arange(rows, dtype=kind), np.diff(equal(n, rows))),
         columns=np.repeat(np.arange(0, cells, rows, dtype=kind), np.diff(across)),
         fold=fold.astype(kind),
+        shape=(rows, columns),
     )
     ends = np.append(np.searchsorted(fold, np.arange(k)), cells)
-    return Parts(graph, k, "grid", bounds=bounds[ends], rule=rule, shape=(rows, columns), notes=notes)
+    return Parts(graph, k, "grid", bounds=bounds[ends], rule=rule, notes=notes)
 
 
 def shape(k: int) -> tuple[int, int]:

@@ -41,12 +41,12 @@ def ins(parts: Parts, i: int) -> Array:
     >>> ins(af.partition("path:6", 2), 1).tolist()
     [2, 3, 4, 5]
     """
-    return _numbers(parts, _seen(parts, [i], "sources"))
+    return _numbers(parts, _mark_ends(parts, [i], "sources"))
 
 
 def ons(parts: Parts, i: int) -> Array:
     """ONS of part `i`: the vertices that are the target of an arc there, ascending (equation 8)."""
-    return _numbers(parts, _seen(parts, [i], "targets"))
+    return _numbers(parts, _mark_ends(parts, [i], "targets"))
 
 
 def uds(parts: Parts, nodes: ArrayLike | None = None) -> list[Array]:
@@ -137,7 +137,7 @@ class Halo:
     def uds(self, node: int) -> Array:
         """What the parts of `node` have to do with and none of them owns, ascending."""
         mine = self.members[node]
-        seen = _seen(self.parts, mine, self.ends)
+        seen = _mark_ends(self.parts, mine, self.ends)
         for i in mine:
             if self.parts.bounds is not None:
                 seen[self.parts.bounds[i] : self.parts.bounds[i + 1]] = False
@@ -153,11 +153,11 @@ class Halo:
         bits = np.where(inside, np.uint64(1) << np.where(inside, self.nodes - base, 0).astype(np.uint64), np.uint64(0))
         full = np.bitwise_or.reduce(bits) if f"{parts.placement}s" != self.ends else np.uint64(0)  # else all are owned
         found, chunks = recycled(len(owned), np.uint64), -(-len(owned) // kernels.CHUNK)
-        rule = parts.rule.arguments(parts.owner, graph)
+        rule = parts.rule.tables(parts.owner, graph)
         if full and self.ends != "targets":
-            run(kernels.masks, chunks, *graph.out, owned, True, frozen(bits), full, *rule, found)
+            run(kernels.masks, chunks, graph.out, owned, True, frozen(bits), full, rule, found)
         if full and self.ends != "sources":
-            run(kernels.masks, chunks, *graph.into, owned, False, frozen(bits), full, *rule, found)
+            run(kernels.masks, chunks, graph.into, owned, False, frozen(bits), full, rule, found)
         chunks = -(-len(owned) // kernels.LIST)
         counts = np.zeros((chunks, here), np.uint64)
         run(kernels.count_bits, chunks, found, counts)
@@ -179,14 +179,14 @@ class Halo:
         return {i: frozen(vertices[cuts[i] : cuts[i + 1]]) for i in foreign}
 
 
-def _seen(parts: Parts, chosen: list[int], ends: str) -> Array:
+def _mark_ends(parts: Parts, chosen: list[int], ends: str) -> Array:
     """Which vertices are an end of an arc at one of the chosen parts: a flag for each vertex of the graph."""
     graph = parts.graph
     wanted, seen = np.zeros(parts.k, np.bool_), recycled(graph.vertices, np.bool_)
     wanted[chosen] = True
-    rule = parts.rule.arguments(parts.owner, graph)
+    rule = parts.rule.tables(parts.owner, graph)
     for rows in (candidates(parts, i) for i in chosen) if parts.local_targets else [candidates(parts, chosen[0])]:
-        given = -(-len(rows) // kernels.CHUNK), *graph.into, frozen(rows), frozen(wanted), *rule, seen
+        given = -(-len(rows) // kernels.CHUNK), graph.into, frozen(rows), frozen(wanted), rule, seen
         if ends != "targets":
             run(kernels.mark_sources, *given)
         if ends != "sources":

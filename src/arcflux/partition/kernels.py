@@ -1,7 +1,7 @@
 """The loops of partitioning. Most go over the arcs of some vertices and ask :func:`place` at which part each is.
 
-Arguments, as everywhere in this file: ``offsets, neighbours`` adjacency, ``rows`` the vertices to look at, and ``mode,
-first, second, fold, out, limit`` the tables of a :class:`~arcflux.partition.rule.Rule`.
+Arguments, as everywhere in this file: ``arcs`` an :class:`~arcflux.graph.core.Adjacency`, ``rows`` the vertices to look
+at, and ``rule`` the :class:`~arcflux.partition.rule.Tables` of a rule.
 """
 
 from __future__ import annotations
@@ -39,14 +39,15 @@ LIST = 4096
 
 
 @inner
-def place(mode: Any, first: Any, second: Any, fold: Any, out: Any, limit: Any, u: Any, v: Any) -> Any:
-    """The part at which the arc from u to v is, by the tables of a :class:`~arcflux.partition.rule.Rule`."""
+def place(rule: Any, u: Any, v: Any) -> Any:
+    """The part at which the arc from u to v is, by the tables of a rule."""
+    mode, first, second, out, limit = rule.mode, rule.first, rule.second, rule.out, rule.limit
     if mode == _TARGET:
         return np.int64(second[v])
     if mode == _SOURCE:
         return np.int64(first[u])
     if mode == _GRID:
-        return np.int64(fold[np.int64(first[u]) + np.int64(second[v])])
+        return np.int64(rule.fold[np.int64(first[u]) + np.int64(second[v])])
     one = np.uint64(1)
     leaving = out[u + one] - out[u]
     if leaving <= limit:
@@ -58,25 +59,22 @@ def place(mode: Any, first: Any, second: Any, fold: Any, out: Any, limit: Any, u
 
 
 @inner
-def among(wanted: Any, mode: Any, first: Any, second: Any, fold: Any, out: Any, limit: Any, u: Any, v: Any) -> Any:
+def among(wanted: Any, rule: Any, u: Any, v: Any) -> Any:
     """Whether the arc from u to v is at a part with ``wanted[part]``; degrees are looked up only if it can be."""
-    if mode == _DEGREE and not (wanted[first[u]] or wanted[second[v]]):
+    if rule.mode == _DEGREE and not (wanted[rule.first[u]] or wanted[rule.second[v]]):
         return False
-    return wanted[place(mode, first, second, fold, out, limit, u, v)]
+    return wanted[place(rule, u, v)]
 
 
 @inner
-def take_arcs(
-    offsets: Any, neighbours: Any, v: Any, wanted: Any, mode: Any, first: Any, second: Any, fold: Any, out: Any,
-    limit: Any, at: Any, sources: Any, origin: Any,
-) -> Any:  # fmt: skip
+def take_arcs(arcs: Any, v: Any, wanted: Any, rule: Any, at: Any, sources: Any, origin: Any) -> Any:
     """Go through the in-arcs of v that are at a part with ``wanted[part]``; the place after the last, from `at` on.
 
     Their sources are written from `at` on, and where each of them was, unless these are None.
     """
-    for i in range(offsets[v], offsets[v + np.uint64(1)]):
-        u = neighbours[i]
-        if among(wanted, mode, first, second, fold, out, limit, np.uint64(u), v):
+    for i in range(arcs.offsets[v], arcs.offsets[v + np.uint64(1)]):
+        u = arcs.neighbours[i]
+        if among(wanted, rule, np.uint64(u), v):
             if sources is not None:
                 sources[at] = u
             if origin is not None:
@@ -98,25 +96,21 @@ def deal(mask: Any, places: Any, lists: Any, vertex: Any) -> None:
 
 @kernel
 def count_arcs(
-    worker: Any, workers: Any, control: Any, offsets: Any, neighbours: Any, rows: Any, wanted: Any, mode: Any,
-    first: Any, second: Any, fold: Any, out: Any, limit: Any, counts: Any,
-) -> None:  # fmt: skip
+    worker: Any, workers: Any, control: Any, arcs: Any, rows: Any, wanted: Any, rule: Any, counts: Any
+) -> None:
     """``counts[r]``: how many in-arcs of the vertex ``rows[r]`` are at a part with ``wanted[part]``."""
     while True:
         begin, end = take(control, np.uint64(rows.size), np.uint64(CHUNK))
         if begin == end:
             break
         for r in range(begin, end):
-            counts[r] = take_arcs(
-                offsets, neighbours, np.uint64(rows[r]), wanted, mode, first, second, fold, out, limit, np.uint64(0),
-                None, None,
-            )  # fmt: skip
+            counts[r] = take_arcs(arcs, np.uint64(rows[r]), wanted, rule, np.uint64(0), None, None)
 
 
 @kernel
 def copy_arcs(
-    worker: Any, workers: Any, control: Any, offsets: Any, neighbours: Any, rows: Any, wanted: Any, mode: Any,
-    first: Any, second: Any, fold: Any, out: Any, limit: Any, starts: Any, sources: Any, origin: Any,
+    worker: Any, workers: Any, control: Any, arcs: Any, rows: Any, wanted: Any, rule: Any, starts: Any,
+    sources: Any, origin: Any,
 ) -> None:  # fmt: skip
     """Write the sources of the arcs that :func:`count_arcs` counted, and with `origin` where each of them was."""
     while True:
@@ -124,10 +118,7 @@ def copy_arcs(
         if begin == end:
             break
         for r in range(begin, end):
-            take_arcs(
-                offsets, neighbours, np.uint64(rows[r]), wanted, mode, first, second, fold, out, limit, starts[r],
-                sources, origin,
-            )  # fmt: skip
+            take_arcs(arcs, np.uint64(rows[r]), wanted, rule, starts[r], sources, origin)
 
 
 @kernel
@@ -145,9 +136,8 @@ def mark(worker: Any, workers: Any, control: Any, vertices: Any, seen: Any) -> N
 
 @kernel
 def mark_sources(
-    worker: Any, workers: Any, control: Any, offsets: Any, neighbours: Any, rows: Any, wanted: Any, mode: Any,
-    first: Any, second: Any, fold: Any, out: Any, limit: Any, seen: Any,
-) -> None:  # fmt: skip
+    worker: Any, workers: Any, control: Any, arcs: Any, rows: Any, wanted: Any, rule: Any, seen: Any
+) -> None:
     """Set ``seen[u]`` for the source u of every in-arc of `rows` that is at a part with ``wanted[part]``.
 
     Where all in-arcs of a vertex are at one part, that is asked once. Workers may set the same byte at once: they write
@@ -159,20 +149,19 @@ def mark_sources(
             break
         for r in range(begin, end):
             v = np.uint64(rows[r])
-            whole = mode == _TARGET
-            if whole and not wanted[second[v]]:
+            whole = rule.mode == _TARGET
+            if whole and not wanted[rule.second[v]]:
                 continue
-            for i in range(offsets[v], offsets[v + np.uint64(1)]):
-                u = np.uint64(neighbours[i])
-                if not seen[u] and (whole or among(wanted, mode, first, second, fold, out, limit, u, v)):
+            for i in range(arcs.offsets[v], arcs.offsets[v + np.uint64(1)]):
+                u = np.uint64(arcs.neighbours[i])
+                if not seen[u] and (whole or among(wanted, rule, u, v)):
                     seen[u] = True
 
 
 @kernel
 def mark_targets(
-    worker: Any, workers: Any, control: Any, offsets: Any, neighbours: Any, rows: Any, wanted: Any, mode: Any,
-    first: Any, second: Any, fold: Any, out: Any, limit: Any, seen: Any,
-) -> None:  # fmt: skip
+    worker: Any, workers: Any, control: Any, arcs: Any, rows: Any, wanted: Any, rule: Any, seen: Any
+) -> None:
     """Set ``seen[v]`` for every vertex of `rows` that has an in-arc at a part with ``wanted[part]``."""
     while True:
         begin, end = take(control, np.uint64(rows.size), np.uint64(CHUNK))
@@ -180,16 +169,16 @@ def mark_targets(
             break
         for r in range(begin, end):
             v = np.uint64(rows[r])
-            for i in range(offsets[v], offsets[v + np.uint64(1)]):
-                if among(wanted, mode, first, second, fold, out, limit, np.uint64(neighbours[i]), v):
+            for i in range(arcs.offsets[v], arcs.offsets[v + np.uint64(1)]):
+                if among(wanted, rule, np.uint64(arcs.neighbours[i]), v):
                     seen[v] = True
                     break
 
 
 @kernel
 def masks(
-    worker: Any, workers: Any, control: Any, offsets: Any, neighbours: Any, rows: Any, leaving: Any, bits: Any,
-    full: Any, mode: Any, first: Any, second: Any, fold: Any, out: Any, limit: Any, found: Any,
+    worker: Any, workers: Any, control: Any, arcs: Any, rows: Any, leaving: Any, bits: Any, full: Any, rule: Any,
+    found: Any,
 ) -> None:  # fmt: skip
     """``found[r]`` is or-ed with ``bits[part]`` of every arc of ``rows[r]``: out-arcs when `leaving`, else in-arcs.
 
@@ -202,14 +191,14 @@ def masks(
         for r in range(begin, end):
             v = np.uint64(rows[r])
             mask = found[r]
-            for i in range(offsets[v], offsets[v + np.uint64(1)]):
+            for i in range(arcs.offsets[v], arcs.offsets[v + np.uint64(1)]):
                 if mask == full:
                     break
-                w = np.uint64(neighbours[i])
+                w = np.uint64(arcs.neighbours[i])
                 if leaving:
-                    mask |= bits[place(mode, first, second, fold, out, limit, v, w)]
+                    mask |= bits[place(rule, v, w)]
                 else:
-                    mask |= bits[place(mode, first, second, fold, out, limit, w, v)]
+                    mask |= bits[place(rule, w, v)]
             found[r] = mask
 
 
@@ -238,34 +227,28 @@ def list_bits(worker: Any, workers: Any, control: Any, found: Any, rows: Any, pl
 
 
 @kernel
-def where(
-    worker: Any, workers: Any, control: Any, sources: Any, targets: Any, mode: Any, first: Any, second: Any, fold: Any,
-    out: Any, limit: Any, found: Any,
-) -> None:  # fmt: skip
+def where(worker: Any, workers: Any, control: Any, sources: Any, targets: Any, rule: Any, found: Any) -> None:
     """``found[i]``: the part at which the arc from ``sources[i]`` to ``targets[i]`` is."""
     while True:
         begin, end = take(control, np.uint64(found.size), np.uint64(LIST))
         if begin == end:
             break
         for i in range(begin, end):
-            found[i] = place(mode, first, second, fold, out, limit, np.uint64(sources[i]), np.uint64(targets[i]))
+            found[i] = place(rule, np.uint64(sources[i]), np.uint64(targets[i]))
 
 
 @kernel
-def survey(
-    worker: Any, workers: Any, control: Any, offsets: Any, neighbours: Any, owner: Any, mode: Any, first: Any,
-    second: Any, fold: Any, out: Any, limit: Any, arcs: Any, cut: Any,
-) -> None:  # fmt: skip
-    """Count ``arcs[worker, part]`` and, in ``cut[worker]``, the arcs whose ends have different owners."""
-    row, crossing = arcs[worker], 0
+def survey(worker: Any, workers: Any, control: Any, arcs: Any, owner: Any, rule: Any, counts: Any, cut: Any) -> None:
+    """Count arcs in ``counts[worker, part]`` and, in ``cut[worker]``, the arcs whose ends have different owners."""
+    row, crossing = counts[worker], 0
     while True:
         begin, end = take(control, np.uint64(owner.size), np.uint64(CHUNK))
         if begin == end:
             break
         for v in range(begin, end):
-            for i in range(offsets[v], offsets[v + np.uint64(1)]):
-                u = np.uint64(neighbours[i])
-                row[place(mode, first, second, fold, out, limit, u, v)] += 1
+            for i in range(arcs.offsets[v], arcs.offsets[v + np.uint64(1)]):
+                u = np.uint64(arcs.neighbours[i])
+                row[place(rule, u, v)] += 1
                 crossing += owner[u] != owner[v]
     cut[worker] = crossing
 

@@ -5,30 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from numpy.typing import NDArray
 
 from arcflux.graph.core import Adjacency, Graph
+from arcflux.partition.arcs import Inward, Outward
 
-__all__ = ["Inward", "Outward", "Part"]
+__all__ = ["Part"]
 
 Array = NDArray[Any]
-
-
-class Inward(NamedTuple):
-    """Arcs by target: a row for each of `targets`, with the sources and the columns of its arcs."""
-
-    targets: Array
-    into: Adjacency
-    columns: dict[str, Array]
-
-
-class Outward(NamedTuple):
-    """Arcs by source: a row for each vertex of the graph, with the targets and the columns of its arcs."""
-
-    out: Adjacency
-    columns: dict[str, Array]
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,16 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcflux.checks import checked, path, shown, whole
+from arcflux.doorways import enter
 from arcflux.errors import UsageError
 from arcflux.graph.core import Graph
-from arcflux.partition.part import Inward, Outward, Part
+from arcflux.partition.arcs import Inward, Outward
+from arcflux.partition.part import Part
 from arcflux.partition.rule import Rule, smallest
 from arcflux.spmd.memory import frozen
 
 if TYPE_CHECKING:
     from arcflux.partition.statistics import Statistics
 
-__all__ = ["Part", "Parts", "candidates", "made", "outward_of"]
+__all__ = ["Part", "Parts", "candidates", "make_part", "outward_of"]
 
 Array = NDArray[Any]
 
@@ -49,9 +51,7 @@ class Parts:
     how: str
     bounds: Array | None
     rule: Rule
-    shape: tuple[int, int] | None
     notes: list[str]
-    duplicated: bool
 
     def __init__(
         self,
@@ -62,17 +62,13 @@ class Parts:
         owner: Array | None = None,
         bounds: Array | None = None,
         rule: Rule | None = None,
-        shape: tuple[int, int] | None = None,
         notes: Sequence[str] = (),
-        duplicated: bool = False,
-        make: Callable[[Parts, int], Part] | None = None,
     ) -> None:
-        self.graph, self.k, self.how, self.shape = graph, k, how, shape
+        self.graph, self.k, self.how = graph, k, how
         self.bounds = None if bounds is None else frozen(np.asarray(bounds, np.int64))
         self.rule = rule if rule is not None else Rule()
-        self.notes, self.duplicated = list(notes), duplicated
+        self.notes = list(notes)
         self._owner = owner
-        self._make = make if make is not None else made
         self._made: dict[int, Part] = {}
         self._lock = threading.Lock()
 
@@ -87,6 +83,16 @@ class Parts:
     def _ranges(self) -> Array:
         assert self.bounds is not None, "either owners or bounds are given"
         return self.bounds
+
+    @property
+    def shape(self) -> tuple[int, int] | None:
+        """Rows and columns of a grid; None for all other parts."""
+        return self.rule.shape
+
+    @property
+    def duplicated(self) -> bool:
+        """Whether every part has the whole graph beside its arcs."""
+        return self.rule.duplicated
 
     @property
     def placement(self) -> str:
@@ -121,8 +127,12 @@ class Parts:
         i = self._checked(i)
         with self._lock:
             if i not in self._made:
-                self._made[i] = self._make(self, i)
+                self._made[i] = self._make(i)
             return self._made[i]
+
+    def _make(self, i: int) -> Part:
+        """Part `i`, from the whole graph; its arcs are taken out when they are asked for."""
+        return make_part(self, i)
 
     def _checked(self, i: int) -> int:
         number = whole("i", i)
@@ -165,39 +175,37 @@ class Parts:
         """How even the parts are, how much they have in common, and what they read of each other."""
         from arcflux.partition.statistics import examine
 
-        return examine(self)
+        return examine(self.graph, self.k, self.owner, self.rule, duplicated=self.duplicated)
 
     @checked(path=path)
     def save(self, path: str | os.PathLike[str]) -> None:
         """Keep the parts, and the graph, in a folder that :func:`arcflux.load_parts` opens; see folder.py."""
-        from arcflux.partition.folder import write
-
-        write(self, path)
+        enter("parts.save")(self, path)
 
     @checked(path=path)
     def plot(self, path: str | os.PathLike[str]) -> None:
         """Draw the adjacency matrix, coloured by part, into a file; its suffix names the format (needs matplotlib)."""
-        from arcflux.partition.drawing import plot
-
-        plot(self, path)
+        enter("parts.draw").plot(self, path)
 
     def at_targets(self) -> Parts:
         """The same owners, with each arc at its target's owner: what runs that repeat to the last bit use."""
-        return self if self.rule.mode == "target" else self._with(Rule("target"))
+        return self if self.rule.mode == "target" else self._with("target")
 
     def at_sources(self) -> Parts:
         """The same owners, with each arc at its source's owner: sums are then made where they start."""
-        return self if self.rule.mode == "source" else self._with(Rule("source"))
+        return self if self.rule.mode == "source" else self._with("source")
 
-    def _with(self, rule: Rule) -> Parts:
+    def _with(self, mode: str) -> Parts:
         with self._lock:
             known: dict[str, Parts] = self.__dict__.setdefault("_others", {})
-            if rule.mode not in known:
-                known[rule.mode] = Parts(
-                    self.graph, self.k, self.how, owner=self._owner, bounds=self.bounds, rule=rule, notes=self.notes,
-                    duplicated=self.duplicated,
-                )  # fmt: skip
-            return known[rule.mode]
+            if mode not in known:
+                known[mode] = self._like(self.graph, mode)
+            return known[mode]
+
+    def _like(self, graph: Graph, mode: str) -> Parts:
+        """The same owners, with arcs at another place."""
+        rule = Rule(mode, duplicated=self.duplicated)
+        return Parts(graph, self.k, self.how, owner=self._owner, bounds=self.bounds, rule=rule, notes=self.notes)
 
     def on(self, graph: Graph) -> Parts:
         """The same owners for another view of the graph, such as its reverse; there, each arc is at its target's."""
@@ -206,21 +214,14 @@ class Parts:
         with self._lock:
             known: dict[int, Parts] = self.__dict__.setdefault("_views", {})
             if id(graph) not in known:
-                known[id(graph)] = Parts(
-                    graph, self.k, self.how, owner=self._owner, bounds=self.bounds, notes=self.notes,
-                    duplicated=self.duplicated,
-                )  # fmt: skip
+                known[id(graph)] = self._like(graph, "target")
             return known[id(graph)]
 
     def __str__(self) -> str:
-        from arcflux.partition.drawing import text
-
-        return text(self)
+        return str(enter("parts.draw").text(self))
 
     def _repr_html_(self) -> str:
-        from arcflux.partition.drawing import html
-
-        return html(self)
+        return str(enter("parts.draw").html(self))
 
     def __repr__(self) -> str:
         where = f"{self.shape[0]} x {self.shape[1]} " if self.shape else ""
@@ -230,28 +231,28 @@ class Parts:
         )
 
 
-def made(parts: Parts, i: int) -> Part:
+def make_part(parts: Parts, i: int) -> Part:
     """Part `i`, from the whole graph; its arcs are taken out when they are asked for."""
     return Part(i, parts.graph, parts.owned(i), lambda: _inward(parts, i), outward_of(parts, i), parts.duplicated)
 
 
 def _inward(parts: Parts, i: int) -> Inward:
-    from arcflux.partition import cut
+    from arcflux.partition.cut import in_slice, select_arcs
 
     whole = parts.rule.mode == "target"
     if whole and parts.bounds is not None:
-        return cut.stretch(parts.graph, parts.owned(i), int(parts.bounds[i]), int(parts.bounds[i + 1]))
-    return cut.chosen(parts.graph, candidates(parts, i), i, parts.k, parts.rule, parts.owner, keep_empty=whole)
+        return in_slice(parts.graph, parts.owned(i), int(parts.bounds[i]), int(parts.bounds[i + 1]))
+    return select_arcs(parts.graph, candidates(parts, i), i, parts.k, parts.rule, parts.owner, keep_empty=whole)
 
 
 def outward_of(parts: Parts, i: int) -> Callable[[], Outward] | None:
     """How to find the arcs by source when they are a stretch of the graph's own, else None."""
     if parts.rule.mode != "source" or parts.bounds is None or not parts.graph.sorted:
         return None
-    from arcflux.partition import cut
+    from arcflux.partition.cut import out_slice
 
     begin, end = int(parts.bounds[i]), int(parts.bounds[i + 1])
-    return lambda: cut.out_stretch(parts.graph, begin, end)
+    return lambda: out_slice(parts.graph, begin, end)
 
 
 def candidates(parts: Parts, i: int) -> Array:

@@ -9,12 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcflux import config
+from arcflux.graph.core import Graph
 from arcflux.partition import kernels
-from arcflux.partition.parts import Parts
+from arcflux.partition.rule import Rule, Tables
 from arcflux.spmd.memory import frozen, recycled
 from arcflux.spmd.pool import run
 
 __all__ = ["Statistics", "examine"]
+
+Array = NDArray[Any]
 
 _WORD = 64
 
@@ -49,24 +52,23 @@ class Statistics:
         return asdict(self)
 
 
-def examine(parts: Parts) -> Statistics:
-    """The statistics of some parts, in one pass over the arcs and one for each 64 parts."""
-    graph, k, owner = parts.graph, parts.k, parts.owner
+def examine(graph: Graph, k: int, owner: Array, rule: Rule, *, duplicated: bool = False) -> Statistics:
+    """The statistics of `k` parts, in one pass over the arcs and one for each 64 parts."""
     workers, n = config.threads(), graph.vertices
-    rule = parts.rule.arguments(owner, graph)
+    tables = rule.tables(owner, graph)
     chunks = -(-n // kernels.CHUNK)
     arcs, cut = np.zeros((workers, k), np.int64), np.zeros(workers, np.int64)
-    run(kernels.survey, chunks, *graph.into, owner, *rule, arcs, cut)
+    run(kernels.survey, chunks, graph.into, owner, tables, arcs, cut)
     here = arcs.sum(axis=0)
     owned = np.bincount(owner, minlength=k)
-    ends = np.concatenate([_ends(parts, base, rule) for base in range(0, k, _WORD)], axis=1)[:, :k]
+    ends = np.concatenate([_ends(graph, owner, k, base, tables) for base in range(0, k, _WORD)], axis=1)[:, :k]
     crossing = int(cut.sum())
     return Statistics(
         edge_imbalance=_imbalance(here),
         vertex_imbalance=_imbalance(owned),
         cut=crossing,
         cut_share=crossing / max(1, graph.arcs),
-        replication=float(k) if parts.duplicated else int(ends[3].sum()) / max(1, n),
+        replication=float(k) if duplicated else int(ends[3].sum()) / max(1, n),
         arcs=here.tolist(),
         vertices=owned.tolist(),
         ins=ends[0].tolist(),
@@ -75,19 +77,19 @@ def examine(parts: Parts) -> Statistics:
     )
 
 
-def _ends(parts: Parts, base: int, rule: tuple[Any, ...]) -> NDArray[np.int64]:
+def _ends(graph: Graph, owner: Array, k: int, base: int, rule: Tables) -> NDArray[np.int64]:
     """For 64 parts from `base` on, how many vertices are a source, a target, a foreign source, or anything there."""
-    graph, n = parts.graph, parts.graph.vertices
+    n = graph.vertices
     numbers = frozen(np.arange(n, dtype=graph.out.neighbours.dtype))
-    inside = np.arange(base, min(base + _WORD, parts.k))
-    bits = np.zeros(parts.k, np.uint64)
+    inside = np.arange(base, min(base + _WORD, k))
+    bits = np.zeros(k, np.uint64)
     bits[inside] = np.uint64(1) << (inside - base).astype(np.uint64)
     full, chunks = np.bitwise_or.reduce(bits), -(-n // kernels.CHUNK)
     sources, targets = recycled(n, np.uint64), recycled(n, np.uint64)
-    run(kernels.masks, chunks, *graph.out, numbers, True, frozen(bits), full, *rule, sources)
-    run(kernels.masks, chunks, *graph.into, numbers, False, frozen(bits), full, *rule, targets)
+    run(kernels.masks, chunks, graph.out, numbers, True, frozen(bits), full, rule, sources)
+    run(kernels.masks, chunks, graph.into, numbers, False, frozen(bits), full, rule, targets)
     counts = np.zeros((config.threads(), 4, _WORD), np.int64)
-    run(kernels.tally, -(-n // kernels.LIST), sources, targets, parts.owner, np.uint64(base), counts)
+    run(kernels.tally, -(-n // kernels.LIST), sources, targets, owner, np.uint64(base), counts)
     summed: NDArray[np.int64] = counts.sum(axis=0)
     return summed
 

@@ -58,9 +58,9 @@ def plan(
     >>> [round(row.gteps, 1) for row in found.rows]
     [14.7, 24.0]
     """
-    from arcflux.plan.scaling import prepared
+    from arcflux.plan.scaling import prepare_plan
 
-    return prepared(algorithm, on, nodes, devices, supersteps)(graph)
+    return prepare_plan(algorithm, on, nodes, devices, supersteps)(graph)
 
 
 @checked(graph=None, parts=None, threads=None, supersteps=maybe(whole))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from arcflux.errors import UsageError
-from arcflux.plan.calibration import Calibration, cache_of, kept
+from arcflux.plan.calibration import Calibration, cache_of, load_calibration
 from arcflux.plan.exchange import Exchange, between_peers, volumes
 from arcflux.plan.grid import search
 from arcflux.plan.hive import Application, given_by, judge
@@ -129,7 +129,7 @@ def absent(on: Any) -> Absent:
     """The machine of a name, a file or a profile; "here" is this one, an error when it was not measured."""
     if not isinstance(on, str) or on != "here":
         return Absent(read(on))
-    measured = kept()
+    measured = load_calibration()
     if measured is None:
         raise UsageError("this machine has not been measured", remedy="arcflux calibrate")
     return Absent(profile_of(measured))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from typing import Any
 
@@ -24,7 +24,7 @@ from arcflux.plan.journal import Run, machine, versions
 from arcflux.plan.sketch import glance
 from arcflux.plan.work import WORKS, Work
 
-__all__ = ["GRAPHS", "Effort", "Subject", "calibrate", "call_of", "observed", "push_over_pull"]
+__all__ = ["GRAPHS", "Effort", "Subject", "calibrate", "call_of", "observe", "push_over_pull"]
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Subject:
             order, vertices = chance.permutation(plain.vertices), plain.vertices
             source, target = order[source], order[target]
         else:
-            source, target, vertices = _near(*self.near, chance)
+            source, target, vertices = _nearby_edges(*self.near, chance)
         weights = {"weight": chance.integers(1, 256, len(source)).astype(np.float64)}
         options: dict[str, Any] = {"vertices": vertices, "directed": False, "deduplicate": "first"}
         one = Graph.from_edges(source, target, drop_self_loops=True, **options)
@@ -62,7 +62,7 @@ class Subject:
         return f"{name} in random order" if self.shuffled else name
 
 
-def _near(vertices: int, degree: int, chance: np.random.Generator) -> tuple[Any, Any, int]:
+def _nearby_edges(vertices: int, degree: int, chance: np.random.Generator) -> tuple[Any, Any, int]:
     """Ends of edges to neighbours that are near in number, unequally many of each vertex, both by power laws."""
     many = np.minimum(chance.pareto(1.5, vertices) + 0.5, vertices / 16)
     source = np.repeat(np.arange(vertices), np.ceil(many * degree / 2 / many.mean()).astype(np.int64))
@@ -85,6 +85,7 @@ GRAPHS = (
     Subject("grid:180x180", shuffled=True), Subject("urand:n=2500,m=40000"),
 )  # fmt: skip
 """What calibrate measures on: those first that tell most together, since time may run out."""
+_TINY = (Subject("kron:7"), Subject("grid:12x12"))
 _FEW = (Subject("kron:10"), Subject("kron:12"), Subject("urand:10"), Subject("grid:40x40"))
 # Graphs on which programs that are not `main` would take too long; what are too many pairs of arcs.
 _LARGE, _MANY_PAIRS = 400_000, 2e8
@@ -107,14 +108,14 @@ QUICK = Effort(_FEW, 30.0, 3, elements=1 << 16, largest=1 << 20, processes=False
 
 
 def calibrate(*, quick: bool = False, keep: bool = True) -> Calibration:
-    """Measure this machine, in less than two minutes, and keep what was found.
+    """Measure this machine, in about two minutes after compiling what is measured, and keep what was found.
 
     `quick` looks at small graphs and small memories alone: good for a test, not for predictions.
     """
-    return measured(QUICK if quick else Effort(), keep=keep)
+    return measure_machine(QUICK if quick else Effort(), keep=keep)
 
 
-def measured(effort: Effort, *, keep: bool = True) -> Calibration:
+def measure_machine(effort: Effort, *, keep: bool = True) -> Calibration:
     """Measure this machine with so much effort."""
     from arcflux.plan import microbench
 
@@ -141,6 +142,9 @@ def measured(effort: Effort, *, keep: bool = True) -> Calibration:
 
 def _runs(effort: Effort) -> list[Run]:
     """Every program on every graph, on all workers and on one alone: the faster of two rounds, while there is time."""
+    trace.note("compiling programs")
+    for subject in _TINY:  # or the first calibration spends its time compiling, and sees a third of the graphs
+        _on(subject, replace(effort, tries=1))
     begun = time.perf_counter()
     seen: list[dict[tuple[str, int], Observation]] = []
     for again in (False, True):
@@ -166,12 +170,12 @@ def _on(subject: Subject, effort: Effort) -> dict[tuple[str, int], Observation]:
             continue
         for direction in work.measured:
             for threads in sorted({1, config.threads()}):
-                run = observed(work, direction, weighted if work.weighted else graph, threads, effort.tries)
+                run = observe(work, direction, weighted if work.weighted else graph, threads, effort.tries)
                 found[f"{work.name}/{direction}", threads] = run
     return found
 
 
-def observed(work: Work, direction: str, graph: Graph, threads: int, tries: int = 4) -> Observation:
+def observe(work: Work, direction: str, graph: Graph, threads: int, tries: int = 4) -> Observation:
     """A run of a program: supersteps and seconds in the median over some sources, each the fastest of some tries.
 
     Whatever else a machine does only adds to a time, so the fastest is nearest to what a run takes.
@@ -193,9 +197,9 @@ def _fastest(call: Callable[[Any], Any], source: Any, tries: int) -> Any:
     begun, calm, count = time.perf_counter(), False, 0
     found: Any = None
     while count < (tries if calm else 3 * tries) and (not count or time.perf_counter() - begun < _SECONDS):
-        before = _interrupted()
+        before = _count_interruptions()
         result = call(source)
-        calm = calm or _interrupted() == before
+        calm = calm or _count_interruptions() == before
         found = result if found is None or result.seconds < found.seconds else found
         count += 1
     return found
@@ -204,7 +208,7 @@ def _fastest(call: Callable[[Any], Any], source: Any, tries: int) -> Any:
 _SECONDS = 0.1
 
 
-def _interrupted() -> int:
+def _count_interruptions() -> int:
     """How often the system has taken a core away from this process."""
     try:
         import resource
@@ -232,7 +236,7 @@ def push_over_pull(subjects: Sequence[Subject], tries: int = 12) -> float:
     """What an arc costs to push over what it costs to pull, of a program with a frontier: Lux's rule, as it is here.
 
     Lux pushes while fewer than a 20th of all vertices send; here a superstep is pushed while its arcs, so many times as
-    dear, cost less than all of them. In the first superstep of min-label every vertex sends, either way: the fastest of
+    dear, cost less than all of them. In the first superstep of min-label every vertex is active: the fastest of
     some runs that take turns, in the mean over some graphs.
     """
     ratios = []

@@ -26,7 +26,7 @@ from arcflux.plan.sketch import Sketch
 from arcflux.plan.work import WORKS
 from arcflux.spmd.private import write_private
 
-__all__ = ["Calibration", "cache_of", "from_dict", "kept", "path", "usual", "written"]
+__all__ = ["Calibration", "cache_of", "calibration_time", "from_dict", "load_calibration", "path", "usual"]
 
 _FORMAT = 2
 _OLD_DAYS = 90
@@ -56,7 +56,7 @@ class Calibration:
 
     def __post_init__(self) -> None:
         if not self.fits:
-            object.__setattr__(self, "fits", _fitted(self.runs, self.curve))
+            object.__setattr__(self, "fits", _fit_runs(self.runs, self.curve))
 
     def __repr__(self) -> str:
         return f"<Calibration of {self.date}: {len(self.fits)} programs, measured in {self.seconds:.0f} s>"
@@ -127,7 +127,7 @@ class Calibration:
         memories(self.throughput, self.hierarchy, title, target)
 
 
-def _fitted(runs: Sequence[Run], curve: Curve) -> dict[tuple[str, int], Fit]:
+def _fit_runs(runs: Sequence[Run], curve: Curve) -> dict[tuple[str, int], Fit]:
     """The fits of what was observed, by program and direction, and threads."""
     seen: dict[tuple[str, int], list[Observation]] = {}
     for run in runs:
@@ -169,7 +169,7 @@ def path(threads: int | None = None) -> Path:
     return config.cache_folder("calibration") / f"{file_stem(threads)}.json"
 
 
-def kept(target: Path | None = None) -> Calibration | None:
+def load_calibration(target: Path | None = None) -> Calibration | None:
     """The calibration of this machine, if there is one; None too when it is of another machine, which is noted.
 
     One with all cores says something about fewer threads as well: of ranks of a job, each has a share of them.
@@ -186,7 +186,7 @@ def kept(target: Path | None = None) -> Calibration | None:
     return found
 
 
-def written() -> float:
+def calibration_time() -> float:
     """When the calibration of this machine was written; 0 if there is none."""
     times = [0.0]
     with suppress(ArcfluxError):

@@ -12,14 +12,14 @@ from arcflux import config
 from arcflux.engine.dense import blocks_pay
 from arcflux.graph import Graph
 from arcflux.plan.calibration import cache_of
-from arcflux.plan.here import Here, current, planned
+from arcflux.plan.here import Here, current, make_plan
 from arcflux.plan.plans import Placement, Plan
 from arcflux.plan.sample import shape_of
-from arcflux.plan.scaling import prepared
+from arcflux.plan.scaling import prepare_plan
 from arcflux.plan.shape import Shape
 from arcflux.plan.work import Work, work_of
 
-__all__ = ["columns_of", "estimated", "on_absent", "on_this_machine", "peak"]
+__all__ = ["columns_of", "estimate_here", "on_absent", "on_this_machine", "peak"]
 
 _OFFSET, _LINE = 8, 64
 # Bytes that arcs by blocks take beside those by rows: of each arc, and of each vertex.
@@ -34,16 +34,16 @@ def columns_of(graph: Any) -> dict[str, Any] | None:
 def on_this_machine(algorithm: Any, graph: Any, supersteps: int | None, placement: Placement) -> Plan:
     """The plan behind :func:`arcflux.estimate`, by the rates of this machine or usual ones."""
     work = work_of(algorithm, supersteps, columns_of(graph))
-    return estimated(work, shape_of(graph), placement, float(supersteps) if supersteps else None)
+    return estimate_here(work, shape_of(graph), placement, float(supersteps) if supersteps else None)
 
 
-def estimated(
+def estimate_here(
     work: Work, shape: Shape, placement: Placement, supersteps: float | None = None, directions: tuple[str, ...] = (),
     machine: Here | None = None,
 ) -> Plan:  # fmt: skip
     """The plan of a run on this machine with all that can be said about it: what a run, too, is explained by."""
     machine = machine or current(fresh=True)
-    plan = planned(work, shape, machine, placement, directions, supersteps)
+    plan = make_plan(work, shape, machine, placement, directions, supersteps)
     visits = work.sweeps if work.sweeps and not work.supersteps else plan.supersteps or work.visits(shape)
     notes = [*plan.notes, *shape.notes]
     if placement.nodes > 1:
@@ -65,6 +65,6 @@ def peak(work: Work, shape: Shape) -> float:
 
 def on_absent(algorithm: Any, graph: Any, on: Any, supersteps: int | None = None) -> Plan:
     """The same for another machine, with all devices of one node."""
-    study = prepared(algorithm, on, None, None, supersteps)(graph)
+    study = prepare_plan(algorithm, on, None, None, supersteps)(graph)
     best = study.rows[0].best
     return replace(study.rows[0].plan, bytes=best.bytes, memory=best.memory, notes=study.notes)

@@ -10,13 +10,13 @@ from arcflux.drawing import Told
 from arcflux.errors import UsageError
 from arcflux.graph import Graph
 from arcflux.history import column
-from arcflux.plan.expect import estimated
+from arcflux.plan.expect import estimate_here
 from arcflux.plan.here import current
 from arcflux.plan.plans import Placement, Plan, seconds
-from arcflux.plan.sample import measured
+from arcflux.plan.sample import measure_shape
 from arcflux.plan.work import Work, work_of
 
-__all__ = ["Explanation", "explained", "measured_run"]
+__all__ = ["Explanation", "explain_result", "run_measured"]
 
 _ROWS = 12
 
@@ -111,16 +111,18 @@ class Explanation(Told):
         return "\n".join([*lines, *(f"├─ {row}" for row in rows[:-1]), f"└─ {rows[-1]}"])
 
 
-def explained(result: Any) -> Explanation:
+def explain_result(result: Any) -> Explanation:
     """What was to be expected of a run that is over, by what was known of this machine before it, or by usual rates."""
     work, plan = _work_of(result), result.plan
     if plan is None:
         parts = max((len(step.part_seconds) for step in result.history[:1]), default=0)
-        return Explanation(estimated(work, measured(result.graph), Placement(parts=parts), machine=current()), result)
+        return Explanation(
+            estimate_here(work, measure_shape(result.graph), Placement(parts=parts), machine=current()), result
+        )
     told = plan.placement.parts or len({one.threads for one in plan.candidates}) == 1
     directions = work.measured if plan.direction in work.measured else (plan.direction, *work.measured)
     where = plan.placement if told else Placement()
-    found = estimated(work, measured(result.graph), where, None, directions, current())
+    found = estimate_here(work, measure_shape(result.graph), where, None, directions, current())
     taken = next(
         (one for one in found.candidates if (one.direction, one.threads) == (plan.direction, plan.placement.threads)),
         found.chosen,
@@ -150,7 +152,7 @@ def _plain(name: str) -> str:
     return name.replace("_", "").replace(" ", "").lower()
 
 
-def measured_run(algorithm: str, graph: Any, where: Mapping[str, Any] | None = None) -> Any:
+def run_measured(algorithm: str, graph: Any, where: Mapping[str, Any] | None = None) -> Any:
     """Run an algorithm once to compile it and once to measure it, from the vertex with most arcs if it asks for one."""
     import numpy as np
 

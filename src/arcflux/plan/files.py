@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux.plan.shape import Shape, described
-from arcflux.plan.sketch import guessed_depth, sampled
+from arcflux.plan.shape import Shape, from_description
+from arcflux.plan.sketch import guessed_depth, sample_rows
 
-__all__ = ["peeked"]
+__all__ = ["peek"]
 
 Array = NDArray[Any]
 _PIECES, _PIECE = 24, 1 << 15
@@ -43,7 +43,7 @@ class _Sample:
     vertices: int | None = None
 
 
-def peeked(path: Path) -> Shape | None:
+def peek(path: Path) -> Shape | None:
     """The shape of the graph in a file, without loading it; None for formats that have to be loaded for that."""
     from arcflux.io import FORMATS
     from arcflux.io.loaded import existing
@@ -54,7 +54,7 @@ def peeked(path: Path) -> Shape | None:
     suffixes = [suffix.lower() for suffix in path.suffixes]
     suffix = next((one for one in reversed(suffixes) if one not in _PACKED), "")
     readers: dict[str, Callable[[Path], Shape | None]] = {
-        "text": _text, "gap": _gap, "matrix": _headed, "metis": _headed, "dimacs": _headed
+        "text": _text, "gap": _gap, "matrix": _from_header, "metis": _from_header, "dimacs": _from_header
     }  # fmt: skip
     if suffix == ".parquet":
         return _parquet(path)
@@ -95,7 +95,7 @@ def _of_rows(vertices: int, arcs: int, offsets: Any, neighbours: Any, name: str)
     ends = neighbours[(first + chance % lengths).clip(0, arcs - 1)].astype(np.int64)
     classes, counts = np.unique(degrees, return_counts=True)
     weights = counts.astype(np.float64) * (vertices / len(rows))
-    seen = sampled(vertices, arcs, offsets, neighbours)
+    seen = sample_rows(vertices, arcs, offsets, neighbours)
     asked = _asking(classes, weights, np.abs(ends - rows[some]) / vertices)
     note = f"{name} was not loaded: this is from a sample of {len(rows):,} of its rows"
     return Shape(name, vertices, arcs, classes, weights, seen.depth, asked=asked, notes=(note,), seen=seen)
@@ -119,7 +119,7 @@ def _asking(degrees: Any, counts: Any, spans: Any) -> Callable[[int], tuple[int,
     return asked
 
 
-def _headed(path: Path) -> Shape | None:
+def _from_header(path: Path) -> Shape | None:
     """Formats whose first line says how much follows; a sample of the lines behind it tells of what kind."""
     head, _ = _head(path)
     rows = head.decode("latin-1").split("\n")
@@ -181,30 +181,30 @@ def _parquet(path: Path) -> Shape | None:
         return None
     batch = next(file.iter_batches(batch_size=_PIECE), None)
     if batch is None:
-        return described(1, 0, "uniform", path.name)
+        return from_description(1, 0, "uniform", path.name)
     ends = [_codes(batch.column(k).to_numpy(zero_copy_only=False)) for k in (0, 1)]
     both = b'"directed": false' in (file.metadata.metadata or {}).get(b"arcflux", b"")
     return _shape(path, _Sample(ends[0], ends[1], float(file.metadata.num_rows), both))
 
 
 def _codes(values: Array) -> Array:
-    return values.astype(np.int64) if values.dtype.kind in "iu" else _hashed(values)
+    return values.astype(np.int64) if values.dtype.kind in "iu" else _hash(values)
 
 
-def _hashed(values: Array) -> Array:
+def _hash(values: Array) -> Array:
     """Names as numbers; equal ones alike, and no order among them."""
     return np.array([hash(value) & ((1 << 62) - 1) for value in values.tolist()], np.int64)
 
 
 def _head(path: Path) -> tuple[bytes, int]:
     """The first bytes of a text, and about how many it has in all; both as they are when it is unpacked."""
-    from arcflux.io.scan import unpacked
+    from arcflux.io.scan import unpack
 
     size = os.path.getsize(path)
     with open(path, "rb") as raw:
         if path.suffix.lower() not in _PACKED:
             return raw.read(_PIECE if size > _PIECES * _PIECE else size), size
-        with unpacked(path, raw) as file:
+        with unpack(path, raw) as file:
             head = file.read(_UNPACKED)
             consumed = raw.tell()
     return head, len(head) if len(head) < _UNPACKED else round(size * len(head) / max(1, min(size, consumed)))
@@ -230,11 +230,11 @@ def _shape(path: Path, sample: _Sample) -> Shape:
     seen = len(both) / max(1, 2 * edges)  # the share of all ends that is in the sample
     top = float(often.max()) / max(seen, 1e-9)
     if near > _NEAR and mean < 8 and top < _SKEWED * max(1.0, mean) * 4:
-        found, kind = described(vertices, arcs, "grid", path.name), "a mesh"
+        found, kind = from_description(vertices, arcs, "grid", path.name), "a mesh"
     elif often.max() > 4 and top > _SKEWED * max(1.0, mean):
-        found, kind = described(vertices, arcs, "powerlaw", path.name), "a graph with hubs"
+        found, kind = from_description(vertices, arcs, "powerlaw", path.name), "a graph with hubs"
     else:
-        found, kind = described(vertices, arcs, "uniform", path.name), "a graph without hubs"
+        found, kind = from_description(vertices, arcs, "uniform", path.name), "a graph without hubs"
     found = replace(found, vertices=vertices, arcs=arcs)
     if kind == "a mesh":
         found = replace(found, depth=guessed_depth(vertices, mean, 1.0, 1.0))

@@ -1,7 +1,7 @@
 """This machine: what is predicted of a run on it, what is chosen for one that was not told, and what is kept of it.
 
 Rates are those of the calibration. Where this machine was not measured, those of a small virtual machine stand in
-(usual.json, a calibration like any other): good enough to choose by, and whoever is told a number is told that too.
+(usual.json, a calibration like any other): good enough to choose by, and every report that uses them says so.
 Runs that were kept (journal.py) say what those rates missed; of a program that was never calibrated, a few runs give
 rates of its own. What was asked for is never changed, and what is usual (all threads, the direction chosen in each
 superstep) only for something that should be clearly faster.
@@ -17,16 +17,16 @@ from typing import Any
 from arcflux import config, trace
 from arcflux.errors import ArcfluxError
 from arcflux.graph import Graph
-from arcflux.plan.calibration import Calibration, kept, usual, written
+from arcflux.plan.calibration import Calibration, calibration_time, load_calibration, usual
 from arcflux.plan.fit import PHASES, Fit, Observation, fit, frontier_curve
-from arcflux.plan.journal import Run, add, read, wanted
-from arcflux.plan.journal import written as runs_written
+from arcflux.plan.journal import Run, add, is_news, read
+from arcflux.plan.journal import journal_time as runs_written
 from arcflux.plan.plans import Candidate, Placement, Plan, predict, times
 from arcflux.plan.sketch import Sketch, glance, remember_depth
-from arcflux.plan.work import Work
+from arcflux.plan.work import WORKS, Work, program_work
 from arcflux.result import Result
 
-__all__ = ["CLEARLY", "Here", "choose", "current", "planned", "record"]
+__all__ = ["CLEARLY", "WORKS", "Here", "Placement", "choose", "current", "make_plan", "program_work", "record"]
 
 # So many runs are needed to fit what was never calibrated, on so many graphs.
 _FEW, _GRAPHS = 8, 3
@@ -139,8 +139,9 @@ class Here:
         """The candidate where it is to run: on parts of several nodes, or on devices of unequal speed.
 
         Parts of one node are workers that share everything, so they are threads. Nodes send each value to those that
-        read it (Lux, equation 13) and meet twice a superstep. On devices of unequal speed a superstep takes as long as
-        all of them need together, once the split follows their speeds: work over the sum of speeds.
+        read it (Lux, equation 13), or reduce all of them (allreduce), and meet twice a superstep. On devices of unequal
+        speed a superstep takes as long as all of them need together, once the split follows their speeds: work over
+        the sum of speeds.
         """
         if not placement.parts:
             return one
@@ -152,12 +153,22 @@ class Here:
             between = self.calibration.exchange.get("mpi") or self.calibration.exchange["local"]
             visits = one.supersteps if work.supersteps or not work.sweeps else work.sweeps
             crossing = work.value * graph.uds(placement.nodes) * visits
+            if placement.exchange == "allreduce":
+                crossing = _allreduce_bytes(work.value * graph.vertices, placement) * one.supersteps
             meetings = max(1.0, one.supersteps) * (placement.nodes + 1) * between["latency"]
             phases["transfer"] = crossing / between["bandwidth"] / placement.nodes + meetings
         return replace(one, phases=phases, placement=placement, bytes=crossing)
 
 
-def planned(
+def _allreduce_bytes(size: float, placement: Placement) -> float:
+    """Bytes between nodes when all of them reduce an array of so many: each sends small ones whole, else its share."""
+    from arcflux.transports.collectives import SMALL
+
+    nodes = placement.nodes
+    return size * (nodes - 1) * (nodes if size * placement.parts <= SMALL else 2)
+
+
+def make_plan(
     work: Work, graph: Any, machine: Here, placement: Placement, directions: Sequence[str] = (),
     supersteps: float | None = None,
 ) -> Plan:  # fmt: skip
@@ -193,7 +204,7 @@ def choose(work: Work, graph: Graph, placement: Placement, directions: Sequence[
     before: tuple[Here, Plan] | None = graph.kept.get(name)
     if before is not None and before[0] is machine:
         return before[1]
-    plan = planned(work, glance(graph), machine, placement, directions)
+    plan = make_plan(work, glance(graph), machine, placement, directions)
     graph.kept[name] = machine, plan
     return plan
 
@@ -209,7 +220,7 @@ def record(plan: Plan, graph: Graph, result: Result, *, keep: bool = True) -> Re
         remember_depth(graph, steps)
     if keep and whole and result.seconds > 0 and plan.placement.exchange in _TOGETHER and config.keeps_runs():
         threads, count = plan.placement.parts or plan.threads, float(max(1, steps))
-        if wanted(plan.key, threads, (graph.vertices, graph.arcs), count, result.seconds):
+        if is_news(plan.key, threads, (graph.vertices, graph.arcs), count, result.seconds):
             curve: tuple[float, ...] = ()
             if result.seconds > _LONG and not plan.work.dense:
                 curve = frontier_curve(result.history, graph.arcs)
@@ -235,16 +246,16 @@ def current(*, fresh: bool = False) -> Here:
     """This machine as it is known: read once in a process; with `fresh`, again if something was written since."""
     global _current
     asked = os.environ.get("ARCFLUX_CACHE"), os.environ.get("ARCFLUX_THREADS")
-    if _current is None or _current[0] != asked or (fresh and _current[1] != (written(), runs_written())):
-        _current = asked, (written(), runs_written()), _known()
+    if _current is None or _current[0] != asked or (fresh and _current[1] != (calibration_time(), runs_written())):
+        _current = asked, (calibration_time(), runs_written()), _read_machine()
     return _current[2]
 
 
-def _known() -> Here:
+def _read_machine() -> Here:
     notes: tuple[str, ...] = ()
     measured = None
     try:
-        measured = kept()
+        measured = load_calibration()
     except ArcfluxError as error:
         notes = (f"the calibration cannot be read ({error})",)
         trace.note(notes[0])

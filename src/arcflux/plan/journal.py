@@ -28,8 +28,20 @@ from arcflux.errors import ArcfluxError, SpaceError
 from arcflux.plan.fit import Observation
 from arcflux.plan.sketch import Sketch
 
-__all__ = ["MOST", "Run", "add", "file_stem", "flush", "forget", "machine", "read", "versions", "wanted",
-           "where", "written"]  # fmt: skip
+__all__ = [
+    "MOST",
+    "Run",
+    "add",
+    "file_stem",
+    "flush",
+    "forget",
+    "is_news",
+    "journal_time",
+    "machine",
+    "read",
+    "versions",
+    "where",
+]  # fmt: skip
 
 _FORMAT = 2
 # The most lines that are read, and twice as many are in the file before the oldest go; the most bytes of a line.
@@ -135,7 +147,7 @@ def add(run: Run) -> None:
         flush()
 
 
-def wanted(key: str, threads: int, size: tuple[int, int], supersteps: float, seconds: float) -> bool:
+def is_news(key: str, threads: int, size: tuple[int, int], supersteps: float, seconds: float) -> bool:
     """Whether :func:`add` has something to do with such a run: it is the fastest so far, or the time has come to write.
 
     Of many short runs, most are not.
@@ -145,7 +157,7 @@ def wanted(key: str, threads: int, size: tuple[int, int], supersteps: float, sec
     return fastest or time.monotonic() - _state["since"] > _SECONDS
 
 
-def written() -> tuple[float, int]:
+def journal_time() -> tuple[float, int]:
     """When the file of runs was written, 0 if there is none, and how many runs wait to be."""
     try:
         return os.stat(where()).st_mtime_ns, len(_waiting)
@@ -165,7 +177,7 @@ def flush() -> None:
 
 
 def _append(target: Path, lines: list[str]) -> None:
-    with _locked(target):
+    with _lock(target):
         handle = os.open(target, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         with os.fdopen(handle, "a", encoding="utf-8") as file:
             file.write("".join(line + "\n" for line in lines))
@@ -177,7 +189,7 @@ def _append(target: Path, lines: list[str]) -> None:
 
 
 @contextmanager
-def _locked(target: Path) -> Iterator[None]:
+def _lock(target: Path) -> Iterator[None]:
     """Alone with the file: a lock beside it, since the file itself may be replaced."""
     try:
         import fcntl
@@ -221,7 +233,7 @@ def forget() -> int:
     target = where()
     if not target.exists():
         return 0
-    with _locked(target):
+    with _lock(target):
         count = len(_lines(target))
         target.unlink(missing_ok=True)
     return count

@@ -71,7 +71,7 @@ def scattered(worker: Any, workers: Any, control: Any, data: Any, what: Any, cou
 def chase(worker: Any, workers: Any, control: Any, data: Any, what: Any, count: Any, out: Any, share: Any) -> None:
     """Go from place to place, each named by the one before, so that nothing overlaps.
 
-    ``data`` has cycles of `share` elements: a worker's own, or, where there is one cycle for all of them, everybody's,
+    ``data`` has cycles of `share` elements: a worker's own, or, where all share one cycle, the whole of it,
     in which they begin far apart.
     """
     cycles = np.uint64(data.size) // np.uint64(share)
@@ -89,7 +89,7 @@ def chase(worker: Any, workers: Any, control: Any, data: Any, what: Any, count: 
 
 @kernel
 def across(worker: Any, workers: Any, control: Any, data: Any, what: Any, rounds: Any, out: Any) -> None:
-    """Go over everybody's slice of ``data: uint32``, beginning with one's own: workers meet in no place at once."""
+    """Go over the slices of all workers in ``data: uint32``, the own one first: no two read the same at once."""
     share = np.uint64(data.size) // np.uint64(workers)
     total = np.uint64(0)
     for turn in range(rounds):

@@ -52,13 +52,13 @@ def accesses(elements: int = _LARGE) -> tuple[dict[str, dict[str, float]], dict[
     for what, name in enumerate(_WAYS):
         throughput[f"regular_{name}"] = {
             "self": 4.0 * elements / _pass(kernels.regular, data, what, 1, 1),
-            "peer": 4.0 / _handed("regular", what, throughput=True),
+            "peer": 4.0 / _handover_seconds("regular", what, throughput=True),
             "host": 4.0 * elements / _pass(kernels.regular, data, what, 1, every),
             "all": 4.0 * elements * every / _pass(kernels.across, data, what, 1, every),
         }
         throughput[f"random_{name}"] = {
             "self": 4.0 * count / _pass(kernels.scattered, data, what, count, 1, True),
-            "peer": 4.0 / _handed("random", what, throughput=True),
+            "peer": 4.0 / _handover_seconds("random", what, throughput=True),
             "host": 4.0 * count * every / _pass(kernels.scattered, data, what, count, every, True),
             "all": 4.0 * count * every / _pass(kernels.scattered, data, what, count, every, False),
         }
@@ -78,7 +78,7 @@ def latencies(elements: int, data: NDArray[Any]) -> dict[str, dict[str, float]]:
             for what, name in enumerate(_WAYS):
                 found[f"{way}_{name}"][place] = _pass(kernels.chase, data, what, steps, workers, share) / steps
         for what, name in enumerate(_WAYS):
-            found[f"{way}_{name}"]["peer"] = _handed(way, what, throughput=False)
+            found[f"{way}_{name}"]["peer"] = _handover_seconds(way, what, throughput=False)
     return found
 
 
@@ -87,7 +87,7 @@ def _pass(kernel: Any, data: NDArray[Any], what: int, count: int, workers: int, 
     return _best(lambda: run(kernel, workers, data, what, count, out, *more, threads=workers))
 
 
-def _handed(way: str, what: int, *, throughput: bool) -> float:
+def _handover_seconds(way: str, what: int, *, throughput: bool) -> float:
     """Seconds of an access to what another worker has just written, each waiting for the last unless `throughput`.
 
     At random, one access has to name the next, so that neither is faster than the other.

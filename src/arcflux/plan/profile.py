@@ -25,7 +25,7 @@ if sys.version_info >= (3, 11):
 else:  # pragma: no cover
     import tomli as tomllib
 
-__all__ = ["ACCESSES", "PLACES", "Profile", "known", "read"]
+__all__ = ["ACCESSES", "PLACES", "Profile", "profile_names", "read"]
 
 ACCESSES = tuple(f"{way}_{what}" for way in ("regular", "random") for what in ("read", "write", "update"))
 """What HIVE's micro-benchmark does to memory."""
@@ -125,12 +125,12 @@ class Profile:
         return others if self.peer is not None else []
 
 
-def known() -> list[str]:
+def profile_names() -> list[str]:
     """The names of the machines that Arcflux ships.
 
     Examples
     --------
-    >>> known()
+    >>> profile_names()
     ['dgx1', 'dgx2', 'ec2-m2050', 'lonestar5', 'sci-k20', 'xstream']
     """
     folder = resources.files("arcflux.plan") / "profiles"
@@ -156,14 +156,14 @@ def read(machine: str | os.PathLike[str] | Profile) -> Profile:
     if isinstance(machine, Profile):
         return machine
     named = os.fspath(path("on", machine))
-    if named in known():
+    if named in profile_names():
         text = (resources.files("arcflux.plan") / "profiles" / f"{named}.toml").read_text(encoding="utf-8")
         return _profile(_parsed(text, named), named)
     if not named.endswith(".toml"):
-        near = get_close_matches(named, known(), n=1)
+        near = get_close_matches(named, profile_names(), n=1)
         raise UsageError(
             f"{named!r} names no machine",
-            expected=f"one of {', '.join(known())}, here, or a file NAME.toml",
+            expected=f"one of {', '.join(profile_names())}, here, or a file NAME.toml",
             remedy=near[0] if near else "dgx1",
         )
     try:

@@ -16,12 +16,12 @@ import numpy as np
 from arcflux import config
 from arcflux.errors import UsageError
 from arcflux.graph import Graph
-from arcflux.plan.files import peeked
-from arcflux.plan.shape import Shape, described, of_spec
+from arcflux.plan.files import peek
+from arcflux.plan.shape import Shape, from_description, of_spec
 from arcflux.plan.sketch import glance, remember_depth
 from arcflux.transports.launch import place
 
-__all__ = ["measured", "shape_of"]
+__all__ = ["measure_shape", "shape_of"]
 
 _ARCS = 400_000
 _KEPT: WeakKeyDictionary[Graph, Shape] = WeakKeyDictionary()
@@ -43,29 +43,29 @@ def shape_of(graph: Any) -> Shape:
     if isinstance(graph, Shape):
         return graph
     if isinstance(graph, Graph):
-        return measured(graph)
+        return measure_shape(graph)
     if isinstance(graph, tuple):
         if len(graph) not in (2, 3):
             raise UsageError(f"the graph is {graph!r}", expected="(vertices, arcs) or (vertices, arcs, shape)")
-        return described(*graph)
+        return from_description(*graph)
     if isinstance(graph, str | os.PathLike):
         from arcflux.generate.spec import is_spec
         from arcflux.io import load
 
         spec = is_spec(graph) and not os.path.exists(graph)
-        found = of_spec(os.fspath(graph)) if spec else peeked(Path(graph))
-        return found if found is not None else measured(load(graph))
+        found = of_spec(os.fspath(graph)) if spec else peek(Path(graph))
+        return found if found is not None else measure_shape(load(graph))
     raise UsageError(f"the graph is {graph!r}", expected="a graph, a spec, a file, or (vertices, arcs, shape)")
 
 
-def measured(graph: Graph) -> Shape:
+def measure_shape(graph: Graph) -> Shape:
     """The shape of a graph in memory; asked once."""
     if graph not in _KEPT:
-        _KEPT[graph] = _measured(graph)
+        _KEPT[graph] = _measure(graph)
     return _KEPT[graph]
 
 
-def _measured(graph: Graph) -> Shape:
+def _measure(graph: Graph) -> Shape:
     degrees = np.asarray(graph.out_degrees)
     histogram = np.bincount(degrees.astype(np.int64))
     present = np.flatnonzero(histogram)

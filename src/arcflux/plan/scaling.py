@@ -20,7 +20,7 @@ from arcflux.plan.work import Work, work_of
 from arcflux.program import Program
 from arcflux.trace import readable
 
-__all__ = ["Row", "Scaling", "prepared", "whole_numbers"]
+__all__ = ["Row", "Scaling", "prepare_plan", "whole_numbers"]
 
 _MOST = 1 << 20
 _LIFETIME = 3 * 365.25 * 86400.0
@@ -172,7 +172,7 @@ def _reason(best: Candidate, others: Sequence[Candidate]) -> str:
     return f"{second.name}: {why}"
 
 
-def prepared(
+def prepare_plan(
     algorithm: Any, on: Any, nodes: Any = None, devices: Any = None, supersteps: int | None = None
 ) -> Callable[[Any], Scaling]:
     """Plans that lack their graph: what is wrong with the rest is told before one is loaded, which may take long."""

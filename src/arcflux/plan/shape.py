@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from arcflux.errors import UsageError
 from arcflux.plan.sketch import SPANS, Sketch
 
-__all__ = ["SHAPES", "Shape", "described", "grid", "kronecker", "uniform"]
+__all__ = ["SHAPES", "Shape", "from_description", "grid", "kronecker", "uniform"]
 
 Array = NDArray[np.float64]
 GRAPH500 = 0.57, 0.19, 0.19, 0.05
@@ -211,12 +211,12 @@ def grid(rows: int, columns: int, name: str = "") -> Shape:
     )  # fmt: skip
 
 
-def described(vertices: int, arcs: int, shape: str = "powerlaw", name: str = "") -> Shape:
+def from_description(vertices: int, arcs: int, shape: str = "powerlaw", name: str = "") -> Shape:
     """A graph that nobody has to have: its size, and how its degrees are spread.
 
     Examples
     --------
-    >>> described(41_652_230, 1_468_365_182, name="TW").mean_degree
+    >>> from_description(41_652_230, 1_468_365_182, name="TW").mean_degree
     35.25...
     """
     for what, count, least in (("vertices", vertices, 1), ("arcs", arcs, 0)):

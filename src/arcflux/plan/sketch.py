@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from arcflux.graph import Graph
 
-__all__ = ["SPANS", "Sketch", "ball_depth", "glance", "guessed_depth", "remember_depth", "sampled"]
+__all__ = ["SPANS", "Sketch", "ball_depth", "glance", "guessed_depth", "remember_depth", "sample_rows"]
 
 Array = NDArray[Any]
 SPANS = (1 << 6, 1 << 10, 1 << 13, 1 << 16, 1 << 19)
@@ -65,7 +65,7 @@ class Sketch:
         return max(0.0, gains[-1]) if gains else max(0.0, 2.0 * self.near[0] - 1.0)
 
     def uds(self, k: int) -> float:
-        """About how many values cross between k ranges when every vertex sends: the sum of UDS (Lux, equation 9).
+        """About how many values cross between k ranges when every vertex is active: the sum of UDS (Lux, equation 9).
 
         An arc of span s is cut by one of k - 1 cuts with a chance of (k - 1) s / V; so many of a vertex's arcs are
         taken to end anywhere, compared with random ends.
@@ -95,14 +95,14 @@ def glance(graph: Graph) -> Sketch:
     """The sketch of a graph from a sample of its arcs; kept with the graph."""
     found: Sketch | None = graph.kept.get("sketch")
     if found is None:
-        found = sampled(graph.vertices, graph.arcs, *graph.out)
+        found = sample_rows(graph.vertices, graph.arcs, *graph.out)
         if "depth" in graph.kept:
             found = replace(found, depth=graph.kept["depth"])
         graph.kept["sketch"] = found
     return found
 
 
-def sampled(vertices: int, arcs: int, offsets: Any, neighbours: Any) -> Sketch:
+def sample_rows(vertices: int, arcs: int, offsets: Any, neighbours: Any) -> Sketch:
     """The sketch of a graph whose rows are there, from some of its arcs, each as likely as any other."""
     if not arcs:
         return Sketch(vertices, 0, 0.0, 0.0, 0.0, (0.0,) * len(SPANS), 0.0, 0.0, 0.0)

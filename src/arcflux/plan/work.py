@@ -101,7 +101,8 @@ WORKS = {
     for work in (
         Work("pagerank", 8, 24, supersteps=20, group="good", note=_ASSUMED, dense=True, peak=33.5, main=True,
              measured=("pull", "push"), programs=("PageRank",),
-             relatives=("PersonalPageRank", "WeightedPageRank")),
+             relatives=("PersonalPageRank", "WeightedPageRank", "AcceleratedPageRank", "AcceleratedPersonalPageRank",
+                        "AcceleratedWeightedPageRank")),
         Work("pagerank_delta", 8, 32, supersteps=20, sweeps=8, direction="push", group="good", note=_ASSUMED, peak=73.0,
              programs=("PushPageRank",)),
         Work("bfs", 4, 8, sweeps=1, direction="push", traversal=True, peak=13.4, main=True, measured=("auto", "push"),
@@ -115,6 +116,13 @@ WORKS = {
         Work("weakly_connected_components", 4, 8, sweeps=2.5, direction="push"),
         Work("strongly_connected_components", 8, 41, sweeps=4, direction="push", relatives=("StrongComponents",)),
         Work("hits", 8, 40, supersteps=40, group="good", note=_ASSUMED, dense=True, relatives=("HITS",)),
+        # Not measured: the first two are rounds of PageRank, the others as many searches as there are vertices.
+        Work("katz_centrality", 8, 24, supersteps=40, group="good", note=_ASSUMED, dense=True, measured=(),
+             like="pagerank", relatives=("Katz", "WeightedKatz")),
+        Work("eigenvector_centrality", 8, 24, supersteps=40, group="good", note=_ASSUMED, dense=True, measured=(),
+             like="pagerank", relatives=("Eigenvector", "WeightedEigenvector")),
+        *(Work(name, 8, 32, rounds=40, note=_ASSUMED, measured=(), like="bfs")
+          for name in ("closeness_centrality", "harmonic_centrality", "eccentricity")),
         Work("core_number", 4, 9, sweeps=2, direction="push", relatives=("CoreNumber",)),
         Work("betweenness_centrality", 8, 28, rounds=2, sweeps=2, direction="push"),
         Work("label_propagation", 4, 16, operations=10, supersteps=10, dense=True, peak=15.0),
@@ -191,7 +199,7 @@ def _by_name(algorithm: Any) -> Work:
 
 
 def _of_program(program: Any, given: Mapping[str, Any] | None) -> Work:
-    """The work of a superstep of a vertex program, in which every vertex sends; without a graph, weights are floats.
+    """The work of a superstep of a vertex program in which every vertex is active; without a graph, weights are floats.
 
     What it reads and writes for each arc and vertex is what the kernel that pulls does on a GPU, by its account.
     """
@@ -209,7 +217,7 @@ def _of_program(program: Any, given: Mapping[str, Any] | None) -> Work:
     if lowered.around is not None:  # its loops stand in functions of their own
         arc = sum(columns[name].itemsize for name in lowered.columns)
     vertex = pulled.vertex_read + pulled.vertex_written
-    note = f"nothing is known of how {program.name} converges: this is one superstep in which every vertex sends"
+    note = f"nothing is known of how {program.name} converges: this is one superstep in which every vertex is active"
     return Work(
         program.name, max(value, 1), 2 * state + value, arc=arc, vertex=vertex, supersteps=1, bound=True, note=note
     )

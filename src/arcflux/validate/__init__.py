@@ -17,12 +17,17 @@ True
 
 from __future__ import annotations
 
-from arcflux.validate.gap import components, pagerank
-from arcflux.validate.grid import grid_bfs
-from arcflux.validate.ldbc import ldbc, read_ldbc_output
-from arcflux.validate.recount import betweenness, triangles
-from arcflux.validate.report import Offence, Report, Rule
-from arcflux.validate.traversal import bfs, sssp
+from typing import TYPE_CHECKING
+
+from arcflux.lazy import import_lazily
+
+if TYPE_CHECKING:
+    from arcflux.validate.gap import components, pagerank
+    from arcflux.validate.grid import grid_bfs
+    from arcflux.validate.ldbc import ldbc, read_ldbc_output
+    from arcflux.validate.recount import betweenness, triangles
+    from arcflux.validate.report import Offence, Report, Rule
+    from arcflux.validate.traversal import bfs, sssp
 
 __all__ = [
     "Offence",
@@ -38,3 +43,15 @@ __all__ = [
     "sssp",
     "triangles",
 ]
+
+import_lazily(
+    __name__,
+    {
+        "gap": "components pagerank",
+        "grid": "grid_bfs",
+        "ldbc": "ldbc read_ldbc_output",
+        "recount": "betweenness triangles",
+        "report": "Offence Report Rule",
+        "traversal": "bfs sssp",
+    },
+)

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+import arcflux.validate.arguments as arguments
 from arcflux.checks import checked, real, text
 from arcflux.errors import UsageError
 from arcflux.io import takes_graph
 from arcflux.spmd.memory import frozen
 from arcflux.spmd.pool import run
-from arcflux.validate import arguments
 from arcflux.validate.report import Offence, Report, Rule
 from arcflux.validate.sweep import ArcTally, sweep
 
@@ -98,7 +98,7 @@ def _iterated(graph: Graph, rank: Array, damping: float, dangling: str, weight: 
     """The ranks after one more iteration."""
     column = arguments.weights(graph, weight)
     if column is None:
-        from arcflux.validate import kernels
+        import arcflux.validate.kernels as kernels
 
         strength = graph.out_degrees.astype(np.float64)
         hand_out = np.divide(rank, strength, out=np.zeros_like(rank), where=strength > 0)
@@ -154,7 +154,7 @@ def components(graph: Graph, component: Any) -> Report:
     >>> [rule.name for rule in af.validate.components(g, [7, 7, 7, 7]).failures]
     ['labels', 'count']
     """
-    from arcflux.validate import kernels
+    import arcflux.validate.kernels as kernels
 
     given = arguments.labels("component", component, graph.vertices)
     names, place, label = np.unique(given, return_index=True, return_inverse=True)

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import arcflux.validate.arguments as arguments
 from arcflux.checks import checked, flag
+from arcflux.doorways import enter
 from arcflux.io import takes_graph
-from arcflux.validate import arguments
 from arcflux.validate.report import SHOWN, Offence, Report, Rule
 from arcflux.validate.traversal import bfs
 
 if TYPE_CHECKING:
     from arcflux.graph import Graph
     from arcflux.partition.parts import Parts
-    from arcflux.transports.base import Transport
 
 __all__ = ["grid_bfs"]
 
@@ -55,20 +55,15 @@ def grid_bfs(
     >>> report["grid-chain"].count
     2
     """
-    from arcflux.algorithms.bfs_grid.block import whole_grid
-    from arcflux.algorithms.bfs_grid.check import Broken, broken
-    from arcflux.engine.spread import Spread, on_ranks
+    from arcflux.engine.spread import Spread
 
     usual = bfs(graph, source, level, parent, numbers=numbers)
     root = int(arguments.source_of(graph, source)[0])
     levels = arguments.wholes("level", level, graph.vertices)
     before = np.maximum(arguments.parents(graph, parent, numbers), arguments.NOBODY)
 
-    def work(transport: Transport, split: Parts) -> Broken:
-        return broken(transport, whole_grid(split), root, levels, before, SHOWN)
-
     spread = Spread(parts, "grid", transport=transport, ranks_per_node=ranks_per_node).checked()
-    found = on_ranks(spread, graph, work)
+    found = enter("validate.grid_bfs")(spread, graph, root, levels, before, SHOWN)
 
     def chain(v: int) -> Offence:
         return Offence(arguments.shown(graph, v), "predecessors that never come to the source", "a chain to the source")

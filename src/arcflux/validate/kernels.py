@@ -3,7 +3,7 @@
 They share nothing with the algorithms they check. A loop over rows takes ``bounds: uint64[slices + 1]``, vertices that
 cut the rows into slices of about as many arcs, then ``offsets: uint64[vertices + 1]`` and ``neighbours:
 uint32|uint64[arcs]``. Arcs that break a rule are counted in ``tally[slice, rule]``, and the places of the first ones
-are in ``first[slice, rule, :]``, so the first of all are found without a mark on every arc, whoever was faster.
+are in ``first[slice, rule, :]``, so the first of all are found without a mark on every arc, in any order.
 """
 
 from __future__ import annotations

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+import arcflux.validate.arguments as arguments
 from arcflux.spmd.memory import frozen
 from arcflux.spmd.pool import run
-from arcflux.validate import arguments
 from arcflux.validate.arguments import NOBODY, STRANGER
 from arcflux.validate.report import Offence, Rule
 from arcflux.validate.sweep import ArcTally, sweep
@@ -126,7 +126,7 @@ def _number(value: Any) -> str:
 
 def path_rules(result: Result) -> list[Rule]:
     """Every rule but the range of the values, which depends on what the user gave."""
-    from arcflux.validate import kernels
+    import arcflux.validate.kernels as kernels
 
     size = result.graph.vertices
     parent = np.full(size, NOBODY) if result.tree is None else result.tree.parent
@@ -221,7 +221,7 @@ def _in_edge_rules(result: Result, tight: Array, flat: bool) -> list[Rule]:
     rules = [Rule.checked("in-edge", result.words.in_edge, np.flatnonzero(needed & ~tight), tell)]
     if result.weight is not None:
         # Where the distance grows along every tight edge, they cannot go round in a circle: they start at a source.
-        circular = needed & tight & ~_explained(result, ~needed | ~tight) if flat else np.zeros(len(tight), bool)
+        circular = needed & tight & ~_reach(result, ~needed | ~tight) if flat else np.zeros(len(tight), bool)
         rules.append(
             Rule.checked(
                 "path",
@@ -233,9 +233,9 @@ def _in_edge_rules(result: Result, tight: Array, flat: bool) -> list[Rule]:
     return rules
 
 
-def _explained(result: Result, start: Array) -> Array:
+def _reach(result: Result, start: Array) -> Array:
     """Where tight edges lead from the vertices marked in `start`: bool[vertices]."""
-    from arcflux.validate import kernels
+    import arcflux.validate.kernels as kernels
 
     reached = start.copy()
     queue = np.empty(len(start), np.int64)

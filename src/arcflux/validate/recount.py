@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+import arcflux.validate.arguments as arguments
 from arcflux import config
 from arcflux.checks import checked, maybe, real, text
 from arcflux.errors import UsageError
@@ -14,7 +15,6 @@ from arcflux.graph.core import Adjacency
 from arcflux.io import takes_graph
 from arcflux.spmd.memory import frozen
 from arcflux.spmd.pool import run
-from arcflux.validate import arguments
 from arcflux.validate.report import Offence, Report, Rule
 from arcflux.validate.sweep import sweep
 
@@ -81,7 +81,7 @@ def betweenness(
 
 
 def _brandes(graph: Graph, sources: Array) -> Array:
-    from arcflux.validate import kernels
+    import arcflux.validate.kernels as kernels
 
     rows = graph.out if graph.sorted else _simple(graph, *graph.edge_numbers()[:2], graph.directed)
     workers = _workers(graph, arrays=5)
@@ -147,7 +147,7 @@ def _corners(graph: Graph) -> Array:
     Vertices are numbered anew by degree, and every edge goes up: then no row is longer than the square root of twice
     the edges, and each triangle is found once, from its lowest corner.
     """
-    from arcflux.validate import kernels
+    import arcflux.validate.kernels as kernels
 
     source, target, _ = graph.edge_numbers()
     order = np.argsort(graph.out_degrees + graph.in_degrees, kind="stable")

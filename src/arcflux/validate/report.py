@@ -184,13 +184,13 @@ class Report:
         wide = max((len(rule.name) for rule in self.rules), default=0)
         lines = [f"{self.subject}: {self._verdict()}"]
         for rule in self.rules:
-            lines.append(f"  {'ok  ' if rule.passed else 'FAIL'}  {rule.name:<{wide}}  {_said(rule)}")
+            lines.append(f"  {'ok  ' if rule.passed else 'FAIL'}  {rule.name:<{wide}}  {_sentence(rule)}")
             lines += [f"          vertex {o.vertex}: found {o.found}, expected {o.expected}" for o in rule.offences]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            f"<tr><td>{'✓' if rule.passed else '✗'}</td><th>{escape(rule.name)}</th><td>{escape(_said(rule))}"
+            f"<tr><td>{'✓' if rule.passed else '✗'}</td><th>{escape(rule.name)}</th><td>{escape(_sentence(rule))}"
             f"{_offences_html(rule.offences)}</td></tr>"
             for rule in self.rules
         )
@@ -205,7 +205,7 @@ def _of(some: Sequence[Rule], every: Sequence[Rule]) -> str:
     return f"{len(some)} of {len(every)} rules"
 
 
-def _said(rule: Rule) -> str:
+def _sentence(rule: Rule) -> str:
     if rule.passed or rule.unit == "result":
         return rule.sentence
     unit = {"vertices": "vertex", "edges": "edge"}[rule.unit] if rule.count == 1 else rule.unit

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+import arcflux.validate.arguments as arguments
 from arcflux.checks import checked, flag, maybe, real
 from arcflux.errors import UsageError
 from arcflux.io import takes_graph
-from arcflux.validate import arguments
 from arcflux.validate.paths import LEVELS, Result, Tree, path_rules
 from arcflux.validate.report import Offence, Report, Rule
 

@@ -15,7 +15,7 @@ def bare(monkeypatch):
     monkeypatch.delenv("NUMBA_ENABLE_CUDASIM", raising=False)
     monkeypatch.setattr("arcflux.gpu.driver._LIBRARIES", ("libcuda-of-nobody.so",))
     monkeypatch.setattr("arcflux.gpu.api.cuda", lambda: None)
-    monkeypatch.setattr(choose, "_said", set())
+    monkeypatch.setattr(choose, "_warnings", set())
 
 
 def test_no_driver(run, bare):

@@ -151,9 +151,9 @@ def test_options_and_lists_of_other_algorithms(run, files, monkeypatch):
     assert (entry.arguments["sources"].many, entry.arguments["sources"].required) == (True, True)
     assert (entry.arguments["depths"].many, entry.arguments["depths"].kind) == (True, int)
     chosen = target.Target("limited", limited, entry.arguments, entry.options, entry.fields, entry)
-    values, ids = target.parted(chosen, ("depths=1,5", "mode=slow"), "2,3")
+    values, ids = target.split_settings(chosen, ("depths=1,5", "mode=slow"), "2,3")
     assert (values, ids) == ({"depths": [1, 5], "mode": "slow"}, {"sources": "2,3"})
-    assert target.parted(chosen, ("depths=none", "mode=none"), "2")[0] == {"depths": None, "mode": "none"}
+    assert target.split_settings(chosen, ("depths=none", "mode=none"), "2")[0] == {"depths": None, "mode": "none"}
     assert target.with_ids(chosen, arcflux.Graph.from_edges([1, 2], [2, 3]), ids) == {"sources": [2, 3]}
     monkeypatch.setattr(target, "find", lambda name: entry)
     refused(run, files, ["limited", "g.txt", "--source", "1", "--debug"], 2, "limited does not take --debug", "leave")

@@ -3,7 +3,7 @@
 import pytest
 
 from arcflux.cli import main
-from arcflux.cli.words import spoken
+from arcflux.cli.words import translate
 
 CASES = {
     "a column": (["run", "sssp", "path:5", "--source", "0"], "--set weight=none when every edge counts 1"),
@@ -48,4 +48,4 @@ def test_remedies_speak_the_language_of_commands(tmp_path, monkeypatch, capfd, c
     ],
 )
 def test_arguments_become_options(python, command):
-    assert spoken(python) == command
+    assert translate(python) == command

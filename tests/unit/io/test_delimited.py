@@ -13,7 +13,7 @@ from io_samples import AWKWARD_NAMES, NAMES, PLAIN_NAMES, edges_of, graphs
 import arcflux as af
 from arcflux.errors import FormatError
 from arcflux.io.delimited import _tidy
-from arcflux.io.text import Layout
+from arcflux.io.layout import Layout
 
 
 @pytest.fixture

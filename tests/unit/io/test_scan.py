@@ -56,7 +56,7 @@ def bits(values):
 
 def scanned(text, threads=1, block=1 << 20, **options):
     with mock.patch.object(scan, "_BLOCK", block):
-        edges = scan.edges(np.frombuffer(text, np.uint8), path=PATH, threads=threads, **options)
+        edges = scan.edges(np.frombuffer(text, np.uint8), PATH, scan.Lines(**options), threads)
     place = edges.places()
     return [edges.source[place], edges.target[place], *(column[place] for column in edges.columns.values())]
 
@@ -244,7 +244,7 @@ def test_the_first_of_two_bad_blocks():
     start = b"1 2 3\n" * 400_000 + b"first\n"
     data = np.frombuffer(start + b"second\n" + b"1 2 3\n" * 100, np.uint8)
     for _ in range(5):
-        for read in (partial(scan.edges, columns=3), scan.numbers):
+        for read in (partial(scan.edges, written=scan.Lines(columns=3)), scan.numbers):
             with mock.patch.object(scan, "_BLOCK", len(start)), pytest.raises(FormatError, match=r":400001: .*first"):
                 read(data, path=PATH, threads=2)
 

@@ -15,8 +15,8 @@ from arcflux.plan import calibrate as calibrating
 from arcflux.plan import calibration as calibrations
 from arcflux.plan import microbench
 from arcflux.plan.absent import absent
-from arcflux.plan.calibrate import QUICK, Subject, measured
-from arcflux.plan.calibration import kept, path
+from arcflux.plan.calibrate import QUICK, Subject, measure_machine
+from arcflux.plan.calibration import load_calibration, path
 from arcflux.plan.profile import ACCESSES
 from arcflux.plan.shape import kronecker
 from arcflux.plan.sketch import glance
@@ -30,7 +30,7 @@ def test_a_quick_one(tmp_path, monkeypatch):
     for module in (calibrating, calibrations):
         monkeypatch.setattr(module, "path", lambda threads=None: tmp_path / "kept.json")
     graphs = Subject("kron:6"), Subject("grid:40x40", shuffled=True), Subject(near=(500, 6))
-    found = measured(replace(QUICK, graphs=graphs, tries=1, seconds=1e9))
+    found = measure_machine(replace(QUICK, graphs=graphs, tries=1, seconds=1e9))
     assert set(found.throughput) == set(found.latency) == set(ACCESSES)
     for table in (found.throughput, found.latency):
         assert all(row["self"] > 0 and row["host"] > 0 for row in table.values())
@@ -45,12 +45,12 @@ def test_a_quick_one(tmp_path, monkeypatch):
     assert all(len(one.runs) == 3 for one in found.fits.values())
     assert 1 <= found.push_over_pull <= 10
     assert found.notes == []
-    assert kept() == found
-    assert kept().foreign == ""
+    assert load_calibration() == found
+    assert load_calibration().foreign == ""
 
 
 def test_what_is_kept_is_read_again(calibration, tmp_path):
-    found = kept()
+    found = load_calibration()
     assert found == calibration
     found.plot(tmp_path / "memory.svg")
     assert "<svg" in (tmp_path / "memory.svg").read_text()
@@ -69,7 +69,7 @@ def test_a_foreign_one_is_not_used(calibration):
     replace(calibration, machine={**calibration.machine, "cores": 4711}).save(path())
     heard = []
     with trace.listen(heard.append):
-        assert kept() is None
+        assert load_calibration() is None
     assert any("another machine" in str(event) and "4711" in str(event) for event in heard)
     assert not af.estimate("pagerank", "kron:10").measured_here
 
@@ -81,13 +81,13 @@ def test_a_foreign_one_is_not_used(calibration):
 def test_a_broken_one_is_refused(calibration, content):
     path().write_text(content)
     with pytest.raises(FormatError, match="is no calibration"):
-        kept()
+        load_calibration()
 
 
 def test_one_of_another_version_is_refused(calibration):
     path().write_text(json.dumps({**calibration.to_dict(), "format": 99}))
     with pytest.raises(FormatError, match="another version"):
-        kept()
+        load_calibration()
 
 
 def test_cycles_go_through_everything():
@@ -105,7 +105,7 @@ def test_rates_that_do_not_fit_their_runs_are_refused(calibration):
     whole["fits"]["bfs/auto/" + str(calibration.machine["threads"])]["missed"] = [0.0]
     path().write_text(json.dumps(whole))
     with pytest.raises(FormatError, match="do not fit its runs"):
-        kept()
+        load_calibration()
 
 
 def test_latencies_are_measured_at_every_place(monkeypatch):
@@ -121,7 +121,7 @@ def test_latencies_are_measured_at_every_place(monkeypatch):
         return float(len(asked))
 
     monkeypatch.setattr(microbench, "_pass", passed)
-    monkeypatch.setattr(microbench, "_handed", lambda *given, **options: 1.0)
+    monkeypatch.setattr(microbench, "_handover_seconds", lambda *given, **options: 1.0)
     monkeypatch.setattr(microbench.config, "threads", lambda: 2)
     found = microbench.latencies(1 << 6, np.zeros(1 << 6, np.uint32))
     assert set(asked) == {(1, 64), (2, 32), (2, 64)}
@@ -166,3 +166,23 @@ def test_a_machine_that_was_not_measured_is_no_profile(tmp_path, monkeypatch):
     monkeypatch.setenv("ARCFLUX_CACHE", str(tmp_path / "empty"))
     with pytest.raises(UsageError, match="has not been measured"):
         absent("here")
+
+
+def test_compiling_takes_no_time_from_measuring(monkeypatch):
+    """Programs are compiled on tiny graphs before the clock of the runs starts."""
+    from types import SimpleNamespace
+
+    now, asked = [0.0], []
+
+    def on(subject, effort):
+        asked.append(str(subject))
+        now[0] += 1000.0 if len(asked) == 1 else 1.0  # the first one compiles
+        return {}
+
+    module = calibrating
+    monkeypatch.setattr(module, "_on", on)
+    monkeypatch.setattr(module, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    module._runs(module.Effort(seconds=10.0))
+    assert asked[:2] == [str(one) for one in module._TINY]
+    assert asked[2:] == [str(one) for one in module.GRAPHS[: len(asked) - 2]]
+    assert len(asked) - 2 == 11

@@ -192,4 +192,14 @@ def test_every_algorithm_is_measured(calibration):
     assert set(ALGORITHMS) <= set(WORKS)
     for work in WORKS.values():
         assert (work.call or work.name) in ALGORITHMS
-        assert work.measured
+        assert work.measured or work.like in WORKS
+
+
+@pytest.mark.parametrize(("nodes", "graph"), [(2, "kron:8"), (3, "kron:8"), (3, "kron:13")])
+def test_bytes_of_allreduce_are_those_that_its_transport_counts(nodes, graph, monkeypatch):
+    monkeypatch.setenv("ARCFLUX_PLAN", "1")
+    result = af.run(af.algorithms.PageRank, graph, parts=nodes, ranks_per_node=1, exchange="allreduce")
+    plan = result.plan
+    assert result.exchange == "allreduce"
+    predicted = plan.chosen.bytes / plan.chosen.supersteps
+    assert predicted == pytest.approx(result.column("bytes")[1])

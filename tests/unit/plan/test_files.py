@@ -7,8 +7,8 @@ import pytest
 
 import arcflux as af
 from arcflux.errors import FormatError
-from arcflux.plan.files import _vertices, peeked
-from arcflux.plan.sample import measured, shape_of
+from arcflux.plan.files import _vertices, peek
+from arcflux.plan.sample import measure_shape, shape_of
 
 calibration = plan_machine.calibration
 SPECS = {"kron:13": "skewed", "urand:13": "flat", "grid:120x120": "near"}
@@ -54,7 +54,7 @@ def test_files_are_looked_at_and_not_loaded(graph, suffix, tmp_path, unloaded):
 
 def test_a_store_says_what_its_graph_does(graph, tmp_path, unloaded):
     graph.save(tmp_path / "g.arcflux")
-    found, known = shape_of(tmp_path / "g.arcflux").sketch(), measured(graph).sketch()
+    found, known = shape_of(tmp_path / "g.arcflux").sketch(), measure_shape(graph).sketch()
     assert found.hot == pytest.approx(known.hot, rel=0.25)
     assert found.local == pytest.approx(known.local, abs=0.3)
 
@@ -102,6 +102,6 @@ def test_what_is_not_there_or_broken(tmp_path):
     with pytest.raises(FormatError):
         shape_of(tmp_path / "bad.sg")
     (tmp_path / "x.unknown").write_text("1 2\n")
-    assert peeked(tmp_path / "x.unknown") is None
+    assert peek(tmp_path / "x.unknown") is None
     with pytest.raises(FormatError):
         shape_of(tmp_path / "x.unknown")

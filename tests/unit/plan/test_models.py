@@ -14,8 +14,8 @@ from arcflux.gpu.account import cost
 from arcflux.plan import grid, memory
 from arcflux.plan.exchange import EXCHANGES, between_peers, volumes
 from arcflux.plan.lux import Gammas, Phases, gammas, links, superstep
-from arcflux.plan.profile import known, read
-from arcflux.plan.shape import described, uniform
+from arcflux.plan.profile import profile_names, read
+from arcflux.plan.shape import from_description, uniform
 from arcflux.plan.work import WORKS, Work, work_of
 
 G = Gammas(load=1e-9, pull=2e-9, push=5e-9, transfer=3e-9)
@@ -50,9 +50,11 @@ def test_links_are_shared():
     assert links(read("sci-k20"), 2) == 2
 
 
-@given(st.sampled_from(known()), st.sampled_from(sorted(WORKS)), st.sampled_from(("bandwidth", "host", "cache")))
+@given(
+    st.sampled_from(profile_names()), st.sampled_from(sorted(WORKS)), st.sampled_from(("bandwidth", "host", "cache"))
+)
 def test_a_faster_machine_is_never_slower(machine, algorithm, figure):
-    profile, shape = read(machine), described(1 << 20, 1 << 25)
+    profile, shape = read(machine), from_description(1 << 20, 1 << 25)
     better = replace(profile, **{figure: 2 * getattr(profile, figure)})
     work = WORKS[algorithm]
     for direction in ("pull", "push"):
@@ -93,7 +95,7 @@ def test_exchanges_against_sets_of_parts():
 
 
 def test_mixed_is_for_skewed_graphs():
-    skewed = {one.name: one.bytes for one in volumes(described(1 << 20, 1 << 25), 64, 8)}
+    skewed = {one.name: one.bytes for one in volumes(from_description(1 << 20, 1 << 25), 64, 8)}
     assert skewed["mixed"] < 1.2 * skewed["readers"]
     flat = {one.name: one.bytes for one in volumes(uniform(1 << 20, 1 << 25), 64, 8)}
     assert flat["mixed"] == pytest.approx(flat["readers"])
@@ -114,7 +116,7 @@ def test_pairs_without_a_link_go_through_the_node():
 
 def test_cost_of_bitmaps():
     profile = replace(read("sci-k20"), network_latency=0.0, launch=0.0)
-    weak = [grid.search(profile, replace(described(1 << s, 1 << (s + 5), "kron"), depth=6.0), n, 1e9)[0]
+    weak = [grid.search(profile, replace(from_description(1 << s, 1 << (s + 5), "kron"), depth=6.0), n, 1e9)[0]
             for n, s in ((4, 23), (16, 25), (64, 27))]  # fmt: skip
     assert weak[1].transfer / weak[0].transfer == pytest.approx(grid.growth(2)) == pytest.approx(4)
     assert weak[2].transfer / weak[1].transfer == pytest.approx(grid.growth(4)) == pytest.approx(3)
@@ -133,7 +135,7 @@ def test_grids(devices):
     rows, columns = found
     assert rows * columns == devices
     assert rows <= columns
-    shape = described(1 << 20, 1 << 24)
+    shape = from_description(1 << 20, 1 << 24)
     log, wave = (grid.search(read("sci-k20"), shape, devices, 1e9, scan=scan) for scan in ("log", "wave"))
     assert wave[0].seconds >= log[0].seconds * (1 - 1e-9) or rows == 3  # log2 3 is less than 2 steps
     assert (log[1] == 0) == (devices == 1)
@@ -141,17 +143,17 @@ def test_grids(devices):
 
 def test_what_does_not_fit_spills():
     profile, work = read("sci-k20"), WORKS["pagerank"]
-    small = memory.fit(profile, work, described(1 << 20, 1 << 25), 1, 2)
+    small = memory.fit(profile, work, from_description(1 << 20, 1 << 25), 1, 2)
     assert small.fits
     assert small.spilled == 0
     assert small.device == pytest.approx(
-        (2**25 * 4 + 2**20 * (8 + 24)) / 2 + described(1 << 20, 1 << 25).ins(2) * 8 / 2
+        (2**25 * 4 + 2**20 * (8 + 24)) / 2 + from_description(1 << 20, 1 << 25).ins(2) * 8 / 2
     )
-    large = memory.fit(profile, work, described(1 << 26, 1 << 32), 1, 2)
+    large = memory.fit(profile, work, from_description(1 << 26, 1 << 32), 1, 2)
     assert large.spilled == pytest.approx(large.device - 5e9)
     assert large.fits
     assert memory.spill_seconds(profile, large.spilled, 2) == pytest.approx(large.spilled / 6e9)
-    assert not memory.fit(profile, work, described(1 << 28, 1 << 38), 1, 2).fits
+    assert not memory.fit(profile, work, from_description(1 << 28, 1 << 38), 1, 2).fits
 
 
 def test_work_of_programs_and_of_what_has_no_model():

@@ -7,12 +7,12 @@ import pytest
 
 import arcflux as af
 from arcflux.errors import UsageError
-from arcflux.plan.profile import known
+from arcflux.plan.profile import profile_names
 from arcflux.plan.scaling import whole_numbers
 from arcflux.plan.work import WORKS
 
 
-@pytest.mark.parametrize("machine", known())
+@pytest.mark.parametrize("machine", profile_names())
 @pytest.mark.parametrize("algorithm", [*WORKS, "louvain", "random_walk", "graph_projection"])
 def test_every_algorithm_on_every_machine(machine, algorithm):
     found = af.plan(algorithm, "kron:16", on=machine, devices=[1, 4])

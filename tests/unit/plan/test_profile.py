@@ -6,9 +6,9 @@ from importlib import resources
 import pytest
 
 from arcflux.errors import FormatError, UsageError
-from arcflux.plan.profile import ACCESSES, PLACES, known, read
+from arcflux.plan.profile import ACCESSES, PLACES, profile_names, read
 
-SHIPPED = known()
+SHIPPED = profile_names()
 TEXT = (resources.files("arcflux.plan") / "profiles" / "dgx1.toml").read_text()
 
 

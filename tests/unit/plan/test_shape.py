@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 import arcflux as af
 from arcflux.errors import UsageError
 from arcflux.partition.halo import uds
-from arcflux.plan.sample import measured, shape_of
-from arcflux.plan.shape import SHAPES, described, grid, kronecker, uniform
+from arcflux.plan.sample import measure_shape, shape_of
+from arcflux.plan.shape import SHAPES, from_description, grid, kronecker, uniform
 
 
 def exact(graph, k):
@@ -55,7 +55,7 @@ def test_a_sample_is_as_good(monkeypatch):
 
     graph = af.load("kron:13")
     monkeypatch.setattr(sample, "_ARCS", graph.arcs // 8)
-    shape = sample._measured(graph)
+    shape = sample._measure(graph)
     for k in (2, 8):
         ins, foreign = exact(graph, k)
         assert shape.ins(k) == pytest.approx(ins, rel=0.05)
@@ -63,18 +63,18 @@ def test_a_sample_is_as_good(monkeypatch):
 
 
 def test_depth_is_that_of_searches():
-    shape = measured(af.load("path:64"))
+    shape = measure_shape(af.load("path:64"))
     assert 31 <= shape.depth <= 64
     graph = af.load("kron:12")
     degrees = graph.out_degrees
     depths = [af.bfs(graph, int(v))["level"].max() for v in np.flatnonzero(degrees)[::100]]
     assert shape_of("kron:12").depth == pytest.approx(np.mean(depths), abs=0.7)
-    assert measured(graph).depth == pytest.approx(np.mean(depths), abs=1.0)
+    assert measure_shape(graph).depth == pytest.approx(np.mean(depths), abs=1.0)
 
 
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=30), st.integers(1, 40))
 def test_cold_arcs_are_those_of_all_but_the_first(degrees, hot):
-    graph = described(10, 10)
+    graph = from_description(10, 10)
     shape = type(graph)(
         "x", len(degrees), sum(degrees), np.array(degrees, float), np.ones(len(degrees)), 1.0
     )  # fmt: skip
@@ -85,7 +85,7 @@ def test_cold_arcs_are_those_of_all_but_the_first(degrees, hot):
 
 @given(st.integers(1, 64), st.sampled_from(SHAPES), st.integers(2, 10_000), st.integers(0, 100_000))
 def test_sets_are_between_none_and_all(k, shape, vertices, arcs):
-    found = described(vertices, arcs, shape)
+    found = from_description(vertices, arcs, shape)
     assert 0 <= found.uds(k) <= found.ins(k) <= k * found.vertices * (1 + 1e-9)
     assert found.uds(1) == 0
 
@@ -104,5 +104,5 @@ def test_nonsense_is_refused(graph):
 def test_means():
     assert uniform(10, 35).mean_degree == 3.5
     assert kronecker(20, simple=False).arcs == 2**25
-    assert described(1000, 7000).arcs == 7000
-    assert (described(1000, 7000).counts * described(1000, 7000).degrees).sum() == pytest.approx(7000)
+    assert from_description(1000, 7000).arcs == 7000
+    assert (from_description(1000, 7000).counts * from_description(1000, 7000).degrees).sum() == pytest.approx(7000)
