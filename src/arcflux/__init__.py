@@ -8,56 +8,41 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
 
-# Imported at once: functions that have the name of their module have to win. The others are the words of programs.
+# The words of programs are imported at once, everything else when it is first used.
 from arcflux.built_ins import intersect, median, mode, topk
-from arcflux.partition import partition
-from arcflux.plan import plan
-from arcflux.program import (
-    any,
-    dot,
-    f32,
-    f64,
-    first,
-    flag,
-    i8,
-    i16,
-    i32,
-    i64,
-    last,
-    phase,
-    program,
-    random,
-    ref,
-    total,
-    u8,
-    u16,
-    u32,
-    u64,
-    vertex,
-    vertices,
-)
+from arcflux.field_type import f32, f64, flag, i8, i16, i32, i64, ref, u8, u16, u32, u64
+from arcflux.lazy import import_lazily
+from arcflux.mail import mail, neighbour, out_edge, send
+from arcflux.program import any, dot, edge, first, last, phase, program, random, total, vertex, vertices
 
 __all__ = [
     "CancelToken",
     "Graph",
+    "Medusa",
     "Parts",
     "Result",
     "__version__",
     "algorithms",
     "any",
+    "applications",
     "betweenness_centrality",
     "bfs",
     "calibrate",
+    "closeness_centrality",
     "clustering",
     "collaborative_filtering",
     "connected_components",
     "core_number",
     "devices",
     "dot",
+    "eccentricity",
+    "edge",
+    "eigenvector_centrality",
+    "emv",
     "errors",
     "estimate",
     "f32",
@@ -66,20 +51,28 @@ __all__ = [
     "flag",
     "gas",
     "generate",
+    "harmonic_centrality",
     "hits",
     "i8",
     "i16",
     "i32",
     "i64",
     "intersect",
+    "katz_centrality",
     "label_propagation",
     "last",
+    "leiden",
     "load",
     "load_parts",
+    "louvain",
+    "mail",
     "median",
     "mode",
+    "modularity",
     "msg",
     "multi_source_sssp",
+    "neighbour",
+    "out_edge",
     "pagerank",
     "pagerank_delta",
     "partition",
@@ -90,6 +83,7 @@ __all__ = [
     "ref",
     "run",
     "save",
+    "send",
     "sssp",
     "strongly_connected_components",
     "topk",
@@ -108,78 +102,64 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from arcflux import algorithms, devices, errors, generate, validate
+    from arcflux import algorithms, applications, devices, errors, generate, validate
     from arcflux.algorithms.betweenness import betweenness_centrality
     from arcflux.algorithms.bfs import bfs
+    from arcflux.algorithms.closeness import closeness_centrality, eccentricity, harmonic_centrality
     from arcflux.algorithms.clustering import clustering
     from arcflux.algorithms.collaborative_filtering import collaborative_filtering
     from arcflux.algorithms.components import connected_components, weakly_connected_components
     from arcflux.algorithms.core_number import core_number
+    from arcflux.algorithms.eigenvector import eigenvector_centrality
     from arcflux.algorithms.hits import hits
+    from arcflux.algorithms.katz import katz_centrality
     from arcflux.algorithms.label_propagation import label_propagation
     from arcflux.algorithms.pagerank import pagerank, pagerank_delta
     from arcflux.algorithms.sssp import multi_source_sssp, sssp
     from arcflux.algorithms.strong_components import strongly_connected_components
     from arcflux.algorithms.triangles import triangle_count, triangles
     from arcflux.algorithms.two_hop_friends import two_hop_friends
-    from arcflux.dialects import gas, msg
+    from arcflux.applications.louvain import leiden, louvain
+    from arcflux.applications.modularity import modularity
+    from arcflux.dialects.emv import emv
+    from arcflux.dialects.gas import gas
+    from arcflux.dialects.medusa import Medusa
+    from arcflux.dialects.msg import msg
     from arcflux.engine import run
     from arcflux.graph import Graph
     from arcflux.io import load, save
+    from arcflux.partition import partition
     from arcflux.partition.folder import load_parts
     from arcflux.partition.parts import Parts
-    from arcflux.plan import estimate
+    from arcflux.plan import estimate, plan
     from arcflux.plan.calibrate import calibrate
     from arcflux.result import Result
     from arcflux.spmd.interrupt import CancelToken
 
-_ALGORITHMS = (
-    "betweenness_centrality",
-    "bfs",
-    "clustering",
-    "collaborative_filtering",
-    "connected_components",
-    "core_number",
-    "hits",
-    "label_propagation",
-    "multi_source_sssp",
-    "pagerank",
-    "pagerank_delta",
-    "sssp",
-    "strongly_connected_components",
-    "triangle_count",
-    "triangles",
-    "two_hop_friends",
-    "weakly_connected_components",
+import_lazily(
+    __name__,
+    {
+        "algorithms": "betweenness_centrality bfs closeness_centrality clustering collaborative_filtering"
+        " connected_components core_number eccentricity eigenvector_centrality harmonic_centrality hits katz_centrality"
+        " label_propagation multi_source_sssp pagerank pagerank_delta sssp strongly_connected_components"
+        " triangle_count triangles two_hop_friends weakly_connected_components",
+        "applications": "leiden louvain modularity",
+        "dialects": "Medusa emv gas msg",
+        "engine": "run",
+        "graph": "Graph",
+        "io": "load save",
+        "partition": "partition",
+        "partition.folder": "load_parts",
+        "partition.parts": "Parts",
+        "plan": "estimate plan",
+        "plan.calibrate": "calibrate",
+        "result": "Result",
+        "spmd.interrupt": "CancelToken",
+        "arcflux.algorithms": "algorithms",
+        "arcflux.applications": "applications",
+        "arcflux.devices": "devices",
+        "arcflux.errors": "errors",
+        "arcflux.generate": "generate",
+        "arcflux.validate": "validate",
+    },
 )
-_HOMES = {
-    "CancelToken": "arcflux.spmd.interrupt",
-    "Graph": "arcflux.graph",
-    "gas": "arcflux.dialects",
-    "msg": "arcflux.dialects",
-    "calibrate": "arcflux.plan.calibrate",
-    "estimate": "arcflux.plan",
-    "Parts": "arcflux.partition.parts",
-    "Result": "arcflux.result",
-    "load": "arcflux.io",
-    "load_parts": "arcflux.partition.folder",
-    "run": "arcflux.engine",
-    "save": "arcflux.io",
-    **dict.fromkeys(_ALGORITHMS, "arcflux.algorithms"),
-}
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used, so that ``import arcflux`` itself costs next to nothing."""
-    from importlib import import_module
-
-    if name in _HOMES:
-        found = globals()[name] = getattr(import_module(_HOMES[name]), name)
-        return found
-    if name in ("algorithms", "devices", "errors", "generate", "validate"):
-        return import_module(f"arcflux.{name}")
-    raise AttributeError(f"module 'arcflux' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

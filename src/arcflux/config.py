@@ -216,7 +216,7 @@ def cache_folder(*names: str) -> Path:
 
     A folder that we can only read, of ours or of root's, is read: what is not in it is compiled for this process alone.
     So a folder that could not be made, for want of space or of the right to write, is named all the same: nothing is
-    in it, and whoever writes there finds out why.
+    in it, and the error of the first write there says why.
     """
     named = os.environ.get("ARCFLUX_CACHE")
     if named:

@@ -22,10 +22,8 @@ _EXTRAS = {
     "mpi": ("mpi4py",),
     "cuda": ("numba-cuda",),
     "nccl": ("nccl4py",),
-    "spark": ("pyspark",),
     "partition": ("pymetis",),
     "networkx": ("networkx",),
-    "serve": ("uvicorn", "starlette"),
     "plot": ("matplotlib",),
 }
 

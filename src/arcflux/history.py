@@ -1,7 +1,7 @@
 """What happened in a run, superstep by superstep: columns of numbers, and records that are made when looked at.
 
 A road graph has hundreds of thousands of supersteps, and few people look at each. So a run keeps rows of numbers;
-whoever wants a sum or a plot takes a column, and a :class:`Superstep` is made for whoever asks for that one.
+sums and plots read columns, and a :class:`Superstep` is made when one is asked for.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ __all__ = ["EDGES", "RUN", "PhaseClass", "check_phase", "check_phases", "phase",
 EDGES = ("along", "against", "both", None)
 # What `run` has besides the phases.
 RUN = ("iterations", "changed")
-_IN_PHASES = ("start", "init", "compute", "update", "wants", "residual")
+_IN_PHASES = ("start", "init", "along", "compute", "around", "update", "wants", "residual")
 _DEGREES = ("in_degree", "out_degree")
 
 
@@ -110,18 +110,23 @@ def check_phase(read: Program, node: ast.ClassDef, functions: Mapping[str, Funct
             "add `def update(v): ...`, which is all that it does",
         )
     if edges is None:
-        for other in ("compute", "wants", "init"):
+        for other in ("compute", "around", "wants", "init"):
             if other in functions:
                 raise read.refusal(
                     functions[other].line, f"the phase {name} is on no edges, and has {other}",
                     "write it into update" if other == "init" else
-                    "leave edges=None away, so that v takes messages" if other == "compute" else
-                    "let update return False for vertices that it leaves as they are",
+                    "let update return False for vertices that it leaves as they are" if other == "wants" else
+                    "leave edges=None away, so that v takes messages",
                 )  # fmt: skip
-    elif "compute" not in functions:
+    elif "compute" not in functions and "around" not in functions:
         raise read.refusal(
             line, f"the phase {name} has no compute, and would take no messages",
-            "add `def compute(v, u): ...`, or write @af.phase(edges=None)",
+            "add `def compute(v, u): ...` or `def around(v, edges): ...`, or write @af.phase(edges=None)",
+        )  # fmt: skip
+    if "compute" in functions and "around" in functions:
+        raise read.refusal(
+            functions["around"].line, f"compute and around stand in one phase, {name}",
+            "compute takes edges one by one, around all at once: make two phases of them",
         )  # fmt: skip
     if edges == "both":
         _refuse_degrees(read, name, functions)

@@ -22,21 +22,26 @@ import numpy as np
 
 from arcflux.checks import array, real, shown, whole
 from arcflux.class_source import ClassSource, find_source, names_around
+from arcflux.edge_fields import EdgeField, check_along, declare_edge_field, edge, reversed_fields
 from arcflux.errors import ProgramError, UsageError, did_you_mean
+from arcflux.field_type import REF32, TYPES, FieldType
+from arcflux.mail import Mail, check_mails, declare_mail, mail
 from arcflux.phase import PhaseClass, check_phase, check_phases, phase, refuse_namesake
 from arcflux.spmd.counter import drawn
 
 __all__ = [
-    "FieldType", "Function", "Parameter", "Program", "Total", "any", "dot", "first", "last", "phase", "program",
-    "random", "read_class", "total", "vertex", "vertices",
+    "EdgeField", "FieldType", "Function", "Mail", "Parameter", "Program", "Total", "any", "dot", "edge", "first",
+    "last", "mail", "phase", "program", "random", "read_class", "total", "vertex", "vertices",
 ]  # fmt: skip
 
 # The functions of a program, and the arguments each may ask for by name.
 FUNCTIONS = {
     "start": ("v", "g", "p"),
     "init": ("v", "old", "g", "p", "step"),
+    "along": ("edge", "u", "v", "g", "p", "step"),
     "compute": ("v", "u", "edge", "old", "g", "p", "step"),
     "around": ("v", "edges", "old", "g", "p", "step"),
+    "receive": ("v", "old", "g", "p", "step"),  # and the names of mails
     "update": ("v", "old", "g", "p", "step"),
     "wants": ("v", "g", "p", "step"),
     "priority": ("v", "g", "p"),
@@ -50,54 +55,6 @@ PROMISES = ("sparse", "monotone", "sorted_edges")
 NORMS = ("sum", "max")
 # What g knows besides totals.
 ABOUT_GRAPH = ("vertices", "edges", "arcs")
-
-
-@dataclass(frozen=True)
-class FieldType:
-    """The type of a vertex field: a scalar, or with a length a vector. A parameter may be a matrix, row by row.
-
-    Examples
-    --------
-    >>> import arcflux as af
-    >>> af.f32[8], af.f64[2, 3]
-    (f32[8], f64[2, 3])
-    """
-
-    name: str
-    dtype: np.dtype[Any]
-    length: int | str | None = None
-    columns: int | None = None
-
-    def __getitem__(self, length: int | str | tuple[int, int]) -> FieldType:
-        if isinstance(length, tuple) and len(length) == 2 and all(isinstance(n, int) and n > 0 for n in length):
-            return replace(self, length=length[0] * length[1], columns=length[1])
-        if not (isinstance(length, str) and length.isidentifier()) and not (isinstance(length, int) and length > 0):
-            raise UsageError(
-                f"a vector of length {length!r}", expected="a positive whole number, or the name of a parameter"
-            )
-        return replace(self, length=length, columns=None)
-
-    def __repr__(self) -> str:
-        if self.length is None:
-            return self.name
-        rows = f"{int(self.length) // self.columns}, {self.columns}" if self.columns else self.length
-        return f"{self.name}[{rows}]"
-
-
-TYPES = {
-    name: FieldType(name, np.dtype(kind))
-    for name, kind in {
-        "f32": np.float32, "f64": np.float64, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64,
-        "u8": np.uint8, "u16": np.uint16, "u32": np.uint32, "u64": np.uint64, "flag": np.bool_, "ref": np.int64,
-    }.items()
-}  # fmt: skip
-
-
-f32, f64, flag = TYPES["f32"], TYPES["f64"], TYPES["flag"]
-ref = TYPES["ref"]  # the number of another vertex, or -1: results show its id
-REF32 = FieldType("ref", np.dtype(np.int32))  # where numbers are small enough
-i8, i16, i32, i64 = (TYPES[name] for name in ("i8", "i16", "i32", "i64"))
-u8, u16, u32, u64 = (TYPES[name] for name in ("u8", "u16", "u32", "u64"))
 
 
 @dataclass(frozen=True)
@@ -211,12 +168,16 @@ class Program:
     text: Sequence[str] = field(default=(), repr=False, compare=False)
     hidden: frozenset[str] = frozenset()
     totals: Mapping[str, Total] = field(default_factory=dict)
+    mails: Mapping[str, Mail] = field(default_factory=dict)
+    edge_fields: Mapping[str, EdgeField] = field(default_factory=dict)
+    mirrored: frozenset[str] = frozenset()
     norm: str = "sum"
     words: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
     edges: str | None = "along"
     is_phase: bool = False
     phases: Mapping[str, Program] = field(default_factory=dict, repr=False)
     iteration: Function | None = field(default=None, repr=False)
+    most_supersteps: int | None = None
 
     def __call__(self, **values: Any) -> Program:
         """The same program with other parameters."""
@@ -235,7 +196,7 @@ class Program:
 
     def __repr__(self) -> str:
         values = ", ".join(f"{name}={one.value!r}" for name, one in self.parameters.items())
-        known = {**self.fields, **self.totals}
+        known = {**self.fields, **self.edge_fields, **self.totals, **self.mails}
         fields = ", ".join(f"{name}: {kind}" for name, kind in known.items() if name not in self.hidden)
         promises = "".join(f", {promise}" for promise in sorted(self.promises))
         promises += f", phases {', '.join(self.phases)}" if self.phases else ""
@@ -290,6 +251,12 @@ class Program:
         return {name: one for name, one in self.parameters.items() if one.kind is not vertices}
 
     @property
+    def declared_types(self) -> list[FieldType]:
+        """The types of all fields of vertices and of edges, and of totals."""
+        others = [*(one.type for one in self.totals.values()), *(one.type for one in self.edge_fields.values())]
+        return [*self.fields.values(), *others]
+
+    @property
     def arrays(self) -> dict[str, FieldType]:
         """The parameters that are arrays."""
         return {name: one.kind for name, one in self.parameters.items() if isinstance(one.kind, FieldType)}
@@ -340,6 +307,8 @@ def read_class(
     base = _base(read, first, cls)
     fields: dict[str, FieldType] = {}
     totals: dict[str, Total] = {}
+    mails: dict[str, Mail] = {}
+    edge_fields: dict[str, EdgeField] = {}
     parameters: dict[str, Parameter] = {}
     functions: dict[str, Function] = {}
     phases: dict[str, Program] = {}
@@ -360,6 +329,10 @@ def read_class(
             lines[name] = Line(line, source.path, source.lines)
             if isinstance(annotations[name], Total):
                 totals[name] = _declare_total(read, line, name, annotations[name], cls)
+            elif isinstance(annotations[name], Mail):
+                mails[name] = declare_mail(read, line, name, annotations[name], hasattr(cls, name), FUNCTIONS)
+            elif isinstance(annotations[name], EdgeField):
+                edge_fields[name] = declare_edge_field(read, line, name, annotations[name], cls)
             else:
                 _declare(read, line, name, annotations[name], cls, fields, parameters)
             if length := _named_length(node.annotation):
@@ -382,6 +355,8 @@ def read_class(
             fields[name] = replace(fields[name], length=length)
         if name in totals and length in parameters:
             totals[name] = replace(totals[name], type=replace(totals[name].type, length=length))
+        if name in edge_fields and length in parameters:
+            edge_fields[name] = replace(edge_fields[name], type=replace(edge_fields[name].type, length=length))
     fields.update(hidden)
     made = replace(
         read,
@@ -393,18 +368,29 @@ def read_class(
         names=source.names,
         lines=MappingProxyType(lines),
         totals=MappingProxyType(totals),
+        mails=MappingProxyType(mails),
+        edge_fields=MappingProxyType(edge_fields),
         norm=norm,
         phases=MappingProxyType(phases),
         iteration=functions.get("iteration"),
     )
     made = _inherited(made, base) if base else made
     made = _with_phases(made, first) if made.phases or made.iteration else _with_defaults(made)
+    check_mails(made, FUNCTIONS["receive"])
     _check_parts(made, first, made.fields, made.parameters, made.functions)
-    return made
+    return _with_mirrored(made) if made.edge_fields else made
+
+
+def _with_mirrored(made: Program) -> Program:
+    """A program that knows which edge fields any of its phases reads of the reverse edge: these are kept twice."""
+    functions = [each for one in (made, *made.phases.values()) for each in one.functions.values()]
+    mirrored = reversed_fields(functions) & made.edge_fields.keys()
+    phases = {name: replace(each, mirrored=mirrored) for name, each in made.phases.items()}
+    return replace(made, mirrored=mirrored, phases=MappingProxyType(phases))
 
 
 # What a program has from the one that it inherits from, unless it says otherwise.
-_INHERITED = ("fields", "parameters", "totals", "functions", "lines", "phases")
+_INHERITED = ("fields", "parameters", "totals", "mails", "edge_fields", "functions", "lines", "phases")
 
 
 def _base(read: Program, first: int, cls: type) -> Program | None:
@@ -424,7 +410,7 @@ def _inherited(made: Program, base: Program) -> Program:
     """A program with all of its base that it does not have itself."""
     for name, line in made.lines.items():
         here, there = (
-            next((each for each in _INHERITED[:3] if name in getattr(one, each)), "") for one in (made, base)
+            next((each for each in _INHERITED[:4] if name in getattr(one, each)), "") for one in (made, base)
         )
         if there and here != there:
             what = f"{name} is one of the {here} here, and one of the {there} of {base.name}"
@@ -442,21 +428,23 @@ def _with_defaults(made: Program) -> Program:
     """A program whose start and update stand for what they are when nobody writes them.
 
     Without start every vertex is active at first; without update v has changed when a field has that compute reduces,
-    or around writes.
+    or around writes; where mail alone wakes vertices, none stays awake.
     """
     functions = dict(made.functions)
-    along = functions.get("compute") or functions.get("around")
+    along = functions.get("compute") or functions.get("around") or (functions.get("receive") if made.mails else None)
     if along is None:
         return made
     line = along.line
     if "start" not in functions:
         functions["start"] = _written("def start(v):\n    return True\n", line)
     if "update" not in functions:
-        functions["update"] = _written(_changed(made, along), line)
+        rests = along.name == "receive"
+        functions["update"] = _written("def update(v):\n    return False\n" if rests else _changed(made, along), line)
     order = [name for name in FUNCTIONS if name in functions]
     if len(functions) > len(made.functions):
         functions = {name: functions[name] for name in order}
-    return replace(made, functions=MappingProxyType(functions))
+    edges = None if along.name == "receive" else made.edges
+    return replace(made, functions=MappingProxyType(functions), edges=edges)
 
 
 def _changed(made: Program, along: Function) -> str:
@@ -529,8 +517,8 @@ def _with_phases(made: Program, first: int) -> Program:
     for name, each in made.phases.items():
         norm = made.norm if "residual" in each.functions else "sum"
         known = replace(
-            each, fields=made.fields, parameters=made.parameters, totals=made.totals, norm=norm, names=made.names,
-            is_phase=True,
+            each, fields=made.fields, parameters=made.parameters, totals=made.totals, edge_fields=made.edge_fields,
+            norm=norm, names=made.names, is_phase=True,
         )  # fmt: skip
         line = next(iter(each.functions.values())).line
         start = each.functions.get("start", _written("def start(v):\n    return True\n", line))
@@ -551,20 +539,23 @@ def _check_parts(
     functions: Mapping[str, Function],
 ) -> None:  # fmt: skip
     """Whether a program has all that it needs; what phases need is checked where they are read."""
+    for each in (read, *read.phases.values()):
+        check_along(each, each.functions, each.promises, each.edges)
     if "compute" in functions and "around" in functions:
         raise read.refusal(
             functions["around"].line, "compute and around stand in one program",
             "compute takes edges one by one, around all at once: keep one of them",
         )  # fmt: skip
     for name in () if read.phases else REQUIRED:
-        if name not in functions and not (name == "compute" and "around" in functions):
+        if name not in functions and "around" not in functions and not ("receive" in functions and read.mails):
             raise read.refusal(
                 first, f"the function {name} is missing", f"add `def {name}({', '.join(FUNCTIONS[name][:2])}): ...`"
             )
     if not fields:
         raise read.refusal(first, "the program has no vertex field", "declare one, such as `rank: af.f64`")
     totals = {name: declared.type for name, declared in read.totals.items()}
-    for name, kind in {**fields, **read.arrays, **totals}.items():
+    of_edges = {name: declared.type for name, declared in read.edge_fields.items()}
+    for name, kind in {**fields, **read.arrays, **totals, **of_edges}.items():
         if isinstance(kind.length, str) and (kind.length not in parameters or parameters[kind.length].kind is not int):
             raise read.refusal(
                 first,
@@ -593,7 +584,7 @@ def _function(read: Program, node: ast.FunctionDef, calls: Mapping[str, Any]) ->
         raise read.refusal(line, f"{node.name} takes plain arguments only", "no decorators, defaults or stars")
     arguments = tuple(argument.arg for argument in node.args.args)
     for argument in arguments:
-        if argument not in FUNCTIONS[node.name]:
+        if argument not in FUNCTIONS[node.name] and node.name != "receive":  # which also asks for mails, by name
             raise read.refusal(
                 line,
                 f"{node.name} cannot have an argument {argument!r}",

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from arcflux import checks
 from arcflux.checks import checked, wholes
+from arcflux.doorways import enter
 from arcflux.drawing import extent, run_picture, spark, svg
 from arcflux.errors import UsageError, did_you_mean
 from arcflux.graph import Graph
@@ -46,7 +47,8 @@ class Result:
     changed: "readers", "owners", "allreduce", "mixed", or "shared", where all workers see one memory and nothing is
     told. `notes` are what a run did otherwise than it was asked to. `totals` are those of the program after the last
     superstep, by name: numbers, or arrays; ``result.history[k].totals`` are those of superstep k. `iterations`: how
-    often a program with phases was taken through them; None without phases.
+    often a program with phases was taken through them; None without phases. `edges` are the fields of edges, by name
+    (:class:`~arcflux.edge_values.EdgeValues`): a row for each arc, in the order of ``graph.columns``.
     """
 
     name: str
@@ -64,6 +66,7 @@ class Result:
     notes: tuple[str, ...] = ()
     totals: Mapping[str, Any] = field(default_factory=dict)
     iterations: int | None = None
+    edges: Mapping[str, Array] = field(default_factory=dict, repr=False)
 
     def __getitem__(self, field: str) -> Array:
         values = self.numbers(field)
@@ -91,9 +94,7 @@ class Result:
 
         Predictions are by the calibration of this machine (``arcflux calibrate``), or by usual rates, and say so.
         """
-        from arcflux.plan.explain import explained
-
-        return explained(self)
+        return enter("result.explain")(self)
 
     def validate(self) -> Any:
         """Check the values by the rules of the algorithm that made them; a :class:`arcflux.validate.Report`.

@@ -219,4 +219,176 @@ class Shares:
         return run.iterations < 3 and g.least > -100000 and g.sum > 0.0
 
 
-PHASED = (Hubs, Waves, Peeled, Shares)
+@af.program
+class Routed:
+    """Tuples in several phases: two begin with the same field, and the first and last senders are of one call."""
+
+    rounds: int = 3
+    far: af.f64
+    hops: af.i32
+    before: af.ref
+    least: af.i64
+    most: af.i64
+    x: af.i32
+
+    def start(v):
+        v.far = 0.0 if v.number == 0 else 1000.0
+        v.before = -1
+        v.least = -1
+        v.most = -1
+        v.x = v.number * 7 % 5
+        return True
+
+    @af.phase
+    class forth:
+        def start(v):
+            return v.far < 1000.0
+
+        def compute(v, u, edge):
+            v.far, v.hops, v.before = min((v.far, v.hops, v.before), (u.far + edge.weight, u.hops + 1, u.number))
+
+        def update(v, old):
+            return v.far < old.far or (v.far == old.far and v.hops < old.hops)
+
+    @af.phase(edges="against")
+    class ends:
+        def compute(v, u):
+            v.least = af.first(u.number)
+            v.most, v.x = af.last((u.number, u.x))
+
+        def update(v, old):
+            return v.least != old.least or v.x != old.x
+
+    @af.phase(edges="both")
+    class back:
+        def init(v):
+            v.far = -1.0
+
+        def compute(v, u):
+            v.far, v.before = max((v.far, v.before), (u.far * 0.5 + u.x, u.number))
+
+        def update(v, old):
+            v.hops = v.hops // 2
+            return v.far != old.far
+
+    def iteration(run, g, p):
+        run.forth(until="quiet")
+        run.ends()
+        run.back()
+        return run.iterations < p.rounds
+
+
+@af.program
+class Looked:
+    """Neighbourhoods in phases: all look, or those that hear; one that changes and says nothing is seen as it was."""
+
+    rounds: int = 3
+    label: af.ref
+    x: af.i64
+    middle: af.f64
+    shared: af.i64
+    moved: af.total(af.i64)
+
+    def start(v):
+        v.label = v.number
+        v.x = v.number * 5 % 7
+        return True
+
+    @af.phase(edges="both")
+    class vote:
+        sparse = True
+
+        def start(v, g):
+            return v.number % 3 != 1 or g.moved > 3
+
+        def around(v, edges, old):
+            v.label = af.mode((u.label for u in edges), default=old.label)
+            v.x = sum(u.x % 11 for u in edges)
+
+        def update(v, old, g):
+            if v.label != old.label:
+                g.moved += 1
+            return v.label != old.label or v.x % 2 != old.x % 2
+
+    @af.phase(edges="against")
+    class look:
+        def around(v, edges):
+            v.middle = af.median((1.0 * u.x * edge.weight for u, edge in edges), default=-1.0)
+            v.shared = 0
+            for u in edges:
+                if u.label == v.label:
+                    continue
+                v.shared += af.intersect(v, u)
+
+        def update(v, old):
+            return v.middle != old.middle or v.shared != old.shared
+
+    @af.phase
+    class spread:
+        def start(v):
+            return v.x > 40
+
+        def compute(v, u):
+            v.x = max(v.x, u.x // 2)
+
+        def update(v, old):
+            return v.x > old.x
+
+    def iteration(run, g, p):
+        run.vote()
+        run.vote()
+        run.look()
+        run.spread(until="quiet")
+        return run.iterations < p.rounds and g.moved >= 0
+
+
+@af.program
+class Looking:
+    """Neighbourhoods along, against and on both directions, between phases of messages."""
+
+    x: af.i64
+    y: af.i64
+    z: af.i64
+
+    def start(v):
+        v.x = v.number * 7 % 5
+        return True
+
+    @af.phase
+    class vote:
+        def around(v, edges):
+            v.y = af.mode((u.x for u in edges), default=-1)
+
+        def update(v):
+            return True
+
+    @af.phase(edges="against")
+    class back:
+        def around(v, edges):
+            sum_ = 0
+            for u, edge in edges:
+                sum_ += u.y * 3 + int(edge.weight)
+            v.z = sum_
+
+    @af.phase
+    class plus:
+        def compute(v, u):
+            v.x += u.z % 3
+
+        def update(v):
+            return True
+
+    @af.phase(edges="both")
+    class most:
+        def around(v, edges, old):
+            v.y = max((u.x for u in edges if u.x > 2), default=old.y)
+
+    def iteration(run, g, p):
+        run.vote()
+        run.back()
+        run.plus()
+        run.most()
+        return run.iterations < 3
+
+
+PHASED = (Hubs, Waves, Peeled, Shares, Routed, Looked, Looking)

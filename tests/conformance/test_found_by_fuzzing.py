@@ -339,3 +339,36 @@ def test_the_largest_of_a_number_below_0_and_a_u64() -> None:
     assert af.run(Mixed, graph, direction="pull")["x"].tolist() == [3, 1]  # 3 - 2, modulo 2 ** 64
     with pytest.raises(af.errors.ProgramError, match="-2 in max is -2, which does not fit in 64 bits without a sign"):
         af.run(Mixed, graph, debug=True)
+
+
+@af.program
+class Unheard:
+    """A sparse program on one vertex, which sends to nobody: no vertex brings anything to the superstep's total."""
+
+    sparse = True
+    heard: af.flag
+    mass: af.total(af.f64)
+
+    def start(v, g):
+        g.mass += 0.25
+        return True
+
+    def compute(v, u):
+        v.heard = af.first(True)
+
+    def update(v, g):
+        g.mass += 1
+        return False
+
+
+@pytest.mark.parametrize("nodes", [{}, {"ranks_per_node": 1}])
+@pytest.mark.parametrize(
+    "way", [{"debug": True}, {"threads": 2}, {"parts": 2, "exchange": "readers", "direction": "pull"}]
+)
+def test_a_single_vertex_brings_nothing_without_a_message(way: dict[str, object], nodes: dict[str, object]) -> None:
+    graph = af.Graph.from_edges(np.array([], np.int64), np.array([], np.int64), vertices=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        options = {**way, **(nodes if "parts" in way else {}), "deterministic": "debug" not in way}
+        result = af.run(Unheard, graph, max_supersteps=1, **options)
+    assert [step.totals for step in result.history] == [{"mass": 0.0}]

@@ -219,7 +219,10 @@ def test_one_worker_goes_on_alone_while_the_frontier_is_small(program: str, thre
 
 
 def test_a_run_changes_its_direction_and_back() -> None:
-    """With `wants`, by Beamer's rule: pull while the frontier's edges are a fifteenth of those still unexplored."""
+    """With `wants`, by Beamer's rule: pull while the frontier's edges are a fifteenth of those still unexplored.
+
+    And go on while a push would cost more than a look at every vertex and along every edge that is left.
+    """
     graph = mesh()
     with Way({}, True).active():
         run = af.run(Tree, graph, direction="auto", threads=1)
@@ -228,7 +231,9 @@ def test_a_run_changes_its_direction_and_back() -> None:
     unexplored, pull, expected = graph.arcs, False, []
     for k in range(run.supersteps):
         size, edges = int((level == k).sum()), int(graph.out_degrees[level == k].sum())
-        pull = size > graph.vertices // 18 if pull else edges > max(unexplored // 15, graph.vertices // 8)
+        dear = edges > graph.vertices // 8 + max(0, unexplored - edges)
+        many = edges > max(unexplored // 15, graph.vertices // 8)
+        pull = size > graph.vertices // 18 or dear if pull else many
         expected.append("pull" if pull else "push")
         unexplored -= edges
     assert [step.direction for step in run.history] == expected

@@ -15,6 +15,10 @@ GRAPHS = {
         columns={"weight": [3, 1, 2, 5, 1, 1, 4, 2, 2, 7]}, vertices=8,
     ),
     "undirected": af.load("kron:6,ef=3,weights=1-9"),
+    "hub": af.Graph.from_edges(
+        [*range(1, 40), 0, 3, 4, 0, 41], [0] * 39 + [5, 7, 8, 0, 3], columns={"weight": np.arange(44) % 5 + 1},
+        vertices=43,
+    ),
     "several chunks": af.load("urand:n=2600,m=8000,directed,weights=1-9"),
     "one vertex": af.Graph.from_edges([], [], columns={"weight": np.zeros(0, int)}, vertices=1),
     "no vertices": af.Graph.from_edges([], [], columns={"weight": np.zeros(0, int)}, vertices=0),
@@ -29,6 +33,10 @@ WAYS = {
     "nodes": {"parts": 4, "ranks_per_node": 2},
     "nodes, pushed": {"parts": 3, "ranks_per_node": 1, "direction": "push"},
     "owners": {"parts": 4, "ranks_per_node": 2, "exchange": "owners"},
+    "allreduce": {"parts": 3, "ranks_per_node": 1, "exchange": "allreduce"},
+    "allreduce, any owners": {"parts": 4, "ranks_per_node": 2, "exchange": "allreduce", "partition": "random"},
+    "mixed": {"parts": 4, "ranks_per_node": 2, "exchange": "mixed"},
+    "mixed, pushed": {"parts": 3, "ranks_per_node": 1, "exchange": "mixed", "direction": "push"},
     "any owners": {"parts": 3, "ranks_per_node": 1, "partition": "random"},
     "grid": {"parts": 4, "ranks_per_node": 2, "partition": "grid"},
     "nodes, deterministic": {"parts": 3, "ranks_per_node": 1, "deterministic": True},
@@ -52,7 +60,7 @@ def plain(program, name):
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("program", PHASED, ids=lambda program: program.name)
-@pytest.mark.parametrize("name", ["directed", "undirected"])
+@pytest.mark.parametrize("name", ["directed", "undirected", "hub"])
 def test_every_way_to_run_gives_what_plain_python_gives(program, name, way):
     same(program, name, WAYS[way])
 

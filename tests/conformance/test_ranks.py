@@ -21,6 +21,21 @@ def test_phases_give_on_ranks_what_they_give_alone(workers: int, per_node: int) 
     check("phased_ranks.py", workers, per_node)
 
 
+@pytest.mark.parametrize(("workers", "per_node"), [(2, 0), (3, 1), (4, 2)])
+def test_mail_gives_on_ranks_what_it_gives_alone(workers: int, per_node: int) -> None:
+    check("mailed_ranks.py", workers, per_node)
+
+
+@pytest.mark.parametrize(("workers", "per_node"), [(2, 0), (3, 1), (4, 2)])
+def test_fields_of_edges_are_the_same_on_ranks(workers: int, per_node: int) -> None:
+    check("edge_ranks.py", workers, per_node)
+
+
+@pytest.mark.parametrize(("workers", "per_node"), [(2, 0), (3, 1)])
+def test_dialects_give_on_ranks_what_oracles_say(workers: int, per_node: int) -> None:
+    check("dialect_ranks.py", workers, per_node)
+
+
 def check(script: str, workers: int, per_node: int) -> None:
     line, environment = launch.command(workers, [str(Path(__file__).with_name(script)), str(per_node)])
     environment |= {"PYTHONPATH": ":".join(sys.path), "ARCFLUX_HANG_SECONDS": "120"}

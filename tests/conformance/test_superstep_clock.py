@@ -104,9 +104,7 @@ def late_first_worker(workers):
 def lengths(program, graph, way):
     """The seconds of the supersteps of a run."""
     with late_first_worker(2), way.active() as options:
-        # With a timeout all supersteps are of one launch. Without one, a run may have several, each scaled to its own
-        # seconds, and supersteps that are alike do not last alike: that is still to be mended.
-        found = af.run(program, graph, max_supersteps=SUPERSTEPS, threads=2, timeout=1000.0, **options)
+        found = af.run(program, graph, max_supersteps=SUPERSTEPS, threads=2, **options)
     return [superstep.seconds for superstep in found.history]
 
 

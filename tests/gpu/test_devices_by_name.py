@@ -122,5 +122,6 @@ def test_the_command_line_takes_devices_for_every_algorithm(name, devices, capsy
     found = json.loads(out)["spread"]
     assert found["devices"] == (["cuda:0"] if devices == "cuda" else ["cuda:0", "cpu"])
     programs = ("bfs", "sssp", "multi_source_sssp", "pagerank", "pagerank_delta", "collaborative_filtering", "hits",
-                "core_number", "strongly_connected_components")  # fmt: skip
+                "core_number", "strongly_connected_components", "katz_centrality", "eigenvector_centrality",
+                "closeness_centrality", "harmonic_centrality", "eccentricity")  # fmt: skip
     assert found["partition"] == ("ranges" if name in programs else "duplicate")

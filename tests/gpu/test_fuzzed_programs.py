@@ -34,7 +34,6 @@ def test_random_programs_on_a_gpu(first: int) -> None:
         draw = random.Random(seed)
         case = cases(draw)
         for way in simulated_ways(draw):
-            way = way.with_owners() if case.program.shape == "phases" else way
             if said := difference(case, way, expected(case)):
                 text = small_script(Failure(seed, case, way, said))
                 pytest.fail(f"seed {seed}: {way}: {said}\n\n{text}", pytrace=False)

@@ -119,11 +119,13 @@ def calls() -> dict[str, Call]:
     }
     needs = {"bfs": {"source": 0}, "sssp": {"source": 0}, "multi_source_sssp": {"sources": [0]}}
     for name in ("bfs", "connected_components", "multi_source_sssp", "pagerank", "pagerank_delta", "sssp",
-                 "core_number", "hits", "strongly_connected_components"):  # fmt: skip
+                 "core_number", "hits", "strongly_connected_components", "katz_centrality", "eigenvector_centrality",
+                 "closeness_centrality", "harmonic_centrality", "eccentricity"):  # fmt: skip
         made[name] = Call(getattr(af, name), {**g, **needs.get(name, {})}, some)
     made["collaborative_filtering"] = Call(af.collaborative_filtering, {"graph": ratings(), "iterations": 2}, some)
-    for name in ("betweenness_centrality", "clustering", "label_propagation", "triangle_count", "triangles",
-                 "two_hop_friends", "weakly_connected_components"):  # fmt: skip
+    made["modularity"] = Call(af.modularity, {**g, "community": [0] * graph().vertices})
+    for name in ("betweenness_centrality", "clustering", "label_propagation", "leiden", "louvain", "triangle_count",
+                 "triangles", "two_hop_friends", "weakly_connected_components"):  # fmt: skip
         made[name] = Call(getattr(af, name), g, tuple(WHERE))
     sizes = {"scale": 3, "vertices": 5, "rows": 2, "columns": 2, "users": 4, "items": 4, "worlds": 2, "size": 12}
     for name in (
@@ -166,9 +168,11 @@ def calls() -> dict[str, Call]:
 NAMES = [
     "run", "program", "load", "partition", "plan", "estimate", "predict", "recommend", "from_edges", "with_columns",
     "bfs", "connected_components", "multi_source_sssp", "pagerank", "pagerank_delta", "sssp",
-    "core_number", "hits", "strongly_connected_components",
-    "collaborative_filtering", "betweenness_centrality", "clustering", "label_propagation", "triangle_count",
-    "triangles", "two_hop_friends", "weakly_connected_components", "generate.complete", "generate.cycle",
+    "core_number", "hits", "strongly_connected_components", "katz_centrality", "eigenvector_centrality",
+    "closeness_centrality", "harmonic_centrality", "eccentricity",
+    "collaborative_filtering", "betweenness_centrality", "clustering", "label_propagation", "leiden", "louvain",
+    "modularity", "triangle_count", "triangles", "two_hop_friends", "weakly_connected_components", "generate.complete",
+    "generate.cycle",
     "generate.grid", "generate.kronecker", "generate.path", "generate.ratings", "generate.rmat",
     "generate.small_worlds", "generate.star", "generate.uniform", "generate.watts_strogatz", "generate.from_spec",
     "generate.parse", "validate.betweenness", "validate.bfs", "validate.components", "validate.grid_bfs",
@@ -202,7 +206,8 @@ def test_wrong_arguments_get_an_error_of_ours(name: str, tmp_path: Any, monkeypa
 def test_every_public_call_is_tried() -> None:
     assert set(NAMES) == set(calls())
     public = {n for n in af.__all__ if inspect.isfunction(getattr(af, n))}
-    words = {"any", "dot", "first", "gas", "intersect", "last", "median", "mode", "msg", "phase", "program", "random"}
+    words = {"any", "dot", "edge", "emv", "first", "gas", "intersect", "last", "mail", "median", "mode", "msg"}
+    words |= {"neighbour", "out_edge", "phase", "program", "random", "send"}
     words |= {"topk", "total"}  # of programs
     words |= {"calibrate", "load_parts", "save"}  # write folders
     assert public - words <= set(NAMES)

@@ -39,6 +39,7 @@ class Bare:
 def test_every_algorithm_takes_a_spec(name, by_name):
     given = {"source": 0} if "source" in ALGORITHMS[name].arguments else {}
     given |= {"sources": [0]} if name == "multi_source_sssp" else {}
+    given |= {"alpha": 0.01} if name == "katz_centrality" else {}  # with more the sums grow for ever
     spec = "ratings:20x10,ratings=60" if name == "collaborative_filtering" else SPEC
     call = getattr(af, name)
     given["threads"] = 1

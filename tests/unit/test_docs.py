@@ -26,6 +26,19 @@ def test_example_runs(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     runpy.run_path(str(tmp_path / "example.py"), run_name="example")
 
 
+LITERATURE = (ROOT / "docs/how-to/literature.md").read_text()
+PROGRAMS = dict(re.findall(r"^## ([^\n]+)\n.*?^(@af\.program\n.*?)\n\n\n", LITERATURE, re.MULTILINE | re.DOTALL))
+
+
+@pytest.mark.parametrize("title", re.findall(r"^## (.+)$", LITERATURE, re.MULTILINE))
+def test_programs_of_the_literature_have_less_than_forty_lines(title: str) -> None:
+    """From the decorator to the last line of the class, empty lines counted."""
+    lines = PROGRAMS[title].splitlines()
+    assert lines[1].startswith("class ")
+    assert all(line.startswith("    ") for line in lines[2:] if line)
+    assert len(lines) < 40
+
+
 def test_links_between_pages_lead_somewhere() -> None:
     for page in PAGES:
         for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):

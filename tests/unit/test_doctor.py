@@ -26,7 +26,7 @@ def test_json_has_the_documented_keys(capsys):
     assert found["devices"]["cpu"]["cores"] >= 1
     assert set(found["devices"]["cuda"]) == {"driver", "nvidia_smi"}
     assert all(found["packages"].values())
-    assert set(found["extras"]) == {"mpi", "cuda", "nccl", "spark", "partition", "networkx", "serve", "plot"}
+    assert set(found["extras"]) == {"mpi", "cuda", "nccl", "partition", "networkx", "plot"}
     assert found["cache"] == {"folder": str(config.cache_folder()), "bytes": found["cache"]["bytes"]}
 
 
@@ -108,5 +108,5 @@ def test_a_file_that_vanishes_from_the_cache(monkeypatch, tmp_path):
 def test_no_extra_is_imported():
     script = "import sys; from arcflux import doctor; doctor.examine(); print(*sys.modules)"
     modules = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
-    for name in ("mpi4py", "pyspark", "pymetis", "networkx", "uvicorn", "matplotlib", "numba", "pyarrow", "nccl"):
+    for name in ("mpi4py", "pymetis", "networkx", "matplotlib", "numba", "pyarrow", "nccl"):
         assert name not in modules

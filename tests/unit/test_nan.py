@@ -43,6 +43,53 @@ def test_a_result_with_nan_has_not_converged(way: dict[str, Any]) -> None:
     assert not result.converged
 
 
+@af.program
+class Lost:
+    """A total becomes NaN, and the fields do not."""
+
+    x: af.f64
+    lost: af.total(af.f64)
+
+    def start(v):
+        v.x = 1.0
+        return True
+
+    def compute(v, u):
+        v.x = max(v.x, u.x)
+
+    def update(v, g):
+        g.lost += v.x * 1e308 * 10.0 * 0.0
+        return False
+
+
+@af.program
+class Torn:
+    """A field of edges becomes NaN, and those of vertices do not."""
+
+    x: af.f64
+    told: af.edge(af.f64)
+
+    def start(v):
+        v.x = 1.0
+        return True
+
+    def along(edge, u):
+        edge.told = u.x * 1e308 * 10.0 * 0.0
+
+    def compute(v, u):
+        v.x = max(v.x, u.x)
+
+    def update(v):
+        return False
+
+
+@pytest.mark.parametrize("way", [{}, {"parts": 2}, {"parts": 2, "ranks_per_node": 1}, {"threads": 3}])
+@pytest.mark.parametrize(("program", "what"), [(Lost, "the total lost"), (Torn, "told of some edges")])
+def test_a_total_or_an_edge_with_nan_has_not_converged(program: Any, what: str, way: dict[str, Any]) -> None:
+    with pytest.warns(UserWarning, match=f"before it converged: {what} is NaN"):
+        assert not af.run(program, PATH, **way).converged
+
+
 def test_infinities_of_both_signs_are_no_nan() -> None:
     graph = af.load("path:3")
     with warnings.catch_warnings():

@@ -235,7 +235,7 @@ def test_functions_that_no_phase_has():
                 run.spread()
                 return False
 
-    refused(make, "the phase spread has a function priority", "a phase has start, init, compute")
+    refused(make, "the phase spread has a function priority", "a phase has start, init, along, compute, around")
 
 
 def test_fields_in_a_phase():

@@ -93,7 +93,8 @@ class _Sources(ast.NodeTransformer):
         self.message = message
 
     def visit(self, node: ast.AST) -> Any:
-        if isinstance(node, ast.expr) and (number := self._neighbour(names_in(node))) is not None:
+        whole = isinstance(node, ast.expr) and not isinstance(node, ast.Tuple)
+        if whole and (number := self._neighbour(names_in(node))) is not None:
             source = _OfU().visit(copy.deepcopy(node))
             made = self.message(source, typed(source, self.types))
             name = f"{made.name}_{number}"

@@ -11,6 +11,7 @@ from __future__ import annotations
 from arcflux.compile.dense import (
     AROUND,
     CHUNK,
+    LAUNCH_IS_OVER,
     dense_end,
     if_wanted,
     loaded,
@@ -43,7 +44,9 @@ def looking(lowered: Lowered) -> str:
     arrays += [*(f"{one.name}s" for one in scratch(lowered)), *shared(lowered)]
     own = [*scratch_rows(lowered), *(["in_neighbours = neighbours"] if lowered.around.intersects else [])]
     first = "".join(line + "\n" for line in inside([*own, *totals_known(lowered)]))
-    text = "\n".join([*inside(_look(lowered), 2), dense_end(lowered, "pull").rstrip(), *inside(_tell(lowered), 2)])
+    text = "\n".join(
+        [*inside(_look(lowered), 2), dense_end(lowered, "pull", ends=False).rstrip(), *inside(_tell(lowered), 2)]
+    )
     given = "worker, workers, control, barrier, counters, slots, sums, history, first, last, tolerance"
     return f"""{FLUSH}
 
@@ -131,4 +134,6 @@ def _tell(lowered: Lowered) -> list[str]:
         "listed, senders = np.uint64(state[8 + (step & 1)]), np.int64(size)",
         "if worker == 0:",
         "    state[0], state[1], state[2], state[3] = mode, listed, senders, edges",
+        f"if {LAUNCH_IS_OVER}:",
+        "    break",
     ]

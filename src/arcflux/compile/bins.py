@@ -71,7 +71,11 @@ class Bins:
         return bool(self.board[Board.FINISHED])
 
     def hand_over(self) -> None:
-        """When vertices were lost for lack of blocks, make more blocks and hand them over again."""
+        """Have the counters of a launch begin at 0; hand over again what was lost for lack of blocks.
+
+        A launch may end in any turn, by the clock or at the last superstep, with its claims and lists counted.
+        """
+        self.board[: Board.FRESH] = 0
         if self.board[Board.FRESH] > self.links.size:
             self._grow()
 

@@ -211,7 +211,8 @@ def _priority_reads(lowered: Lowered) -> list[str]:
 
 # A worker lists the blocks of its first bin before it knows whether that is the next bucket of all: so one barrier is
 # enough. What was listed in vain stays where it is. Lists and slots have two halves, the counters three turns, so that
-# no worker writes what a slower one still reads.
+# no worker writes what a slower one still reads. A launch that is to end early does so after a round, or launches would
+# follow each other for ever.
 _VOTES = f"""\
         vote = current
         while vote < window and count[vote] == 0:
@@ -260,7 +261,8 @@ _VOTES = f"""\
             if slots[half + w, {_VOTE}] == best:
                 total += slots[half + w, {_BLOCKS}]
                 size += slots[half + w, {_ENTRIES}]
-        if full or (best < window and (step == last or control[8 + (turn & 1)])):
+        ends = step == last or (step > first and control[8 + (turn & 1)] != 0)
+        if full or (best < window and ends):
             break"""
 
 

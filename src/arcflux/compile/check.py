@@ -16,10 +16,11 @@ import numpy as np
 
 from arcflux.compile.checked import Checked, Reduction
 from arcflux.compile.contributions import Contributions
+from arcflux.compile.edge_names import EdgeNames
 from arcflux.compile.expressions import READS, at, sign
 from arcflux.compile.indices import span
 from arcflux.compile.loops import always_returns
-from arcflux.compile.neighbourhoods import Neighbourhoods
+from arcflux.compile.sends import Sends
 from arcflux.compile.tuples import TupleReductions
 from arcflux.compile.types import Value
 from arcflux.errors import ProgramError
@@ -40,9 +41,10 @@ _RETURNS = {"start": "flag", "update": "flag", "wants": "flag", "priority": "num
 _READ_ONLY = {
     "u": "u is read-only: other vertices read it in the same superstep",
     "old": "old is read-only: it is the state before the superstep",
-    "edge": "edges never change",
+    "edge": "edges never change, but for the fields that along writes",
     "p": "parameters never change during a run",
     "g": "the graph never changes",
+    "r": "records never change: they were sent in the superstep before",
 }
 
 
@@ -57,7 +59,7 @@ def check(program: Program, columns: dict[str, np.dtype[Any]], helpers: Any, deb
     }
 
 
-class Statements(Neighbourhoods, Contributions, TupleReductions):
+class Statements(EdgeNames, Sends, Contributions, TupleReductions):
     """One function on its way from what the user wrote to plain names."""
 
     debug = False
@@ -95,6 +97,8 @@ class Statements(Neighbourhoods, Contributions, TupleReductions):
             return [node]
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             return []
+        if (sent := self.sent(node)) is not None:
+            return sent
         if self.debug and isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
             return [at(node, ast.Pass())]  # print, breakpoint and the like: what is called there is plain Python's
         raise self.no_statement(node)
@@ -126,6 +130,8 @@ class Statements(Neighbourhoods, Contributions, TupleReductions):
             return at(node, ast.Assign([ast.Name(f"l_{target.id}", ast.Store())], done))
         if total := self.total_target(target):
             return self.contributing_assign(node, target, total, value)
+        if self.is_edge_target(target):
+            return self.assign_edge(node, target, value)
         name, index = self.field_target(target)
         if self.function.name == "compute":
             return self.reducing_assign(node, target, name, index, value)
@@ -182,7 +188,8 @@ class Statements(Neighbourhoods, Contributions, TupleReductions):
                 node, f"any of several vectors for v.{name} could mix their elements",
                 "reduce with +=, min or max, or take any of a scalar",
             )  # fmt: skip
-        if operation in ("or", "and") and kind.kind == "float":
+        floats = kind.kind == "float" or self.program.fields[name].dtype.kind == "f"
+        if operation in ("or", "and") and floats:
             raise self.refuse(node, f"{operation} of a float", "use an integer or flag field")
         self.fits(node, name, kind, indexed=index is not None)
         self.out.writes.add(name)
@@ -228,8 +235,13 @@ class Statements(Neighbourhoods, Contributions, TupleReductions):
         if owner != "v" or owner not in self.owners:
             reason = _READ_ONLY.get(owner, f"{owner} is not an argument of {self.function.name}")
             reason = _READ_ONLY["u" if self.near[owner][0] == "u" else "edge"] if owner in self.near else reason
+            reason = _READ_ONLY["r"] if owner in self.records else reason
             raise self.refuse(
                 target, reason, "write to a field of v" + ("" if owner in READS else "; list v as argument")
+            )
+        if self.function.name == "along":
+            raise self.refuse(
+                target, f"along writes the edge, and v.{name} is of all its edges", "reduce into v in compute"
             )
         if self.function.name in ("wants", "priority", "residual"):
             raise self.refuse(target, f"{self.function.name} may not change v", "assign in init or update")

@@ -53,21 +53,23 @@ class Generated:
 class Checked:
     """A function over plain names, with the types of its locals and of what it reads.
 
-    `totals` are those that it contributes to, each by the name ``t_lost``, which is the vertex's contribution; `around`
-    is what names of the module around the program meant; `helpers` are the functions of the module that it calls, and
-    those that they call, by their names in the generated module. `generated` are the generators of a
-    neighbourhood, inner ones before those that they stand in, and `loops` says how many lists of edges were gone
-    through, generators included.
+    `totals` are those that it contributes to, each by the name ``t_lost``, which is the vertex's contribution; `sends`
+    are the mails that it sends; `around` is what names of the module around the program meant; `helpers` are the
+    functions of the module that it calls, and those that they call, by their names in the generated module.
+    `generated` are the generators of a neighbourhood, inner ones before those that they stand in, and `loops` says how
+    many lists of edges, or of records, were gone through, generators included.
     """
 
     name: str
     body: list[ast.stmt]
     reads: set[str] = field(default_factory=set)
     writes: set[str] = field(default_factory=set)
+    edge_writes: set[str] = field(default_factory=set)
     locals: dict[str, Value] = field(default_factory=dict)
     types: dict[str, Value] = field(default_factory=dict)
     reductions: dict[str, Reduction] = field(default_factory=dict)
     totals: set[str] = field(default_factory=set)
+    sends: set[str] = field(default_factory=set)
     around: dict[str, Any] = field(default_factory=dict)
     helpers: dict[str, Any] = field(default_factory=dict)
     generated: list[Generated] = field(default_factory=list)

@@ -12,18 +12,13 @@ from __future__ import annotations
 
 import re
 
-from arcflux.compile.around_frontier import looking
-from arcflux.compile.blocked import blocked
-from arcflux.compile.buckets import ordered
+from arcflux.compile.crossing import along_function
 from arcflux.compile.dense import CHUNK, dense, dense_around, messages, sends, sums_kept
 from arcflux.compile.edges import edge, push_edge
-from arcflux.compile.even import even, evenly
-from arcflux.compile.frontier import frontier
 from arcflux.compile.generators import around
 from arcflux.compile.lower import Lowered
+from arcflux.compile.mail import finding, sending
 from arcflux.compile.measures import none_yet
-from arcflux.compile.parts import parts
-from arcflux.compile.push import dense_push
 from arcflux.compile.source import (
     also,
     arguments,
@@ -41,7 +36,6 @@ from arcflux.compile.source import (
     sources,
     totals_known,
 )
-from arcflux.compile.sparse import extra, restored
 
 __all__ = ["CHUNK", "parts_source", "source"]
 
@@ -76,7 +70,14 @@ def source(lowered: Lowered) -> str:
 def parts_source(lowered: Lowered) -> str:
     """The module with the kernels of a program for parts of a graph."""
     if "parts" not in lowered.sources:
-        lowered.sources["parts"] = _named("\n\n".join([*_pieces(lowered), parts(lowered)]))
+        from arcflux.compile.parts import parts
+
+        made = [*_pieces(lowered), parts(lowered)]
+        if lowered.mails:
+            from arcflux.compile.mail_parts import mail_kernels
+
+            made.insert(-1, mail_kernels(lowered))
+        lowered.sources["parts"] = _named("\n\n".join(made))
     return lowered.sources["parts"]
 
 
@@ -91,28 +92,42 @@ def _named(text: str) -> str:
 
 def _pieces(lowered: Lowered) -> list[str]:
     """What the kernels are made of: the user's functions, the source part, and the edge part for pull."""
-    own = [name for name in lowered.functions if name not in ("compute", "around")]
-    made = [*helpers(lowered), *(function(lowered, name) for name in own)]
+    own = [name for name in lowered.functions if name not in ("along", "compute", "around")]
+    made = [*helpers(lowered), *finding(lowered), *sending(lowered), *(function(lowered, name) for name in own)]
+    if lowered.mails:
+        from arcflux.compile.mail_parts import counting_functions
+
+        made += counting_functions(lowered)
     calls = made
     if lowered.around is not None:
         made += [sources(lowered), _VOTES + around(lowered)]
     elif lowered.has_edges:
-        made += [sources(lowered), edge(lowered)]
-        calls = [*made, push_edge(lowered)]
+        made += [sources(lowered), *along_function(lowered), edge(lowered)]
+        calls = [*made, *([push_edge(lowered)] if lowered.edge_state is None else [])]
     return [_HEAD.format(name=lowered.program.name, chunk=CHUNK, also=also(calls, "spmd")), *made]
 
 
 def _source(lowered: Lowered) -> str:
     made = [*_pieces(lowered), _started(lowered)]
     if lowered.ordered:
+        from arcflux.compile.buckets import ordered
+
         made.append(ordered(lowered))
     elif lowered.around is not None:
+        from arcflux.compile.around_frontier import looking
+
         made.append(looking(lowered) if lowered.sparse else dense_around(lowered))
     elif lowered.sparse:
+        from arcflux.compile.frontier import frontier
+
         made.append(frontier(lowered))
-    elif not lowered.has_edges:
+    elif not lowered.has_edges or lowered.edge_state is not None:
         made.append(dense(lowered))
     else:
+        from arcflux.compile.blocked import blocked
+        from arcflux.compile.even import even, evenly
+        from arcflux.compile.push import dense_push
+
         made += [dense(lowered), dense_push(lowered), blocked(lowered)]
         made += [even(lowered)] if evenly(lowered) else []
     return "\n\n".join(made)
@@ -128,6 +143,8 @@ def _started(lowered: Lowered) -> str:
     lines += [*kept(lowered, first), *measured(lowered, totals)]
     reduces = lowered.sparse and lowered.around is None
     if reduces:
+        from arcflux.compile.sparse import extra, restored
+
         lines += restored(lowered)
     elif lowered.messages:  # without their arrays when every vertex pushes: it computes them as it sends
         lines += [f"if {messages(lowered)[0]} is not None:", *inside(sends(lowered, "base"))]

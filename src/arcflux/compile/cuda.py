@@ -13,7 +13,10 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from arcflux.compile.crossing import along_function
 from arcflux.compile.cuda_around import look_kernel
+from arcflux.compile.cuda_edges import cross_kernel
+from arcflux.compile.cuda_mail import mail_kernels_on_gpu
 from arcflux.compile.cuda_pull import PULLS, pulls
 from arcflux.compile.cuda_push import CudaShared, expansions
 from arcflux.compile.cuda_scan import scans
@@ -23,6 +26,8 @@ from arcflux.compile.dense import emptied, finished, if_wanted, loaded, sends
 from arcflux.compile.edges import edge, push_edge
 from arcflux.compile.generators import around
 from arcflux.compile.lower import Lowered
+from arcflux.compile.mail import finding, sending
+from arcflux.compile.mail_parts import counting_functions
 from arcflux.compile.parts import emptied_for_next, empties_first, first_sends, measured, moved, started
 from arcflux.compile.source import (
     accumulated,
@@ -74,21 +79,24 @@ def cuda_source(lowered: Lowered) -> str:
     """The module with the kernels of a program."""
     if "cuda" not in lowered.sources:
         made = [_POLLING] if any(polls(lowered, name) for name in lowered.functions) else []
-        made += helpers(lowered)
-        made += [function(lowered, name) for name in lowered.functions if name not in ("compute", "around")]
+        made += [*helpers(lowered), *finding(lowered), *sending(lowered), *counting_functions(lowered)]
+        made += [function(lowered, name) for name in lowered.functions if name not in ("along", "compute", "around")]
         along: list[str] = []
         if lowered.around is not None:
             made += [sources(lowered), _VOTES + around(lowered, "r")]
-            along = [look_kernel(lowered)]
+            along = [] if lowered.mails else [look_kernel(lowered)]
         elif lowered.has_edges:
             flagged = replace(lowered, deterministic=True, facts={})
-            made += [sources(lowered), edge(flagged), push_edge(lowered, CudaShared)]
-            along = [*pulls(lowered), *scans(lowered), *expansions(lowered)]
+            made += [sources(lowered), *along_function(lowered), edge(flagged)]
+            made += [push_edge(lowered, CudaShared)] if not lowered.by_rows else []
+            along = [*pulls(lowered), *scans(lowered), *expansions(lowered)] if not lowered.by_rows else []
+            along = along or [cross_kernel(lowered)]
         head = {"deterministic": lowered.deterministic, "bounds": _bounds(lowered), "also": also(made, "gpu")}
-        applies = [_apply(lowered)] if lowered.around is None else []
-        made = [_HEAD.format(name=lowered.program.name, **head), *made, _start(lowered), *along, *applies]
+        applies = [_apply(lowered)] if not lowered.by_rows and not lowered.mails else []
+        starts = mail_kernels_on_gpu(lowered) if lowered.mails else [_start(lowered)]
+        made = [_HEAD.format(name=lowered.program.name, **head), *made, *starts, *along, *applies]
         made += [_publish(lowered)]
-        made += [_empty(lowered)] if empties_first(lowered) and lowered.around is None else []
+        made += [_empty(lowered)] if empties_first(lowered) and not lowered.by_rows else []
         lowered.sources["cuda"] = re.sub(r"\n{3,}", "\n\n\n", "\n\n".join(made))
     return lowered.sources["cuda"]
 
@@ -99,7 +107,7 @@ def _bounds(lowered: Lowered) -> dict[str, tuple[int, int, int]]:
     From Blackwell on the compiler takes more for loops of which it does four rounds at once. Kernels that are not named
     take what they need.
     """
-    if lowered.around is not None:
+    if lowered.by_rows or lowered.mails:
         return {}
     if vectors(lowered):
         return dict.fromkeys(("pull_thread", "pull_warp", "apply"), (256, 8, 8)) if few(lowered) else {}

@@ -28,7 +28,7 @@ _EDGES = 4
 
 def scannable(lowered: Lowered) -> bool:
     """Whether a program has the kernel: not where vectors go through shared memory, or the first message ends it."""
-    return lowered.around is None and not vectors(lowered) and not (lowered.only_any and lowered.sparse)
+    return not lowered.by_rows and not vectors(lowered) and not (lowered.only_any and lowered.sparse)
 
 
 def scans(lowered: Lowered) -> list[str]:

@@ -11,9 +11,10 @@ from arcflux.compile.changes import steady
 from arcflux.compile.dense import accumulators, messages
 from arcflux.compile.generators import scratch
 from arcflux.compile.lower import Lowered, Measure
+from arcflux.compile.mail_parts import mail_given
 from arcflux.compile.measures import loaded_from, nothing
 from arcflux.compile.parts import TALLIED_RESIDUAL, in_one_order
-from arcflux.compile.source import columns_read, edge_reads, inside, load, shared
+from arcflux.compile.source import columns_read, edge_reads, ends_known, inside, load, shared
 from arcflux.compile.tuples import TUPLES
 
 __all__ = ["identity", "in_frontier", "kernel", "known", "merged", "native", "old", "shuffled", "strided", "taken",
@@ -39,6 +40,8 @@ def kernel(lowered: Lowered, name: str, body: list[str]) -> str:
     known += [*(f"c_{column}" for column in lowered.columns), *messages(lowered)]
     known += [f"r_{message.name}" for message in lowered.messages]
     known += [*(f"{one.name}s" for one in scratch(lowered)), "in_neighbours"]
+    if lowered.mails:
+        known += [*mail_given(lowered), "out_neighbours", *(f"columns_{column}" for column in lowered.out_columns)]
     known += [*accumulators(lowered), *shared(lowered)]
     given = ", ".join(word for word in known if word in used)
     text = "\n".join(inside([*lines, *body]))
@@ -153,7 +156,7 @@ def taken(lowered: Lowered) -> list[str]:
         place = f"r_{message.name}[u]" if message.length is None else f"load(r_{message.name}, u, {message.length})"
         lines.append(f"{message.name} = {place}")
     lines += columns_read(lowered, "i")
-    return [*lines, *(["u_number = np.int64(u)"] if "u_number" in edge_reads(lowered) else [])]
+    return [*lines, *(["u_number = np.int64(u)"] if "u_number" in ends_known(lowered) else [])]
 
 
 def identity(operation: str, dtype: np.dtype[Any]) -> str:

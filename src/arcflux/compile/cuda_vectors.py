@@ -59,7 +59,7 @@ def few(lowered: Lowered) -> bool:
 
 def tile_threads(lowered: Lowered) -> int:
     """Threads of a block for which its shared memory has room; 0 when there are no vectors."""
-    if not vectors(lowered) or lowered.around is not None:
+    if not vectors(lowered) or lowered.by_rows:
         return 0
     messages = sum((m.length + 1) * m.dtype.itemsize for m in lowered.messages if m.length is not None)
     sums = sum((length + 1) * dtype.itemsize for dtype, length in _sums(lowered).values())

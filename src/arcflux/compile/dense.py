@@ -7,6 +7,7 @@ when the superstep began; a monotone program needs one half only.
 
 from __future__ import annotations
 
+from arcflux.compile.crossing import crossed, edge_halves, uncrossed_row
 from arcflux.compile.edges import edge_call, fresh, settled
 from arcflux.compile.generators import around_call, scratch, scratch_rows
 from arcflux.compile.lower import Lowered, Measure
@@ -18,7 +19,7 @@ from arcflux.compile.source import (
     call,
     claimed,
     columns_read,
-    edge_reads,
+    ends_known,
     inited,
     inside,
     keep,
@@ -35,8 +36,8 @@ from arcflux.compile.source import (
 )
 
 __all__ = [
-    "AROUND", "CHUNK", "accumulators", "dense", "dense_around", "dense_end", "emptied", "finished", "halves",
-    "if_wanted", "loaded", "messages", "piece_of", "sends", "stopping", "sums_kept", "swept", "total_noted",
+    "AROUND", "CHUNK", "LAUNCH_IS_OVER", "accumulators", "dense", "dense_around", "dense_end", "emptied", "finished",
+    "halves", "if_wanted", "loaded", "messages", "piece_of", "sends", "stopping", "sums_kept", "swept", "total_noted",
 ]  # fmt: skip
 
 CHUNK = 1024
@@ -69,6 +70,7 @@ def swept(lowered: Lowered, name: str, arrays: list[str], chunk: list[str], own:
     loop = claimed("counters, turn * 8", "span", "few", "n", chunk, over=several)
     first = "".join(line + "\n" for line in inside([*own, *totals_known(lowered)]))
     vertices = "\n".join(inside(loop, 2))
+    begun = "".join(line + "\n" for line in inside(edge_halves(lowered), 2))
     return f"""@kernel
 def {name}(worker, workers, control, barrier, counters, slots, sums, history, first, last, tolerance, {given}):
     one = np.uint64(1)
@@ -77,7 +79,7 @@ def {name}(worker, workers, control, barrier, counters, slots, sums, history, fi
 {first}    for step in range(first, last):
         begun = ticks()
         {halves(lowered)}
-        turn = step % 3
+{begun}        turn = step % 3
         changed = 0
 {vertices}
 {dense_end(lowered, "pull")}"""
@@ -98,7 +100,8 @@ def _vertex(lowered: Lowered) -> list[str]:
     elif lowered.has_edges:
         lines += [*fresh(lowered), *_edges(lowered), *settled(lowered)]
     lines += updated(lowered) + kept(lowered, written(lowered)) + ["changed += np.int64(moved)", *measured(lowered)]
-    return ["row, row_end = row_end, in_offsets[v + one]", *if_wanted(lowered, lines), *sends(lowered, "other")]
+    lines = if_wanted(lowered, lines, uncrossed_row(lowered, "row", "row_end", "i"))
+    return ["row, row_end = row_end, in_offsets[v + one]", *lines, *sends(lowered, "other")]
 
 
 def _edges(lowered: Lowered) -> list[str]:
@@ -108,7 +111,7 @@ def _edges(lowered: Lowered) -> list[str]:
     with what is left over, take as long as the messages. Vectors are loops of their own.
     """
     one = _edge(lowered, "i")
-    if any(message.length is not None for message in lowered.messages):
+    if lowered.edge_state is not None or any(message.length is not None for message in lowered.messages):
         return ["for i in range(row, row_end):", *inside(one)]
     two = [*one, *_edge(lowered, "i + np.uint64(1)"), "i += np.uint64(2)", "left -= np.uint64(2)"]
     four = [line for k in range(4) for line in _edge(lowered, f"i + np.uint64({k})")]
@@ -122,9 +125,9 @@ def _edge(lowered: Lowered, i: str) -> list[str]:
     lines = [f"u = np.uint64(neighbours[{i}])"]
     lines += [received(message, "base + u") for message in lowered.messages]
     lines += columns_read(lowered, i)
-    if "u_number" in edge_reads(lowered):
+    if "u_number" in ends_known(lowered):
         lines.append("u_number = np.int64(u)")
-    return [*lines, edge_call(lowered)]
+    return [*lines, *crossed(lowered, i), edge_call(lowered)]
 
 
 def halves(lowered: Lowered) -> str:
@@ -179,16 +182,17 @@ def finished(lowered: Lowered, measuring: list[str] | None = None) -> list[str]:
 def loaded(lowered: Lowered, functions: tuple[str, ...], *, edge: bool = False, reduced: bool = False) -> list[str]:
     """Statements that load what functions, and the edge part, know of v: before the superstep (o_) and now (v_)."""
     names = {n for f in functions if f in lowered.functions for n in arguments(lowered, f)}
-    names |= {n for n in edge_reads(lowered) if edge and n.startswith("o_")}
+    names |= {n for n in ends_known(lowered) if edge and n.startswith("o_")}
     names |= set(written(lowered)) if edge or reduced else set()
     return bound(lowered, sorted(n for n in names if n[:2] in ("o_", "v_")), "v")
 
 
-def if_wanted(lowered: Lowered, body: list[str]) -> list[str]:
-    """Statements for a vertex that takes messages."""
+def if_wanted(lowered: Lowered, body: list[str], otherwise: list[str] | None = None) -> list[str]:
+    """Statements for a vertex that takes messages, and for one that takes none."""
     if "wants" not in lowered.functions:
         return body
-    return [*loaded(lowered, ("wants",)), f"if {call(lowered, 'wants')}:", *inside(body)]
+    lines = [*loaded(lowered, ("wants",)), f"if {call(lowered, 'wants')}:", *inside(body)]
+    return [*lines, "else:", *inside(otherwise)] if otherwise else lines
 
 
 def sums_kept(measures: list[Measure], place: str) -> list[str]:
@@ -201,8 +205,8 @@ def piece_of(begin: str) -> str:
     return f"(np.uint64(step) & one) * pieces + {begin} // np.uint64({CHUNK})"
 
 
-def dense_end(lowered: Lowered, way: str) -> str:
-    """The end of a superstep.
+def dense_end(lowered: Lowered, way: str, ends: bool = True) -> str:
+    """The end of a superstep; one that something follows must not be where a launch `ends` before its time.
 
     Every worker adds up what all of them wrote before the barrier, so all decide alike whether to go on. The slots have
     two halves and the counters three turns, so that no worker writes what a slower one still reads. A superstep lasts
@@ -212,6 +216,7 @@ def dense_end(lowered: Lowered, way: str) -> str:
     adding += reduced_over(lowered, "(np.uint64(step) & one) * pieces + k", "pieces", "k")
     adding += [*total_noted(lowered), *stopping(lowered)]
     over = " or over" if "stop" in lowered.functions else ""
+    over += f" or {LAUNCH_IS_OVER}" if ends else ""
     text = _END.replace("WAY", {"push": "1", "pull": "2"}[way]).replace("OVER", over)
     return text.replace("ADDING", "\n".join(inside(adding, 2)).lstrip())
 
@@ -231,6 +236,8 @@ def stopping(lowered: Lowered) -> list[str]:
     return [f"over = {call(lowered, 'stop')}", "if worker == 0:", "    history[step - first, 7] = np.float64(over)"]
 
 
+# What the first worker has said before the barrier: whether to end early, by the clock or because the run is to end.
+LAUNCH_IS_OVER = "control[8 + (step & 1)]"
 _END = """\
         half = (step & 1) * workers
         slots[half + worker, 0] = changed
@@ -251,6 +258,6 @@ _END = """\
             history[step - first, 2] = max(1, latest - earliest)
             history[step - first, 3] = WAY
             control[2] = step + 1
-        if total_changed == 0 or total_sum < toleranceOVER or control[8 + (step & 1)]:
+        if total_changed == 0 or total_sum < toleranceOVER:
             break
 """

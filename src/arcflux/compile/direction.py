@@ -3,7 +3,9 @@
 Without `wants`: push costs the frontier's edges, pull all arcs, each at the rate measured so far in this run; before
 there is a measurement, an edge is expected to cost `push_over_pull` times as much to push as to pull. With `wants`,
 pull stops early, and the rule is Beamer's (Beamer, Asanovic, Patterson 2012): pull when the frontier's edges are many
-of those still unexplored, and enough to be worth a look at every vertex; push again when the frontier is small.
+of those still unexplored, and enough to be worth a look at every vertex; push again when the frontier is small. But a
+small frontier may have large hubs, and most of the edges that are left: it goes on pulling while a push along these
+costs more than a pull can cost at most, a look at every vertex and along every other edge that is left.
 
 The rule is a text. Kernels have it among their statements; :class:`Direction` runs the same text between supersteps.
 """
@@ -29,7 +31,10 @@ LOOKS_AROUND = "around takes all edges of a vertex at once"
 # By whether the rule is Beamer's: which way to go, and the number that explains the choice.
 CHOICE = {
     False: "push_rate * edges > pull_rate * g_arcs",
-    True: f"size > g_vertices // {BACK} if pull else edges > max(unexplored // {MANY}, g_vertices // {LOOK})",
+    True: (
+        f"size > g_vertices // {BACK} or edges > g_vertices // {LOOK} + max(0, unexplored - edges) if pull else "
+        f"edges > max(unexplored // {MANY}, g_vertices // {LOOK})"
+    ),
 }
 ABOUT = {False: "push_rate / pull_rate", True: "np.float64(unexplored)"}
 # The rates at first, and after a superstep along `leaving` edges of which the slowest worker took so long; one that a
@@ -128,7 +133,7 @@ class Direction:
         if self.lowered.around is not None:
             return LOOKS_AROUND
         if self.lowered.pull_only:
-            return "deterministic"
+            return self.lowered.pull_reason
         return "every vertex sends: pull needs no atomics" if self.asked == "auto" else "asked for"
 
     def measured(self, edges: int, seconds: float) -> None:

@@ -181,8 +181,8 @@ class Expressions:
 
     def member(self, node: ast.AST, owner: str, name: str) -> Typed:
         """What an argument says by the name of one of its members, such as ``u.rank``."""
-        # What v is does not change during a run: for compute it is what it was before the superstep.
-        same = self.context == "compute" and owner == "v" and name in UNCHANGING
+        # What v is does not change during a run: for compute it is what it was before the superstep, for along all is.
+        same = owner == "v" and (self.context == "along" or (self.context == "compute" and name in UNCHANGING))
         plain = f"{_PREFIX['old' if same else owner]}_{name}"
         kind = self.member_type(node, owner, name)
         self.out.reads.add(plain)
@@ -342,7 +342,7 @@ class Expressions:
         if owner not in READS:
             raise self.refuse(node, f"{ast.unparse(left)} is no vertex", f"write v in p.{name}")
         # As with what v is, the set does not change during a run.
-        plain = f"{_PREFIX['old' if self.context == 'compute' and owner == 'v' else owner]}_{name}"
+        plain = f"{_PREFIX['old' if self.context in ('along', 'compute') and owner == 'v' else owner]}_{name}"
         self.out.reads.add(plain)
         self.out.types[plain] = of_dtype(np.dtype(np.bool_))
         done: ast.expr = ast.Name(plain, ast.Load())

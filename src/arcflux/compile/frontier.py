@@ -30,7 +30,8 @@ __all__ = ["SMALL", "frontier"]
 
 def frontier(lowered: Lowered) -> str:
     """The inner functions and the kernel of a program that is sparse."""
-    return "\n\n".join([push_edge(lowered), FLUSH, _kernel(lowered)])
+    pushes = [push_edge(lowered)] if lowered.edge_state is None else []
+    return "\n\n".join([*pushes, FLUSH, _kernel(lowered)])
 
 
 _GRAPH = "in_offsets, in_neighbours, out_offsets, out_neighbours"
@@ -42,7 +43,7 @@ def _kernel(lowered: Lowered) -> str:
     columns = [f"{side}_{column}" for column in lowered.columns for side in ("ci", "co")]
     given = ", ".join([*columns, *extra(lowered), *shared(lowered)])
     pull = "\n".join(inside(pull_phase(lowered), 3))
-    push = "\n".join(inside(push_phase(lowered), 3))
+    push = "\n".join(inside(push_phase(lowered) if lowered.edge_state is None else ["pass"], 3))
     known = "".join(line + "\n" for line in inside(totals_known(lowered)))
     again = totals_known(lowered, "step - first")
     begun = "".join(line + "\n" for line in inside(none_yet(lowered.totals_of("update")), 2))

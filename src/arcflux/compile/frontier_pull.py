@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from arcflux.compile.changes import steady
+from arcflux.compile.crossing import crossed, edge_halves, uncrossed, uncrossed_row
 from arcflux.compile.dense import CHUNK, piece_of, sums_kept
 from arcflux.compile.edges import edge_call, fresh, settled
 from arcflux.compile.lists import Board, about, apply_phase, to_bits, to_next, to_receivers
@@ -46,15 +47,20 @@ def pull_phase(lowered: Lowered) -> list[str]:
     setting.append("if not all_here(barrier, worker, workers): return")
     if steady(lowered) and not precomputed(lowered):
         setting = []  # who is in the frontier makes no difference
-    into = _pull_into(lowered)
+    halves, into = edge_halves(lowered), _pull_into(lowered)
     if direct(lowered):
         into += kept(lowered, written(lowered)) + restored(lowered) + to_bits()
         cleared = f"for k in range(begin >> six, min((begin + np.uint64({CHUNK})) >> six, words)):"
         pulling = _wanting(lowered, into, [cleared, "    bits[later + k] = 0"])
-        return [*(["if not as_bits:", *inside(setting)] if setting else []), *pulling, "as_bits = True"]
+        setting = ["if not as_bits:", *inside(setting)] if setting else []
+        return [*halves, *setting, *pulling, "as_bits = True"]
     if delayed(lowered):
-        return [*setting, *_wanting(lowered, into + _aside(lowered)), *apply_phase(_taken_over(lowered))]
-    return [*setting, *_wanting(lowered, into + kept(lowered, written(lowered)) + restored(lowered) + to_next())]
+        return [*halves, *setting, *_wanting(lowered, into + _aside(lowered)), *apply_phase(_taken_over(lowered))]
+    return [
+        *halves,
+        *setting,
+        *_wanting(lowered, into + kept(lowered, written(lowered)) + restored(lowered) + to_next()),
+    ]
 
 
 def _wanting(lowered: Lowered, body: list[str], opening: list[str] | None = None) -> list[str]:
@@ -74,6 +80,8 @@ def _wanting(lowered: Lowered, body: list[str], opening: list[str] | None = None
         "chosen[wanting] = v",
         f"wanting += np.int64({call(lowered, 'wants')} & (in_offsets[v] != in_offsets[v + one]))",
     ]
+    if rest := uncrossed_row(lowered, "in_offsets[v]", "in_offsets[v + one]", "i"):
+        listing += [f"if not {call(lowered, 'wants')}:", *inside(rest)]
     listed = [f"for v in range(begin, min(begin + np.uint64({CHUNK}), n)):", *inside(listing)]
     fetching = [
         f"if j + {_AHEAD} < wanting:",
@@ -104,7 +112,7 @@ def _pull_into(lowered: Lowered) -> list[str]:
 
 def _pull_from(lowered: Lowered) -> list[str]:
     """Statements that take the messages of u at the start of an in-edge, if it is in the frontier."""
-    known = ["if not (bits[now + (u >> six)] >> (u & mask)) & one:", "    continue"]
+    known = ["if not (bits[now + (u >> six)] >> (u & mask)) & one:", *inside(uncrossed(lowered, "i")), "    continue"]
     lines = [
         "u = np.uint64(in_neighbours[i])",
         *([] if steady(lowered) and not precomputed(lowered) else known),
@@ -113,7 +121,7 @@ def _pull_from(lowered: Lowered) -> list[str]:
         *made(lowered, [message for message in lowered.messages if message.field is not None]),
     ]
     lines += columns_read(lowered, "i", "ci")
-    return [*lines, edge_call(lowered), *(["break"] if lowered.only_any else [])]
+    return [*lines, *crossed(lowered, "i"), edge_call(lowered), *(["break"] if lowered.only_any else [])]
 
 
 def _aside(lowered: Lowered) -> list[str]:

@@ -21,6 +21,7 @@ from arcflux.compile import polling
 from arcflux.compile.around import Around
 from arcflux.compile.checked import Checked, Generated, names_in
 from arcflux.compile.lower import Lowered
+from arcflux.compile.mail import cursors, in_kernels
 from arcflux.compile.source import arguments, column_value, in_function, polls, results, tupled
 from arcflux.compile.types import INT, Value, of_sign, typed
 
@@ -78,9 +79,15 @@ def environment(lowered: Lowered, array: str = "s") -> list[str]:
     return [*names, *(["control"] if looks else [])]
 
 
-def around_call(lowered: Lowered, array: str = "s") -> str:
-    """The statement that gives v what its neighbourhood makes of it."""
-    return f"{tupled(results(lowered, 'around'))} = around({', '.join(_arguments(lowered, array))})"
+def around_call(lowered: Lowered, array: str = "s", counting: bool = False) -> str:
+    """The statement that gives v what its neighbourhood makes of it; if `counting`, what it sends is only counted."""
+    said = "around_count" if counting and lowered.edgewise.sends else "around"
+    return f"{tupled(_returned(lowered))} = {said}({', '.join(_arguments(lowered, array))})"
+
+
+def _returned(lowered: Lowered) -> list[str]:
+    """What around gives back: the fields that it writes, and where the next records go."""
+    return [*results(lowered, "around"), *cursors(lowered, "around")]
 
 
 def _arguments(lowered: Lowered, array: str) -> list[str]:
@@ -92,12 +99,20 @@ def around(lowered: Lowered, array: str = "s") -> str:
     """The functions of a neighbourhood, inner generators first."""
     parts = _around(lowered)
     made = [_generator(lowered, each, array) for each in parts.generated]
-    returned = results(lowered, "around")
-    body = [_Returning(returned).visit(node) for node in _statements(lowered, _typed(lowered), parts.body, array)]
+    made += [_itself(lowered, array, counting) for counting in ((False, True) if lowered.edgewise.sends else (False,))]
+    return "\n\n".join(made)
+
+
+def _itself(lowered: Lowered, array: str, counting: bool) -> str:
+    """The function `around`, or the one that counts what it sends."""
+    returned = _returned(lowered)
+    statements = _statements(lowered, _typed(lowered), _around(lowered).body, array)
+    if lowered.mails:
+        statements = in_kernels(lowered, statements, counting)
+    body = [_Returning(returned).visit(node) for node in statements]
     text = "\n".join(ast.unparse(ast.fix_missing_locations(node)) for node in body)
     text += f"\nreturn {tupled(returned)}"
-    made.append(_fragment("around", _arguments(lowered, array), text))
-    return "\n\n".join(made)
+    return _fragment("around_count" if counting else "around", _arguments(lowered, array), text)
 
 
 def _around(lowered: Lowered) -> Around:
@@ -107,7 +122,7 @@ def _around(lowered: Lowered) -> Around:
 
 def _typed(lowered: Lowered, **more: Value) -> Checked:
     """What is known of around, with the types of messages, and of more locals."""
-    return replace(lowered.along, types=_around(lowered).types, locals={**lowered.along.locals, **more})
+    return replace(lowered.edgewise, types=_around(lowered).types, locals={**lowered.edgewise.locals, **more})
 
 
 def _fragment(name: str, given: list[str], text: str) -> str:
@@ -325,5 +340,5 @@ def _result(each: Generated, value: str) -> str:
 def _weights(lowered: Lowered, each: Generated) -> Value:
     """The type in which weights add up."""
     assert each.weight is not None
-    locals_ = {f"l_{name}": kind for name, kind in lowered.along.locals.items()}
+    locals_ = {f"l_{name}": kind for name, kind in lowered.edgewise.locals.items()}
     return of_sign(typed(each.weight, {**_around(lowered).types, **locals_}))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from arcflux.compile.changes import quiet
 from arcflux.compile.edges import push_reads
 from arcflux.compile.lower import Lowered
-from arcflux.compile.source import arguments, bound, call, claimed, edge_reads, inside, written
+from arcflux.compile.source import arguments, bound, call, claimed, ends_known, inside, written
 
 __all__ = [
     "BLOCK",
@@ -69,7 +69,7 @@ def apply_phase(body: list[str]) -> list[str]:
 def about(lowered: Lowered, functions: tuple[str, ...], edge: bool = False) -> list[str]:
     """Statements that load what functions need to know of v: its fields now (v_) and before (o_), its degrees."""
     names = {n for f in functions if f in lowered.functions for n in arguments(lowered, f)}
-    names |= {n for n in edge_reads(lowered) if edge and n.startswith("o_")}
+    names |= {n for n in ends_known(lowered) if edge and n.startswith("o_")}
     names |= set(written(lowered)) if "update" in functions else set()
     return bound(lowered, sorted(n for n in names if n[:2] in ("o_", "v_")), "v")
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from arcflux.compile.expressions import Expressions, at
 from arcflux.compile.indices import ANY, counted, hull, span
+from arcflux.compile.literals import literal
 from arcflux.compile.types import INT, Value, joined
 
 __all__ = ["Loops", "always_returns"]
@@ -46,12 +47,20 @@ class Loops(Expressions):
         bounds = [self.expression(a) for a in node.iter.args]
         if any(kind.kind != "int" or kind.length is not None for _, kind in bounds):
             raise self.refuse(node, "range takes whole numbers", "write for k in range(n) with an integer n")
+        steps = bounds[2][0] if len(bounds) == 3 else ast.Constant(1)
+        if literal(steps) == 0:
+            raise self.refuse(
+                node, "a loop with steps of 0 never ends", "write range(first, end, step) with another step"
+            )
         self.declare(node.target, INT)
         plain = f"l_{node.target.id}"
         before, through = self.spans.get(plain), counted([span(b, self.spans, self.program) for b, _ in bounds])
         if self.assigned(node.target.id, loops=False) == 0:
             self.note_span(plain, through)
-        done = ast.Call(ast.Name("range", ast.Load()), [bound for bound, _ in bounds], [])
+        ends = [bound for bound, _ in bounds[:2]]
+        if literal(steps) is None:  # Numba's range raises for 0, and kernels that wait for each other must not
+            steps = ast.IfExp(ast.Compare(steps, [ast.NotEq()], [ast.Constant(0)]), steps, ast.Constant(1))
+        done = ast.Call(ast.Name("range", ast.Load()), [*ends, *([steps] if len(bounds) == 3 else [])], [])
         body = self.rounds(node.body)
         if before is not None and plain in self.spans:  # what stands after this loop, in another of the same name
             self.note_span(plain, hull(before, self.spans[plain]))

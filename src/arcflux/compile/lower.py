@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -21,12 +22,14 @@ import numpy as np
 from arcflux.compile.around import Around, split
 from arcflux.compile.check import check
 from arcflux.compile.checked import Checked, Reduction, with_degrees_swapped
+from arcflux.compile.edge_state import EdgeState, edge_state_of, edgewise
 from arcflux.compile.expressions import UNCHANGING, length_of, resolved
 from arcflux.compile.flags import known_flags, settled
 from arcflux.compile.helpers import Helper, Helpers
 from arcflux.compile.tuples import TUPLES, hidden_fields, with_senders_emptied
 from arcflux.compile.types import Value, typed
 from arcflux.errors import UsageError
+from arcflux.mail import Mail
 from arcflux.program import Program
 
 __all__ = ["Lowered", "Measure", "Message", "fact", "ignores_start", "lower"]
@@ -34,6 +37,8 @@ __all__ = ["Lowered", "Measure", "Message", "fact", "ignores_start", "lower"]
 Found = TypeVar("Found")
 
 _IN_ANY_ORDER = ("min", "max", "or", "and", *TUPLES)
+# What kernels call the array of a column of out-edges.
+_OUT_COLUMN = re.compile(r"columns_(\w+)$")
 # Reductions that give the same bits in any order, of floats too.
 _EXACT = ("min", "max", *TUPLES)
 
@@ -96,6 +101,7 @@ class Lowered:
     compute writes each field; functions: all of them as checked; columns: the edge columns that compute reads; totals:
     all that are declared, by name;
     around: the function of a whole neighbourhood over messages, which a program has instead of compute, or None;
+    edge_state: what it does with fields of edges, or None;
     sources: what back ends have generated from it, by their name; facts: what was found out about it (:func:`fact`).
     """
 
@@ -109,6 +115,7 @@ class Lowered:
     deterministic: bool = False
     totals: dict[str, Measure] = field(default_factory=dict)
     around: Around | None = None
+    edge_state: EdgeState | None = None
     sources: dict[str, str] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
@@ -119,9 +126,9 @@ class Lowered:
         return made
 
     @property
-    def along(self) -> Checked:
-        """The function that sees edges: compute, or around."""
-        return self.functions["compute" if self.around is None else "around"]
+    def edgewise(self) -> Checked:
+        """The function that sees edges: compute (with what along says of them), or around."""
+        return edgewise(self.functions)
 
     @property
     def sparse(self) -> bool:
@@ -129,12 +136,46 @@ class Lowered:
 
         Promised by the author, in an order by priority, or plain from the program.
         """
+        if self.mails:
+            return False
         return "sparse" in self.program.promises or self.ordered or (self.has_edges and self.idempotent)
+
+    @property
+    def mails(self) -> Mapping[str, Mail]:
+        """The kinds of mail that vertices send, by name."""
+        return self.program.mails
+
+    @property
+    def rests(self) -> bool:
+        """Whether a vertex takes part in a superstep only if it has mail, or stayed awake."""
+        return bool(self.mails) and not self.has_edges
+
+    @property
+    def picks(self) -> bool:
+        """Whether a function asks for out-neighbours."""
+        return any("out_neighbours" in each.reads for each in self.functions.values())
+
+    @property
+    def out_columns(self) -> list[str]:
+        """The columns of out-edges that functions ask for, besides those of messages."""
+        found = {match[1] for each in self.functions.values() for name in each.reads
+                 if (match := _OUT_COLUMN.match(name))}  # fmt: skip
+        return sorted(found)
+
+    def kind_of_out_column(self, column: str) -> Value:
+        """The type of such a column, as programs know it."""
+        name = f"column_at_{column}"
+        return next(each.types[name] for each in self.functions.values() if name in each.types)
 
     @property
     def has_edges(self) -> bool:
         """Whether messages travel along edges; a phase on no edges only updates its vertices."""
         return "compute" in self.functions or self.around is not None
+
+    @property
+    def by_rows(self) -> bool:
+        """Whether a vertex is computed where all its edges are, and nothing is pushed or reduced elsewhere."""
+        return self.around is not None or self.edge_state is not None
 
     @property
     def idempotent(self) -> bool:
@@ -143,7 +184,7 @@ class Lowered:
         Every field that is sent survives init, every reduction takes the same message twice without harm, update writes
         nothing, and what a message does depends on u, the edge, and v's number and degrees alone.
         """
-        if self.around is not None:
+        if self.by_rows:
             return False
         init, update = self.functions.get("init"), self.functions["update"]
         keeps = init is None or not init.writes
@@ -180,12 +221,22 @@ class Lowered:
     @property
     def only_any(self) -> bool:
         """Whether one message is as good as all of them, whatever it says, so that pull may stop at the first."""
-        always = all(isinstance(node, ast.Expr) for node in self.edge)
+        always = all(isinstance(node, ast.Expr) for node in self.edge) and self.edge_state is None
         return always and not self.deterministic and all(r.operation == "any" for r in self.reductions.values())
 
     @property
     def pull_only(self) -> bool:
-        """Whether a deterministic run has to take messages in the order of the edges, as only pull does."""
+        """Whether only pull will do: fields of edges stand by their targets, and deterministic sums have one order."""
+        return self.edge_state is not None or self._in_order
+
+    @property
+    def pull_reason(self) -> str:
+        """Why only pull will do."""
+        return "fields of edges stand by their targets" if self.edge_state is not None else "deterministic"
+
+    @property
+    def _in_order(self) -> bool:
+        """Whether a deterministic run has to take messages in the order of the edges."""
         if not self.deterministic:
             return False
         exact = all(r.operation in _EXACT or self.fields[name][0].kind != "f" for name, r in self.reductions.items())
@@ -241,7 +292,9 @@ def ignores_start(lowered: Lowered) -> bool:
         for node in ast.walk(statement)
         if isinstance(node, ast.Return) and node.value is not None
     ]
-    return not lowered.sparse and any(not (isinstance(v, ast.Constant) and v.value is True) for v in returned)
+    return not (lowered.sparse or lowered.rests) and any(
+        not (isinstance(v, ast.Constant) and v.value is True) for v in returned
+    )
 
 
 # What was lowered before: a program that runs a thousand times on small graphs is read once.
@@ -256,8 +309,7 @@ def lower(
 
     For a run in plain Python, `debug`, it may also call what kernels cannot, such as print.
     """
-    types = [*program.fields.values(), *(declared.type for declared in program.totals.values())]
-    lengths = tuple(length_of(program, kind) for kind in types if kind.length is not None)
+    lengths = tuple(length_of(program, kind) for kind in program.declared_types if kind.length is not None)
     if lengths or program.arrays:  # indices are known to be inside by these
         lengths += tuple(one.value for one in program.parameters.values() if one.kind is int)
     for name, kind in program.arrays.items():
@@ -300,9 +352,10 @@ def _lowered(program: Program, columns: Mapping[str, np.dtype[Any]], determinist
         functions = {name: with_degrees_swapped(each) for name, each in functions.items()}
     if "compute" in functions:
         functions = with_senders_emptied(functions)
-    along = functions.get("compute") or functions.get("around") or Checked("compute", [])
+    along = edgewise(functions)
     finder, around = _Sources(along, {f"g_{name}" for name in program.totals}), None
     edge: list[ast.stmt] = []
+    edge_state = edge_state_of(program, functions, finder.lowered)
     if "around" in functions:
         _refuse_around(program, functions)
         around = split(along, finder.message)
@@ -311,7 +364,8 @@ def _lowered(program: Program, columns: Mapping[str, np.dtype[Any]], determinist
             program.functions["compute"].line, "compute reduces nothing into v", "write for example v.rank += u.rank"
         )
     else:
-        edge = [ast.fix_missing_locations(finder.visit(node)) for node in _inlined(copy.deepcopy(along.body))]
+        edge = finder.lowered(along.body)
+    _refuse_unsent(program, functions)
     if "priority" in functions:
         _refuse_disorder(program, functions)
     of_init = functions["init"].reads if "init" in functions else set()
@@ -337,20 +391,35 @@ def _lowered(program: Program, columns: Mapping[str, np.dtype[Any]], determinist
         edge=edge,
         reductions=along.reductions,
         functions=functions,
-        columns=sorted(name[2:] for name in (along.types if around else along.reads) if name.startswith("e_")),
+        columns=sorted(
+            name[2:]
+            for name in (along.types if around else along.reads)
+            if name.startswith("e_") and name[2:] not in program.edge_fields
+        ),
         deterministic=deterministic,
         totals={
             name: Measure(name, kind.operation, kind.type.dtype, length_of(program, kind.type))
             for name, kind in program.totals.items()
         },
         around=around,
+        edge_state=edge_state,
     )
+
+
+def _refuse_unsent(program: Program, functions: dict[str, Checked]) -> None:
+    """Mail is sent by somebody."""
+    for name in program.mails:
+        if not any(name in each.sends for each in functions.values()):
+            raise program.refusal(
+                program.lines[name], f"nobody sends the mail {name}",
+                f"write af.send(to, {name}=...) in start, receive or update, or leave it out",
+            )  # fmt: skip
 
 
 def _refuse_around(program: Program, functions: dict[str, Checked]) -> None:
     """A neighbourhood gives v something, superstep by superstep."""
     line = program.functions["around"].line
-    if not functions["around"].writes:
+    if not (functions["around"].writes or functions["around"].sends):
         raise program.refusal(line, "around writes nothing into v", "write for example v.x = max(u.x for u in edges)")
     if "priority" in functions:
         raise program.refusal(
@@ -428,12 +497,17 @@ def _names(node: ast.AST) -> set[str]:
 
 def _depends(names: set[str]) -> set[str]:
     """Whom an expression over these names depends on: u, the edge, the vertex, locals; constants on nobody."""
-    who = {"u": "u", "e": "edge", "v": "v", "o": "v", "l": "local"}
+    who = {"u": "u", "e": "edge", "r": "edge", "v": "v", "o": "v", "l": "local"}
     return {who[name[0]] for name in names if name[1:2] == "_" and name[0] in who}
 
 
 def _inlined(body: list[ast.stmt]) -> list[ast.stmt]:
-    """Put locals that are assigned once, at the top, from u alone, where they are used."""
+    """Put locals that are assigned once, at the top, from u alone, where they are used.
+
+    Not so a number that is an exponent: one below 0 that stands there would make a float of an integer's power.
+    """
+    powers = [n for node in body for n in ast.walk(node) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Pow)]
+    exponents = {n.right.id for n in powers if isinstance(n.right, ast.Name)}
     assigned = [
         n.id for node in body for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
     ]
@@ -444,7 +518,9 @@ def _inlined(body: list[ast.stmt]) -> list[ast.stmt]:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             name = node.targets[0].id
             names = _names(node.value)
-            if assigned.count(name) == 1 and _depends(names) <= {"u"} and "control" not in names:
+            alone = name.startswith("l_") and assigned.count(name) == 1
+            changes_type = name in exponents and isinstance(node.value, ast.Constant)
+            if alone and _depends(names) <= {"u"} and "control" not in names and not changes_type:
                 known[name] = node.value
                 continue
         kept.append(node)
@@ -470,6 +546,10 @@ class _Sources(ast.NodeTransformer):
         self.types = compute.types
         self.passing = {"step", "control", *totals}
         self.messages: list[Message] = []
+
+    def lowered(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        """Statements over messages."""
+        return [ast.fix_missing_locations(self.visit(node)) for node in _inlined(copy.deepcopy(body))]
 
     def visit(self, node: ast.AST) -> Any:
         whole = isinstance(node, ast.expr) and not isinstance(node, ast.Tuple)

@@ -71,6 +71,9 @@ def operated(op: ast.operator, left: ast.expr, right: ast.expr, kind: Value) -> 
             return {0: ast.Constant(1), 1: left}.get(literal) or operated(ast.Mult(), left, left, kind)
         made = ast.Call(ast.Name("power", ast.Load()), [_unsigned(left), right], [])
         return made if kind.dtype == np.uint64 else _as("int64", made)
+    if isinstance(op, ast.Pow) and kind.length is None:
+        # A number below 0 that later stands for a name on the left, -8.0 ** x, would be -(8.0 ** x).
+        left = _as(kind.stored.name, left)
     if isinstance(op, ast.Pow) and (literal is None or literal < 0) and kind.dtype != np.float32:
         return ast.BinOp(left, op, _as("float64", right))  # Numba's own loop for whole exponents divides 1 by 0.0
     if isinstance(op, (ast.Add, ast.Sub, ast.Mult)) and kind.kind == "int" and kind.dtype != np.uint64:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from arcflux.compile.changes import steady
+from arcflux.compile.crossing import crossed, edge_halves, uncrossed, uncrossed_row
 from arcflux.compile.dense import AROUND, accumulators, emptied, finished, if_wanted, loaded, messages, sends
 from arcflux.compile.edges import edge_call, fresh, push_edge, push_reads, settled
 from arcflux.compile.generators import around_call, scratch, scratch_rows
@@ -27,6 +28,7 @@ from arcflux.compile.source import (
     claimed,
     columns_read,
     edge_reads,
+    ends_known,
     inited,
     inside,
     kept,
@@ -41,24 +43,27 @@ from arcflux.compile.source import (
 )
 from arcflux.compile.source import measured as reduced_at_once
 
-__all__ = ["PART_TALLY", "TALLIED_RESIDUAL", "emptied_for_next", "empties_first", "in_one_order", "measured", "moved",
-           "parts", "started"]  # fmt: skip
+__all__ = ["PART_CHUNK", "PART_TALLY", "TALLIED_RESIDUAL", "emptied_for_next", "empties_first", "first_sends",
+           "in_one_order", "looking_around", "measured", "moved", "part_in_edges", "part_kernel", "part_tallied",
+           "part_totalled", "parts", "running_totals", "started"]  # fmt: skip
 
 # What each worker counts in a row of `tally`: vertices that changed, the edges that leave them, then the residual.
 PART_TALLY = 8
 TALLIED_RESIDUAL = 2
 _CHANGED, _EDGES = range(2)
-_CHUNK = 1024
+PART_CHUNK = 1024
+# Where the in-edge i of a part, of the vertex v in its row k, stands in the whole graph.
+_PLACE = "in_offsets[v] + (i - rows[k])"
 
 
 def parts(lowered: Lowered) -> str:
-    """The kernels of a program; without edges, vertices are only updated."""
+    """The kernels of a program; without edges, vertices are only updated. Those with mail are mail_parts.py's."""
     every: tuple[Callable[..., str], ...] = (push_edge, _start, _pull, _push, _gather, _apply)
-    if lowered.around is not None:  # a vertex is where all its edges are: nothing is pushed, or reduced elsewhere
+    if lowered.by_rows:
         every = (_start, _pull)
-    made = [make(lowered) for make in (every if lowered.has_edges else (_start, _apply))]
+    made = [make(lowered) for make in (every if lowered.has_edges else (_start, _apply)) if not lowered.mails]
     made += [_publish(lowered), _RECEIVE]
-    made += [_empty(lowered)] if empties_first(lowered) and lowered.around is None else []
+    made += [_empty(lowered)] if empties_first(lowered) and not lowered.by_rows else []
     made += [_stop(lowered)] if "stop" in lowered.functions else []
     if lowered.ordered:
         made.append(_least(lowered))
@@ -71,6 +76,8 @@ def part_arrays(lowered: Lowered) -> list[str]:
     each = [f"each_{measure.name}" for measure in lowered.totals.values() if in_one_order(lowered, measure)]
     rows = ["in_neighbours"] if lowered.around is not None and lowered.around.intersects else []
     rows += [f"{one.name}s" for one in scratch(lowered)]
+    rows += ["out_neighbours"] if lowered.picks else []
+    rows += [f"columns_{column}" for column in lowered.out_columns]
     return [*held, *each, *messages(lowered), *accumulators(lowered), *rows]
 
 
@@ -79,7 +86,7 @@ def in_one_order(lowered: Lowered, measure: Measure) -> bool:
     return lowered.deterministic and not measure.exact
 
 
-def _kernel(lowered: Lowered, name: str, given: str, loop: list[str], after: list[str]) -> str:
+def part_kernel(lowered: Lowered, name: str, given: str, loop: list[str], after: list[str]) -> str:
     """A kernel: `loop` are its statements, `after` what each worker leaves in its row of the tally."""
     everything = ", ".join([*part_arrays(lowered), *shared(lowered)])
     lines = "\n".join(inside([*totals_known(lowered), *loop, *after]))
@@ -93,19 +100,19 @@ def part_{name}(worker, workers, control, step, {given}, {everything}):
 """
 
 
-def _tallied(lowered: Lowered) -> list[str]:
+def part_tallied(lowered: Lowered) -> list[str]:
     """Statements that leave what a worker has counted and reduced."""
     place = f"tally[worker, {TALLIED_RESIDUAL}]"
     residual = f"{place} += residual_sum" if lowered.program.norm == "sum" else f"{place} = max({place}, residual_sum)"
-    return [f"tally[worker, {_CHANGED}] += changed", residual, *_totalled(_running(lowered, "update"))]
+    return [f"tally[worker, {_CHANGED}] += changed", residual, *part_totalled(running_totals(lowered, "update"))]
 
 
-def _running(lowered: Lowered, function: str) -> list[Measure]:
+def running_totals(lowered: Lowered, function: str) -> list[Measure]:
     """The totals that a worker reduces as it goes through vertices."""
     return [each for each in lowered.totals_of(function) if not in_one_order(lowered, each)]
 
 
-def _totalled(totals: list[Measure]) -> list[str]:
+def part_totalled(totals: list[Measure]) -> list[str]:
     """Statements that reduce what a worker has into what it had."""
     place = "np.uint64(worker)"
     return [
@@ -116,10 +123,10 @@ def _totalled(totals: list[Measure]) -> list[str]:
 
 def _start(lowered: Lowered) -> str:
     """The first state of the part's own vertices, and what they send."""
-    totals = _running(lowered, "start")
+    totals = running_totals(lowered, "start")
     lines = ["v = np.uint64(mine[k])", *started(lowered), *first_sends(lowered)]
-    loop = claimed("control, 0", _CHUNK, "k", "np.uint64(mine.size)", lines)
-    return _kernel(lowered, "start", "mine", [*none_yet(totals), *loop], _totalled(totals))
+    loop = claimed("control, 0", PART_CHUNK, "k", "np.uint64(mine.size)", lines)
+    return part_kernel(lowered, "start", "mine", [*none_yet(totals), *loop], part_totalled(totals))
 
 
 def started(lowered: Lowered) -> list[str]:
@@ -137,8 +144,10 @@ def empties_first(lowered: Lowered) -> bool:
 
 def _empty(lowered: Lowered) -> str:
     """The accumulators of own vertices get what init gives."""
-    loop = claimed("control, 0", _CHUNK, "k", "np.uint64(which.size)", ["v = np.uint64(which[k])", *emptied(lowered)])
-    return _kernel(lowered, "empty", "which", loop, [])
+    loop = claimed(
+        "control, 0", PART_CHUNK, "k", "np.uint64(which.size)", ["v = np.uint64(which[k])", *emptied(lowered)]
+    )
+    return part_kernel(lowered, "empty", "which", loop, [])
 
 
 def first_sends(lowered: Lowered) -> list[str]:
@@ -155,7 +164,7 @@ def _pull(lowered: Lowered) -> str:
     lines = ["v = np.uint64(mine[k])", "moves[v] = False", "moved = False"]
     body = loaded(lowered, AROUND, edge=True) + inited(lowered) + fresh(lowered)
     if lowered.around is not None:
-        body = [*_looking(lowered), *body, around_call(lowered)]
+        body = [*looking_around(lowered), *body, around_call(lowered)]
     elif lowered.sparse:
         body += ["got = False", *_row(lowered, "k", [*_known(lowered), "got = True", *_taken(lowered)])]
         body += ["if not got:", "    continue"]
@@ -163,30 +172,31 @@ def _pull(lowered: Lowered) -> str:
         body += _row(lowered, "k", _taken(lowered))
     body += settled(lowered)
     body += [*updated(lowered), *kept(lowered, written(lowered)), "changed += np.int64(moved)", *measured(lowered)]
+    unwanted = uncrossed_row(lowered, "rows[k]", "rows[k + one]", _PLACE)
     if lowered.sparse:
         body += [*emptied_for_next(lowered), *sends(lowered, "other"), *moved(lowered)]
-        lines += if_wanted(lowered, body)
+        lines += if_wanted(lowered, body, unwanted)
     else:
-        lines += [*if_wanted(lowered, body), *sends(lowered, "other")]
+        lines += [*if_wanted(lowered, body, unwanted), *sends(lowered, "other")]
     loop = [
         "while True:",
-        f"    begin = first + np.uint64(fetch_add(control, 0, {_CHUNK}))",
+        f"    begin = first + np.uint64(fetch_add(control, 0, {PART_CHUNK}))",
         "    if begin >= last:",
         "        break",
-        f"    for k in range(begin, min(begin + np.uint64({_CHUNK}), last)):",
+        f"    for k in range(begin, min(begin + np.uint64({PART_CHUNK}), last)):",
         *inside(lines, 2),
     ]
-    given = ", ".join(["mine", "first", "last", *_in_edges(lowered), "bits"])
-    return _kernel(
+    given = ", ".join(["mine", "first", "last", *part_in_edges(lowered), "bits"])
+    return part_kernel(
         lowered,
         "pull",
         given,
-        [*scratch_rows(lowered), *none_yet(_running(lowered, "update")), *loop],
-        _tallied(lowered),
+        [*scratch_rows(lowered), *edge_halves(lowered), *none_yet(running_totals(lowered, "update")), *loop],
+        part_tallied(lowered),
     )
 
 
-def _looking(lowered: Lowered) -> list[str]:
+def looking_around(lowered: Lowered) -> list[str]:
     """Statements before a vertex looks around, in a sparse program if one of its neighbours is in the frontier."""
     lines = ["row, row_end = rows[k], rows[k + one]"]
     if not lowered.sparse:
@@ -196,7 +206,8 @@ def _looking(lowered: Lowered) -> list[str]:
     return [*lines, "if not got:", "    continue"]
 
 
-def _in_edges(lowered: Lowered) -> list[str]:
+def part_in_edges(lowered: Lowered) -> list[str]:
+    """The names of the arrays of the part's in-edges."""
     return ["rows", "neighbours", *(f"c_{column}" for column in lowered.columns)]
 
 
@@ -209,18 +220,23 @@ def _known(lowered: Lowered) -> list[str]:
     """Statements that pass over u when it is not in the frontier; when that makes no difference, none."""
     if steady(lowered) and not lowered.ordered:
         return []
-    return ["if not (bits[u >> six] >> (u & mask)) & one:", "    continue"]
+    return ["if not (bits[u >> six] >> (u & mask)) & one:", *inside(uncrossed(lowered, _PLACE)), "    continue"]
 
 
 def _message(lowered: Lowered) -> list[str]:
     """Statements that take what u sends along an edge."""
     lines = [received(message, "u") for message in lowered.messages]
     lines += columns_read(lowered, "i")
-    return [*lines, *(["u_number = np.int64(u)"] if "u_number" in edge_reads(lowered) else [])]
+    return [*lines, *(["u_number = np.int64(u)"] if "u_number" in ends_known(lowered) else [])]
 
 
 def _taken(lowered: Lowered) -> list[str]:
-    return [*_message(lowered), edge_call(lowered), *(["break"] if lowered.only_any and lowered.sparse else [])]
+    return [
+        *_message(lowered),
+        *crossed(lowered, _PLACE),
+        edge_call(lowered),
+        *(["break"] if lowered.only_any and lowered.sparse else []),
+    ]
 
 
 def measured(lowered: Lowered, measures: list[Measure] | None = None) -> list[str]:
@@ -265,8 +281,8 @@ def _push(lowered: Lowered) -> str:
     into += _reduced(lowered)
     lines += ["for i in range(row, row_end):", *inside(into)]
     end = "np.uint64(size)" if lowered.sparse else "n"
-    given = ", ".join(["queue", "size", *_in_edges(lowered), "whole", "stamp", "mark", "reached", "counts"])
-    return _kernel(lowered, "push", given, claimed("control, 0", 64, "k", end, lines), [])
+    given = ", ".join(["queue", "size", *part_in_edges(lowered), "whole", "stamp", "mark", "reached", "counts"])
+    return part_kernel(lowered, "push", given, claimed("control, 0", 64, "k", end, lines), [])
 
 
 def _reduced(lowered: Lowered) -> list[str]:
@@ -295,9 +311,9 @@ def _gather(lowered: Lowered) -> str:
     lines = ["v = np.uint64(targets[k])"]
     body = [*(_known(lowered) if lowered.sparse else []), *_message(lowered), *_reduced(lowered)]
     lines += _row(lowered, "k", body)
-    given = ", ".join(["targets", *_in_edges(lowered), "bits", "stamp", "mark", "reached", "counts"])
+    given = ", ".join(["targets", *part_in_edges(lowered), "bits", "stamp", "mark", "reached", "counts"])
     loop = claimed("control, 0", 256, "k", "np.uint64(targets.size)", lines)
-    return _kernel(lowered, "gather", given, loop, [])
+    return part_kernel(lowered, "gather", given, loop, [])
 
 
 def _apply(lowered: Lowered) -> str:
@@ -310,7 +326,9 @@ def _apply(lowered: Lowered) -> str:
     else:
         lines += [*if_wanted(lowered, done), *sends(lowered, "other"), *emptied_for_next(lowered)]
     loop = claimed("control, 0", 256, "k", "np.uint64(which.size)", lines)
-    return _kernel(lowered, "apply", "which", [*none_yet(_running(lowered, "update")), *loop], _tallied(lowered))
+    return part_kernel(
+        lowered, "apply", "which", [*none_yet(running_totals(lowered, "update")), *loop], part_tallied(lowered)
+    )
 
 
 # --- who changed
@@ -346,7 +364,7 @@ def _publish(lowered: Lowered) -> str:
         lines += ["moves[v] = differs", "if differs:", *inside(told)]
     loop = claimed("control, 0", 256, "k", "np.uint64(which.size)", lines)
     given = "which, limit, bits, queue, heads, told, counts"
-    return _kernel(lowered, "publish", given, loop, [f"tally[worker, {_EDGES}] += edges_out"])
+    return part_kernel(lowered, "publish", given, loop, [f"tally[worker, {_EDGES}] += edges_out"])
 
 
 def _in_frontier() -> list[str]:
@@ -388,6 +406,6 @@ def _least(lowered: Lowered) -> str:
     """The smallest priority among own vertices that wait, and how many wait."""
     lines = ["v = np.uint64(mine[k])", "if pending[v]:", *inside(loaded(lowered, ("priority",)))]
     lines += inside([f"least = min(least, np.float64({call(lowered, 'priority')}))", "changed += 1"])
-    loop = ["least = math.inf", *claimed("control, 0", _CHUNK, "k", "np.uint64(mine.size)", lines)]
+    loop = ["least = math.inf", *claimed("control, 0", PART_CHUNK, "k", "np.uint64(mine.size)", lines)]
     after = ["least_of[worker] = least", f"tally[worker, {_CHANGED}] += changed"]
-    return _kernel(lowered, "least", "mine, least_of", loop, after)
+    return part_kernel(lowered, "least", "mine, least_of", loop, after)

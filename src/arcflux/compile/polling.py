@@ -107,8 +107,8 @@ def _count(node: ast.expr, lengths: Mapping[str, int]) -> float:
 
 
 def _is_row(node: ast.expr) -> bool:
-    """Whether a loop goes through the edges of a vertex."""
-    return ast.unparse(node) == "range(row, row_end)"
+    """Whether a loop goes through the edges of a vertex, or its mail."""
+    return re.fullmatch(r"range\(row, row_end\)|range\(first_(\w+), end_\1\)", ast.unparse(node)) is not None
 
 
 def _goes_through_edges(node: ast.AST) -> bool:

@@ -9,17 +9,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
 from arcflux.compile.lower import Lowered
 from arcflux.compile.python_around import EdgeList, Neighbour
+from arcflux.compile.python_edges import PlainEdges
+from arcflux.compile.python_mail import PlainMail
 from arcflux.compile.python_numbers import number as as_number
-from arcflux.compile.python_totals import Counted, contributing
+from arcflux.compile.python_source import rewritten
+from arcflux.compile.python_totals import Counted
 from arcflux.compile.python_vectors import Matrix, Vector, elementwise
 from arcflux.errors import ProgramError
 from arcflux.graph import Graph
+from arcflux.mail import posting
 from arcflux.program import FieldType, Function, Parameter, vertex, vertices
 from arcflux.result import Result, Superstep
 from arcflux.spmd.interrupt import unless_over
@@ -45,9 +50,16 @@ class _Vertex:
         self.__dict__.update(_run=run, _fields=values, _assigned=set(), number=as_number(number))
         self.__dict__.update(in_degree=run.in_degrees[number], out_degree=run.out_degrees[number])
 
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"a vertex has no {name!r}")
+
     def __setattr__(self, name: str, value: Any) -> None:
         self.__dict__[name] = self._fields[name] = self._run.stored(name, value, self.number)
         self._assigned.add(name)
+
+    def _out(self, k: int) -> tuple[int, Any]:
+        """The number of the k-th out-neighbour, and the edge to it."""
+        return self._run.mail.out(int(self.number), k)
 
     def _common(self, other: _Vertex) -> int:
         """How many vertices are in-neighbours of both."""
@@ -115,8 +127,10 @@ def run_python(
             _same(run, fresh)
     fields = fields_of(lowered, run.states)
     seconds = time.perf_counter() - begun
-    references, totals = program.references, run.g.shown()
-    return Result(program.name, graph, fields, history, converged, seconds, references=references, totals=totals)
+    return Result(
+        program.name, graph, fields, history, converged, seconds, references=program.references, totals=run.g.shown(),
+        edges=run.edge_state.result(),
+    )  # fmt: skip
 
 
 def fields_of(lowered: Lowered, states: list[dict[str, Any]]) -> dict[str, Any]:
@@ -176,6 +190,7 @@ class PlainRun:
         self.graph = graph
         self.step = -1
         self.wanted: set[int] = set()
+        self.mail = PlainMail(lowered, graph)
         counted = graph if like is None else like.graph
         self.out_degrees = [as_number(degree) for degree in counted.out_degrees.tolist()]
         self.in_degrees = [as_number(degree) for degree in counted.in_degrees.tolist()]
@@ -187,7 +202,7 @@ class PlainRun:
         offsets, neighbours = graph.into if lowered.has_edges else (np.zeros(graph.vertices + 1, int), np.zeros(0, int))
         self.into = [neighbours[int(offsets[v]) : int(offsets[v + 1])].tolist() for v in range(graph.vertices)]
         columns = {name: graph.in_columns[name] for name in lowered.columns}
-        self.edges = [
+        self.edges: list[list[Any]] = [
             [
                 _Named(
                     _ends=_ends(counted, lowered.program.edges, int(neighbours[i]), v),
@@ -199,15 +214,17 @@ class PlainRun:
         ]
         helpers = {id(one.function): one for one in lowered.helpers.values()}
         self.functions = {
-            name: elementwise(contributing(function, lowered.totals), function.names, helpers)
+            name: elementwise(rewritten(function, lowered.totals), function.names, helpers)
             for name, function in lowered.program.functions.items()
         }
+        self.first_places = [int(place) for place in offsets[:-1]]
+        self.edge_state: PlainEdges = PlainEdges(lowered.program, graph, given) if like is None else like.edge_state
         if like is not None:
             return
         zero = {name: dtype.type(0).item() for name, (dtype, _) in lowered.fields.items()}
         firsts = [_Vertex(self, v, zero) for v in range(graph.vertices)]
-        for name, values in given.items():
-            for first, value in zip(firsts, values.tolist(), strict=True):
+        for name in given.keys() & lowered.fields.keys():
+            for first, value in zip(firsts, given[name].tolist(), strict=True):
                 setattr(first, name, value)
         self.states: list[dict[str, Any]] = [v._fields for v in firsts]
         self.begin()
@@ -221,9 +238,16 @@ class PlainRun:
         # What neighbours see of a vertex: in a sparse program, what it was when it last sent.
         self.sent = self.states
         self.looked: set[int] = set()
+        self.mail.deliver()
         if not self.lowered.sparse:
-            self.active = set(range(self.graph.vertices))
+            self.active = self.awake(self.active) if self.lowered.rests else set(range(self.graph.vertices))
         return True
+
+    def awake(self, changed: set[int]) -> set[int]:
+        """Who takes part in the next superstep of a program that is not sparse, after these have changed."""
+        if self.lowered.rests:
+            return changed | self.mail.receivers
+        return set(range(self.graph.vertices)) if changed or self.mail.receivers else set()
 
     def started(self, v: _Vertex) -> Any:
         """Start a vertex; whether it is active."""
@@ -236,8 +260,9 @@ class PlainRun:
         function: Function = self.lowered.program.functions[name]
         bound = {**given, "g": self.g, "p": self.p, "step": as_number(self.step)}
         try:
-            return self.functions[name](*(bound[argument] for argument in function.arguments))
-        except (ArithmeticError, ValueError, UnboundLocalError) as error:
+            with posting(self.mail.take) if self.lowered.mails else nullcontext():
+                return self.functions[name](*(bound[argument] for argument in function.arguments))
+        except (ArithmeticError, ValueError, NameError, AttributeError, TypeError, LookupError) as error:
             raise self.fault(name, given["v"].number if "v" in given else None, error) from error
 
     @property
@@ -254,8 +279,14 @@ class PlainRun:
             trace = trace.tb_next
         what = f"{error} at " + ("" if v is None else f"vertex {self.said(v)}, ") + self.when
         remedy = "compiled code goes on with another number: see Numbers in the docs"
+        remedy = getattr(error, "remedy", remedy)
         if isinstance(error, UnboundLocalError):
             remedy = "assign it on every path before it is read; in compiled code it is any number"
+        elif not isinstance(error, (ArithmeticError, ValueError)):  # of a call such as print, which kernels do not have
+            what = f"{type(error).__name__}: {what}"
+            remedy = (
+                "a vertex has its fields, number, in_degree and out_degree; calls alone on a line are plain Python's"
+            )
         program = self.lowered.program
         return program.refusal(program.functions[name].at(line), what, remedy)
 
@@ -311,7 +342,8 @@ class PlainRun:
                 self.states = before
                 break
             changed, residual = outcome
-            self.active = changed if self.lowered.sparse else (set(range(self.graph.vertices)) if changed else set())
+            self.mail.deliver()
+            self.active = changed if self.lowered.sparse else self.awake(changed)
             if residual < tolerance or ("stop" in self.lowered.functions and self.call("stop")):
                 self.active = set()
             took, totals = time.perf_counter() - begun, self.g.shown()
@@ -322,7 +354,10 @@ class PlainRun:
         """Compute every vertex from the states before; then all change at once."""
         functions, after, changed, residual = self.lowered.functions, {}, set(), 0.0
         largest = self.lowered.program.norm == "max"
+        self.edge_state.drop()
         for v in reversed(range(self.graph.vertices)) if self.fresh else range(self.graph.vertices):
+            if self.lowered.rests and v not in self.active:
+                continue
             old = _Vertex(self, v, self.states[v])
             wants = "wants" not in functions or self.call("wants", v=old)
             if not wants and v not in self.wanted:
@@ -354,6 +389,7 @@ class PlainRun:
             self.sent = self.states
         self.g.drop()
         self.g.finish(self.lowered.totals_of("update"))
+        self.edge_state.finish()
         return changed, residual
 
     def computed(self, v: int, old: _Vertex, senders: set[int] | None = None) -> tuple[_Vertex, bool, bool, bool]:
@@ -366,12 +402,19 @@ class PlainRun:
             self.call("init", v=new, old=old)
         if self.lowered.around is not None:
             self.call("around", v=new, old=old, edges=self.edge_list(v))
+            self.receive(v, new, old)
             active = self.active if senders is None else senders
             return new, not active.isdisjoint(self.into[v]), False, self.call("update", v=new, old=old)
         before = {name: self.own(name, new._fields[name], v) for name in self.lowered.reductions}
         received = self.gather(v, new, old, self.active if senders is None else senders)
         touched = any(new._fields[name] != value for name, value in before.items())
+        self.receive(v, new, old)
         return new, received, touched, self.call("update", v=new, old=old)
+
+    def receive(self, v: int, new: _Vertex, old: _Vertex) -> None:
+        """Hand a vertex its mail, if it has any."""
+        if v in self.mail:
+            self.call("receive", v=new, old=old, **self.mail.of(v))
 
     def edge_list(self, v: int) -> EdgeList:
         """The in-edges of a vertex, with what its neighbours last sent."""
@@ -435,13 +478,17 @@ class PlainRun:
         received, taken = False, set()
         senders_of = {group: how for group, how in self.lowered.groups.items() if group[0].startswith("1")}
         best: dict[tuple[str, ...], tuple[Any, ...]] = {}
-        for u, edge in zip(self.into[v], self.edges[v], strict=True):
+        for k, (u, edge) in enumerate(zip(self.into[v], self.edges[v], strict=True)):
             if u not in senders:
                 continue
+            sender, seen = _Vertex(self, u, self.states[u]), edge
+            if self.lowered.edge_state is not None:
+                place, columns = self.first_places[v] + k, edge.__dict__
+                seen = self.edge_state.crossed(self, place, columns, sender, old)
             before = {name: new._fields[name] for name in one_of}
             kept = {group: tuple(new._fields[name] for name in group[1:]) for group in senders_of}
             new._assigned.clear()
-            self.call("compute", v=new, u=_Vertex(self, u, self.states[u]), edge=edge, old=old)
+            self.call("compute", v=new, u=sender, edge=seen, old=old)
             for name in new._assigned & before.keys():
                 if name in taken:
                     setattr(new, name, min(before[name], new._fields[name]))

@@ -1,8 +1,8 @@
 """Numbers as the plain Python back end has them: the values of compiled code, and a `Fault` where that would go astray.
 
 Floats follow IEEE 754: 1.0 / 0 is infinite and sqrt(-1) is NaN, where Python would raise. Integers have 64 bits; what
-leaves them, and a division by 0, is a fault: compiled code goes on with a number that nobody meant. Literals stay
-Python's own numbers; whatever they meet decides.
+leaves them, and a division by 0, is a fault: compiled code goes on with a number that nobody meant. Numbers that stand
+in a program take the type of what they meet, as parameters do (python_source.py makes them so).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["IEEE", "KNOWN", "Fault", "Float", "chosen", "number"]
+__all__ = ["IEEE", "KNOWN", "Fault", "Float", "as_exponent", "as_operand", "as_value", "chosen", "number"]
 
 
 class Fault(ArithmeticError):
@@ -89,6 +89,25 @@ def number(value: Any, dtype: np.dtype[Any] | None = None) -> Any:
     return Int(value)
 
 
+def as_value(given: Any) -> Any:
+    """A number that stands in a program or its module, or is given to a helper, as one that takes any type."""
+    if isinstance(given, (np.integer, np.floating)):
+        given = given.item()
+    if type(given) is int:
+        return Unsigned(given) if given > Int.high else Weak(given)
+    return Float(given) if type(given) is float else given
+
+
+def as_operand(given: Any) -> Any:
+    """What is counted with: of a flag 0 or 1."""
+    return Weak(given) if isinstance(given, (bool, np.bool_)) else given
+
+
+def as_exponent(given: Any) -> Any:
+    """An exponent that stands in a program: one below 0 makes a power a float, of integers too."""
+    return Float(given) if given < 0 else as_value(given)
+
+
 def _class(a: Any, b: Any) -> type[Int]:
     """What an operation on two integers gives (types.py): u64 stays what it is, unless it meets one with a sign."""
     kinds = [type(x) if isinstance(x, Int) else Unsigned if x > Int.high else Weak for x in (a, b)]
@@ -117,8 +136,6 @@ def _integers(name: str, a: Any, b: Any) -> Any:
         raise Fault(f"{said}: a shift by fewer than 0 or more than 63 bits")
     if name == "pow":
         if b < 0:
-            if type(b) is int:  # a literal, by which the type is known to be float
-                return _floats("pow", float(a), float(b))
             raise Fault(f"{said}: an integer to a power below 0; write float(...) ** ...")
         if b > 64 and abs(a) > 1:
             raise Fault(f"{said} does not fit in {_class(a, b).named}")
@@ -232,10 +249,12 @@ _FUNCTIONS = {name: _ieee(name) for name, found in vars(math).items() if callabl
 _CONSTANTS = {name: found for name, found in vars(math).items() if isinstance(found, float)}
 # `math` without faults, as a GPU's simulator needs it; and as programs see it, where faults are told.
 IEEE = SimpleNamespace(**_FUNCTIONS, **_CONSTANTS)
-_MATH = SimpleNamespace(**{**vars(IEEE), "floor": _whole("floor", math.floor), "ceil": _whole("ceil", math.ceil),
+_MATH = SimpleNamespace(**{**vars(IEEE), **{name: Float(x) for name, x in _CONSTANTS.items()},
+                           "floor": _whole("floor", math.floor), "ceil": _whole("ceil", math.ceil),
                            "trunc": _whole("trunc", math.trunc)})  # fmt: skip
 # What the names mean that programs may call.
 KNOWN: dict[str, Any] = {
     "int": _whole("int", int), "float": lambda x=0.0: Float(float(x)), "round": _whole("round", round), "math": _MATH,
-    "divmod": lambda a, b: (a // b, a % b),
+    "divmod": lambda a, b: (as_operand(a) // b, as_operand(a) % b), "abs": lambda x: abs(as_operand(x)),
+    "range": lambda *given: map(Weak, range(*given)), "sum": lambda values: sum(values, Weak(0)),
 }  # fmt: skip

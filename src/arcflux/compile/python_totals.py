@@ -1,16 +1,8 @@
-"""Totals in plain Python: `g` of the functions that contribute, and these functions as they then have to be.
-
-``g.lost += x`` means that v contributes x, while ``g.lost`` by itself is of the superstep before; Python's own ``+=``
-would make one of the two. So such statements are rewritten to ``g.lost = x``, and `g` takes what is assigned to it as a
-contribution. The rewritten function has the file and the lines of the one that it was, for debuggers and errors.
-"""
+"""Totals in plain Python: `g` of the functions that contribute; what is assigned to it is a contribution."""
 
 from __future__ import annotations
 
-import ast
-import copy
 from collections.abc import Callable, Mapping
-from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -19,9 +11,8 @@ from arcflux.compile.lower import Lowered, Measure
 from arcflux.compile.python_numbers import Fault
 from arcflux.compile.python_numbers import number as as_number
 from arcflux.compile.python_vectors import Vector
-from arcflux.program import Function
 
-__all__ = ["Counted", "contributing"]
+__all__ = ["Counted"]
 
 
 class Counted:
@@ -123,48 +114,3 @@ def _combined(measure: Measure, a: Any, b: Any) -> Any:
     if not np.iinfo(measure.dtype).min <= min(found, b) <= max(found, b) <= np.iinfo(measure.dtype).max:
         raise Fault(f"g.{measure.name} becomes {found}, which does not fit in {measure.dtype}")
     return found
-
-
-def contributing(function: Function, totals: Mapping[str, Measure]) -> Callable[..., Any]:
-    """The function, in which contributions to totals are assignments to `g`; itself when it has none."""
-    rewrite = _Contributions(totals)
-    body = [rewrite.visit(node) for node in copy.deepcopy(function.body)]
-    if not rewrite.found:
-        return function.call
-    call = function.call
-    assert isinstance(call, FunctionType)
-    tree = ast.parse(f"def {function.name}({', '.join(function.arguments)}): pass")
-    (made,) = tree.body
-    assert isinstance(made, ast.FunctionDef)
-    made.body, made.lineno, made.end_lineno = body, function.line, body[-1].end_lineno
-    whole = compile(ast.fix_missing_locations(tree), call.__code__.co_filename, "exec")
-    (code,) = (each for each in whole.co_consts if isinstance(each, CodeType))
-    cells = zip(call.__code__.co_freevars, call.__closure__ or (), strict=True)
-    around = {**call.__globals__, **{name: cell.cell_contents for name, cell in cells}}
-    return FunctionType(code, around, function.name)
-
-
-class _Contributions(ast.NodeTransformer):
-    """``g.lost += x`` and ``g.low = min(g.low, x)`` become ``g.lost = x``."""
-
-    def __init__(self, totals: Mapping[str, Measure]) -> None:
-        self.totals, self.found = totals, False
-
-    def _is_total(self, target: ast.expr) -> bool:
-        owner = target.value if isinstance(target, ast.Subscript) else target
-        return isinstance(owner, ast.Attribute) and ast.unparse(owner.value) == "g" and owner.attr in self.totals
-
-    def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
-        if not self._is_total(node.target):
-            return node
-        self.found = True
-        return ast.copy_location(ast.Assign([node.target], node.value), node)
-
-    def visit_Assign(self, node: ast.Assign) -> ast.stmt:
-        target = node.targets[0]
-        if not self._is_total(target):
-            return node
-        self.found = True
-        assert isinstance(node.value, ast.Call)
-        (value,) = (each for each in node.value.args if ast.unparse(each) != ast.unparse(target))
-        return ast.copy_location(ast.Assign([target], value), node)

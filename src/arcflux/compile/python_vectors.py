@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Mapping
-from types import CellType, FunctionType, MappingProxyType, ModuleType
+from types import FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
 from arcflux.class_source import names_around
 from arcflux.compile.python_around import choosing
-from arcflux.compile.python_numbers import KNOWN, Float, chosen, number
+from arcflux.compile.python_numbers import KNOWN, Float, chosen
+from arcflux.compile.python_source import helper_for_plain_python
 from arcflux.program import random
 
 __all__ = ["Matrix", "Vector", "elementwise"]
@@ -54,15 +55,19 @@ class Vector:
 
 
 class Matrix(Vector):
-    """A matrix that is a parameter: its elements row by row."""
+    """A matrix that is a parameter, or a field of an edge: its elements row by row."""
 
-    def __init__(self, elements: list[Any], columns: int) -> None:
-        super().__init__(elements)
+    def __init__(self, elements: list[Any], columns: int, store: Callable[[Any], Any] | None = None) -> None:
+        super().__init__(elements, store)
         self.columns = columns
 
     def __getitem__(self, index: Any) -> Any:
         row, column = index
         return self.elements[row * self.columns + column]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        row, column = index
+        super().__setitem__(row * self.columns + column, value)
 
 
 def _pairs(function: Callable[..., Any], *given: Any) -> Any:
@@ -89,28 +94,22 @@ def elementwise(
 ) -> Callable[..., Any]:
     """The same function of a program, in which min and max take vectors too, unless the module has its own.
 
-    Conversions and functions of math give what compiled code gives (python_numbers.py), and so do floats that stand in
-    the program or the module: with one of Python's own on the left, ``1.0 / v.count`` would raise. So it is with the
+    Conversions, built-ins and functions of math give what compiled code gives (python_numbers.py), and so do the
     functions of the module that it calls: `helpers`, by their identity.
     """
     assert isinstance(function, FunctionType)
     code = function.__code__
     own = {choose.__name__: _choosing(choose) for choose in (min, max) if choose.__name__ not in names}
-    own |= {name: KNOWN[name] for name in ("int", "float", "round", "divmod") if name not in names}
-    own |= {name: _meant(names[name], helpers) for name in {*code.co_names, *code.co_freevars} if name in names}
+    own |= {name: KNOWN[name] for name in set(KNOWN) - {"math"} if name not in names}
+    own |= {name: _meant(names[name], helpers) for name in code.co_names if name in names}
     around = {**function.__globals__, **own}
-    closure = tuple(CellType(own[name]) if name in own else cell
-                    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True))  # fmt: skip
-    code = code.replace(co_consts=tuple(Float(x) if type(x) is float else x for x in code.co_consts))
-    made = FunctionType(code, around, function.__name__, function.__defaults__, closure)
+    made = FunctionType(code, around, function.__name__, function.__defaults__)
     made.__kwdefaults__ = function.__kwdefaults__
     return made
 
 
 def _meant(found: Any, helpers: Mapping[int, Any]) -> Any:
-    """What stands for something of the module: floats, modules of numbers and helpers as compiled code has them."""
-    if type(found) is float:
-        return Float(found)
+    """What stands for something of the module: modules of numbers and helpers as compiled code has them."""
     if found is random:
         return lambda *given, **named: Float(random(*given, **named))
     if isinstance(found, ModuleType):
@@ -143,14 +142,10 @@ def _helper(function: Any, helpers: Mapping[int, Any]) -> Callable[..., Any]:
 
     def call(*given: Any, **named: Any) -> Any:
         if not made:
-            made.append(elementwise(function, names_around(function), helpers))
-        return made[0](*map(_argument, given), **{name: _argument(x) for name, x in named.items()})
+            made.append(elementwise(helper_for_plain_python(function), names_around(function), helpers))
+        return made[0](*given, **named)
 
     return call
-
-
-def _argument(given: Any) -> Any:
-    return number(given) if type(given) in (int, float) else given
 
 
 def _choosing(choose: Callable[..., Any]) -> Callable[..., Any]:

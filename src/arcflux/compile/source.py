@@ -12,23 +12,29 @@ import textwrap
 
 from arcflux.compile import polling
 from arcflux.compile.checked import Checked
+from arcflux.compile.edge_state import names_of
 from arcflux.compile.expressions import length_of
 from arcflux.compile.helpers import Helper
 from arcflux.compile.lower import Lowered, Measure, Message
+from arcflux.compile.mail import cursors, found_by_place, in_kernels, mail_arguments
 from arcflux.compile.measures import combined, loaded_from, nothing
 from arcflux.compile.types import Value, of_dtype
 from arcflux.compile.vectors import in_lanes
 
 __all__ = [
-    "accumulated", "also", "arguments", "bound", "call", "claimed", "column_value", "columns_read", "contributions",
-    "edge_reads", "function", "helpers", "in_function", "inited", "inside", "keep", "kept", "load", "made", "measured",
-    "measured_value", "message_reads", "polls", "received", "reduced", "results", "returned", "sent", "shared",
+    "EDGE_ARRAYS", "ReturnsOf", "accumulated", "also", "arguments", "bound", "call", "claimed", "column_value",
+    "columns_read", "contributions", "edge_reads", "ends_known", "function", "helpers", "in_function", "inited",
+    "inside", "keep", "keep_in", "kept", "lengths_of", "load", "load_from", "made", "measured", "measured_value",
+    "message_reads", "polls", "received", "reduced", "results", "returned", "sent", "shared",
     "sources", "totals_known", "tupled", "updated", "written",
 ]  # fmt: skip
 
 # What few programs use is imported by those alone: by room, the functions of a module.
 _SELDOM = {"arithmetic": ("remainder", "rounded"), "draws": ("random_between", "random_of"),
            "reduce": ("locked", "read_now", "unlock", "write_now")}  # fmt: skip
+
+# What kernels are given of edges besides their fields, where a program has any (crossing.py).
+EDGE_ARRAYS = ("reverse", "place", "turn")
 
 # --- the user's functions
 
@@ -47,13 +53,14 @@ def arguments(lowered: Lowered, name: str) -> list[str]:
     """The names a function takes: all it reads, the fields it writes, and where its long loops look."""
     found = lowered.functions[name]
     looked_at = ["control"] if polls(lowered, name) else []
-    return [*sorted(found.reads | {f"v_{field}" for field in found.writes}), *looked_at]
+    taken = sorted(found.reads | {f"v_{field}" for field in found.writes})
+    return [*taken, *(mail_arguments(lowered, name) if lowered.mails else []), *looked_at]
 
 
 def polls(lowered: Lowered, name: str) -> bool:
     """Whether a function has a loop that may be long, and so looks whether the run should end."""
     found = lowered.functions[name]
-    return found.nests or polling.polls(found.body, _lengths(lowered))
+    return found.nests or polling.polls(found.body, lengths_of(lowered))
 
 
 def results(lowered: Lowered, name: str) -> list[str]:
@@ -68,13 +75,19 @@ def contributions(lowered: Lowered, name: str) -> list[str]:
 
 
 def returned(lowered: Lowered, name: str) -> list[str]:
-    """What a function returns besides its answer: the fields that it writes, and contributions to totals."""
-    return [*results(lowered, name), *contributions(lowered, name)]
+    """What a function returns besides its answer: the fields that it writes, contributions to totals, and where the
+    next records go.
+    """
+    return [*results(lowered, name), *contributions(lowered, name), *cursors(lowered, name)]
 
 
-def call(lowered: Lowered, name: str) -> str:
-    """The call of a user's function, whose arguments have to be in reach under their plain names."""
-    return f"{name}({', '.join(arguments(lowered, name))})"
+def call(lowered: Lowered, name: str, counting: bool = False) -> str:
+    """The call of a user's function, whose arguments have to be in reach under their plain names.
+
+    If it is `counting`, what it sends is only counted.
+    """
+    said = f"{name}_count" if counting and lowered.functions[name].sends else name
+    return f"{said}({', '.join(arguments(lowered, name))})"
 
 
 def inited(lowered: Lowered) -> list[str]:
@@ -83,9 +96,9 @@ def inited(lowered: Lowered) -> list[str]:
     return [f"{tupled(given)} = {call(lowered, 'init')}"] if given else []
 
 
-def updated(lowered: Lowered) -> list[str]:
+def updated(lowered: Lowered, counting: bool = False) -> list[str]:
     """The statement that updates a vertex, and says in `moved` whether that changed anything."""
-    return [f"{', '.join(['moved', *returned(lowered, 'update')])} = {call(lowered, 'update')}"]
+    return [f"{', '.join(['moved', *returned(lowered, 'update')])} = {call(lowered, 'update', counting)}"]
 
 
 def measured(lowered: Lowered, measures: list[Measure] | None = None) -> list[str]:
@@ -103,19 +116,23 @@ def measured_value(lowered: Lowered, measure: Measure) -> str:
     return f"t_{measure.name}" if measure.is_total else call(lowered, "residual")
 
 
-def function(lowered: Lowered, name: str) -> str:
-    """A user's function, as the kernels call it."""
+def function(lowered: Lowered, name: str, counting: bool = False) -> str:
+    """A user's function, as the kernels call it; if it is `counting`, the one that only counts what is sent."""
     found = lowered.functions[name]
     back = returned(lowered, name)
     body = in_function(lowered, found, found.body)
-    if body and isinstance(body[-1], ast.While) and name != "init":  # only a return ends it, or it is broken off
+    if lowered.mails:
+        body = in_kernels(lowered, body, counting)
+    nothing_said = name in ("init", "receive")
+    if body and isinstance(body[-1], ast.While) and not nothing_said:  # only a return ends it, or it is broken off
         body.append(ast.Return(ast.Constant(False if name in ("start", "update", "wants", "stop") else 0)))
-    body = [_Returning(back).visit(node) for node in body]
+    body = [ReturnsOf(back).visit(node) for node in body]
     text = "\n".join(ast.unparse(ast.fix_missing_locations(node)) for node in body) or "pass"
     text = "".join(f"t_{each.name} = {nothing(each)}\n" for each in lowered.totals_of(name)) + text
-    if name == "init" and not (body and isinstance(body[-1], ast.Return)):
+    if nothing_said and not (body and isinstance(body[-1], ast.Return)):
         text += f"\nreturn {tupled(back)}"
-    return f"@fragment\ndef {name}({', '.join(arguments(lowered, name))}):\n{textwrap.indent(text, '    ')}\n"
+    said = f"{name}_count" if counting else name
+    return f"@fragment\ndef {said}({', '.join(arguments(lowered, name))}):\n{textwrap.indent(text, '    ')}\n"
 
 
 def helpers(lowered: Lowered) -> list[str]:
@@ -133,13 +150,14 @@ def helpers(lowered: Lowered) -> list[str]:
     return texts
 
 
-class _Returning(ast.NodeTransformer):
+class ReturnsOf(ast.NodeTransformer):
     """``return x`` becomes ``return x, v_rank, ...``: the written fields go back to the caller."""
 
     def __init__(self, results: list[str]) -> None:
         self.results = results
 
     def visit_Return(self, node: ast.Return) -> ast.Return:
+        """A return with the written fields."""
         if node.value is None:
             return ast.Return(ast.parse(tupled(self.results), mode="eval").body)
         values = [node.value, *(ast.Name(result, ast.Load()) for result in self.results)]
@@ -148,10 +166,10 @@ class _Returning(ast.NodeTransformer):
 
 def in_function(lowered: Lowered, found: Checked, body: list[ast.stmt]) -> list[ast.stmt]:
     """Copies of statements of a function, in which vectors are values, and long loops look whether to end."""
-    helpers = {name: [*one.parameters.values()] for name, one in found.helpers.items()}
+    helpers = {name: [*one.parameters.values()] for name, one in found.helpers.items()} | found_by_place(found.types)
     result = found.result if isinstance(found, Helper) else None
     arrays = {f"p_{name}": length_of(lowered.program, kind) for name, kind in lowered.program.arrays.items()}
-    made = in_lanes(body, _types(lowered, found), _lengths(lowered), helpers, result, arrays)
+    made = in_lanes(body, _types(lowered, found), lengths_of(lowered), helpers, result, arrays)
     return polling.polled(made) if polling.is_polled(made, {}) else made
 
 
@@ -166,10 +184,10 @@ def _types(lowered: Lowered, found: Checked) -> dict[str, Value]:
     return {**found.types, **fields, **sent, **{f"l_{name}": kind for name, kind in found.locals.items()}}
 
 
-def _lengths(lowered: Lowered) -> dict[str, int]:
+def lengths_of(lowered: Lowered) -> dict[str, int]:
     """The parameters that are lengths of vectors: their values are part of the program."""
     program = lowered.program
-    kinds = [*program.fields.values(), *program.arrays.values(), *(one.type for one in program.totals.values())]
+    kinds = [*program.declared_types, *program.arrays.values()]
     return {f"p_{k.length}": program.parameters[k.length].value for k in kinds if isinstance(k.length, str)}
 
 
@@ -186,7 +204,7 @@ def sources(lowered: Lowered) -> str:
     made = []
     for message in lowered.messages:
         names = message_reads(message)
-        (value,) = in_function(lowered, lowered.along, [ast.Return(message.source)])
+        (value,) = in_function(lowered, lowered.edgewise, [ast.Return(message.source)])
         made.append(f"@fragment\ndef source_{message.name}({', '.join(names)}):\n    {ast.unparse(value)}\n")
     return "\n\n".join(made)
 
@@ -209,8 +227,14 @@ def edge_reads(lowered: Lowered) -> list[str]:
     """The plain names that the edge part reads, without those it reduces into."""
     names = {n.id for node in lowered.edge for n in ast.walk(node) if isinstance(n, ast.Name)}
     return sorted(
-        n for n in names if (n[1:2] == "_" and n[0] in "oeugp") or n == "step" or (n[0] == "m" and n[1:].isdigit())
+        n for n in names if (n[1:2] == "_" and n[0] in "oeugpr") or n == "step" or (n[0] == "m" and n[1:].isdigit())
     )
+
+
+def ends_known(lowered: Lowered) -> list[str]:
+    """The plain names that have to be known of an edge's ends: those of the edge part, and those of `along`."""
+    state = lowered.edge_state
+    return edge_reads(lowered) if state is None else sorted({*edge_reads(lowered), *names_of(state)})
 
 
 def columns_read(lowered: Lowered, place: str, array: str = "c") -> list[str]:
@@ -220,15 +244,17 @@ def columns_read(lowered: Lowered, place: str, array: str = "c") -> list[str]:
 
 def column_value(lowered: Lowered, column: str, value: str) -> str:
     """What an edge column has, as programs know it: an integer has 64 bits and a sign, whatever the array's type."""
-    return f"np.int64({value})" if lowered.along.types[f"e_{column}"].kind == "int" else value
+    return f"np.int64({value})" if lowered.edgewise.types[f"e_{column}"].kind == "int" else value
 
 
 def shared(lowered: Lowered) -> list[str]:
-    """Arguments of every kernel: arrays of fields, degrees, constants of the run, and two arrays for each total."""
+    """Arguments of every kernel: arrays of fields, constants of the run, two arrays for each total, fields of edges."""
     fields = [f"f_{name}" for name in lowered.fields]
     parameters = [f"p_{name}" for name in lowered.program.constants]
     totals = [array for name in lowered.totals for array in (f"totals_{name}", f"sums_{name}")]
-    return [*fields, "g_vertices", "g_edges", "g_arcs", *totals, *parameters]
+    of_edges = lowered.program.edge_fields
+    edges = [f"x_{name}" for name in (*of_edges, *EDGE_ARRAYS)] if of_edges else []
+    return [*fields, "g_vertices", "g_edges", "g_arcs", *totals, *parameters, *edges]
 
 
 def totals_known(lowered: Lowered, place: str = "np.uint64(0)") -> list[str]:
@@ -238,30 +264,32 @@ def totals_known(lowered: Lowered, place: str = "np.uint64(0)") -> list[str]:
 
 def load(lowered: Lowered, field: str, array: str, place: str) -> str:
     """The expression for what an array of a field's type has at a place."""
-    return _load(array, place, lowered.fields[field][1])
+    return load_from(array, place, lowered.fields[field][1])
 
 
 def keep(lowered: Lowered, field: str, array: str, place: str, value: str) -> str:
     """The statement that stores a field's value in an array."""
-    return _keep(array, place, lowered.fields[field][1], value)
+    return keep_in(array, place, lowered.fields[field][1], value)
 
 
 def received(message: Message, place: str) -> str:
     """The statement that takes a message from its array."""
-    return f"{message.name} = {_load(f's_{message.name}', place, message.length)}"
+    return f"{message.name} = {load_from(f's_{message.name}', place, message.length)}"
 
 
 def sent(message: Message, place: str) -> str:
     """The statement that puts a message into its array."""
     made = f"source_{message.name}({', '.join(message_reads(message))})"
-    return _keep(f"s_{message.name}", place, message.length, made)
+    return keep_in(f"s_{message.name}", place, message.length, made)
 
 
-def _load(array: str, place: str, length: int | None) -> str:
+def load_from(array: str, place: str, length: int | None) -> str:
+    """The expression for what an array of values or of vectors has at a place."""
     return f"{array}[{place}]" if length is None else f"load({array}, {place}, {length})"
 
 
-def _keep(array: str, place: str, length: int | None, value: str) -> str:
+def keep_in(array: str, place: str, length: int | None, value: str) -> str:
+    """The statement that stores a value, or a vector, in an array."""
     return f"{array}[{place}] = {value}" if length is None else f"keep({array}, {place}, {value})"
 
 
@@ -287,7 +315,7 @@ def made(lowered: Lowered, messages: list[Message]) -> list[str]:
         names = message_reads(message)
         lines += bound(lowered, [n for n in names if n[0] == "u"], "u")
         lines.append(f"{message.name} = source_{message.name}({', '.join(names)})")
-    if "u_number" in edge_reads(lowered):
+    if "u_number" in ends_known(lowered):
         lines.append("u_number = np.int64(u)")
     return lines
 
@@ -299,7 +327,7 @@ def accumulated(lowered: Lowered) -> list[str]:
 
 def written(lowered: Lowered) -> list[str]:
     """The plain names of the fields that a superstep can change."""
-    functions = ("init", "around", "update")
+    functions = ("init", "around", "receive", "update")
     return sorted({name for each in functions for name in results(lowered, each)} | set(reduced(lowered)))
 
 

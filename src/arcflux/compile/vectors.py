@@ -86,7 +86,7 @@ class _InLanes(ast.NodeTransformer):
         kind = typed(target, self.names)
         if isinstance(target, ast.Subscript):
             return ast.Assign([_stored(target.value)], self._with(target, self._kept(node.value, kind)))
-        if not ast.unparse(target).startswith("v_"):
+        if not ast.unparse(target).startswith(("v_", "e_")):
             value = self._met(node.value, kind) if kind.length is None else self.whole(node.value, kind)
             return ast.Assign([target], value)
         return ast.Assign([target], self._kept(node.value, kind))

@@ -6,19 +6,20 @@ The planner stands above the engine, and is imported when the first run asks it.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from arcflux import config
 from arcflux.compile.lower import Lowered
+from arcflux.doorways import enter
 from arcflux.engine.loop import Options
-from arcflux.engine.spread import SHARED, Spread, at_targets_alone
+from arcflux.engine.spread import SHARED, Spread
 from arcflux.graph import Graph
-from arcflux.partition import PARTITIONERS
-from arcflux.partition.parts import Parts
 from arcflux.result import Result
-from arcflux.transports.base import Transport
+
+if TYPE_CHECKING:
+    from arcflux.transports.base import Transport
 
 __all__ = ["advised", "chosen_threads", "divided", "kept", "network_bandwidth"]
 
@@ -30,15 +31,14 @@ def advised(lowered: Lowered, graph: Graph, options: Options, threads: int | Non
     """The options of a run with what was left open filled in, and the plan; None when nobody was asked."""
     if not config.plans():
         return options, None
-    from arcflux.plan.here import choose, current
-    from arcflux.plan.plans import Placement
-
+    planner = enter("planner")
     # What is known of a program is the same object in all runs of it, and so is its advice on a graph.
-    machine, name = current(), ("advised", id(lowered.facts), options.direction, options.threads, threads)
+    machine, name = planner.current(), ("advised", id(lowered.facts), options.direction, options.threads, threads)
     before = graph.kept.get(name)
     if before is None or before[0] is not machine or before[1] is not lowered.facts:
         work, directions = _work(lowered, options.direction)
-        plan = choose(work, graph, Placement(config.threads(threads) if threads is not None else 0), directions)
+        placement = planner.Placement(config.threads(threads) if threads is not None else 0)
+        plan = planner.choose(work, graph, placement, directions)
         before = graph.kept[name] = machine, lowered.facts, plan
     plan = before[2]
     direction = options.direction if lowered.ordered or not lowered.sparse else plan.direction
@@ -56,10 +56,8 @@ def divided(lowered: Lowered, graph: Graph, options: Options, spread: Spread) ->
     placement = _placement(lowered, spread, ranks)
     if placement is None:
         return options, None
-    from arcflux.plan.here import choose
-
     work, directions = _work(lowered, options.direction)
-    plan = choose(work, graph, placement, directions[:1])
+    plan = enter("planner").choose(work, graph, placement, directions[:1])
     if ranks is not None:
         # What parts do in a superstep is decided by all of them alike, so by what the first of them knows.
         ratio = ranks.broadcast(np.array([plan.push_over_pull], np.float64), 0)
@@ -69,7 +67,9 @@ def divided(lowered: Lowered, graph: Graph, options: Options, spread: Spread) ->
 
 def _placement(lowered: Lowered, spread: Spread, ranks: Transport | None) -> Any:
     """On what parts are, as the planner sees it; None for parts that somebody made by a rule of his own."""
-    from arcflux.plan.plans import Placement
+    from arcflux.engine.exchange.model import at_targets_alone
+    from arcflux.partition import PARTITIONERS
+    from arcflux.partition.parts import Parts
 
     made = spread.parts if isinstance(spread.parts, Parts) else None
     if made is not None and made.how not in PARTITIONERS:
@@ -86,7 +86,7 @@ def _placement(lowered: Lowered, spread: Spread, ranks: Transport | None) -> Any
         exchange = SHARED
     if exchange != SHARED and at_targets_alone(lowered):
         exchange = "readers"
-    return Placement(0, count, nodes, "local" if ranks is None else "mpi", how, exchange)
+    return enter("planner").Placement(0, count, nodes, "local" if ranks is None else "mpi", how, exchange)
 
 
 def _work(lowered: Lowered, asked: str) -> tuple[Any, tuple[str, ...]]:
@@ -94,11 +94,9 @@ def _work(lowered: Lowered, asked: str) -> tuple[Any, tuple[str, ...]]:
 
     Every vertex pulls if all send; else each superstep chooses, by its frontier, which no prediction knows better.
     """
-    from arcflux.plan.work import program_work
-
     dense = not (lowered.sparse or lowered.ordered)
     value = float(sum(one.dtype.itemsize * (one.length or 1) for one in lowered.messages))
-    work = program_work(lowered.program.name, dense, value)
+    work = enter("planner").program_work(lowered.program.name, dense, value)
     if lowered.pull_only or lowered.around is not None:
         return work, ("pull",)
     if asked != "auto":
@@ -112,9 +110,8 @@ def kept(plan: Any, graph: Graph, result: Result, ranks: Transport | None = None
     """The result with its plan; what was measured is kept for the next one, of several ranks by the first."""
     if plan is None:
         return result
-    from arcflux.plan.here import record
-
-    return record(plan, graph, result, keep=ranks is None or ranks.rank == 0)
+    recorded: Result = enter("planner").record(plan, graph, result, keep=ranks is None or ranks.rank == 0)
+    return recorded
 
 
 def network_bandwidth(spread: Spread) -> float | None:
@@ -126,9 +123,7 @@ def network_bandwidth(spread: Spread) -> float | None:
     several = spread.ranks_per_node is not None if ranks is None else ranks.nodes > 1
     if not config.plans() or spread.rebalance == "off" or not several:
         return None
-    from arcflux.plan.calibration import kept as kept_calibration
-
-    found = kept_calibration()
+    found = enter("planner.calibration")()
     measured = {} if found is None else found.exchange.get("local" if ranks is None else "mpi", {})
     return float(measured["bandwidth"]) if "bandwidth" in measured else None
 
@@ -137,10 +132,7 @@ def chosen_threads(name: str, graph: Graph, threads: int | None) -> tuple[int, A
     """Workers for an algorithm with kernels of its own, on this process alone, and the plan that says so, if any."""
     if not config.plans():
         return config.threads(threads), None
-    from arcflux.plan.here import choose
-    from arcflux.plan.plans import Placement
-    from arcflux.plan.work import WORKS
-
-    placement = Placement(config.threads(threads) if threads is not None else 0)
-    plan = choose(WORKS[name], graph, placement, ("auto",))
+    planner = enter("planner")
+    placement = planner.Placement(config.threads(threads) if threads is not None else 0)
+    plan = planner.choose(planner.WORKS[name], graph, placement, ("auto",))
     return plan.threads, plan

@@ -20,7 +20,10 @@ class Buckets(Loop):
     def prepare(self) -> None:
         """Have in-edges, of which the kernel may ask the number."""
         self.graph.into  # noqa: B018 - built on first use
-        self.brief = False  # a launch that the clock ends may leave vertices lost for lack of blocks
+
+    def crew(self, steps: int) -> int:
+        """All: bins belong to workers, and what one has put into its own the others would not see."""
+        return self.threads
 
     def extra(self) -> list[Any]:
         """Nothing: messages are reduced into the fields themselves."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from arcflux.compile.bins import width
 from arcflux.compile.parts import empties_first
 from arcflux.engine.exchange.base import Exchange
+from arcflux.engine.mail import Mailroom
 from arcflux.engine.part_worker import PartWorker
 from arcflux.spmd.memory import frozen
 
@@ -31,6 +32,7 @@ class Compute:
         self.worker, self.exchange = worker, exchange
         self.halves = False
         self._updated = worker.own.mine, worker.own.everywhere
+        self.mail = Mailroom(worker, exchange.meter) if worker.lowered.mails else None
 
     def start(self, step: int = 0) -> None:
         """The state before a superstep as `start` makes it; vertices that are active at first send."""
@@ -39,12 +41,20 @@ class Compute:
             worker.calls.zero(worker.state.tally)
             worker.calls.zero(worker.state.counts)
             worker.clear_frontier(step)
-        if worker.lowered.around is not None and worker.lowered.sparse:
+        looks_at_resting = worker.lowered.around is not None and worker.lowered.sparse
+        if looks_at_resting and not worker.lowered.program.is_phase:
             self._start_others()
         worker.clear_measures()
-        worker.each("start", step, own.mine, own.everywhere)
+        if self.mail is not None:
+            self.mail.post("start", step, own.mine)
+            self.mail.deliver(step - 1)
+        else:
+            worker.each("start", step, own.mine, own.everywhere)
         self.exchange.empty_replicas()
         worker.transport.node_barrier()
+        if looks_at_resting and worker.lowered.program.is_phase:  # whose fields nodes have of their own vertices alone
+            self.exchange.tell_all()
+            worker.transport.node_barrier()
         self._updated = own.mine, own.everywhere
         self.publish(step - 1)
 
@@ -60,7 +70,7 @@ class Compute:
             share = np.array_split(vertices, len(transport.mates))[transport.place]
             worker.calls.run("start", 0, frozen(share))
             # What they bring to totals is for their owners to count.
-            brought = [array for array in (worker.state.residuals, *worker.state.each.values()) if len(array) > 1]
+            brought = worker.state.brought
             worker.calls.fetch(*brought)
             for array in brought:
                 array[share.astype(np.int64)] = 0.0
@@ -73,6 +83,8 @@ class Compute:
         calls.zero(worker.state.counts)
         worker.clear_measures()
         worker.clear_frontier(step + 1)
+        if self.mail is not None:
+            return self._with_mail(step, self.mail)
         if not worker.lowered.has_edges:
             return self._apply(step)
         if worker.own.whole and pull:
@@ -118,6 +130,19 @@ class Compute:
         """What the kernel is given that takes own vertices from the place `first` to before `last` through pull."""
         own = self.worker.own
         return [own.mine, np.uint64(first), np.uint64(last), *own.in_edges, self.worker.state.bits_at(step)]
+
+    def _with_mail(self, step: int, mail: Mailroom) -> float:
+        """Own vertices look around where there are edges, receive, are updated and send; mail goes to its receivers."""
+        worker, own = self.worker, self.worker.own
+        self.halves = False
+        self._updated = own.mine, own.everywhere
+        along = worker.lowered.has_edges
+        name, given = ("pull", self._pulling(step, 0, len(own.mine))) if along else ("apply", [own.mine])
+        mail.prepare(name, step, *given)
+        with worker.device.timed() as took:
+            mail.post(name, step, *given)
+        mail.deliver(step)
+        return took.seconds + (worker.transfer() if along else 0.0)
 
     def _apply(self, step: int) -> float:
         """Own vertices are updated; there are no messages."""

@@ -66,7 +66,7 @@ class Dense(Loop):
         """Have in-edges, and arcs by blocks or vertices by runs if they pay."""
         graph = self.graph
         graph.into  # noqa: B018 - built on first use
-        if not self.lowered.has_edges:
+        if not self.lowered.has_edges or self.lowered.edge_state is not None:
             return
         if not self.push and self._large():
             ranked = self._any_order() and skewed(graph)

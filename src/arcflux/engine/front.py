@@ -10,7 +10,7 @@ import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,25 +18,27 @@ from arcflux import config
 from arcflux.checks import checked
 from arcflux.compile.failures import refusing_failures
 from arcflux.compile.lower import Lowered, ignores_start, lower
-from arcflux.compile.python import run_python
-from arcflux.devices import Device
+from arcflux.edge_values import EdgeValues
 from arcflux.engine.advice import advised, divided, kept, network_bandwidth
 from arcflux.engine.call import interruptible, is_interrupted
 from arcflux.engine.loop import Options, ending
-from arcflux.engine.phases import lower_phases, run_phases
 from arcflux.engine.spread import Spread, run_spread
 from arcflux.engine.state import given_values
 from arcflux.engine.together import run_together
 from arcflux.errors import CancelledError, UsageError, did_you_mean
 from arcflux.graph import Graph
 from arcflux.io import load
-from arcflux.partition.parts import Parts
 from arcflux.program import Program
 from arcflux.progress import watching
 from arcflux.result import Result
 from arcflux.spmd.interrupt import CancelToken, cancelling, current_token
 from arcflux.spmd.memory import within_memory
 from arcflux.spmd.team import Team
+
+if TYPE_CHECKING:
+    from arcflux.devices import Device
+    from arcflux.engine.phases import LoweredPhases
+    from arcflux.partition.parts import Parts
 
 __all__ = ["checked_options", "run", "warn_unless_converged"]
 
@@ -139,14 +141,20 @@ def run(
     """
     options = checked_options(direction, threads, max_supersteps, timeout)
     chosen = _checked_program(program, parameters)
+    if max_supersteps is None and chosen.most_supersteps is not None:
+        options = replace(options, limit=chosen.most_supersteps)
     graph = graph if isinstance(graph, Graph) else load(graph)
     chosen = (chosen.narrow if graph.vertices < 1 << 31 else chosen)(**parameters)
     columns = {name: column.dtype for name, column in graph.columns.items()}
     lowered = lower(chosen, columns, deterministic, debug)
     values = given_values(lowered, graph, given or {})
     _refuse_unsorted(lowered, graph)
-    phases = lower_phases(lowered, columns, debug) if chosen.phases else None
-    if phases is None:
+    phases: LoweredPhases | None = None
+    if chosen.phases:
+        from arcflux.engine.phases import lower_phases, run_phases
+
+        phases = lower_phases(lowered, columns, debug)
+    else:
         _warn_of_ignored_start(lowered)
     spread = Spread(parts, partition, exchange, transport, ranks_per_node, None, rebalance).checked()
     if devices is not None and not debug:
@@ -155,7 +163,11 @@ def run(
         if phases is not None:
             result = run_phases(phases, graph, values, options, None if debug else spread, threads)
         elif debug:
+            from arcflux.compile.python import run_python
+
             result = run_python(lowered, graph, options.limit, values, ending(options))
+        elif lowered.mails and not spread.wanted:
+            result = replace(run_spread(lowered, graph, values, options, spread), where="", exchange="")
         elif spread.wanted:
             result = _run_on_parts(lowered, graph, values, replace(options, threads=threads or 1), spread)
         else:
@@ -224,12 +236,16 @@ def checked_options(direction: str, threads: int | None, max_supersteps: int | N
 
 def never_with_nan(result: Result) -> Result:
     """The result, which has not converged if a value is NaN: no superstep can show that nothing changed there."""
-    return replace(result, converged=False) if result.converged and fields_with_nan(result) else result
+    return replace(result, converged=False) if result.converged and values_with_nan(result) else result
 
 
-def fields_with_nan(result: Result) -> list[str]:
-    """The fields of which a value is NaN. A sum is NaN then, and hardly ever else: it is looked at more closely."""
-    floats = {name: values for name, values in result.values.items() if values.dtype.kind == "f"}
+def values_with_nan(result: Result) -> list[str]:
+    """What is NaN: fields of vertices or edges, totals. A sum is NaN then, and hardly ever else: that is tested."""
+    edges = result.edges.by_target if isinstance(result.edges, EdgeValues) else result.edges
+    named = {f"{name} of some vertices": values for name, values in result.values.items()}
+    named |= {f"{name} of some edges": values for name, values in edges.items()}
+    named |= {f"the total {name}": np.asarray(value) for name, value in result.totals.items()}
+    floats = {name: values for name, values in named.items() if values.dtype.kind == "f"}
     with np.errstate(invalid="ignore", over="ignore"):
         return [name for name, values in floats.items() if np.isnan(values.sum()) and np.isnan(values).any()]
 
@@ -237,9 +253,9 @@ def fields_with_nan(result: Result) -> list[str]:
 def warn_unless_converged(result: Result) -> None:
     """Warn whoever called the run if it ended before it was finished."""
     if not result.converged and config.speaks() and not is_interrupted():
-        lost = fields_with_nan(result)
+        lost = values_with_nan(result)
         said = f"{result.name} stopped after {result.supersteps} supersteps before it converged"
-        said += f": {lost[0]} of some vertices is NaN" if lost else ""
+        said += f": {lost[0]} is NaN" if lost else ""
         warnings.warn(said, stacklevel=_level_of_caller())
 
 

@@ -21,8 +21,6 @@ from arcflux.history import Superstep
 
 __all__ = ["Frontier"]
 
-# Arcs and vertices that one worker visits in a fifth of a millisecond or so, in which others wake.
-_FEW_VISITS = 1 << 18
 _CODES = {"auto": 0, "push": 1, "pull": 2}
 
 
@@ -32,7 +30,7 @@ class Frontier(Loop):
     def prepare(self) -> None:
         """Have in-edges, and the kinds of vertices where edges differ in nothing but their ends."""
         self.graph.into  # noqa: B018 - built on first use
-        self.kinds = NONE if self.lowered.columns else kinds(self.graph)
+        self.kinds = NONE if self.lowered.columns or self.lowered.edge_state is not None else kinds(self.graph)
 
     def extra(self) -> list[Any]:
         """Accumulators, and the messages that pull computes once a vertex."""
@@ -83,11 +81,6 @@ class Frontier(Loop):
         """The queue is among what was borrowed."""
         self.arrays, self.queues = [], self.queues[:0].copy()
         super().give_back()
-
-    def crew(self, steps: int) -> int:
-        """One at first where all arcs are visited in the time in which others wake."""
-        few = self.graph.arcs + self.graph.vertices <= _FEW_VISITS and self.team.kind == "threads"
-        return 1 if few and not steps else self.threads
 
     def launched(self, steps: int) -> None:
         """Whoever is launched next begins together with the others, whose claims stand elsewhere."""

@@ -28,7 +28,6 @@ from arcflux.partition.parts import Parts
 from arcflux.result import Result
 from arcflux.spmd.team import Team
 from arcflux.transports.base import Transport, nodes_by_size
-from arcflux.transports.local import run_local
 
 if TYPE_CHECKING:
     from arcflux.gpu.room import Room
@@ -199,7 +198,7 @@ def _on_nodes(graph: Graph, spread: Spread, work: Work[Answer]) -> Launched[Answ
             shared = f"{sizes[0]} workers on shared memory"
             return replace(_alone(graph, Team(sizes[0]), work), exchange=SHARED, where=shared)
         every = range(len(sizes))
-        return run_local(
+        return spread.start(
             len(sizes), lambda own: _on_node(graph, own, Team(sizes[own.rank]), sizes, every, work), ranks_per_node=1
         )[0]
     team = Ranks.of(ranks)
@@ -246,7 +245,7 @@ def _on_devices(graph: Graph, spread: Spread, devices: Sequence[Device], work: W
         return Launched(answer, time.perf_counter() - begun - opened.compiled, opened.compiled)
 
     ranks = spread.ranks()
-    return rank(ranks) if ranks is not None else run_local(len(devices), rank)[0]
+    return rank(ranks) if ranks is not None else spread.start(len(devices), rank)[0]
 
 
 def launch_on_parts(spread: Spread, graph: Graph, work: Callable[[Worker, Parts], Answer]) -> Answer:

@@ -36,6 +36,8 @@ _STOPPED = 7
 _BRIEF_SECONDS = 0.1
 # Waking the other workers takes about so long: a run that is over sooner is one worker's.
 _WAKING_SECONDS = 2e-4
+# Arcs and vertices that one worker visits in that time or so.
+_FEW_VISITS = 1 << 18
 # Launches are so many seconds apart that tell how long a tick is: between Python's clock and a kernel's first superstep
 # lies less than a tenth of it.
 _APART = 5e-3
@@ -103,14 +105,19 @@ class Loop:
         self.barrier = team.barrier()
         self.slots = team.small((2 * self.threads, 8))
         self.history = team.small((min(_AT_FIRST, options.at_once), 8), np.float64)
+        # When the run, or the call of a phase, launched first, and with which superstep.
         self.first_launch: float | None = None
+        self.first_step = 0
+        self.fresh = True  # the history has no rows yet
+        self.seconds = 0.0  # of all launches
         self.tolerance = tolerance_of(lowered)
         # A superstep whose loops are left when the run has to end is undone: such programs take one in each launch.
         self.polled = _polled(lowered)
         widest = max([length or 1 for _, length in lowered.fields.values()], default=1)
-        self.brief = not self.polled and widest * (graph.arcs + graph.vertices) <= BRIEF_VISITS
+        self.visits = widest * (graph.arcs + graph.vertices)
+        self.brief = not self.polled and self.visits <= BRIEF_VISITS
         self.stopped, self.torn, self.first_tick = False, False, 0
-        self.asked = "deterministic" if lowered.pull_only else "asked for" if options.direction != "auto" else ""
+        self.asked = lowered.pull_reason if lowered.pull_only else "asked for" if options.direction != "auto" else ""
 
     # --- what each kind says
 
@@ -149,13 +156,17 @@ class Loop:
         return self.options.at_once
 
     def crew(self, steps: int) -> int:
-        """How many workers are launched for what comes after so many supersteps."""
-        return self.threads
+        """How many workers are launched after so many supersteps: one at first, where it is done before others wake."""
+        return 1 if self.visits <= _FEW_VISITS and self.team.kind == "threads" and not steps else self.threads
 
     def launched(self, steps: int) -> None:
         """Look at the raw history of the supersteps from `steps` on, which all workers see alike."""
 
     # --- what all do
+
+    def begin_call(self, step: int) -> None:
+        """A phase is called again: its first launch may be brief, and one worker's, as that of a run."""
+        self.first_launch, self.first_step = None, step
 
     def borrowed(self, size: int, dtype: Any) -> Array:
         """Memory for the time of the run, contents undefined."""
@@ -182,7 +193,8 @@ class Loop:
         """Compile the kernel, so that a run is only a run; the seconds it took."""
         self.begin(state)
         self.refill(state, 0)
-        self.fields, self.totals = state.fields, state.totals
+        self.fields, self.totals = {**state.fields, **state.edges.undone}, state.totals
+        self.edges = state.edges
         begun = time.perf_counter()
         self.kernel.ready(0, self.threads, np.zeros(16, np.int64), *self.arguments(0, 1))
         return time.perf_counter() - begun
@@ -211,8 +223,7 @@ class Loop:
                 steps += len(taken)
                 self.team.at(steps)
                 task.at(steps)
-        past = np.concatenate(rows) if rows else self.history[:0].copy()
-        return History(past, self.superstep, self.columns, self.totals.history)
+        return History(self.past(rows), self.superstep, self.columns, self.totals.history)
 
     def _stops(self, rows: Array) -> bool:
         """Whether the program's `stop` said so after the last of some supersteps."""
@@ -221,16 +232,19 @@ class Loop:
     def advance(self, first: int, limit: int, glance: Callable[[Array], None]) -> Array | None:
         """Launch supersteps from `first` on, before `limit`; their history, or None if the superstep was undone."""
         self.team.together()
-        if self.first_launch is not None:
+        if not self.fresh:
             self._clear_history()
+        self.fresh = False
         begun = time.perf_counter()
         if self.first_launch is None:
             self.first_launch = begun
         some = min(self.choose(first), 1 if self.polled else self.totals.supersteps, len(self.history))
+        self.edges.begin(self.lowered, first)
         arguments = self.arguments(first, min(limit, first + some))
         before = self.saved()
-        brief = self._brief_ticks(first) if begun - self.first_launch < _BRIEF_SECONDS else 0
-        crew = self.crew(first) if brief else self.threads
+        since = first - self.first_step
+        brief = self._brief_ticks(since) if self._may_be_brief(begun) else 0
+        crew = self.crew(since) if brief else self.threads
         self.team.launch(self.kernel, crew, *arguments, glance=glance, ends=True, brief=brief)
         if self.torn:
             self.restore(before)
@@ -238,10 +252,12 @@ class Loop:
         if self.first_tick:
             _clock.note(self.first_tick, begun)
         self.launched(first)
-        taken = self._read(time.perf_counter() - begun)
+        taken = self._read()
+        self.seconds += time.perf_counter() - begun
         self.finished = self.done(self.superstep(first, taken[-1].tolist()) if len(taken) else None)
         self.finished = self.finished or self._stops(taken)
         self.totals.advance(len(taken))
+        self.edges.advance(self.lowered, len(taken))
         return taken
 
     def _clear_history(self) -> None:
@@ -249,6 +265,10 @@ class Loop:
         if len(self.history) < self.options.at_once:
             self.history = self.team.small((self.options.at_once, 8), np.float64)
         self.history[:] = 0
+
+    def _may_be_brief(self, begun: float) -> bool:
+        """Whether a launch that begins now may be brief: not when others before it have taken long."""
+        return self.first_launch is not None and begun - self.first_launch < _BRIEF_SECONDS
 
     def _brief_ticks(self, steps: int) -> int:
         """After how many ticks a launch should end that nobody watches; 0 if it has to be watched.
@@ -280,10 +300,15 @@ class Loop:
             self.fields[name][:] = values
         self.team.together()
 
-    def _read(self, seconds: float) -> Array:
-        """The history of a launch; the kernel's clock is scaled to the seconds that passed."""
+    def past(self, launches: list[Array]) -> Array:
+        """The history of all launches; the ticks of supersteps are scaled to the seconds that all of them took."""
+        rows = np.concatenate(launches) if launches else self.history[:0].copy()
+        rows[:, 2] *= self.seconds / rows[:, 2].sum() if len(rows) else 0.0
+        return rows
+
+    def _read(self) -> Array:
+        """The history of a launch, with the ticks of each superstep in the place of its seconds."""
         rows = self.history[: np.count_nonzero(self.history[:, 2])].copy()
-        rows[:, 2] *= seconds / rows[:, 2].sum() if len(rows) else 0.0
         if "residual" not in self.lowered.functions:
             rows[:, 1] = 0.0
         return rows

@@ -29,6 +29,10 @@ class Neighbourhoods(Dense):
         """A vertex sees all its edges at once: there is nothing to push."""
         return False
 
+    def crew(self, steps: int) -> int:
+        """All: how long it takes to look around, the number of edges does not tell."""
+        return self.threads
+
     def prepare(self) -> None:
         """Have in-edges, and the order of chunks: those with most edges first, so that no worker ends with a hub."""
         offsets, n = self.graph.into.offsets, self.graph.vertices
@@ -46,7 +50,6 @@ class Neighbourhoods(Dense):
         arrays += worker_scratch(self.lowered, graph, self.threads)
         self.ways = {"plain": (self.made.dense, [CHUNK, *arrays, *state.constants])}
         self.sums = self.team.small(2 * -(-n // CHUNK), np.float64)
-        self.messages = []
         self._take("plain")
 
     def superstep(self, k: int, row: list[float]) -> Superstep:
@@ -57,44 +60,47 @@ class Neighbourhoods(Dense):
 class SparseNeighbourhoods(Neighbourhoods):
     """The same where only those look around again of whom a neighbour has sent."""
 
-    def prepare(self) -> None:
-        """A launch that the clock ends would end before those that moved have sent: none is brief."""
-        super().prepare()
-        self.brief = False
-
     def extra(self) -> list[Any]:
         """What each vertex last sent."""
         kinds = [(message.dtype, message.length) for message in self.lowered.messages]
         self.messages = [rows(self.borrowed, self.graph.vertices, *kind) for kind in kinds]
         return self.messages
 
+    def started(self, step: int) -> list[Any]:
+        """What each vertex last sent, whatever the superstep."""
+        return self.messages
+
     def begin(self, state: State) -> None:
-        """Those that are active at first have sent."""
+        """Borrow lists and marks."""
         graph, n = self.graph, self.graph.vertices
         self.board = self.team.small(72)
         self.choice = [self.tolerance]
         columns = [graph.in_columns[name] for name in self.lowered.columns]
-        told, seen = self.borrowed(n, np.int32), self.borrowed(n, np.int32)
-        if self.team.leads:
-            told[:] = np.where(state.active, 0, -1)
-            seen[:] = -1
-        senders = int(np.count_nonzero(state.active))
-        self.finished = not senders
-        memory = self.team.small(16)
-        edges = int(graph.out_degrees[state.active].sum())
-        memory[:4] = SEARCHED if senders < n else EVERYWHERE, 0, senders, edges
+        self.told, self.seen = self.borrowed(n, np.int32), self.borrowed(n, np.int32)
+        self.memory = self.team.small(16)
         kind = graph.out.neighbours.dtype
-        lists = [self.borrowed(n, kind), self.borrowed(n, kind), self.team.small((self.threads, CHUNK), kind), memory]
-        arrays = [*graph.into, *graph.out, *columns, *self.messages, self.order, told, seen, *lists]
-        arrays += worker_scratch(self.lowered, graph, self.threads)
+        lists = [self.borrowed(n, kind), self.borrowed(n, kind), self.team.small((self.threads, CHUNK), kind)]
+        arrays = [*graph.into, *graph.out, *columns, *self.messages, self.order, self.told, self.seen, *lists]
+        arrays += [self.memory, *worker_scratch(self.lowered, graph, self.threads)]
         self.ways = {"looking": (self.made.looking, [*arrays, *state.constants])}
         self.sums = self.team.small(2 * -(-n // CHUNK), np.float64)
-        self.messages = []
         self._take("looking")
-        self.team.together()
 
     def refill(self, state: State, step: int) -> None:
-        """The first senders are those that `begin` has found: neighbourhoods are not in phases."""
+        """Those that are active at first have sent, as if in the superstep before."""
+        senders = int(np.count_nonzero(state.active))
+        self.finished = not senders
+        if self.team.leads:
+            self.told[:] = np.where(state.active, step, -1)
+            self.seen[:] = -1
+            edges = int(self.graph.out_degrees[state.active].sum())
+            self.memory[:4] = SEARCHED if senders < self.graph.vertices else EVERYWHERE, 0, senders, edges
+        self.team.together()
+
+    def give_back(self) -> None:
+        """The marks are among what was borrowed."""
+        self.told = self.seen = self.told[:0].copy()
+        super().give_back()
 
     def superstep(self, k: int, row: list[float]) -> Superstep:
         """Who sent, along how many edges, and how many changed."""

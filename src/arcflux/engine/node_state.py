@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from arcflux.compile.lower import Lowered
 from arcflux.compile.parts import PART_TALLY, in_one_order
+from arcflux.engine.edge_state import EdgeArrays
 from arcflux.engine.scratch import worker_scratch
 from arcflux.engine.state import parameter_values, rows
 from arcflux.engine.team import Ranks
@@ -55,6 +56,8 @@ class NodeState:
         another node counts those at 2.
     totals: Totals
         The values of totals, and what each thread of this rank has reduced for them.
+    edges: EdgeArrays
+        The fields of edges.
     mirrors: id of a field's array -> what a device has of it
         Phases of a run share it, so that fields stay on the device from one to the next.
     """
@@ -92,18 +95,24 @@ class NodeState:
         self.stamp: Array = zeros(n, np.uint8)
         self.heads: Array = zeros(16, np.int64)
         if team.leads and like is None:
-            for name, given in values.items():
-                self.fields[name][:] = given
+            for name in values.keys() & self.fields.keys():
+                self.fields[name][:] = values[name]
         self.tally: Array = np.zeros((threads, PART_TALLY))
         self.counts: Array = np.zeros(16, np.int64)
         numbers = [n, graph.edges, graph.arcs, *self.totals.constants, *parameter_values(lowered.program, graph)]
-        self.constants: list[Any] = [*self.fields.values(), *numbers] if like is None else like.constants
+        self.edges: EdgeArrays = (
+            EdgeArrays(lowered.program, graph, values, team.kept, team.leads) if like is None else like.edges
+        )
+        fixed = [*self.fields.values(), *numbers, *self.edges.constants]
+        self.constants: list[Any] = fixed if like is None else like.constants
         self.mirrors: dict[int, Any] = {} if like is None else like.mirrors
         self.held: list[Array] = [graph.into.offsets, graph.out.offsets, self.moves, self.pending, self.residuals]
         self.held += [self.tally, *self.each.values(), *self.messages, *self.accumulators.values()]
         if lowered.around is not None:
             self.held += [graph.into.neighbours] if lowered.around.intersects else []
             self.held += worker_scratch(lowered, graph, threads)
+        self.held += [graph.out.neighbours] if lowered.picks else []
+        self.held += [graph.columns[column] for column in lowered.out_columns]
         transport.node_barrier()
 
     def _share(self, size: int) -> slice:
@@ -121,10 +130,24 @@ class NodeState:
         array[which] = identity(self.lowered.reductions[name].operation, array.dtype)
 
     @property
+    def brought(self) -> list[Array]:
+        """What vertices bring one by one to measures that have one order; residuals that nobody needs are left out."""
+        needed = len(self.residuals) == self.graph.vertices
+        return [*([self.residuals] if needed else []), *self.each.values()]
+
+    @property
     def nbytes(self) -> int:
         """Bytes that the node has once for all its parts."""
         arrays = [*self.fields.values(), *self.messages, *self.accumulators.values(), self.moves, self.pending]
-        arrays += [self.residuals, *self.each.values(), self.bits, self.queues, self.stamp, self.heads]
+        arrays += [
+            self.residuals,
+            *self.each.values(),
+            self.bits,
+            self.queues,
+            self.stamp,
+            self.heads,
+            *self.edges.arrays.values(),
+        ]
         return sum(array.nbytes for array in arrays)
 
     # --- halves

@@ -163,6 +163,19 @@ class PartWorker:
             fields[name][vertices] = values
         self.calls.changed(*fields.values())
 
+    def saved_edges(self) -> dict[str, Array]:
+        """Copies of the fields of edges that a superstep changes in place, by the first rank of the node."""
+        leads = self.polled and self.state.team.leads
+        return {name: array.copy() for name, array in self.state.edges.undone.items()} if leads else {}
+
+    def restore_edges(self, before: Mapping[str, Array]) -> None:
+        """Make the fields of edges what they were."""
+        self.transport.node_barrier()
+        for name, array in self.state.edges.undone.items():
+            if name in before:
+                array[:] = before[name]
+        self.transport.node_barrier()
+
     # --- what is measured
 
     def clear_measures(self) -> None:
@@ -171,15 +184,14 @@ class PartWorker:
         if lowered.totals:
             state.totals.clear()
             self.calls.changed(*state.totals.sums.values())
-        some = lowered.sparse or "wants" in lowered.functions
-        brought = [array for array in (state.residuals, *state.each.values()) if len(array) > 1]
-        if not (some and brought):
+        some = lowered.sparse or lowered.rests or "wants" in lowered.functions
+        if not (some and state.brought):
             return
-        self.calls.fetch(*brought)
+        self.calls.fetch(*state.brought)
         places = self.own.updated.astype(np.int64)
-        for array in brought:
+        for array in state.brought:
             array[places] = 0.0
-        self.calls.changed(*brought)
+        self.calls.changed(*state.brought)
 
     def set_totals(self, known: Mapping[str, Any]) -> None:
         """From now on kernels know these totals."""

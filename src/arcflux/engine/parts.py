@@ -23,6 +23,7 @@ from arcflux.engine.agreement import Agreement, agree
 from arcflux.engine.balance.migrate import Balancer
 from arcflux.engine.compute import Compute
 from arcflux.engine.exchange.collect import collect_fields
+from arcflux.engine.exchange.cut_edges import CutEdges, collect_edges
 from arcflux.engine.exchange.model import Model
 from arcflux.engine.loop import Options, tolerance_of
 from arcflux.engine.node_state import NodeState
@@ -72,8 +73,11 @@ class PartRun:
         self.worker = PartWorker(state, own, device, options.threads, linked, setting.over)
         self.exchange = model.strategy(self.worker)
         self.compute = Compute(self.worker, self.exchange)
+        self.mail = self.compute.mail
+        self.cut_edges = CutEdges(self.worker, self.exchange.meter)
         self.direction = Direction(lowered, options.direction, graph.vertices, graph.arcs, options.push_over_pull)
-        self.balancer = Balancer(self.worker, self.exchange, setting.rebalance, options.limit, setting.network)
+        how = "off" if lowered.mails else setting.rebalance  # mail waits with the owners of its receivers
+        self.balancer = Balancer(self.worker, self.exchange, how, options.limit, setting.network)
         self.record = Record(self.direction, transport.size)
         self.notes = [said for said in (model.note, self.worker.note, self.balancer.note) if said]
         self.finished, self.tolerance = graph.vertices == 0, tolerance_of(lowered)
@@ -92,16 +96,20 @@ class PartRun:
         """One superstep more; what comes of it everywhere. One that is torn is undone."""
         worker, exchange, transport = self.worker, self.exchange, self.worker.transport
         transport.superstep = step = len(self.record)
-        started, before = time.perf_counter(), self.saved()
+        started, before, edges = time.perf_counter(), self.saved(), worker.saved_edges()
+        worker.state.edges.begin(self.lowered, step)
         pull = self.direction.choose(last.senders, last.edges)
         seconds = self.compute.superstep(step, pull)
         transport.node_barrier()
         self.compute.publish(step)
         exchange.tell(step, self.compute.halves)
+        self.cut_edges.tell()
         agreed = agree(worker, "update", seconds, exchange.meter.taken(), self.balancer.told)
         if agreed.torn:
             worker.restore(*before)
+            worker.restore_edges(edges)
             return agreed
+        worker.state.edges.advance(self.lowered, 1)
         self._converge(last, agreed, started)
         if not self.finished and (cost := self.balancer.after(step, agreed)):
             self.record.balanced(*cost)
@@ -126,7 +134,13 @@ class PartRun:
         self.worker.set_totals(agreed.totals)
         if self.lowered.sparse:
             self.finished = agreed.senders == 0
+        if self.lowered.rests:
+            self.finished = agreed.changed == 0 and not self._mail_under_way()
         return agreed
+
+    def _mail_under_way(self) -> bool:
+        """Whether any vertex has mail that it has not received."""
+        return self.mail is not None and self.mail.under_way > 0
 
     def saved(self, first: bool = False) -> tuple[Array, dict[str, Array]]:
         """Own vertices and their fields, if a superstep may have to be undone; at `first`, they are as given."""
@@ -147,8 +161,10 @@ class PartRun:
         measured = "residual" in lowered.functions
         edges, frontier = (last.edges, last.senders) if lowered.sparse else (graph.arcs, graph.vertices)
         edges = edges if lowered.has_edges else 0
+        if self.mail is not None and lowered.rests:  # those that took part, and the records that they received
+            frontier, edges = agreed.edges, self.mail.delivered
         self.direction.measured(edges, max(agreed.part_seconds))
-        over = (agreed.senders if lowered.sparse else agreed.changed) == 0
+        over = (agreed.senders if lowered.sparse else agreed.changed) == 0 and not self._mail_under_way()
         self.finished = over or (measured and agreed.residual < self.tolerance)
         self.finished = self.worker.stops(len(self.record)) or self.finished
         self.record.add(
@@ -160,6 +176,10 @@ class PartRun:
     def _result(self, begun: float) -> Result:
         worker, program, totals = self.worker, self.lowered.program, self.worker.state.totals
         fields = collect_fields(worker)
+        if self.mail is not None:
+            self.mail.close()
+        collect_edges(worker)
+        edges = worker.state.edges.result()
         worker.calls.close()
         worker.state.team.end()
         worker.release()
@@ -169,5 +189,5 @@ class PartRun:
         return Result(
             program.name, self.graph, fields, self.record.history(totals.history), self.finished, seconds, compiled,
             program.references, exchange=self.exchange.name, where=f"{worker.transport.size} parts on {nodes}",
-            notes=tuple(self.notes), totals=totals.last,
+            notes=tuple(self.notes), totals=totals.last, edges=edges,
         )  # fmt: skip

@@ -5,34 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arcflux import trace
 from arcflux.compile.lower import Lowered
-from arcflux.devices import Device, named
-from arcflux.engine.balance.plan import HOW
-from arcflux.engine.exchange.model import EXCHANGES, Model, at_targets_alone
-from arcflux.engine.exchange.own_nodes import with_own_nodes
+from arcflux.config import place
 from arcflux.engine.loop import Options, stopping
-from arcflux.engine.parts import PartRun, Setting
-from arcflux.engine.team import Ranks
-from arcflux.engine.together import run_together
 from arcflux.errors import UsageError
 from arcflux.graph import Graph
-from arcflux.partition import partition
-from arcflux.partition.parts import Parts
 from arcflux.result import Result
 from arcflux.spmd.team import Team
-from arcflux.transports import current
-from arcflux.transports.base import Transport
-from arcflux.transports.launch import place
-from arcflux.transports.local import run_local
 
-__all__ = ["EXCHANGES", "SHARED", "USUAL", "Spread", "at_targets_alone", "on_ranks", "pressed_anywhere", "run_spread",
-           "spread_out"]  # fmt: skip
+if TYPE_CHECKING:
+    from arcflux.devices import Device
+    from arcflux.partition.parts import Parts
+    from arcflux.transports.base import Transport
+
+__all__ = ["SHARED", "USUAL", "Spread", "on_ranks", "pressed_anywhere", "run_spread", "spread_out"]
 
 Array = NDArray[Any]
 Answer = TypeVar("Answer")
@@ -61,17 +53,27 @@ class Spread:
 
     def checked(self) -> Spread:
         """The same, if it makes sense."""
-        if self.exchange not in EXCHANGES:
-            raise UsageError(f"exchange is {self.exchange!r}", expected=" or ".join(map(repr, EXCHANGES)))
-        if self.transport not in (None, "local", "mpi"):
-            raise UsageError(f"transport is {self.transport!r}", expected="'local' or 'mpi'")
-        if self.rebalance not in HOW:
-            raise UsageError(f"rebalance is {self.rebalance!r}", expected=" or ".join(map(repr, HOW)))
+        if self.exchange != "auto":
+            from arcflux.engine.exchange.model import EXCHANGES
+
+            _refuse_unless("exchange", self.exchange, EXCHANGES)
+        if self.transport is not None:
+            from arcflux.transports.registry import check_transport
+
+            check_transport(self.transport)
+        if self.rebalance != "auto":
+            from arcflux.engine.balance.plan import HOW
+
+            _refuse_unless("rebalance", self.rebalance, HOW)
         return self
 
     def on(self, devices: str | Sequence[Device] | None, threads: int | None) -> Spread:
         """The same on these devices, or on those of a name such as "cuda:0-3"; collective where there are ranks."""
-        return replace(self, devices=named(devices, self.ranks(), threads) if isinstance(devices, str) else devices)
+        if isinstance(devices, str):
+            from arcflux.devices import named
+
+            devices = named(devices, self.ranks(), threads)
+        return replace(self, devices=devices)
 
     @property
     def wanted(self) -> bool:
@@ -81,7 +83,11 @@ class Spread:
 
     def ranks(self) -> Transport | None:
         """The ranks that this process is one of; None when it is alone, or is to be."""
-        found = None if self.transport == "local" else current(ranks_per_node=self.ranks_per_node)
+        found: Transport | None = None
+        if self.transport in (None, "mpi") and place() is not None:
+            from arcflux.transports.launch import current
+
+            found = current(ranks_per_node=self.ranks_per_node)
         if found is None and self.transport == "mpi":
             raise UsageError(
                 "transport is 'mpi', and this process was not started by mpiexec", expected="a process of an MPI job",
@@ -89,17 +95,26 @@ class Spread:
             )  # fmt: skip
         return found
 
+    def start(self, size: int, work: Callable[[Transport], Answer], **options: Any) -> list[Answer]:
+        """Run ``work(transport)`` on ranks of the transport that is asked for: threads of this process without it."""
+        from arcflux.transports.registry import starter
+
+        return starter(self.transport or "local")(size, work, **options)
+
     def shares_all(self, nodes: int, parts: Parts) -> bool:
         """Whether workers may take chunks of the whole graph as they become free.
 
         On one node they see everything, and nothing needs to be fixed beforehand, unless devices differ or a model of
         exchange is asked for.
         """
-        usual = self.devices is None and self.exchange in ("auto", SHARED)
+        usual = self.devices is None and self.exchange in ("auto", SHARED) and self.transport in (None, "local", "mpi")
         return nodes == 1 and usual and parts.placement == "target"
 
     def split(self, graph: Graph, ranks: int | None) -> Parts:
         """The parts of a graph: those given, or as many as there are ranks."""
+        from arcflux.partition import partition
+        from arcflux.partition.parts import Parts
+
         if isinstance(self.parts, Parts):
             made = self.parts
             if made.graph is not graph and not made.graph.equals(graph):
@@ -127,6 +142,11 @@ class Spread:
         return made
 
 
+def _refuse_unless(name: str, value: str, known: Sequence[str]) -> None:
+    if value not in known:
+        raise UsageError(f"{name} is {value!r}", expected=" or ".join(map(repr, known)))
+
+
 def on_ranks(spread: Spread, graph: Graph, work: Callable[[Transport, Parts], Answer], *, ends: bool = False) -> Answer:
     """What ``work(transport, parts)`` gives on every rank: those that this process is one of, or threads of it.
 
@@ -136,11 +156,21 @@ def on_ranks(spread: Spread, graph: Graph, work: Callable[[Transport, Parts], An
     if ranks is not None:
         return work(ranks, spread.split(graph, ranks.size))
     parts = spread.split(graph, None)
-    return run_local(parts.k, lambda own: work(own, parts), ranks_per_node=spread.ranks_per_node, ends=ends)[0]
+    answers: list[Answer] = spread.start(
+        parts.k, lambda own: work(own, parts), ranks_per_node=spread.ranks_per_node, ends=ends
+    )
+    return answers[0]
 
 
 def run_spread(lowered: Lowered, graph: Graph, values: Mapping[str, Array], options: Options, spread: Spread) -> Result:
     """Run on parts: on the ranks that this process is one of, or on threads of this process."""
+    from arcflux.engine.exchange.model import Model
+    from arcflux.engine.exchange.own_nodes import with_own_nodes
+    from arcflux.engine.parts import PartRun, Setting
+    from arcflux.engine.together import run_together
+
+    if lowered.mails and not spread.wanted:
+        spread = replace(spread, parts=1, transport="local")
     by_supersteps = any(device.kind == "cuda" for device in spread.devices or ())
     if lowered.ordered and (options.direction == "pull" or by_supersteps):
         lowered = lowered.unordered()
@@ -163,31 +193,38 @@ def run_spread(lowered: Lowered, graph: Graph, values: Mapping[str, Array], opti
     def together(options: Options, team: Team) -> Result:
         return run_together(lowered, graph, values, options, team)
 
-    return spread_out(spread, graph, options, together, work, by_threads_alone=lowered.ordered)
+    shares = None if lowered.mails else together
+    return spread_out(spread, graph, options, shares, work, by_threads_alone=lowered.ordered)
 
 
 def spread_out(
     spread: Spread,
     graph: Graph,
     options: Options,
-    together: Callable[[Options, Team], Result],
+    together: Callable[[Options, Team], Result] | None,
     work: Callable[[Transport, Parts, Callable[[], bool]], Result],
     *,
     by_threads_alone: bool = False,
 ) -> Result:
     """What `together` gives on a team that shares all of the graph, if there may be one, else `work` on every part.
 
+    Without `together`, what a team would share has to be told: there is no kernel of many supersteps.
+
     `by_threads_alone`: ranks are no team for it.
     """
     ranks = spread.ranks()
     parts = spread.split(graph, None if ranks is None else ranks.size)
-    if ranks is None:
+    if together is None:
+        pass
+    elif ranks is None:
         one_node = spread.ranks_per_node is None or spread.ranks_per_node >= parts.k
         if spread.shares_all(1 if one_node else 2, parts):
             team = Team(parts.k * options.threads)
             result = together(replace(options, threads=team.workers), team)
             return _on_shared_memory(result, f"{team.workers} workers", parts)
     elif spread.shares_all(ranks.nodes, parts) and not by_threads_alone:
+        from arcflux.engine.team import Ranks
+
         with ranks.limited(options.timeout):
             result = together(options, Ranks.of(ranks))
         return _on_shared_memory(result, f"{ranks.size} ranks", parts)

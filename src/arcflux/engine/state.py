@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from arcflux.compile.dense import CHUNK
 from arcflux.compile.lower import Lowered, fact
+from arcflux.engine.edge_state import EdgeArrays, given_edges
+from arcflux.engine.fitting import fitting
 from arcflux.engine.totals import Totals
 from arcflux.errors import UsageError, did_you_mean
 from arcflux.graph import Graph
@@ -41,15 +43,16 @@ class State:
             for name, kind in lowered.fields.items()
         }
         if team.leads:
-            for name, values in given.items():
-                self.fields[name][:] = values
+            for name in given.keys() & self.fields.keys():
+                self.fields[name][:] = given[name]
         self.active = team.kept(graph.vertices, np.bool_, zero=False)
         counts = [graph.vertices, graph.edges, graph.arcs]
         # Each worker has a sum of its own in two halves, or each chunk of vertices.
         self.chunks = -(-graph.vertices // CHUNK)
         self.totals = Totals(lowered, 2 * max(team.workers, self.chunks), supersteps, team.small)
         parameters = parameter_values(lowered.program, graph)
-        self.constants = [*self.fields.values(), *counts, *self.totals.constants, *parameters]
+        self.edges = EdgeArrays(lowered.program, graph, given, team.kept, team.leads)
+        self.constants = [*self.fields.values(), *counts, *self.totals.constants, *parameters, *self.edges.constants]
 
     def of(self, lowered: Lowered, graph: Graph) -> State:
         """The same fields, totals and constants for a phase of the program, which sees the graph in its own way."""
@@ -65,17 +68,24 @@ class State:
         arguments = [graph.into.offsets, graph.out.offsets, self.active, *extra, *self.constants]
         made.started.ready(0, self.team.workers, np.zeros(16, np.int64), *arguments)
         compiled = time.perf_counter() - begun
-        chunks = 1 if brief and graph.vertices <= _ALONE else self.chunks
-        self.team.launch(made.started, chunks, *arguments, glance=glance, ends=glance is not None, brief=int(brief))
+        self.launch_start(made, arguments, glance, brief)
         self.totals.begin(self.lowered.totals_of("start"), self.chunks)
         self.team.together()
         return compiled
+
+    def launch_start(
+        self, made: Any, arguments: list[Any], glance: Callable[[Array], None] | None = None, brief: bool = False
+    ) -> None:
+        """Ask `start` of every vertex, by one worker where others would wake too late for it."""
+        chunks = 1 if brief and self.graph.vertices <= _ALONE else self.chunks
+        self.team.launch(made.started, chunks, *arguments, glance=glance, ends=glance is not None, brief=int(brief))
 
     def reset(self) -> None:
         """Make the fields what they were before `start`: what is given, or 0."""
         if self.team.leads:
             for name, array in self.fields.items():
                 array[:] = self.given.get(name, 0)
+            self.edges.reset()
         self.totals.forget()
         self.team.together()
 
@@ -113,19 +123,23 @@ def given_values(lowered: Lowered, graph: Graph, given: Mapping[str, Any]) -> di
     if not isinstance(given, Mapping):
         raise UsageError(f"given is a {type(given).__name__}", expected="values by field, such as {'rank': [1.0, 0.5]}")
     for name, listed in given.items():
+        fields, of_edges = lowered.program.fields, lowered.program.edge_fields
+        if name in of_edges:
+            checked[name] = given_edges(lowered.program, graph, name, listed)
+            continue
         values = by_id(listed)
-        fields = lowered.program.fields
         if name not in fields:
-            raise UsageError(f"{name!r} is given and no field", expected="one of: " + ", ".join(fields),
-                             remedy=did_you_mean(name, fields))  # fmt: skip
+            known = [*fields, *of_edges]
+            raise UsageError(f"{name!r} is given and no field", expected="one of: " + ", ".join(known),
+                             remedy=did_you_mean(name, known))  # fmt: skip
         dtype, length = lowered.fields[name]
         shape = (graph.vertices,) if length is None else (graph.vertices, length)
         if isinstance(values, Mapping):
-            some = _fitting(name, list(values.values()), dtype, (len(values), *shape[1:]))
+            some = fitting(name, list(values.values()), dtype, (len(values), *shape[1:]))
             checked[name] = np.zeros(shape, dtype)
             checked[name][graph.ids.to_numbers(list(values))] = some
         else:
-            checked[name] = _fitting(name, values, dtype, shape)
+            checked[name] = fitting(name, values, dtype, shape)
     return checked | {name: _members(lowered.program, graph, name) for name in lowered.program.memberships}
 
 
@@ -138,17 +152,3 @@ def _members(program: Program, graph: Graph, name: str) -> Array:
     if len(ids):
         found[graph.ids.to_numbers(list(ids))] = True
     return found
-
-
-def _fitting(name: str, values: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
-    """Values as a field keeps them; what would be changed by that is refused."""
-    array = np.asarray(values, dtype if not np.size(values) else None)
-    expected = f"{dtype} of shape {shape}"
-    kinds = {"b": "b", "f": "biuf"}.get(dtype.kind, "biu")
-    if array.shape != shape or array.dtype.kind not in kinds:
-        raise UsageError(f"{name} is given as {array.dtype} of shape {array.shape}", expected=expected)
-    fitted = array.astype(dtype)
-    if dtype.kind in "iu" and not np.array_equal(fitted, array):
-        wrong = array[fitted != array].flat[0]
-        raise UsageError(f"{name} is given as {wrong}, which is outside {dtype}", expected=expected)
-    return fitted

@@ -8,11 +8,7 @@ from typing import Any
 
 from arcflux.compile import cache, cpu
 from arcflux.compile.lower import Lowered
-from arcflux.engine.buckets import Buckets
-from arcflux.engine.dense import Dense
-from arcflux.engine.frontier import Frontier
 from arcflux.engine.loop import Loop, Options
-from arcflux.engine.neighbourhoods import Neighbourhoods, SparseNeighbourhoods
 from arcflux.engine.state import State
 from arcflux.graph import Graph
 from arcflux.result import Result
@@ -36,16 +32,24 @@ def run_together(lowered: Lowered, graph: Graph, values: Mapping[str, Any], opti
     once += loop.compile(state)
     history = loop.run()
     fields = {name: team.result(array) for name, array in state.fields.items()}
-    totals = state.totals.last
+    totals, edges = state.totals.last, state.edges.result()
     loop.give_back()
     seconds = time.perf_counter() - begun - once
     name, references = lowered.program.name, lowered.program.references
-    return Result(name, graph, fields, history, loop.finished, seconds, once, references, totals=totals)
+    return Result(name, graph, fields, history, loop.finished, seconds, once, references, totals=totals, edges=edges)
 
 
 def loop_of(lowered: Lowered, graph: Graph, made: Any, options: Options, team: Team) -> Loop:
     """The loop of a kind of program."""
-    kind = Buckets if lowered.ordered else Frontier if lowered.sparse else Dense
+    kind: type[Loop]
     if lowered.around is not None:
+        from arcflux.engine.neighbourhoods import Neighbourhoods, SparseNeighbourhoods
+
         kind = SparseNeighbourhoods if lowered.sparse else Neighbourhoods
+    elif lowered.ordered:
+        from arcflux.engine.buckets import Buckets as kind
+    elif lowered.sparse:
+        from arcflux.engine.frontier import Frontier as kind
+    else:
+        from arcflux.engine.dense import Dense as kind
     return kind(lowered, graph, made, options, team)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import cached_property
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from arcflux import trace
 from arcflux.engine.shares import Shares
+from arcflux.errors import UsageError
 from arcflux.graph import Graph
 from arcflux.graph.core import Adjacency
 from arcflux.spmd.pool import BRIEF_VISITS
@@ -154,7 +156,13 @@ class Worker:
 
     def kernels(self, package: str) -> Any:
         """The module with the kernels of an algorithm's package for this worker's device."""
-        return import_module(f"{package}.{self.device.kind}")
+        module = f"{package}.{self.device.kind}"
+        if find_spec(module) is None:
+            raise UsageError(
+                f"{package.rpartition('.')[2]} has no kernels for a device of kind {self.device.kind!r}",
+                expected="cores", remedy="leave devices= away",
+            )  # fmt: skip
+        return import_module(module)
 
     def share(self, total: int) -> tuple[int, int]:
         """From where to before where of so much work this worker takes."""

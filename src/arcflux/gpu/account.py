@@ -82,6 +82,10 @@ def _sizes(lowered: Lowered, columns: dict[str, np.dtype[Any]]) -> dict[str, int
         sizes[f"each_{name}"] = total.dtype.itemsize * (total.length or 1)
     for message in lowered.messages:
         sizes[f"s_{message.name}"] = sizes[f"r_{message.name}"] = message.dtype.itemsize * (message.length or 1)
+    if lowered.edge_state is not None:
+        fields = lowered.edge_state.fields.items()
+        sizes |= {f"x_{name}": kind.stored.itemsize * (kind.length or 1) for name, kind in fields}
+        sizes |= {"x_reverse": 4, "x_place": 4}
     return sizes | {f"c_{name}": dtype.itemsize for name, dtype in columns.items()}
 
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux.compile.source import shared
+from arcflux.compile.mail_parts import mail_given
+from arcflux.compile.source import EDGE_ARRAYS, shared
 from arcflux.gpu import api
 from arcflux.gpu.state import State
 from arcflux.gpu.view import NodeView
@@ -28,7 +29,11 @@ _GIVEN = {
     "publish": ("which", "limit", "bits", "queue", "heads", "told", "counts"),
 }
 # Arrays that kernels only read.
-_READ = ("mine", "which", "targets", "in_offsets", "out_offsets", "in_neighbours")
+_READ = ("mine", "which", "targets", "in_offsets", "out_offsets", "in_neighbours", "out_neighbours",
+         *(f"x_{name}" for name in EDGE_ARRAYS))  # fmt: skip
+_READ_BY_ALL = ("totals_", "box_", "in_", "columns_")
+# Kernels that send.
+_SENDING = ("start", "apply", "pull")
 
 
 class Arguments:
@@ -43,10 +48,11 @@ class Arguments:
     def named(self, name: str, given: Sequence[Any]) -> dict[str, Any]:
         """What the engine gives to a kernel, by name."""
         names: list[str] = []
-        for said in _GIVEN[name]:
+        sends = bool(self.lowered.mails) and name.removesuffix("_count") in _SENDING
+        for said in _GIVEN[name.removesuffix("_count")]:
             columns = (f"c_{column}" for column in self.lowered.columns)
             names += ["rows", "neighbours", *columns] if said == "EDGES" else [said]
-        return dict(zip(names, given, strict=True))
+        return dict(zip([*names, *(mail_given(self.lowered) if sends else [])], given, strict=True))
 
     def of(self, kernel: Any, values: dict[str, Any]) -> list[Any]:
         """What a kernel is launched with, in the order of its arguments."""
@@ -69,11 +75,13 @@ class Arguments:
         elif word[:2] in ("g_", "p_"):
             found = self._constants()[word]
             return self.state.device(found, writes=False) if isinstance(found, np.ndarray) else _number(found)
+        elif word[:2] == "x_":
+            found = self._constants()[word]
         else:
             found = self._shared(word)
         if isinstance(found, np.ndarray):
             kind = np.uint32 if word == "bits" else None
-            return self.state.device(found, kind, writes=word not in _READ and not word.startswith("totals_"))
+            return self.state.device(found, kind, writes=word not in _READ and not word.startswith(_READ_BY_ALL))
         return _number(found)
 
     def _shared(self, word: str) -> Array:
@@ -83,10 +91,12 @@ class Arguments:
         of_totals = {"totals": node.totals.values, "sums": node.totals.sums, "each": node.each}
         if kind in of_totals:
             return of_totals[kind][name]
+        if kind == "columns":
+            return node.graph.columns[name]
         return {
             "in_offsets": node.graph.into.offsets, "out_offsets": node.graph.out.offsets, "moves": node.moves,
             "pending": node.pending, "residuals": node.residuals, "tally": node.tally,
-            "in_neighbours": node.graph.into.neighbours,
+            "in_neighbours": node.graph.into.neighbours, "out_neighbours": node.graph.out.neighbours,
         }[word]  # fmt: skip
 
     def _message(self, word: str) -> int:

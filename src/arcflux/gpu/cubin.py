@@ -148,6 +148,8 @@ def _type(lowered: Lowered, name: str, word: str, columns: dict[str, np.dtype[An
         return api.array_type(np.dtype(_ARRAYS[word]), 1)
     if word in _NUMBERS:
         return api.number_type(np.dtype(_NUMBERS[word]))
+    if word in (mailed := _of_mail(lowered, columns)):
+        return mailed[word]
     of_total, _, total = word.partition("_")
     if of_total in ("totals", "sums", "each"):
         measure = lowered.totals[total]
@@ -164,5 +166,25 @@ def _type(lowered: Lowered, name: str, word: str, columns: dict[str, np.dtype[An
     if kind in ("s_", "r_"):
         message = next(message for message in lowered.messages if message.name == rest)
         return api.array_type(message.dtype, 1 if message.length is None else 2)
+    if kind == "x_":
+        known = {"reverse": "u4", "place": "u4", "turn": "i8"}
+        if rest in known:
+            return api.array_type(np.dtype(known[rest]), 1)
+        assert lowered.edge_state is not None
+        field = lowered.edge_state.fields[rest]
+        return api.array_type(field.stored, 1 if field.length is None else 2)
     dtype, length = lowered.fields[rest]
     return api.array_type(dtype, 1 if length is None else 2)
+
+
+def _of_mail(lowered: Lowered, columns: dict[str, np.dtype[Any]]) -> dict[str, Any]:
+    """The types of the arguments that kernels with mail have besides."""
+    made: dict[str, Any] = {f"columns_{column}": api.array_type(columns[column], 1) for column in lowered.out_columns}
+    if lowered.mails:
+        made |= {"low": api.number_type(np.dtype("u8")), "out_neighbours": api.array_type(np.dtype("u4"), 1)}
+    for name, declared in lowered.mails.items():
+        made |= dict.fromkeys((f"box_{name}", f"cursor_{name}"), api.array_type(np.dtype("u8"), 1))
+        made[f"to_{name}"] = api.array_type(np.dtype("i8"), 1)
+        for part, kind in declared.parts.items():
+            made |= dict.fromkeys((f"in_{name}_{part}", f"out_{name}_{part}"), api.array_type(kind.dtype, 1))
+    return made

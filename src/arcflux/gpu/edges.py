@@ -129,7 +129,7 @@ class Edges:
 
     def _shared(self, first: int, last: int) -> dict[str, Any]:
         if (first, last) not in self.shared:
-            if self.lowered.around is not None:
+            if self.lowered.by_rows:
                 rows = {"pull_thread": np.arange(first, last, dtype=np.uint32)}
             else:
                 rows = shared_out(self.degrees[first:last], first, self.shapes, self.with_blocks, self.with_scans)

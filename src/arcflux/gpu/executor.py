@@ -22,6 +22,7 @@ from arcflux.compile.cuda_scan import scannable
 from arcflux.compile.cuda_vectors import tile_threads
 from arcflux.compile.generators import scratch
 from arcflux.compile.lower import Lowered
+from arcflux.compile.mail_parts import mail_given
 from arcflux.gpu import api, footprint
 from arcflux.gpu.arguments import Arguments
 from arcflux.gpu.carry import Carrier, linked
@@ -85,6 +86,10 @@ class OnGpu:
             shared(array)
         for array in (*node.totals.values.values(), *node.totals.sums.values()):
             state.adopt(array, node.mirrors)
+        for array in node.edges.arrays.values():  # others read what crosses cut edges: only one alone has a copy
+            (state.adopt if self.single else state.adopt_mapped)(array, node.mirrors)
+        for array in node.edges.constants[len(node.edges.arrays) : -1]:
+            state.keep(array)
         state.mirror(node.tally)
         state.mirror(node.counts)
         for array in node.messages:
@@ -106,8 +111,17 @@ class OnGpu:
             state.keep(array)
         if self.lowered.around is not None and self.lowered.around.intersects:
             state.keep(node.graph.into.neighbours)
+        for array in self._picked():
+            state.keep(array)
+        self.mail: dict[str, Array] = {}
         self.sums = api.empty(max(1, -(-node.graph.vertices // 32)), np.uint64)
         self.scan = api.empty(node.graph.vertices + 1, np.uint64)
+
+    def _picked(self) -> list[Array]:
+        """The whole graph's out-neighbours and columns of out-edges, where the program picks of them."""
+        graph = self.node.graph
+        columns = [graph.columns[column] for column in self.lowered.out_columns]
+        return [*([graph.out.neighbours] if self.lowered.picks else []), *columns]
 
     @property
     def compiled(self) -> float:
@@ -180,7 +194,19 @@ class OnGpu:
         """Launch what a kernel of the engine is here."""
         self.prepare(name, step)
         values = {"step": step, **self.arguments.named(name, given)}
+        if self.lowered.mails:
+            self._take_mail(values)
         getattr(self, f"_{name}")(values)
+
+    def _take_mail(self, values: dict[str, Any]) -> None:
+        """Have copies of the arrays of mail, which are others when there was no room for more records."""
+        for name in mail_given(self.lowered):
+            array = values.get(name)
+            if isinstance(array, np.ndarray) and self.mail.get(name) is not array:
+                if name in self.mail:
+                    self.state.forget(self.mail[name])
+                self.state.mirror(array)
+                self.mail[name] = array
 
     def alone(self, name: str, *arguments: Any) -> None:
         """Kernels that only know what they are given: `receive` is the host's, who shares the frontier with others.
@@ -207,8 +233,14 @@ class OnGpu:
     def _start(self, values: dict[str, Any]) -> None:
         self._launch("start", self.shapes.launch(len(values["mine"])), values)
 
+    def _start_count(self, values: dict[str, Any]) -> None:
+        self._launch("start_count", self.shapes.launch(len(values["mine"])), values)
+
     def _apply(self, values: dict[str, Any]) -> None:
         self._launch("apply", self.shapes.launch(len(values["which"])), values)
+
+    def _apply_count(self, values: dict[str, Any]) -> None:
+        self._launch("apply_count", self.shapes.launch(len(values["which"])), values)
 
     def _empty(self, values: dict[str, Any]) -> None:
         self._launch("empty", self.shapes.launch(len(values["which"])), values)
@@ -227,7 +259,10 @@ class OnGpu:
             some.flags.writeable = False
             self.cores.alone("receive", some, values["bits"], values["queue"], values["heads"])
 
-    def _pull(self, values: dict[str, Any]) -> None:
+    def _pull_count(self, values: dict[str, Any]) -> None:
+        self._pull(values, "_count")
+
+    def _pull(self, values: dict[str, Any], what: str = "") -> None:
         first, last = int(values.pop("first")), int(values.pop("last"))
         if first == 0:
             self._load(values)
@@ -241,7 +276,7 @@ class OnGpu:
                 threads = self.shapes.block_threads if name == "pull_block" else None
                 if tile := tile_threads(self.lowered):
                     threads = min(self.shapes.threads, tile)
-                self._launch(name, self.shapes.launch(int(which.size) * width, threads), given)
+                self._launch(f"{name}{what}", self.shapes.launch(int(which.size) * width, threads), given)
 
     def _push(self, values: dict[str, Any]) -> None:
         """Senders push as their messages come: all at once, or piece by piece."""

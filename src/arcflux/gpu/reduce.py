@@ -19,6 +19,8 @@ __all__ = ["into_and", "into_and_native", "into_any", "into_any_native", "into_m
 
 
 if api.simulated():
+    import numpy as np
+
     from arcflux.gpu.simulator import switch
 
     def swap(array: Any, place: Any, expected: Any, new: Any) -> bool:
@@ -26,6 +28,9 @@ if api.simulated():
         switch()
         there = array[place]
         if there == expected or (there != there and expected != expected):
+            if isinstance(new, (int, np.integer)) and array.dtype.kind in "iu":
+                # A register has 64 bits, Python's integers have any.
+                new = np.uint64(int(new) % (1 << 64)).astype(array.dtype)
             array[place] = new
             return True
         return False

@@ -67,6 +67,14 @@ class State:
             self.mirror(host, shared)
             known[id(host)] = self.twins[-1]
 
+    def adopt_mapped(self, host: Array, known: dict[int, Any]) -> None:
+        """Map an array as another phase of the run does: its pages are opened once."""
+        if id(host) in known:
+            self.twins.append(known[id(host)])
+        else:
+            self.map(host)
+            known[id(host)] = self.twins[-1]
+
     def map(self, host: Array) -> None:
         """Let the device work on the host's own pages."""
         self.forget(host)
@@ -84,6 +92,7 @@ class State:
         for twin in self.twins:
             if twin.host is host and twin.opened is not None:
                 twin.opened.__exit__(None, None, None)
+                twin.opened = None  # another phase may have it, too
         self.twins = [twin for twin in self.twins if twin.host is not host]
         self.constant.pop(id(host), None)
 

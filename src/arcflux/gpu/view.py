@@ -16,7 +16,7 @@ from arcflux.gpu.launch import Shapes
 from arcflux.graph import Graph
 from arcflux.partition.part import Part
 
-__all__ = ["Cores", "ListsView", "NodeView", "PartView", "PlacedView", "Ranks", "Target", "TotalsView"]
+__all__ = ["Cores", "EdgesView", "ListsView", "NodeView", "PartView", "PlacedView", "Ranks", "Target", "TotalsView"]
 
 Array = NDArray[Any]
 
@@ -58,6 +58,10 @@ class NodeView(Protocol):
     mirrors: dict[int, Any]
 
     @property
+    def edges(self) -> EdgesView:
+        """The fields of edges."""
+
+    @property
     def totals(self) -> TotalsView:
         """The arrays of totals."""
 
@@ -71,6 +75,13 @@ class TotalsView(Protocol):
 
     values: dict[str, Array]
     sums: dict[str, Array]
+
+
+class EdgesView(Protocol):
+    """The fields of edges, by name; and what kernels are given of edges, these first."""
+
+    arrays: dict[str, Array]
+    constants: list[Array]
 
 
 class ListsView(Protocol):

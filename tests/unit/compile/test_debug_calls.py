@@ -108,3 +108,20 @@ def test_what_is_no_call_stays_refused():
 
     with pytest.raises(ProgramError, match="drops it"):
         af.run(Dropping, GRAPH, debug=True)
+
+
+@af.program
+class Mistyped:
+    """A line for the debugger that is wrong itself, where nobody checks it beforehand."""
+
+    x: af.i64
+
+    def compute(v, u):
+        print(v.wide)
+        v.x += 1
+
+
+def test_a_mistake_in_a_line_for_the_debugger_is_said_with_its_place() -> None:
+    with pytest.raises(ProgramError, match="AttributeError: a vertex has no 'wide' at vertex 1, superstep 0") as caught:
+        af.run(Mistyped, GRAPH, debug=True)
+    assert "print(v.wide)" in str(caught.value)

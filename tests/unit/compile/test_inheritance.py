@@ -7,7 +7,7 @@ import pytest
 from test_plain_python import GRAPH, loaded, same_everywhere
 
 import arcflux as af
-from arcflux.cli.target import chosen, parted, with_ids
+from arcflux.cli.target import find_target, split_settings, with_ids
 from arcflux.compile.lower import lower
 from arcflux.errors import ProgramError, UsageError
 
@@ -292,8 +292,8 @@ def test_matrices_as_parameters() -> None:
 def test_the_command_line_reads_sets_and_arrays(tmp_path: Path) -> None:
     text = "@af.program\nclass P:\n    s: af.vertices\n    a: af.f64[2] = (1, 2)\n    x: af.f64\n"
     module = loaded(tmp_path, f"{text}    def compute(v, u, p):\n        v.x = max(v.x, p.a[0])\n")
-    target = chosen(f"{module.__file__}:P")
-    values, ids = parted(target, ("s=1,2", "a=4,5"), None)
+    target = find_target(f"{module.__file__}:P")
+    values, ids = split_settings(target, ("s=1,2", "a=4,5"), None)
     assert (values, with_ids(target, GRAPH, ids)) == ({"a": [4.0, 5.0]}, {"s": [1, 2]})
     with pytest.raises(UsageError, match="P needs s"):
-        parted(target, ("a=4,5",), None)
+        split_settings(target, ("a=4,5",), None)

@@ -88,6 +88,11 @@ REFUSED = {
     "an index into a scalar": ("def update(v):\n    v.x[0] = 1.0  # no\n    return True", "not a vector"),
     "any outside compute": ("def update(v):\n    v.x = af.any(v.x)  # no\n    return True", "stands for a reduction"),
     "bits of a float": ("def compute(v, u):\n    v.x |= u.x  # no", "or of a float"),
+    "bits in a float": ("def compute(v, u):\n    v.x |= u.on  # no", "or of a float"),
+    "steps of 0": (
+        "def update(v):\n    for k in range(9, 0, 3 - 3):  # no\n        pass\n    return True",
+        "steps of 0",
+    ),
     "a write in wants": ("def wants(v):\n    v.x = 1.0  # no\n    return True", "wants may not change v"),
     "an unknown function": ("def scatter(v):  # no\n    pass", "no function 'scatter'"),
     "an unknown argument": ("def init(v, u):  # no\n    v.x = 0.0", "cannot have an argument 'u'"),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import arcflux as af
+from arcflux.algorithms.betweenness import dependencies
 from arcflux.errors import ProgramError, UsageError
 
 
@@ -217,7 +218,7 @@ def test_algorithms_keep_their_promises() -> None:
         af.multi_source_sssp(graph, [1, 2], debug=True),
         af.pagerank(graph, debug=True),
         af.pagerank_delta(graph, debug=True),
-        af.algorithms.betweenness.dependencies(graph, 1, debug=True),
+        dependencies(graph, 1, debug=True),
         af.run(af.algorithms.Components, graph, debug=True),
         af.run(af.algorithms.SSSP, graph, source=1, debug=True),
     ):

@@ -8,7 +8,7 @@ import pytest
 
 import arcflux as af
 from arcflux import trace
-from arcflux.errors import CancelledError, ProgramError, UsageError
+from arcflux.errors import CancelledError, ProgramError
 
 AT = {"then": None}
 WAYS = [{}, {"debug": True}, {"parts": 2, "ranks_per_node": 1}, {"parts": 2}]
@@ -158,10 +158,19 @@ def test_changed_counts_what_the_last_call_changed():
     assert seen == [(5, 3)]
 
 
-def test_vertices_in_copies_are_refused():
+def test_every_node_may_have_all_vertices_or_those_of_many_edges():
     for exchange in ("allreduce", "mixed"):
-        with pytest.raises(UsageError, match="has phases"):
-            af.run(Counting, "cycle:5", parts=2, ranks_per_node=1, exchange=exchange)
+        result = af.run(Counting, "star:40", parts=2, ranks_per_node=1, exchange=exchange)
+        assert result.exchange == exchange
+        assert not result.notes
+
+
+def test_a_phase_whose_messages_have_to_meet_at_owners_keeps_all_others_there():
+    result = af.run(Counting, "star:40", parts=2, ranks_per_node=1, exchange="allreduce", deterministic=True)
+    assert result.exchange == "readers"
+    assert any("exchange is not allreduce" in note and "deterministic" in note for note in result.notes)
+    result = af.run(Counting, "cycle:5", parts=2, ranks_per_node=1, exchange="mixed")
+    assert any("no vertex has many times the mean in-degree" in note for note in result.notes)
 
 
 def test_progress_counts_supersteps_of_all_phases():

@@ -178,7 +178,7 @@ def test_moves_are_weighed_with_the_bandwidth_that_was_measured(
     plain = migrate.Balance
     calibration = None if bandwidth is None else SimpleNamespace(exchange={"local": {"bandwidth": bandwidth}})
     monkeypatch.setenv("ARCFLUX_PLAN", "1")
-    monkeypatch.setattr(import_module("arcflux.plan.calibration"), "kept", lambda: calibration)
+    monkeypatch.setattr(import_module("arcflux.plan.calibration"), "load_calibration", lambda: calibration)
     monkeypatch.setattr(migrate, "Balance", lambda *given: seen.append(given[3]) or plain(*given))
     devices = [CPU(1), CPU(1)]
     af.run(algorithms.PageRank, GRAPH, devices=devices, ranks_per_node=1)

@@ -45,7 +45,8 @@ class Balancer:
         """`how`: "auto", "local" or "off"; `limit`: the most supersteps; `network`: bytes a second between nodes."""
         own, transport = worker.own, worker.transport
         self.worker, self.exchange = worker, exchange
-        fixed = own.parts.k > 1 and _why_fixed(own, exchange.name)
+        stay = "fields of edges stay with their parts" if worker.lowered.program.edge_fields else ""
+        fixed = own.parts.k > 1 and (_why_fixed(own, exchange.name) or stay)
         self.on = how != "off" and own.parts.k > 1 and not fixed and worker.graph.vertices > 0
         self.note = f"rebalance={how!r} moves nothing: {fixed}" if how != "off" and fixed else ""
         self.told: Array | None = None

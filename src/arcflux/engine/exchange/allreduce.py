@@ -44,6 +44,9 @@ class AllReduce:
         """What init gives to a vertex counts in the first node only."""
         self._replicas.leave_to_one()
 
+    def tell_all(self) -> None:
+        """Asked of programs that look around, whose edges are at their targets: not by this model."""
+
     def tell(self, step: int, halves: bool) -> None:
         """Every node knows already what all its vertices send."""
         self.worker.forget_changes(self.worker.changed_vertices())

@@ -64,5 +64,8 @@ class Exchange(Protocol):
     def empty_replicas(self) -> None:
         """What `init` gives to a vertex that several nodes have counts once."""
 
+    def tell_all(self) -> None:
+        """What all own vertices send reaches the nodes that read it, also of those that rest; where `own.whole`."""
+
     def tell(self, step: int, halves: bool) -> None:
         """What changed vertices now send reaches the nodes that read it; if `halves`, both halves are on their way."""

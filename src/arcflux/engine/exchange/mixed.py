@@ -50,6 +50,9 @@ class Mixed:
         """What init gives to a vertex that every node has counts in the first node only."""
         self._replicas.leave_to_one()
 
+    def tell_all(self) -> None:
+        """Asked of programs that look around, whose edges are at their targets: not by this model."""
+
     def tell(self, step: int, halves: bool) -> None:
         """What changed goes to the nodes that read it."""
         with self.meter:

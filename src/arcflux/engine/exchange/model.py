@@ -16,9 +16,10 @@ from arcflux.engine.exchange.mixed import Mixed
 from arcflux.engine.exchange.owners import Owners
 from arcflux.engine.exchange.readers import Readers
 from arcflux.engine.part_worker import PartWorker
+from arcflux.graph import Graph
 from arcflux.partition.parts import Parts
 
-__all__ = ["EXCHANGES", "Model", "at_targets_alone", "reason_for_targets"]
+__all__ = ["EXCHANGES", "Model", "at_targets_alone", "high_degrees", "reason_for_targets"]
 
 Array = NDArray[Any]
 
@@ -63,8 +64,7 @@ class Model:
         at_sources = parts.at_sources() if parts.placement == "target" else parts
         if asked == "owners":
             return cls(asked, at_sources)
-        degrees = parts.graph.in_degrees
-        high = degrees > _HIGH * max(1.0, float(degrees.mean()))
+        high = high_degrees(parts.graph)
         if not high.any():
             why = f"no vertex has more than {_HIGH} times the mean in-degree"
             return cls("owners", at_sources, None, _instead("owners", asked, why))
@@ -77,6 +77,13 @@ class Model:
         return (AllReduce if self.name == "allreduce" else Mixed)(worker, self.replicated)
 
 
+def high_degrees(graph: Graph) -> Array:
+    """Which vertices have so many in-edges that their messages come from everywhere."""
+    degrees = graph.in_degrees
+    high: Array = degrees > _HIGH * max(1.0, float(degrees.mean()))
+    return high
+
+
 def _instead(name: str, asked: str, why: str) -> str:
     return "" if name == asked else f"exchange is {name}, not {asked}: {why}"
 
@@ -86,8 +93,12 @@ def reason_for_targets(lowered: Lowered) -> str:
 
     Of a message that may not have come, only an accumulator that starts empty can tell.
     """
+    if lowered.mails:
+        return "a vertex receives mail once, and only its owner has its state"
     if lowered.around is not None:
         return "around sees all edges of a vertex at once, which only its owner has"
+    if lowered.edge_state is not None:
+        return "the fields of an edge are with the owner of the vertex that it leads to"
     if lowered.deterministic:
         return "deterministic sums have one order, in which the owner of a vertex adds"
     if any(name.startswith("o_") for name in lowered.reads("compute")):

@@ -45,6 +45,9 @@ class Owners:
     def empty_replicas(self) -> None:
         """No vertex is in several nodes."""
 
+    def tell_all(self) -> None:
+        """Asked of programs that look around, whose edges are at their targets: not by this model."""
+
     def tell(self, step: int, halves: bool) -> None:
         """What changed goes to the nodes that read it."""
         with self.meter:

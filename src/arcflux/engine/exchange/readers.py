@@ -34,6 +34,11 @@ class Readers:
     def empty_replicas(self) -> None:
         """No vertex is in several nodes."""
 
+    def tell_all(self) -> None:
+        """What all own vertices send goes to the nodes that read it."""
+        with self.meter:
+            self._telling.tell_all()
+
     def tell(self, step: int, halves: bool) -> None:
         """What changed goes to the nodes that read it."""
         with self.meter:

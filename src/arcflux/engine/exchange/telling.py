@@ -49,6 +49,17 @@ class Telling:
         worker.transport.finish()
         worker.forget_changes(told)
 
+    def tell_all(self) -> None:
+        """What all own vertices send goes to the nodes that read them; nobody joins the frontier by that."""
+        worker, lists, carrier = self.worker, self.worker.own.lists, self.worker.calls.carrier
+        for peer, vertices in lists.tell.items():
+            self._post(peer, vertices, np.ones(len(vertices), bool), later=False)
+        for peer, vertices in lists.hear.items():
+            self._hear(peer, vertices)
+        if carrier is not None:
+            carrier.finish()
+        worker.transport.finish()
+
     def send_half(self, half: int) -> None:
         """What own vertices of one half have prepared, if it changed, goes to the nodes that read them."""
         worker = self.worker

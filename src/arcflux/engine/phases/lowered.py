@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -33,17 +33,21 @@ def lower_phases(first: Lowered, columns: Mapping[str, np.dtype[Any]], debug: bo
     """Check and split every phase of a program, of which `first` is the start."""
     program = first.program
     phases = {name: lower(each, columns, first.deterministic, debug) for name, each in program.phase_programs().items()}
-    for each in phases.values():
-        _refuse_tuples(each, first)
+    hidden = {name: kind for each in phases.values() for name, kind in each.fields.items() if name not in first.fields}
+    if hidden:
+        fields = {**first.fields, **hidden}
+        first = _with_fields(first, fields)
+        phases = {name: _with_fields(each, fields) for name, each in phases.items()}
     return LoweredPhases(program, first, phases)
 
 
-def _refuse_tuples(lowered: Lowered, first: Lowered) -> None:
-    """The lock of a tuple, and whose message came first, are kept in fields that the other phases know nothing of."""
-    if set(lowered.fields) <= set(first.fields):
-        return
-    line = next(iter(lowered.reductions.values())).line
-    raise lowered.program.refusal(
-        line, "tuples of fields, af.first and af.last are not reduced in phases",
-        "reduce one field at a time, or write a program without phases",
-    )  # fmt: skip
+def _with_fields(lowered: Lowered, fields: dict[str, Any]) -> Lowered:
+    """The same over all fields that phases keep for themselves: the locks of their tuples, and who sent first.
+
+    Phases share one state, so each has the fields of all, in one order. What is made of it is kept with the program.
+    """
+    known = lowered.facts.get("over all fields")
+    if known is None or list(known.fields) != list(fields):
+        known = lowered.facts["over all fields"] = replace(lowered, fields=fields, sources={}, facts={})
+    found: Lowered = known.of(lowered.program)
+    return found

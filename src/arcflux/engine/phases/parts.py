@@ -14,19 +14,21 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from arcflux import trace
 from arcflux.engine.agreement import Agreement
 from arcflux.engine.exchange.collect import collect_fields
+from arcflux.engine.exchange.cut_edges import collect_edges
 from arcflux.engine.exchange.model import Model
 from arcflux.engine.exchange.own_nodes import with_own_nodes
 from arcflux.engine.loop import Options
 from arcflux.engine.parts import PartRun, Setting
 from arcflux.engine.phases.host import Advanced, host
 from arcflux.engine.phases.lowered import LoweredPhases
+from arcflux.engine.phases.models import FIRST, phase_models
 from arcflux.engine.phases.together import phases_together
 from arcflux.engine.spread import SHARED, Spread, spread_out
 from arcflux.engine.state import parameter_values
 from arcflux.engine.totals import shown
-from arcflux.errors import UsageError
 from arcflux.graph import Graph
 from arcflux.partition.parts import Parts
 from arcflux.result import Result, Superstep
@@ -36,31 +38,21 @@ from arcflux.transports.base import Transport
 __all__ = ["phases_spread"]
 
 Array = NDArray[Any]
-# Models in which every node has vertices of its own, which it alone updates.
-_OWNED = ("auto", SHARED, "readers", "owners")
 
 
 def phases_spread(
     lowered: LoweredPhases, graph: Graph, values: Mapping[str, Array], options: Options, spread: Spread
 ) -> Result:
     """Run a program with phases on parts: on the ranks that this process is one of, or on threads of this process."""
-    if spread.exchange not in _OWNED:
-        raise UsageError(
-            f"exchange is {spread.exchange!r}, and {lowered.program.name} has phases",
-            expected="'readers' or 'owners': between phases the owner of a vertex alone has its fields",
-            remedy="leave exchange= away",
-        )
 
     def together(options: Options, team: Team) -> Result:
         return phases_together(lowered, graph, values, options, team)
 
     def work(transport: Transport, parts: Parts, over: Callable[[], bool]) -> Result:
-        models = {
-            name: Model.choose("auto" if spread.exchange == SHARED else spread.exchange, each, parts.on(view))
-            for name, each in lowered.phases.items()
-            for view in [lowered.view(name, graph)]
-        }
-        setting = Setting(Model("readers", parts.at_targets()), options, over, spread.devices)
+        models = phase_models("auto" if spread.exchange == SHARED else spread.exchange, lowered, graph, parts)
+        if models[FIRST].note and transport.rank == 0:
+            trace.note(models[FIRST].note)
+        setting = Setting(models[FIRST], options, over, spread.devices)
         if spread.devices is None:
             return _Parts(lowered, graph, values, setting, models, transport).run()
         if any(model.name != "readers" for model in models.values()):
@@ -108,6 +100,8 @@ class _Parts:
         hosted = host(program, self, 0 if agreed.torn else self.options.limit, graph, p, lambda: past.history)
         runs = [phase.run for phase in self.phases.values()]
         fields = collect_fields(self.first.worker)
+        collect_edges(self.first.worker)
+        edges = self.first.worker.state.edges.result()
         for run in (*runs, self.first):
             run.worker.calls.close()
             run.worker.release()
@@ -119,8 +113,8 @@ class _Parts:
         return Result(
             program.name, graph, fields, hosted.history, hosted.converged, seconds, compiled, program.references,
             exchange=" and ".join(names), where=f"{self.transport.size} parts on {nodes}",
-            notes=tuple(dict.fromkeys(note for run in runs for note in run.notes)), totals=hosted.totals,
-            iterations=hosted.iterations,
+            notes=tuple(dict.fromkeys(note for run in (self.first, *runs) for note in run.notes)), totals=hosted.totals,
+            iterations=hosted.iterations, edges=edges,
         )  # fmt: skip
 
 

@@ -31,6 +31,7 @@ def phases_in_python(
     return Result(
         program.name, graph, fields, hosted.history, hosted.converged, time.perf_counter() - begun,
         references=program.references, totals=hosted.totals, iterations=hosted.iterations,
+        edges=first.edge_state.result(),
     )  # fmt: skip
 
 

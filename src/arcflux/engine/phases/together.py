@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from arcflux.compile import cache, cpu
 from arcflux.compile.failures import refusing_failures
 from arcflux.compile.lower import Lowered
-from arcflux.engine.loop import Loop, Options, stopping
+from arcflux.engine.loop import Loop, Options, ending, stopping
 from arcflux.engine.phases.host import Advanced, host
 from arcflux.engine.phases.lowered import LoweredPhases
 from arcflux.engine.state import State, parameter_values
@@ -53,11 +53,12 @@ def phases_together(
         limit = 0 if stage.torn else options.limit
         hosted = host(program, stage, limit, graph, p, lambda: state.totals.history)
         fields = {name: team.result(array) for name, array in state.fields.items()}
+        edges = state.edges.result()
         stage.give_back()
     seconds = time.perf_counter() - begun - once
     return Result(
         program.name, graph, fields, hosted.history, hosted.converged, seconds, once, program.references,
-        totals=hosted.totals, iterations=hosted.iterations,
+        totals=hosted.totals, iterations=hosted.iterations, edges=edges,
     )  # fmt: skip
 
 
@@ -112,6 +113,8 @@ class _Phase:
         self.glance = self.loop.watched(over)
         self.steps = 0
         self.rows: list[Array] = []
+        self.asking: dict[int, list[Any]] = {}
+        self.timed = ending(options) is not None
 
     def compile(self) -> float:
         """Borrow all arrays, and compile all kernels; the seconds of compiling."""
@@ -125,21 +128,34 @@ class _Phase:
         return compiled + loop.compile(state)
 
     def _starting(self) -> list[Any]:
-        graph, state = self.state.graph, self.state
-        return [graph.into.offsets, graph.out.offsets, state.active, *self.loop.started(self.steps), *state.constants]
+        """The arguments of `started`: those of even supersteps and those of odd ones, made once."""
+        half = self.steps & 1
+        if half not in self.asking:
+            graph, state = self.state.graph, self.state
+            offsets = [graph.into.offsets, graph.out.offsets]
+            self.asking[half] = [*offsets, state.active, *self.loop.started(self.steps), *state.constants]
+        return self.asking[half]
+
+    def _start(self) -> None:
+        """Ask `start` of every vertex, and make what they send."""
+        loop, state = self.loop, self.state
+        if loop.brief and self.team.kind == "threads" and not self.timed:
+            state.launch_start(loop.made, self._starting(), brief=True)
+        else:
+            state.launch_start(loop.made, self._starting(), self.glance)
 
     def advance(self, room: int, quiet: bool) -> Advanced:
         """Ask `start`, then take one superstep, or as many as it takes until no vertex changes."""
         loop, changed, limit = self.loop, 0, self.steps + (room if quiet else 1)
         taken, before = self.steps, loop.saved()
-        state = self.state
-        self.team.launch(loop.made.started, state.chunks, *self._starting(), glance=self.glance, ends=True)
+        self._start()
         if loop.torn:
             loop.restore(before)
             return Advanced(0, 0, True)
-        if state.lowered.totals:
+        if self.state.lowered.totals:
             self._begin_totals()
-        loop.refill(self.state, self.steps)
+        loop.begin_call(taken)
+        loop.refill(self.state, taken)
         cut = False
         while not (loop.finished or cut) and self.steps < limit:
             rows = loop.advance(self.steps, limit, self.glance)
@@ -163,5 +179,4 @@ class _Phase:
 
     def history(self) -> Sequence[Superstep]:
         """All its supersteps so far."""
-        rows = np.concatenate(self.rows) if self.rows else self.loop.history[:0].copy()
-        return History(rows, self.loop.superstep, self.loop.columns)
+        return History(self.loop.past(self.rows), self.loop.superstep, self.loop.columns)

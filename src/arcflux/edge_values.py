@@ -1,0 +1,66 @@
+"""The fields of edges in a result: by name, in the order of the graph's out-edges, with the ids of both ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arcflux.errors import UsageError, did_you_mean
+from arcflux.graph import Graph
+from arcflux.graph.arcs import in_places
+
+__all__ = ["EdgeValues"]
+
+Array = NDArray[Any]
+
+
+class EdgeValues(Mapping[str, Array]):
+    """What a run left on edges: ``result.edges["message"]`` has a row for each arc, as ``graph.columns`` has.
+
+    `source` and `target` are the ids of its ends. An undirected edge is two arcs, each with a row of its own.
+
+    Examples
+    --------
+    >>> import arcflux as af
+    >>> values = EdgeValues(af.load("path:3"), {"flow": np.array([1.0, 0.0, 0.0, 2.0])})
+    >>> values["flow"].tolist(), values.source.tolist(), values.target.tolist()
+    ([0.0, 1.0, 2.0, 0.0], [0, 1, 1, 2], [1, 0, 2, 1])
+    """
+
+    def __init__(self, graph: Graph, by_target: Mapping[str, Array]) -> None:
+        """`by_target`: the fields in the order of in-edges, as runs have them."""
+        self._graph, self.by_target = graph, by_target
+        self._known: dict[str, Array] = {}
+
+    def __getitem__(self, name: str) -> Array:
+        if name not in self.by_target:
+            known = ", ".join(self.by_target) or "none"
+            raise UsageError(f"the result has no edge field {name!r}", expected=f"one of: {known}",
+                             remedy=did_you_mean(str(name), self.by_target))  # fmt: skip
+        if name not in self._known:
+            self._known[name] = self.by_target[name][in_places(self._graph)]
+        return self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.by_target)
+
+    def __len__(self) -> int:
+        return len(self.by_target)
+
+    def __repr__(self) -> str:
+        return f"<EdgeValues of {self._graph.arcs:,} arcs: {', '.join(self) or 'none'}>"
+
+    @cached_property
+    def source(self) -> Array:
+        """The ids of the vertices that arcs leave."""
+        offsets = self._graph.out.offsets
+        return self._graph.ids.to_ids(np.repeat(np.arange(self._graph.vertices), np.diff(offsets).astype(np.int64)))
+
+    @cached_property
+    def target(self) -> Array:
+        """The ids of the vertices that arcs reach."""
+        return self._graph.ids.to_ids(self._graph.out.neighbours)
