@@ -15,7 +15,7 @@ from program_fuzzer.campaign import Effort, check_seed, small_script
 from program_fuzzer.compare import Case, difference, expected
 from program_fuzzer.grammar import SHAPES, random_program
 from program_fuzzer.graphs import GraphSpec, random_graph
-from program_fuzzer.machine import Lanes
+from program_fuzzer.machine import U64, Lanes, inverted
 from program_fuzzer.report import script
 from program_fuzzer.shrink import fails, manner_of, shrink
 from program_fuzzer.values import IllDefined
@@ -151,6 +151,27 @@ def test_the_oracle_counts_loops_once_and_parallel_edges_each() -> None:
     assert out.fields == {"x": [3, 2], "y": [33, 22]}
 
 
+def test_the_oracle_crosses_each_edge_and_sees_its_reverse_as_it_was() -> None:
+    """Of a self-loop and two parallel edges without direction, each arc counts by itself, and its reverse back."""
+    source = """
+@af.program
+class P:
+    x: af.i64
+    e: af.edge(af.i64, 1)
+    def start(v):
+        return True
+    def along(edge, u, v):
+        edge.e = edge.reverse.e * 10 + u.number
+    def compute(v, u, edge):
+        v.x += edge.e
+    def update(v):
+        return True
+"""
+    out = expected(Case(ProgramSpec(source, "dense"), spec([(0, 1), (1, 1), (0, 1)], 2, directed=False), 2))
+    assert out.edges == {"e": [110, 110, 101, 101, 111]}
+    assert out.fields == {"x": [11 + 11 + 101 + 101, 10 + 10 + 11 + 110 + 110 + 111]}
+
+
 UNCERTAIN = {
     "not exact": ("x: af.f32", "v.x = 0.1; return True", "v.x += u.x", "return False"),
     "without a message": ("sparse = True; x: af.i64", "return v.number == 0", "v.x += 1", "v.x += 1; return False"),
@@ -232,6 +253,8 @@ def test_programs_are_drawn_from_the_whole_grammar() -> None:
     names += ["def around", "for u in edges:", "for u, edge in edges", "af.mode(", "af.median(", "af.topk(", "break"]
     names += ["af.intersect(v, u)", "any(", "all(", "default=", "continue", "for w in edges"]
     names += ["def stop", "g.t0 +=", "g.t0 = min(g.t0", "g.t0[", 'norm = "max"', "af.total("]
+    names += ["def receive", "af.mail(", "af.send(", "af.neighbour(", "for rm0 in m0:", "len(m", "'sum')", "'min')"]
+    names += ["def along", "af.edge(af.", "edge.e0 =", "edge.reverse.e0", "edge.e1"]
     names += ["math.nan", "math.inf", "** -1", "% 80 - 8)", "~", "math.log("]
     missing = [word for word in [*reductions, *types, *names] if word not in text]
     assert missing == []
@@ -368,3 +391,7 @@ def test_interpreted_vectors_are_reduced_by_element() -> None:
     """Tuples would be joined, or refused."""
     a, b = Lanes((1, 6)), Lanes((3, 4))
     assert (a + b, a | b, a & b) == ((4, 10), (3, 6), (1, 4))
+
+
+def test_interpreted_bits_of_a_u64_are_turned_without_a_sign() -> None:
+    assert (inverted(U64(0)), inverted(U64(7)), inverted(0), inverted(-3)) == (2**64 - 1, 2**64 - 8, -1, 2)

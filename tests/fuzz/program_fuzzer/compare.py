@@ -96,16 +96,23 @@ def difference(case: Case, way: Way, outcome: Outcome) -> str:
         return "" if outcome.faults and way.options.get("debug") else f"it raises ProgramError: {error}"
     except Exception as error:
         return f"it raises {type(error).__name__}: {error}"
+    if way.cut_short and result is not None and outcome.ends:
+        said = [_fields(end, result, way) or _history(end, result) for end in outcome.cut(result.supersteps)]
+        return min(said, key=len, default=f"it is cut short after {result.supersteps} supersteps, which it has not")
     if way.cut_short and result is not None and not case.program.to_fixed_point:
         outcome = expected(replace(case, limit=result.supersteps))
-        return _fields(outcome, result, way) or _history(outcome, result)
+        return _fields(outcome, result, way) or _edges(outcome, result) or _history(outcome, result)
     if way.cut_short:
         return ""
     if outcome.faults and way.options.get("debug"):
         return f"it does not refuse: {outcome.faults[0]}"
     if result.converged != outcome.converged:
         return f"converged is {result.converged}, not {outcome.converged}, after {result.supersteps} supersteps"
-    return _fields(outcome, result, way) or ("" if case.program.to_fixed_point else _history(outcome, result))
+    return (
+        _fields(outcome, result, way)
+        or _edges(outcome, result)
+        or ("" if case.program.to_fixed_point else _history(outcome, result))
+    )
 
 
 def _fields(outcome: Outcome, result: af.Result, way: Way) -> str:
@@ -119,6 +126,16 @@ def _fields(outcome: Outcome, result: af.Result, way: Way) -> str:
             if not same(have, value) and (choices is None or have not in choices[v]):
                 said = f"{value!r}" if choices is None else f"one of {sorted(choices[v])!r}"
                 return f"{name} of vertex {v} is {have!r}, not {said}"
+    return ""
+
+
+def _edges(outcome: Outcome, result: af.Result) -> str:
+    for name, wanted in outcome.edges.items():
+        found = [tuple(x) if isinstance(x, list) else x for x in result.edges[name].tolist()]
+        for place, (have, value) in enumerate(zip(found, wanted, strict=True)):
+            if not same(have, value):
+                ends = result.edges.source[place], result.edges.target[place]
+                return f"{name} of the edge {ends[0]} -> {ends[1]} is {have!r}, not {value!r}"
     return ""
 
 

@@ -2,20 +2,22 @@
 
 A program with phases has such functions along edges and against them, and a phase on none. Any other is dense
 (anything goes), steady (sparse without saying so), sparse by promise (update does nothing without a
-message), looks around (every vertex, or only where a neighbour changed), or goes to a fixed point that no order of
-messages changes (monotone, or with a priority).
+message), looks around (every vertex, or only where a neighbour changed), sends mail, or goes to a fixed point that no
+order of messages changes (monotone, or with a priority).
 """
 
 from __future__ import annotations
 
 import random
-import re
 import textwrap
+from bisect import bisect
 from dataclasses import replace
+from itertools import accumulate
 
 from program_fuzzer.expressions import Domain, Expressions, Number, fit
 from program_fuzzer.fields import Field, about, atoms, random_field
 from program_fuzzer.fixed_points import FixedPoint
+from program_fuzzer.mail import Mailing
 from program_fuzzer.neighbourhoods import Neighbourhood
 from program_fuzzer.oracle import is_sparse
 from program_fuzzer.plain_python import early_return, looped
@@ -24,22 +26,38 @@ from program_fuzzer.writing import ProgramSpec, plain
 
 __all__ = ["SHAPES", "random_program"]
 
-SHAPES = ("dense", "steady", "sparse", "around", "around sparse", "monotone", "priority", "phases")
+_SHARES = {"dense": 36, "steady": 11, "sparse": 18, "around": 8, "around sparse": 4, "monotone": 5, "priority": 9,
+           "phases": 9}  # fmt: skip
+_MAILED = ("mail", "mail", "mail around")
+SHAPES = (*_SHARES, *dict.fromkeys(_MAILED))
+# The share of programs with mail. It is decided by further digits of the number that decides about the shape, so that
+# a seed without one gives the program that it gave before there was mail.
+_MAIL = 0.12
 
 
 def random_program(draw: random.Random, shape: str = "") -> ProgramSpec:
     """A program."""
-    shape = shape or draw.choices(SHAPES, [36, 11, 18, 8, 4, 5, 9, 9])[0]
+    shape = shape or _random_shape(draw.random())
     if shape in ("monotone", "priority"):
         return FixedPoint(draw, shape).program()
     if shape == "phases":
         return _Phases(draw, draw.choice(["dense", "steady", "sparse"])).program()
+    if shape.startswith("mail"):
+        return Mailing(draw, shape).program()
     if shape.startswith("around"):
         return _Looking(draw, shape).program()
     made = _Supersteps(draw, shape).program()
     if shape == "dense" and is_sparse(made.source):  # it has become a steady one by chance, with any update
         return random_program(draw, "steady")
     return made
+
+
+def _random_shape(roll: float) -> str:
+    further = roll * 4096 % 1 / _MAIL
+    if further < 1:
+        return _MAILED[int(further * len(_MAILED))]
+    sums = list(accumulate(_SHARES.values()))
+    return list(_SHARES)[bisect(sums, roll * sums[-1])]
 
 
 class _Supersteps(Totals):
@@ -50,9 +68,10 @@ class _Supersteps(Totals):
         self._choose_fields()
         self._choose_parameters()
         self._choose_totals(0.25)
+        self._choose_edge_fields(0.3)
         functions = [self._start()]
         self._choose_resets()
-        functions += [*self._init(), *self._wants(), self._compute()]
+        functions += [*self._init(), *self._wants(), *self._along(), self._compute()]
         functions += [self._update(), *self._residual(), *self._stop()]
         if self.draw.random() < 0.1:
             self.draw.shuffle(functions)
@@ -219,16 +238,16 @@ class _Phases(_Supersteps):
         self._choose_fields()
         self._choose_parameters()
         self._choose_totals(0.4)
+        self._choose_edge_fields(0.4)
         first = self._start()
         self._choose_resets()
-        functions = [*self._init(), *self._wants(), self._compute(), self._update(), *self._residual()]
+        functions = [*self._init(), *self._wants(), *self._along(), self._compute()]
+        functions += [self._update(), *self._residual()]
         text = "\n".join(functions)
-        if "af.first(" in text or "af.last(" in text or re.search(r"v\.\w+, v\.", text):  # which phases refuse
-            return random_program(self.draw, "phases")
         if self.shape == "dense" and is_sparse("class Fuzzed:\n" + textwrap.indent(text, "    ")):
             return random_program(self.draw, "phases")
         other = self.draw.choice(["against", "against", "both", "along"])
-        other = "against" if "_degree" in text else other
+        other = "against" if "_degree" in text or (self.edge_fields and other == "both") else other
         promise = ["sparse = True"] if self.shape == "sparse" else []
         forth, back = (
             self._phase(name, edges, [*promise, *self._own_start(edges), *functions])

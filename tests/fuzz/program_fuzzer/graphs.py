@@ -56,6 +56,19 @@ class GraphSpec:
             if not self.directed and source != target:
                 yield target, source, weight, length
 
+    def reverses(self) -> list[int]:
+        """The place in :meth:`arcs` of the reverse of each arc: the first u -> v of the first v -> u; -1 for none."""
+        ends = [(u, v) for u, v, _, _ in self.arcs()]
+        places: dict[tuple[int, int], list[int]] = {}
+        for place, both in enumerate(ends):
+            places.setdefault(both, []).append(place)
+        found = []
+        for place, (u, v) in enumerate(ends):
+            others = places.get((v, u), [])
+            k = places[u, v].index(place)
+            found.append(others[k] if k < len(others) else -1)
+        return found
+
     def without(self, edges: set[int]) -> GraphSpec:
         """The same without the edges of these places."""
         left = [k for k in range(len(self.edges)) if k not in edges]

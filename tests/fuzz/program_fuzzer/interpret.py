@@ -33,6 +33,7 @@ from program_fuzzer.machine import (
     U64,
     Lanes,
     clamped,
+    inverted,
     magnitude,
     narrowed,
     negated,
@@ -65,13 +66,16 @@ def _module(source: str) -> SimpleNamespace:
     """The kernels of a generated source, as plain functions."""
     source = source.replace("u + distances[i]", "u64(u + distances[i])")  # the only sum that wraps around
     text = "\n".join(line for line in source.splitlines() if not line.startswith(("from arcflux", "import ")))
-    names: dict[str, Any] = {**_names(), "np": _numbers(), "math": IEEE, "operated": operated, "negated": negated}
+    names: dict[str, Any] = {**_names(), "np": _numbers(), "math": IEEE, "operated": operated}
+    names |= {"negated": negated, "inverted": inverted}
     tree = ast.fix_missing_locations(_Arithmetic().visit(ast.parse(text)))
     exec(compile(tree, "<interpreted kernels>", "exec", dont_inherit=True), names)
     return SimpleNamespace(**names)
 
 
-_FUNCTIONS = ("start", "init", "wants", "edge", "around", "update", "residual", "stop", "priority")
+_FUNCTIONS = (
+    "start", "init", "wants", "along", "edge", "around", "update", "residual", "stop", "priority", "receive",
+)  # fmt: skip
 
 
 class _Arithmetic(ast.NodeTransformer):
@@ -81,7 +85,9 @@ class _Arithmetic(ast.NodeTransformer):
         self.within = False
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
-        self.within = node.name in _FUNCTIONS or node.name.startswith(("source_", "push_edge", "call", "each"))
+        self.within = node.name.removesuffix("_count") in _FUNCTIONS or node.name.startswith(
+            ("source_", "push_edge", "call", "each")
+        )
         self.generic_visit(node)
         return node
 
@@ -94,9 +100,10 @@ class _Arithmetic(ast.NodeTransformer):
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         self.generic_visit(node)
-        if not self.within or not isinstance(node.op, ast.USub) or isinstance(node.operand, ast.Constant):
+        name = {ast.USub: "negated", ast.Invert: "inverted"}.get(type(node.op))
+        if not self.within or name is None or isinstance(node.operand, ast.Constant):
             return node
-        return ast.Call(ast.Name("negated", ast.Load()), [node.operand], [])
+        return ast.Call(ast.Name(name, ast.Load()), [node.operand], [])
 
 
 def _names() -> dict[str, Any]:
@@ -190,7 +197,10 @@ _LOW_BITS = {f"{sign}int{bits}": wrapping(bits, not sign) for sign in ("", "u") 
 
 
 def _kernel(function: Callable[..., None]) -> Any:
-    typed = [name.startswith(("f_", "a_", "s_", "c_", "ci_", "co_")) for name in inspect.signature(function).parameters]
+    names = list(inspect.signature(function).parameters)
+    of_mail = [name.startswith("in_") and name not in ("in_offsets", "in_neighbours") for name in names]
+    typed = [name.startswith(("f_", "a_", "s_", "c_", "ci_", "co_")) or own
+             for name, own in zip(names, of_mail, strict=True)]  # fmt: skip
 
     def launched(*arguments: Any) -> None:
         given = zip(map(_number, arguments), typed, strict=True)

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["F32", "IEEE", "NAMES", "U64", "Lanes", "clamped", "magnitude", "narrowed", "negated", "operated", "power",
-           "wrapping"]  # fmt: skip
+__all__ = ["F32", "IEEE", "NAMES", "U64", "Lanes", "clamped", "inverted", "magnitude", "narrowed", "negated",
+           "operated", "power", "wrapping"]  # fmt: skip
 
 
 class U64(int):
@@ -130,6 +130,11 @@ def negated(a: Any) -> Any:
     if isinstance(a, float):
         return type(a)(-float(a))
     return (_unsigned if isinstance(a, U64) else _signed)(-int(a))
+
+
+def inverted(a: Any) -> Any:
+    """``~a``: of a u64 again one."""
+    return (_unsigned if isinstance(a, U64) else _signed)(~int(a))
 
 
 def magnitude(a: Any) -> Any:

@@ -20,6 +20,10 @@ class Messages(Writer):
         """Totals as numbers, if the program has any."""
         return []
 
+    def _edge_atoms(self) -> list[Number]:
+        """Fields of the edge as numbers, if the program has any."""
+        return []
+
     def _choose_trigger(self) -> None:
         """The field by which update of a sparse program sees that a message came."""
         how = self.draw.choice(["count", "count", "reset", "any", "least", "total"])
@@ -37,6 +41,7 @@ class Messages(Writer):
         groups = [atoms(self.draw, "u", self.fields), about("u")]
         columns = [Number("edge.weight", Domain("int", 0, 9)), Number("edge.length", Domain("float", -4, 4, 3))]
         groups.append([c for c in columns if self.draw.random() < 0.35])
+        groups.append(self._edge_atoms())
         if not bare and self.draw.random() < 0.3:
             groups += [atoms(self.draw, "old", self.fields), about("old")]
         if self.draw.random() < 0.1:

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["KNOWN", "IllDefined", "Real", "Whole", "either", "fault", "faults", "of_field", "plain", "same", "weak",
-           "wrapped"]  # fmt: skip
+__all__ = ["KNOWN", "IllDefined", "Real", "Whole", "counted", "either", "exponent", "fault", "faults", "of_field",
+           "plain", "same", "weak", "wrapped"]  # fmt: skip
 
 
 class IllDefined(Exception):
@@ -99,6 +99,16 @@ def weak(value: Any) -> Any:
     return Real(value) if isinstance(value, float) else Whole(value)
 
 
+def counted(value: Any) -> Any:
+    """What is counted with: a flag as 0 or 1."""
+    return Whole(int(value)) if isinstance(value, bool) else value
+
+
+def exponent(value: Any) -> Any:
+    """An exponent that stands in the program: by one below 0 the type of the power is known to be a float."""
+    return Real(float(value)) if value < 0 else weak(value)
+
+
 def plain(value: Any) -> Any:
     """A number without its kind."""
     if isinstance(value, bool):
@@ -138,8 +148,6 @@ def _of_whole(name: str, a: int, b: int) -> Any:
             fault("a shift by too many bits")
         y &= 63
     if name == "pow" and y < 0:
-        if type(b) is int:  # a literal: by it the type is known to be a float
-            return _of_real("pow", Real(float(a)), Real(float(b)))
         fault("a power below 0")
         return Whole(0, kind)
     if name == "pow":

@@ -19,7 +19,9 @@ from types import SimpleNamespace
 from typing import Any
 
 from program_fuzzer.graphs import GraphSpec
-from program_fuzzer.numbers import KNOWN, either, faults, of_field, plain, same, weak
+from program_fuzzer.numbers import KNOWN, counted, either, exponent, faults, of_field, plain, same, weak
+from program_fuzzer.post import Mail, Post
+from program_fuzzer.post import counted as mail_length
 from program_fuzzer.values import IllDefined, OfSender, OneOf, Vector, choosing, exact, fitting
 from program_fuzzer.wild import RANGES
 
@@ -43,6 +45,15 @@ class Outcome:
     residuals: list[float] = field(default_factory=list)
     totals: list[dict[str, Any]] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
+    edges: dict[str, list[Any]] = field(default_factory=dict)
+    ends: list[Outcome] = field(default_factory=list)
+
+    def cut(self, supersteps: int) -> list[Outcome]:
+        """What a program with phases may give that is cut short after so many supersteps.
+
+        They may be several: the start of a phase may write, and then no vertex be active.
+        """
+        return [end for end in self.ends if end.supersteps == supersteps]
 
 
 class _Kind:
@@ -53,6 +64,25 @@ class _Kind:
 
     def __getitem__(self, length: int | str) -> _Kind:
         return _Kind(self.name, length)
+
+
+class _EdgeField:
+    """A field of edges, as the class declares it."""
+
+    def __init__(self, kind: _Kind, first: Any = 0) -> None:
+        self.kind, self.first = kind, bool(first) if kind.name == "flag" else first
+
+
+class _Edge:
+    """An edge as functions see it: columns, fields, and the edge the other way."""
+
+    def __init__(self, run: _Run, columns: Any, fields: dict[str, Any], reverse: Any) -> None:
+        self.__dict__.update(vars(columns), **fields, run=run, reverse=reverse)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in self.run.edge_kinds or not self.run.crossing:
+            raise IllDefined(f"edge.{name} is assigned")
+        self.__dict__[name] = self.run.fit(name, value)
 
 
 class _Total:
@@ -200,22 +230,34 @@ class _Run:
         values = {
             name: getattr(self.cls, name, None)
             for name, kind in annotations.items()
-            if not isinstance(kind, _Kind | _Total)
+            if not isinstance(kind, _Kind | _Total | Mail | _EdgeField)
         }
         self.parameters = SimpleNamespace(**{name: weak(value) for name, value in {**values, **parameters}.items()})
         self.extremes = _extremes(source)
         self.computing, self.sender = False, -1
         self.kinds = {name: kind for name, kind in annotations.items() if isinstance(kind, _Kind)}
+        self.post = Post({name: each for name, each in annotations.items() if isinstance(each, Mail)}, spec.vertices)
+        self.cls.af.desk = self.post
+        self.out: list[list[int]] = [[] for _ in range(spec.vertices)]
+        self.edge_kinds = {name: kind.kind for name, kind in annotations.items() if isinstance(kind, _EdgeField)}
+        self.every = {**self.kinds, **self.edge_kinds}
+        self.crossing = False
+        self.reverses = spec.reverses() if self.edge_kinds else []
+        self.edge_states = {
+            name: [_plain(self.fit(name, annotations[name].first)) for _ in self.reverses] for name in self.edge_kinds
+        }
+        self.edges_after: dict[str, dict[int, Any]] = {name: {} for name in self.edge_kinds}
+        self.turned = False  # whether an arc of the list stands for its reverse
         self.into: list[list[tuple[int, Any]]] = [[] for _ in range(spec.vertices)]
         self.in_degrees, self.out_degrees = [0] * spec.vertices, [0] * spec.vertices
-        for u, v, weight, length in spec.arcs():
-            self.into[v].append(
-                (u, SimpleNamespace(weight=weak(weight), length=of_field(spec.types[1].replace("float", "f"), length)))
-            )
+        for place, (u, v, weight, length) in enumerate(spec.arcs()):
+            real = of_field(spec.types[1].replace("float", "f"), length)
+            self.into[v].append((u, SimpleNamespace(weight=weak(weight), length=real, place=place)))
         counted = list((whole or spec).arcs())
         for u, v, _, _ in counted:
             self.in_degrees[v] += 1
             self.out_degrees[u] += 1
+            self.out[u].append(v)
         for row in self.into:
             row.sort(key=lambda pair: pair[0])
         totals = {name: kind for name, kind in annotations.items() if isinstance(kind, _Total)}
@@ -246,15 +288,21 @@ class _Run:
         self.states = [v.state() for v in firsts]
         self.ways = [{} for _ in firsts]
         self.sent = list(self.states)
+        mailed = self.post.deliver()
         if not self.sparse:
-            self.active = set(range(spec.vertices))
+            self.active = self.active | mailed if self.rests else set(range(spec.vertices))
+
+    @property
+    def rests(self) -> bool:
+        """Whether only those take part that have mail, or stayed awake."""
+        return bool(self.post.mails) and not self.has("around")
 
     def _zero(self, name: str) -> Any:
         return False if self.kinds[name].name == "flag" else 0
 
     def fit(self, name: str, value: Any) -> Any:
         """A value as a field keeps it; a vector is the field's own."""
-        kind = self.kinds[name]
+        kind = self.every[name]
         if kind.length is None:
             return self._fitted(name, value)
         length = getattr(self.parameters, kind.length) if isinstance(kind.length, str) else kind.length
@@ -266,16 +314,16 @@ class _Run:
 
     def _fitted(self, name: str, value: Any) -> Any:
         """A number as a field keeps it: its low bits, but of the least or largest message the nearest number."""
-        kind = self.kinds[name].name
+        kind = self.every[name].name
         nearest = self.computing and name in self.extremes and kind in RANGES and not isinstance(value, float)
         found = fitting(kind, value)
         return of_field(kind, min(max(int(value), RANGES[kind][0]), RANGES[kind][1])) if nearest else found
 
     def kept(self, name: str, value: Any) -> Any:
         """What a field holds; a vector is the field's own."""
-        kind = self.kinds[name].name
-        if self.kinds[name].length is None or not isinstance(value, tuple):
-            return of_field(kind, value) if self.kinds[name].length is None else self.fit(name, value)
+        kind = self.every[name].name
+        if self.every[name].length is None or not isinstance(value, tuple):
+            return of_field(kind, value) if self.every[name].length is None else self.fit(name, value)
         return Vector([of_field(kind, x) for x in value], lambda x: self._fitted(name, x))
 
     def has(self, name: str) -> bool:
@@ -299,12 +347,15 @@ class _Run:
         if self.has("around"):
             near = [_Near(self, u, self.sent[u], {}, edge) for u, edge in self.into[v]]
             self.call("around", v=new, old=old, edges=near)
+            self._receive(v, new, old)
             said = self.call("update", v=new, old=old)
             return new, old, inited, any(u in senders for u, _ in self.into[v]), False, said
-        for u, edge in self.into[v]:
+        for u, edge in self.into[v] if self.has("compute") else ():
             if u in senders:
                 received, self.sender = True, u
-                self.call("compute", v=new, u=self.view(u), edge=edge, old=old)
+                seen = self.crossed(edge, u, v) if self.edge_kinds else edge
+                self.call("compute", v=new, u=self.view(u), edge=seen, old=old)
+        self._receive(v, new, old)
         now = new.state()
         quiet = all(same(now[name], empty[name]) for name in now)
         said = self.call("update", v=new, old=old)
@@ -312,12 +363,34 @@ class _Run:
             raise IllDefined("update returns no flag")
         return new, old, inited, received, quiet, said
 
+    def _receive(self, v: int, new: _Vertex, old: _Vertex) -> None:
+        if any(to == v for to, _, _ in self.post.arrived):
+            self.call("receive", v=new, old=old, **self.post.of(v))
+
+    def crossed(self, columns: Any, u: int, v: int) -> _Edge:
+        """An edge as compute sees it, after along."""
+        place = self.reverses[columns.place] if self.turned else columns.place
+        twin = self.reverses[place]
+        fields, others = (
+            {name: self.kept(name, values[at]) for name, values in self.edge_states.items()} for at in (place, twin)
+        )
+        edge = _Edge(self, columns, fields, SimpleNamespace(**others) if twin >= 0 else None)
+        if self.has("along"):
+            self.crossing = True
+            self.call("along", edge=edge, u=self.view(u), v=self.view(v))
+            self.crossing = False
+            for name in self.edge_kinds:
+                self.edges_after[name][place] = _plain(vars(edge)[name])
+        return edge
+
     def superstep(self) -> tuple[set[int], float]:
         """Everybody computes from the states before; who changed, and the sum of residuals."""
         after, ways, changed, residual = list(self.states), list(self.ways), set(), 0.0
         added = max if getattr(self.cls, "norm", "sum") == "max" else operator.add
         for v in range(self.spec.vertices):
             if self.has("wants") and not self.call("wants", v=self.view(v)):
+                continue
+            if self.rests and v not in self.active:
                 continue
             self.graph.brought = []
             new, old, inited, received, quiet, said = self.computed(v, self.active)
@@ -335,6 +408,10 @@ class _Run:
         if self.has("around"):
             self.sent = [after[v] if v in changed or not self.sparse else before for v, before in enumerate(self.sent)]
         self.graph.end(self.written["update"])
+        for name, values in self.edges_after.items():
+            for place, value in values.items():
+                self.edge_states[name][place] = value
+            values.clear()
         return changed, residual
 
     def _check_sparse(self, new: _Vertex, old: _Vertex, inited: set[str], said: bool) -> None:
@@ -360,7 +437,9 @@ class _Run:
             changed, residual = self.superstep()
             out.residuals.append(residual)
             everybody = set(range(self.spec.vertices))
-            self.active = changed if self.sparse else everybody if changed else set()
+            mailed = self.post.deliver()
+            self.active = changed if self.sparse else everybody if changed or mailed else set()
+            self.active = changed | mailed if self.rests else self.active
             if (tolerance is not None and residual < tolerance) or (self.has("stop") and self.call("stop")):
                 self.active = set()
             out.totals.append(self.graph.shown())
@@ -372,6 +451,8 @@ class _Run:
         """Say what there is in the end."""
         out.converged = finished and not any(_has_nan(x) for state in self.states for x in state.values())
         out.fields = {name: [state[name] for state in self.states] for name in self.kinds}
+        order = sorted(enumerate(self.spec.arcs()), key=lambda arc: arc[1][:2])
+        out.edges = {name: [values[place] for place, _ in order] for name, values in self.edge_states.items()}
         for name in {name for each in self.ways for name in each}:
             out.choices[name] = [
                 ways.get(name, {state[name]}) for ways, state in zip(self.ways, self.states, strict=True)
@@ -443,6 +524,9 @@ class _Phases:
             self.runs[node.name] = run = _Run(text, _view(spec, edges), parameters, {}, spec)
             run.parameters, run.graph = self.first.parameters, self.first.graph
             run.around = self.first.around
+            run.edge_states = self.first.edge_states
+            run.reverses = self.first.reverses
+            run.turned = edges == "against" and not spec.directed
             run.sparse = run.sparse and edges is not None
             self.sent[node.name] = 0
 
@@ -453,6 +537,7 @@ class _Phases:
         for name in self.runs:
             setattr(run, name, lambda until=None, name=name: self._called(run, name, until is not None))
         finished = False
+        self._mark(self.first)
         try:
             while not finished:
                 run.iterations += 1
@@ -463,6 +548,13 @@ class _Phases:
             pass
         self.first.tell(self.out, finished)
         return self.out
+
+    def _mark(self, run: _Run) -> None:
+        """Keep what there is, as the end of a run that is cut short here."""
+        out = self.out
+        end = Outcome({}, {}, out.supersteps, False, list(out.frontiers), list(out.residuals), list(out.totals))
+        run.tell(end, False)
+        out.ends.append(end)
 
     def _called(self, host: Any, name: str, quiet: bool) -> int:
         run, first, out = self.runs[name], self.first, self.out
@@ -487,9 +579,11 @@ class _Phases:
             out.totals.append(run.graph.shown())
             out.supersteps, self.sent[name] = out.supersteps + 1, self.sent[name] + 1
             changed_vertices += len(changed)
+            self._mark(run)
             run.active = changed if run.sparse else run.active if changed else set()
             run.active = set() if tolerance is not None and residual < tolerance else run.active
         first.states, first.ways, host.changed = run.states, run.ways, changed_vertices
+        self._mark(run)
         if quiet and run.active:
             raise _CutShort
         return changed_vertices
@@ -525,6 +619,10 @@ def _view(spec: GraphSpec, edges: str | None) -> GraphSpec:
     return replace(spec, directed=False) if edges == "both" else spec
 
 
+def _plain(value: Any) -> Any:
+    return tuple(map(plain, value.elements)) if isinstance(value, Vector) else plain(value)
+
+
 def _has_nan(value: Any) -> bool:
     return any(map(_has_nan, value)) if isinstance(value, tuple) else value != value
 
@@ -532,18 +630,29 @@ def _has_nan(value: Any) -> bool:
 def _read(source: str) -> Any:
     """The class of a program, with names that stand for Arcflux's."""
     kinds = {name: _Kind(name) for name in _KINDS}
-    af = SimpleNamespace(**kinds, program=lambda cls: cls, vertex=object, total=_Total)
+    af = SimpleNamespace(**kinds, program=lambda cls: cls, vertex=object, total=_Total, edge=_EdgeField)
     af.any = OneOf
     af.first, af.last = (lambda value: OfSender(value, 1)), (lambda value: OfSender(value, -1))
     af.random = _random
+    af.mail, af.send = Mail, lambda to, **mail: af.desk.send(to, mail)
+    af.neighbour = lambda v, k: weak(sorted(v.run.out[v.number])[k])
     af.mode, af.median, af.topk, af.intersect = _mode, _median, _topk, _intersect
     af.dot = lambda a, b: sum((a * b).elements)
-    names: dict[str, Any] = {"af": af, **KNOWN, "either": either, "__name__": "oracle"}
+    names: dict[str, Any] = {"af": af, **KNOWN, "either": either, "len": mail_length, "__name__": "oracle"}
     names |= {name: _of_lists(choosing(KNOWN[name])) for name in ("min", "max")}
     text = "\n".join(line for line in source.splitlines() if not line.startswith("import "))
-    tree = ast.fix_missing_locations(_Choices().visit(ast.parse(text)))
+    names |= {"number": weak, "exponent": exponent, "counted": counted}
+    names["range"] = lambda *given: [weak(k) for k in range(*given)]
+    names["sum"] = lambda values: sum(values, weak(0))
+    names["abs"] = lambda x: abs(counted(x))
+    module = ast.parse(text)
+    numbers = {ast.unparse(n.targets[0]): ast.literal_eval(n.value) for n in module.body if isinstance(n, ast.Assign)}
+    module.body = [_Choices(numbers).visit(n) if not isinstance(n, ast.Assign) else n for n in module.body]
+    tree = ast.fix_missing_locations(module)
     exec(compile(tree, "<oracle>", "exec", dont_inherit=True), names)
-    return next(value for value in names.values() if isinstance(value, type) and value.__module__ == "oracle")
+    found = next(value for value in names.values() if isinstance(value, type) and value.__module__ == "oracle")
+    found.af = af
+    return found
 
 
 def _random(of: Any, step: int, k: int = 0, seed: int = 0) -> Any:
@@ -592,10 +701,62 @@ def _intersect(v: _Vertex, u: _Vertex) -> Any:
 
 
 class _Choices(ast.NodeTransformer):
-    """``a if test else b`` has the type of both, and what stands there is a float like any other."""
+    """``a if test else b`` has the type of both, and numbers that stand there are like any other, also in locals.
 
-    def visit_Constant(self, node: ast.Constant) -> ast.expr:
-        return ast.Call(ast.Name("float", ast.Load()), [node], []) if isinstance(node.value, float) else node
+    Numbers alone are computed as Python does; an exponent of them that is below 0 makes a float. `known` are the
+    numbers of the module. A flag that is counted with is 0 or 1.
+    """
+
+    def __init__(self, known: dict[str, Any]) -> None:
+        self.known = known
+
+    def visit(self, node: ast.AST) -> Any:
+        return _named("number", self._checked(node)) if self._is_constant(node) else super().visit(node)
+
+    def _checked(self, node: ast.AST, low: float = -math.inf, high: float = math.inf) -> ast.AST:
+        """Numbers alone: those that have no value, or are not as they should be, are refused before anything runs."""
+        try:
+            value = eval(ast.unparse(node), dict(self.known))  # noqa: S307
+        except (ArithmeticError, ValueError) as error:
+            raise IllDefined(repr(error)) from error
+        if isinstance(value, complex) or value < low or value > high:
+            raise IllDefined(f"{value!r} is refused")
+        return node
+
+    def _is_constant(self, node: ast.AST) -> bool:
+        if isinstance(node, ast.Constant):
+            return type(node.value) in (int, float)
+        if isinstance(node, ast.Name):
+            return node.id in self.known
+        if isinstance(node, ast.UnaryOp):
+            return not isinstance(node.op, ast.Not) and self._is_constant(node.operand)
+        return isinstance(node, ast.BinOp) and self._is_constant(node.left) and self._is_constant(node.right)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
+        if node.name != "iteration":
+            node.body = [self.visit(each) for each in node.body]
+            node.args.defaults = [self.visit(each) for each in node.args.defaults]
+        return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
+        return node
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        fixed = self._is_constant(node.right)
+        bits = isinstance(node.op, ast.BitAnd | ast.BitOr | ast.BitXor)
+        left = self.visit(node.left) if bits else _named("counted", self.visit(node.left))
+        right = (
+            _named("exponent", self._checked(node.right))
+            if fixed and isinstance(node.op, ast.Pow)
+            else self.visit(node.right)
+        )
+        if fixed and isinstance(node.op, ast.LShift | ast.RShift):
+            self._checked(node.right, 0, 63)
+        return ast.BinOp(left, node.op, right)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        inner = self.visit(node.operand)
+        return ast.UnaryOp(node.op, inner if isinstance(node.op, ast.Not) else _named("counted", inner))
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
         self.generic_visit(node)
@@ -624,6 +785,10 @@ class _Choices(ast.NodeTransformer):
         return ast.Call(ast.Name("either", ast.Load()), [node.test, *sides], [])
 
 
+def _named(name: str, node: ast.AST) -> ast.expr:
+    return ast.Call(ast.Name(name, ast.Load()), [node], [])
+
+
 def _of_g(target: ast.expr) -> bool:
     """Whether something of g is assigned."""
     owner = target.value if isinstance(target, ast.Subscript) else target
@@ -646,7 +811,7 @@ def is_sparse(source: str) -> bool:
     functions = {node.name: node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef)}
     if "    sparse = True" in source or "priority" in functions:
         return True
-    if "around" in functions:
+    if "around" in functions or "receive" in functions or re.search(r"def along|edge\.e\d|\.reverse\.", source):
         return False
     compute = functions["compute"]
     old = {n.attr for n in ast.walk(compute) if isinstance(n, ast.Attribute) and ast.unparse(n.value) == "old"} - _NAMES

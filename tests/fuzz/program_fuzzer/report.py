@@ -45,6 +45,9 @@ def script(case: Case, way: Way, note: str = "") -> str:
         "for name, values in expected.items():",
         "    print(name, result.values[name].tolist(), 'expected', values)",
     ]
+    for name, row in outcome.edges.items():
+        values = [list(x) if isinstance(x, tuple) else x for x in row]
+        lines.append(f"print({name!r}, result.edges[{name!r}].tolist(), 'expected', {values!r})")
     lines.append(f"print([step.frontier for step in result.history], 'expected', {outcome.frontiers})")
     if any(outcome.residuals):
         lines.append(f"print([step.residual for step in result.history], 'expected', {outcome.residuals})")

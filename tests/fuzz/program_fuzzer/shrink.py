@@ -21,7 +21,7 @@ from program_fuzzer.ways import Way
 __all__ = ["fails", "manner_of", "shrink"]
 
 _SIMPLER: dict[str, Any] = {"threads": 1, "parts": 2, "partition": "ranges", "ranks_per_node": 1, "direction": "pull"}
-_NEEDED = {"start": "v", "compute": "vu", "around": "v", "update": "v"}
+_NEEDED = {"start": "v", "compute": "vu", "around": "v", "receive": "v", "update": "v"}
 
 
 def fails(case: Case, way: Way) -> str:
@@ -57,7 +57,7 @@ def shrink(case: Case, way: Way, seconds: float = 30.0) -> tuple[Case, Way]:
 def manner_of(said: str) -> str:
     """In which way a case fails: an exception of a kind, another value, another history."""
     if said.startswith("it raises"):
-        refused = re.search(r"Fuzzed: (.*)", said)
+        refused = re.search(r"Fuzzed(?:\.\w+)?: (.*)", said)
         reason = re.sub(r"-?[0-9.]+", "", refused[1]) if refused else said if "NameError" in said else ""
         return said.split(":")[0] + reason
     return (
@@ -127,7 +127,13 @@ def _smaller_program(case: Case, bad: Callable[[Case], bool]) -> Case:
     changed = True
     while changed:
         changed = False
-        for change in (_without_functions, _without_fields, _without_statements, _with_simpler_expressions):
+        for change in (
+            _without_phases,
+            _without_functions,
+            _without_fields,
+            _without_statements,
+            _with_simpler_expressions,
+        ):
             place = 0
             while (source := change(case.program.source, place)) is not None:
                 smaller = replace(case, program=replace(case.program, source=source))
@@ -152,7 +158,21 @@ def _unparsed(module: ast.Module) -> str:
             node.args.args = [a for a in node.args.args if a.arg in keep]
     used = {n.id for n in ast.walk(module) if isinstance(n, ast.Name)}
     module.body = [n for n in module.body if not (isinstance(n, ast.Assign) and ast.unparse(n.targets[0]) not in used)]
+    module.body = [n for n in module.body if not (isinstance(n, ast.FunctionDef) and n.name not in used)]
     return ast.unparse(ast.fix_missing_locations(module)) + "\n"
+
+
+def _without_phases(source: str, place: int) -> str | None:
+    """Without a phase, and the statements of iteration that call it."""
+    module, cls = _parsed(source)
+    phases = _classes(cls)[1:]
+    if place >= len(phases):
+        return None
+    cls.body.remove(phases[place])
+    for function in cls.body:
+        if isinstance(function, ast.FunctionDef) and function.name == "iteration":
+            function.body = _not_mentioning(function.body, phases[place].name) or [ast.Pass()]
+    return _unparsed(module)
 
 
 def _without_functions(source: str, place: int) -> str | None:
@@ -160,7 +180,7 @@ def _without_functions(source: str, place: int) -> str | None:
     module, cls = _parsed(source)
     optional = [
         (owner, n) for owner in _classes(cls) for n in owner.body
-        if isinstance(n, ast.FunctionDef) and n.name not in _NEEDED
+        if isinstance(n, ast.FunctionDef) and (n.name not in _NEEDED or (owner is not cls and n.name == "start"))
     ]  # fmt: skip
     if place >= len(optional):
         return None

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from program_fuzzer.edge_state import EdgeState
 from program_fuzzer.expressions import FLAG, Domain, Expressions, Number, fit
 from program_fuzzer.fields import MANY, about, atoms
-from program_fuzzer.messages import Messages
 from program_fuzzer.writing import ASSIGN
 
 __all__ = ["Totals"]
@@ -55,7 +55,7 @@ class _Total:
         return Number(f"({text} if abs({text}) < 99 else {other})", each)
 
 
-class Totals(Messages):
+class Totals(EdgeState):
     """Writes totals, and the functions that ask for them alone."""
 
     totals: list[_Total]

@@ -5,6 +5,8 @@ Some paths are only taken by large graphs. Patches make small ones take them: bl
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 import random
 import re
 import sys
@@ -12,13 +14,15 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 from unittest import mock
 
 import numpy as np
 
 import arcflux as af
+import arcflux.compile
+import arcflux.engine
 from arcflux.compile import bins, cache, lower
 from arcflux.engine import dense
 from arcflux.engine.balance import migrate, schedule
@@ -49,11 +53,6 @@ class Way:
     def cut_short(self) -> bool:
         """Whether a run may end after any whole superstep."""
         return "timeout" in self.options or "cancel" in self.options
-
-    def with_owners(self) -> Way:
-        """The same by an exchange in which every vertex has one owner, as phases need it."""
-        copies = self.options.get("exchange") in ("allreduce", "mixed")
-        return replace(self, options={**self.options, "exchange": "auto"}) if copies else self
 
     def __str__(self) -> str:
         said = [f"{name}={value!r}" for name, value in self.options.items()]
@@ -130,14 +129,18 @@ def _disturbed() -> list[Any]:
 
 def _few_blocks() -> list[Any]:
     """Let the bins of priorities have no more blocks than they begin with, so that some are lost and given again."""
-    return _patched(bins, capacity=lambda vertices, threads: threads + 1)()
+    return _patched(bins, capacity=lambda vertices, threads: threads - (-vertices // bins.BLOCK))()
 
 
 def _in_chunks(vertices: int) -> list[Any]:
     """Let workers take few vertices at a time, so that small graphs have many chunks, sums and full buffers.
 
     With a frontier a chunk has to have whole words of bits. What was generated for larger ones is forgotten meanwhile.
+    All modules are there by then: one that is imported meanwhile would keep the small number.
     """
+    for room in (arcflux.compile, arcflux.engine):
+        for one in pkgutil.walk_packages(room.__path__, room.__name__ + "."):
+            importlib.import_module(one.name)
     found = [(module, name) for key, module in list(sys.modules.items()) for name in ("CHUNK", "_CHUNK")
              if key.startswith(("arcflux.compile.", "arcflux.engine.")) and vars(module).get(name) == 1024]  # fmt: skip
     module = cache.module
