@@ -6,6 +6,7 @@
 # make test-lowest runs the tests of the core with the oldest packages that pyproject.toml allows
 # make chaos kills, stops, limits and damages what runs, for half an hour or so; other moments with SEED=2
 # make fuzz  compares thousands of random programs with an oracle: PROGRAMS=3000 SEED=1 MINUTES=60 (CONTRIBUTING.md)
+# make test-networkx runs all of NetworkX's own tests through the backend, with and without NetworkX to fall back on
 # make test-mpich runs the tests of ranks with MPICH, whose wheel does not fit into one environment with Open MPI's
 PYTHON ?= python3
 VENV   ?= .venv
@@ -24,7 +25,7 @@ PROGRAMS ?= 3000
 SEED     ?=
 MINUTES  ?= 60
 
-.PHONY: run test check chaos fuzz mutants test-gpu test-lowest test-mpich lint format bench bench-load bench-gap bench-abstraction bench-partition bench-bfs-grid bench-papers bench-planner docs clean
+.PHONY: run test check chaos fuzz mutants test-gpu test-lowest test-mpich test-networkx lint format bench bench-load bench-gap bench-abstraction bench-dialects bench-partition bench-bfs-grid bench-papers bench-planner docs clean bench-networkx
 
 run: $(VENV)/.installed
 	@mkdir -p $(OUT)
@@ -69,6 +70,9 @@ test-mpich: $(VENV)/.installed-dev
 	$(VENV)-mpich/bin/python -m pip install --quiet --disable-pip-version-check --editable . mpi4py mpich
 	ARCFLUX_TEST_MPICH=$(abspath $(VENV)-mpich/bin) $(BIN)/python -m pytest -k mpich tests/unit/transports
 
+test-networkx: $(VENV)/.installed-dev
+	ARCFLUX_NETWORKX_SUITE=whole $(BIN)/python -m pytest tests/unit/integrations
+
 fuzz: $(VENV)/.installed-dev
 	PYTHONPATH=tests/fuzz $(BIN)/python -m program_fuzzer --programs $(PROGRAMS) --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) --folder $(OUT)/fuzz
 
@@ -87,10 +91,12 @@ bench:
 	$(MAKE) bench-load
 	$(MAKE) bench-gap
 	$(MAKE) bench-abstraction
+	$(MAKE) bench-dialects
 	$(MAKE) bench-partition
 	$(MAKE) bench-bfs-grid
 	$(MAKE) bench-papers
 	$(MAKE) bench-planner
+	$(MAKE) bench-networkx
 
 bench-load: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/load.py --folder $(OUT)
@@ -100,6 +106,9 @@ bench-gap: $(VENV)/.installed-bench
 
 bench-abstraction: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/abstraction.py
+
+bench-dialects: $(VENV)/.installed-bench
+	$(BIN)/python benchmarks/dialects.py
 
 bench-partition: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/partition.py
@@ -113,6 +122,9 @@ bench-papers: $(VENV)/.installed-bench
 bench-planner: $(VENV)/.installed-bench
 	$(BIN)/arcflux calibrate
 	$(BIN)/python benchmarks/planner.py --folder $(OUT) --keep $(OUT)/planner-observed.json
+
+bench-networkx: $(VENV)/.installed-bench
+	$(BIN)/python benchmarks/networkx_backend.py
 
 docs: $(VENV)/.installed-dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

@@ -23,8 +23,8 @@ import numpy as np
 
 import arcflux as af
 from arcflux import config
-from arcflux.plan.calibrate import observed
-from arcflux.plan.calibration import Calibration, kept
+from arcflux.plan.calibrate import observe
+from arcflux.plan.calibration import Calibration, load_calibration
 from arcflux.plan.fit import Fit, Observation, fit
 from arcflux.plan.here import CLEARLY
 from arcflux.plan.sketch import Sketch, glance
@@ -66,7 +66,7 @@ def measure(drawn: dict[str, Any], options: argparse.Namespace, seen: Seen) -> N
                 if options.clock == "cpu" and threads == 1:
                     time.perf_counter = time.process_time  # type: ignore[assignment]
                 try:
-                    one = observed(work, direction, weighted if work.weighted else graph, threads)
+                    one = observe(work, direction, weighted if work.weighted else graph, threads)
                 finally:
                     time.perf_counter = wall
                 name = f"{work.name}/{direction}/{threads}"
@@ -206,7 +206,7 @@ def main() -> None:
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     options.keep.parent.mkdir(parents=True, exist_ok=True)
-    machine = kept()
+    machine = load_calibration()
     if machine is None:
         raise SystemExit("this machine has not been measured; run arcflux calibrate first")
     found = rows(options, machine)
