@@ -25,7 +25,7 @@ PROGRAMS ?= 3000
 SEED     ?=
 MINUTES  ?= 60
 
-.PHONY: run test check chaos fuzz mutants test-gpu test-lowest test-mpich test-networkx lint format bench bench-load bench-gap bench-abstraction bench-dialects bench-partition bench-bfs-grid bench-papers bench-planner docs clean bench-networkx
+.PHONY: run test check chaos fuzz mutants test-gpu test-lowest test-mpich test-networkx lint format bench bench-load bench-gap bench-abstraction bench-dialects bench-partition bench-bfs-grid bench-papers bench-lux bench-planner docs clean bench-networkx
 
 run: $(VENV)/.installed
 	@mkdir -p $(OUT)
@@ -95,6 +95,7 @@ bench:
 	$(MAKE) bench-partition
 	$(MAKE) bench-bfs-grid
 	$(MAKE) bench-papers
+	$(MAKE) bench-lux
 	$(MAKE) bench-planner
 	$(MAKE) bench-networkx
 
@@ -118,6 +119,9 @@ bench-bfs-grid: $(VENV)/.installed-bench
 
 bench-papers: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/papers.py
+
+bench-lux: $(VENV)/.installed-bench
+	$(BIN)/python benchmarks/lux.py
 
 bench-planner: $(VENV)/.installed-bench
 	$(BIN)/arcflux calibrate

@@ -22,9 +22,10 @@ from pathlib import Path
 from typing import Any
 
 from arcflux.plan import grid, hive
+from arcflux.plan.known import known_shape
 from arcflux.plan.lux import gammas, superstep
 from arcflux.plan.profile import Profile, read
-from arcflux.plan.shape import from_description, kronecker
+from arcflux.plan.shape import kronecker
 from arcflux.plan.work import Work
 from measure import save
 
@@ -48,7 +49,6 @@ PROGRAMS = {
     "BC (TW)": (Work("bc", 4, 8), "push", "TW"),
     "CF (NF)": (Work("cf", 80, 160, arc=4), "pull", "NF"),
 }
-GRAPHS = {"TW": (41_652_230, 1_468_365_182), "NF": (497_959, 200_961_014)}
 
 CLASSES = {"Perfect": "perfect", "Good": "good", "Okay": "moderate",
            "Less than okay": "poor", "Poor": "poor", "Very poor": "poor"}  # fmt: skip
@@ -127,7 +127,7 @@ def tolerance(profile: Profile) -> tuple[float, float]:
 def per_thousand(profile: Profile, row: str, devices: int, printed: bool = False) -> float:
     """Iterations a second for a thousand dollars. Systems on cores choose a direction themselves: pull, when dense."""
     work, direction, name = PROGRAMS[row]
-    shape = from_description(*GRAPHS[name], name=name)
+    shape = known_shape(f"lux:{name}")
     way = "pull" if profile.name == "lonestar5" else direction
     once = superstep(profile, work, shape, 1, devices, way, gammas(profile, work, shape), printed=printed)
     price = profile.price(devices)
@@ -138,7 +138,7 @@ def per_thousand(profile: Profile, row: str, devices: int, printed: bool = False
 def fitted(profile: Profile) -> float:
     """The share of a GPU's bandwidth with which PageRank on four of them is as fast as table 3 says."""
     work, direction, name = PROGRAMS["PR (TW)"]
-    shape = from_description(*GRAPHS[name], name=name)
+    shape = known_shape(f"lux:{name}")
     price = profile.price(4)
     assert price is not None
     once = superstep(profile, work, shape, 1, 4, direction, gammas(profile, work, shape))

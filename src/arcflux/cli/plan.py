@@ -26,7 +26,7 @@ __all__ = ["plan", "subject"]
     "--on", "machine", required=True, help="dgx1, dgx2, xstream, sci-k20, ec2-m2050, lonestar5, here, FILE.toml."
 )
 @click.option("--nodes", help="How many nodes, all of whose devices run: 4, 1..16 or 1,2,4; default: 1.")
-@click.option("--devices", help="How many devices instead, on as few nodes as have them: 16,25,36.")
+@click.option("--devices", help="How many devices, on as few nodes as have them or on --nodes: 16,25,36.")
 @click.option("--supersteps", type=int, help="How many there will be; default: what is known of the algorithm.")
 @click.option("--plot", "picture", help="A picture of time and speed-up over devices: .png, .svg, .pdf.")
 @load_options
@@ -45,7 +45,7 @@ def plan(
     """Predict what ALGORITHM on GRAPH would take on another machine: time, bytes, memory, cost. Nothing is run.
 
     ALGORITHM may also be an application of the HIVE study, such as louvain. GRAPH may also be VERTICES,ARCS,SHAPE with
-    a shape of kron, powerlaw, uniform and grid.
+    a shape of kron, powerlaw, uniform and grid, or a graph of Lux's table 2: lux:TW.
     """
     from arcflux.plan.scaling import prepare_plan
 
@@ -65,7 +65,10 @@ def subject(graph: str, options: dict[str, Any]) -> Any:
     import os
 
     from arcflux.generate.spec import is_spec
+    from arcflux.plan.known import is_known
 
+    if is_known(graph):
+        return graph
     first, _, rest = graph.partition(",")
     if first.isdigit() and rest:
         return tuple(int(item) if item.isdigit() else item for item in graph.split(","))

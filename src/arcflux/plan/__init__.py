@@ -41,13 +41,13 @@ def plan(
         The name of an algorithm, a vertex program, or the name of an application of the HIVE study.
     graph
         A graph, a spec (which is not generated where a formula will do), a file, or ``(vertices, arcs, shape)`` with
-        a shape of "kron", "powerlaw", "uniform" and "grid".
+        a shape of "kron", "powerlaw", "uniform" and "grid"; or a graph of Lux's table 2, such as "lux:TW".
     on
         A machine: the name of a shipped profile, or a TOML file.
     nodes
         Sizes as counts of nodes, all of whose devices are used: ``4``, ``"1..16"``, ``[1, 2, 4]``; 1 without it.
     devices
-        Sizes as counts of devices instead, on as few nodes as have them.
+        Sizes as counts of devices, on as few nodes as have them; with `nodes`, spread evenly over so many.
     supersteps
         How many there will be; without it, what is known of the algorithm.
 

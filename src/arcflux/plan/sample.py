@@ -17,6 +17,7 @@ from arcflux import config
 from arcflux.errors import UsageError
 from arcflux.graph import Graph
 from arcflux.plan.files import peek
+from arcflux.plan.known import is_known, known_shape
 from arcflux.plan.shape import Shape, from_description, of_spec
 from arcflux.plan.sketch import glance, remember_depth
 from arcflux.transports.launch import place
@@ -31,7 +32,7 @@ def shape_of(graph: Any) -> Shape:
     """The shape of a graph, of a spec (not generated where a formula will do), of a file (not loaded), or as described.
 
     A description is ``(vertices, arcs)`` or ``(vertices, arcs, shape)`` with a shape of
-    :data:`arcflux.plan.shape.SHAPES`.
+    :data:`arcflux.plan.shape.SHAPES`, or the name of a graph of a paper, such as ``lux:TW`` (known.py).
 
     Examples
     --------
@@ -48,6 +49,8 @@ def shape_of(graph: Any) -> Shape:
         if len(graph) not in (2, 3):
             raise UsageError(f"the graph is {graph!r}", expected="(vertices, arcs) or (vertices, arcs, shape)")
         return from_description(*graph)
+    if is_known(graph):
+        return known_shape(graph)
     if isinstance(graph, str | os.PathLike):
         from arcflux.generate.spec import is_spec
         from arcflux.io import load

@@ -234,12 +234,24 @@ def _cost(profile: Profile, nodes: int, devices: int, seconds: float) -> float |
 
 
 def _sizes(profile: Profile, nodes: Any, devices: Any) -> list[tuple[int, int]]:
-    """Nodes and devices in all, for what was asked: counts of nodes, or counts of devices, which fill nodes."""
-    if devices is not None:
-        if nodes is not None:
-            raise UsageError("nodes and devices are both given", expected="one of them; devices fill nodes")
-        return [(-(-total // profile.devices), total) for total in whole_numbers("devices", devices)]
-    return [(x, x * profile.devices) for x in whole_numbers("nodes", 1 if nodes is None else nodes)]
+    """Nodes and devices in all, for what was asked.
+
+    Nodes alone have all their devices; devices alone fill nodes; of both, every way to spread so many devices evenly
+    over so many nodes that have them (Lux's x and y).
+    """
+    if devices is None:
+        return [(x, x * profile.devices) for x in whole_numbers("nodes", 1 if nodes is None else nodes)]
+    totals = whole_numbers("devices", devices)
+    if nodes is None:
+        return [(-(-total // profile.devices), total) for total in totals]
+    spread = [(x, total) for total in totals for x in whole_numbers("nodes", nodes)]
+    sizes = [(x, total) for x, total in spread if total % x == 0 and total <= x * profile.devices]
+    if not sizes:
+        raise UsageError(
+            f"devices {devices} cannot be spread evenly over nodes {nodes}",
+            expected=f"counts of devices that are x times 1 to {profile.devices}, for x nodes of {profile.name}",
+        )
+    return sizes
 
 
 def whole_numbers(what: str, given: Any) -> list[int]:

@@ -106,3 +106,12 @@ def test_means():
     assert kronecker(20, simple=False).arcs == 2**25
     assert from_description(1000, 7000).arcs == 7000
     assert (from_description(1000, 7000).counts * from_description(1000, 7000).degrees).sum() == pytest.approx(7000)
+
+
+def test_graphs_of_papers_have_their_printed_sizes():
+    from arcflux.plan.known import KNOWN, known_shape
+
+    assert len(KNOWN) == 11
+    for name, graph in KNOWN.items():
+        shape = known_shape(name)
+        assert (shape.vertices, round(shape.arcs / graph.arcs, 9)) == (graph.vertices, 1.0)
