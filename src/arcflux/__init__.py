@@ -29,18 +29,25 @@ __all__ = [
     "algorithms",
     "any",
     "applications",
+    "articulation_points",
     "betweenness_centrality",
     "bfs",
+    "biconnected_components",
+    "bridges",
     "calibrate",
     "closeness_centrality",
     "clustering",
     "collaborative_filtering",
+    "condensation",
     "connected_components",
     "core_number",
+    "dag_longest_path",
+    "dag_longest_path_length",
     "devices",
     "dot",
     "eccentricity",
     "edge",
+    "edge_support",
     "eigenvector_centrality",
     "emv",
     "errors",
@@ -51,6 +58,7 @@ __all__ = [
     "flag",
     "gas",
     "generate",
+    "greedy_color",
     "harmonic_centrality",
     "hits",
     "i8",
@@ -58,6 +66,7 @@ __all__ = [
     "i32",
     "i64",
     "intersect",
+    "k_truss",
     "katz_centrality",
     "label_propagation",
     "last",
@@ -66,7 +75,11 @@ __all__ = [
     "load_parts",
     "louvain",
     "mail",
+    "maximal_independent_set",
+    "maximal_matching",
+    "maximum_spanning_tree",
     "median",
+    "minimum_spanning_tree",
     "mode",
     "modularity",
     "msg",
@@ -87,9 +100,11 @@ __all__ = [
     "sssp",
     "strongly_connected_components",
     "topk",
+    "topological_sort",
     "total",
     "triangle_count",
     "triangles",
+    "truss_number",
     "two_hop_friends",
     "u8",
     "u16",
@@ -105,18 +120,26 @@ if TYPE_CHECKING:
     from arcflux import algorithms, applications, devices, errors, generate, validate
     from arcflux.algorithms.betweenness import betweenness_centrality
     from arcflux.algorithms.bfs import bfs
+    from arcflux.algorithms.biconnected import articulation_points, biconnected_components, bridges
     from arcflux.algorithms.closeness import closeness_centrality, eccentricity, harmonic_centrality
     from arcflux.algorithms.clustering import clustering
     from arcflux.algorithms.collaborative_filtering import collaborative_filtering
+    from arcflux.algorithms.coloring import greedy_color
     from arcflux.algorithms.components import connected_components, weakly_connected_components
+    from arcflux.algorithms.condensation import condensation
     from arcflux.algorithms.core_number import core_number
     from arcflux.algorithms.eigenvector import eigenvector_centrality
     from arcflux.algorithms.hits import hits
+    from arcflux.algorithms.independent_set import maximal_independent_set
+    from arcflux.algorithms.k_truss import edge_support, k_truss, truss_number
     from arcflux.algorithms.katz import katz_centrality
     from arcflux.algorithms.label_propagation import label_propagation
+    from arcflux.algorithms.matching import maximal_matching
     from arcflux.algorithms.pagerank import pagerank, pagerank_delta
+    from arcflux.algorithms.spanning_forest import maximum_spanning_tree, minimum_spanning_tree
     from arcflux.algorithms.sssp import multi_source_sssp, sssp
     from arcflux.algorithms.strong_components import strongly_connected_components
+    from arcflux.algorithms.topological import dag_longest_path, dag_longest_path_length, topological_sort
     from arcflux.algorithms.triangles import triangle_count, triangles
     from arcflux.algorithms.two_hop_friends import two_hop_friends
     from arcflux.applications.louvain import leiden, louvain
@@ -139,10 +162,14 @@ if TYPE_CHECKING:
 import_lazily(
     __name__,
     {
-        "algorithms": "betweenness_centrality bfs closeness_centrality clustering collaborative_filtering"
-        " connected_components core_number eccentricity eigenvector_centrality harmonic_centrality hits katz_centrality"
-        " label_propagation multi_source_sssp pagerank pagerank_delta sssp strongly_connected_components"
-        " triangle_count triangles two_hop_friends weakly_connected_components",
+        "algorithms": "articulation_points betweenness_centrality bfs biconnected_components bridges"
+        " closeness_centrality clustering collaborative_filtering condensation connected_components"
+        " core_number dag_longest_path dag_longest_path_length eccentricity edge_support"
+        " eigenvector_centrality greedy_color harmonic_centrality hits k_truss katz_centrality"
+        " label_propagation maximal_independent_set maximal_matching maximum_spanning_tree"
+        " minimum_spanning_tree multi_source_sssp pagerank pagerank_delta sssp"
+        " strongly_connected_components topological_sort triangle_count triangles truss_number"
+        " two_hop_friends weakly_connected_components",
         "applications": "leiden louvain modularity",
         "dialects": "Medusa emv gas msg",
         "engine": "run",

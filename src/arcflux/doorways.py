@@ -17,6 +17,7 @@ DOORWAYS = {
     # methods of Graph
     "graph.reverse": "arcflux.graph.views:reversed_view",
     "graph.both_ways": "arcflux.graph.views:united_view",
+    "graph.subgraphs": "arcflux.graph.subgraphs",
     "graph.card": "arcflux.graph.card",
     "graph.save": "arcflux.io:save",
     "graph.convert": "arcflux.io.objects",

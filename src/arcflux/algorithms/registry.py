@@ -11,16 +11,22 @@ from typing import Any, Union, get_args, get_origin
 from arcflux import Result, vertex
 from arcflux.algorithms.betweenness import betweenness_centrality
 from arcflux.algorithms.bfs import bfs
+from arcflux.algorithms.biconnected import articulation_points, biconnected_components, bridges
 from arcflux.algorithms.closeness import closeness_centrality, eccentricity, harmonic_centrality
 from arcflux.algorithms.clustering import clustering
 from arcflux.algorithms.collaborative_filtering import collaborative_filtering
+from arcflux.algorithms.coloring import greedy_color
 from arcflux.algorithms.components import connected_components, weakly_connected_components
 from arcflux.algorithms.core_number import core_number
 from arcflux.algorithms.eigenvector import eigenvector_centrality
 from arcflux.algorithms.hits import hits
+from arcflux.algorithms.independent_set import maximal_independent_set
+from arcflux.algorithms.k_truss import edge_support, k_truss, truss_number
 from arcflux.algorithms.katz import katz_centrality
 from arcflux.algorithms.label_propagation import label_propagation
+from arcflux.algorithms.matching import maximal_matching
 from arcflux.algorithms.pagerank import pagerank, pagerank_delta
+from arcflux.algorithms.spanning_forest import maximum_spanning_tree, minimum_spanning_tree
 from arcflux.algorithms.sssp import multi_source_sssp, sssp
 from arcflux.algorithms.strong_components import strongly_connected_components
 from arcflux.algorithms.triangles import triangles
@@ -56,7 +62,7 @@ class Algorithm:
 
     `counts`: "supersteps" (every arc in each of them), "reached" (the edges of what was reached, as Graph500 does), or
     "once" (every edge). `groups`: the first field is a label, so that the largest groups are its top. `unordered`:
-    fields that have no top. `checked`: there are rules to check results by.
+    fields that have no top. `checked`: there are rules to check results by. `cores`: it has no kernels for GPUs.
     """
 
     call: Callable[..., Result]
@@ -66,6 +72,7 @@ class Algorithm:
     groups: bool = False
     unordered: tuple[str, ...] = ()
     checked: bool = True
+    cores: bool = False
 
     @property
     def name(self) -> str:
@@ -155,6 +162,17 @@ _ENTRIES = (
     Algorithm(clustering, ("clustering",), also=("lcc",), checked=False),
     Algorithm(collaborative_filtering, ("factors",), ("cf",), "supersteps", unordered=("factors",), checked=False),
     Algorithm(two_hop_friends, ("count",), also=("tfl",), checked=False),
+    Algorithm(minimum_spanning_tree, ("tree",), also=("mst",), groups=True, cores=True),
+    Algorithm(maximum_spanning_tree, ("tree",), groups=True, cores=True),
+    Algorithm(edge_support, ("support",), cores=True, checked=False),
+    Algorithm(truss_number, ("truss",), cores=True, checked=False),
+    Algorithm(k_truss, ("inside",), cores=True),
+    Algorithm(articulation_points, ("articulation",), cores=True),
+    Algorithm(bridges, ("bridges",), cores=True),
+    Algorithm(biconnected_components, ("components",), cores=True, checked=False),
+    Algorithm(maximal_independent_set, ("inside",), also=("mis",)),
+    Algorithm(greedy_color, ("color",)),
+    Algorithm(maximal_matching, ("mate",), unordered=("mate",)),
 )
 
 ALGORITHMS: Mapping[str, Algorithm] = {entry.name: entry for entry in _ENTRIES}

@@ -190,6 +190,12 @@ class Worker:
             return values
         return self.transport.reduce(values if self.speaks else np.zeros_like(values), "sum")
 
+    def least(self, values: Array) -> Array:
+        """The smallest of what all workers have, element by element."""
+        if self.size == 1 or self.transport is None:
+            return values
+        return self.transport.reduce(values, "min")  # ranks of a node have the same
+
     def gather(self, values: Array) -> Array:
         """What all workers have, one after the other."""
         if self.size == 1 or self.transport is None:

@@ -357,6 +357,46 @@ class Graph:
         """
         return enter("graph.both_ways")(self) if self.directed else self
 
+    def to_undirected(self, reciprocal: bool = False, deduplicate: str | None = "first") -> Graph:
+        """The same vertices with edges that have no direction; undirected, it is the graph.
+
+        Edges from u to v and from v to u become one, as in NetworkX, and so do parallel ones, by `deduplicate`
+        ("first", "sum", "min", "max"; None keeps them all). `reciprocal`: edges that go both ways alone.
+
+        Examples
+        --------
+        >>> import arcflux as af
+        >>> g = af.Graph.from_edges([0, 1, 1], [1, 0, 2])
+        >>> g.to_undirected().edges, g.to_undirected(reciprocal=True).edges
+        (2, 1)
+        """
+        return enter("graph.subgraphs").undirected(self, reciprocal, deduplicate) if self.directed else self
+
+    def subgraph(self, vertices: Any) -> Graph:
+        """The graph of some vertices, given by their ids, and all edges among them; ids and columns stay.
+
+        Examples
+        --------
+        >>> import arcflux as af
+        >>> af.Graph.from_edges(["a", "b", "c"], ["b", "c", "a"]).subgraph(["c", "a"]).edge_list()[0].tolist()
+        ['c']
+        """
+        made: Graph = enter("graph.subgraphs").induced_subgraph(self, self._numbers(vertices))
+        return made
+
+    def edge_subgraph(self, chosen: Any) -> Graph:
+        """The graph of all vertices and some edges: `chosen` has a flag for each arc, in the order of `columns`.
+
+        Examples
+        --------
+        >>> import arcflux as af
+        >>> g = af.Graph.from_edges([0, 1], [1, 2], columns={"weight": [5, 1]})
+        >>> g.edge_subgraph(g.columns["weight"] > 3).edges
+        1
+        """
+        made: Graph = enter("graph.subgraphs").edge_subgraph(self, chosen)
+        return made
+
     @property
     def weighted(self) -> bool:
         """Whether there is a column named weight."""
@@ -390,13 +430,65 @@ class Graph:
 
     # --- in the user's ids ------------------------------------------------------------------------------------
 
+    def __len__(self) -> int:
+        """How many vertices, as for a graph of NetworkX's."""
+        return self.vertices
+
+    def __bool__(self) -> bool:
+        """A graph is one, with or without vertices."""
+        return True
+
+    def __contains__(self, vertex: object) -> bool:
+        """Whether there is a vertex of this id."""
+        try:
+            return np.ndim(vertex) == 0 and bool(self.ids.find(np.atleast_1d(np.asarray(vertex)))[0] >= 0)
+        except (TypeError, ValueError, OverflowError, IndexError):
+            return False
+
+    def degree(self, vertex: Any) -> int:
+        """How many edge ends a vertex has, given by its id: directed, in and out; a self-loop counts twice.
+
+        Examples
+        --------
+        >>> import arcflux as af
+        >>> g = af.Graph.from_edges(["ada", "bob"], ["bob", "bob"])
+        >>> g.degree("bob"), g.in_degree("bob"), g.out_degree("bob"), "eve" in g, len(g)
+        (3, 2, 1, False, 2)
+        """
+        if self.directed:
+            return self.in_degree(vertex) + self.out_degree(vertex)
+        row = self._row(vertex)
+        return len(row) + int(np.count_nonzero(row == self.ids.to_number(vertex)))
+
+    def out_degree(self, vertex: Any) -> int:
+        """How many edges leave a vertex, given by its id; undirected, its degree."""
+        return len(self._row(vertex)) if self.directed else self.degree(vertex)
+
+    def in_degree(self, vertex: Any) -> int:
+        """How many edges reach a vertex, given by its id; undirected, its degree."""
+        if not self.directed:
+            return self.degree(vertex)
+        offsets, v = self.into.offsets, self.ids.to_number(vertex)
+        return int(offsets[v + 1] - offsets[v])
+
     def neighbours(self, vertex: Any) -> Array:
         """The ids of the out-neighbours of a vertex, given by its id."""
         return self.ids.to_ids(self._row(vertex))
 
+    def in_neighbours(self, vertex: Any) -> Array:
+        """The ids of the vertices with an edge to a vertex, given by its id."""
+        offsets, neighbours = self.into
+        v = self.ids.to_number(vertex)
+        return self.ids.to_ids(neighbours[int(offsets[v]) : int(offsets[v + 1])])
+
     def has_edge(self, source: Any, target: Any) -> bool:
         """Whether there is an edge between two vertices, given by their ids."""
         return bool(np.any(self._row(source) == self.ids.to_numbers([target])))
+
+    def _numbers(self, vertices: Any) -> Array:
+        """The numbers of vertices, given by their ids; of none, too."""
+        listed = vertices if isinstance(vertices, np.ndarray) else list(vertices)
+        return self.ids.to_numbers(listed) if len(listed) else np.empty(0, np.int64)
 
     def _row(self, vertex: Any) -> Array:
         """The numbers of the out-neighbours of a vertex, given by its id."""

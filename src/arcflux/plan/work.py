@@ -132,6 +132,14 @@ WORKS = {
         _rows("triangles", "wedges"),
         _rows("clustering", "wedges"),
         _rows("two_hop_friends", "squares", options=(("lists", False),)),
+        # Not measured: rows that are compared, searches by one core, rounds over all arcs.
+        *(Work(name, 8, 24, sweeps=8, measured=(), like="connected_components")
+          for name in ("minimum_spanning_tree", "maximum_spanning_tree")),
+        *(_rows(name, "wedges", measured=(), like="triangles") for name in ("edge_support", "truss_number", "k_truss")),
+        *(Work(name, 8, 48, sweeps=2, measured=(), like="bfs")
+          for name in ("articulation_points", "bridges", "biconnected_components")),
+        *(Work(name, 8, 32, supersteps=20, note=_ASSUMED, dense=True, measured=(), like="pagerank")
+          for name in ("maximal_independent_set", "greedy_color", "maximal_matching")),
     )
 }  # fmt: skip
 _PROGRAMS = {name: (work, True) for work in WORKS.values() for name in work.programs}

@@ -3,7 +3,8 @@
 traversal.py: :func:`bfs` and :func:`sssp`, by the rules of Graph500 (paths.py). grid.py: :func:`grid_bfs`, by those of
 MapGraph as well, on parts. gap.py and recount.py: what else the
 GAP suite verifies, :func:`pagerank` and :func:`components`, :func:`betweenness` and :func:`triangles`. ldbc.py:
-:func:`ldbc`, by the match rules of LDBC Graphalytics. Each returns a :class:`Report` (report.py).
+:func:`ldbc`, by the match rules of LDBC Graphalytics. structure.py and chains.py: what is defined by what it must have,
+such as colours and forests. Each returns a :class:`Report` (report.py).
 
 Results are arrays in the order of vertex numbers; a report names vertices by the user's ids.
 
@@ -22,36 +23,55 @@ from typing import TYPE_CHECKING
 from arcflux.lazy import import_lazily
 
 if TYPE_CHECKING:
+    from arcflux.validate.chains import articulation_points, bridges
     from arcflux.validate.gap import components, pagerank
     from arcflux.validate.grid import grid_bfs
     from arcflux.validate.ldbc import ldbc, read_ldbc_output
     from arcflux.validate.recount import betweenness, triangles
     from arcflux.validate.report import Offence, Report, Rule
+    from arcflux.validate.structure import (
+        coloring,
+        independent_set,
+        k_truss,
+        matching,
+        spanning_forest,
+        topological_order,
+    )
     from arcflux.validate.traversal import bfs, sssp
 
 __all__ = [
     "Offence",
     "Report",
     "Rule",
+    "articulation_points",
     "betweenness",
     "bfs",
+    "bridges",
+    "coloring",
     "components",
     "grid_bfs",
+    "independent_set",
+    "k_truss",
     "ldbc",
+    "matching",
     "pagerank",
     "read_ldbc_output",
+    "spanning_forest",
     "sssp",
+    "topological_order",
     "triangles",
 ]
 
 import_lazily(
     __name__,
     {
+        "chains": "articulation_points bridges",
         "gap": "components pagerank",
         "grid": "grid_bfs",
         "ldbc": "ldbc read_ldbc_output",
         "recount": "betweenness triangles",
         "report": "Offence Report Rule",
+        "structure": "coloring independent_set k_truss matching spanning_forest topological_order",
         "traversal": "bfs sssp",
     },
 )

@@ -24,6 +24,7 @@ __all__ = [
     "STRANGER",
     "arc",
     "checked_tolerance",
+    "flags",
     "labels",
     "numbers_of",
     "parents",
@@ -73,6 +74,20 @@ def reals(name: str, given: Any, size: int) -> Array:
             expected="smaller integers, or floats with inf for a vertex that is not reached",
         )
     return values.astype(np.float64)
+
+
+def flags(name: str, given: Any, size: int) -> Array:
+    """`given` as bool[size]; 1 and 0 are taken for True and False.
+
+    Examples
+    --------
+    >>> flags("inside", [1, 0], 2).tolist()
+    [True, False]
+    """
+    values = _sized(name, given, size)
+    if size and values.dtype != np.bool_ and not (values.dtype.kind in "iu" and np.isin(values, (0, 1)).all()):
+        raise UsageError(f"{name} holds {values.dtype}", expected="True or False for each")
+    return values.astype(np.bool_)
 
 
 def labels(name: str, given: Any, size: int) -> Array:

@@ -15,7 +15,10 @@ import numpy as np
 from arcflux.spmd.jit import inner, kernel
 from arcflux.spmd.machine import claim
 
-__all__ = ["FAR", "FLAT", "UNREACHED", "brandes", "differ", "pull", "relax", "tight_paths", "triangles", "unite"]
+__all__ = [
+    "FAR", "FLAT", "UNREACHED", "brandes", "differ", "join_sorted", "pull", "relax", "search_in_depth", "tight_paths",
+    "triangles", "unite", "walk_chains",
+]  # fmt: skip
 
 FAR, UNREACHED, FLAT = 0, 1, 2
 
@@ -235,3 +238,79 @@ def brandes(
                     credit[u] += paths[u] / paths[v] * (1.0 + credit[v])
             if u != source:
                 score[u] += credit[u]
+
+
+@kernel
+def search_in_depth(
+    worker: Any, workers: Any, control: Any, offsets: Any, neighbours: Any, order: Any, met: Any, parent: Any,
+    tree: Any, place: Any,
+) -> None:  # fmt: skip
+    """Depth first from every vertex: the order of meeting, its inverse, parents, and the arc that led to each."""
+    one = np.uint64(1)
+    clock = 0
+    for root in range(met.size):
+        if met[root] >= 0:
+            continue
+        v: Any = root
+        met[v] = clock
+        order[clock] = v
+        clock += 1
+        place[v] = np.int64(offsets[v])
+        while v >= 0:
+            if place[v] == np.int64(offsets[np.uint64(v) + one]):
+                v = parent[v]
+                continue
+            w = np.int64(neighbours[place[v]])
+            place[v] += 1
+            if met[w] < 0:
+                parent[w] = v
+                tree[w] = place[v] - 1
+                met[w] = clock
+                order[clock] = w
+                clock += 1
+                place[w] = np.int64(offsets[w])
+                v = w
+
+
+@kernel
+def walk_chains(
+    worker: Any, workers: Any, control: Any, offsets: Any, neighbours: Any, order: Any, met: Any, parent: Any,
+    tree: Any, root: Any, first: Any, visited: Any, covered: Any, cyclic: Any,
+) -> None:  # fmt: skip
+    """``covered[v]``: the tree edge to v is on a chain; ``cyclic[v]``: a cycle but the tree's first begins at v."""
+    one = np.uint64(1)
+    for v in order:
+        for i in range(offsets[v], offsets[np.uint64(v) + one]):
+            w = np.int64(neighbours[i])
+            if met[w] <= met[v] or np.int64(i) == tree[w]:
+                continue
+            visited[v] = True
+            x = w
+            while not visited[x]:
+                visited[x] = True
+                covered[x] = True
+                x = parent[x]
+            if x == v:
+                if first[root[v]]:
+                    first[root[v]] = False
+                else:
+                    cyclic[v] = True
+            elif first[root[v]]:
+                first[root[v]] = False
+
+
+@kernel
+def join_sorted(
+    worker: Any, workers: Any, control: Any, sources: Any, targets: Any, root: Any, joined: Any
+) -> None:  # fmt: skip
+    """``joined[k]``: the k-th edge joins two trees that those before it leave apart."""
+    for k in range(sources.size):
+        one, other = np.int64(sources[k]), np.int64(targets[k])
+        while root[one] != one:
+            root[one] = root[root[one]]
+            one = root[one]
+        while root[other] != other:
+            root[other] = root[root[other]]
+            other = root[other]
+        joined[k] = one != other
+        root[max(one, other)] = min(one, other)

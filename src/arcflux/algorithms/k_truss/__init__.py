@@ -1,0 +1,159 @@
+"""Trusses: parts of a graph in which every edge is in many triangles (Cohen 2008), and how many each edge is in.
+
+The supports of all edges are counted once. Then edges of too little support leave, round by round, and take one off the
+other edges of their triangles (Kabir and Madduri 2017); of a triangle that loses several edges in one round, the first
+of them does so.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import arcflux as af
+from arcflux.algorithms.edge_subset import EdgeSubset, edge_values
+from arcflux.checks import wholes
+from arcflux.engine.call import graph_call
+from arcflux.engine.launch import launch
+from arcflux.engine.worker import Worker
+from arcflux.errors import GraphError
+from arcflux.graph import Graph
+from arcflux.graph.subgraphs import simple_view
+
+__all__ = ["edge_support", "k_truss", "supports", "truss_number", "truss_numbers"]
+
+Array = NDArray[Any]
+
+
+@graph_call()
+def edge_support(graph: Graph, **where: Any) -> af.Result:
+    """In how many triangles every edge of an undirected graph is: ``result.edges["support"]``.
+
+    `support` of a vertex is the most that one of its edges has. Parallel edges count as one and all have its support; a
+    self-loop has 0; weights make no difference.
+
+    Examples
+    --------
+    >>> import arcflux as af
+    >>> g = af.Graph.from_edges([0, 1, 2, 2], [1, 2, 0, 3], directed=False)
+    >>> found = af.edge_support(g)
+    >>> found.edges["support"].tolist(), found["support"].tolist()
+    ([1, 1, 1, 1, 1, 1, 0, 0], [1, 1, 1, 0])
+    """
+    _refuse_directed(graph)
+    done = launch(graph, where, supports)
+    values = _by_arc(graph, done.answer, 0)
+    by_vertex = _most(graph, values)
+    times = done.seconds, done.compile_seconds
+    edges = edge_values(graph, support=values)
+    return done.finish(af.Result("edge_support", graph, {"support": by_vertex}, [], True, *times, edges=edges))
+
+
+@graph_call()
+def truss_number(graph: Graph, **where: Any) -> af.Result:
+    """The largest k for which every edge of an undirected graph is in the k-truss: ``result.edges["truss"]``.
+
+    `truss` of a vertex is the largest of its edges', 0 of one without. An edge in no triangle has 2. Parallel edges
+    count as one, self-loops not at all (0).
+
+    Examples
+    --------
+    >>> import arcflux as af
+    >>> g = af.Graph.from_edges([0, 1, 2, 2], [1, 2, 0, 3], directed=False)
+    >>> af.truss_number(g)["truss"].tolist()
+    [3, 3, 3, 2]
+    """
+    _refuse_directed(graph)
+    done = launch(graph, where, truss_numbers)
+    values = _by_arc(graph, done.answer, 0)
+    times = done.seconds, done.compile_seconds
+    edges = edge_values(graph, truss=values)
+    return done.finish(af.Result("truss_number", graph, {"truss": _most(graph, values)}, [], True, *times, edges=edges))
+
+
+@graph_call(k=wholes(0))
+def k_truss(graph: Graph, k: int = 3, **where: Any) -> EdgeSubset:
+    """The largest part of an undirected graph in which every edge is in k - 2 triangles of that part.
+
+    `inside` says which vertices have an edge in it, ``result.edges["chosen"]`` which arcs are in it, and
+    ``result.subgraph()`` has all vertices and those edges. Parallel edges count as one and stay or leave
+    together; self-loops are in none. Weights make no difference.
+
+    `where` are the options of :func:`arcflux.run` that say where it runs: `threads`, `parts`, `partition`, `transport`,
+    `ranks_per_node`. Every worker sees the whole graph and takes a share of its edges.
+
+    Examples
+    --------
+    >>> import arcflux as af
+    >>> g = af.Graph.from_edges([0, 1, 2, 2], [1, 2, 0, 3], directed=False)
+    >>> af.k_truss(g, 3)["inside"].tolist()
+    [True, True, True, False]
+    """
+    _refuse_directed(graph)
+    done = launch(graph, where, lambda worker: truss_numbers(worker, k))
+    flags = _by_arc(graph, done.answer, 0) > 0
+    _, _, places = graph.edge_numbers()
+    inside = np.zeros(graph.vertices, np.bool_)
+    inside[graph.out.neighbours[flags]] = True
+    result = EdgeSubset(
+        "k_truss", graph, {"inside": inside}, [], True, done.seconds, done.compile_seconds,
+        edges=edge_values(graph, chosen=flags), places=places[flags[places]],
+    )  # fmt: skip
+    made = done.finish(result).checked_by(lambda found: af.validate.k_truss(graph, found.edges["chosen"], k))
+    assert isinstance(made, EdgeSubset)
+    return made
+
+
+def supports(worker: Worker) -> Array:
+    """In how many triangles each edge of the simple view is, in the order of its `edge_numbers`."""
+    found: Array = worker.kernels(__name__).Trusses(worker, simple_view(worker.graph)).supports()
+    return found
+
+
+def truss_numbers(worker: Worker, k: int | None = None) -> Array:
+    """The truss number of each edge of the simple view; with k, 1 for those of the k-truss and 0 for others."""
+    trusses = worker.kernels(__name__).Trusses(worker, simple_view(worker.graph))
+    trusses.supports()
+    numbers: Array = np.full(trusses.size, 2, np.int64)
+    if k is not None:
+        trusses.peel(k - 2)
+        numbers = trusses.left().astype(np.int64)
+        return numbers
+    level = 3
+    while trusses.left().any():
+        before = trusses.left()
+        trusses.peel(level - 2)
+        numbers[before & ~trusses.left()] = level - 1
+        level += 1
+    return numbers
+
+
+def _by_arc(graph: Graph, values: Array, otherwise: int) -> Array:
+    """Values of the simple view's edges for all arcs of the graph, in the order of its columns."""
+    rows = simple_view(graph)
+    low, high, _ = rows.edge_numbers()
+    wide = np.uint64(max(1, graph.vertices))
+    keys = low.astype(np.uint64) * wide + high
+    sources = np.repeat(np.arange(graph.vertices, dtype=np.uint64), graph.out_degrees.astype(np.int64))
+    targets = graph.out.neighbours.astype(np.uint64)
+    wanted = np.minimum(sources, targets) * wide + np.maximum(sources, targets)
+    place = np.minimum(np.searchsorted(keys, wanted), max(0, len(keys) - 1))
+    if not len(keys):
+        return np.full(graph.arcs, otherwise, np.int64)
+    return np.where(keys[place] == wanted, values[place], otherwise)
+
+
+def _most(graph: Graph, values: Array) -> Array:
+    """The largest value of an arc of each vertex, 0 of one without."""
+    found = np.zeros(graph.vertices, np.int64)
+    there = np.flatnonzero(graph.out_degrees > 0)
+    if len(there):
+        found[there] = np.maximum.reduceat(values, graph.out.offsets[:-1][there].astype(np.int64))
+    return found
+
+
+def _refuse_directed(graph: Graph) -> None:
+    if graph.directed:
+        raise GraphError("the graph is directed", expected="an undirected graph", remedy="graph.to_undirected()")

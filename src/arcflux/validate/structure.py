@@ -1,0 +1,237 @@
+"""Sets of vertices and edges, checked by what defines them: forests, trusses, independent sets, colours, orders."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import arcflux.validate.arguments as arguments
+from arcflux.checks import checked, flag, whole
+from arcflux.io import takes_graph
+from arcflux.spmd.pool import run
+from arcflux.validate.report import Offence, Report, Rule
+
+if TYPE_CHECKING:
+    from arcflux.graph import Graph
+
+__all__ = ["coloring", "independent_set", "k_truss", "matching", "spanning_forest", "topological_order"]
+
+Array = NDArray[Any]
+
+
+@takes_graph
+@checked(inside=None)
+def independent_set(graph: Graph, inside: Any) -> Report:
+    """Check a maximal independent set: a flag for each vertex, no two neighbours in it, and a neighbour of every other.
+
+    Examples
+    --------
+    >>> import arcflux as af
+    >>> bool(af.validate.independent_set("path:3", [True, False, True]))
+    True
+    >>> [rule.name for rule in af.validate.independent_set("path:3", [True, False, False]).failures]
+    ['maximal']
+    """
+    given = arguments.flags("inside", inside, graph.vertices)
+    sources, targets, _ = _apart(graph)
+    clash = given[sources] & given[targets]
+    near = given.copy()
+    near[sources[given[targets]]] = True
+    near[targets[given[sources]]] = True
+
+    def tell_clash(k: int) -> Offence:
+        u, v = (arguments.shown(graph, end[k]) for end in (sources, targets))
+        return Offence(u, f"inside, as its neighbour {v}", "one of them outside")
+
+    return Report("independent_set", (
+        Rule.checked("independent", "no two neighbours are inside", np.flatnonzero(clash), tell_clash, unit="edges"),
+        Rule.checked("maximal", "a vertex outside has a neighbour inside", np.flatnonzero(~near),
+                     lambda v: Offence(arguments.shown(graph, v), "outside", "inside: no neighbour of it is")),
+    ))  # fmt: skip
+
+
+@takes_graph
+@checked(color=None)
+def coloring(graph: Graph, color: Any) -> Report:
+    """Check colours: integers from 0 on, of which no two neighbours have the same, and none could be smaller.
+
+    Examples
+    --------
+    >>> import arcflux as af
+    >>> bool(af.validate.coloring("path:3", [0, 1, 0]))
+    True
+    """
+    given = arguments.wholes("color", color, graph.vertices)
+    sources, targets, _ = _apart(graph)
+    same = given[sources] == given[targets]
+    degrees = np.bincount(sources, minlength=graph.vertices) + np.bincount(targets, minlength=graph.vertices)
+
+    def tell(k: int) -> Offence:
+        u, v = (arguments.shown(graph, end[k]) for end in (sources, targets))
+        return Offence(u, f"colour {given[sources[k]]}, as its neighbour {v}", "another colour")
+
+    return Report("coloring", (
+        Rule.checked("range", "a colour is from 0 to the degree of its vertex",
+                     np.flatnonzero((given < 0) | (given > degrees)),
+                     lambda v: Offence(arguments.shown(graph, v), f"colour {given[v]}", f"0 to {degrees[v]}")),
+        Rule.checked("neighbours", "neighbours have different colours", np.flatnonzero(same), tell, unit="edges"),
+    ))  # fmt: skip
+
+
+@takes_graph
+@checked(mate=None)
+def matching(graph: Graph, mate: Any) -> Report:
+    """Check a maximal matching: `mate` has the number of each vertex's mate, -1 of one without.
+
+    Examples
+    --------
+    >>> import arcflux as af
+    >>> bool(af.validate.matching("path:3", [1, 0, -1]))
+    True
+    """
+    given, n = arguments.wholes("mate", mate, graph.vertices), graph.vertices
+    own = np.arange(n)
+    known = (given >= 0) & (given < n) & (given != own)
+    returned = np.zeros(n, np.bool_)
+    returned[known] = given[given[known]] == own[known]
+    sources, targets, _ = _apart(graph)
+    wide = max(1, n)
+    edges = np.concatenate([sources.astype(np.int64) * wide + targets, targets.astype(np.int64) * wide + sources])
+    joined = np.zeros(n, np.bool_)
+    joined[known] = np.isin(own[known] * wide + given[known], edges)
+    free = given < 0
+
+    def tell(v: int) -> Offence:
+        return Offence(arguments.shown(graph, v), f"mate {given[v]}", "a neighbour whose mate it is")
+
+    def tell_edge(k: int) -> Offence:
+        u, v = (arguments.shown(graph, end[k]) for end in (sources, targets))
+        return Offence(u, f"no mate, as its neighbour {v}", "one of them matched")
+
+    return Report("matching", (
+        Rule.checked("pairs", "a mate has its vertex as a mate, and an edge joins them",
+                     np.flatnonzero(~free & ~(known & returned & joined)), tell),
+        Rule.checked("maximal", "no edge has two free ends", np.flatnonzero(free[sources] & free[targets]), tell_edge,
+                     unit="edges"),
+    ))  # fmt: skip
+
+
+@takes_graph
+@checked(position=None)
+def topological_order(graph: Graph, position: Any) -> Report:
+    """Check an order of vertices: each position once, and every edge leads to a later one.
+
+    Examples
+    --------
+    >>> import arcflux as af
+    >>> bool(af.validate.topological_order(af.Graph.from_edges([0, 1], [1, 2]), [0, 1, 2]))
+    True
+    """
+    given = arguments.wholes("position", position, graph.vertices)
+    sources, targets, _ = graph.edge_numbers()
+    back = np.flatnonzero(given[sources] >= given[targets])
+
+    def tell(k: int) -> Offence:
+        u, v = (arguments.shown(graph, end[k]) for end in (sources, targets))
+        return Offence(v, f"position {given[targets[k]]}", f"one after {given[sources[k]]}: edge {u} -> {v}")
+
+    once = bool(np.array_equal(np.sort(given), np.arange(graph.vertices)))
+    return Report("topological_order", (
+        Rule.overall("positions", "each position is there once", found="others", broken=not once),
+        Rule.checked("edges", "every edge leads to a later position", back, tell, unit="edges"),
+    ))  # fmt: skip
+
+
+@takes_graph
+@checked(chosen=None, maximum=flag)
+def spanning_forest(graph: Graph, chosen: Any, weight: str | None = "weight", maximum: bool = False) -> Report:
+    """Check a spanning forest of the least or most weight: a flag for each arc, in the order of `graph.columns`.
+
+    All such forests have the same weights, in their order; Kruskal's algorithm says which.
+
+    Examples
+    --------
+    >>> import arcflux as af
+    >>> bool(af.validate.spanning_forest("path:3", [True] * 4))
+    True
+    """
+    from arcflux.validate.kernels import join_sorted
+
+    given = arguments.flags("chosen", chosen, graph.arcs)
+    sources, targets, places = graph.edge_numbers()
+    plain = weight is None or (weight == "weight" and weight not in graph.columns)
+    weights = np.ones(len(places)) if plain else graph.columns[str(weight)][places]
+    picked = given[places]
+
+    def kruskal(which: Array) -> tuple[Array, int]:
+        order = which[np.argsort(weights[which], kind="stable")]
+        order = order[::-1].copy() if maximum else order
+        joined = np.zeros(len(order), np.bool_)
+        run(join_sorted, 1, sources[order], targets[order], np.arange(graph.vertices), joined, threads=1)
+        return np.sort(weights[order[joined]]), int(joined.sum())
+
+    best, needed = kruskal(np.arange(len(places)))
+    own, acyclic = kruskal(np.flatnonzero(picked))
+    count = int(picked.sum())
+    agree = len(own) == len(best) and bool(np.array_equal(own, best))
+    return Report("spanning_forest", (
+        Rule.overall("acyclic", "the edges close no cycle", found=f"{count - acyclic} that do", broken=acyclic < count),
+        Rule.overall("spans", f"they join all that can be joined, by {needed:,} edges", found=f"{acyclic:,}",
+                     broken=acyclic != needed),
+        Rule.overall("weight", "their weights are those of the best forest", found="others", broken=not agree),
+    ))  # fmt: skip
+
+
+@takes_graph
+@checked(chosen=None, k=whole)
+def k_truss(graph: Graph, chosen: Any, k: int) -> Report:
+    """Check a k-truss: a flag for each arc. Every edge of it has k - 2 triangles in it, and no more could be added.
+
+    Examples
+    --------
+    >>> import arcflux as af
+    >>> bool(af.validate.k_truss("complete:3", [True] * 6, 3))
+    True
+    """
+    given = arguments.flags("chosen", chosen, graph.arcs)
+    low, high, places = _apart(graph)
+    keys = low.astype(np.int64) * max(1, graph.vertices) + high
+    _, first = np.unique(keys, return_index=True)
+    low, high, marked = low[first], high[first], given[places][first]
+    neighbours: list[set[int]] = [set() for _ in range(graph.vertices)]
+    for u, v in zip(low.tolist(), high.tolist(), strict=True):
+        neighbours[u].add(v)
+        neighbours[v].add(u)
+    left = set(zip(low.tolist(), high.tolist(), strict=True))
+    weak = [edge for edge in left if len(neighbours[edge[0]] & neighbours[edge[1]]) < k - 2]
+    while weak:
+        u, v = weak.pop()
+        if (u, v) not in left:
+            continue
+        left.discard((u, v))
+        neighbours[u].discard(v)
+        neighbours[v].discard(u)
+        for w in neighbours[u] & neighbours[v]:
+            for a, b in ((u, w), (v, w)):
+                if len(neighbours[a] & neighbours[b]) < k - 2:
+                    weak.append((min(a, b), max(a, b)))
+    expected = np.array([edge in left for edge in zip(low.tolist(), high.tolist(), strict=True)], np.bool_)
+
+    def tell(e: int) -> Offence:
+        u, v = (arguments.shown(graph, end[e]) for end in (low, high))
+        said = ("outside", "inside")
+        return Offence(u, f"edge {u} -> {v} {said[int(marked[e])]}", said[int(expected[e])])
+
+    rule = Rule.checked("edges", f"an edge is inside exactly when it is in the {k}-truss",
+                        np.flatnonzero(marked != expected), tell, unit="edges")  # fmt: skip
+    return Report("k_truss", (rule,))
+
+
+def _apart(graph: Graph) -> tuple[Array, Array, Array]:
+    """Every edge once but self-loops: sources, targets, places; directions forgotten."""
+    sources, targets, places = graph.edge_numbers()
+    apart = sources != targets
+    low, high = np.minimum(sources, targets)[apart], np.maximum(sources, targets)[apart]
+    return low, high, places[apart]
