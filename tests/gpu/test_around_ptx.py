@@ -16,7 +16,7 @@ def test_all_kernels_compile(program: object) -> None:
     from arcflux.gpu.cubin import compiled, kernels
 
     lowered = lower(program, COLUMNS)
-    assert kernels(lowered) == ["start", "pull_thread", "publish"]
+    assert kernels(lowered) == ["start", "pull_thread", "pull_warp", "publish"]
     for kernel in kernels(lowered):
         for architecture in (80, 100):
             assert compiled(lowered, kernel, architecture, COLUMNS).registers > 0, kernel
@@ -26,6 +26,7 @@ def test_a_mode_needs_no_memory_of_a_thread() -> None:
     """What a thread collects stands where its row has a place."""
     from arcflux.gpu.cubin import compiled
 
-    found = compiled(lower(around.Labels, COLUMNS), "pull_thread", 80, COLUMNS)
-    assert found.spilled == 0
-    assert ".local" not in found.ptx
+    for kernel in ("pull_thread", "pull_warp"):
+        found = compiled(lower(around.Labels, COLUMNS), kernel, 80, COLUMNS)
+        assert found.spilled == 0
+        assert ".local" not in found.ptx

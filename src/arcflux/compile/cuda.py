@@ -14,7 +14,7 @@ import re
 from dataclasses import replace
 
 from arcflux.compile.crossing import along_function
-from arcflux.compile.cuda_around import look_kernel
+from arcflux.compile.cuda_around import look_kernels
 from arcflux.compile.cuda_edges import cross_kernel
 from arcflux.compile.cuda_mail import mail_kernels_on_gpu
 from arcflux.compile.cuda_pull import PULLS, pulls
@@ -22,6 +22,7 @@ from arcflux.compile.cuda_push import CudaShared, expansions
 from arcflux.compile.cuda_scan import scans
 from arcflux.compile.cuda_source import in_frontier, kernel, tallied, threads, totalled
 from arcflux.compile.cuda_vectors import few, vectors
+from arcflux.compile.cuda_warps import WARP_VOTES, around_by_warp
 from arcflux.compile.dense import emptied, finished, if_wanted, loaded, sends
 from arcflux.compile.edges import edge, push_edge
 from arcflux.compile.generators import around
@@ -84,7 +85,7 @@ def cuda_source(lowered: Lowered) -> str:
         along: list[str] = []
         if lowered.around is not None:
             made += [sources(lowered), _VOTES + around(lowered, "r")]
-            along = [] if lowered.mails else [look_kernel(lowered)]
+            along = [] if lowered.mails else [WARP_VOTES, around_by_warp(lowered), *look_kernels(lowered)]
         elif lowered.has_edges:
             flagged = replace(lowered, deterministic=True, facts={})
             made += [sources(lowered), *along_function(lowered), edge(flagged)]

@@ -28,6 +28,7 @@ from arcflux.compile.cuda_source import (
 )
 from arcflux.compile.cuda_vectors import (
     around,
+    by_thread_alone,
     copied,
     from_tile,
     old_again,
@@ -58,6 +59,8 @@ def in_order(lowered: Lowered) -> bool:
 
 def pulls(lowered: Lowered) -> list[str]:
     """The kernels of a program."""
+    if by_thread_alone(lowered):
+        return [_by_thread(lowered)]
     made = [_by_lane(lowered) if vectors(lowered) else _by_thread(lowered), _together(lowered, "warp")]
     return made if in_order(lowered) or vectors(lowered) else [*made, _together(lowered, "block")]
 

@@ -17,12 +17,14 @@ from arcflux.compile.dense import AROUND, loaded
 from arcflux.compile.lower import Lowered
 from arcflux.compile.source import inside
 
-__all__ = ["TILE_THREADS", "around", "copied", "few", "from_tile", "old_again", "room", "stored",
+__all__ = ["TILE_THREADS", "around", "by_thread_alone", "copied", "few", "from_tile", "old_again", "room", "stored",
            "sums_again", "tile_threads", "vectors", "widened"]  # fmt: skip
 
 # Threads of a block whose warps have vectors in shared memory, at most, and the bytes that they may take.
 TILE_THREADS = 128
 _TILE_BYTES = 40 << 10
+# Shared memory that every block may have.
+_SHARED_BYTES = 48 << 10
 # 32-bit words of the vectors that meet at an edge, up to which 32 registers are enough.
 _WORDS = 24
 
@@ -57,14 +59,24 @@ def few(lowered: Lowered) -> bool:
     return sum(-(-widened(dtype).itemsize // 4) * length for dtype, length in met) <= _WORDS
 
 
-def tile_threads(lowered: Lowered) -> int:
-    """Threads of a block for which its shared memory has room; 0 when there are no vectors."""
-    if not vectors(lowered) or lowered.by_rows:
-        return 0
+def _row_bytes(lowered: Lowered) -> int:
+    """Bytes of shared memory that a thread's vectors take."""
     messages = sum((m.length + 1) * m.dtype.itemsize for m in lowered.messages if m.length is not None)
     sums = sum((length + 1) * dtype.itemsize for dtype, length in _sums(lowered).values())
     old = sum((length + 1) * dtype.itemsize for dtype, length in _old(lowered).values())
-    row = sums + max(messages, old)
+    return sums + max(messages, old)
+
+
+def by_thread_alone(lowered: Lowered) -> bool:
+    """Whether a warp's vectors do not fit shared memory: then each vertex has a thread, and they are its own."""
+    return vectors(lowered) and not lowered.by_rows and 32 * _row_bytes(lowered) > _SHARED_BYTES
+
+
+def tile_threads(lowered: Lowered) -> int:
+    """Threads of a block for which its shared memory has room; 0 when there are no vectors in it."""
+    if not vectors(lowered) or lowered.by_rows or by_thread_alone(lowered):
+        return 0
+    row = _row_bytes(lowered)
     return max(32, min(TILE_THREADS, _TILE_BYTES // row // 32 * 32)) if row else TILE_THREADS
 
 

@@ -64,8 +64,8 @@ _NO_EXPRESSIONS = {
     "Await": "await", "Yield": "yield",
 }  # fmt: skip
 MISSING = object()
-# Longer vectors would not fit the registers, and take LLVM minutes.
-_LONGEST = 256
+# Workers have a few dozen vectors on their stacks at once (spmd/long_lanes.py).
+_LONGEST = 4096
 
 
 class Expressions:

@@ -1,10 +1,11 @@
 """A program's functions as the plain Python back end calls them: rewritten where Python means something else by a line.
 
-Two things differ. ``g.lost += x`` means that v contributes x, while ``g.lost`` by itself is of the superstep before; so
-it becomes ``g.lost = x``, and `g` takes what is assigned to it for a contribution (python_totals.py). And Python's own
-integers never overflow, and become floats under a power below 0; so each number that stands in a program, and each flag
-that is counted with, becomes one of python_numbers.py, whatever locals it goes through. Numbers alone are computed by
-Python, as the compiler does it (literals.py). The function keeps its file and its lines, for debuggers and errors.
+Three things differ. ``g.lost += x`` means that v contributes x, while ``g.lost`` by itself is of the superstep before;
+so it becomes ``g.lost = x``, and `g` takes what is assigned to it for a contribution (python_totals.py). And Python's
+own integers never overflow, and become floats under a power below 0; so each number that stands in a program, and each
+flag that is counted with, becomes one of python_numbers.py, whatever locals it goes through. Numbers alone are computed
+by Python, as the compiler does it (literals.py). A local that is given a vector field has its elements as they are,
+also when the field changes. The function keeps its file and its lines, for debuggers and errors.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from arcflux.program import Function
 __all__ = ["helper_for_plain_python", "rewritten"]
 
 # Names that no program can have.
-_VALUE, _EXPONENT, _OPERAND = ".value", ".exponent", ".operand"
+_VALUE, _EXPONENT, _OPERAND, _OWN = ".value", ".exponent", ".operand", ".own"
 _ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.LShift, ast.RShift)
 
 
@@ -65,7 +66,7 @@ def _compiled(
     code = next(each for each in whole.co_consts if isinstance(each, CodeType))
     cells = zip(call.__code__.co_freevars, call.__closure__ or (), strict=True)
     around = {**call.__globals__, **{name: names[name] for name, _ in cells if name in names}}
-    around |= {_VALUE: as_value, _EXPONENT: as_exponent, _OPERAND: as_operand}
+    around |= {_VALUE: as_value, _EXPONENT: as_exponent, _OPERAND: as_operand, _OWN: _own}
     return FunctionType(code, around, call.__name__)
 
 
@@ -128,10 +129,27 @@ class _Rewrite(ast.NodeTransformer):
     def visit_Assign(self, node: ast.Assign) -> ast.stmt:
         target = node.targets[0]
         if not self._is_total(target):
+            node.value = _owned(node.value)
             return self.generic_visit(node)  # type: ignore[return-value]
         assert isinstance(node.value, ast.Call)
         (value,) = (each for each in node.value.args if ast.unparse(each) != ast.unparse(target))
         return ast.copy_location(ast.Assign([self.visit(target)], self.visit(value)), node)
+
+
+def _owned(node: ast.expr) -> ast.expr:
+    """What is assigned, with a copy of each field that is assigned whole."""
+    if isinstance(node, ast.Tuple):
+        node.elts = [_owned(each) for each in node.elts]
+    elif isinstance(node, ast.IfExp):
+        node.body, node.orelse = _owned(node.body), _owned(node.orelse)
+    elif isinstance(node, ast.Attribute):
+        return _call(_OWN, node)
+    return node
+
+
+def _own(value: Any) -> Any:
+    """A value that does not change with what it was read from."""
+    return value.copied() if hasattr(value, "copied") else value
 
 
 def _is_number(found: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import operator
 from collections.abc import Callable, Iterator, Mapping
 from types import FunctionType, MappingProxyType, ModuleType
@@ -35,6 +36,12 @@ class Vector:
     def __setitem__(self, index: int, value: Any) -> None:
         assert self.store is not None
         self.elements[index] = self.store(value)
+
+    def copied(self) -> Vector:
+        """The elements as they are now."""
+        made = copy.copy(self)
+        made.elements = list(self.elements)
+        return made
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Vector) and self.elements == other.elements

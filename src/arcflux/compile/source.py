@@ -30,7 +30,7 @@ __all__ = [
 ]  # fmt: skip
 
 # What few programs use is imported by those alone: by room, the functions of a module.
-_SELDOM = {"arithmetic": ("remainder", "rounded"), "draws": ("random_between", "random_of"),
+_SELDOM = {"arithmetic": ("remainder", "rounded"), "draws": ("random_between", "random_of"), "lanes": ("copied",),
            "reduce": ("locked", "read_now", "unlock", "write_now")}  # fmt: skip
 
 # What kernels are given of edges besides their fields, where a program has any (crossing.py).

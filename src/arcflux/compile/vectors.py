@@ -4,7 +4,8 @@
 a vector, ``as_float32(p_rate, 16)`` makes both lanes of the type that types.py says. ``v_grad[k] = e`` becomes
 ``v_grad = put(v_grad, k, e)``, ``dot(a, b)`` ``total(a * b)``, and a parameter that is a length its value, so that LLVM
 unrolls ``for k in range(p.k)`` and knows which element every index means. What is written to a narrow float field is
-rounded there and then, as it will be stored.
+rounded there and then, as it will be stored. Long vectors are in memory, where each name has its own: what is assigned
+from another name is copied.
 """
 
 from __future__ import annotations
@@ -21,7 +22,10 @@ from arcflux.compile.literals import literal
 from arcflux.compile.numbers import called, compared, floating, low_bits, met, operated, wide
 from arcflux.compile.types import Value, joined, of_sign, typed
 
-__all__ = ["in_lanes"]
+__all__ = ["LONGEST_VALUE", "in_lanes"]
+
+# Elements of the longest vector that kernels have as a value, not in memory (spmd/long_lanes.py).
+LONGEST_VALUE = 256
 
 _PAIRS = {"min": "smaller", "max": "larger"}
 
@@ -88,8 +92,8 @@ class _InLanes(ast.NodeTransformer):
             return ast.Assign([_stored(target.value)], self._with(target, self._kept(node.value, kind)))
         if not ast.unparse(target).startswith(("v_", "e_")):
             value = self._met(node.value, kind) if kind.length is None else self.whole(node.value, kind)
-            return ast.Assign([target], value)
-        return ast.Assign([target], self._kept(node.value, kind))
+            return ast.Assign([target], _own(value, kind))
+        return ast.Assign([target], _own(self._kept(node.value, kind), kind))
 
     def _kept(self, node: ast.expr, kind: Value) -> ast.expr:
         """A value as a field of type `kind` keeps it: a narrow float is rounded, a narrow integer has its low bits."""
@@ -209,6 +213,12 @@ class _InLanes(ast.NodeTransformer):
         if name == "abs":
             return _called("magnitude", *given)
         return reduce(lambda a, b: _called(_PAIRS[name], a, b), given)
+
+
+def _own(value: ast.expr, kind: Value) -> ast.expr:
+    """A value that a name is given: a copy, where it is the place in memory that another name has."""
+    long = kind.length is not None and kind.length > LONGEST_VALUE
+    return _called("copied", value) if long and isinstance(value, ast.Name | ast.IfExp) else value
 
 
 def _called(name: str, *given: ast.expr) -> ast.expr:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from arcflux.compile.cuda_pull import in_order
 from arcflux.compile.cuda_scan import scannable
-from arcflux.compile.cuda_vectors import vectors
+from arcflux.compile.cuda_vectors import by_thread_alone, vectors
 from arcflux.compile.lower import Lowered
 from arcflux.gpu import api
 from arcflux.gpu.launch import Shapes, shared_out
@@ -43,6 +43,8 @@ class Edges:
         self.sources = api.to_device(self.reads)
         self.shared: dict[tuple[int, int], dict[str, Any]] = {}
         self.with_blocks, self.with_scans = not in_order(lowered) and not vectors(lowered), scannable(lowered)
+        self.with_blocks = self.with_blocks and not lowered.by_rows
+        self.by_thread = bool(lowered.edge_state or lowered.mails) or by_thread_alone(lowered)
         self.blocks: list[int] = placed.blocks.tolist() if placed.streams else []
         self.resident = placed.resident if self.blocks else len(self.degrees)
         self.rows, self.here = self._rows_of(self.offsets), self._copied(0, self.resident)
@@ -129,7 +131,7 @@ class Edges:
 
     def _shared(self, first: int, last: int) -> dict[str, Any]:
         if (first, last) not in self.shared:
-            if self.lowered.by_rows:
+            if self.by_thread:
                 rows = {"pull_thread": np.arange(first, last, dtype=np.uint32)}
             else:
                 rows = shared_out(self.degrees[first:last], first, self.shapes, self.with_blocks, self.with_scans)

@@ -11,8 +11,8 @@ import numpy as np
 
 from arcflux.gpu import api
 
-__all__ = ["as_boolean", "as_float32", "as_float64", "as_int64", "as_uint64", "keep", "larger", "load", "magnitude",
-           "put", "smaller", "total"]  # fmt: skip
+__all__ = ["as_boolean", "as_float32", "as_float64", "as_int64", "as_uint64", "copied", "keep", "larger", "load",
+           "magnitude", "put", "smaller", "total"]  # fmt: skip
 
 if api.simulated():
 
@@ -25,6 +25,10 @@ if api.simulated():
         """``array[row] = lanes``, each element in the array's type."""
         for k, value in enumerate(lanes):
             array[row, k] = value
+
+    def copied(lanes: Any) -> Any:
+        """The same elements, elsewhere."""
+        return lanes.copy()
 
     def put(lanes: Any, index: Any, value: Any) -> Any:
         """`lanes` with another value at `index`."""
@@ -72,4 +76,4 @@ else:
     as_boolean, as_float32, as_float64 = _made.as_boolean, _made.as_float32, _made.as_float64
     as_int64, as_uint64 = _made.as_int64, _made.as_uint64
     keep, larger, load, magnitude = _made.keep, _made.larger, _made.load, _made.magnitude
-    put, smaller, total = _made.put, _made.smaller, _made.total
+    copied, put, smaller, total = _made.copied, _made.put, _made.smaller, _made.total

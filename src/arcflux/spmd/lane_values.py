@@ -3,7 +3,8 @@
 Numba compiles a loop over sixteen array elements to sixteen scalar instructions: the loop is unrolled before LLVM looks
 for vectors, and two arrays may overlap. A value of type :class:`Lanes` is loaded whole, computed with whole and stored
 whole, so ``a + b`` is one instruction or two; and it travels through functions and loops like a number. Elements
-are float32, float64, int64, uint64 or flags; narrower integers are widened when they are loaded.
+are float32, float64, int64, uint64 or flags; narrower integers are widened when they are loaded. Vectors of more than
+256 elements are in memory after all (long_lanes.py), behind the same functions.
 
 :func:`define` teaches a compiler of Numba's this type: the one for the CPU (lanes.py), or the one for GPUs.
 """
@@ -17,6 +18,8 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
+
+from arcflux.spmd import long_lanes as long
 
 __all__ = ["Lanes", "define"]
 
@@ -36,6 +39,11 @@ class Lanes(types.Type):  # type: ignore[misc]
         """How many elements the LLVM vector has: LLVM aborts on vectors of a single flag, so those have a twin."""
         return _width(self.dtype, self.length)
 
+    @property
+    def is_long(self) -> bool:
+        """Whether the vector is in memory."""
+        return self.length > long.LONGEST_VALUE
+
 
 def define(tools: Any, selects: bool = False) -> SimpleNamespace:
     """The functions on lanes, for a compiler whose `tools` are given: models, templates, builders.
@@ -44,11 +52,7 @@ def define(tools: Any, selects: bool = False) -> SimpleNamespace:
     the vector into memory, which is the right thing for a CPU, and slow on a GPU.
     """
 
-    @tools.register_model(Lanes)
-    class Model(tools.models.PrimitiveModel):  # type: ignore[misc]
-        def __init__(self, manager: Any, lanes: Lanes) -> None:
-            super().__init__(manager, lanes, ir.VectorType(manager.lookup(lanes.dtype).get_value_type(), lanes.width))
-
+    long.register(tools, Lanes)
     for name in _OPERATIONS:
         _operation(tools, name)
     _negative(tools)
@@ -68,6 +72,8 @@ def _moves(tools: Any) -> dict[str, Any]:
         made = Lanes(_computed(array.dtype), length.literal_value)
 
         def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            if made.is_long:
+                return _loaded(tools, context, builder, array, made, args)
             kind = ir.VectorType(context.get_data_type(array.dtype), made.length)
             pointer, size = _place(tools, context, builder, array, args[0], args[1], kind)
             values = builder.load(pointer)
@@ -83,6 +89,8 @@ def _moves(tools: Any) -> dict[str, Any]:
         """``array[row] = lanes``, each element in the array's type."""
 
         def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            if lanes.is_long:
+                return _stored(tools, context, builder, array, lanes, args)
             kind = ir.VectorType(context.get_data_type(array.dtype), lanes.length)
             pointer, size = _place(tools, context, builder, array, args[0], args[1], kind)
             values = _convert(context, builder, args[2], lanes.dtype, array.dtype, lanes.length)
@@ -94,8 +102,22 @@ def _moves(tools: Any) -> dict[str, Any]:
 
         return types.void(array, types.uintp, lanes), generate
 
+    @tools.intrinsic  # type: ignore[untyped-decorator]
+    def copied(typingctx: Any, lanes: Any) -> Any:
+        """The same elements, elsewhere if they are in memory."""
+
+        def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            return _mapped(tools, context, builder, lanes, args, lambda a: a) if lanes.is_long else args[0]
+
+        return lanes(lanes), generate
+
     kinds = {name: getattr(types, name) for name in ("boolean", "float32", "float64", "int64", "uint64")}
-    return {"load": load, "keep": keep, **{f"as_{name}": _as(tools, kind) for name, kind in kinds.items()}}
+    return {
+        "load": load,
+        "keep": keep,
+        "copied": copied,
+        **{f"as_{name}": _as(tools, kind) for name, kind in kinds.items()},
+    }
 
 
 def _as(tools: Any, dtype: Any) -> Any:
@@ -108,6 +130,12 @@ def _as(tools: Any, dtype: Any) -> Any:
         vector = isinstance(value, Lanes)
 
         def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            if made.is_long and vector:
+                after = dtype
+                change = lambda a: long.convert(context, builder, a, value.dtype, after)  # noqa: E731
+                return _mapped(tools, context, builder, made, args[:1], change, value.dtype)
+            if made.is_long:
+                return long.each(tools, context, builder, made, lambda index: args[0])
             if vector:
                 return _convert(context, builder, args[0], value.dtype, dtype, made.length)
             return _spread(builder, args[0], made.width)
@@ -115,6 +143,41 @@ def _as(tools: Any, dtype: Any) -> Any:
         return made(value if vector else dtype, length), generate
 
     return to_lanes
+
+
+def _mapped(
+    tools: Any, context: Any, builder: Any, made: Lanes, args: Any, value: Callable[..., Any], before: Any = None
+) -> Any:
+    """Long lanes whose elements `value` emits, from those of others (of type `before`, if that is not the same)."""
+    kind = made.dtype if before is None else before
+
+    def element(index: Any) -> Any:
+        return value(*(long.element(builder, kind, arg, index) for arg in args))
+
+    return long.each(tools, context, builder, made, element)
+
+
+def _loaded(tools: Any, context: Any, builder: Any, array: Any, made: Lanes, args: Any) -> Any:
+    """Long lanes of a row of an array."""
+    first, _ = _place(tools, context, builder, array, args[0], args[1], context.get_data_type(array.dtype))
+
+    def element(index: Any) -> Any:
+        value = long.element(builder, array.dtype, first, index)
+        return long.convert(context, builder, value, array.dtype, made.dtype)
+
+    return long.each(tools, context, builder, made, element)
+
+
+def _stored(tools: Any, context: Any, builder: Any, array: Any, lanes: Lanes, args: Any) -> Any:
+    """Long lanes into a row of an array."""
+    first, _ = _place(tools, context, builder, array, args[0], args[1], context.get_data_type(array.dtype))
+
+    def element(index: Any) -> None:
+        value = long.element(builder, lanes.dtype, args[2], index)
+        long.put(builder, first, index, long.convert(context, builder, value, lanes.dtype, array.dtype))
+
+    long.elements(tools, builder, lanes.length, element)
+    return context.get_dummy_value()
 
 
 def _place(tools: Any, context: Any, builder: Any, array_type: Any, array: Any, row: Any, kind: Any) -> tuple[Any, int]:
@@ -192,6 +255,8 @@ def _elements(tools: Any, selects: bool) -> dict[str, Any]:
 
     @tools.lower_builtin(operator.getitem, Lanes, types.Integer)  # type: ignore[untyped-decorator]
     def element(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        if sig.args[0].is_long:
+            return long.element(builder, sig.return_type, *args)
         if not selects:
             return builder.extract_element(*args)
         found = builder.extract_element(args[0], _INDEX(0))
@@ -205,6 +270,8 @@ def _elements(tools: Any, selects: bool) -> dict[str, Any]:
         """`lanes` with another value at `index`."""
 
         def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            if lanes.is_long:
+                return long.put(builder, *args)
             if not selects:
                 return builder.insert_element(args[0], args[2], args[1])
             made = args[0]
@@ -241,22 +308,34 @@ def _operation(tools: Any, name: str) -> None:
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         dtype = sig.return_type.dtype
         whole = (_FLOAT if isinstance(dtype, types.Float) else _WHOLE).get(name)
+        if sig.return_type.is_long:
+            single = getattr(builder, whole) if whole else _single(context, builder, function, sig.return_type)
+            return _mapped(tools, context, builder, sig.return_type, args, single)
         if whole is not None:
             return getattr(builder, whole)(*args)
         return _one_by_one(context, builder, function, sig.return_type, args)
 
 
 def _one_by_one(context: Any, builder: Any, function: Callable[..., Any], lanes: Lanes, args: Any) -> Any:
-    """An operation that has no vector instruction: Numba's own, on every element."""
-    single = context.typing_context.resolve_function_type(function, (lanes.dtype, lanes.dtype), {})
+    """An operation that has no vector instruction, on every element."""
+    single = _single(context, builder, function, lanes)
     made = ir.Constant(context.get_value_type(lanes), ir.Undefined)
     for k in range(lanes.length):
-        pair = [builder.extract_element(arg, _INDEX(k)) for arg in args]
-        pair = [context.cast(builder, p, lanes.dtype, kind) for p, kind in zip(pair, single.args, strict=True)]
-        value = context.get_function(function, single)(builder, pair)
-        value = context.cast(builder, value, single.return_type, lanes.dtype)
+        value = single(*(builder.extract_element(arg, _INDEX(k)) for arg in args))
         made = builder.insert_element(made, value, _INDEX(k))
     return made
+
+
+def _single(context: Any, builder: Any, function: Callable[..., Any], lanes: Lanes) -> Callable[..., Any]:
+    """Numba's own operation on two numbers of the type of elements."""
+    found = context.typing_context.resolve_function_type(function, (lanes.dtype, lanes.dtype), {})
+
+    def single(*pair: Any) -> Any:
+        given = [context.cast(builder, p, lanes.dtype, kind) for p, kind in zip(pair, found.args, strict=True)]
+        return context.cast(builder, context.get_function(function, found)(builder, given), found.return_type,
+                            lanes.dtype)  # fmt: skip
+
+    return single
 
 
 def _negative(tools: Any) -> None:
@@ -269,7 +348,10 @@ def _negative(tools: Any) -> None:
 
     @tools.lower_builtin(operator.neg, Lanes)  # type: ignore[untyped-decorator]
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return _negated(builder, sig.return_type, args[0])
+        lanes = sig.return_type
+        if lanes.is_long:
+            return _mapped(tools, context, builder, lanes, args, lambda a: long.negated(builder, lanes.dtype, a))
+        return _negated(builder, lanes, args[0])
 
 
 def _negated(builder: Any, lanes: Lanes, value: Any) -> Any:
@@ -286,12 +368,15 @@ def _negated(builder: Any, lanes: Lanes, value: Any) -> Any:
 def _comparisons(tools: Any) -> dict[str, Any]:
     """The smaller and the larger of each pair of elements, and elements without their sign."""
 
+    def pairwise(context: Any, builder: Any, a: Any, args: Any, value: Callable[[Any, Any], Any]) -> Any:
+        return _mapped(tools, context, builder, a, args, value) if a.is_long else value(*args)
+
     @tools.intrinsic  # type: ignore[untyped-decorator]
     def smaller(typingctx: Any, a: Any, b: Any) -> Any:
         """The smaller of each pair of elements; `a`'s when neither is, as Python's min does."""
 
         def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            return builder.select(_less(builder, a.dtype, args[1], args[0]), args[1], args[0])
+            return pairwise(context, builder, a, args, lambda x, y: builder.select(_less(builder, a.dtype, y, x), y, x))
 
         return a(a, b), generate
 
@@ -300,7 +385,7 @@ def _comparisons(tools: Any) -> dict[str, Any]:
         """The larger of each pair of elements; `a`'s when neither is, as Python's max does."""
 
         def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            return builder.select(_less(builder, a.dtype, args[0], args[1]), args[1], args[0])
+            return pairwise(context, builder, a, args, lambda x, y: builder.select(_less(builder, a.dtype, x, y), y, x))
 
         return a(a, b), generate
 
@@ -309,12 +394,20 @@ def _comparisons(tools: Any) -> dict[str, Any]:
         """Every element without its sign."""
 
         def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            if a.is_long:
+                return _mapped(tools, context, builder, a, args, lambda x: _unsigned(builder, a.dtype, x))
             zero = ir.Constant(args[0].type, [0] * a.length)
             return builder.select(_less(builder, a.dtype, args[0], zero), _negated(builder, a, args[0]), args[0])
 
         return a(a), generate
 
     return {"smaller": smaller, "larger": larger, "magnitude": magnitude}
+
+
+def _unsigned(builder: Any, dtype: Any, value: Any) -> Any:
+    """A number without its sign."""
+    zero = ir.Constant(value.type, 0)
+    return builder.select(_less(builder, dtype, value, zero), long.negated(builder, dtype, value), value)
 
 
 def _less(builder: Any, dtype: Any, a: Any, b: Any) -> Any:
@@ -333,6 +426,8 @@ def _total(tools: Any) -> Any:
 
         def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
             add = builder.fadd if isinstance(a.dtype, types.Float) else builder.add
+            if a.is_long:
+                return long.totalled(tools, builder, a, args[0], add)
             rest, length, odd = args[0], a.length, []
             while length > 1:
                 if length % 2:

@@ -18,6 +18,7 @@ __all__ = [
     "as_float64",
     "as_int64",
     "as_uint64",
+    "copied",
     "keep",
     "larger",
     "load",
@@ -36,4 +37,4 @@ _made = define(
 as_boolean, as_float32, as_float64 = _made.as_boolean, _made.as_float32, _made.as_float64
 as_int64, as_uint64 = _made.as_int64, _made.as_uint64
 keep, larger, load, magnitude = _made.keep, _made.larger, _made.load, _made.magnitude
-put, smaller, total = _made.put, _made.smaller, _made.total
+copied, put, smaller, total = _made.copied, _made.put, _made.smaller, _made.total
