@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from arcflux.applications.weights import edge_weights
+from arcflux.applications.weights import edge_weights, within_one
 from arcflux.checks import array, maybe, real, text
 from arcflux.engine.call import graph_call
 from arcflux.errors import UsageError
@@ -36,7 +36,7 @@ def modularity(graph: Graph, community: Any, resolution: float = 1.0, weight: st
         raise UsageError(f"resolution is {resolution!r}", expected="a number from 0 on")
     column = edge_weights(graph, weight)
     sources, targets, arcs = graph.edge_numbers()
-    weights = np.ones(len(sources)) if column is None else column[arcs].astype(np.float64)
+    weights = np.ones(len(sources)) if column is None else within_one(column[arcs])[0]
     whole = 2.0 * weights.sum()
     if whole == 0:
         return 0.0

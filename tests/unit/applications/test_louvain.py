@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import arcflux as af
+from arcflux.errors import UsageError
 
 BOTH = pytest.mark.parametrize("find", [af.louvain, af.leiden])
 
@@ -191,3 +192,35 @@ def test_bad_weights_are_refused(weight: float) -> None:
 def test_an_unknown_objective_is_refused() -> None:
     with pytest.raises(af.errors.UsageError, match="objective is 'surprise'"):
         af.leiden("path:4", objective="surprise")
+
+
+TRIANGLES = [(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3), (2, 3)]
+
+
+@BOTH
+@pytest.mark.parametrize("weight", [1e308, 1e-309, 5e-324, 2.0**62])
+@pytest.mark.parametrize("directed", [False, True])
+def test_weights_may_have_any_size(find, weight: float, directed: bool) -> None:
+    source, target = np.array(TRIANGLES).T
+    g = af.Graph.from_edges(source, target, directed=directed, columns={"weight": [weight] * 7})
+    found = find(g)
+    assert found["community"].tolist() == [0, 0, 0, 1, 1, 1]
+    assert found.modularity == af.modularity(g, [0, 0, 0, 1, 1, 1]) == pytest.approx(5 / 14)
+
+
+@pytest.mark.parametrize(("weight", "communities"), [(1e308, 1), (1.0, 2), (1e-309, 6)])
+def test_the_potts_model_holds_weights_of_any_size_against_its_resolution(weight: float, communities: int) -> None:
+    g = undirected(TRIANGLES, 6, weight=[weight] * 7)
+    assert len(af.leiden(g, 0.5, objective="cpm").sizes) == communities
+    assert len(af.leiden(g, 1e308, objective="cpm").sizes) == 6
+
+
+def test_whole_weights_of_one_bit_to_64_are_their_own_units() -> None:
+    for dtype in (bool, np.int8, np.uint64, np.float32):
+        g = af.Graph.from_edges(*np.array(TRIANGLES).T, directed=False, columns={"weight": np.ones(7, dtype)})
+        assert af.louvain(g).modularity == pytest.approx(5 / 14)
+
+
+def test_a_threshold_that_is_no_number_is_refused() -> None:
+    with pytest.raises(UsageError, match="threshold is nan"):
+        af.louvain(undirected(TRIANGLES, 6), threshold=float("nan"))

@@ -16,7 +16,7 @@ from arcflux.applications.louvain.levels import leiden as leiden_levels
 from arcflux.applications.louvain.levels import louvain as louvain_levels
 from arcflux.applications.louvain.moves import Level
 from arcflux.applications.modularity import modularity
-from arcflux.applications.weights import edge_weights
+from arcflux.applications.weights import edge_weights, within_one
 from arcflux.checks import maybe, real, text, wholes
 from arcflux.checks import seed as any_seed
 from arcflux.engine.call import graph_call
@@ -31,6 +31,8 @@ Array = NDArray[Any]
 
 # Weights are whole numbers inside whose sum has at most so many bits: sums and differences of them are exact as floats.
 _BITS = 52
+# A rate above this one keeps all vertices apart, too, and its products with two masses are finite.
+_MOST = 2.0**700
 
 
 @dataclass(frozen=True, repr=False)
@@ -164,9 +166,11 @@ def _found(
 ) -> Communities:  # fmt: skip
     if not 0 <= resolution < math.inf:
         raise UsageError(f"resolution is {resolution!r}", expected="a number from 0 on", remedy="1 is modularity's own")
+    if math.isnan(threshold):
+        raise UsageError(f"threshold is {threshold!r}", expected="a number", remedy="0 for levels while any gains")
     both = graph.both_ways()
-    level, scale = _level(both, edge_weights(both, weight), unit_mass=objective == "cpm")
-    rate = resolution * (scale if objective == "cpm" else 1.0 / max(1, level.weight))
+    level, bits = _level(both, edge_weights(both, weight), unit_mass=objective == "cpm")
+    rate = min(_MOST, resolution * (2.0 ** min(bits, 640) if objective == "cpm" else 1.0 / max(1, level.weight)))
     method = Method(rate, threshold, max_level, seed)
     done = launch(graph, where, lambda worker: levels(worker, level, method))
     found = [_by_size(labels) for labels, _ in done.answer] or [np.arange(graph.vertices, dtype=np.int64)]
@@ -177,26 +181,28 @@ def _found(
     return done.finish(result)
 
 
-def _level(graph: Graph, weights: Array | None, unit_mass: bool) -> tuple[Level, float]:
-    """An undirected graph as the first level, and how many units of weight an edge of weight 1 has."""
+def _level(graph: Graph, weights: Array | None, unit_mass: bool) -> tuple[Level, int]:
+    """An undirected graph as the first level, and how many bits the units of weight have that an edge of 1 has."""
     offsets, neighbours = graph.out
     rows = np.repeat(np.arange(graph.vertices), np.diff(offsets).astype(np.int64))
     loop = rows == neighbours
-    units, scale = (None, 1.0) if weights is None else _units(weights)
+    units, bits = (None, 0) if weights is None else _units(weights)
     counted = np.ones(len(neighbours)) if units is None else units
     strength = np.bincount(rows, np.where(loop, 2, 1) * counted, graph.vertices).astype(np.int64)
     loops = np.bincount(rows[loop], 2 * counted[loop], graph.vertices).astype(np.int64)
     mass = np.ones(graph.vertices, np.int64) if unit_mass else strength
-    return Level(offsets, neighbours, units, mass, loops, int(strength.sum())), scale
+    return Level(offsets, neighbours, units, mass, loops, int(strength.sum())), bits
 
 
-def _units(weights: Array) -> tuple[Array, float]:
-    """Weights as whole numbers of a unit, and how many of them are 1; the weights themselves where they are whole."""
-    whole = float(weights.sum(dtype=np.float64))
-    if 2 * whole < 2**_BITS and (weights.dtype.kind in "iub" or not np.any(weights % 1)):
-        return weights.astype(np.int64), 1.0
-    scale = 2.0 ** (_BITS - 2 - math.frexp(whole)[1]) if whole else 1.0
-    return np.rint(weights * scale).astype(np.int64), scale
+def _units(weights: Array) -> tuple[Array, int]:
+    """Weights as whole numbers of a unit 2^-bits, and bits; the weights themselves where they are whole."""
+    if weights.dtype.kind in "iub" or not np.any(weights % 1):
+        whole = weights.sum(dtype=np.float64) if weights.max(initial=0) < 2.0**_BITS else math.inf
+        if 2 * whole < 2**_BITS:
+            return weights.astype(np.int64), 0
+    shares, exponent = within_one(weights)
+    bits = _BITS - 2 - math.frexp(float(shares.sum()))[1]
+    return np.rint(np.ldexp(shares, bits)).astype(np.int64), bits - exponent
 
 
 def _by_size(labels: Array) -> Array:
