@@ -16,7 +16,7 @@ from pathlib import Path
 from arcflux.errors import SpaceError, UsageError
 
 __all__ = ["RANK_NAMES", "cache_folder", "columns", "distrust", "gpu_cores", "gpu_memory", "hang_seconds", "keep_runs",
-           "keeps_runs", "measuring", "place", "plans", "speaks", "threads", "verbose"]  # fmt: skip
+           "keeps_runs", "measuring", "place", "plans", "private_folder", "speaks", "threads", "verbose"]  # fmt: skip
 
 # What Open MPI, MPICH and Intel MPI, and Slurm with PMIx tell each process: its rank, and how many there are.
 RANK_NAMES = (
@@ -226,6 +226,11 @@ def cache_folder(*names: str) -> Path:
         return _private((Path(base) if base else Path.home() / ".cache") / "arcflux", *names)
     except (SpaceError, RuntimeError):
         return _private(_temporary(), *names)
+
+
+def private_folder(folder: Path) -> Path:
+    """A folder that nobody but us, or root, can write to, made with mode 0700 if it is not there; else an error."""
+    return _private(folder)
 
 
 # Why a folder could not be made, though nothing is wrong with where it would be: the disk is full.

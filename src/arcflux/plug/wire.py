@@ -1,0 +1,109 @@
+"""Messages between agent and daemon: a length, JSON, and file descriptors that travel beside it (SCM_RIGHTS).
+
+Nothing that comes in can be code: JSON says what is wanted, descriptors are memory (memory.py). A message is 4 bytes of
+length, most significant first, then so many bytes of UTF-8; its descriptors come with the first of these.
+"""
+
+from __future__ import annotations
+
+import array
+import json
+import os
+import socket
+import struct
+from typing import Any
+
+from arcflux.errors import ArcfluxError
+
+__all__ = ["MOST_DESCRIPTORS", "LostPeerError", "WireError", "close_all", "peer_of", "receive", "send"]
+
+_LENGTH = struct.Struct("!I")
+# The kernel takes 253 descriptors with a message.
+MOST_DESCRIPTORS = 250
+_MOST_BYTES = 64 << 20
+_CREDENTIALS = struct.Struct("3i")
+
+
+class WireError(ArcfluxError):
+    """What came over the socket is no message."""
+
+
+class LostPeerError(ArcfluxError, ConnectionError):
+    """The other side of a connection is gone: it ended, or was killed."""
+
+
+def send(connection: socket.socket, message: dict[str, Any], descriptors: list[int] | None = None) -> None:
+    """Send a message; the descriptors stay open here."""
+    text = json.dumps(message, separators=(",", ":")).encode()
+    if len(text) > _MOST_BYTES:
+        raise WireError(f"a message has {len(text):,} bytes", expected=f"at most {_MOST_BYTES:,}: data go as memory")
+    given = list(descriptors or ())
+    if len(given) > MOST_DESCRIPTORS:
+        raise WireError(f"a message has {len(given)} descriptors", expected=f"at most {MOST_DESCRIPTORS}")
+    whole = _LENGTH.pack(len(text)) + text
+    try:
+        done = socket.send_fds(connection, [whole], given) if given else connection.send(whole)
+        if done < len(whole):
+            connection.sendall(whole[done:])
+    except (BrokenPipeError, ConnectionResetError) as error:
+        raise _lost() from error
+
+
+def receive(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
+    """The next message, and its descriptors, which are the caller's to close."""
+    descriptors: list[int] = []
+    try:
+        (size,) = _LENGTH.unpack(_exactly(connection, _LENGTH.size, descriptors))
+        if size > _MOST_BYTES:
+            raise WireError(f"a message says that it has {size:,} bytes", expected=f"at most {_MOST_BYTES:,}")
+        try:
+            message = json.loads(_exactly(connection, size, descriptors))
+        except ValueError as error:
+            raise WireError(f"a message is not JSON: {error}") from error
+        if not isinstance(message, dict):
+            raise WireError(f"a message is a {type(message).__name__}", expected="an object of JSON")
+    except BaseException:
+        close_all(descriptors)
+        raise
+    return message, descriptors
+
+
+def _exactly(connection: socket.socket, size: int, descriptors: list[int]) -> bytes:
+    parts: list[bytes] = []
+    room = socket.CMSG_SPACE(MOST_DESCRIPTORS * array.array("i").itemsize)
+    while size:
+        try:
+            data, beside, flags, _ = connection.recvmsg(min(size, 1 << 20), room, socket.MSG_CMSG_CLOEXEC)
+        except ConnectionResetError as error:
+            raise _lost() from error
+        for level, kind, content in beside:
+            if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
+                found = array.array("i")
+                found.frombytes(content[: len(content) - len(content) % found.itemsize])
+                descriptors.extend(found)
+        if flags & socket.MSG_CTRUNC:
+            raise WireError("a message has more descriptors than fit", expected=f"at most {MOST_DESCRIPTORS}")
+        if not data:
+            raise _lost()
+        parts.append(data)
+        size -= len(data)
+    return b"".join(parts)
+
+
+def _lost() -> LostPeerError:
+    return LostPeerError(
+        "the other side of a daemon's socket is gone", remedy="connect again: a daemon is started when there is none"
+    )
+
+
+def peer_of(connection: socket.socket) -> tuple[int, int]:
+    """The process and the user at the other end, as the kernel says (SO_PEERCRED)."""
+    raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    process, user, _ = _CREDENTIALS.unpack(raw)
+    return process, user
+
+
+def close_all(descriptors: list[int]) -> None:
+    """Close descriptors, and forget them."""
+    while descriptors:
+        os.close(descriptors.pop())
