@@ -81,8 +81,11 @@ class Service:
             )
         ordered = [slices[number] for number in sorted(slices)]
         begun = time.perf_counter()
+        more = message.get("vertices_of")
+        with self.guard:
+            others = [] if more is None else list(self.slices.pop(_text({"graph": more[0]}, "graph"), {}).values())
         with self.computing:
-            graph = _assembled(name, ordered, message)
+            graph = _assembled(name, ordered, message, [one[more[1]] for one in others] if more else None)
         self._keep(name, graph)
         with self.guard:
             self.slices.pop(name, None)
@@ -180,7 +183,10 @@ def _called(message: Message) -> Callable[..., Result]:
     return lambda graph, **arguments: arcflux.run(found, graph, **arguments)
 
 
-def _assembled(name: str, slices: list[dict[str, Any]], message: Message) -> Graph:
+def _assembled(
+    name: str, slices: list[dict[str, Any]], message: Message, others: list[Any] | None = None
+) -> Graph:  # fmt: skip
+    """The graph of these slices; `others` are ids of vertices that may have no edge."""
     source, target = message.get("source", "source"), message.get("target", "target")
     columns = message.get("columns", [])
     for wanted in (source, target, *columns):
@@ -191,9 +197,13 @@ def _assembled(name: str, slices: list[dict[str, Any]], message: Message) -> Gra
     vertices = message.get("vertices")
     if isinstance(vertices, str):
         vertices = _joined([one[vertices] for one in slices])
+    names = message.get("names", {})  # of columns whose name in the graph is another one than in the slices
+    ends = _joined([one[source] for one in slices]), _joined([one[target] for one in slices])
+    if others is not None:
+        vertices = np.unique(_joined([*others, *ends]))
     return Graph.from_edges(
-        _joined([one[source] for one in slices]), _joined([one[target] for one in slices]),
-        columns={column: _joined([one[column] for one in slices]) for column in columns},
+        *ends,
+        columns={names.get(column, column): _joined([one[column] for one in slices]) for column in columns},
         vertices=vertices, name=name, **given,
     )  # fmt: skip
 

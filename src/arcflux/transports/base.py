@@ -184,6 +184,9 @@ class Transport(ABC):
     def close(self) -> None:
         """This rank needs the others no more."""
 
+    def abandon(self) -> None:
+        """This rank has failed, and has told the others: give back what the transport holds."""
+
     def _checked(self, peer: int, parts: Sequence[Array], tag: int) -> list[Array]:
         """The arrays of a message as bytes, if it can be sent."""
         if not 0 <= peer < self.size:

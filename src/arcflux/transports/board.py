@@ -16,18 +16,19 @@ from arcflux.errors import RankError
 from arcflux.spmd.layout import ALARM, ARRIVED, GENERATION, LINE, ROWS, watched_words
 from arcflux.spmd.memory import Array
 
-__all__ = ["DIED", "ENDED", "HUNG", "LEAVES", "RUNNING", "STUCK", "THREW", "TOLD", "Board"]
+__all__ = ["DIED", "ENDED", "HUNG", "LEAVES", "ORPHANED", "RUNNING", "STUCK", "THREW", "TOLD", "Board"]
 
 # States of a rank.
 RUNNING, ENDED, LEAVES = 0, 1, 2
 # Kinds of alarm; 0 is none, _SOMEBODY is held while the rest is filled in.
-THREW, DIED, HUNG, STUCK, TOLD = 1, 2, 3, 4, 5
+THREW, DIED, HUNG, STUCK, TOLD, ORPHANED = 1, 2, 3, 4, 5, 6
 _SOMEBODY = -1
 _SAID = {
     THREW: "failed",
     DIED: "was killed",
     HUNG: "hangs, neither computes nor answers,",
     STUCK: "waits for ever: what it waits for never comes,",
+    ORPHANED: "has lost the process that looks after the ranks,",
     TOLD: "was ended from outside, mpiexec says why,",
 }
 

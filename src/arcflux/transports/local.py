@@ -146,19 +146,35 @@ def run_local(
     node_of = nodes_by_size(size, ranks_per_node)
     board = Board(np.zeros(Board.bytes(size), np.uint8), size)
     world = _World(size)
+    return run_threads(
+        size, lambda rank: transport(world, rank, node_of, board, spread=crowded(size)), work, ends, board
+    )
+
+
+def run_threads(
+    size: int, enter: Callable[[int], Transport], work: Callable[[Any], Answer], ends: bool, board: Board | None = None
+) -> list[Answer]:
+    """What ``work(enter(rank))`` gives on `size` threads of this process, each of which is a rank; see :func:`run_local`.
+
+    `board`: the one on which all of them look; without it each transport tells the others what has failed.
+    """
     answers: list[Any] = [None] * size
     errors: list[tuple[int, BaseException]] = []
+    entered: list[Transport | None] = [None] * size
 
     def live(rank: int) -> None:
         try:
-            own = transport(world, rank, node_of, board, spread=crowded(size))
-            answers[rank] = work(own)
-            own.close()
+            entered[rank] = made = enter(rank)
+            answers[rank] = work(made)
+            made.close()
         except BaseException as error:
             if isinstance(error, MemoryError):
                 memory.free_reserve()
-            board.raise_alarm(THREW, rank, board.superstep(rank))
             errors.append((rank, error))
+            own = entered[rank]
+            _alarm(board, own, rank, error)
+            if own is not None:
+                own.abandon()
 
     memory.hold_reserve()
     memory.require(size * _THREAD, f"{size} ranks")
@@ -169,16 +185,27 @@ def run_local(
                 thread.join(_GLANCE)
             if not ends:
                 raise_if_cancelled()
-    except BaseException:  # Ctrl-C, or a token
-        board.raise_alarm(THREW, 0, board.superstep(0))
+    except BaseException as error:  # Ctrl-C, or a token
+        for rank in range(size):
+            _alarm(board, entered[rank], rank, error)
         with suppress(KeyboardInterrupt):  # a second Ctrl-C does not wait
             for thread in threads:
                 thread.join()
         raise
     for rank, error in errors:
-        if rank == int(board.alarm[1]):
-            raise note_rank(error, rank, board.superstep(rank))
+        own = entered[rank]
+        seen = board if own is None else own.board
+        if seen is None or rank == int(seen.alarm[1]):
+            raise note_rank(error, rank, -1 if seen is None else seen.superstep(rank))
     return answers
+
+
+def _alarm(board: Board | None, own: Transport | None, rank: int, error: BaseException) -> None:
+    """Tell all ranks that one has failed."""
+    if board is not None:
+        board.raise_alarm(THREW, rank, board.superstep(rank))
+    elif own is not None:
+        own.fail(error)
 
 
 def _start(live: Callable[[int], None], size: int) -> list[threading.Thread]:

@@ -13,7 +13,10 @@ __all__ = ["JOINED", "TRANSPORTS", "check_transport", "starter"]
 
 # name -> module:function, which starts ranks: function(size, work, *, ranks_per_node, ends) gives what work(transport)
 # returned on each of them. Other packages add theirs by an entry point (extensions.py): the name, and such a function.
-TRANSPORTS = {"local": "arcflux.transports.local:run_local"}
+TRANSPORTS = {
+    "local": "arcflux.transports.local:run_local",
+    "tcp": "arcflux.transports.tcp:run_tcp",
+}
 # Ranks of these are started by somebody else, and a process joins them (launch.py).
 JOINED = ("mpi",)
 

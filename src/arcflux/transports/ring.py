@@ -22,7 +22,7 @@ import numpy as np
 if TYPE_CHECKING:
     from arcflux.transports.base import Transport
 
-__all__ = ["Ring"]
+__all__ = ["Ring", "addresses", "host_id"]
 
 _LOOPBACK = "127.0.0.1"
 _SIOCGIFADDR = 0x8915
@@ -48,14 +48,14 @@ class Ring:
         self._mouth: socket.socket | None = None
         if transport.nodes < 2:
             return
-        hosts = [host.tobytes() for host in transport.gather(np.frombuffer(_host(), np.uint8))]
+        hosts = [host.tobytes() for host in transport.gather(np.frombuffer(host_id().encode(), np.uint8))]
         if transport.place:
             transport.gather(np.empty(0, np.uint8))
             return
         self.watched, following = (leaders[(transport.node + way) % len(leaders)] for way in (-1, 1))
         alone = len({hosts[leader] for leader in leaders}) == 1
         token, listening = secrets.token_bytes(_TOKEN), _listening(alone)
-        places = [] if alone else [*_addresses(), socket.gethostname()]
+        places = [] if alone else [*addresses(), socket.gethostname()]
         card = token + struct.pack("<H", listening.getsockname()[1]) + "\n".join(places).encode()
         cards = transport.gather(np.frombuffer(card, np.uint8))
         answering = threading.Thread(target=self._answer, args=(listening, token), daemon=True)
@@ -129,10 +129,11 @@ class Ring:
             (self._told,) = _WORD.unpack_from(whole, (count - 1) * _WORD.size)
 
 
-def _host() -> bytes:
-    """What processes have in common that reach each other within the machine: its start, and its network namespace."""
-    with open("/proc/sys/kernel/random/boot_id", "rb") as file:
-        return file.read().strip() + b" %d" % os.stat("/proc/self/ns/net").st_ino
+def host_id() -> str:
+    """What processes have in common that reach each other within the machine: its start, and its namespaces."""
+    with open("/proc/sys/kernel/random/boot_id") as file:
+        spaces = (os.stat(f"/proc/self/ns/{kind}").st_ino for kind in ("net", "pid"))
+        return " ".join([file.read().strip(), *map(str, spaces), str(os.getuid())])
 
 
 def _listening(alone: bool) -> socket.socket:
@@ -145,7 +146,7 @@ def _listening(alone: bool) -> socket.socket:
     return socket.create_server(("", 0))
 
 
-def _addresses() -> list[str]:
+def addresses() -> list[str]:
     """The IPv4 addresses by which others reach this host."""
     found = []
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:

@@ -1,0 +1,120 @@
+"""Arcflux inside Spark: a DataFrame of edges in, a DataFrame of values out.
+
+>>> from arcflux import spark
+>>> ranks = spark.pagerank(edges, source="src", target="dst")  # doctest: +SKIP
+
+Every algorithm and application is a function here: it takes the edges, then the algorithm's own arguments, and by name
+`source`, `target`, `weight`, `vertices` and `directed`, which say how the frame is read (:meth:`Plug.graph`). To keep a
+graph loaded for several runs, :func:`plug`. How: docs/how-to/spark.md.
+"""
+
+from __future__ import annotations
+
+import atexit
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from arcflux.program import Program
+    from arcflux.spark.attached import Plug, PlugGraph
+
+__all__ = ["Plug", "PlugGraph", "plug", "register", "run"]
+
+_READING = ("source", "target", "weight", "columns", "vertices", "directed", "symmetrise", "deduplicate", "drop_self_loops")
+_HOW = ("device", "packing", "slices")
+_plugs: dict[tuple[Any, ...], Any] = {}
+
+
+def plug(
+    session: Any, *, way: str = "attached", device: str = "cpu", packing: str = "auto", slices: int | None = None,
+    workers: int | None = None,
+) -> Any:  # fmt: skip
+    """A session of Spark with Arcflux beside it, for as long as a ``with`` block lasts.
+
+    Parameters
+    ----------
+    session
+        A running SparkSession, classic or Connect.
+    way
+        "attached": a daemon beside Spark builds and keeps graphs, and runs. "barrier": the engine runs in the tasks of one
+        barrier stage, over sockets, on one host or several.
+    device
+        What the daemon computes with: "cpu", "cuda:0", "virtual:2".
+    packing
+        How edges leave Spark: "jvm" (columns that Spark's JVM writes), "arrow" (Python tasks), or "auto".
+    slices
+        In how many partitions results come back; as many as Spark has cores without it.
+    workers
+        Of the barrier way: how many tasks; as many as Spark has cores without it.
+    """
+    from arcflux.spark.ways import WAYS, checked_way
+
+    checked_way(way)
+    return WAYS[way](session, device=device, packing=packing, slices=slices, workers=workers)
+
+
+def run(edges: Any, what: str | Program, *given: Any, way: str = "attached", **arguments: Any) -> Any:
+    """Run an algorithm by its name, or a program, on the edges of a frame; its values as a frame.
+
+    The graph is dropped when the run is over. The result is kept until the session, or this process, ends.
+
+    Examples
+    --------
+    >>> run(edges, "pagerank", source="src", target="dst", max_iterations=10)  # doctest: +SKIP
+    """
+    from arcflux.spark.frames import session_of
+
+    reading = {name: arguments.pop(name) for name in _READING if name in arguments}
+    how = {name: arguments.pop(name) for name in _HOW if name in arguments}
+    key = id(session := session_of(edges)), way, *sorted(how.items())
+    held = _plugs.get(key)
+    if held is None or held.session is not session:
+        if not _plugs:
+            atexit.register(_close_all)
+        held = _plugs[key] = plug(session, way=way, **how)
+    graph = held.graph(edges, **reading)
+    try:
+        return graph.run(what, *given, **arguments)
+    finally:
+        graph.drop()
+
+
+def register(session: Any) -> None:
+    """Let a session read Arcflux's stores: ``session.read.format("arcflux").load("graph.arcflux")``."""
+    from arcflux.spark.data_source import ArcfluxSource
+    from arcflux.spark.frames import checked_session
+
+    checked_session(session).dataSource.register(ArcfluxSource)
+
+
+def _close_all() -> None:
+    while _plugs:
+        _plugs.popitem()[1].close()
+
+
+def __getattr__(name: str) -> Callable[..., Any]:
+    if name in ("Plug", "PlugGraph"):
+        from arcflux.spark import attached
+
+        found: Callable[..., Any] = getattr(attached, name)
+        return found
+    if not name.startswith("_"):
+        from arcflux.spark.named import is_named, names
+
+        if is_named(name):
+
+            def call(edges: Any, *given: Any, **arguments: Any) -> Any:
+                return run(edges, name, *given, **arguments)
+
+            call.__name__ = call.__qualname__ = name
+            call.__doc__ = inspect.getdoc(names()[name])
+            globals()[name] = call
+            return call
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    from arcflux.spark.named import names
+
+    return sorted({*__all__, *names()})

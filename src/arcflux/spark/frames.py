@@ -1,0 +1,137 @@
+"""What a DataFrame of edges has to be: its columns are there, of types that can be ids or numbers. Checked before any job."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from arcflux.errors import MissingExtraError, UsageError, did_you_mean
+from arcflux.io.columns import end_columns
+
+__all__ = ["Columns", "checked_session", "edge_columns", "is_connect", "is_frame", "require_spark", "session_of"]
+
+# Spark's type -> how the packager writes it, and NumPy reads it.
+_NUMBERS = {"bigint": "<i8", "int": "<i4", "smallint": "<i2", "tinyint": "|i1"}
+_KINDS = {**_NUMBERS, "float": "<f4", "double": "<f8", "boolean": "|b1"}
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a frame that a graph is made of: names, and for each how its values are kept.
+
+    source, target: names of the ends; values: the columns of edges, the name in the graph by that in the frame;
+    id_type: the type of the ends as Spark calls it, "bigint" where they differ.
+    """
+
+    source: str
+    target: str
+    values: dict[str, str]
+    kinds: dict[str, str]
+    id_type: str
+
+    @property
+    def names(self) -> list[str]:
+        """All of them, the ends first."""
+        return [self.source, self.target, *(name for name in self.values if name not in (self.source, self.target))]
+
+
+def require_spark() -> None:
+    """Refuse to go on without PySpark."""
+    try:
+        import pyspark  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError("pyspark", "spark", "a run inside Spark") from error
+
+
+def is_frame(given: Any) -> bool:
+    """Whether this is a DataFrame of Spark, classic or Connect."""
+    return any(
+        base.__module__.startswith("pyspark.sql") and base.__name__ == "DataFrame" for base in type(given).__mro__
+    )
+
+
+def is_connect(given: Any) -> bool:
+    """Whether a session or frame is one of Spark Connect, which has no JVM at hand."""
+    return type(given).__module__.startswith("pyspark.sql.connect")
+
+
+def checked_session(session: Any) -> Any:
+    """A session that is running."""
+    require_spark()
+    if not hasattr(session, "createDataFrame") or not hasattr(session, "sql"):
+        raise UsageError(f"session is {session!r}", expected="a SparkSession", remedy="SparkSession.builder.getOrCreate()")
+    if not is_connect(session) and session.sparkContext._jsc is None:
+        raise UsageError("the Spark session has been stopped", remedy="SparkSession.builder.getOrCreate()")
+    return session
+
+
+def session_of(frame: Any) -> Any:
+    """The session of a frame."""
+    if not is_frame(frame):
+        raise UsageError(
+            f"edges are {type(frame).__name__}", expected="a DataFrame of Spark, or the path of Parquet files",
+            remedy="session.createDataFrame(...), or arcflux.load for what is not in Spark",
+        )  # fmt: skip
+    return checked_session(frame.sparkSession)
+
+
+def edge_columns(
+    frame: Any, source: str | None, target: str | None, weight: str | None, columns: Sequence[str]
+) -> Columns:  # fmt: skip
+    """The columns of a frame that are asked for, if they are there and of types that fit."""
+    types = dict(frame.dtypes)
+    if len(types) < len(frame.dtypes):
+        names = [name for name, _ in frame.dtypes]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise UsageError(f"two columns of the frame are called {twice!r}", remedy="frame.withColumnRenamed(...)")
+    if source is None and target is None:
+        found = end_columns(list(types))
+        if found is None:
+            raise UsageError(
+                f"no columns of {', '.join(types) or 'the frame'} are known to be the ends of edges",
+                expected="names such as source and target, or src and dst", remedy='source="...", target="..."',
+            )  # fmt: skip
+        source, target = (list(types)[place] for place in found)
+    if source is None or target is None:
+        raise UsageError("one of source and target is missing", expected="both, or neither")
+    if isinstance(columns, str):
+        raise UsageError(f"columns is {columns!r}", expected="a list of names", remedy=f"columns=[{columns!r}]")
+    values = {name: name for name in columns} | ({weight: "weight"} if weight is not None else {})
+    for name in (source, target, *values):
+        if not isinstance(name, str) or name not in types:
+            raise UsageError(
+                f"the frame has no column {name!r}", expected=f"one of: {', '.join(types)}",
+                remedy=did_you_mean(str(name), types),
+            )  # fmt: skip
+    ends = [_id_kind(name, types[name]) for name in (source, target)]
+    if "text" in ends and ends[0] != ends[1]:
+        raise UsageError(
+            f"column {source} is {types[source]} and column {target} is {types[target]}",
+            expected="ids of one type: text, or whole numbers",
+            remedy=f'frame.withColumn("{source}", col("{source}").cast("string"))',
+        )
+    kinds = {source: ends[0], target: ends[1]} | {
+        name: _value_kind(name, types[name]) for name in values if name not in (source, target)
+    }
+    id_type = types[source] if types[source] == types[target] else "string" if "text" in ends else "bigint"
+    return Columns(source, target, values, kinds, "string" if "text" in ends else id_type)
+
+
+def _id_kind(name: str, kind: str) -> str:
+    if kind == "string" or kind.startswith(("varchar", "char")):
+        return "text"
+    if kind not in _NUMBERS:
+        raise UsageError(
+            f"column {name} is {kind}", expected="ids that are whole numbers or text",
+            remedy=f'frame.withColumn("{name}", col("{name}").cast("string"))',
+        )  # fmt: skip
+    return _NUMBERS[kind]
+
+
+def _value_kind(name: str, kind: str) -> str:
+    if kind not in _KINDS:
+        raise UsageError(
+            f"column {name} is {kind}", expected="numbers", remedy=f'frame.withColumn("{name}", col("{name}").cast("double"))'
+        )
+    return _KINDS[kind]

@@ -1,0 +1,176 @@
+"""The edges of a frame on their way to the daemon: three ways, of which the fastest that is possible is taken.
+
+jvm: a job of Spark's own JVM writes columns into files of the daemon's folder (packager.py). arrow: Python tasks take
+Arrow batches and hand them over as sealed memory; also under Spark Connect. parquet: the daemon's machine reads the files
+itself, and Spark has no part in it.
+
+A task may be tried again. Each attempt writes files of its own, or hands its slice over again, and the last one counts.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from arcflux.errors import SpaceError, UsageError
+from arcflux.plug.connection import Connection
+from arcflux.spark import packager
+from arcflux.spark.frames import Columns, is_connect
+from arcflux.transports.ring import host_id
+
+__all__ = ["PACKINGS", "pack_frame", "pack_parquet", "sweep"]
+
+PACKINGS = ("auto", "jvm", "arrow")
+# Seconds after which a file that nobody has taken belongs to a driver that was killed.
+_STALE = 3600.0
+
+
+def pack_frame(frame: Any, columns: Columns, daemon: Connection, graph: str, packing: str) -> tuple[int, str, str]:
+    """Hand the columns of a frame over to the daemon; how many slices there are, how it was done, and why so."""
+    chosen = frame.select(*(f"`{name}`" for name in columns.names))
+    why = ""
+    if packing == "auto" and is_connect(frame):
+        why = "Spark Connect has no JVM at hand"
+    elif packing == "jvm" and is_connect(frame):
+        raise UsageError("packing is 'jvm', and Spark Connect has no JVM at hand", remedy="packing='arrow'")
+    elif packing != "arrow":
+        try:
+            return _by_jvm(chosen, columns, daemon, graph), "jvm", ""
+        except packager.PackagerError as error:
+            if packing == "jvm":
+                raise
+            why = str(error).partition("\n")[0]
+    return _by_arrow(chosen, columns, daemon, graph), "arrow", why
+
+
+def _by_jvm(frame: Any, columns: Columns, daemon: Connection, graph: str) -> int:
+    session, folder = frame.sparkSession, daemon.place.folder
+    made = packager.loaded(session)
+    gateway = session.sparkContext._gateway
+    names = columns.names
+    kinds = gateway.new_array(gateway.jvm.java.lang.String, len(names))
+    for place, name in enumerate(names):
+        kinds[place] = columns.kinds[name]
+    try:
+        parts = sorted((line.split(" ") for line in made.pack(frame._jdf, str(folder), graph, kinds)), key=_number)
+        for _, _, _, nulls, _ in parts:
+            _refuse_nulls(dict(zip(names, map(int, nulls.split(",")), strict=True)), columns)
+        for number, file, rows, _, places in parts:
+            if not (folder / file).exists():
+                raise _elsewhere()
+            daemon.put_files(graph, _said(columns, int(rows), places), [file], number=int(number))
+    finally:
+        for left in folder.glob(f"{graph}-*.columns"):  # of attempts that have failed, or all of them after an error
+            left.unlink(missing_ok=True)
+    return len(parts)
+
+
+def _number(words: list[str]) -> int:
+    return int(words[0])
+
+
+def _said(columns: Columns, rows: int, places: str) -> list[dict[str, Any]]:
+    """Where each column is in the file of a partition (plug/memory.py)."""
+    starts = iter(map(int, places.split(",")))
+    said: list[dict[str, Any]] = []
+    for name in columns.names:
+        one = {"name": name, "dtype": columns.kinds[name], "count": rows, "fd": 0, "offset": next(starts)}
+        said.append({**one, "offsets": "<i8", "data": next(starts)} if one["dtype"] == "text" else one)
+    return said
+
+
+def _refuse_nulls(nulls: dict[str, int], columns: Columns) -> None:
+    for name, count in nulls.items():
+        if count:
+            what = "an id" if name in (columns.source, columns.target) else "a number"
+            raise UsageError(
+                f"column {name} has {count:,} nulls in one partition", expected=f"{what} in every row",
+                remedy=f'frame.dropna(subset=["{name}"])',
+            )  # fmt: skip
+
+
+def _elsewhere() -> UsageError:
+    return UsageError(
+        "tasks of Spark have run on other hosts than the driver, where its daemon is",
+        expected="for the attached way, executors on the driver's host", remedy="way='barrier'",
+    )  # fmt: skip
+
+
+class PutSlices:
+    """What a Python task does: it takes its Arrow batches, and hands them over as one slice."""
+
+    def __init__(self, graph: str, columns: Columns, name: str, folder: str) -> None:
+        self.graph, self.columns, self.name, self.folder = graph, columns, name, folder
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """Hand the batches of a partition over; one row that says so."""
+        import pyarrow as pa
+        from pyspark import TaskContext
+
+        held = list(batches)
+        context = TaskContext.get()
+        part = context.partitionId() if context is not None else 0
+        names = self.columns.names
+        table = pa.Table.from_batches(held) if held else None
+        nulls = [0 if table is None else table.column(name).null_count for name in names]
+        if table is not None and not any(nulls) and table.num_rows:
+            found = {name: _array(table.column(name), self.columns.kinds[name]) for name in names}
+            with Connection.open(self.name, self.folder, start=False) as daemon:
+                daemon.put(self.graph, found, number=part)
+        rows = 0 if table is None else table.num_rows
+        yield pa.RecordBatch.from_pydict(
+            {"part": pa.array([part], pa.int32()), "rows": pa.array([rows], pa.int64()), "host": [host_id()],
+             "nulls": [",".join(map(str, nulls))]}
+        )  # fmt: skip
+
+
+def _array(column: Any, kind: str) -> Any:
+    whole = column.combine_chunks()
+    return whole if kind == "text" else whole.to_numpy(zero_copy_only=False)
+
+
+def _by_arrow(frame: Any, columns: Columns, daemon: Connection, graph: str) -> int:
+    put = PutSlices(graph, columns, daemon.place.name, str(daemon.place.folder))
+    said = frame.mapInArrow(put, "part int, rows bigint, host string, nulls string").collect()
+    for row in said:
+        _refuse_nulls(dict(zip(columns.names, map(int, row.nulls.split(",")), strict=True)), columns)
+        if row.host != host_id():
+            raise _elsewhere()
+    return -sum(1 for row in said if row.rows)  # parts without rows have handed nothing over
+
+
+def pack_parquet(path: str | os.PathLike[str], choose: Callable[[Any], Columns], daemon: Connection, graph: str) -> Any:
+    """Read Parquet files, or a folder of them, and hand the columns over that `choose` takes of their schema."""
+    import pyarrow.dataset as ds
+
+    place = Path(str(path).removeprefix("file://"))
+    if not place.exists():
+        raise UsageError(f"there is no {place}", expected="a Parquet file, or a folder of them")
+    try:
+        data = ds.dataset(place, format="parquet")
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{place} cannot be read as Parquet: {error}") from error
+    columns = choose(data.schema)
+    slices = 0
+    for fragment in data.get_fragments():
+        table = fragment.to_table(columns=columns.names)
+        _refuse_nulls({name: table.column(name).null_count for name in columns.names}, columns)
+        found = {name: _array(table.column(name), columns.kinds[name]) for name in columns.names}
+        daemon.put(graph, found, number=slices)
+        slices += 1
+    return columns, slices
+
+
+def sweep(folder: Path) -> None:
+    """Remove files of columns that a driver which was killed has left."""
+    for left in folder.glob("spark-*.columns"):
+        try:
+            if time.time() - left.stat().st_mtime > _STALE:
+                left.unlink()
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise SpaceError(f"{left} cannot be removed: {error}") from error

@@ -1,0 +1,104 @@
+"""The values of vertices on their way back: a DataFrame whose tasks read slices of what the daemon has, as Arrow batches.
+
+Nothing is collected at the driver: the frame is lazy, and each of its tasks maps the daemon's memory and takes its rows.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from arcflux.errors import DeviceError
+from arcflux.plug.connection import Connection
+from arcflux.plug.wire import LostPeerError
+from arcflux.spark.frames import is_connect
+
+__all__ = ["Fields", "ReadSlices", "result_frame"]
+
+# Rows of one batch: 8 MiB of a column of numbers.
+_ROWS = 1 << 20
+_TYPES = {
+    "b1": "boolean", "i1": "tinyint", "i2": "smallint", "i4": "int", "i8": "bigint", "u1": "smallint", "u2": "int",
+    "u4": "bigint", "u8": "bigint", "f4": "float", "f8": "double",
+}  # fmt: skip
+
+
+class Fields(dict[str, str]):
+    """The columns of a result by name, "vertex" first, and their types as Spark calls them."""
+
+    @classmethod
+    def of(cls, reply: Mapping[str, Any], id_type: str) -> Fields:
+        """Those of what a daemon said of a run."""
+        made = cls(vertex=id_type)
+        for name, (kind, *shape) in reply["fields"].items():
+            one = id_type if name in reply["references"] else _TYPES[np.dtype(kind).str[1:]]
+            made[name] = f"array<{one}>" if shape else one
+        return made
+
+    @property
+    def schema(self) -> str:
+        """As Spark takes it."""
+        return ", ".join(f"`{name}` {kind}" for name, kind in self.items())
+
+
+class ReadSlices:
+    """What a task does: for each number that it is given, it reads that slice of the result."""
+
+    def __init__(self, result: str, fields: Fields, slices: int, name: str, folder: str, spent: Any = None) -> None:
+        self.result, self.fields, self.slices = result, fields, slices
+        self.name, self.folder, self.spent = name, folder, spent
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """The rows of the slices whose numbers come in, in batches."""
+        numbers = [number for batch in batches for number in batch.column(0).to_pylist()]  # Spark wants it read to its end
+        begun = time.perf_counter()
+        columns = self._fetched() if numbers else {}
+        for number in numbers:
+            total = len(columns["vertex"])
+            first, last = (total * number // self.slices, total * (number + 1) // self.slices)
+            for start in range(first, last, _ROWS):
+                yield self._batch(columns, start, min(start + _ROWS, last))
+        if self.spent is not None:
+            self.spent.add(time.perf_counter() - begun)
+
+    def _fetched(self) -> dict[str, Any]:
+        try:
+            with Connection.open(self.name, self.folder, start=False) as daemon:
+                return daemon.fetch(self.result)
+        except (LostPeerError, DeviceError) as error:
+            raise DeviceError(
+                f"the daemon that had the result {self.result} is gone: {error}",
+                remedy="run it again; results that are to outlive their daemon are written, or cached and counted",
+            ) from error
+
+    def _batch(self, columns: Mapping[str, Any], start: int, stop: int) -> Any:
+        import pyarrow as pa
+
+        arrays = [_arrow(columns[name][start:stop], kind) for name, kind in self.fields.items()]
+        return pa.RecordBatch.from_arrays(arrays, names=list(self.fields))
+
+
+def _arrow(values: Any, kind: str) -> Any:
+    """Values as Arrow has them, of the type that Spark expects."""
+    import pyarrow as pa
+
+    plain = {"boolean": pa.bool_(), "tinyint": pa.int8(), "smallint": pa.int16(), "int": pa.int32(),
+             "bigint": pa.int64(), "float": pa.float32(), "double": pa.float64(), "string": pa.string()}  # fmt: skip
+    if kind.startswith("array<"):
+        inner = _arrow(np.ascontiguousarray(values).reshape(-1), kind[6:-1])
+        offsets = np.arange(0, values.size + 1, values.shape[1], dtype=np.int32)
+        return pa.ListArray.from_arrays(offsets, inner)
+    if not isinstance(values, np.ndarray):
+        return values.cast(plain[kind])
+    wanted = plain[kind]
+    return pa.array(values.astype(wanted.to_pandas_dtype(), copy=False) if kind != "string" else values, wanted)
+
+
+def result_frame(session: Any, read: ReadSlices) -> Any:
+    """The frame of a result."""
+    if not is_connect(session):
+        read.spent = session.sparkContext.accumulator(0.0)
+    return session.range(0, read.slices, 1, read.slices).mapInArrow(read, read.fields.schema)

@@ -1,0 +1,27 @@
+"""The ways to run inside Spark, by name: one line each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from arcflux.errors import UsageError, did_you_mean
+
+__all__ = ["WAYS", "checked_way"]
+
+
+def _attached(session: Any, *, device: str, packing: str, slices: int | None, workers: int | None) -> Any:
+    from arcflux.spark.attached import Plug
+
+    if workers is not None:
+        raise UsageError(f"workers is {workers!r}, and the way is 'attached'", remedy="way='barrier'")
+    return Plug(session, device=device, packing=packing, slices=slices)
+
+
+WAYS: dict[str, Callable[..., Any]] = {"attached": _attached}
+
+
+def checked_way(way: Any) -> None:
+    """Refuse what is no way."""
+    if way not in WAYS:
+        raise UsageError(f"way is {way!r}", expected=" or ".join(map(repr, WAYS)), remedy=did_you_mean(str(way), WAYS))

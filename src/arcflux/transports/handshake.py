@@ -1,0 +1,97 @@
+"""How two processes that know one token tell each other so, without sending it: each answers the other's random number.
+
+What follows on such a connection are frames: four bytes of length, then JSON. Nothing is pickled.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import secrets
+import socket
+import struct
+from contextlib import suppress
+from typing import Any
+
+from arcflux.errors import RankError
+
+__all__ = ["admit", "dial", "exactly", "introduce", "receive", "send"]
+
+_MAGIC = b"arcflux1"
+_NONCE = 16
+_PROOF = 32
+_LENGTH = struct.Struct("<I")
+# A frame has no more bytes than this: a roster of some thousand ranks.
+_MOST = 4 << 20
+
+
+def _proof(token: bytes, side: bytes, first: bytes, second: bytes) -> bytes:
+    return hmac.digest(token, side + first + second, "sha256")
+
+
+def introduce(connection: socket.socket, token: bytes) -> None:
+    """On the side that has connected: show that this process knows the token, and see that the other does."""
+    mine = secrets.token_bytes(_NONCE)
+    connection.sendall(_MAGIC + mine)
+    answer = exactly(connection, _NONCE + _PROOF)
+    theirs, proof = answer[:_NONCE], answer[_NONCE:]
+    if not hmac.compare_digest(proof, _proof(token, b"listens", mine, theirs)):
+        raise ConnectionRefusedError("the other side does not know the token")
+    connection.sendall(_proof(token, b"connects", theirs, mine))
+
+
+def admit(connection: socket.socket, token: bytes) -> bool:
+    """On the side that has accepted: whether the other knows the token."""
+    hello = exactly(connection, len(_MAGIC) + _NONCE)
+    theirs, mine = hello[len(_MAGIC) :], secrets.token_bytes(_NONCE)
+    if not hello.startswith(_MAGIC):
+        return False
+    connection.sendall(mine + _proof(token, b"listens", theirs, mine))
+    return hmac.compare_digest(exactly(connection, _PROOF), _proof(token, b"connects", mine, theirs))
+
+
+def dial(places: list[tuple[str, int]], token: bytes, seconds: float, whom: str) -> socket.socket:
+    """A connection to the first of these places that answers and knows the token."""
+    why = "there is no address"
+    for place in places:
+        try:
+            made = socket.create_connection(place, timeout=seconds)
+            with suppress(OSError):
+                made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            try:
+                introduce(made, token)
+                return made
+            except BaseException:
+                made.close()
+                raise
+        except OSError as error:
+            why = f"{place[0]}:{place[1]}: {error}"
+    raise RankError(
+        f"{whom} cannot be reached: {why}", expected="a process that listens there, with the same token",
+        remedy="see that hosts let each other connect, and that the process that started the ranks still runs",
+    )  # fmt: skip
+
+
+def send(connection: socket.socket, said: Any) -> None:
+    """Send a frame."""
+    raw = json.dumps(said).encode()
+    connection.sendall(_LENGTH.pack(len(raw)) + raw)
+
+
+def receive(connection: socket.socket) -> Any:
+    """The next frame; EOFError when the other side has gone."""
+    (length,) = _LENGTH.unpack(exactly(connection, _LENGTH.size))
+    if length > _MOST:
+        raise ConnectionAbortedError(f"a frame of {length:,} bytes")
+    return json.loads(exactly(connection, length))
+
+
+def exactly(connection: socket.socket, size: int) -> bytes:
+    """So many bytes; EOFError when the other side has gone."""
+    found = bytearray()
+    while len(found) < size:
+        chunk = connection.recv(size - len(found))
+        if not chunk:
+            raise EOFError("the other side has closed the connection")
+        found += chunk
+    return bytes(found)

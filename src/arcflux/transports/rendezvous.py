@@ -1,0 +1,241 @@
+"""Where ranks of TCP meet, and what looks after them: a listener in the process that has started them.
+
+Every rank connects to the rendezvous, says which rank it is, where it listens and on which host it is, and gets the roster
+when all are there. The connection stays open: a rank that dies is seen at once, and all others are told; when this
+process goes, every rank knows. Ranks say their supersteps and, twice a second, that they live.
+
+Ranks may come again: when an upper system repeats all of them, each with a higher attempt number than before, a new
+generation begins, the one before is over, and stragglers of it are refused.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import socket
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from arcflux import config
+from arcflux.errors import RankError, UsageError
+from arcflux.transports import handshake
+from arcflux.transports.base import nodes_by_size
+from arcflux.transports.board import DIED, HUNG, STUCK
+
+__all__ = ["Rendezvous"]
+
+# Seconds for a process that has connected to show that it knows the token.
+_HELLO = 5.0
+_GLANCE = 0.25
+
+
+@dataclass
+class _Rank:
+    """A rank that has joined."""
+
+    connection: socket.socket
+    hello: dict[str, Any]
+    superstep: int = -1
+    heard: float = field(default_factory=time.monotonic)
+    waits: float = 0.0
+    ended: bool = False
+
+
+class Rendezvous:
+    """A listener for `size` ranks.
+
+    address, token: what ranks have to know (:func:`arcflux.transports.tcp.join`); failure: the alarm that ended the
+    present generation: kind, rank, superstep, exit code, traceback; None while all is well.
+
+    Examples
+    --------
+    >>> with Rendezvous(1) as meeting:
+    ...     meeting.address[0], len(meeting.token)
+    ('127.0.0.1', 32)
+    """
+
+    def __init__(
+        self, size: int, *, host: str = "127.0.0.1", ranks_per_node: int | None = None, token: bytes | None = None,
+        on_failure: Callable[[tuple[Any, ...]], None] | None = None,
+    ) -> None:  # fmt: skip
+        if not isinstance(size, int) or size < 1:
+            raise UsageError(f"size is {size!r}", expected="a whole number of ranks, from 1 on")
+        nodes_by_size(1, ranks_per_node)
+        self.size, self.ranks_per_node = size, ranks_per_node
+        self.token = token if token is not None else secrets.token_bytes(32)
+        self.generation = 0
+        self.failure: tuple[Any, ...] | None = None
+        self._on_failure = on_failure
+        self._ranks: dict[int, _Rank] = {}
+        self._oldest = -1  # attempts up to this one are of generations that are over
+        self._complete = self._closed = False
+        self._lock = threading.RLock()
+        self._limit = config.hang_seconds()
+        self._guests = threading.BoundedSemaphore(2 * size + 16)
+        self._listening = socket.create_server((host, 0), backlog=min(4 * size, 1024))
+        self.address: tuple[str, int] = host, self._listening.getsockname()[1]
+        for task in (self._accept, self._judge):
+            threading.Thread(target=task, name="arcflux-rendezvous", daemon=True).start()
+
+    def __enter__(self) -> Rendezvous:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop listening, and leave all ranks: those that have not ended know that they are alone."""
+        with self._lock:
+            self._closed = True
+            with suppress(OSError):  # which also wakes accept
+                self._listening.shutdown(socket.SHUT_RDWR)
+            self._listening.close()
+            self._dismiss()
+
+    def fail(self, kind: int, rank: int, superstep: int, code: int = RankError.exit_code, trace: str = "") -> None:
+        """End the present generation, from here."""
+        with self._lock:
+            if self.failure is None:
+                self.failure = kind, rank, superstep, code, trace
+                self._tell({"alarm": self.failure})
+                if self._on_failure is not None:
+                    self._on_failure(self.failure)
+
+    def _dismiss(self) -> None:
+        for each in self._ranks.values():
+            with suppress(OSError):
+                each.connection.shutdown(socket.SHUT_RDWR)
+        self._ranks = {}
+
+    def _accept(self) -> None:
+        while not self._closed:
+            try:
+                connection, _ = self._listening.accept()
+            except OSError:
+                return
+            if self._guests.acquire(blocking=False):
+                threading.Thread(target=self._attend, args=(connection,), name="arcflux-rank", daemon=True).start()
+            else:
+                connection.close()
+
+    def _attend(self, connection: socket.socket) -> None:
+        """All that one process says, from its first word to its last."""
+        rank: int | None = None
+        mine: _Rank | None = None
+        try:
+            with connection:
+                connection.settimeout(_HELLO)
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                if not handshake.admit(connection, self.token):
+                    return
+                hello = handshake.receive(connection)
+                mine = self._seat(connection, hello)
+                if mine is None:
+                    return
+                rank = int(hello["rank"])
+                connection.settimeout(None)
+                while True:
+                    self._hear(rank, mine, handshake.receive(connection))
+        except (OSError, EOFError, ValueError, KeyError, TypeError, json.JSONDecodeError):
+            pass
+        finally:
+            self._guests.release()
+            if rank is not None and mine is not None:
+                self._leave(rank, mine)
+
+    def _seat(self, connection: socket.socket, hello: dict[str, Any]) -> _Rank | None:
+        """Take in a rank, unless it is none of the present generation; when all are there, tell all who is."""
+        rank, attempt = int(hello["rank"]), int(hello["attempt"])
+        with self._lock:
+            if not 0 <= rank < self.size or attempt <= self._oldest or self._closed:
+                handshake.send(connection, {"refused": f"rank {rank}, attempt {attempt}, is none of {self.size} ranks"})
+                return None
+            if rank in self._ranks or self.failure is not None:  # all of them come again
+                self._oldest = max([self._oldest, *(int(each.hello["attempt"]) for each in self._ranks.values())])
+                if attempt <= self._oldest:
+                    handshake.send(connection, {"refused": f"rank {rank} has come twice with attempt {attempt}"})
+                    return None
+                self._dismiss()
+                self.failure, self._complete = None, False
+                self.generation += 1
+            mine = self._ranks[rank] = _Rank(connection, hello)
+            if len(self._ranks) == self.size:
+                self._complete = True
+                self._tell(self._roster())
+            return mine
+
+    def _roster(self) -> dict[str, Any]:
+        hellos = [self._ranks[rank].hello for rank in range(self.size)]
+        places = _nodes([hello["host"] for hello in hellos], self.ranks_per_node)
+        crowd = {hello["host"]: 0 for hello in hellos}
+        for hello in hellos:
+            crowd[hello["host"]] += 1
+        crowded = [crowd[hello["host"]] > hello["cores"] for hello in hellos]
+        return {
+            "generation": self.generation, "node_of": places, "crowded": crowded,
+            "near": [crowd[hello["host"]] for hello in hellos],
+            "cards": [[hello["host"], hello["addresses"], hello["port"]] for hello in hellos],
+        }  # fmt: skip
+
+    def _tell(self, said: dict[str, Any]) -> None:
+        """Tell all ranks. One that takes nothing in is not waited for: what is said is short."""
+        for each in self._ranks.values():
+            with suppress(OSError):
+                handshake.send(each.connection, said)
+
+    def _hear(self, rank: int, mine: _Rank, said: dict[str, Any]) -> None:
+        mine.heard = time.monotonic()
+        if "at" in said:
+            mine.superstep = int(said["at"])
+        if "waits" in said:
+            mine.waits = float(said["waits"])
+        if "ended" in said:
+            mine.ended = True
+            with self._lock:
+                if self._ranks.get(rank) is mine:
+                    self._tell({"ended": rank})
+        if "alarm" in said:
+            kind, who, superstep, code, trace = said["alarm"]
+            if self._ranks.get(rank) is mine:
+                self.fail(int(kind), int(who), int(superstep), int(code), str(trace))
+
+    def _leave(self, rank: int, mine: _Rank) -> None:
+        with self._lock:
+            if self._closed or self._ranks.get(rank) is not mine or mine.ended:
+                return
+            if self._complete:
+                self.fail(DIED, rank, mine.superstep)
+            else:  # it has not met the others, and may come again
+                del self._ranks[rank]
+
+    def _judge(self) -> None:
+        """See whether a rank is stopped, or all wait for each other."""
+        while not self._closed:
+            time.sleep(_GLANCE)
+            with self._lock:
+                if self.failure is not None or not self._complete:
+                    continue
+                now, alive = time.monotonic(), [(r, each) for r, each in self._ranks.items() if not each.ended]
+                silent = [(now - each.heard, rank) for rank, each in alive]
+                if silent and max(silent)[0] > self._limit:
+                    rank = max(silent)[1]
+                    self.fail(HUNG, rank, self._ranks[rank].superstep)
+                elif alive and min(each.waits for _, each in alive) > self._limit:
+                    self.fail(STUCK, alive[0][0], alive[0][1].superstep)
+
+
+def _nodes(hosts: list[str], ranks_per_node: int | None) -> list[int]:
+    """The node of every rank: hosts, or pretended nodes within hosts, numbered in the order of their first ranks."""
+    mates: dict[str, list[int]] = {}
+    for rank, host in enumerate(hosts):
+        mates.setdefault(host, []).append(rank)
+    places: list[tuple[str, int]] = [("", 0)] * len(hosts)
+    for host, ranks in mates.items():
+        for rank, inside in zip(ranks, nodes_by_size(len(ranks), ranks_per_node), strict=True):
+            places[rank] = host, inside
+    numbers = {place: number for number, place in enumerate(dict.fromkeys(places))}
+    return [numbers[place] for place in places]

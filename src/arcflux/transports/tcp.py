@@ -1,0 +1,334 @@
+"""Ranks that talk over sockets: buffers only, nothing is pickled, and no call blocks.
+
+Every rank has a connection to each other one; ranks of a host share pages of memory besides (pages.py). A message is
+sent at once as far as the other side takes it, and the rest while this rank waits; what arrives is received into the
+array that is handed out. Who dies is told by the rendezvous (rendezvous.py). How a rank waits is said in processes.py.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import select
+import socket
+import struct
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from typing import Any, TypeVar
+
+import numpy as np
+
+from arcflux.errors import RankError
+from arcflux.spmd.memory import Array
+from arcflux.transports import handshake
+from arcflux.transports.board import Board
+from arcflux.transports.control import Control
+from arcflux.transports.processes import Office, ProcessTransport
+from arcflux.transports.rendezvous import Rendezvous
+from arcflux.transports.ring import addresses, host_id
+
+__all__ = ["TcpTransport", "join", "run_tcp"]
+
+Answer = TypeVar("Answer")
+_HEAD = struct.Struct("<QQ")
+# Seconds for all ranks to come to the rendezvous, and for one attempt to connect.
+_MEETING, _ATTEMPT = 120.0, 10.0
+_BUFFER = 4 << 20
+# How many pieces one call of the system takes.
+_PIECES = 64
+
+
+class _Line:
+    """The connection to one rank, with what is on its way in both directions."""
+
+    def __init__(self, connection: socket.socket, peer: int, inbox: dict[tuple[int, int], deque[Array]]) -> None:
+        connection.setblocking(False)
+        with suppress(OSError):
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for buffer in (socket.SO_SNDBUF, socket.SO_RCVBUF):
+            with suppress(OSError):
+                connection.setsockopt(socket.SOL_SOCKET, buffer, _BUFFER)
+        self.connection, self.peer, self.inbox = connection, peer, inbox
+        self.out: deque[memoryview] = deque()
+        self.gone = False
+        self._head = bytearray(_HEAD.size)
+        self._into, self._at = memoryview(self._head), 0
+        self._body: Array | None = None
+        self._tag = 0
+
+    def push(self) -> None:
+        """Send what the other side takes now."""
+        out = self.out
+        while out and not self.gone:
+            pieces = [out[k] for k in range(min(len(out), _PIECES))]
+            try:
+                count = self.connection.sendmsg(pieces)
+            except BlockingIOError:
+                return
+            except OSError:
+                self.gone = True
+                break
+            while out and count >= len(out[0]):
+                count -= len(out.popleft())
+            if count:
+                out[0] = out[0][count:]
+        if self.gone:
+            out.clear()
+
+    def pull(self) -> None:
+        """Receive what is there now; whole messages go to the inbox."""
+        while not self.gone:
+            try:
+                count = self.connection.recv_into(self._into[self._at :])
+            except BlockingIOError:
+                return
+            except OSError:
+                count = 0
+            if not count:
+                self.gone = True
+                return
+            self._at += count
+            if self._at == len(self._into):
+                self._turn()
+
+    def _turn(self) -> None:
+        """A head, or a body, is complete."""
+        if self._body is None:
+            self._tag, length = _HEAD.unpack(self._head)
+            self._body = np.empty(length, np.uint8)
+            if length:
+                self._into, self._at = memoryview(self._body), 0
+                return
+        self.inbox.setdefault((self.peer, self._tag), deque()).append(self._body)
+        self._body, self._into, self._at = None, memoryview(self._head), 0
+
+
+class _Office(Office):
+    """What the transports of a rank have in common, besides: its lines."""
+
+    def __init__(self, connections: dict[int, socket.socket], control: Control) -> None:
+        super().__init__(1 << 32)
+        self.lines = {peer: _Line(each, peer, self.inbox) for peer, each in connections.items()}
+        self.control = control
+        self.poll = select.poll()
+        for line in self.lines.values():
+            self.poll.register(line.connection, select.POLLIN)
+        self.by_descriptor = {line.connection.fileno(): line for line in self.lines.values()}
+
+
+class TcpTransport(ProcessTransport):
+    """A rank that reaches the others over sockets."""
+
+    office: _Office
+
+    def __init__(
+        self, rank: int, node_of: Sequence[int], connections: dict[int, socket.socket], control: Control,
+        crowded: bool = False,
+    ) -> None:  # fmt: skip
+        """The transport over all ranks; :meth:`split` makes those of groups. See :func:`join`."""
+        size = len(node_of)
+        super().__init__(rank, node_of, Board(np.zeros(Board.bytes(size), np.uint8), size), crowded=crowded)
+        control.watch(self.board)  # until the node's own board is there, what is heard goes on this one
+        self._settle(_Office(connections, control))
+        control.move(self.board)
+
+    def _at(self, superstep: int) -> None:
+        super()._at(superstep)
+        self.office.control.say({"at": superstep})
+
+    def fail(self, error: BaseException) -> bool:
+        """This rank cannot go on: end every other one's waiting, on all nodes."""
+        first = super().fail(error)
+        if first:
+            kind, rank, superstep, code, trace = self.board.alarm_words()
+            self.office.control.say({"alarm": [kind, rank, superstep, code, trace]})
+        return first
+
+    def _give(self, peer: int, raw: list[Array], tag: int) -> None:
+        name, whole = self.names[peer], self._first_tag + tag
+        if name == self.names[self.rank]:
+            copy = np.concatenate(raw) if raw else np.empty(0, np.uint8)
+            self.office.inbox.setdefault((name, whole), deque()).append(copy)
+            return
+        line = self.office.lines[name]
+        idle = not line.out
+        line.out.append(memoryview(_HEAD.pack(whole, sum(map(len, raw)))))
+        line.out.extend(memoryview(part) for part in raw if len(part))
+        if idle:
+            line.push()
+
+    def _take(self, peer: int, tag: int) -> Array:
+        office, key = self.office, (self.names[peer], self._first_tag + tag)
+        line = office.lines.get(key[0])
+
+        def arrived() -> bool:
+            if office.inbox.get(key):
+                return True
+            if line is not None:
+                line.pull()
+                line.push()
+            return bool(office.inbox.get(key))
+
+        self._until(arrived, peer)
+        return office.inbox[key].popleft()
+
+    def finish(self) -> None:
+        """Wait until the arrays of all messages that were posted may change again."""
+        if any(line.out for line in self.office.lines.values()):
+            self._until(self._emptied, None)
+
+    def _emptied(self) -> bool:
+        self._advance()
+        return not any(line.out for line in self.office.lines.values())
+
+    def _advance(self) -> None:
+        """Let messages under way go on, both ways and of all groups, while this rank waits for something else."""
+        for line in self.office.lines.values():
+            if line.out:
+                line.push()
+        for descriptor, _ in self.office.poll.poll(0):
+            line = self.office.by_descriptor[descriptor]
+            line.pull()
+            if line.gone:
+                self.office.poll.unregister(descriptor)
+
+    def _rest(self, seconds: float) -> None:
+        """Sleep until something arrives, and no longer than this."""
+        self.office.poll.poll(max(1, int(seconds * 1000)))
+
+    def _left(self, peer: int) -> bool:
+        line = self.office.lines.get(self.names[peer])
+        return super()._left(peer) or (line is not None and line.gone)
+
+    def close(self) -> None:
+        """This rank needs the others no more."""
+        super().close()
+        self.office.control.close()
+        self.abandon()
+
+    def abandon(self) -> None:
+        """Close all connections, whatever is under way: the others see that this rank is gone."""
+        self.office.control.abandon()
+        for line in self.office.lines.values():
+            line.connection.close()
+
+
+def join(
+    address: tuple[str, int], token: bytes, rank: int, *, attempt: int = 0, meeting: float = _MEETING
+) -> TcpTransport:
+    """Be this rank of those that meet at `address`, whose token is known; waits for the others, `meeting` seconds.
+
+    `attempt` is higher when all ranks come again.
+    """
+    from arcflux import config
+
+    connection = handshake.dial([address], token, _ATTEMPT, "the rendezvous of the ranks")
+    near = connection.getpeername()[0] in ("127.0.0.1", "::1")
+    listening = socket.create_server(("127.0.0.1" if near else "", 0), backlog=1024)
+    try:
+        card = {"host": host_id(), "port": listening.getsockname()[1], "addresses": ["127.0.0.1"] if near else
+                [*addresses(), socket.gethostname()], "cores": config.cores()}  # fmt: skip
+        handshake.send(connection, {"rank": rank, "attempt": attempt, **card})
+        roster = _roster(connection, rank, meeting)
+        secret = hashlib.sha256(token + f"mesh {roster['generation']}".encode()).digest()
+        connections = _mesh(listening, roster["cards"], rank, secret)
+    except BaseException:
+        connection.close()
+        raise
+    finally:
+        listening.close()
+    return TcpTransport(
+        rank, roster["node_of"], connections, Control(connection, rank), crowded=roster["crowded"][rank]
+    )
+
+
+def _roster(connection: socket.socket, rank: int, meeting: float) -> dict[str, Any]:
+    """Who all the ranks are, when they are there."""
+    connection.settimeout(meeting)
+    try:
+        roster: dict[str, Any] = handshake.receive(connection)
+    except TimeoutError:
+        raise RankError(
+            f"has waited {meeting:g} s for the other ranks, and not all have come,", rank=rank,
+            remedy="as many processes as there are ranks have to be able to run at once",
+        ) from None  # fmt: skip
+    except (OSError, EOFError) as error:
+        raise RankError(f"was left at the rendezvous ({error}),", rank=rank) from None
+    if "refused" in roster:
+        raise RankError(f"was refused at the rendezvous: {roster['refused']},", rank=rank)
+    if "alarm" in roster:
+        raise RankError("has come to a run that was over already,", rank=rank)
+    return roster
+
+
+def _mesh(listening: socket.socket, cards: list[Any], rank: int, secret: bytes) -> dict[int, socket.socket]:
+    """A connection to every other rank: this one calls those below it, and is called by those above it."""
+    found: dict[int, socket.socket] = {}
+    failed: list[BaseException] = []
+
+    def call() -> None:
+        try:
+            for peer in range(rank):
+                host, places, port = cards[peer]
+                known = ["127.0.0.1"] if host == cards[rank][0] and "127.0.0.1" in places else places
+                made = handshake.dial([(place, port) for place in known], secret, _ATTEMPT, f"rank {peer}")
+                handshake.send(made, {"rank": rank})
+                found[peer] = made
+        except BaseException as error:
+            failed.append(error)
+
+    caller = threading.Thread(target=call, name="arcflux-mesh", daemon=True)
+    caller.start()
+    called: dict[int, socket.socket] = {}
+    try:
+        end = time.monotonic() + 6 * _ATTEMPT
+        while len(called) < len(cards) - 1 - rank:
+            for peer, made in _answered(listening, secret, end - time.monotonic()):
+                if rank < peer < len(cards) and peer not in called:
+                    called[peer] = made
+        caller.join()
+        if failed:
+            raise failed[0]
+    except BaseException:
+        for made in (*found.values(), *called.values()):
+            made.close()
+        raise
+    return found | called
+
+
+def _answered(listening: socket.socket, secret: bytes, seconds: float) -> Iterator[tuple[int, socket.socket]]:
+    """The rank that calls next, if it knows the secret."""
+    if seconds <= 0:
+        raise RankError("other ranks have not connected", remedy="see that hosts let each other connect")
+    listening.settimeout(seconds)
+    with suppress(TimeoutError):
+        made, _ = listening.accept()
+        try:
+            made.settimeout(_ATTEMPT)
+            if handshake.admit(made, secret):
+                yield int(handshake.receive(made)["rank"]), made
+                return
+        except (OSError, EOFError, ValueError, KeyError):
+            pass
+        made.close()
+
+
+def run_tcp(
+    size: int, work: Callable[[Any], Answer], *, ranks_per_node: int | None = None, ends: bool = False
+) -> list[Answer]:
+    """Run ``work(transport)`` on `size` ranks, threads of this process that talk over sockets of this machine.
+
+    For ranks as processes, of this host or of several: ``arcflux run ... --hosts a,b``, and :func:`join`.
+
+    Examples
+    --------
+    >>> run_tcp(3, lambda t: int(t.reduce(np.array([t.rank]), "sum")[0]), ranks_per_node=1)
+    [3, 3, 3]
+    """
+    from arcflux.transports.local import run_threads
+
+    with Rendezvous(size, ranks_per_node=ranks_per_node) as meeting:
+        return run_threads(size, lambda rank: join(meeting.address, meeting.token, rank), work, ends)

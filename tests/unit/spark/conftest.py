@@ -1,0 +1,44 @@
+"""One Spark session for all tests here: it takes seconds to start."""
+
+import os
+import shutil
+import sys
+import tempfile
+
+import pytest
+
+pyspark = pytest.importorskip("pyspark", reason="pyspark is not installed")
+if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
+    pytest.skip("Spark needs Java, which is not installed", allow_module_level=True)
+
+
+@pytest.fixture(scope="session")
+def session():
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    with tempfile.TemporaryDirectory(prefix="arcflux-spark-") as folder:
+        os.environ["ARCFLUX_PLUG"] = os.path.join(folder, "plug")
+        made = (
+            SparkSession.builder.master("local[2,4]").appName("arcflux tests")
+            .config("spark.ui.enabled", "false").config("spark.driver.host", "127.0.0.1")
+            .config("spark.driver.bindAddress", "127.0.0.1").config("spark.sql.shuffle.partitions", "2")
+            .config("spark.local.dir", folder).config("spark.sql.warehouse.dir", f"{folder}/warehouse")
+            .config("spark.log.level", "OFF").getOrCreate()
+        )  # fmt: skip
+        yield made
+        import arcflux.spark
+
+        arcflux.spark._close_all()
+        made.stop()
+        os.environ.pop("ARCFLUX_PLUG")
+
+
+@pytest.fixture(scope="session")
+def frame_of(session):
+    """A frame of edges: tuples, and a schema."""
+
+    def made(rows, schema="src bigint, dst bigint", partitions=2):
+        return session.createDataFrame(rows, schema).repartition(partitions)
+
+    return made
