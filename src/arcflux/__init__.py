@@ -59,6 +59,7 @@ __all__ = [
     "gas",
     "generate",
     "greedy_color",
+    "graph_search",
     "harmonic_centrality",
     "hits",
     "i8",
@@ -93,6 +94,7 @@ __all__ = [
     "plan",
     "program",
     "random",
+    "random_walks",
     "ref",
     "run",
     "save",
@@ -142,8 +144,10 @@ if TYPE_CHECKING:
     from arcflux.algorithms.topological import dag_longest_path, dag_longest_path_length, topological_sort
     from arcflux.algorithms.triangles import triangle_count, triangles
     from arcflux.algorithms.two_hop_friends import two_hop_friends
+    from arcflux.applications.graph_search import graph_search
     from arcflux.applications.louvain import leiden, louvain
     from arcflux.applications.modularity import modularity
+    from arcflux.applications.random_walks import random_walks
     from arcflux.dialects.emv import emv
     from arcflux.dialects.gas import gas
     from arcflux.dialects.medusa import Medusa
@@ -170,7 +174,8 @@ import_lazily(
         " minimum_spanning_tree multi_source_sssp pagerank pagerank_delta sssp"
         " strongly_connected_components topological_sort triangle_count triangles truss_number"
         " two_hop_friends weakly_connected_components",
-        "applications": "leiden louvain modularity",
+        "applications": "deepwalk geolocate graph_search graphsage leiden local_clustering louvain modularity"
+        " node2vec random_walks scan_statistics vertex_nomination",
         "dialects": "Medusa emv gas msg",
         "engine": "run",
         "graph": "Graph",

@@ -118,6 +118,17 @@ class Result:
         """The user's ids, in the order of the values."""
         return self.graph.ids.to_ids()
 
+    def highlights(self) -> list[tuple[str, str]]:
+        """What else is worth a line to a person, each with a name; the results of applications have some.
+
+        Examples
+        --------
+        >>> import arcflux as af
+        >>> af.louvain(af.load("path:2")).highlights()
+        [('communities', '1, the largest of 2 vertices'), ('modularity', '0.0000')]
+        """
+        return []
+
     @property
     def supersteps(self) -> int:
         """How many supersteps ran."""

@@ -178,15 +178,15 @@ _ENTRIES = (
 ALGORITHMS: Mapping[str, Algorithm] = {entry.name: entry for entry in _ENTRIES}
 
 
-def find(name: str) -> Algorithm:
-    """The algorithm of a name, or of one of its other names.
+def find(name: str, entries: Sequence[Algorithm] = _ENTRIES) -> Algorithm:
+    """The algorithm of a name, or of one of its other names, among `entries`.
 
     Examples
     --------
     >>> find("cc").name
     'connected_components'
     """
-    named = {known: entry for entry in _ENTRIES for known in (entry.name, *entry.also)}
+    named = {known: entry for entry in entries for known in (entry.name, *entry.also)}
     if name in named:
         return named[name]
     names = extension_names("arcflux.algorithms")
@@ -194,7 +194,7 @@ def find(name: str) -> Algorithm:
         return _added(name)
     raise UsageError(
         f"{name!r} names no algorithm",
-        expected="one of: " + ", ".join([*ALGORITHMS, *names]),
+        expected="one of: " + ", ".join([*(entry.name for entry in entries), *names]),
         remedy=did_you_mean(
             name, [*named, *names], "for a program of your own write its file and class, my_program.py:MyProgram"
         ),

@@ -16,9 +16,10 @@ __all__ = ["algorithms"]
 @json_option
 def algorithms(as_json: bool) -> None:
     """List the algorithms that `arcflux run` knows by name."""
-    from arcflux.algorithms.registry import ALGORITHMS, added
+    from arcflux.algorithms.registry import added
+    from arcflux.applications.registry import KNOWN
 
-    known = {**ALGORITHMS, **added()}
+    known = {**KNOWN, **added()}
     if as_json:
         print_json([_facts(entry) for entry in known.values()])
         return

@@ -55,9 +55,9 @@ def _run_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def _names(ctx: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
     """What a shell offers for ALGORITHM: the names; for anything else, files."""
-    from arcflux.algorithms.registry import ALGORITHMS
+    from arcflux.applications.registry import KNOWN
 
-    fitting = [CompletionItem(name, help=entry.summary) for name, entry in ALGORITHMS.items() if name.startswith(begun)]
+    fitting = [CompletionItem(name, help=entry.summary) for name, entry in KNOWN.items() if name.startswith(begun)]
     return fitting or [CompletionItem(begun, type="file")]
 
 

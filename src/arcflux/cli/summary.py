@@ -84,6 +84,8 @@ def facts(outcome: Outcome, top: int | None, field: str, out: str | None) -> dic
         "warnings": outcome.warnings,
         "notes": list(result.notes),
     }  # fmt: skip
+    if highlights := result.highlights():
+        found["highlights"] = dict(highlights)
     if result.plan is not None:
         found["plan"] = result.plan.to_dict()
     if outcome.spread is not None:
@@ -184,6 +186,7 @@ def _values(outcome: Outcome) -> list[tuple[str, str]]:
             rows.append((name, f"{sizes.size:,} different, the largest of {_several(sizes.max(initial=0), 'vertex')}"))
         elif name not in result.references:
             rows.append((name, extent(values)))
+    rows += result.highlights()
     if algorithm is not None and algorithm.counts == "reached":
         rows.append(("reached", f"{int(_reached(outcome).sum()):,} of {_several(result.graph.vertices, 'vertex')}"))
     return rows

@@ -13,7 +13,8 @@ from types import ModuleType
 from typing import Any
 
 from arcflux import Result, run
-from arcflux.algorithms.registry import Algorithm, Argument, find, run_options
+from arcflux.algorithms.registry import Algorithm, Argument, run_options
+from arcflux.applications.registry import find
 from arcflux.errors import ArcfluxError, FormatError, ProgramError, UsageError, did_you_mean
 from arcflux.graph import Graph
 from arcflux.program import FieldType, Parameter, Program, vertex, vertices

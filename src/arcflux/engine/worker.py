@@ -35,6 +35,7 @@ __all__ = ["Cores", "Worker"]
 
 Array = NDArray[Any]
 _MERGE_TAG = 11
+_SWAP_TAG = 12
 
 
 class Cores:
@@ -170,9 +171,15 @@ class Worker:
 
     def share_of_rows(self) -> tuple[int, int]:
         """From which vertex to before which this worker takes rows, so that it has its share of all arcs."""
+        cuts = self.row_cuts
+        return int(cuts[self.rank]), int(cuts[self.rank + 1])
+
+    @cached_property
+    def row_cuts(self) -> Array:
+        """Where the rows of each worker begin, and where those of the last one end: int64[size + 1]."""
         cuts = np.searchsorted(self.graph.out.offsets, np.array(self.shares.cuts(self.graph.arcs), np.uint64))
         cuts[-1] = self.graph.vertices
-        return int(cuts[self.rank]), int(cuts[self.rank + 1])
+        return cuts
 
     @cached_property
     def rows(self) -> tuple[Adjacency, Adjacency]:
@@ -225,6 +232,34 @@ class Worker:
             self.transport.post(self.speakers[self.rank - reach], [give()], _MERGE_TAG)
             self.transport.finish()
         return self.broadcast(give())
+
+    def swap(self, pieces: Sequence[Array]) -> list[Array]:
+        """What every worker has for this one, in their order, where `pieces[k]` is what this one has for worker k.
+
+        All pieces have one dtype and one dimension; each goes to its receiver only. Collective.
+        """
+        if self.size == 1 or self.transport is None:
+            return list(pieces)
+        dtype, transport = pieces[0].dtype, self.transport
+        received = [piece[:0] for piece in pieces]
+        if self.speaks:
+            others = [k for k in range(self.size) if k != self.rank]
+            for k in others:
+                transport.post(self.speakers[k], [np.ascontiguousarray(pieces[k])], _SWAP_TAG)
+            received = [
+                pieces[k] if k == self.rank else transport.collect(self.speakers[k], _SWAP_TAG).view(dtype)
+                for k in range(self.size)
+            ]
+            transport.finish()
+        return received if self.cores.workers == 1 or self.cores.team.kind == "threads" else self._told(received, dtype)
+
+    def _told(self, pieces: list[Array], dtype: Any) -> list[Array]:
+        """What the rank that speaks has received, for all ranks of the team."""
+        lengths = self.cores.small(self.size)
+        self.cores.publish([len(piece) for piece in pieces], lengths)
+        whole = self.cores.host(int(lengths.sum()), dtype)
+        self.cores.publish(np.concatenate(pieces) if self.cores.leads else None, whole)
+        return np.split(whole, np.cumsum(lengths)[:-1])
 
     def _receive(self, peer: int, buffer: Array) -> None:
         if self.speaks and self.transport is not None:

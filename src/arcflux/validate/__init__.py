@@ -5,6 +5,8 @@ MapGraph as well, on parts. gap.py and recount.py: what else the
 GAP suite verifies, :func:`pagerank` and :func:`components`, :func:`betweenness` and :func:`triangles`. ldbc.py:
 :func:`ldbc`, by the match rules of LDBC Graphalytics. structure.py and chains.py: what is defined by what it must have,
 such as colours and forests. Each returns a :class:`Report` (report.py).
+:func:`ldbc`, by the match rules of LDBC Graphalytics.
+walks.py: :func:`walks` and :func:`search`, by chi-square. Each returns a :class:`Report` (report.py).
 
 Results are arrays in the order of vertex numbers; a report names vertices by the user's ids.
 
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
         topological_order,
     )
     from arcflux.validate.traversal import bfs, sssp
+    from arcflux.validate.walks import search, walks
 
 __all__ = [
     "Offence",
@@ -57,9 +60,11 @@ __all__ = [
     "pagerank",
     "read_ldbc_output",
     "spanning_forest",
+    "search",
     "sssp",
     "topological_order",
     "triangles",
+    "walks",
 ]
 
 import_lazily(
@@ -73,5 +78,6 @@ import_lazily(
         "report": "Offence Report Rule",
         "structure": "coloring independent_set k_truss matching spanning_forest topological_order",
         "traversal": "bfs sssp",
+        "walks": "search walks",
     },
 )

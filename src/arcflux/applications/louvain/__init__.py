@@ -58,6 +58,12 @@ class Communities(af.Result):
         """
         return np.bincount(self.values["community"])
 
+    def highlights(self) -> list[tuple[str, str]]:
+        """How many communities there are, and their modularity."""
+        sizes = self.sizes
+        largest = f"{len(sizes):,}, the largest of {int(sizes.max(initial=0)):,} vertices"
+        return [("communities", largest), ("modularity", f"{self.modularity:.4f}")]
+
     def sets(self) -> list[set[Any]]:
         """The communities as sets of ids, the largest first.
 
