@@ -58,8 +58,8 @@ __all__ = [
     "flag",
     "gas",
     "generate",
-    "greedy_color",
     "graph_search",
+    "greedy_color",
     "harmonic_centrality",
     "hits",
     "i8",
@@ -78,8 +78,10 @@ __all__ = [
     "mail",
     "maximal_independent_set",
     "maximal_matching",
+    "maximum_flow",
     "maximum_spanning_tree",
     "median",
+    "minimum_cut",
     "minimum_spanning_tree",
     "mode",
     "modularity",
@@ -93,6 +95,7 @@ __all__ = [
     "phase",
     "plan",
     "program",
+    "project",
     "random",
     "random_walks",
     "ref",
@@ -146,7 +149,9 @@ if TYPE_CHECKING:
     from arcflux.algorithms.two_hop_friends import two_hop_friends
     from arcflux.applications.graph_search import graph_search
     from arcflux.applications.louvain import leiden, louvain
+    from arcflux.applications.maximum_flow import maximum_flow, minimum_cut
     from arcflux.applications.modularity import modularity
+    from arcflux.applications.project import project
     from arcflux.applications.random_walks import random_walks
     from arcflux.dialects.emv import emv
     from arcflux.dialects.gas import gas
@@ -174,8 +179,8 @@ import_lazily(
         " minimum_spanning_tree multi_source_sssp pagerank pagerank_delta sssp"
         " strongly_connected_components topological_sort triangle_count triangles truss_number"
         " two_hop_friends weakly_connected_components",
-        "applications": "deepwalk geolocate graph_search graphsage leiden local_clustering louvain modularity"
-        " node2vec random_walks scan_statistics vertex_nomination",
+        "applications": "deepwalk geolocate graph_search graphsage leiden local_clustering louvain maximum_flow"
+        " minimum_cut modularity node2vec project random_walks scan_statistics vertex_nomination",
         "dialects": "Medusa emv gas msg",
         "engine": "run",
         "graph": "Graph",

@@ -7,17 +7,34 @@ from arcflux.lazy import import_lazily
 if TYPE_CHECKING:
     from arcflux.applications.graph_search import graph_search
     from arcflux.applications.louvain import Communities, leiden, louvain
+    from arcflux.applications.maximum_flow import Flow, maximum_flow, minimum_cut
     from arcflux.applications.modularity import modularity
+    from arcflux.applications.project import Projection, project
     from arcflux.applications.random_walks import Walks, random_walks
 
-__all__ = ["Communities", "Walks", "graph_search", "leiden", "louvain", "modularity", "random_walks"]
+__all__ = [
+    "Communities",
+    "Flow",
+    "Projection",
+    "Walks",
+    "graph_search",
+    "leiden",
+    "louvain",
+    "maximum_flow",
+    "minimum_cut",
+    "modularity",
+    "project",
+    "random_walks",
+]
 
 import_lazily(
     __name__,
     {
         "louvain": "Communities leiden louvain",
         "modularity": "modularity",
-        "random_walks": "Walks random_walks",
+        "random_walks": "random_walks Walks",
         "graph_search": "graph_search",
+        "maximum_flow": "Flow maximum_flow minimum_cut",
+        "project": "project Projection",
     },
 )

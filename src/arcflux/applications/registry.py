@@ -8,6 +8,8 @@ from arcflux.algorithms.registry import ALGORITHMS, Algorithm
 from arcflux.algorithms.registry import find as find_among
 from arcflux.applications.graph_search import graph_search
 from arcflux.applications.louvain import leiden, louvain
+from arcflux.applications.maximum_flow import maximum_flow, minimum_cut
+from arcflux.applications.project import project
 from arcflux.applications.random_walks import random_walks
 
 __all__ = ["APPLICATIONS", "KNOWN", "find"]
@@ -17,6 +19,9 @@ _ENTRIES = (
     Algorithm(leiden, ("community",), groups=True, checked=False),
     Algorithm(random_walks, ("visits",), also=("walks",)),
     Algorithm(graph_search, ("visits",), also=("search",)),
+    Algorithm(maximum_flow, ("side",), also=("maxflow",), groups=True),
+    Algorithm(minimum_cut, ("side",), also=("mincut",), groups=True),
+    Algorithm(project, ("degree",), also=("projection",)),
 )
 
 APPLICATIONS: Mapping[str, Algorithm] = {entry.name: entry for entry in _ENTRIES}

@@ -14,7 +14,7 @@ import numpy as np
 
 from arcflux.spmd.jit import inner, kernel
 from arcflux.spmd.machine import claim, take
-from arcflux.spmd.random import bits, key, permute, uniform
+from arcflux.spmd.random import below, bits, key, permute, uniform
 
 __all__ = [
     "CHUNK", "bipartite", "chain", "complete", "flat", "grid", "join", "rate", "recursive", "ring", "weigh",
@@ -24,16 +24,6 @@ CHUNK = 1 << 14
 EDGES, LABELS, WEIGHTS, REWIRE, AIM, JOIN, LAND, TASTE, NOISE = range(9)
 
 _CHUNK, _ONE, _TWO = np.uint64(CHUNK), np.uint64(1), np.uint64(2)
-
-
-@inner
-def below(word: Any, count: Any) -> Any:
-    """A number under `count` from 64 random bits: the high word of their product, without a division."""
-    half, low = np.uint64(32), np.uint64(0xFFFFFFFF)
-    lower = (word & low) * (count & low)
-    cross = (word >> half) * (count & low) + (lower >> half)
-    other = (word & low) * (count >> half) + (cross & low)
-    return (word >> half) * (count >> half) + (cross >> half) + (other >> half)
 
 
 @inner

@@ -6,7 +6,7 @@ written into the finished structure: nothing has to be sorted along, and both di
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -80,6 +80,21 @@ class Recipe:
         options = Options(self.directed, "first" if self.simple else None, self.simple, threads=self.threads)
         return self._weighed(Graph.assemble(edges, options, vertices=self.vertices, name=self.name))
 
+    def graph_by_rows(self, kernel: Any, rows: int, *args: Any) -> Graph:
+        """The graph of a kernel that draws row by row: first it counts each row's edges, then it writes them.
+
+        `edges` is what was to be expected; a row has to come out the same whoever draws it, and when.
+        """
+        from arcflux.generate.kernels import CHUNK
+
+        starts, chunks = empty(rows + 1, np.int64), -(-rows // CHUNK)
+        starts[0] = 0
+        with trace.task(f"count the edges of {self.name}", total=rows, unit="vertices") as task:
+            run(kernel, chunks, np.uint64(rows), *args, starts[1:], None, None, threads=self.threads, task=task)
+        np.cumsum(starts, out=starts)
+        exact = replace(self, edges=int(starts[-1]))
+        return exact.graph((kernel, rows, *args, starts))
+
     def _weighed(self, graph: Graph) -> Graph:
         """The graph with the weights that were asked for."""
         if self.weights is None:
@@ -94,8 +109,10 @@ class Recipe:
         return with_weight(graph, weigh, kind, *args, threads=self.threads)
 
 
-def with_weight(graph: Graph, kernel: Any, kind: DTypeLike, *args: Any, threads: int | None = None) -> Graph:
-    """The same structure with a column ``weight``, written by a kernel that runs over its rows."""
+def with_weight(
+    graph: Graph, kernel: Any, kind: DTypeLike, *args: Any, threads: int | None = None, name: str = "weight"
+) -> Graph:  # fmt: skip
+    """The same structure with a column, written by a kernel that runs over its rows."""
     from arcflux.graph.build import row_bounds
 
     weight = empty(graph.arcs, kind)
@@ -106,7 +123,7 @@ def with_weight(graph: Graph, kernel: Any, kind: DTypeLike, *args: Any, threads:
     return Graph(
         graph.out,
         directed=graph.directed,
-        columns={"weight": weight},
+        columns={name: weight},
         ids=graph.ids,
         loops=0 if graph.directed else 2 * graph.edges - graph.arcs,
         sorted=graph.sorted,

@@ -13,7 +13,7 @@ import numpy as np
 
 from arcflux.spmd.jit import inner
 
-__all__ = ["arc_hash", "bits", "key", "mix", "permute", "signed_arc_hash", "uniform"]
+__all__ = ["arc_hash", "below", "bits", "key", "mix", "permute", "signed_arc_hash", "uniform"]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
@@ -37,6 +37,16 @@ def key(seed: Any, stream: Any) -> Any:
 def bits(stream_key: Any, counter: Any) -> Any:
     """64 random bits: the `counter`-th value of a stream."""
     return mix(np.uint64(stream_key) + (np.uint64(counter) + np.uint64(1)) * _GOLDEN)
+
+
+@inner
+def below(word: Any, count: Any) -> Any:
+    """A number under `count` from 64 random bits: the high word of their product, without a division."""
+    half, low = np.uint64(32), np.uint64(0xFFFFFFFF)
+    lower = (word & low) * (count & low)
+    cross = (word >> half) * (count & low) + (lower >> half)
+    other = (word & low) * (count >> half) + (cross & low)
+    return (word >> half) * (count >> half) + (cross >> half) + (other >> half)
 
 
 @inner

@@ -4,9 +4,8 @@ traversal.py: :func:`bfs` and :func:`sssp`, by the rules of Graph500 (paths.py).
 MapGraph as well, on parts. gap.py and recount.py: what else the
 GAP suite verifies, :func:`pagerank` and :func:`components`, :func:`betweenness` and :func:`triangles`. ldbc.py:
 :func:`ldbc`, by the match rules of LDBC Graphalytics. structure.py and chains.py: what is defined by what it must have,
-such as colours and forests. Each returns a :class:`Report` (report.py).
-:func:`ldbc`, by the match rules of LDBC Graphalytics.
-walks.py: :func:`walks` and :func:`search`, by chi-square. Each returns a :class:`Report` (report.py).
+such as colours and forests. walks.py: :func:`walks` and :func:`search`, by chi-square. flows.py: flows and cuts, by
+each other. Each returns a :class:`Report` (report.py).
 
 Results are arrays in the order of vertex numbers; a report names vertices by the user's ids.
 
@@ -26,9 +25,11 @@ from arcflux.lazy import import_lazily
 
 if TYPE_CHECKING:
     from arcflux.validate.chains import articulation_points, bridges
+    from arcflux.validate.flows import maximum_flow
     from arcflux.validate.gap import components, pagerank
     from arcflux.validate.grid import grid_bfs
     from arcflux.validate.ldbc import ldbc, read_ldbc_output
+    from arcflux.validate.projections import projection
     from arcflux.validate.recount import betweenness, triangles
     from arcflux.validate.report import Offence, Report, Rule
     from arcflux.validate.structure import (
@@ -57,10 +58,12 @@ __all__ = [
     "k_truss",
     "ldbc",
     "matching",
+    "maximum_flow",
     "pagerank",
+    "projection",
     "read_ldbc_output",
-    "spanning_forest",
     "search",
+    "spanning_forest",
     "sssp",
     "topological_order",
     "triangles",
@@ -71,9 +74,11 @@ import_lazily(
     __name__,
     {
         "chains": "articulation_points bridges",
+        "flows": "maximum_flow",
         "gap": "components pagerank",
         "grid": "grid_bfs",
         "ldbc": "ldbc read_ldbc_output",
+        "projections": "projection",
         "recount": "betweenness triangles",
         "report": "Offence Report Rule",
         "structure": "coloring independent_set k_truss matching spanning_forest topological_order",

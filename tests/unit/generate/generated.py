@@ -28,6 +28,14 @@ SPECS = (
     "worlds:20x256,k=8,kind=rmat",
     "ratings:2000x500,per=20",
     "ratings:700x90,ratings=30000,rank=3,low=0,high=10,noise=0.5,seed=5",
+    "planted:8x300,in=0.1,out=0.01,weights=1-9",
+    "lfr:9000,mu=0.3,degree=3-40,community=10-200,seed=4",
+    "cliques:300x8",
+    "correlated:900,p=0.05,rho=0.7",
+    "correlated:900,p=0.05,rho=0.7,copy,seed=2",
+    "genrmf:12x20,low=5,high=50",
+    "geometric:3000,radius=0.03",
+    "geometric:3000,surface=sphere,radius=0.1",
 )
 
 # The smallest of everything, and what is smaller than a graph usually is.
@@ -37,6 +45,10 @@ TINY = (
     "path:0", "path:1", "path:2", "cycle:3", "star:0", "star:1", "star:2", "complete:0", "complete:1", "complete:2",
     "ws:0,k=0", "ws:1,k=0", "ws:3,k=2,p=1", "worlds:0x0,k=0", "worlds:1x5,k=2,rewire=1", "worlds:3x1,k=0",
     "worlds:2x4,k=2,kind=rmat", "ratings:0x0", "ratings:1x1,per=3", "ratings:3x0,per=0",
+    "planted:0x0", "planted:1x1", "planted:3x0", "planted:2x4,in=1,out=1", "planted:2x4,in=0,out=0", "lfr:0", "lfr:1",
+    "lfr:7,mu=1", "lfr:30,mu=0", "lfr:30,community=30-30,mu=1", "cliques:2x2", "cliques:3x2", "correlated:0",
+    "correlated:1,copy", "correlated:5,p=1,rho=0,copy", "correlated:5,p=0", "genrmf:1x1", "genrmf:1x5", "genrmf:2x1",
+    "geometric:0", "geometric:1", "geometric:9,radius=0", "geometric:9,radius=4", "geometric:9,radius=4,surface=sphere",
 )  # fmt: skip
 
 

@@ -25,6 +25,14 @@ GOLDEN = {
     "worlds:10x100,k=10,rewire=0.1": "e1e4f56ddfd2683e",
     "worlds:8x64,k=6,kind=rmat": "48d41113c437efce",
     "ratings:100x50,per=20": "b7b763845ac84a30",
+    "planted:4x100": "30e4f0a6d4ab8f5f",
+    "lfr:500": "090cf2dc58b0ee2b",
+    "cliques:10x5": "24a176c16f32e22a",
+    "correlated:200": "5f830cb484e9717e",
+    "correlated:200,copy": "c2c5d3220da656da",
+    "genrmf:4x5": "acbd41010a980fd7",
+    "geometric:500,radius=0.1": "625648d6fddd0fb6",
+    "geometric:500,radius=0.2,surface=sphere": "b2869d0645be5cfc",
 }
 
 
@@ -39,7 +47,22 @@ def test_the_bytes_are_those_of_the_first_release(spec, expected):
     assert digest(generate.from_spec(spec)) == expected
 
 
-@pytest.mark.parametrize("spec", ["kron:9", "rmat:9", "urand:9", "ws:500", "worlds:9x99", "ratings:99x99"])
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "kron:9",
+        "rmat:9",
+        "urand:9",
+        "ws:500",
+        "worlds:9x99",
+        "ratings:99x99",
+        "planted:4x50",
+        "lfr:300",
+        "correlated:99",
+        "genrmf:4x4",
+        "geometric:300",
+    ],
+)
 def test_seeds_differ(spec):
     seeds = (1, 2, 3, (1 << 64) - 1)
     assert len({digest(generate.from_spec(f"{spec},seed={seed}")) for seed in seeds}) == len(seeds)

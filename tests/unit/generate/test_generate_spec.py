@@ -178,6 +178,9 @@ _named = st.tuples(st.sampled_from(list(GENERATORS)), st.lists(st.one_of(_words,
 def test_no_text_breaks_the_parser(text):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(recipe.Recipe, "graph", _stop)
+        patch.setattr(recipe.Recipe, "graph_by_rows", _stop)
+        patch.setattr("arcflux.generate.planted._communities", _stop)
+        patch.setattr("arcflux.generate.geometric._points", _stop)
         _plan(text)
     assert isinstance(generate.is_spec(text), bool)
 

@@ -1,0 +1,164 @@
+"""A graph with capacities as push-relabel takes it: each arc beside its arc back, capacities as whole numbers.
+
+Capacities of floating point become whole numbers of a unit so small that the largest flow there can be has 60 bits. So
+sums are exact, in any order. No arc needs more than that flow and a unit; an infinite capacity is just that.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arcflux.errors import GraphError, UsageError, WeightError
+from arcflux.graph import Graph
+from arcflux.validate import arguments
+
+__all__ = ["Network", "arc_flows", "capacities", "network"]
+
+Array = NDArray[Any]
+_MOST = 1 << 61
+_BITS = 60
+
+
+@dataclass(frozen=True)
+class Network:
+    """Arcs in both directions between neighbours, without loops or parallel ones.
+
+    offsets: uint64[n + 1]; heads: uint[arcs]; reverse: uint[arcs]; capacity: int64[arcs], `scale` of them being 1;
+    bound: no flow is larger, unless it is infinite.
+    """
+
+    offsets: Array
+    heads: Array
+    reverse: Array
+    capacity: Array
+    scale: float
+    bound: int
+
+    @property
+    def size(self) -> int:
+        """How many vertices there are."""
+        return len(self.offsets) - 1
+
+
+def capacities(graph: Graph, name: str | None) -> Array:
+    """The edge column `name`, sure to hold numbers from 0 on, which may be infinite; 1 for each edge with None."""
+    if name is None:
+        return np.ones(graph.arcs, np.int64)
+    if name not in graph.columns:
+        others = ", ".join(graph.columns) or "none"
+        raise WeightError(
+            f"the graph has no edge column {name!r}", expected=f"one of its columns: {others}",
+            remedy=f"capacity={next(iter(graph.columns), None)!r}" + (", or None for 1 each" if graph.columns else ""),
+        )  # fmt: skip
+    column = graph.columns[name]
+    wrong = ~(column >= 0)
+    if column.dtype.kind not in "iufb" or wrong.any():
+        place = int(np.argmax(wrong)) if column.dtype.kind in "iufb" else 0
+        ends = " -> ".join(str(arguments.shown(graph, end)) for end in arguments.arc(graph, place))
+        raise WeightError(
+            f"the {name} of edge {ends} is {column[place]}", expected="a number, 0 or more; inf for no limit",
+            remedy="correct such edges, or name another column",
+        )  # fmt: skip
+    return column.astype(np.int64) if column.dtype.kind == "b" else column
+
+
+def network(graph: Graph, capacity: Array, source: int, sink: int) -> Network:
+    """The network of a graph; edges of an undirected one can be used either way."""
+    bound, scale = _bound(graph, capacity, source, sink)
+    units = _units(capacity, bound, scale)
+    if graph.directed or not graph.sorted or _has_parallel(graph):
+        made = _merged(graph, units)
+    else:
+        made = graph.with_columns({"capacity": units})
+    from arcflux.graph.build import reverse
+
+    back = reverse(*made.out, carry=True)[2]
+    assert back is not None
+    return Network(*made.out, back, made.columns["capacity"], scale, bound)
+
+
+def _bound(graph: Graph, capacity: Array, source: int, sink: int) -> tuple[int, float]:
+    """What no finite flow exceeds, in units, and how many units are 1."""
+    offsets, neighbours = graph.out
+    leaving = capacity[int(offsets[source]) : int(offsets[source + 1])]
+    reaching = capacity[neighbours == sink]
+    if capacity.dtype.kind != "f":
+        bound = min(sum(leaving.tolist()), sum(reaching.tolist()))
+        if bound >= _MOST:
+            raise GraphError(
+                f"the capacities of the source and of the sink sum to {bound:,} and more",
+                expected=f"less than 2^61, {_MOST:,}", remedy="divide all capacities by the same number",
+            )  # fmt: skip
+        return bound, 1.0
+    most = min(float(leaving.sum()), float(reaching.sum()))
+    if most == math.inf:
+        most = float(capacity[np.isfinite(capacity)].sum())
+    if most == math.inf:
+        raise GraphError("the capacities sum to infinity", remedy="divide all capacities by the same number")
+    power = min(_BITS - math.frexp(most)[1], 1000) if most else 0
+    # Each capacity is rounded by itself, and so is their sum.
+    return math.ceil(math.ldexp(most * (1 + 1e-9), power)) + len(capacity), math.ldexp(1.0, power)
+
+
+def _units(capacity: Array, bound: int, scale: float) -> Array:
+    if capacity.dtype.kind == "f":
+        with np.errstate(over="ignore"):
+            return np.rint(np.minimum(capacity.astype(np.float64) * scale, float(bound + 1))).astype(np.int64)
+    return np.minimum(capacity, capacity.dtype.type(min(bound + 1, np.iinfo(capacity.dtype).max))).astype(np.int64)
+
+
+def _has_parallel(graph: Graph) -> bool:
+    """Whether there are loops or parallel edges."""
+    offsets, neighbours = graph.out
+    again = np.zeros(len(neighbours), bool)
+    again[1:] = neighbours[1:] == neighbours[:-1]
+    starts = offsets[:-1][np.diff(offsets) > 0].astype(np.int64)
+    again[starts] = False
+    return bool(again.any()) or 2 * graph.edges != graph.arcs
+
+
+def _merged(graph: Graph, units: Array) -> Graph:
+    offsets, neighbours = graph.out
+    rows = np.repeat(np.arange(graph.vertices, dtype=neighbours.dtype), np.diff(offsets).astype(np.int64))
+    if graph.directed:
+        ends = np.concatenate([rows, neighbours]), np.concatenate([neighbours, rows])
+        units = np.concatenate([units, np.zeros_like(units)])
+    else:
+        ends = rows, neighbours
+    return Graph.from_edges(
+        *ends, columns={"capacity": units}, vertices=graph.vertices, deduplicate="sum", drop_self_loops=True
+    )
+
+
+def arc_flows(graph: Graph, capacity: Array, made: Network, left: Array) -> Array:
+    """The flow along each arc of the graph, in the order of its columns, from what is left of the network's.
+
+    Parallel arcs are filled one after the other. Of an undirected edge the arc against the flow has it negative.
+    """
+    net = made.capacity - left
+    offsets, neighbours = graph.out
+    rows = np.repeat(np.arange(graph.vertices, dtype=np.int64), np.diff(offsets).astype(np.int64))
+    n = made.size
+    keys = np.repeat(np.arange(n, dtype=np.int64), np.diff(made.offsets).astype(np.int64)) * n + made.heads
+    own = rows * n + neighbours.astype(np.int64)
+    place = np.minimum(np.searchsorted(keys, own), max(0, len(keys) - 1))
+    loops = rows == neighbours
+    wanted = np.where(loops, 0, net[place]) if len(keys) else np.zeros(len(rows), np.int64)
+    units = _units(capacity, made.bound, made.scale)
+    size, sign = np.abs(wanted), np.sign(wanted)
+    order = np.argsort(own, kind="stable")
+    before = np.cumsum(units[order]) - units[order]
+    first = np.flatnonzero(np.diff(own[order], prepend=-1)) if len(order) else order
+    runs = np.diff(np.append(first, len(order)))
+    before -= np.repeat(before[first], runs) if len(order) else before
+    flow = np.zeros(len(rows), np.int64)
+    flow[order] = np.clip(size[order] - before, 0, units[order])
+    flow *= np.where(graph.directed & (sign < 0), 0, sign)
+    if made.scale == 1.0 and capacity.dtype.kind != "f":
+        return flow
+    return np.clip(flow / made.scale, -capacity, capacity)
