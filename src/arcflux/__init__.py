@@ -22,6 +22,7 @@ from arcflux.program import any, dot, edge, first, last, phase, program, random,
 __all__ = [
     "CancelToken",
     "Graph",
+    "Jobs",
     "Medusa",
     "Parts",
     "Result",
@@ -160,6 +161,7 @@ if TYPE_CHECKING:
     from arcflux.engine import run
     from arcflux.graph import Graph
     from arcflux.io import load, save
+    from arcflux.jobs.runtime import Jobs
     from arcflux.partition import partition
     from arcflux.partition.folder import load_parts
     from arcflux.partition.parts import Parts
@@ -185,6 +187,7 @@ import_lazily(
         "engine": "run",
         "graph": "Graph",
         "io": "load save",
+        "jobs.runtime": "Jobs",
         "partition": "partition",
         "partition.folder": "load_parts",
         "partition.parts": "Parts",

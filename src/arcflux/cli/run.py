@@ -22,7 +22,7 @@ from arcflux.errors import SpaceError, UsageError, ValidationError, did_you_mean
 
 if TYPE_CHECKING:
     from arcflux import Result
-    from arcflux.cli.target import Target
+    from arcflux.applications.target import Target
 
 __all__ = ["run"]
 
@@ -88,8 +88,8 @@ def run(
     workers: int | None, ranks_per_node: int | None, **options: Any,
 ) -> int:  # fmt: skip
     """Run ALGORITHM (see `arcflux algorithms`), or a vertex program FILE.py:CLASS, on GRAPH."""
+    from arcflux.applications.target import find_target, split_settings, with_ids
     from arcflux.cli.summary import Outcome, facts, text
-    from arcflux.cli.target import find_target, split_settings, with_ids
     from arcflux.devices import named
 
     if (code := launch_ranks(workers, options["timeout"])) is not None:

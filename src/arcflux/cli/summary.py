@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from arcflux import Result, config
-from arcflux.cli.target import Target
+from arcflux.applications.target import Target
 from arcflux.drawing import extent, spark
 from arcflux.result import Superstep
 from arcflux.trace import readable

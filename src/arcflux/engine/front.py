@@ -34,6 +34,7 @@ from arcflux.result import Result
 from arcflux.spmd.interrupt import CancelToken, cancelling, current_token
 from arcflux.spmd.memory import within_memory
 from arcflux.spmd.team import Team
+from arcflux.spmd.turns import current_turns
 
 if TYPE_CHECKING:
     from arcflux.devices import Device
@@ -251,8 +252,8 @@ def values_with_nan(result: Result) -> list[str]:
 
 
 def warn_unless_converged(result: Result) -> None:
-    """Warn whoever called the run if it ended before it was finished."""
-    if not result.converged and config.speaks() and not is_interrupted():
+    """Warn whoever called the run if it ended before it was finished; a job's result says so itself."""
+    if not result.converged and config.speaks() and not is_interrupted() and current_turns() is None:
         lost = values_with_nan(result)
         said = f"{result.name} stopped after {result.supersteps} supersteps before it converged"
         said += f": {lost[0]} is NaN" if lost else ""

@@ -21,6 +21,7 @@ from arcflux.result import History, Superstep
 from arcflux.spmd.interrupt import current_token, held
 from arcflux.spmd.pool import BRIEF, BRIEF_VISITS, STOP, TORN
 from arcflux.spmd.team import Team
+from arcflux.spmd.turns import current_turns
 
 __all__ = ["Loop", "Options", "ending", "stopping", "tolerance_of"]
 
@@ -41,6 +42,8 @@ _FEW_VISITS = 1 << 18
 # Launches are so many seconds apart that tell how long a tick is: between Python's clock and a kernel's first superstep
 # lies less than a tenth of it.
 _APART = 5e-3
+# Supersteps of a launch that whoever watches a run is shown, the last ones.
+_SHOWN = 64
 
 
 @dataclass(frozen=True)
@@ -245,7 +248,7 @@ class Loop:
         since = first - self.first_step
         brief = self._brief_ticks(since) if self._may_be_brief(begun) else 0
         crew = self.crew(since) if brief else self.threads
-        self.team.launch(self.kernel, crew, *arguments, glance=glance, ends=True, brief=brief)
+        self.team.launch(self.kernel, crew, *arguments, glance=glance, ends=True, brief=brief, shrinks=True)
         if self.torn:
             self.restore(before)
             return None
@@ -253,12 +256,24 @@ class Loop:
             _clock.note(self.first_tick, begun)
         self.launched(first)
         taken = self._read()
-        self.seconds += time.perf_counter() - begun
+        seconds = time.perf_counter() - begun
+        self.seconds += seconds
+        self._tell(first, taken, seconds)
         self.finished = self.done(self.superstep(first, taken[-1].tolist()) if len(taken) else None)
         self.finished = self.finished or self._stops(taken)
         self.totals.advance(len(taken))
         self.edges.advance(self.lowered, len(taken))
         return taken
+
+    def _tell(self, first: int, taken: Array, seconds: float) -> None:
+        """Show whoever watches this run the last of the supersteps of a launch."""
+        turns = current_turns()
+        if turns is None or not len(taken):
+            return
+        shown = taken[-_SHOWN:].copy()
+        shown[:, 2] *= seconds / taken[:, 2].sum()
+        number = first + len(taken) - len(shown)
+        turns.saw(number, [self.superstep(number + k, row) for k, row in enumerate(shown.tolist())])
 
     def _clear_history(self) -> None:
         """Have room for the supersteps of a launch that is not the first."""

@@ -128,6 +128,7 @@ class Ranks(Team):
         glance: Callable[[NDArray[np.int64]], None] | None = None,
         ends: bool = False,
         brief: int = 0,
+        shrinks: bool = False,
     ) -> None:
         """Be one worker of a kernel, from when all are here until all are done; the mates are watched at all times."""
         if self.leads:

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from arcflux import config
 from arcflux.spmd.interrupt import raise_if_cancelled
 from arcflux.spmd.memory import free_reserve, hold_reserve, require
+from arcflux.spmd.turns import current_turns
 from arcflux.trace import Task
 
 __all__ = ["BRIEF", "BRIEF_VISITS", "STOP", "TORN", "abandoned", "run"]
@@ -130,6 +131,7 @@ def run(
     ends: bool = False,
     among: tuple[int, int, NDArray[np.int64]] | None = None,
     brief: int = 0,
+    shrinks: bool = False,
 ) -> None:
     """Run ``kernel(worker, workers, control, *args)`` on all workers; return when `chunks` chunks are done.
 
@@ -140,27 +142,51 @@ def run(
     `among`, when given, says that this process has one of many workers: which, of how many, and their control.
     `brief`, unless 0, says that a launch is over in some tenths of a second, so that the calling thread need not watch,
     and works: by itself, or because it ends with the superstep in which so many ticks are over. The kernel is compiled.
+    `shrinks` says that fewer workers will do as well, where several runs share the cores (turns.py).
     """
     workers = max(1, min(config.threads(threads), chunks)) if among is None else 1
     first, everyone, control = among or (0, workers, np.zeros(16, np.int64))
     ready = getattr(kernel, "ready", None)
     if ready and not brief:
         ready(first, everyone, control, *args)
-    begun = task.done if task else 0
     if not ends:
         raise_if_cancelled()
     if workers == 1 and chunks <= 1 and glance is None:
         kernel(first, everyone, control, *args)
         return
+    turns = current_turns() if among is None else None
+    if turns is None:
+        watching = task, glance, ends, brief if among is None else 0
+        _launch(kernel, chunks, args, workers, (first, everyone, control), watching)
+        return
+    workers = turns.take(workers, control, shrinks)
+    try:
+        _launch(kernel, chunks, args, workers, (0, workers, control), (task, glance, ends, brief))
+    finally:
+        turns.leave()
+
+
+def _launch(
+    kernel: Any,
+    chunks: int,
+    args: tuple[Any, ...],
+    workers: int,
+    among: tuple[int, int, NDArray[np.int64]],
+    watching: tuple[Task | None, Callable[[NDArray[np.int64]], None] | None, bool, int],
+) -> None:
+    """Run a compiled kernel on so many workers of this process; see :func:`run`."""
+    first, everyone, control = among
+    task, glance, ends, brief = watching
+    begun = task.done if task else 0
     hold_reserve()
-    if brief and among is None:
-        control[BRIEF] = brief
+    if brief:
+        control[BRIEF] = control[BRIEF] or brief
         _run_briefly(kernel, workers, control, args)
         if glance:
             glance(control)
         return
     pool = _take(workers)
-    job = _Job(lambda worker: kernel(first + worker, everyone, control, *args), workers, ready is not None)
+    job = _Job(lambda worker: kernel(first + worker, everyone, control, *args), workers, hasattr(kernel, "ready"))
     pool.start(job)
     try:
         while not job.done.wait(_GLANCE):

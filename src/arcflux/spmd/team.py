@@ -16,11 +16,18 @@ from arcflux import config
 from arcflux.spmd.layout import CROWDED, watched_words
 from arcflux.spmd.memory import borrow, empty, give_back, recycled
 from arcflux.spmd.pool import run
+from arcflux.spmd.turns import current_turns
 from arcflux.trace import Task
 
 __all__ = ["Team"]
 
 Array = NDArray[Any]
+
+
+def _charge(nbytes: int) -> None:
+    """Tell whoever counts the memory of this run."""
+    if (turns := current_turns()) is not None:
+        turns.charge(nbytes)
 
 
 class Team:
@@ -38,10 +45,12 @@ class Team:
 
     def kept(self, size: int, dtype: DTypeLike, *, zero: bool = True) -> Array:
         """An array that outlives the run: zeros, or anything."""
+        _charge(size * np.dtype(dtype).itemsize)
         return recycled(size, dtype, zero=zero)
 
     def lent(self, size: int, dtype: DTypeLike) -> Array:
         """An array for the time of the run, its contents undefined."""
+        _charge(size * np.dtype(dtype).itemsize)
         self._lent.append(borrow(size, dtype))
         return self._lent[-1]
 
@@ -74,9 +83,13 @@ class Team:
         glance: Callable[[NDArray[np.int64]], None] | None = None,
         ends: bool = False,
         brief: int = 0,
+        shrinks: bool = False,
     ) -> None:
         """Run a kernel on all workers, or on as many as there are chunks; see :func:`arcflux.spmd.pool.run`."""
-        run(kernel, chunks, *args, threads=self.workers, task=task, glance=glance, ends=ends, brief=brief)
+        run(
+            kernel, chunks, *args, threads=self.workers, task=task, glance=glance, ends=ends, brief=brief,
+            shrinks=shrinks,
+        )  # fmt: skip
 
     def together(self) -> None:
         """Wait until every process of the team is here."""
@@ -91,5 +104,6 @@ class Team:
 
     def end(self) -> None:
         """The run is over: what was lent serves the next one."""
+        _charge(-sum(array.nbytes for array in self._lent))
         give_back(self._lent)
         self._lent = []

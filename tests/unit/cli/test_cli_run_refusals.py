@@ -9,8 +9,8 @@ from command_line import failing, put
 
 import arcflux
 import arcflux.io
+from arcflux.algorithms import target
 from arcflux.algorithms.registry import Algorithm
-from arcflux.cli import target
 
 GOOD = """
 import arcflux as af

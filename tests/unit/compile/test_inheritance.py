@@ -7,7 +7,7 @@ import pytest
 from test_plain_python import GRAPH, loaded, same_everywhere
 
 import arcflux as af
-from arcflux.cli.target import find_target, split_settings, with_ids
+from arcflux.applications.target import find_target, split_settings, with_ids
 from arcflux.compile.lower import lower
 from arcflux.errors import ProgramError, UsageError
 

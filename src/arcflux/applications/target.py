@@ -19,7 +19,7 @@ from arcflux.errors import ArcfluxError, FormatError, ProgramError, UsageError, 
 from arcflux.graph import Graph
 from arcflux.program import FieldType, Parameter, Program, vertex, vertices
 
-__all__ = ["Target", "find_target", "split_settings", "with_ids"]
+__all__ = ["Target", "find_target", "program_target", "programs_in", "split_settings", "with_ids"]
 
 _WORDS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
@@ -41,14 +41,16 @@ def find_target(named: str) -> Target:
     """The target of a name such as ``pagerank`` or ``my_program.py:MyProgram``."""
     file, _, cls = named.rpartition(":") if re.search(r"\.py:\w*$", named) else (named, "", "")
     if file.endswith(".py"):
-        return _of_program(_program(Path(file), cls))
+        return program_target(_program(Path(file), cls))
     entry = find(named)
     return Target(
         entry.name, entry.call, entry.arguments, entry.options, entry.fields, entry, frozenset(entry.unordered)
     )
 
 
-def _of_program(program: Program) -> Target:
+def program_target(program: Program) -> Target:
+    """A vertex program as something to run."""
+
     def call(graph: Graph, **given: Any) -> Result:
         return run(program, graph, **given)
 
@@ -71,9 +73,7 @@ def _kind(one: Parameter) -> tuple[type, bool]:
 
 
 def _program(path: Path, cls: str) -> Program:
-    module = _imported(path)
-    programs = {name: value for name, value in vars(module).items() if isinstance(value, Program)}
-    own = {name: value for name, value in programs.items() if Path(value.path) == path.resolve()} or programs
+    module, programs, own = programs_in(path)
     known = ", ".join(own) or "none: a program is a class with @af.program above it"
     if not cls and len(own) == 1:
         return next(iter(own.values()))
@@ -87,6 +87,14 @@ def _program(path: Path, cls: str) -> Program:
                          remedy="put @af.program above the class")  # fmt: skip
     raise UsageError(f"{path} has no program {cls!r}", expected=f"one of: {known}",
                      remedy=did_you_mean(cls, own, form=f"{path}:{{}}"))  # fmt: skip
+
+
+def programs_in(path: Path) -> tuple[ModuleType, dict[str, Program], dict[str, Program]]:
+    """The module of a file, the programs that it names, and those of them that stand in it."""
+    module = _imported(path)
+    programs = {name: value for name, value in vars(module).items() if isinstance(value, Program)}
+    own = {name: value for name, value in programs.items() if Path(value.path) == path.resolve()} or programs
+    return module, programs, own
 
 
 def _imported(path: Path) -> ModuleType:

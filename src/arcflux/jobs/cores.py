@@ -1,0 +1,193 @@
+"""The cores of this process, shared by jobs: the kernel scheduler with threads around it.
+
+A job asks for a turn before each launch and waits here until the scheduler gives it one. A launch of many supersteps
+is told to end after its slice when others wait, and goes on, with as many workers as it is given then, at its next
+turn. A launch that cannot be told holds others up for the scheduler's patience at most. Without others a job never
+waits, and is never cut.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+from arcflux.errors import SpaceError
+from arcflux.jobs.accounts import Account
+from arcflux.jobs.slices import Command, KernelScheduler, Preempt, Run
+from arcflux.spmd.pool import BRIEF
+from arcflux.spmd.turns import Turns
+
+__all__ = ["Cores", "Seat"]
+
+# Seconds of a slice, and how long a slice that cannot be cut holds others up.
+QUANTUM, PATIENCE = 0.02, 0.01
+_GLANCE = 0.05
+
+
+@dataclass
+class _Slice:
+    control: NDArray[Any]
+    begun: float
+    workers: int
+    cut: float = 0.0  # when it is to be told to end; 0: not at all
+
+
+class Cores:
+    """So many threads of this process, for jobs to take turns on."""
+
+    def __init__(self, threads: int, quantum: float = QUANTUM, pairing: bool = True) -> None:
+        self.threads = threads
+        self.scheduler = KernelScheduler(threads, quantum, patience=PATIENCE, pairing=pairing)
+        self.condition = threading.Condition()
+        self.slices: dict[int, _Slice] = {}
+        self.deciding = 0.0  # seconds that scheduling has taken
+        self._controls: dict[int, NDArray[Any]] = {}
+        self._clock: threading.Thread | None = None
+        self._closed = False
+
+    def seat(self, number: int, account: Account, weight: float, **watching: Any) -> Seat:
+        """A place for a job, which then asks for turns."""
+        with self.condition:
+            self.scheduler.add(number, account, weight=weight, now=time.perf_counter(), away=True)
+            crowd = len(self.scheduler.kernels)
+            if crowd > 1 and self._clock is None:
+                self._clock = threading.Thread(target=self._tick, name="arcflux-turns", daemon=True)
+                self._clock.start()
+        # What cannot change its workers on the way has them all when it is alone, else a share.
+        threads = self.threads if crowd == 1 else max(1, self.threads // 2)
+        return Seat(self, number, account, threads, **watching)
+
+    def close(self) -> None:
+        """No turns any more."""
+        with self.condition:
+            self._closed = True
+            self.condition.notify_all()
+
+    def take(self, number: int, workers: int, control: NDArray[Any], shrinks: bool, over: Callable[[], bool]) -> int:
+        """Wait for a turn; a job that is over need not: it has one superstep at most to go."""
+        begun = time.perf_counter()
+        with self.condition:
+            self._controls[number] = control
+            self._obey(self.scheduler.back(number, begun, 0 if shrinks else workers))
+            self.deciding += time.perf_counter() - begun
+            while number not in self.slices:
+                if over() or self._closed:
+                    self.scheduler.kernels[number].state = "away"
+                    control[BRIEF] = 1
+                    return 1 if shrinks else workers
+                self.condition.wait(_GLANCE)
+            granted = self.slices[number].workers
+            return min(workers, granted) if shrinks else workers
+
+    def leave(self, number: int) -> tuple[float, Account | None]:
+        """A turn is over; its seconds, and beside whom they were."""
+        with self.condition:
+            self._controls.pop(number, None)
+            one = self.slices.pop(number, None)
+            if one is None:
+                return 0.0, None
+            now = time.perf_counter()
+            beside = self.scheduler.beside(number)
+            self._obey(self.scheduler.ended(number, 0, now - one.begun, now, away=True))
+            self.deciding += time.perf_counter() - now
+            return now - one.begun, beside
+
+    def stand_up(self, number: int) -> None:
+        """A job is done with the cores."""
+        with self.condition:
+            self.slices.pop(number, None)
+            if number in self.scheduler.kernels:
+                self.scheduler.kernels[number].state = "away"
+                self._obey(self.scheduler.remove(number, time.perf_counter()))
+
+    def _obey(self, commands: Sequence[Command]) -> None:
+        now = time.perf_counter()
+        for command in commands:
+            if isinstance(command, Run):
+                self.slices[command.kernel] = _Slice(self._controls[command.kernel], now, command.workers)
+            elif isinstance(command, Preempt) and command.kernel in self.slices:
+                one = self.slices[command.kernel]
+                one.cut = max(now, one.begun + self.scheduler.quantum)
+        if commands:
+            self.condition.notify_all()
+
+    def _tick(self) -> None:
+        """Cut slices whose time is over while others wait, and lose patience with those that cannot be cut."""
+        with self.condition:
+            while not self._closed:
+                now = time.perf_counter()
+                for one in self.slices.values():
+                    if one.cut and now >= one.cut:
+                        one.control[BRIEF], one.cut = 1, 0.0
+                self._obey(self.scheduler.tick(now))
+                self.deciding += time.perf_counter() - now
+                crowd = len(self.scheduler.kernels) > 1
+                self.condition.wait(self.scheduler.quantum / 4 if crowd else _GLANCE)
+
+
+class Seat(Turns):
+    """The place of a job on the cores: turns for its launches, and an account of what it does with them.
+
+    `limit`: bytes that its arrays may take; `over`: whether it is to end; `seen` hears of its supersteps.
+    """
+
+    def __init__(
+        self, cores: Cores, number: int, account: Account, threads: int, limit: int | None = None,
+        over: Callable[[], bool] = bool, seen: Callable[[Sequence[Any]], None] | None = None,
+    ) -> None:  # fmt: skip
+        self.cores, self.number, self.account, self.threads = cores, number, account, threads
+        self.limit, self.over, self.seen = limit, over, seen
+        self.nbytes = self.peak = 0
+        self.seconds = self.waited = 0.0
+        self.turns = 0
+        self._last: tuple[float, Account | None] = 0.0, None
+        self._thread = threading.get_ident()
+
+    def sit_down(self) -> None:
+        """The job runs in this thread; launches of others that it starts take no turns."""
+        self._thread = threading.get_ident()
+
+    def take(self, workers: int, control: NDArray[Any], shrinks: bool) -> int:
+        """Wait for a turn."""
+        if threading.get_ident() != self._thread:
+            return workers
+        begun = time.perf_counter()
+        granted = self.cores.take(self.number, workers, control, shrinks, self.over)
+        self.waited += time.perf_counter() - begun
+        self.turns += 1
+        return granted
+
+    def leave(self) -> None:
+        """The launch is over."""
+        if threading.get_ident() == self._thread:
+            self._last = self.cores.leave(self.number)
+            self.seconds += self._last[0]
+
+    def saw(self, first: int, supersteps: Sequence[Any]) -> None:
+        """Supersteps are done: how fast is told to the scheduler, and what happened to whoever watches."""
+        edges = sum(one.edges or 0 for one in supersteps)
+        seconds = sum(one.seconds for one in supersteps)
+        if edges and seconds > 1e-3:
+            with self.cores.condition:
+                self.cores.scheduler.pairs.measured(self.account, self._last[1], edges / seconds)
+        if self.seen is not None:
+            self.seen(supersteps)
+
+    def charge(self, nbytes: int) -> None:
+        """Count bytes, and refuse more than the job's limit."""
+        self.nbytes += nbytes
+        self.peak = max(self.peak, self.nbytes)
+        if self.limit is not None and self.nbytes > self.limit:
+            raise SpaceError(
+                f"the job's arrays take {self.nbytes:,} bytes", expected=f"at most {self.limit:,}, its limit",
+                remedy="a larger max_memory=, or a smaller graph",
+            )  # fmt: skip
+
+    def stand_up(self) -> None:
+        """The job is done with the cores."""
+        self.cores.stand_up(self.number)

@@ -1,0 +1,312 @@
+"""Many jobs on one loaded graph, in this process: admitted by priority and memory, then turn by turn on the cores."""
+
+from __future__ import annotations
+
+import heapq
+import threading
+from collections.abc import Callable, Sequence
+from itertools import count
+from typing import Any
+
+from arcflux import config, trace
+from arcflux.checks import checked, maybe, whole
+from arcflux.devices.base import Device
+from arcflux.errors import CancelledError, UsageError
+from arcflux.graph import Graph
+from arcflux.io import load
+from arcflux.jobs.cores import QUANTUM, Cores, Seat
+from arcflux.jobs.devices import SharedDevice, shared_devices, state_of
+from arcflux.jobs.job import Job, Limits, Progress
+from arcflux.jobs.memory import Buffer, Command, MemoryScheduler, Ready
+from arcflux.jobs.tasks import Task, task_of
+from arcflux.result import Result
+from arcflux.spmd.space import available
+from arcflux.spmd.turns import taking_turns
+
+__all__ = ["Jobs"]
+
+# Jobs that have memory and turns at the same time; more wait, so that their states do not fill the cache in vain.
+_AT_ONCE = 8
+_PRIORITIES = range(-10, 11)
+_current = threading.local()
+
+
+class Jobs:
+    """Many jobs on one graph, which is loaded once.
+
+    Parameters
+    ----------
+    graph
+        A graph, or what :func:`arcflux.load` makes one of.
+    threads
+        Workers that all jobs share; every core without it.
+    memory
+        Bytes that jobs may take together beside the graph, by what is predicted of each; without it, half of what is
+        free. A job that needs more than all of it is refused, others wait until there is room.
+    devices
+        Virtual devices to run programs on instead of cores: each job gets its share of their memory.
+    at_once
+        Jobs that run at the same time, at most.
+    pairing
+        Whether two jobs that want different resources run side by side; without it, all take turns.
+
+    Examples
+    --------
+    >>> import arcflux as af
+    >>> with af.Jobs("kron:8", threads=2) as jobs:
+    ...     ranks = jobs.submit("pagerank")
+    ...     search = jobs.submit(af.algorithms.BFS, source=3, priority=1)
+    ...     print(ranks.result().name, search.result()["level"].max())
+    PageRank 4
+    """
+
+    @checked(graph=None, threads=None, memory=maybe(whole), devices=None, at_once=whole)
+    def __init__(
+        self,
+        graph: Any,
+        *,
+        threads: int | None = None,
+        memory: int | None = None,
+        devices: Sequence[Device] | None = None,
+        at_once: int = _AT_ONCE,
+        pairing: bool = True,
+        quantum: float = QUANTUM,
+    ) -> None:
+        if at_once < 1 or (memory is not None and memory < 1):
+            raise UsageError(f"at_once is {at_once}, memory is {memory}", expected="numbers from 1 on")
+        self.graph: Graph = graph if isinstance(graph, Graph) else load(graph)
+        self.threads, self.at_once = config.threads(threads), at_once
+        self.budget = memory or max(1 << 26, int(available() or 1 << 32) // 2)
+        self.cores = Cores(self.threads, quantum, pairing)
+        self.devices: list[SharedDevice] = [] if devices is None else shared_devices(devices)
+        self._memories = [MemoryScheduler(one.device.memory or self.budget) for one in self.devices]
+        self._memories = self._memories or [MemoryScheduler(self.budget)]
+        self._jobs: dict[int, Job] = {}
+        self._tasks: dict[int, Task] = {}
+        self._queue: list[tuple[int, int]] = []
+        self._admitted: set[int] = set()
+        self._ready: dict[int, int] = {}
+        self._numbers = count(1)
+        self._lock = threading.RLock()
+        self._closed = False
+        self._listening = trace.listen(_hear)
+        self._listening.__enter__()
+        self.on_end: Callable[[Job], None] | None = None
+
+    # --- what users call
+
+    def submit(
+        self,
+        task: Any,
+        *,
+        priority: int = 0,
+        deadline: float | None = None,
+        max_seconds: float | None = None,
+        max_memory: int | None = None,
+        max_supersteps: int | None = None,
+        **parameters: Any,
+    ) -> Job:
+        """Have a job done; returns at once.
+
+        Parameters
+        ----------
+        task
+            The name of an algorithm, or a vertex program; keyword arguments that it knows are its parameters.
+        priority
+            From -10 to 10: who is admitted first, and has twice the share of the cores for each step.
+        deadline
+            Seconds from now after which the job is cancelled.
+        max_seconds, max_memory, max_supersteps
+            Seconds on the cores and bytes of its arrays, beyond which the job ends with an error; supersteps after
+            which it ends with the result it has then.
+        """
+        if isinstance(priority, bool) or priority not in _PRIORITIES:
+            raise UsageError(f"priority is {priority!r}", expected="a whole number from -10 to 10")
+        limits = Limits(max_seconds, max_memory, max_supersteps, deadline).checked()
+        found = task_of(task, parameters)
+        need = found.memory(self.graph)
+        if max_memory is not None and max_memory < need - (1 << 20):
+            raise UsageError(
+                f"{found.name} takes about {need:,} bytes here, and max_memory is {max_memory:,}",
+                expected="a limit above that", remedy=f"max_memory={need}",
+            )  # fmt: skip
+        job = Job(next(self._numbers), found.name, dict(parameters), priority, limits)
+        job._cancel = lambda: self._cancel(job)
+        with self._lock:
+            if self._closed:
+                raise UsageError("the jobs are closed", expected="a submission inside `with af.Jobs(...)`")
+            for memory, buffer in zip(self._memories, self._buffers(found), strict=True):
+                _refuse_too_large(memory, buffer)
+            self._jobs[job.number], self._tasks[job.number] = job, found
+            heapq.heappush(self._queue, (-priority, job.number))
+            self._admit()
+        return job
+
+    def __iter__(self) -> Any:
+        with self._lock:
+            return iter(list(self._jobs.values()))
+
+    def __len__(self) -> int:
+        return len(self._jobs)
+
+    def forget(self, job: Job) -> None:
+        """Let go of a job that is over, with its result."""
+        with self._lock:
+            if job.is_over:
+                self._jobs.pop(job.number, None)
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until all jobs are over, each for so many seconds; whether they are."""
+        return all(job.wait(timeout) for job in self)
+
+    def close(self, *, cancel: bool = False) -> None:
+        """Take no more jobs, and wait for those there are, or `cancel` them."""
+        with self._lock:
+            closed, self._closed = self._closed, True
+        if cancel:
+            for job in self:
+                job.cancel()
+        self.wait()
+        self.cores.close()
+        if not closed:
+            self._listening.__exit__(None, None, None)
+
+    def __enter__(self) -> Jobs:
+        return self
+
+    def __exit__(self, kind: Any, *_: Any) -> None:
+        self.close(cancel=kind is not None)
+
+    @property
+    def memory_used(self) -> int:
+        """Bytes that admitted jobs were given."""
+        return sum(memory.used for memory in self._memories)
+
+    # --- the way of a job
+
+    def _buffers(self, task: Task) -> list[Buffer]:
+        """The memory that a task wants: of the process, or of each device."""
+        if not self.devices:
+            return [Buffer("state", task.memory(self.graph), load=False)]
+        if task.native:
+            raise UsageError(
+                f"{task.name} has kernels of its own, and the jobs run on virtual devices",
+                expected="a vertex program, or an algorithm that is one", remedy="leave devices= of af.Jobs out",
+            )  # fmt: skip
+        work = task.work(self.graph)
+        return [state_of(self.graph, work, one.device, len(self.devices)) for one in self.devices]
+
+    def _admit(self) -> None:
+        """Let the first in the queue ask for memory, as long as not too many jobs have it."""
+        while self._queue and len(self._admitted) < self.at_once and not self._closed_for_good():
+            _, number = heapq.heappop(self._queue)
+            job = self._jobs.get(number)
+            if job is None or job.state != "queued":
+                continue
+            job.state = "waiting"
+            self._admitted.add(number)
+            self._ready[number] = len(self._memories)
+            for memory, buffer in zip(self._memories, self._buffers(self._tasks[number]), strict=True):
+                memory.submit(number, [buffer])
+                self._obey(memory.seal(number))
+
+    def _closed_for_good(self) -> bool:
+        return self.cores._closed
+
+    def _obey(self, commands: Sequence[Command]) -> None:
+        """What memory says: a job that is ready on all devices begins."""
+        for command in commands:
+            if isinstance(command, Ready):
+                self._ready[command.kernel] -= 1
+                if not self._ready[command.kernel]:
+                    self._start(self._jobs[command.kernel])
+
+    def _start(self, job: Job) -> None:
+        task = self._tasks[job.number]
+        over = lambda: job.token.cancelled  # noqa: E731
+        account, weight = task.account(self.graph), 2.0**job.priority
+        seat = self.cores.seat(job.number, account, weight, limit=job.limits.memory, over=over, seen=job.saw)
+        job.begin(lambda: _progress(job, seat), lambda: seat.seconds)
+        job.work = seat
+        name = f"arcflux-job-{job.number}"
+        threading.Thread(target=self._run, args=(job, task, seat), name=name, daemon=True).start()
+
+    def _run(self, job: Job, task: Task, seat: Seat) -> None:
+        result, error = None, None
+        _current.job = job
+        try:
+            seat.sit_down()
+            with taking_turns(seat):
+                result = self._call(job, task, seat)
+        except BaseException as raised:  # handed to whoever asks for the result
+            error = raised
+        finally:
+            _current.job = None
+            seat.stand_up()
+            self._end(job, result, error)
+
+    def _call(self, job: Job, task: Task, seat: Seat) -> Result:
+        threads = seat.threads if task.native else self.threads
+        options: dict[str, Any] = {"threads": threads}
+        if job.limits.supersteps is not None:
+            options["max_supersteps"] = job.limits.supersteps
+        if self.devices:
+            del options["threads"]
+            buffers = self._buffers(task)
+            options["devices"] = [
+                one.share(buffer.nbytes if one.device.memory is not None else None)
+                for one, buffer in zip(self.devices, buffers, strict=True)
+            ]
+        return task.call(self.graph, cancel=job.token, **options)
+
+    def _end(self, job: Job, result: Result | None, error: BaseException | None) -> None:
+        with self._lock:
+            self._admitted.discard(job.number)
+            self._tasks.pop(job.number, None)
+            self._ready.pop(job.number, None)
+            for memory in self._memories:
+                self._obey(memory.executed(job.number))
+            job.end(result, error)
+            self._admit()
+        if self.on_end is not None:
+            self.on_end(job)
+
+    def _cancel(self, job: Job) -> None:
+        with self._lock:
+            if job.is_over:
+                return
+            job.token.cancel()
+            if job.state == "running":
+                return
+            commands = [memory.cancel(job.number) for memory in self._memories] if job.state == "waiting" else []
+            self._admitted.discard(job.number)
+            self._tasks.pop(job.number, None)
+            job.end(None, CancelledError(job.token.reason))
+            for some in commands:
+                self._obey(some)
+            self._admit()
+        if self.on_end is not None:
+            self.on_end(job)
+
+
+def _refuse_too_large(memory: MemoryScheduler, buffer: Buffer) -> None:
+    probe = MemoryScheduler(memory.budget)
+    probe.submit(0, [buffer])
+    probe.seal(0)
+
+
+def _progress(job: Job, seat: Seat) -> Progress:
+    last = job.history[-1] if job.history else None
+    heard: trace.Task | None = getattr(job, "heard", None)
+    return Progress(
+        last.number + 1 if last is not None else 0, last.frontier if last is not None else 0,
+        heard.done if heard is not None else 0, heard.total if heard is not None else 0,
+        heard.unit if heard is not None else "", seat.seconds, seat.waited, seat.peak,
+    )  # fmt: skip
+
+
+def _hear(event: trace.Event) -> None:
+    """Progress that a job's thread tells is the job's."""
+    job = getattr(_current, "job", None)
+    if job is not None and isinstance(event, trace.Task):
+        job.heard = event

@@ -1,0 +1,121 @@
+"""What jobs run: an algorithm by its name, or a vertex program; what it may be told, and what it will need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from arcflux.algorithms.registry import find, run_options
+from arcflux.applications.target import Target, program_target
+from arcflux.errors import UsageError, did_you_mean
+from arcflux.graph import Graph
+from arcflux.jobs.accounts import Account
+from arcflux.plan.work import Work, work_of
+from arcflux.program import Program
+from arcflux.result import Result
+
+__all__ = ["Task", "task_of"]
+
+# Options of a run that jobs decide themselves.
+_OURS = (
+    "cancel",
+    "debug",
+    "devices",
+    "max_supersteps",
+    "progress",
+    "ranks_per_node",
+    "threads",
+    "timeout",
+    "transport",
+)
+_ROOM = 1 << 20
+
+
+@dataclass(frozen=True)
+class Task:
+    """Something to run, with its parameters."""
+
+    target: Target
+    parameters: Mapping[str, Any]
+    program: Program | None = None
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self.target.name
+
+    @property
+    def native(self) -> bool:
+        """Whether it has kernels of its own, which keep the workers they begin with."""
+        return "max_supersteps" not in self.target.options
+
+    def work(self, graph: Graph) -> Work:
+        """What the planner knows of it."""
+        columns = {name: column.dtype for name, column in graph.columns.items()}
+        return work_of(self.program if self.program is not None else self.name, None, columns)
+
+    def account(self, graph: Graph) -> Account:
+        """What its kernels want: memory or arithmetic."""
+        return Account.of_work(self.name, *self._edge(graph))
+
+    def _edge(self, graph: Graph) -> tuple[float, float]:
+        work = self.work(graph)
+        return work.arc_bytes + 2.0 * work.value, max(2.0, work.operations)
+
+    def memory(self, graph: Graph) -> int:
+        """Bytes that it takes beside the graph, about."""
+        work = self.work(graph)
+        return int((work.peak or work.state) * graph.vertices) + _ROOM
+
+    def call(self, graph: Graph, **options: Any) -> Result:
+        """Run it, with those of the options that it takes."""
+        known = {name: value for name, value in options.items() if name in self.target.options or name == "cancel"}
+        return self.target.call(graph, **self.parameters, **known)
+
+
+def task_of(what: Any, parameters: Mapping[str, Any]) -> Task:
+    """A task by what a user names it: an algorithm, its function, or a program; parameters are checked by name."""
+    if isinstance(what, Task):
+        return what
+    if isinstance(what, Target):
+        return _checked(Task(what, parameters))
+    if isinstance(what, Program):
+        return _checked(Task(program_target(what), parameters, what))
+    name: Any = what if isinstance(what, str) else _name_of(what)
+    if not isinstance(name, str):
+        raise UsageError(f"the task is {what!r}", expected="the name of an algorithm, or a class with @af.program")
+    entry = find(name)
+    target = Target(entry.name, entry.call, entry.arguments, entry.options, entry.fields, entry)
+    return _checked(Task(target, parameters))
+
+
+def _name_of(what: Callable[..., Any]) -> Any:
+    if isinstance(what, type):
+        raise UsageError(
+            f"{what.__name__} is a class, and no program yet", expected="a class that af.program has read",
+            remedy=f"write @af.program above class {what.__name__}",
+        )  # fmt: skip
+    return getattr(what, "__name__", None)
+
+
+def _checked(task: Task) -> Task:
+    target = task.target
+    known = [*target.arguments, *(name for name in sorted(target.options) if name not in _OURS)]
+    for name in task.parameters:
+        if name in target.arguments:
+            continue
+        if name in _OURS and name in run_options() | {"cancel"}:
+            raise UsageError(
+                f"{name}= of a job is decided by Jobs", expected="parameters of the task",
+                remedy="threads= and devices= of af.Jobs; max_seconds=, max_supersteps= and job.cancel()",
+            )  # fmt: skip
+        if name not in known:
+            raise UsageError(
+                f"{target.name} has no parameter {name!r}", expected=f"one of: {', '.join(known) or 'none'}",
+                remedy=did_you_mean(name, known),
+            )  # fmt: skip
+    for name, argument in target.arguments.items():
+        if argument.required and name not in task.parameters:
+            raise UsageError(f"{target.name} needs {name}", expected=f"{name}=")
+    return task

@@ -1,0 +1,240 @@
+"""Jobs in a process: results of solo runs, priorities, limits, memory, cancelling, and no job waits for ever."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import arcflux as af
+from arcflux.errors import CancelledError, SpaceError, UsageError
+
+
+@af.program
+class Widest:
+    """The heaviest load that every edge of one way can bear."""
+
+    source: af.vertex
+    width: af.f64
+
+    def start(v, p):
+        v.width = 1e300 if v.number == p.source else 0.0
+        return v.number == p.source
+
+    def compute(v, u, edge):
+        v.width = max(v.width, min(u.width, edge.weight))
+
+    def update(v, old):
+        return v.width > old.width
+
+
+@af.program
+class Forever:
+    """Never converges."""
+
+    x: af.f64
+
+    def start(v):
+        v.x = 1.0
+        return True
+
+    def compute(v, u):
+        v.x += u.x
+
+    def update(v, old):
+        v.x = v.x * 0.5 + 1.0
+        return True
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return af.load("kron:9,weights=1-255")
+
+
+def test_results_are_those_of_solo_runs_whatever_runs_beside(graph):
+    wanted = {
+        "bfs": af.bfs(graph, 3)["level"],
+        "sssp": af.sssp(graph, 3)["distance"],
+        "cc": af.connected_components(graph)["component"],
+        "tc": af.triangles(graph)["triangles"],
+        "widest": af.run(Widest, graph, source=3)["width"],
+        "pr": af.pagerank(graph, deterministic=True)["rank"],
+    }
+    with af.Jobs(graph, threads=2, quantum=0.001) as jobs:
+        found = []
+        for _ in range(3):
+            found += [
+                ("bfs", jobs.submit("bfs", source=3), "level"),
+                ("sssp", jobs.submit("sssp", source=3, priority=2), "distance"),
+                ("cc", jobs.submit("connected_components"), "component"),
+                ("tc", jobs.submit(af.triangles), "triangles"),
+                ("widest", jobs.submit(Widest, source=3), "width"),
+                ("pr", jobs.submit("pagerank", deterministic=True, priority=-3), "rank"),
+            ]
+        for name, job, field in found:
+            np.testing.assert_array_equal(job.result(60)[field], wanted[name], err_msg=name)
+            assert job.state == "done"
+    assert len(jobs) == 18
+    assert jobs.memory_used == 0
+
+
+def test_a_slice_is_cut_and_goes_on_where_it_was(graph):
+    with af.Jobs(graph, threads=2, quantum=0.0005) as jobs:
+        several = [jobs.submit(Forever, max_supersteps=3000, deterministic=True) for _ in range(3)]
+        values = [job.result(60) for job in several]
+        with pytest.warns(UserWarning, match="converged"):
+            alone = af.run(Forever, graph, max_supersteps=3000, deterministic=True)
+        assert all(one.supersteps == 3000 for one in values)
+        assert max(job.work.turns for job in several) > 2
+        for one in values:
+            np.testing.assert_array_equal(one["x"], alone["x"])
+
+
+def test_cancel_of_a_running_job_gives_its_last_superstep_and_the_others_go_on(graph):
+    with af.Jobs(graph, threads=2) as jobs:
+        endless, other = jobs.submit(Forever), jobs.submit("bfs", source=0)
+        while endless.progress.supersteps < 10 and not endless.is_over:
+            time.sleep(0.01)
+        endless.cancel()
+        with pytest.raises(CancelledError, match="job was cancelled") as caught:
+            endless.result(20)
+        assert caught.value.result.supersteps >= 10
+        assert endless.state == "cancelled"
+        assert other.result(20)["level"][0] == 0
+
+
+def test_cancel_before_it_begins(graph):
+    with af.Jobs(graph, threads=1, at_once=1) as jobs:
+        first, second = jobs.submit(Forever), jobs.submit("bfs", source=0)
+        assert second.state == "queued"
+        second.cancel()
+        assert second.state == "cancelled"
+        with pytest.raises(CancelledError):
+            second.result(1)
+        first.cancel()
+        first.cancel()
+        assert first.wait(20)
+
+
+def test_priorities_are_admitted_first(graph):
+    with af.Jobs(graph, threads=1, at_once=1) as jobs:
+        first = jobs.submit(Forever)
+        later = [jobs.submit("bfs", source=0, priority=priority) for priority in (0, 5, -5, 5)]
+        first.cancel()
+        for job in later:
+            job.result(30)
+        order = sorted(later, key=lambda job: job.started)
+        assert [job.priority for job in order] == [5, 5, 0, -5]
+
+
+@pytest.mark.parametrize(
+    ("limits", "reason"), [({"max_seconds": 0.1}, "may take"), ({"deadline": 0.2}, "deadline")]
+)  # fmt: skip
+def test_seconds_and_deadlines_end_a_job(graph, limits, reason):
+    with af.Jobs(graph, threads=2) as jobs:
+        job = jobs.submit(Forever, **limits)
+        with pytest.raises(CancelledError, match=reason) as caught:
+            job.result(20)
+        assert caught.value.result.supersteps > 0
+
+
+def test_memory_limits_and_budgets(graph):
+    with af.Jobs(graph, threads=1, memory=4 << 20) as jobs:
+        with pytest.raises(SpaceError, match="budget"):
+            af.Jobs(graph, memory=1000).submit("bfs", source=0)
+        with pytest.raises(UsageError, match="max_memory"):
+            jobs.submit("pagerank", max_memory=10)
+        several = [jobs.submit("bfs", source=k) for k in range(12)]
+        most = 0
+        while not all(job.is_over for job in several):
+            most = max(most, jobs.memory_used)
+            time.sleep(0.001)
+        assert 0 < most <= 4 << 20
+        assert all(job.state == "done" for job in several)
+
+
+def test_a_job_that_fails_says_why_and_harms_nobody(graph):
+    with af.Jobs(graph, threads=2) as jobs:
+        wrong, right = jobs.submit("bfs", source=10**9), jobs.submit("bfs", source=1)
+        with pytest.raises(af.errors.IdError):
+            wrong.result(20)
+        assert wrong.state == "failed"
+        assert right.result(20).converged
+
+
+@pytest.mark.parametrize(
+    ("task", "options", "said"),
+    [
+        ("pagerunk", {}, "names no algorithm"),
+        ("bfs", {}, "needs source"),
+        ("bfs", {"source": 1, "sauce": 2}, "no parameter 'sauce'"),
+        ("bfs", {"source": 1, "threads": 2}, "decided by Jobs"),
+        ("bfs", {"source": 1, "priority": 99}, "from -10 to 10"),
+        ("bfs", {"source": 1, "max_seconds": -1}, "above 0"),
+        (3, {}, "the task is 3"),
+        (Exception, {}, "no program yet"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_at_once(graph, task, options, said):
+    with af.Jobs(graph, threads=1) as jobs:
+        with pytest.raises(UsageError, match=said):
+            jobs.submit(task, **options)
+        assert len(jobs) == 0
+
+
+def test_many_threads_submit_cancel_and_every_job_ends(graph):
+    with af.Jobs(graph, threads=2, at_once=3) as jobs:
+        made, lock = [], threading.Lock()
+
+        def submit(seed):
+            for k in range(8):
+                job = jobs.submit("bfs", source=seed * 8 + k) if k % 3 else jobs.submit(Forever, max_seconds=0.02)
+                with lock:
+                    made.append(job)
+                if k % 4 == 1:
+                    job.cancel()
+
+        threads = [threading.Thread(target=submit, args=(seed,)) for seed in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert jobs.wait(60)
+        assert len(made) == 32
+        assert {job.state for job in made} <= {"done", "cancelled"}
+        assert jobs.memory_used == 0
+        assert not jobs.cores.scheduler.kernels
+
+
+def test_virtual_devices_with_memory_budgets():
+    graph = af.load("kron:8")
+    devices = [af.devices.Virtual(1.0, memory=400_000, bandwidth=1e9, name="a"),
+               af.devices.Virtual(2.0, memory=300_000, bandwidth=1e9, name="b")]  # fmt: skip
+    with af.Jobs(graph, devices=devices) as jobs:
+        several = [jobs.submit("bfs", source=k) for k in range(5)]
+        most = 0
+        while not all(job.is_over for job in several):
+            for memory, device in zip(jobs._memories, devices, strict=True):
+                assert memory.used <= device.memory
+            most = max(most, len([job for job in several if job.state == "running"]))
+            time.sleep(0.001)
+        for k, job in enumerate(several):
+            np.testing.assert_array_equal(job.result()["level"], af.bfs(graph, k)["level"])
+        assert most >= 1
+        with pytest.raises(UsageError, match="virtual devices"):
+            jobs.submit("triangles")
+    assert all(one.engine.busy > 0 for one in jobs.devices)
+
+
+def test_closing_waits_and_leaves_no_thread_in_a_turn(graph):
+    with af.Jobs(graph, threads=2) as jobs:
+        job = jobs.submit("pagerank")
+    assert job.state == "done"
+    with pytest.raises(UsageError, match="closed"):
+        jobs.submit("pagerank")
+    jobs = af.Jobs(graph, threads=2)
+    job = jobs.submit(Forever)
+    jobs.close(cancel=True)
+    assert job.state == "cancelled"

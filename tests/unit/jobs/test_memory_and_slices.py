@@ -1,0 +1,198 @@
+"""Both schedulers by simulation: whatever happens, nothing deadlocks or starves, and memory is never over budget."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from simulated import KINDS, Device
+
+from arcflux.errors import SpaceError, UsageError
+from arcflux.jobs.accounts import Account, Pairs
+from arcflux.jobs.memory import Allocate, Buffer, Copy, MemoryScheduler
+from arcflux.jobs.slices import Done, KernelScheduler, Preempt, Run
+
+_BUDGET = 100
+_buffers = st.lists(
+    st.one_of(
+        st.builds(Buffer, st.sampled_from(["a", "b", "c"]), st.integers(0, 30), st.booleans(), st.booleans()),
+        # A shared buffer is the same for all who name it.
+        st.sampled_from([Buffer(f"part{k}", 11 * k, shared=True) for k in range(4)]),
+    ),
+    max_size=3,
+    unique_by=lambda buffer: buffer.name,
+)
+_tasks = st.lists(st.tuples(_buffers, st.integers(1, 12), st.sampled_from([0.5, 1.0, 2.0])), min_size=1, max_size=12)
+
+
+def _device(seed: int, workers: int, pinned: int) -> Device:
+    return Device(MemoryScheduler(_BUDGET, pinned), KernelScheduler(workers, quantum=0.02), Random(seed))
+
+
+@settings(max_examples=150, deadline=None)
+@given(_tasks, st.integers(0, 2**32), st.integers(1, 5), st.sampled_from([0, 25, 1000]))
+def test_every_kernel_ends_and_memory_stays_within_the_budget(tasks, seed, workers, pinned):
+    device = _device(seed, workers, pinned)
+    for number, (buffers, chunks, weight) in enumerate(tasks):
+        device.submit(number, buffers, chunks, weight)
+        for _ in range(device.random.randint(0, 6)):
+            device.happen()
+    while device.happen():
+        pass
+    assert sorted(device.left) == list(range(len(tasks)))
+    for number, (_, chunks, _) in enumerate(tasks):  # every chunk once, in order
+        assert [k for first, last in device.ran[number] for k in range(first, last)] == list(range(chunks))
+    assert all(held.shared and not held.users for held in device.memory.held.values())
+    assert device.memory.pinned_used == 0
+    assert not device.kernels.kernels
+
+
+@settings(max_examples=150, deadline=None)
+@given(_tasks, st.integers(0, 2**32), st.integers(1, 4), st.sets(st.integers(0, 11), max_size=6))
+def test_kernels_that_are_cancelled_at_any_time_leave_nothing_behind(tasks, seed, workers, cancelled):
+    device = _device(seed, workers, 30)
+    doomed = [number for number in sorted(cancelled) if number < len(tasks)]
+    for number, (buffers, chunks, weight) in enumerate(tasks):
+        device.submit(number, buffers, chunks, weight)
+        for _ in range(device.random.randint(0, 5)):
+            device.happen()
+            if doomed and device.random.random() < 0.3 and doomed[0] <= number:
+                device.cancel(doomed.pop(0))
+    while device.happen():
+        pass
+    for number in doomed:
+        device.cancel(number)
+    assert sorted(device.left) == list(range(len(tasks)))
+    assert all(held.shared and not held.users and held.loaded for held in device.memory.held.values())
+    assert device.memory.pinned_used == 0
+
+
+def test_two_kernels_that_each_hold_half_of_what_they_need_would_deadlock_and_do_not():
+    memory = MemoryScheduler(100)
+    for kernel in (1, 2):
+        memory.submit(kernel, [Buffer("first", 40, load=False)])  # as if each asked for its halves in turn
+    for kernel in (1, 2):
+        memory.submit(kernel, [Buffer("second", 40, load=False)])
+    begun = memory.seal(1)
+    assert [command.nbytes for command in begun if isinstance(command, Allocate)] == [40, 40]
+    assert memory.seal(2) == []
+    assert memory.waiting() == [2]
+    after = memory.executed(1)
+    assert sum(command.nbytes for command in after if isinstance(command, Allocate)) == 80
+
+
+def test_batches_begin_first_come_first_served_and_a_small_one_does_not_overtake():
+    memory = MemoryScheduler(100)
+    for kernel, size in ((1, 60), (2, 80), (3, 10)):
+        memory.submit(kernel, [Buffer("state", size, load=False)])
+        memory.seal(kernel)
+    assert memory.waiting() == [2, 3]
+    commands = memory.executed(1)
+    assert [command.kernel for command in commands if isinstance(command, Allocate)] == [2, 3]
+
+
+def test_a_shared_buffer_is_loaded_once_and_leaves_when_its_room_is_needed():
+    memory = MemoryScheduler(100)
+    graph = Buffer("graph", 60, shared=True)
+    memory.submit(1, [graph, Buffer("state", 20, load=False)])
+    memory.submit(2, [graph, Buffer("state", 20, load=False)])
+    assert [type(command).__name__ for command in memory.seal(1)] == ["Allocate", "Allocate", "Copy"]
+    assert [type(command).__name__ for command in memory.seal(2)] == ["Allocate"]  # it waits for the same copy
+    assert [command.kernel for command in memory.copied(1, "graph")] == [1, 2]
+    memory.executed(1)
+    memory.executed(2)
+    assert memory.used == 60
+    memory.submit(3, [Buffer("other", 90, load=False)])
+    assert [type(command).__name__ for command in memory.seal(3)] == ["Free", "Allocate", "Ready"]
+
+
+def test_copies_beyond_the_pinned_memory_are_pageable():
+    memory = MemoryScheduler(100, pinned=30)
+    memory.submit(1, [Buffer("a", 25), Buffer("b", 25), Buffer("c", 5)])
+    copies = [command for command in memory.seal(1) if isinstance(command, Copy)]
+    assert [copy.pinned for copy in copies] == [True, False, True]
+
+
+def test_more_than_the_budget_is_refused_and_blocks_nobody():
+    memory = MemoryScheduler(100)
+    memory.submit(1, [Buffer("a", 101)])
+    with pytest.raises(SpaceError, match="101 bytes"):
+        memory.seal(1)
+    memory.submit(2, [Buffer("a", 100, load=False)])
+    assert memory.seal(2)[-1].kernel == 2
+    with pytest.raises(UsageError):
+        memory.submit(2, [Buffer("late", 1)])
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32), st.integers(2, 7), st.integers(1, 4))
+def test_no_kernel_starves_and_service_follows_weights(seed, count, workers):
+    random = Random(seed)
+    kernels = KernelScheduler(workers, quantum=0.02)
+    weights = [random.choice([1.0, 2.0, 4.0]) for _ in range(count)]
+    running: dict[int, Run] = {}
+    served = [0.0] * count
+
+    def obey(commands):
+        running.update({one.kernel: one for one in commands if isinstance(one, Run)})
+
+    for number in range(count):
+        obey(kernels.add(number, KINDS[0], None, weights[number]))
+    now, turns, last = 0.0, 0, [0] * count
+    for turns in range(1, 2000):
+        number = random.choice(list(running))
+        one = running.pop(number)
+        seconds = random.uniform(0.01, 0.03)
+        now += seconds
+        served[number] += seconds * one.workers / workers
+        last[number] = turns
+        obey(kernels.ended(number, 1, seconds, now))
+    assert min(last) > turns - 40 * count  # each ran not long ago
+    shares = [one / weight for one, weight in zip(served, weights, strict=True)]
+    assert max(shares) < 1.25 * min(shares)
+
+
+def test_complementary_kernels_run_side_by_side_until_either_ends_then_one_has_all_workers():
+    kernels = KernelScheduler(4, quantum=0.02)
+    assert kernels.add(1, KINDS[0], 30) == [Run(1, 0, 1, 4, 0.02)]
+    assert kernels.add(2, KINDS[1], 2) == [Preempt(1)]
+    pair = kernels.ended(1, 1, 0.02, 0.02)
+    assert {(one.kernel, one.workers) for one in pair} == {(1, 2), (2, 2)}
+    assert [(one.kernel, one.workers) for one in kernels.ended(1, 1, 0.02, 0.04)] == [(1, 2)]
+    assert [(one.kernel, one.workers) for one in kernels.ended(2, 1, 0.02, 0.04)] == [(2, 2)]
+    assert kernels.ended(2, 1, 0.02, 0.06) == [Done(2), Preempt(1)]
+    assert [one.workers for one in kernels.ended(1, 1, 0.02, 0.06)] == [4]
+
+
+def test_kernels_of_one_kind_take_turns_on_all_workers():
+    kernels = KernelScheduler(2, quantum=0.02)
+    kernels.add(1, KINDS[0], 10)
+    kernels.add(2, KINDS[0], 10)
+    order, commands = [], kernels.ended(1, 1, 0.02, 0.02)
+    for turn in range(6):
+        assert [one.workers for one in commands] == [2]
+        order.append(commands[0].kernel)
+        commands = kernels.ended(commands[0].kernel, 1, 0.02, turn * 0.02)
+    assert order == [2, 1, 2, 1, 2, 1]
+
+
+def test_a_slice_that_does_not_end_holds_others_up_for_its_patience_alone():
+    kernels = KernelScheduler(2, quantum=0.02, patience=0.05)
+    kernels.add(1, KINDS[0], None, now=0.0)
+    assert kernels.add(2, KINDS[0], None, now=1.0) == [Preempt(1)]
+    assert kernels.tick(1.06) == []
+    assert kernels.tick(1.08) == [Run(2, 0, 1, 1, 0.02)]
+
+
+def test_what_is_measured_corrects_the_account():
+    pairs, one, other = Pairs(), KINDS[0], KINDS[1]
+    before = pairs.gain(one, other)
+    for _ in range(20):
+        for mine, beside in ((one, other), (other, one)):
+            pairs.measured(mine, None, 100.0)
+            pairs.measured(mine, beside, 40.0)
+    assert before > 1.3
+    assert pairs.gain(one, other) < 1.05  # side by side each had 0.4 of its speed: not worth it
+    assert Account.of_work("x", 8, 1).memory == 1.0
