@@ -69,7 +69,12 @@ TARGETS = {
               ("lists_are_those_of_the_whole_graph", "messages_say_what_was_meant_in_as_few_bytes")),
         ],
         "on parts",
-        ["tests/unit/engine/test_parts_engine.py", "tests/conformance/test_programs_on_parts.py"],
+        [
+            "tests/unit/engine/test_parts_engine.py", "tests/conformance/test_programs_on_parts.py",
+            *(f"tests/unit/engine/test_reports.py::test_{name}" for name in
+              ("allreduce_sends_what_the_transport_sends", "owners_and_mixed_send_what_their_definitions_say")),
+            "tests/conformance/test_phases.py::test_on_graphs_of_other_sizes",
+        ],
     ),
     "validate": Target(
         [

@@ -46,6 +46,7 @@ class Compute:
             self._start_others()
         worker.clear_measures()
         if self.mail is not None:
+            self.mail.prepare("start", step, own.mine)
             self.mail.post("start", step, own.mine)
             self.mail.deliver(step - 1)
         else:

@@ -12,6 +12,7 @@ from arcflux.devices import CPU
 from arcflux.engine.mail.boxes import Box
 from arcflux.engine.mail.sorting import first_outside, sort_by
 from arcflux.errors import ProgramError, SpaceError
+from arcflux.spmd.interrupt import cancelling
 
 
 @settings(max_examples=30, deadline=None)
@@ -40,6 +41,16 @@ def test_the_first_number_that_is_no_vertex_is_found(bad: dict[int, int], place:
     for where, number in bad.items():
         numbers[where] = number
     assert first_outside(numbers, 50, 3) == place
+
+
+def test_a_token_waits_until_mail_is_sorted() -> None:
+    token = af.CancelToken()
+    token.cancel()
+    values, copy, begins = np.array([10, 11, 12]), np.zeros(3, np.int64), np.zeros(3, np.uint64)
+    with cancelling(token):  # or a run that is cancelled there would have no result
+        assert first_outside(np.array([1, 0, 5]), 5, 1) == 2
+        sort_by(np.array([1, 0, 1]), 0, begins, [(values, copy)], 1)
+    assert copy.tolist() == [11, 10, 12]
 
 
 def test_room_grows_without_losing_anything() -> None:
@@ -180,3 +191,34 @@ def test_a_long_loop_that_sends_is_ended_by_its_time() -> None:
         found = af.run(Endless, "path:3", timeout=0.3)
     assert found["x"].tolist() == [0, 0, 0]
     assert found.supersteps == 0
+
+
+@af.program
+class Flooding:
+    """Vertex 3 sends without an end."""
+
+    n: int = 10**18
+    x: af.i64
+    letter: af.mail(af.i64)
+
+    def start(v):
+        return True
+
+    def receive(v, letter):
+        v.x = len(letter)
+
+    def update(v, p, step):
+        if step == 1 and v.number == 3:
+            for k in range(p.n):
+                af.send(k % 4, letter=k)
+        return True
+
+
+@pytest.mark.filterwarnings("ignore:.*before it converged")
+@pytest.mark.parametrize("way", [{"threads": 2}, {"parts": 2, "ranks_per_node": 1}], ids=str)
+def test_a_flood_is_ended_by_its_time_without_room_for_it(way: dict[str, object]) -> None:
+    af.run(Flooding(n=2), "path:9", max_supersteps=3, **way)
+    found = af.run(Flooding, "path:9", timeout=0.5, **way)
+    assert not found.converged
+    assert found.supersteps <= 1
+    assert found["x"].tolist() == [0] * 9

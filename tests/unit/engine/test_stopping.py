@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from stopping_programs import InCompute, InOrder, InStart, InUpdate
+from stopping_programs import InAlong, InAround, InCompute, InOrder, InPhase, InReceive, InStart, InUpdate
 
 import arcflux as af
 from arcflux.compile.cpu import parts_source, source
@@ -32,6 +32,8 @@ WAYS = [
     {"debug": True},
 ]
 WHOLE = [(InUpdate, 2), (InStart, 0), (InCompute, 1)]
+# Neighbourhoods, mail, edge state and phases have kernels of their own, which look for themselves.
+OTHER_KERNELS = [(InAround, 1), (InReceive, 2), (InAlong, 2), (InPhase, 3)]
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +52,25 @@ def test_an_endless_loop_ends_with_the_time_and_the_last_whole_superstep(graph, 
     if supersteps:
         whole = af.run(program(n=2), graph, max_supersteps=supersteps, debug=True)["x"]
     assert found["x"].tolist() == whole.tolist()
+
+
+@pytest.mark.parametrize("way", [{"threads": 2}, {"parts": 3, "ranks_per_node": 1}, {"debug": True}], ids=str)
+@pytest.mark.parametrize(("program", "supersteps"), OTHER_KERNELS, ids=["around", "receive", "along", "phase"])
+def test_an_endless_loop_ends_in_other_kernels(graph, program, supersteps, way):
+    def check(found):
+        # On busy cores the time may be over before the loop is reached.
+        assert not found.converged
+        assert found.supersteps <= supersteps
+        if found.supersteps:
+            whole = af.run(program(n=2), graph, max_supersteps=found.supersteps, **way)
+            assert found["x"].tolist() == whole["x"].tolist()
+
+    af.run(program(n=2), graph, max_supersteps=supersteps + 1, **way)  # compiled
+    check(af.run(program, graph, timeout=0.5, **way))
+    error, seconds = cancelled_soon(lambda token: af.run(program, graph, cancel=token, **way), 0.5)
+    if error.result is not None:  # it had begun
+        check(error.result)
+    assert seconds < 20
 
 
 @pytest.mark.parametrize("way", [{"threads": 1}, {"threads": 2}, {"parts": 2, "ranks_per_node": 1}], ids=str)
@@ -142,7 +163,7 @@ def test_a_token_ends_a_run_in_another_thread(graph):
 NATIVE = [
     af.connected_components, af.algorithms.weakly_connected_components, af.algorithms.label_propagation,
     af.algorithms.triangles, af.algorithms.clustering, af.algorithms.two_hop_friends,
-    af.algorithms.betweenness_centrality,
+    af.algorithms.betweenness_centrality, af.louvain, af.leiden,
 ]  # fmt: skip
 
 
@@ -190,7 +211,8 @@ def test_only_a_token_is_a_token(graph):
 
 NATIVE = {
     "betweenness_centrality": {}, "clustering": {}, "connected_components": {}, "label_propagation": {},
-    "triangles": {}, "triangle_count": {}, "two_hop_friends": {}, "weakly_connected_components": {},
+    "triangles": {}, "triangle_count": {}, "two_hop_friends": {}, "weakly_connected_components": {}, "louvain": {},
+    "leiden": {},
 }  # fmt: skip
 
 

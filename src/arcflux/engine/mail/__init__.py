@@ -54,16 +54,25 @@ class Mailroom:
             self.worker.calls.prepare(name, step, *given, *self.given)
 
     def post(self, kernel: str, step: int, *given: Any) -> None:
-        """Run a kernel that sends: it counts, room is made, and it writes."""
-        calls, worker = self.worker.calls, self.worker
+        """Run a kernel that sends: it counts, room is made, and it writes. A superstep that is torn sends nothing."""
+        calls, watch = self.worker.calls, self.worker.watch
         calls.run(f"{kernel}_count", step, *given, *self.given)
-        for box in self.boxes.values():
-            calls.fetch(box.cursor)
-            box.make_room()
-            calls.changed(box.cursor)
-        calls.run(kernel, step, *given, *self.given)
-        calls.fetch(worker.state.tally, *(array for box in self.boxes.values() for array in box.outbox))
-        if worker.state.tally[:, TALLIED_SHORT].any() and not worker.watch.torn:
+        if not watch.torn:
+            for box in self.boxes.values():
+                calls.fetch(box.cursor)
+                box.make_room()
+                calls.changed(box.cursor)
+            calls.run(kernel, step, *given, *self.given)
+        if watch.torn:  # counts and records are those of a part of the vertices
+            for box in self.boxes.values():
+                box.sent = 0
+            return
+        self._fetch_sent()
+
+    def _fetch_sent(self) -> None:
+        worker = self.worker
+        worker.calls.fetch(worker.state.tally, *(array for box in self.boxes.values() for array in box.outbox))
+        if worker.state.tally[:, TALLIED_SHORT].any():
             raise ProgramError(
                 "a vertex sent another number of records than it had counted", program=worker.lowered.program.name,
                 remedy="this is an error of Arcflux's: please report it, with the program",

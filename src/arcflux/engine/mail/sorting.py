@@ -24,7 +24,7 @@ def first_outside(numbers: Array, end: int, threads: int) -> int:
 
     workers = _workers(len(numbers), 0, threads)
     found = np.full(workers, len(numbers), np.int64)
-    run(outside, workers, numbers, np.int64(end), found, threads=workers)
+    _run(outside, workers, numbers, np.int64(end), found)
     first = int(found.min())
     return first if first < len(numbers) else -1
 
@@ -49,12 +49,17 @@ def sort_by(numbers: Array, low: int, begins: Array, pairs: list[tuple[Array, Ar
         return
     workers = _workers(size, boxes, threads)
     heads = np.zeros((workers, boxes), np.uint64)
-    run(count, workers, numbers, np.int64(low), heads, threads=workers)
+    _run(count, workers, numbers, np.int64(low), heads)
     number_through(0, 1, np.zeros(16, np.int64), heads, begins)
     where = np.empty(size, np.uint32 if size < 1 << 32 else np.uint64)
-    run(place, workers, numbers, np.int64(low), heads, where, threads=workers)
+    _run(place, workers, numbers, np.int64(low), heads, where)
     for values, into in pairs:
-        run(put, workers, values, where, into, threads=workers)
+        _run(put, workers, values, where, into)
+
+
+def _run(kernel: Any, workers: int, *arguments: Any) -> None:
+    """Run a kernel to its end: a token that is cancelled ends the run after the superstep, which all ranks complete."""
+    run(kernel, workers, *arguments, threads=workers, ends=True)
 
 
 def _workers(records: int, boxes: int, threads: int) -> int:
