@@ -75,7 +75,10 @@ def topk(k: int, values: Iterable[Any], *, default: Any = 0) -> list[Any]:
 
 
 def intersect(v: Any, u: Any) -> int:
-    """In around: how many vertices are neighbours of both v and u, on the side of their edges that around sees."""
+    """In around: how many vertices are neighbours of both v and u, on the side of their edges that around sees.
+
+    ``for w in af.intersect(v, u)`` goes through them, in the order of v's edges.
+    """
     common = getattr(v, "_common", None)
     if common is None:
         raise UsageError("af.intersect is called outside of a program", expected="two vertices, in around")

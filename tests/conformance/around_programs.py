@@ -339,3 +339,34 @@ def scattered(n: int, edges: int, seed: int, directed: bool = False) -> tuple[af
 
 def weighted(graph: af.Graph) -> af.Graph:
     return graph.with_columns({"weight": np.arange(graph.arcs) % 9 / 4 + 0.25})
+
+
+@af.program
+class Triangles:
+    """The heaviest triangle at v, by numbers; how many there are, in each order; and the first that closes one."""
+
+    count: af.i64
+    heaviest: af.i64
+    first: af.ref
+    weight: af.f64
+
+    def start(v):
+        v.first = -1
+        return True
+
+    def around(v, edges):
+        for u in edges:
+            if u.number == v.number:
+                continue
+            for w, edge in af.intersect(v, u):
+                if w.number == v.number or w.number == u.number:
+                    continue
+                v.count += 1
+                v.heaviest = max(v.heaviest, 100 * u.number + w.number)
+                v.weight += edge.weight
+                if v.first < 0:
+                    v.first = w.number
+                    break
+
+    def update(v):
+        return False

@@ -345,7 +345,25 @@ def test_parts_move_when_they_are_told_to() -> None:
     assert len(set(moved)) >= 2
 
 
-@pytest.mark.parametrize("patch", sorted(set(PATCHES) - {"moving", "chunks", "tiny chunks", "disturbed", "few blocks"}))
+@pytest.mark.parametrize("patched", [True, False])
+def test_vectors_in_memory_are_copied_where_two_names_have_them(patched: bool) -> None:
+    """Without the copy of a kernel's own, a local would change with the field that it was given."""
+    fields = {"start": "return True", "compute": "v.x += u.number"}
+    updates = [f"before = {given}; v.x[0] = 7; v.x = v.x + before; return False" for given in ("v.x", "v.x + 0")]
+    graph = spec([(1, 0), (0, 1)], 2)
+    case, same = (Case(program("x: af.i64[2]", **fields, update=update), graph, 2) for update in updates)
+    way = Way({"direction": "pull", "threads": 1}, True, ("in memory",))
+    copying = interpret._lanes
+    own = {"copied": (lambda lanes: lanes)} if patched else {}
+    interpret._module.cache_clear()
+    with mock.patch.object(interpret, "_lanes", return_value={**copying(), **own}):
+        assert bool(difference(case, way, expected(same))) is patched
+    interpret._module.cache_clear()
+
+
+@pytest.mark.parametrize(
+    "patch", sorted(set(PATCHES) - {"moving", "chunks", "tiny chunks", "disturbed", "few blocks", "in memory"})
+)
 def test_patches_take_the_ways_of_large_graphs(patch: str) -> None:
     """The words of their kernels are there: no patch does nothing."""
     from arcflux.compile import cache

@@ -22,6 +22,7 @@ CASES = {
     "everything": (around.Everything, WEIGHTED, {"rounds": 2}),
     "hops": (around.Hops, SMALL, {"source": 5}),
     "settling": (around.Settling, SMALL, {}),
+    "triangles": (around.Triangles, WEIGHTED, {}),
 }
 
 

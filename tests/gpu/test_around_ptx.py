@@ -7,7 +7,8 @@ import pytest
 from arcflux.compile.lower import lower
 
 COLUMNS = {"weight": np.dtype("f8")}
-PROGRAMS = [around.Labels, around.SparseLabels, around.Closing, around.Everything, around.Hops, around.Settling]
+PROGRAMS = [around.Labels, around.SparseLabels, around.Closing, around.Everything, around.Hops, around.Settling,
+            around.Triangles]  # fmt: skip
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)

@@ -6,7 +6,7 @@ from test_long_vectors_gpu import Tastes
 from arcflux.compile.lower import lower
 
 
-@pytest.mark.parametrize("k", [260, 1000])
+@pytest.mark.parametrize("k", [260])
 def test_all_kernels_compile(k: int) -> None:
     from arcflux.gpu.cubin import compiled, kernels
 

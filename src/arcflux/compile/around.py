@@ -57,7 +57,7 @@ def split(around: Checked, message: Callable[[ast.expr, Value], Any]) -> Around:
         generated.append(made)
     body = [ast.fix_missing_locations(_Taking(captured).visit(node)) for node in body]
     everything = names_in(*body, *(part for each in generated for part in each.parts))
-    return Around(body, generated, captured, types, "common" in everything)
+    return Around(body, generated, captured, types, bool(everything & {"common", "shares"}))
 
 
 def _mapped(each: Generated, change: Callable[[ast.expr], ast.expr]) -> Generated:

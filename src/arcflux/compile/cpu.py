@@ -57,7 +57,7 @@ CHUNK = {chunk}
 
 '''
 
-_VOTES = "from arcflux.spmd.votes import common, heaviest, leading, middle, table_shift, vote, weigh\n\n\n"
+_VOTES = "from arcflux.spmd.votes import common, heaviest, leading, middle, shares, table_shift, vote, weigh\n\n\n"
 
 
 def source(lowered: Lowered) -> str:

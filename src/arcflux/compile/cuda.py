@@ -60,7 +60,7 @@ BOUNDS = {bounds}
 
 # So many totals leave kernels room for as many threads as others have; what more of them take is left to the compiler.
 _FEW_TOTALS = 2
-_VOTES = "from arcflux.gpu.votes import common, heaviest, leading, middle, table_shift, vote, weigh\n\n\n"
+_VOTES = "from arcflux.gpu.votes import common, heaviest, leading, middle, shares, table_shift, vote, weigh\n\n\n"
 # Long loops of a program look at nothing on a GPU, whose kernels nobody ends from outside: they never lose patience.
 _POLLING = """control = 0
 

@@ -62,6 +62,8 @@ class Neighbourhoods(Loops):
 
     def for_loop(self, node: ast.For) -> ast.stmt:
         """A loop over edges, which counts through v's row; or any other."""
+        if isinstance(node.iter, ast.Call) and self.built_in(node.iter.func) == "intersect":
+            return self.shared_loop(node, node.iter)
         if isinstance(node.iter, ast.Call) or not self.sees_edges:
             return super().for_loop(node)
         self.refuse_else(node)
@@ -70,6 +72,22 @@ class Neighbourhoods(Loops):
         self.near = before
         through = ast.parse("range(row, row_end)", mode="eval").body
         return at(node, ast.For(ast.Name(f"i{number}", ast.Store()), through, body, []))
+
+    def shared_loop(self, node: ast.For, call: ast.Call) -> ast.stmt:
+        """``for w in af.intersect(v, u)``: through v's row, past those that are not in that of u."""
+        self.refuse_else(node)
+        ends = [end.id for end in self.common_ends(call)]
+        if "v" not in ends:
+            raise self.refuse(node, "a loop over what two neighbours share", "write for w in af.intersect(v, u)")
+        number, before = self.enter(node, node.target, ast.Name(LISTED, ast.Load()))
+        body = self.rounds(node.body)
+        self.near = before
+        other = ends[1] if ends[0] == "v" else ends[0]
+        test = f"shares(in_offsets, in_neighbours, neighbours, row, i{number}, {other})"
+        self.out.types["shares"] = FLAG
+        through = ast.parse("range(row, row_end)", mode="eval").body
+        shared = ast.If(ast.parse(test, mode="eval").body, body, [])
+        return at(node, ast.For(ast.Name(f"i{number}", ast.Store()), through, [shared], []))
 
     def forget_generators(self) -> None:
         """Leave those generators out that were read in a loop before its types were known, and then once more."""
@@ -165,10 +183,17 @@ class Neighbourhoods(Loops):
         return ""
 
     def intersect(self, node: ast.Call) -> Typed:
-        """``af.intersect(v, u)``, of two vertices that are named here."""
+        """``af.intersect(v, u)``, a number."""
+        ends = self.common_ends(node)
+        rows = [ast.Name("in_offsets", ast.Load()), ast.Name("in_neighbours", ast.Load())]
+        self.out.types["common"] = INT
+        return ast.Call(ast.Name("common", ast.Load()), [*rows, *ends], []), INT
+
+    def common_ends(self, node: ast.Call) -> list[ast.Name]:
+        """The two vertices of ``af.intersect(v, u)``, which are named here."""
         if not self.sees_edges:
             raise self.refuse(node, f"af.intersect stands in {self.function.name}", "write it in around(v, edges, ...)")
-        ends: list[ast.expr] = []
+        ends: list[ast.Name] = []
         for end in node.args:
             owner = end.id if isinstance(end, ast.Name) else ""
             prefix, number = self.near.get(owner, ("", 0))
@@ -178,9 +203,7 @@ class Neighbourhoods(Loops):
                 ends.append(ast.Name(f"u{number}", ast.Load()))
         if len(node.args) != 2 or len(ends) != 2 or node.keywords:
             raise self.refuse(node, "af.intersect takes two vertices", "write af.intersect(v, u), in a loop over edges")
-        rows = [ast.Name("in_offsets", ast.Load()), ast.Name("in_neighbours", ast.Load())]
-        self.out.types["common"] = INT
-        return ast.Call(ast.Name("common", ast.Load()), [*rows, *ends], []), INT
+        return ends
 
     def generator(self, node: ast.Call, name: str, generator: ast.GeneratorExp) -> Typed:
         """A built-in over ``expression for u in edges if condition``."""

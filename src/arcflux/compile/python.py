@@ -420,7 +420,8 @@ class PlainRun:
         """The in-edges of a vertex, with what its neighbours last sent."""
         states = self.states if self.fresh else self.sent
         pairs = zip(self.into[v], self.edges[v], strict=True)
-        return EdgeList([Neighbour(_Vertex(self, u, states[u]), edge) for u, edge in pairs])
+        self.listed = EdgeList([Neighbour(_Vertex(self, u, states[u]), edge) for u, edge in pairs])
+        return self.listed
 
     def measured(self, v: int, new: _Vertex, old: _Vertex) -> float:
         """The residual of a vertex, which has to be a number from 0 on."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from arcflux.compile.python_numbers import chosen
 
-__all__ = ["EdgeList", "Neighbour", "choosing"]
+__all__ = ["EdgeList", "Neighbour", "choosing", "shared"]
 
 
 class Neighbour:
@@ -42,6 +42,16 @@ class EdgeList:
 
     def __iter__(self) -> Iterator[Neighbour]:
         return iter(self._neighbours)
+
+
+def shared(a: Any, b: Any) -> Iterator[Neighbour]:
+    """The neighbours that v has in common with a neighbour of it, each once; one of a and b is v."""
+    other = a if isinstance(a, Neighbour) else b
+    near, seen = set(other._run.into[other.number]), set()
+    for each in other._run.listed:
+        if each.number in near and each.number not in seen:
+            seen.add(each.number)
+            yield each
 
 
 def choosing(choose: Any, values: Any, default: Any) -> Any:

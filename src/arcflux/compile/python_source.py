@@ -19,13 +19,14 @@ from typing import Any
 import numpy as np
 
 from arcflux.class_source import find_function, names_around
+from arcflux.compile.python_around import shared
 from arcflux.compile.python_numbers import as_exponent, as_operand, as_value
 from arcflux.program import Function
 
 __all__ = ["helper_for_plain_python", "rewritten"]
 
 # Names that no program can have.
-_VALUE, _EXPONENT, _OPERAND, _OWN = ".value", ".exponent", ".operand", ".own"
+_VALUE, _EXPONENT, _OPERAND, _OWN, _SHARED = ".value", ".exponent", ".operand", ".own", ".shared"
 _ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.LShift, ast.RShift)
 
 
@@ -66,7 +67,7 @@ def _compiled(
     code = next(each for each in whole.co_consts if isinstance(each, CodeType))
     cells = zip(call.__code__.co_freevars, call.__closure__ or (), strict=True)
     around = {**call.__globals__, **{name: names[name] for name, _ in cells if name in names}}
-    around |= {_VALUE: as_value, _EXPONENT: as_exponent, _OPERAND: as_operand, _OWN: _own}
+    around |= {_VALUE: as_value, _EXPONENT: as_exponent, _OPERAND: as_operand, _OWN: _own, _SHARED: shared}
     return FunctionType(code, around, call.__name__)
 
 
@@ -114,6 +115,14 @@ class _Rewrite(ast.NodeTransformer):
         if isinstance(node, ast.UnaryOp):
             return not isinstance(node.op, ast.Not) and self._is_constant(node.operand)
         return isinstance(node, ast.BinOp) and self._is_constant(node.left) and self._is_constant(node.right)
+
+    # --- loops
+
+    def visit_For(self, node: ast.For) -> ast.stmt:
+        """A loop over ``af.intersect(v, u)``, which by itself is a number."""
+        if isinstance(node.iter, ast.Call) and getattr(node.iter.func, "attr", "") == "intersect":
+            node.iter.func = ast.copy_location(ast.Name(_SHARED, ast.Load()), node.iter.func)
+        return self.generic_visit(node)  # type: ignore[return-value]
 
     # --- totals
 

@@ -13,10 +13,10 @@ import numpy as np
 from arcflux.gpu.kit import inner
 from arcflux.spmd.rows import define
 
-__all__ = ["common", "heaviest", "leading", "middle", "table_shift", "vote", "weigh"]
+__all__ = ["common", "heaviest", "leading", "middle", "shares", "table_shift", "vote", "weigh"]
 
 _made = define(inner)
-common, middle = _made.common, _made.middle
+common, middle, shares = _made.common, _made.middle, _made.shares
 
 
 @inner

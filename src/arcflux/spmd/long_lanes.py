@@ -19,6 +19,8 @@ __all__ = ["LONGEST_VALUE", "convert", "each", "element", "elements", "negated",
 
 # Elements of a vector that is still a value of LLVM's.
 LONGEST_VALUE = 256
+# Elements that functions return at a time; places have room for whole pieces.
+PIECE = 64
 _WORD = ir.IntType(64)
 
 
@@ -29,11 +31,12 @@ def register(tools: Any, lanes: Any) -> None:
     class Model(tools.models.PrimitiveModel):  # type: ignore[misc]
         def __init__(self, manager: Any, kind: Any) -> None:
             element = manager.lookup(kind.dtype)
-            self.whole = ir.VectorType(
-                element.get_data_type() if kind.is_long else element.get_value_type(), kind.width
-            )
             self.size = getattr(kind.dtype, "bitwidth", 8) // 8
-            super().__init__(manager, kind, self.whole.element.as_pointer() if kind.is_long else self.whole)
+            self.element = element.get_data_type() if kind.is_long else element.get_value_type()
+            self.whole = ir.VectorType(self.element, kind.width)
+            if kind.is_long:  # in pieces, which LLVM takes apart sooner than one vector
+                self.whole = ir.ArrayType(ir.VectorType(self.element, PIECE), -(-kind.length // PIECE))
+            super().__init__(manager, kind, self.element.as_pointer() if kind.is_long else self.whole)
 
         def get_data_type(self) -> Any:
             return self.whole
@@ -51,7 +54,7 @@ def register(tools: Any, lanes: Any) -> None:
         def from_data(self, builder: Any, value: Any) -> Any:
             if not self._fe_type.is_long:
                 return value
-            made = place(builder, self.whole.element, self.whole.count)
+            made = place(builder, self.element, self._fe_type.length)
             builder.store(value, builder.bitcast(made, self.whole.as_pointer()), align=self.size)
             return made
 
@@ -78,7 +81,7 @@ def _is_long(model: Any) -> bool:
 def place(builder: Any, element: Any, length: int) -> Any:
     """A place on the stack for so many elements, with nothing in it."""
     with builder.goto_entry_block():
-        taken = builder.alloca(ir.ArrayType(element, length))
+        taken = builder.alloca(ir.ArrayType(element, -(-length // PIECE) * PIECE))
         return builder.bitcast(taken, element.as_pointer())
 
 

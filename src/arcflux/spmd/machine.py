@@ -13,11 +13,14 @@ from numba.extending import intrinsic
 from arcflux.spmd.jit import inner
 
 __all__ = [
+    "added",
     "address",
     "claim",
     "compare_and_swap",
     "count_ones",
     "fetch_add",
+    "greater",
+    "lesser",
     "load_word",
     "prefetch",
     "prefetch_to_read",
@@ -111,6 +114,40 @@ def load_word(typingctx: Any, array: Any, index: Any) -> Any:
         return builder.load(builder.bitcast(pointer, ir.IntType(64).as_pointer()), align=1)
 
     return signature, generate
+
+
+@intrinsic
+def added(typingctx: Any, a: Any, b: Any) -> Any:
+    """``a + b`` of floats, of which a loop may add up several side by side: LLVM makes vectors of it."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.fadd(*args, flags=("reassoc",))
+
+    return types.float64(types.float64, types.float64), generate
+
+
+@intrinsic
+def lesser(typingctx: Any, a: Any, b: Any) -> Any:
+    """The smaller of two floats, of which `a` is not NaN; passes over a NaN in `b`. A loop may compare side by side."""
+    return types.float64(types.float64, types.float64), _chosen("<", "inf")
+
+
+@intrinsic
+def greater(typingctx: Any, a: Any, b: Any) -> Any:
+    """The larger of two floats, of which `a` is not NaN; passes over a NaN in `b`. A loop may compare side by side."""
+    return types.float64(types.float64, types.float64), _chosen(">", "-inf")
+
+
+def _chosen(sign: str, nothing: str) -> Any:
+    """What emits a choice of two floats, in the form in which LLVM knows it for a minimum or a maximum."""
+    free = ("nnan", "nsz")
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        a, b = args
+        b = builder.select(builder.fcmp_ordered("ord", b, b), b, ir.Constant(b.type, float(nothing)))
+        return builder.select(builder.fcmp_ordered(sign, b, a, flags=free), b, a, flags=free)
+
+    return generate
 
 
 @intrinsic

@@ -98,4 +98,20 @@ def define(inner: Callable[..., Any]) -> SimpleNamespace:
                 j += one
         return found
 
-    return SimpleNamespace(common=common, middle=middle)
+    @inner
+    def shares(offsets: Any, neighbours: Any, row: Any, first: Any, i: Any, a: Any) -> Any:
+        """Whether ``row[i]``, of a row that begins at `first`, is in the row of a; of equal ones, the first alone."""
+        one, w = np.uint64(1), row[i]
+        if i > first and row[i - one] == w:
+            return False
+        low, high = np.uint64(offsets[a]), np.uint64(offsets[a + one])
+        end = high
+        while low < high:
+            half = (low + high) >> one
+            if neighbours[half] < w:
+                low = half + one
+            else:
+                high = half
+        return low < end and neighbours[low] == w
+
+    return SimpleNamespace(common=common, middle=middle, shares=shares)

@@ -13,7 +13,7 @@ import numpy as np
 from arcflux.spmd.jit import inner
 from arcflux.spmd.rows import define
 
-__all__ = ["common", "heaviest", "leading", "middle", "slots", "table_shift", "vote", "weigh"]
+__all__ = ["common", "heaviest", "leading", "middle", "shares", "slots", "table_shift", "vote", "weigh"]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
@@ -99,4 +99,4 @@ def heaviest(table: Any, used: Any, weights: Any, found: Any) -> Any:
 
 
 _made = define(inner)
-common, middle = _made.common, _made.middle
+common, middle, shares = _made.common, _made.middle, _made.shares

@@ -116,6 +116,8 @@ def _names() -> dict[str, Any]:
     found |= {"truncated": clamped(int), "floored": clamped(math.floor), "raised": clamped(math.ceil)}
     found |= {"random_of": lambda seed, number, step, k: drawn(seed, (number,), step, k), "random_between": _between}
     found |= {"rounded": clamped(round), "remainder": IEEE.fmod}
+    found |= {"added": lambda a, b: a + b, "lesser": lambda a, b: b if b < a else a}
+    found |= {"greater": lambda a, b: b if b > a else a}
     found |= {"power": power, "abs": magnitude}
     found |= {"compared": lambda unsigned, signed: (unsigned > signed) - (unsigned < signed)}
     found |= {"fragment": lambda function: function, "kernel": _kernel}
@@ -146,9 +148,13 @@ def _votes() -> dict[str, Any]:
         rows = [{neighbours[i] for i in range(offsets[v], offsets[v + 1])} for v in (a, b)]
         return len(rows[0] & rows[1])
 
+    def shares(offsets: _View, neighbours: _View, row: _View, first: int, i: int, a: int) -> bool:
+        seen = any(row[k] == row[i] for k in range(first, i))
+        return not seen and any(neighbours[k] == row[i] for k in range(offsets[a], offsets[a + 1]))
+
     return {"weigh": weigh, "vote": lambda *given: weigh(*given[:2], None, *given[2:], 1), "leading": leading,
             "heaviest": lambda table, used, weights, found: leading(table, used, found), "middle": middle,
-            "common": common, "table_shift": lambda voters: 0}  # fmt: skip
+            "common": common, "shares": shares, "table_shift": lambda voters: 0}  # fmt: skip
 
 
 def _between(seed: int, u: int, v: int, both: bool, step: int, k: int) -> float:
@@ -301,10 +307,14 @@ def _lanes() -> dict[str, Any]:
         for k, value in enumerate(lanes):
             array[row, k] = value
 
+    def put_here(lanes: Any, index: int, value: Any) -> Any:
+        lanes[index] = value
+        return lanes
+
     whole = wrapping(64, True), wrapping(64, False)
     return {
         "as_boolean": to(bool), "as_float32": to(narrowed), "as_float64": to(float), "as_int64": to(whole[0]),
-        "as_uint64": to(whole[1]), "keep": keep, "magnitude": magnitude,
+        "as_uint64": to(whole[1]), "copied": Lanes, "put_here": put_here, "keep": keep, "magnitude": magnitude,
         "load": lambda array, row, length: Lanes(array[row, k] for k in range(length)),
         "put": lambda lanes, index, value: Lanes(value if k == index else x for k, x in enumerate(lanes)),
         "smaller": lambda a, b: Lanes(map(min, a, b)), "larger": lambda a, b: Lanes(map(max, a, b)),

@@ -30,7 +30,7 @@ class F32(float):
     __slots__ = ()
 
 
-class Lanes(tuple):
+class Lanes(list):
     """A vector of numbers; both sides of an operation are vectors, as in kernels."""
 
     __slots__ = ()

@@ -115,7 +115,8 @@ class Neighbourhood(Writer):
         elif roll < 0.7:
             body = [f"if {inner.condition(1).text}:", f"    {draw.choice(['break', 'continue'])}", *body]
         elif roll < 0.8:
-            body = ["for w in edges:", f"    if w.number {draw.choice(['<', '!='])} u.number:", f"        {body[0]}"]
+            near = draw.choice(["edges", "af.intersect(v, u)"])
+            body = [f"for w in {near}:", f"    if w.number {draw.choice(['<', '!='])} u.number:", f"        {body[0]}"]
         pair = "u, edge" if any("edge." in line for line in body) else "u"
         return [f"{local} = {first}", f"for {pair} in edges:", *("    " + line for line in body),
                 f"v.{each.name} = {local}"]  # fmt: skip

@@ -641,6 +641,8 @@ def _read(source: str) -> Any:
     names: dict[str, Any] = {"af": af, **KNOWN, "either": either, "len": mail_length, "__name__": "oracle"}
     names |= {name: _of_lists(choosing(KNOWN[name])) for name in ("min", "max")}
     text = "\n".join(line for line in source.splitlines() if not line.startswith("import "))
+    text = text.replace("in af.intersect(v, u):", "in shared(edges, u):")
+    names["shared"] = _shared
     names |= {"number": weak, "exponent": exponent, "counted": counted}
     names["range"] = lambda *given: [weak(k) for k in range(*given)]
     names["sum"] = lambda values: sum(values, weak(0))
@@ -698,6 +700,13 @@ def _topk(k: int, values: Any, default: Any) -> list[Any]:
 def _intersect(v: _Vertex, u: _Vertex) -> Any:
     both = [{int(w) for w, _ in one.run.into[one.number]} for one in (v, u)]
     return weak(len(both[0] & both[1]))
+
+
+def _shared(edges: list[_Near], u: _Near) -> list[_Near]:
+    """Those of the edges whose ends lead to u, too; of parallel ones the first."""
+    into = {int(w) for w, _ in u.run.into[u.number]}
+    first = {int(w.number): w for w in reversed(edges) if int(w.number) in into}
+    return [w for w in edges if first.get(int(w.number)) is w]
 
 
 class _Choices(ast.NodeTransformer):

@@ -23,7 +23,7 @@ import numpy as np
 import arcflux as af
 import arcflux.compile
 import arcflux.engine
-from arcflux.compile import bins, cache, lower
+from arcflux.compile import bins, cache, lower, vectors
 from arcflux.engine import dense
 from arcflux.engine.balance import migrate, schedule
 from arcflux.graph import alike, runs
@@ -167,6 +167,13 @@ def _moving() -> list[Any]:
     return [*_patched(schedule.Balance, plan=plan)(), *_patched(migrate, urgent=lambda step, times: step % 3 == 0)()]
 
 
+def _in_memory() -> list[Any]:
+    """Let vectors of any length be where each name has its own, and elements are put where they are (long_lanes.py)."""
+    module = cache.module
+    here = mock.patch.object(cache, "module", lambda source: module(re.sub(r"\bput\(", "put_here(", source)))
+    return [*_patched(vectors, LONGEST_VALUE=0)(), *_patched(lower, _known=OrderedDict())(), here]
+
+
 PATCHES: dict[str, Callable[[], list[Any]]] = {
     "blocks": _by_blocks,
     "ranked blocks": lambda: [*_by_blocks(), *_patched(dense, skewed=lambda graph: True)()],
@@ -179,6 +186,7 @@ PATCHES: dict[str, Callable[[], list[Any]]] = {
     "moving": _moving,
     "chunks": lambda: _in_chunks(64),
     "tiny chunks": lambda: _in_chunks(4),
+    "in memory": _in_memory,
 }  # fmt: skip
 
 
@@ -224,7 +232,7 @@ def _random(draw: random.Random, dense: bool) -> Way:
     if draw.random() < 0.08:
         options[draw.choice(["timeout", "cancel"])] = draw.choice([1e-9, 1e-4, 1e-3, 4e-3])
     patches = draw.choice([(), (), ("blocks",), ("ranked blocks",), ("runs",), ("kinds",), ("teams",),
-                           ("disturbed",), ("few blocks",)])  # fmt: skip
+                           ("disturbed",), ("few blocks",), ("in memory",)])  # fmt: skip
     if draw.random() < 0.3:
         patches = ("tiny chunks" if dense else "chunks", *patches)
     return Way(options, True, patches)
