@@ -27,34 +27,52 @@ __all__ = [
     "Parts",
     "Result",
     "__version__",
+    "adamic_adar_index",
+    "adjusted_rand_index",
     "algorithms",
+    "all_pairs_distances",
     "any",
     "applications",
     "articulation_points",
+    "astar_path",
+    "average_clustering",
+    "average_shortest_path_length",
     "betweenness_centrality",
     "bfs",
     "biconnected_components",
     "bridges",
     "calibrate",
+    "center",
     "closeness_centrality",
     "clustering",
     "collaborative_filtering",
     "condensation",
+    "conductance",
     "connected_components",
     "core_number",
+    "cosine_similarity",
+    "coverage",
     "dag_longest_path",
     "dag_longest_path_length",
+    "degree_assortativity_coefficient",
+    "degree_centrality",
+    "density",
     "devices",
+    "diameter",
+    "distance_matrix",
     "dot",
     "eccentricity",
     "edge",
+    "edge_betweenness_centrality",
     "edge_support",
+    "ego_graph",
     "eigenvector_centrality",
     "emv",
     "errors",
     "estimate",
     "f32",
     "f64",
+    "fast_random_projection",
     "first",
     "flag",
     "gas",
@@ -62,12 +80,16 @@ __all__ = [
     "graph_search",
     "greedy_color",
     "harmonic_centrality",
+    "has_path",
     "hits",
     "i8",
     "i16",
     "i32",
     "i64",
     "intersect",
+    "jaccard_coefficient",
+    "k_hop",
+    "k_shortest_paths",
     "k_truss",
     "katz_centrality",
     "label_propagation",
@@ -79,6 +101,7 @@ __all__ = [
     "mail",
     "maximal_independent_set",
     "maximal_matching",
+    "maximum_bipartite_matching",
     "maximum_flow",
     "maximum_spanning_tree",
     "median",
@@ -86,28 +109,39 @@ __all__ = [
     "minimum_spanning_tree",
     "mode",
     "modularity",
+    "most_similar",
     "msg",
     "multi_source_sssp",
     "neighbour",
+    "normalized_mutual_information",
     "out_edge",
+    "overlap_coefficient",
     "pagerank",
     "pagerank_delta",
     "partition",
+    "periphery",
     "phase",
     "plan",
     "program",
     "project",
+    "radius",
     "random",
     "random_walks",
+    "reciprocity",
     "ref",
+    "resource_allocation_index",
     "run",
     "save",
     "send",
+    "shortest_path",
+    "shortest_path_length",
     "sssp",
     "strongly_connected_components",
     "topk",
     "topological_sort",
     "total",
+    "transitivity",
+    "triad_census",
     "triangle_count",
     "triangles",
     "truss_number",
@@ -127,6 +161,7 @@ if TYPE_CHECKING:
     from arcflux.algorithms.betweenness import betweenness_centrality
     from arcflux.algorithms.bfs import bfs
     from arcflux.algorithms.biconnected import articulation_points, biconnected_components, bridges
+    from arcflux.algorithms.bipartite_matching import maximum_bipartite_matching
     from arcflux.algorithms.closeness import closeness_centrality, eccentricity, harmonic_centrality
     from arcflux.algorithms.clustering import clustering
     from arcflux.algorithms.collaborative_filtering import collaborative_filtering
@@ -134,24 +169,54 @@ if TYPE_CHECKING:
     from arcflux.algorithms.components import connected_components, weakly_connected_components
     from arcflux.algorithms.condensation import condensation
     from arcflux.algorithms.core_number import core_number
+    from arcflux.algorithms.degrees import degree_assortativity_coefficient, degree_centrality, density, reciprocity
+    from arcflux.algorithms.edge_betweenness import edge_betweenness_centrality
     from arcflux.algorithms.eigenvector import eigenvector_centrality
+    from arcflux.algorithms.extent import average_shortest_path_length, center, diameter, periphery, radius
+    from arcflux.algorithms.fast_random_projection import fast_random_projection
     from arcflux.algorithms.hits import hits
     from arcflux.algorithms.independent_set import maximal_independent_set
+    from arcflux.algorithms.k_hop import ego_graph, k_hop
     from arcflux.algorithms.k_truss import edge_support, k_truss, truss_number
     from arcflux.algorithms.katz import katz_centrality
     from arcflux.algorithms.label_propagation import label_propagation
     from arcflux.algorithms.matching import maximal_matching
     from arcflux.algorithms.pagerank import pagerank, pagerank_delta
+    from arcflux.algorithms.paths import (
+        all_pairs_distances,
+        astar_path,
+        distance_matrix,
+        has_path,
+        k_shortest_paths,
+        shortest_path,
+        shortest_path_length,
+    )
+    from arcflux.algorithms.similarity import (
+        adamic_adar_index,
+        cosine_similarity,
+        jaccard_coefficient,
+        most_similar,
+        overlap_coefficient,
+        resource_allocation_index,
+    )
     from arcflux.algorithms.spanning_forest import maximum_spanning_tree, minimum_spanning_tree
     from arcflux.algorithms.sssp import multi_source_sssp, sssp
     from arcflux.algorithms.strong_components import strongly_connected_components
     from arcflux.algorithms.topological import dag_longest_path, dag_longest_path_length, topological_sort
+    from arcflux.algorithms.transitivity import average_clustering, transitivity
+    from arcflux.algorithms.triad_census import triad_census
     from arcflux.algorithms.triangles import triangle_count, triangles
     from arcflux.algorithms.two_hop_friends import two_hop_friends
     from arcflux.applications.graph_search import graph_search
     from arcflux.applications.louvain import leiden, louvain
     from arcflux.applications.maximum_flow import maximum_flow, minimum_cut
     from arcflux.applications.modularity import modularity
+    from arcflux.applications.partition_quality import (
+        adjusted_rand_index,
+        conductance,
+        coverage,
+        normalized_mutual_information,
+    )
     from arcflux.applications.project import project
     from arcflux.applications.random_walks import random_walks
     from arcflux.dialects.emv import emv
@@ -173,16 +238,29 @@ if TYPE_CHECKING:
 import_lazily(
     __name__,
     {
-        "algorithms": "articulation_points betweenness_centrality bfs biconnected_components bridges"
-        " closeness_centrality clustering collaborative_filtering condensation connected_components"
-        " core_number dag_longest_path dag_longest_path_length eccentricity edge_support"
-        " eigenvector_centrality greedy_color harmonic_centrality hits k_truss katz_centrality"
-        " label_propagation maximal_independent_set maximal_matching maximum_spanning_tree"
-        " minimum_spanning_tree multi_source_sssp pagerank pagerank_delta sssp"
-        " strongly_connected_components topological_sort triangle_count triangles truss_number"
-        " two_hop_friends weakly_connected_components",
-        "applications": "deepwalk geolocate graph_search graphsage leiden local_clustering louvain maximum_flow"
-        " minimum_cut modularity node2vec project random_walks scan_statistics vertex_nomination",
+        "algorithms": "adamic_adar_index all_pairs_distances articulation_points astar_path average_clustering"
+        " average_shortest_path_length betweenness_centrality bfs biconnected_components bridges"
+        " center closeness_centrality clustering collaborative_filtering condensation"
+        " connected_components core_number cosine_similarity dag_longest_path"
+        " dag_longest_path_length degree_assortativity_coefficient degree_centrality density"
+        " diameter distance_matrix eccentricity edge_betweenness_centrality edge_support ego_graph"
+        " eigenvector_centrality fast_random_projection greedy_color harmonic_centrality has_path"
+        " hits jaccard_coefficient k_hop k_shortest_paths k_truss katz_centrality"
+        " label_propagation maximal_independent_set maximal_matching maximum_bipartite_matching"
+        " maximum_spanning_tree minimum_spanning_tree most_similar multi_source_sssp"
+        " overlap_coefficient pagerank pagerank_delta periphery radius reciprocity"
+        " resource_allocation_index shortest_path shortest_path_length sssp"
+        " strongly_connected_components topological_sort transitivity triad_census triangle_count"
+        " triangles truss_number two_hop_friends weakly_connected_components",
+        "applications": "adjusted_rand_index conductance coverage deepwalk geolocate graph_search graphsage leiden"
+        " local_clustering louvain maximum_flow minimum_cut modularity node2vec"
+        " normalized_mutual_information project random_walks scan_statistics vertex_nomination",
+        "arcflux.algorithms": "algorithms",
+        "arcflux.applications": "applications",
+        "arcflux.devices": "devices",
+        "arcflux.errors": "errors",
+        "arcflux.generate": "generate",
+        "arcflux.validate": "validate",
         "dialects": "Medusa emv gas msg",
         "engine": "run",
         "graph": "Graph",
@@ -195,11 +273,5 @@ import_lazily(
         "plan.calibrate": "calibrate",
         "result": "Result",
         "spmd.interrupt": "CancelToken",
-        "arcflux.algorithms": "algorithms",
-        "arcflux.applications": "applications",
-        "arcflux.devices": "devices",
-        "arcflux.errors": "errors",
-        "arcflux.generate": "generate",
-        "arcflux.validate": "validate",
     },
 )

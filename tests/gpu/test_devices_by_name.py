@@ -108,6 +108,8 @@ GIVEN = {
     "label_propagation": ["--set", "max_iter=2"],
     "collaborative_filtering": ["--set", "iterations=2"],
     "two_hop_friends": ["--set", "fraction=0.5"],
+    "k_hop": ["--set", "sources=0"],
+    "fast_random_projection": ["--set", "dimension=4"],
 }
 
 
@@ -128,5 +130,5 @@ def test_the_command_line_takes_devices_for_every_algorithm(name, devices, capsy
     programs = ("bfs", "sssp", "multi_source_sssp", "pagerank", "pagerank_delta", "collaborative_filtering", "hits",
                 "core_number", "strongly_connected_components", "katz_centrality", "eigenvector_centrality",
                 "closeness_centrality", "harmonic_centrality", "eccentricity", "maximal_independent_set",
-                "greedy_color", "maximal_matching")  # fmt: skip
+                "greedy_color", "maximal_matching", "k_hop", "fast_random_projection")  # fmt: skip
     assert found["partition"] == ("ranges" if name in programs else "duplicate")

@@ -38,7 +38,7 @@ class Bare:
 @pytest.mark.parametrize("by_name", [False, True])
 def test_every_algorithm_takes_a_spec(name, by_name):
     given = {"source": 0} if "source" in ALGORITHMS[name].arguments else {}
-    given |= {"sources": [0]} if name == "multi_source_sssp" else {}
+    given |= {"sources": [0]} if name in ("multi_source_sssp", "k_hop") else {}
     given |= {"alpha": 0.01} if name == "katz_centrality" else {}  # with more the sums grow for ever
     spec = "ratings:20x10,ratings=60" if name == "collaborative_filtering" else SPEC
     call = getattr(af, name)

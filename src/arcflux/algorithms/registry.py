@@ -18,9 +18,12 @@ from arcflux.algorithms.collaborative_filtering import collaborative_filtering
 from arcflux.algorithms.coloring import greedy_color
 from arcflux.algorithms.components import connected_components, weakly_connected_components
 from arcflux.algorithms.core_number import core_number
+from arcflux.algorithms.edge_betweenness import edge_betweenness_centrality
 from arcflux.algorithms.eigenvector import eigenvector_centrality
+from arcflux.algorithms.fast_random_projection import fast_random_projection
 from arcflux.algorithms.hits import hits
 from arcflux.algorithms.independent_set import maximal_independent_set
+from arcflux.algorithms.k_hop import k_hop
 from arcflux.algorithms.k_truss import edge_support, k_truss, truss_number
 from arcflux.algorithms.katz import katz_centrality
 from arcflux.algorithms.label_propagation import label_propagation
@@ -173,6 +176,9 @@ _ENTRIES = (
     Algorithm(maximal_independent_set, ("inside",), also=("mis",)),
     Algorithm(greedy_color, ("color",)),
     Algorithm(maximal_matching, ("mate",), unordered=("mate",)),
+    Algorithm(k_hop, ("hops",), counts="reached", checked=False),
+    Algorithm(edge_betweenness_centrality, ("centrality",), cores=True, checked=False),
+    Algorithm(fast_random_projection, ("embedding",), also=("fastrp",), unordered=("embedding",), checked=False),
 )
 
 ALGORITHMS: Mapping[str, Algorithm] = {entry.name: entry for entry in _ENTRIES}

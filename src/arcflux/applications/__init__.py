@@ -9,6 +9,12 @@ if TYPE_CHECKING:
     from arcflux.applications.louvain import Communities, leiden, louvain
     from arcflux.applications.maximum_flow import Flow, maximum_flow, minimum_cut
     from arcflux.applications.modularity import modularity
+    from arcflux.applications.partition_quality import (
+        adjusted_rand_index,
+        conductance,
+        coverage,
+        normalized_mutual_information,
+    )
     from arcflux.applications.project import Projection, project
     from arcflux.applications.random_walks import Walks, random_walks
 
@@ -17,12 +23,16 @@ __all__ = [
     "Flow",
     "Projection",
     "Walks",
+    "adjusted_rand_index",
+    "conductance",
+    "coverage",
     "graph_search",
     "leiden",
     "louvain",
     "maximum_flow",
     "minimum_cut",
     "modularity",
+    "normalized_mutual_information",
     "project",
     "random_walks",
 ]
@@ -30,11 +40,12 @@ __all__ = [
 import_lazily(
     __name__,
     {
-        "louvain": "Communities leiden louvain",
-        "modularity": "modularity",
-        "random_walks": "random_walks Walks",
         "graph_search": "graph_search",
+        "louvain": "Communities leiden louvain",
         "maximum_flow": "Flow maximum_flow minimum_cut",
-        "project": "project Projection",
+        "modularity": "modularity",
+        "partition_quality": "adjusted_rand_index conductance coverage normalized_mutual_information",
+        "project": "Projection project",
+        "random_walks": "Walks random_walks",
     },
 )

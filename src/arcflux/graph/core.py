@@ -438,7 +438,7 @@ class Graph:
         """A graph is one, with or without vertices."""
         return True
 
-    def __contains__(self, vertex: object) -> bool:
+    def __contains__(self, vertex: Any) -> bool:
         """Whether there is a vertex of this id."""
         try:
             return np.ndim(vertex) == 0 and bool(self.ids.find(np.atleast_1d(np.asarray(vertex)))[0] >= 0)

@@ -140,6 +140,10 @@ WORKS = {
           for name in ("articulation_points", "bridges", "biconnected_components")),
         *(Work(name, 8, 32, supersteps=20, note=_ASSUMED, dense=True, measured=(), like="pagerank")
           for name in ("maximal_independent_set", "greedy_color", "maximal_matching")),
+        Work("k_hop", 4, 8, sweeps=1, direction="push", traversal=True, measured=(), like="bfs", relatives=("Hops",)),
+        Work("edge_betweenness_centrality", 8, 40, rounds=40, note=_ASSUMED, measured=(), like="bfs"),
+        Work("fast_random_projection", 512, 1024, operations=64, supersteps=3, dense=True, measured=(), like="pagerank",
+             relatives=("FastRP",)),
     )
 }  # fmt: skip
 _PROGRAMS = {name: (work, True) for work in WORKS.values() for name in work.programs}

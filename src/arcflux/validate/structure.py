@@ -16,7 +16,9 @@ from arcflux.validate.report import Offence, Report, Rule
 if TYPE_CHECKING:
     from arcflux.graph import Graph
 
-__all__ = ["coloring", "independent_set", "k_truss", "matching", "spanning_forest", "topological_order"]
+__all__ = [
+    "coloring", "independent_set", "k_truss", "matching", "maximum_matching", "spanning_forest", "topological_order",
+]  # fmt: skip
 
 Array = NDArray[Any]
 
@@ -235,3 +237,45 @@ def _apart(graph: Graph) -> tuple[Array, Array, Array]:
     apart = sources != targets
     low, high = np.minimum(sources, targets)[apart], np.maximum(sources, targets)[apart]
     return low, high, places[apart]
+
+
+@takes_graph
+@checked(mate=None, side=None)
+def maximum_matching(graph: Graph, mate: Any, side: Any) -> Report:
+    """Check a largest matching of a bipartite graph: pairs, and a vertex cover with as many vertices as it has edges.
+
+    `mate` has the number of each vertex's mate, -1 of one without; `side` is 0 or 1. What alternating paths reach from
+    free vertices of side 0 makes the cover (Konig 1931); no matching can have more edges than a cover has vertices.
+
+    Examples
+    --------
+    >>> import arcflux as af
+    >>> bool(af.validate.maximum_matching("path:4", [1, 0, 3, 2], [0, 1, 0, 1]))
+    True
+    >>> bool(af.validate.maximum_matching("path:4", [-1, 2, 1, -1], [0, 1, 0, 1]))
+    False
+    """
+    given, sides = arguments.wholes("mate", mate, graph.vertices), arguments.wholes("side", side, graph.vertices)
+    pairs = matching(graph, given)["pairs"]
+    sources, targets, _ = _apart(graph)
+    swap = sides[sources] == 1
+    left, right = np.where(swap, targets, sources), np.where(swap, sources, targets)
+    reached = (sides == 0) & (given < 0)
+    while True:
+        beyond = reached.copy()
+        beyond[right[reached[left]]] = True
+        mates = given[beyond & (sides == 1)]
+        beyond[mates[mates >= 0]] = True
+        if np.array_equal(beyond, reached):
+            break
+        reached = beyond
+    cover = np.where(sides == 0, ~reached, reached)
+    size, count = int(cover.sum()), int((given >= 0).sum()) // 2
+    bare = int(np.count_nonzero(~cover[left] & ~cover[right]))
+    within = int(np.count_nonzero(sides[sources] == sides[targets]))
+    return Report("maximum_matching", (
+        pairs,
+        Rule.overall("sides", "every edge joins the two sides", found=f"{within} within one", broken=within > 0),
+        Rule.overall("largest", "a vertex cover has as many vertices as the matching has edges",
+                     found=f"{size} and {count}, {bare} edges bare", broken=size != count or bare > 0),
+    ))  # fmt: skip
