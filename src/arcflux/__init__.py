@@ -54,6 +54,7 @@ __all__ = [
     "coverage",
     "dag_longest_path",
     "dag_longest_path_length",
+    "deepwalk",
     "degree_assortativity_coefficient",
     "degree_centrality",
     "density",
@@ -77,7 +78,9 @@ __all__ = [
     "flag",
     "gas",
     "generate",
+    "geolocate",
     "graph_search",
+    "graphsage",
     "greedy_color",
     "harmonic_centrality",
     "has_path",
@@ -97,6 +100,7 @@ __all__ = [
     "leiden",
     "load",
     "load_parts",
+    "local_clustering",
     "louvain",
     "mail",
     "maximal_independent_set",
@@ -113,6 +117,7 @@ __all__ = [
     "msg",
     "multi_source_sssp",
     "neighbour",
+    "node2vec",
     "normalized_mutual_information",
     "out_edge",
     "overlap_coefficient",
@@ -132,9 +137,11 @@ __all__ = [
     "resource_allocation_index",
     "run",
     "save",
+    "scan_statistics",
     "send",
     "shortest_path",
     "shortest_path_length",
+    "spatial_median",
     "sssp",
     "strongly_connected_components",
     "topk",
@@ -152,6 +159,7 @@ __all__ = [
     "u64",
     "validate",
     "vertex",
+    "vertex_nomination",
     "vertices",
     "weakly_connected_components",
 ]
@@ -207,10 +215,14 @@ if TYPE_CHECKING:
     from arcflux.algorithms.triad_census import triad_census
     from arcflux.algorithms.triangles import triangle_count, triangles
     from arcflux.algorithms.two_hop_friends import two_hop_friends
+    from arcflux.applications.geolocate import geolocate, spatial_median
     from arcflux.applications.graph_search import graph_search
+    from arcflux.applications.graphsage import graphsage
+    from arcflux.applications.local_clustering import local_clustering
     from arcflux.applications.louvain import leiden, louvain
     from arcflux.applications.maximum_flow import maximum_flow, minimum_cut
     from arcflux.applications.modularity import modularity
+    from arcflux.applications.node2vec import deepwalk, node2vec
     from arcflux.applications.partition_quality import (
         adjusted_rand_index,
         conductance,
@@ -219,6 +231,8 @@ if TYPE_CHECKING:
     )
     from arcflux.applications.project import project
     from arcflux.applications.random_walks import random_walks
+    from arcflux.applications.scan_statistics import scan_statistics
+    from arcflux.applications.vertex_nomination import vertex_nomination
     from arcflux.dialects.emv import emv
     from arcflux.dialects.gas import gas
     from arcflux.dialects.medusa import Medusa
@@ -254,7 +268,8 @@ import_lazily(
         " triangles truss_number two_hop_friends weakly_connected_components",
         "applications": "adjusted_rand_index conductance coverage deepwalk geolocate graph_search graphsage leiden"
         " local_clustering louvain maximum_flow minimum_cut modularity node2vec"
-        " normalized_mutual_information project random_walks scan_statistics vertex_nomination",
+        " normalized_mutual_information project random_walks scan_statistics spatial_median"
+        " vertex_nomination",
         "arcflux.algorithms": "algorithms",
         "arcflux.applications": "applications",
         "arcflux.devices": "devices",

@@ -101,6 +101,18 @@ def factors() -> af.Result:
     return af.collaborative_filtering(ratings(), factors=2, iterations=2)
 
 
+def applied() -> dict[str, dict[str, Any]]:
+    """What applications need, and what keeps them quick."""
+    quick = {"dimensions": 2, "walk_length": 3, "walks_per_vertex": 1}
+    return {
+        "random_walks": {"walk_length": 3}, "graph_search": {"walk_length": 3}, "scan_statistics": {},
+        "vertex_nomination": {"seeds": [0]}, "local_clustering": {"seeds": [0], "rho": 1e-3},
+        "geolocate": {"locations": [[0.0, 0.0]] + [[math.nan] * 2] * 4}, "node2vec": quick, "deepwalk": quick,
+        "graphsage": {"features": np.ones((5, 2)), "weights": [np.ones((2, 2))] * 2 + [np.ones((4, 2))] * 2,
+                      "children": 2},
+    }  # fmt: skip
+
+
 def calls() -> dict[str, Call]:
     """Every public call, by a name to read."""
     g, some = {"graph": graph()}, tuple(OPTIONS)
@@ -127,6 +139,9 @@ def calls() -> dict[str, Call]:
     for name in ("betweenness_centrality", "clustering", "label_propagation", "leiden", "louvain", "triangle_count",
                  "triangles", "two_hop_friends", "weakly_connected_components"):  # fmt: skip
         made[name] = Call(getattr(af, name), g, tuple(WHERE))
+    for name, given in applied().items():
+        made[name] = Call(getattr(af, name), {**g, **given}, some if name == "vertex_nomination" else tuple(WHERE))
+    made["spatial_median"] = Call(af.spatial_median, {"points": [[0, 0], [1, 1], [2, 0]]})
     sizes = {"scale": 3, "vertices": 5, "rows": 2, "columns": 2, "users": 4, "items": 4, "worlds": 2, "size": 12}
     for name in (
         "complete",
@@ -155,6 +170,11 @@ def calls() -> dict[str, Call]:
         "ldbc": {"algorithm": "pr", "got": {0: 1.0}, "expected": {0: 1.0}},
         "pagerank": {**g, "rank": result()["rank"]},
         "read_ldbc_output": {"path": "there is no such file"},
+        "embedding": {**g, "rows": np.zeros((5, 2))},
+        "geolocation": {**g, "known": np.zeros((5, 2)), "places": np.zeros((5, 2)), "rounds": [0] * 5},
+        "scan_statistics": {**g, "statistic": [3, 3, 4, 2, 1]},
+        "search": {**g, "rows": [[0, 1]], "scores": [1] * 5},
+        "walks": {**g, "rows": [[0, 1]]},
         "sssp": {**g, "source": 0, "distance": [0, 1, 2, 5, 6]},
         "triangles": {**g, "total": 1, "per_vertex": [1, 1, 1, 0, 0]},
     }
@@ -171,6 +191,9 @@ NAMES = [
     "core_number", "hits", "strongly_connected_components", "katz_centrality", "eigenvector_centrality",
     "closeness_centrality", "harmonic_centrality", "eccentricity",
     "collaborative_filtering", "betweenness_centrality", "clustering", "label_propagation", "leiden", "louvain",
+    "deepwalk", "geolocate", "graph_search", "graphsage", "local_clustering", "node2vec", "random_walks",
+    "scan_statistics", "spatial_median", "vertex_nomination",
+    "validate.embedding", "validate.geolocation", "validate.scan_statistics", "validate.search", "validate.walks",
     "modularity", "triangle_count", "triangles", "two_hop_friends", "weakly_connected_components", "generate.complete",
     "generate.cycle",
     "generate.grid", "generate.kronecker", "generate.path", "generate.ratings", "generate.rmat",

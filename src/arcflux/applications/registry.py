@@ -6,11 +6,17 @@ from collections.abc import Mapping
 
 from arcflux.algorithms.registry import ALGORITHMS, Algorithm
 from arcflux.algorithms.registry import find as find_among
+from arcflux.applications.geolocate import geolocate
 from arcflux.applications.graph_search import graph_search
+from arcflux.applications.graphsage import graphsage
+from arcflux.applications.local_clustering import local_clustering
 from arcflux.applications.louvain import leiden, louvain
 from arcflux.applications.maximum_flow import maximum_flow, minimum_cut
+from arcflux.applications.node2vec import deepwalk, node2vec
 from arcflux.applications.project import project
 from arcflux.applications.random_walks import random_walks
+from arcflux.applications.scan_statistics import scan_statistics
+from arcflux.applications.vertex_nomination import vertex_nomination
 
 __all__ = ["APPLICATIONS", "KNOWN", "find"]
 
@@ -22,6 +28,18 @@ _ENTRIES = (
     Algorithm(maximum_flow, ("side",), also=("maxflow",), groups=True),
     Algorithm(minimum_cut, ("side",), also=("mincut",), groups=True),
     Algorithm(project, ("degree",), also=("projection",)),
+    Algorithm(scan_statistics, ("statistic", "triangles", "degree"), also=("scan",)),
+    Algorithm(
+        vertex_nomination,
+        ("distance", "rank", "predecessor", "nearest"),
+        counts="reached",
+        unordered=("predecessor", "nearest"),
+    ),
+    Algorithm(graphsage, ("embedding",), also=("sage",), unordered=("embedding",)),
+    Algorithm(node2vec, ("embedding",), unordered=("embedding",)),
+    Algorithm(deepwalk, ("embedding",), unordered=("embedding",)),
+    Algorithm(geolocate, ("latitude", "longitude", "round")),
+    Algorithm(local_clustering, ("score", "clusters"), also=("lgc",)),
 )
 
 APPLICATIONS: Mapping[str, Algorithm] = {entry.name: entry for entry in _ENTRIES}

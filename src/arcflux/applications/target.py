@@ -12,6 +12,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
 from arcflux import Result, run
 from arcflux.algorithms.registry import Algorithm, Argument, run_options
 from arcflux.applications.registry import find
@@ -162,9 +164,29 @@ def split_settings(
 def _read(argument: Argument, text: str) -> Any:
     if argument.optional and text.lower() == "none":
         return None
+    if argument.many and text.startswith("@"):
+        return _from_file(argument, Path(text[1:]))
     if argument.many:
         return [_one(argument, part) for part in text.split(",")]
     return _one(argument, text)
+
+
+def _from_file(argument: Argument, path: Path) -> Any:
+    """Numbers in a file: an array of a .npy, the arrays of a .npz, else lines of numbers with commas."""
+    if not path.is_file():
+        raise FormatError("no such file", path=path, expected=f"numbers for {argument.name}: .npy, .npz or .csv")
+    try:
+        if path.suffix == ".npy":
+            return np.load(path, allow_pickle=False)
+        if path.suffix == ".npz":
+            with np.load(path, allow_pickle=False) as arrays:
+                return [arrays[name] for name in arrays.files]
+        read: Any = np.loadtxt(path, dtype=np.int64 if argument.kind is int else np.float64, delimiter=",")
+        return read
+    except (ValueError, OSError, EOFError) as error:
+        raise FormatError(
+            str(error), path=path, expected="numbers: .npy, .npz, or lines of them with commas"
+        ) from error
 
 
 def _one(argument: Argument, text: str) -> Any:

@@ -8,6 +8,7 @@ import click
 
 from arcflux.cli.base import examples, json_option, load_options, load_timed
 from arcflux.cli.output import print_json
+from arcflux.errors import UsageError
 
 __all__ = ["plan", "subject"]
 
@@ -17,6 +18,8 @@ __all__ = ["plan", "subject"]
         "arcflux plan pagerank kron:26 --on dgx1 --nodes 1..16",
         "arcflux plan bfs kron:25 --on sci-k20 --devices 16,25,36,49,64 --json",
         "arcflux plan louvain kron:24 --on dgx2 --devices 1,2,4,8,16 --plot louvain.png",
+        "arcflux plan random_walks kron:24 --on dgx1 --set walks=1e9 --devices 1,2,4,8",
+        "arcflux plan graphsage kron:22 --on dgx1 --set batch=4096 --set C=10 --moves peer",
         "arcflux plan pagerank 41652230,1468365182,powerlaw --on my-machine.toml",
     )
 )
@@ -28,6 +31,10 @@ __all__ = ["plan", "subject"]
 @click.option("--nodes", help="How many nodes, all of whose devices run: 4, 1..16 or 1,2,4; default: 1.")
 @click.option("--devices", help="How many devices, on as few nodes as have them or on --nodes: 16,25,36.")
 @click.option("--supersteps", type=int, help="How many there will be; default: what is known of the algorithm.")
+@click.option(
+    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter of an application: walks=1e9."
+)
+@click.option("--moves", type=click.Choice(["explicit", "peer", "unified"]), help="How data of an application moves.")
 @click.option("--plot", "picture", help="A picture of time and speed-up over devices: .png, .svg, .pdf.")
 @load_options
 @json_option
@@ -38,6 +45,8 @@ def plan(
     nodes: str | None,
     devices: str | None,
     supersteps: int | None,
+    settings: tuple[str, ...],
+    moves: str | None,
     picture: str | None,
     as_json: bool,
     **options: Any,
@@ -50,7 +59,7 @@ def plan(
     from arcflux.plan.scaling import prepare_plan
 
     # Whatever can be wrong is told before the graph is loaded, which may take long.
-    made = prepare_plan(algorithm, machine, nodes, devices, supersteps)
+    made = prepare_plan(algorithm, machine, nodes, devices, supersteps, _parameters(settings), moves)
     found = made(subject(graph, options))
     if picture is not None:
         found.plot(picture)
@@ -58,6 +67,17 @@ def plan(
         print_json({**found.to_dict(), "plot": picture})
     else:
         click.echo(str(found))
+
+
+def _parameters(settings: tuple[str, ...]) -> dict[str, str]:
+    """What ``--set name=value`` says."""
+    found: dict[str, str] = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not equals or not name or name in found:
+            raise UsageError(f"--set {setting!r} is no setting, or one again", expected="NAME=VALUE, such as walks=1e9")
+        found[name] = value
+    return found
 
 
 def subject(graph: str, options: dict[str, Any]) -> Any:

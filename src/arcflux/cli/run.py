@@ -72,7 +72,9 @@ def _names(ctx: click.Context, parameter: click.Parameter, begun: str) -> list[C
 @click.argument("algorithm", shell_complete=_names)
 @click.argument("graph", type=click.Path())
 @click.option("--source", help="The id of the vertex to start from.")
-@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter; lists as sources=1,5,9.")
+@click.option(
+    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter; lists as sources=1,5,9 or @FILE."
+)
 @_run_options
 @worker_options
 @click.option("--repeat", type=click.IntRange(min=1), default=1, help="Run so often; the time is the median.")
@@ -114,7 +116,7 @@ def run(
     with _warnings() as early:
         if "devices" in wanted and "debug" not in wanted:
             wanted["devices"] = named(wanted["devices"], transport, options["threads"])
-    field = _field(target, field, top)
+    asked, field = field, _field(target, field, top)
     _check_out(out)
     if validate and (target.algorithm is None or not target.algorithm.checked):
         raise UsageError(f"there are no rules to check {target.name} by", remedy="leave --validate out")
@@ -122,7 +124,8 @@ def run(
     values |= with_ids(target, found, ids)
     with _warnings() as warned, _presses() as pressed:
         results, interrupted = _repeat(lambda: target.call(found, **values, **wanted), repeat, pressed)
-    outcome = Outcome(target, results, values, load_seconds, [*early, *warned], interrupted, options["threads"])
+    told = {name: _told(value) for name, value in values.items()}
+    outcome = Outcome(target, results, told, load_seconds, [*early, *warned], interrupted, options["threads"])
     by_parts = any(step.part_seconds for step in outcome.result.history[:1])
     outcome.spread = _spread(wanted, transport, by_parts, outcome.result.plan)
     if validate and not interrupted and (transport is None or not transport.rank or given["partition"] == "grid"):
@@ -130,7 +133,8 @@ def run(
     if transport is not None and transport.rank:
         return 0
     if out is not None:
-        outcome.result.save(out, field if Path(out).suffix == ".npy" else None)
+        several = len(outcome.result.values) > 1  # a result of one field knows what to write of itself
+        outcome.result.save(out, field if Path(out).suffix == ".npy" and (asked or several) else None)
     code, error = _verdict(outcome)
     if as_json:
         print_json({**facts(outcome, top, field, out), **({"error": error} if error else {})})
@@ -139,6 +143,13 @@ def run(
     if error:
         print_notice(error["what"])
     return code
+
+
+def _told(value: Any) -> Any:
+    """A parameter as a summary has it: an array from a file by its shape."""
+    if hasattr(value, "shape"):
+        return f"of shape {'x'.join(map(str, value.shape))}"
+    return ", ".join(map(_told, value)) if isinstance(value, list) and hasattr(next(iter(value), 0), "shape") else value
 
 
 def _repeat(call: Callable[[], Result], repeat: int, pressed: Callable[[], bool]) -> tuple[list[Result], bool]:

@@ -14,16 +14,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from arcflux.checks import checked, maybe, whole
+from arcflux.checks import checked, mapping, maybe, text, whole
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from arcflux.plan.plans import Plan
     from arcflux.plan.scaling import Scaling
 
 __all__ = ["estimate", "plan"]
 
 
-@checked(graph=None, devices=None, supersteps=maybe(whole))
+@checked(graph=None, devices=None, supersteps=maybe(whole), parameters=maybe(mapping), moves=maybe(text))
 def plan(
     algorithm: Any,
     graph: Any,
@@ -32,6 +34,8 @@ def plan(
     nodes: Any = None,
     devices: Any = None,
     supersteps: int | None = None,
+    parameters: Mapping[str, float] | None = None,
+    moves: str | None = None,
 ) -> Scaling:
     """What a run would cost on a machine that need not be here: predicted, for each size that is asked about.
 
@@ -50,6 +54,11 @@ def plan(
         Sizes as counts of devices, on as few nodes as have them; with `nodes`, spread evenly over so many.
     supersteps
         How many there will be; without it, what is known of the algorithm.
+    parameters
+        Of an application of the HIVE study, the numbers that its costs are of besides the graph's, such as
+        ``{"walks": 1e9}`` or ``{"batch": 4096, "children": 10}``; the usual ones without it.
+    moves
+        Of such an application, how data moves: "explicit", "peer" or "unified"; the best without it.
 
     Examples
     --------
@@ -60,7 +69,7 @@ def plan(
     """
     from arcflux.plan.scaling import prepare_plan
 
-    return prepare_plan(algorithm, on, nodes, devices, supersteps)(graph)
+    return prepare_plan(algorithm, on, nodes, devices, supersteps, parameters, moves)(graph)
 
 
 @checked(graph=None, parts=None, threads=None, supersteps=maybe(whole))

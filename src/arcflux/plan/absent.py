@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -103,13 +103,15 @@ class Absent:
         fits = memory <= profile.memory
         return [Candidate("push", vars(phases), _DOUBT["grid"], where, shape.depth, moved, memory, fits)]
 
-    def application(self, app: Application, shape: Shape, placement: Placement) -> Candidate:
+    def application(
+        self, app: Application, shape: Shape, placement: Placement, parameters: Mapping[str, float]
+    ) -> Candidate:
         """An application of the HIVE study, by its operations and bytes: one superstep, as the study counts.
 
         An operation is an element that a kernel reads, as its memory gives them; a byte crosses by the slowest link.
         """
         profile, parts = self.profile, placement.parts
-        given = given_by(shape, parts)
+        given = given_by(shape, parts, **parameters)
         scaling = judge(app, given)
         each = gammas(profile, Work(app.name, 4, 8), shape).pull
         link = profile.peer or profile.host / profile.host_sharers
@@ -117,7 +119,7 @@ class Absent:
             link = min(link, profile.network * placement.nodes / parts)
         moved = scaling.bytes if parts > 1 else 0.0
         memory = app.memory(given) if app.memory else 8 * shape.arcs / parts + 16 * shape.vertices
-        if app.variant == "duplicated graph":
+        if app.variant.startswith("duplicated graph"):
             memory = 8.0 * shape.arcs + 16 * shape.vertices
         phases = Phases(0.0, scaling.operations * each, moved / link, _KERNELS * profile.launch)
         where = replace(placement, exchange=app.variant or "the study's")

@@ -1,5 +1,7 @@
 """The HIVE study: operations and bytes of its twelve applications, their ratio, and how well that scales.
 
+It gives no cost of matching and classification; those here are proposals, and say so.
+
 Costs are the study's, corrected where its own text contradicts its tables (the wedge check costs d + a log d, its
 communication 12 a E / p). The study sorts by three rules (summary of results), which are these:
 
@@ -15,15 +17,18 @@ moderate
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from arcflux.errors import UsageError
+from arcflux.errors import UsageError, did_you_mean
 from arcflux.plan.profile import Profile
 from arcflux.plan.shape import Shape
 
-__all__ = ["APPLICATIONS", "Application", "Given", "Scaling", "find", "given_by", "judge", "needed", "typical"]
+__all__ = [
+    "APPLICATIONS", "Application", "Given", "Scaling", "find", "given_by", "judge", "moved_by", "needed",
+    "parameters_of", "typical",
+]  # fmt: skip
 
 _WORD = 4
 _EXPECTED = {"perfect": (8, 8), "good": (5, 7), "moderate": (2, 5), "poor": (1, 2)}
@@ -34,7 +39,8 @@ class Given:
     """What the study's formulas are of: V, E, d, p, and numbers that the input and not the graph decides.
 
     `a`: how often a vertex changes, or wedges a triangle; `reduced`: E', edges of the contracted or projected graph;
-    `walks`, `batch`, `children`, `leaves`, `features`, `width`: of random walks and GraphSAGE.
+    `walks` (W, all steps), `batch` (B), `children` (C), `leaves` (L), `features` (F), `width` (of Wf and Wa): of random
+    walks and GraphSAGE; `iterations`, `rounds`: of matching and its auctions; `pattern`: edges of a pattern graph.
     """
 
     vertices: float
@@ -48,6 +54,9 @@ class Given:
     leaves: float = 8.0
     features: float = 64.0
     width: float = 64.0
+    iterations: float = 30.0
+    rounds: float = 100.0
+    pattern: float = 20.0
 
     @property
     def degree(self) -> float:
@@ -79,8 +88,8 @@ class Application:
     ratio: str
     printed: str
     difficulty: str
-    operations: Callable[[Given], float] | None = None
-    bytes: Callable[[Given], float] | None = None
+    operations: Callable[[Given], float]
+    bytes: Callable[[Given], float]
     whole: bool = False
     """Whether every superstep visits the whole graph, and each arc is worth some computation."""
     each_visit: bool = False
@@ -88,6 +97,12 @@ class Application:
     falls: bool = False
     """Whether what is sent falls with p."""
     memory: Callable[[Given], float] | None = None
+    parameters: tuple[str, ...] = ()
+    """Which numbers of :class:`Given` that the input decides its costs are of."""
+    moves: str = "explicit"
+    """How data moves: "explicit" messages, "peer" access to others' memory, "unified" memory that pages move in."""
+    of: str = ""
+    """The application of the study that this is a part or a kind of, if it is not one by itself."""
 
 
 @dataclass(frozen=True)
@@ -114,6 +129,21 @@ def _sage_bytes(g: Given) -> float:
     return g.batch / g.p * (8 * g.children + 4 * rows)
 
 
+def _sage_direct(g: Given) -> float:
+    """Features are read where they are, those of all leaves: 4BCFL more."""
+    return _sage_bytes(g) + 4 * g.batch / g.p * g.children * g.features * g.leaves
+
+
+def _matching(g: Given) -> float:
+    """The gradient with a matrix of k permutations, and bids of rows: what is proposed here, the study has no cost."""
+    auction = g.rounds * g.iterations * g.edges / g.p
+    return g.iterations * g.vertices * g.degree**2 / g.p + auction
+
+
+def _matching_bytes(g: Given) -> float:
+    return 12 * g.iterations * g.vertices + g.rounds * (16 * g.vertices / g.p + 8 * g.vertices)
+
+
 def _wedges(g: Given) -> float:
     return (g.degree + g.a * g.log_degree) * g.edges / g.p + 2 * g.vertices + g.vertices / g.p
 
@@ -129,22 +159,65 @@ def _flow_bytes(g: Given) -> float:
 
 
 _DUPLICATED = "duplicated graph"
+_SAGE = ("batch", "children", "leaves", "features", "width")
+_MOVES = ("explicit", "peer", "unified")
+# What the study's applications are called where they run, and what its formulas call their numbers.
+_CALLED = {
+    "random_walks": "random_walk", "geolocate": "geolocation", "fused_lasso": "sparse_fused_lasso",
+    "maximum_flow": "sparse_fused_lasso", "project": "graph_projection", "local_clustering": "local_graph_clustering",
+    "match_graphs": "seeded_graph_matching", "classify": "application_classification",
+}  # fmt: skip
+_LETTERS = {
+    "C": "children",
+    "L": "leaves",
+    "F": "features",
+    "B": "batch",
+    "W": "walks",
+    "E'": "reduced",
+    "k": "iterations",
+}
 APPLICATIONS = (
     Application(
         "louvain", "", "E/p : 2V", "Okay", "Hard",
         lambda g: 10 * (g.edges + g.vertices) / g.p, lambda g: 20 * g.vertices, whole=True,
-        memory=lambda g: 88 * g.edges / g.p + 12 * g.vertices + 16 * g.contracted,
+        memory=lambda g: 88 * g.edges / g.p + 12 * g.vertices + 16 * g.contracted, parameters=("reduced",),
     ),
-    Application("graphsage", "", "CF : 4 min(C, 2p)", "Good", "Easy", _sage, _sage_bytes, whole=True, falls=True),
-    Application("random_walk", _DUPLICATED, "infinity", "Perfect", "Trivial", lambda g: g.walks / g.p, lambda g: 0.0),
+    Application(
+        "louvain_contraction", "", "5E/p + E' : 8E'", "", "Hard",
+        lambda g: 5 * g.edges / g.p + g.contracted, lambda g: 8 * g.contracted, parameters=("reduced",), of="louvain",
+    ),
+    Application(
+        "graphsage", "", "CF : 4 min(C, 2p)", "Good", "Easy", _sage, _sage_bytes, whole=True, falls=True,
+        parameters=_SAGE,
+    ),
+    Application(
+        "graphsage", "direct access", "C(F + L) : 4 min(C, 2p) + CFL", "", "Easy", _sage, _sage_direct, whole=True,
+        falls=True, parameters=_SAGE, moves="peer",
+    ),
+    Application(
+        "graphsage", "unified memory", "C(F + L) : 4 min(C, 2p) + CFL", "", "Easy", _sage, _sage_direct, whole=True,
+        falls=True, parameters=_SAGE, moves="unified",
+    ),
+    Application(
+        "random_walk", _DUPLICATED, "infinity", "Perfect", "Trivial", lambda g: g.walks / g.p, lambda g: 0.0,
+        parameters=("walks",),
+    ),
     Application(
         "random_walk", "distributed graph", "1 : 24", "Very poor", "Easy",
-        lambda g: g.walks / g.p, lambda g: 24 * g.walks / g.p, each_visit=True, falls=True,
+        lambda g: g.walks / g.p, lambda g: 24 * g.walks / g.p, each_visit=True, falls=True, parameters=("walks",),
+    ),
+    Application(
+        "weighted_walk", _DUPLICATED, "infinity", "Perfect", "Trivial", lambda g: g.degree * g.walks / g.p,
+        lambda g: 0.0, parameters=("walks",), of="random_walk",
+    ),
+    Application(
+        "weighted_walk", "distributed graph", "d : 24", "Poor", "Easy", lambda g: g.degree * g.walks / g.p,
+        lambda g: 24 * g.walks / g.p, each_visit=True, falls=True, parameters=("walks",), of="random_walk",
     ),
     *(
         Application(
             "graph_search", variant, ratio, printed, "Easy", operations, lambda g: 24 * g.walks / g.p,
-            each_visit=True, falls=True,
+            each_visit=True, falls=True, parameters=("walks",),
         )
         for variant, ratio, printed, operations in (
             ("uniform", "1 : 24", "Very poor", lambda g: g.walks / g.p),
@@ -160,37 +233,55 @@ APPLICATIONS = (
     ),
     Application(
         "geolocation", "peer access", "25 : 1", "Good", "Easy",
-        lambda g: 100 * g.edges / g.p, lambda g: 8 * g.edges / g.p, whole=True, falls=True,
+        lambda g: 100 * g.edges / g.p, lambda g: 8 * g.edges / g.p, whole=True, falls=True, moves="peer",
+    ),
+    Application(
+        "geolocation", "unified memory", "25 : 1", "Good", "Easy",
+        lambda g: 100 * g.edges / g.p, lambda g: 8 * g.edges / g.p, whole=True, falls=True, moves="unified",
     ),
     Application(
         "vertex_nomination", "", "E : 8V min(d, p)", "Okay", "Easy",
         lambda g: g.a * g.edges / g.p, lambda g: g.a * g.vertices / g.p * min(g.degree, g.p) * 8, falls=True,
+        parameters=("a",),
     ),
     Application(
         "scan_statistics", _DUPLICATED, "infinity", "Perfect", "Trivial",
         lambda g: g.edges * g.degree / g.p, lambda g: 0.0,
     ),
     Application(
-        "scan_statistics", "distributed graph", "d + a log d : 12a", "Okay", "Easy",
-        _wedges, lambda g: 12 * g.a * g.edges / g.p + 8 * g.vertices, falls=True,
+        "scan_statistics", "duplicated graph, counts added up", "Vdd/p : 8V", "", "Trivial",
+        lambda g: g.edges * g.degree / g.p, lambda g: 8 * g.vertices,
     ),
     Application(
-        "sparse_fused_lasso", "", "a : 8", "Less than okay", "Hard", _flow, _flow_bytes, each_visit=True, falls=True
+        "scan_statistics", "distributed graph", "d + a log d : 12a", "Okay", "Easy",
+        _wedges, lambda g: 12 * g.a * g.edges / g.p + 8 * g.vertices, falls=True,
+        parameters=("a",),
+    ),
+    Application(
+        "sparse_fused_lasso", "", "a : 8", "Less than okay", "Hard", _flow, _flow_bytes, each_visit=True, falls=True,
+        parameters=("a",),
     ),
     Application(
         "graph_projection", _DUPLICATED, "infinity", "Perfect", "Easy",
-        lambda g: 2 * g.degree * g.edges / g.p + g.projected, lambda g: 0.0,
+        lambda g: 2 * g.degree * g.edges / g.p + g.projected, lambda g: 0.0, parameters=("reduced",),
     ),
     Application(
         "graph_projection", "distributed graph", "dE/p + E' : 6E'", "Okay", "Easy",
-        lambda g: 2 * g.degree * g.edges / g.p + 2 * g.projected, lambda g: 12 * g.projected,
+        lambda g: 2 * g.degree * g.edges / g.p + 2 * g.projected, lambda g: 12 * g.projected, parameters=("reduced",),
     ),
     Application(
         "local_graph_clustering", "", "(6 + d)/p : 4", "Good", "Easy",
         lambda g: (12 * g.vertices + 2 * g.edges) / g.p, lambda g: 8 * g.vertices, whole=True,
     ),
-    Application("seeded_graph_matching", "", "", "", ""),
-    Application("application_classification", "", "", "", ""),
+    Application(
+        "seeded_graph_matching", "as proposed here", "k d + R d : 12 p", "", "Hard", _matching, _matching_bytes,
+        parameters=("iterations", "rounds"),
+    ),
+    Application(
+        "application_classification", "as proposed here", "(3d + 10)/p : 8", "", "Easy",
+        lambda g: (3 * g.edges + 10 * g.vertices) * g.pattern / g.p,
+        lambda g: 8 * g.pattern * g.vertices + 32 * g.pattern, whole=True, parameters=("pattern",),
+    ),
 )  # fmt: skip
 
 
@@ -200,9 +291,51 @@ def find(name: str) -> list[Application]:
     Examples
     --------
     >>> [one.variant for one in find("geolocation")]
-    ['explicit movement', 'peer access']
+    ['explicit movement', 'peer access', 'unified memory']
     """
-    return [one for one in APPLICATIONS if one.name == name]
+    return [one for one in APPLICATIONS if one.name == _CALLED.get(name, name)]
+
+
+def moved_by(ways: Sequence[Application], moves: str | None) -> list[Application]:
+    """Those of some ways that move data as asked for.
+
+    Examples
+    --------
+    >>> [one.variant for one in moved_by(find("graphsage"), "peer")]
+    ['direct access']
+    """
+    if moves not in (None, *_MOVES):
+        raise UsageError(f"moves is {moves!r}", expected="one of: " + ", ".join(_MOVES))
+    fitting = [one for one in ways if moves in (None, one.moves)]
+    if ways and not fitting:
+        there = ", ".join(dict.fromkeys(one.moves for one in ways))
+        raise UsageError(f"the study has no {ways[0].name} with {moves} movement", expected=f"one of: {there}")
+    return fitting
+
+
+def parameters_of(ways: Sequence[Application], given: Mapping[str, Any]) -> dict[str, float]:
+    """The numbers that the costs of some ways are of, besides the graph's: as given, or the usual ones.
+
+    Examples
+    --------
+    >>> parameters_of(find("random_walk"), {"W": 1e9})
+    {'walks': 1000000000.0}
+    """
+    known = dict.fromkeys(name for way in ways for name in way.parameters)
+    wanted = {_LETTERS.get(name, name): value for name, value in given.items()}
+    for name, value in wanted.items():
+        if name not in known:
+            expected = "one of: " + ", ".join(known) if known else "no parameters"
+            raise UsageError(f"its costs have no parameter {name!r}", expected=expected,
+                             remedy=did_you_mean(name, known))  # fmt: skip
+        try:
+            good = 0 <= float(value) < math.inf
+        except (TypeError, ValueError):
+            good = False
+        if not good:
+            raise UsageError(f"{name} is {value!r}", expected="a number, 0 or more")
+    usual = Given(1.0, 1.0, 1)
+    return {name: float(wanted.get(name, getattr(usual, name))) for name in known}
 
 
 def judge(application: Application, given: Given) -> Scaling:
@@ -213,11 +346,6 @@ def judge(application: Application, given: Given) -> Scaling:
     >>> judge(find("random_walk")[1], Given(1e6, 16e6, 8)).scalability
     'poor'
     """
-    if application.operations is None or application.bytes is None:
-        raise UsageError(
-            f"the HIVE study gives no cost of {application.name}",
-            expected="one of " + ", ".join(dict.fromkeys(one.name for one in APPLICATIONS if one.operations)),
-        )
     operations, moved = application.operations(given), application.bytes(given)
     ratio = operations / moved if moved else math.inf
     words = ratio * _WORD

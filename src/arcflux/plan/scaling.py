@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from arcflux.drawing import Told
 from arcflux.errors import UsageError
 from arcflux.graph import Graph
 from arcflux.plan.absent import Absent, absent
-from arcflux.plan.hive import Application, Given, find, given_by, judge, needed
+from arcflux.plan.hive import Application, Given, find, given_by, judge, moved_by, needed, parameters_of
 from arcflux.plan.plans import Candidate, Placement, Plan, predict, seconds
 from arcflux.plan.profile import Profile
 from arcflux.plan.sample import shape_of
@@ -88,6 +88,7 @@ class Scaling(Told):
     machine: Profile
     rows: tuple[Row, ...]
     notes: tuple[str, ...]
+    parameters: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def best(self) -> Row:
@@ -106,6 +107,7 @@ class Scaling(Told):
                 "depth": self.graph.depth,
             },
             "machine": {"name": self.machine.name, "title": self.machine.title},
+            "parameters": dict(self.parameters),
             "notes": list(self.notes),
             "rows": [row.to_dict() for row in self.rows],
             "best": {"nodes": self.best.nodes, "devices": self.best.devices},
@@ -117,6 +119,7 @@ class Scaling(Told):
         lines = [
             f"predicted: {self.algorithm} on {shape.name} ({shape.vertices:,} vertices, {shape.arcs:,} arcs)",
             f"      on: {self.machine.name}, {self.machine.title}",
+            *([f"    with: {_shown(self.parameters)}"] if self.parameters else []),
             "",
             f"  {'nodes':>5} {'devices':>7} {'seconds':>9} {'range':>19} {'speed-up':>8} {'eff.':>5} {'bytes':>9} "
             f"{'memory':>9} {'fits':>5}" + (f" {'GTEPS':>7}" if traversal else "") + f" {'cost':>9}  way",
@@ -131,6 +134,12 @@ class Scaling(Told):
         stacks = {name: [row.best.phases.get(name, 0.0) for row in self.rows] for name in _PHASES}
         title = f"predicted: {self.algorithm} on {self.graph.name}, {self.machine.name}"
         scaling([row.devices for row in self.rows], stacks, [row.speedup for row in self.rows], title, target)
+
+
+def _shown(parameters: Mapping[str, float]) -> str:
+    said = (f"{name} {value:,.6g}" if value or name != "reduced" else f"{name} as usual" for name, value in
+            parameters.items())  # fmt: skip
+    return ", ".join(said)
 
 
 def _line(row: Row, traversal: bool) -> str:
@@ -173,41 +182,54 @@ def _reason(best: Candidate, others: Sequence[Candidate]) -> str:
 
 
 def prepare_plan(
-    algorithm: Any, on: Any, nodes: Any = None, devices: Any = None, supersteps: int | None = None
-) -> Callable[[Any], Scaling]:
-    """Plans that lack their graph: what is wrong with the rest is told before one is loaded, which may take long."""
+    algorithm: Any, on: Any, nodes: Any = None, devices: Any = None, supersteps: int | None = None,
+    parameters: Mapping[str, Any] | None = None, moves: str | None = None,
+) -> Callable[[Any], Scaling]:  # fmt: skip
+    """Plans that lack their graph: what is wrong with the rest is told before one is loaded, which may take long.
+
+    `parameters` and `moves` are for applications of the HIVE study: numbers of the input, and how data moves.
+    """
     machine = absent(on)
     sizes = _sizes(machine.profile, nodes, devices)
     ways = find(algorithm) if isinstance(algorithm, str) else []
     if not ways and not isinstance(algorithm, Program):
         work_of(algorithm, supersteps)
+    if not ways and (parameters or moves):
+        said = "parameters and moves are for applications of the HIVE study"
+        raise UsageError(said, expected="no such thing", remedy="leave them out")
+    ways = moved_by(ways, moves)
+    given = parameters_of(ways, parameters or {})
     for way in ways:
-        judge(way, Given(1.0, 1.0, 1))
+        judge(way, Given(1.0, 1.0, 1, **given))
 
     def made(graph: Any) -> Scaling:
         columns = {name: column.dtype for name, column in graph.columns.items()} if isinstance(graph, Graph) else None
         # An application of the study is known by its operations and bytes alone.
         work = Work(str(algorithm), 4, 8) if ways else work_of(algorithm, supersteps, columns)
         shape = shape_of(graph)
-        rows = tuple(_row(machine, shape, ways, work, x, total) for x, total in sizes)
-        return Scaling(work.name, shape, machine.profile, rows, tuple(_notes(machine.profile, work, ways, sizes)))
+        rows = tuple(_row(machine, shape, ways, given, work, x, total) for x, total in sizes)
+        notes = tuple(_notes(machine.profile, work, ways, sizes))
+        return Scaling(work.name, shape, machine.profile, rows, notes, given)
 
     return made
 
 
-def _row(machine: Absent, shape: Shape, ways: Sequence[Application], work: Work, nodes: int, devices: int) -> Row:
+def _row(
+    machine: Absent, shape: Shape, ways: Sequence[Application], given: Mapping[str, float], work: Work, nodes: int,
+    devices: int,
+) -> Row:  # fmt: skip
     def tried(nodes: int, parts: int) -> list[Candidate]:
         placement = Placement(0, parts, nodes)
         if not ways:
             return predict(work, shape, machine, placement)
-        made = [machine.application(way, shape, placement) for way in ways]
+        made = [machine.application(way, shape, placement, given) for way in ways]
         return sorted(made, key=lambda one: (not one.fits, one.seconds))
 
     every = tried(nodes, devices)
     best, alone = every[0], tried(1, 1)[0]
     if ways:
         chosen = next(way for way in ways if (way.variant or "the study's") == best.exchange)
-        scaling = judge(chosen, given_by(shape, devices))
+        scaling = judge(chosen, given_by(shape, devices, **given))
         ratio, scalability = scaling.ratio, scaling.scalability
     else:
         operations = work.operations * shape.arcs * work.visits(shape)

@@ -25,12 +25,14 @@ from arcflux.lazy import import_lazily
 
 if TYPE_CHECKING:
     from arcflux.validate.chains import articulation_points, bridges
+    from arcflux.validate.clusters import local_clusters
     from arcflux.validate.flows import maximum_flow
     from arcflux.validate.gap import components, pagerank
     from arcflux.validate.grid import grid_bfs
     from arcflux.validate.ldbc import ldbc, read_ldbc_output
+    from arcflux.validate.places import geolocation
     from arcflux.validate.projections import projection
-    from arcflux.validate.recount import betweenness, triangles
+    from arcflux.validate.recount import betweenness, scan_statistics, triangles
     from arcflux.validate.report import Offence, Report, Rule
     from arcflux.validate.structure import (
         coloring,
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
         topological_order,
     )
     from arcflux.validate.traversal import bfs, sssp
+    from arcflux.validate.vectors import embedding
     from arcflux.validate.walks import search, walks
 
 __all__ = [
@@ -54,16 +57,20 @@ __all__ = [
     "bridges",
     "coloring",
     "components",
+    "embedding",
+    "geolocation",
     "grid_bfs",
     "independent_set",
     "k_truss",
     "ldbc",
+    "local_clusters",
     "matching",
     "maximum_flow",
     "maximum_matching",
     "pagerank",
     "projection",
     "read_ldbc_output",
+    "scan_statistics",
     "search",
     "spanning_forest",
     "sssp",
@@ -76,15 +83,18 @@ import_lazily(
     __name__,
     {
         "chains": "articulation_points bridges",
+        "clusters": "local_clusters",
         "flows": "maximum_flow",
         "gap": "components pagerank",
         "grid": "grid_bfs",
         "ldbc": "ldbc read_ldbc_output",
+        "places": "geolocation",
         "projections": "projection",
-        "recount": "betweenness triangles",
+        "recount": "betweenness scan_statistics triangles",
         "report": "Offence Report Rule",
         "structure": "coloring independent_set k_truss matching maximum_matching spanning_forest topological_order",
         "traversal": "bfs sssp",
+        "vectors": "embedding",
         "walks": "search walks",
     },
 )

@@ -21,7 +21,7 @@ from arcflux.validate.sweep import sweep
 if TYPE_CHECKING:
     from arcflux.graph import Graph
 
-__all__ = ["betweenness", "triangles"]
+__all__ = ["betweenness", "scan_statistics", "triangles"]
 
 Array = NDArray[Any]
 
@@ -139,6 +139,33 @@ def triangles(graph: Graph, total: int | None = None, per_vertex: Any = None) ->
             )
         )
     return Report("triangles", tuple(rules))
+
+
+@takes_graph
+@checked()
+def scan_statistics(graph: Graph, statistic: Any) -> Report:
+    """Check scan statistics, the edges among a vertex and its neighbours, by counting again.
+
+    Examples
+    --------
+    >>> import arcflux as af
+    >>> bool(af.validate.scan_statistics(af.load("complete:4"), [6, 6, 6, 6]))
+    True
+    """
+    given = arguments.wholes("statistic", statistic, graph.vertices)
+    corners = _corners(graph)
+    simple = _simple(graph, *graph.edge_numbers()[:2], directed=False)
+    degrees = np.diff(simple.offsets).astype(np.int64)
+    edges, total = int(degrees.sum()) // 2, int(corners.sum())
+    right = corners + degrees
+    return Report("scan statistics", (
+        Rule.checked(
+            "per-vertex", "every vertex has its triangles and its neighbours", np.flatnonzero(given != right),
+            lambda v: Offence(arguments.shown(graph, v), f"{given[v]}", f"{right[v]}"),
+        ),
+        Rule.overall("sum", "all add up to three times the triangles and twice the edges", f"{int(given.sum()):,}",
+                     int(given.sum()) != total + 2 * edges),
+    ))  # fmt: skip
 
 
 def _corners(graph: Graph) -> Array:

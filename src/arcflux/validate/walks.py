@@ -16,7 +16,7 @@ from arcflux.validate.report import Offence, Report, Rule
 if TYPE_CHECKING:
     from arcflux.graph import Graph
 
-__all__ = ["chi_square", "search", "walks"]
+__all__ = ["checked_rules", "chi_square", "search", "walks"]
 
 Array = NDArray[Any]
 
@@ -51,8 +51,7 @@ def walks(
     if paths.ndim != 2 or paths.dtype.kind not in "iu":
         raise UsageError(f"rows has shape {paths.shape} and holds {paths.dtype}", expected="int[walks, length]")
     paths = paths.astype(np.int64)
-    kinds = None if types is None else arguments.wholes("types", types, graph.vertices)
-    path = None if metapath is None else np.asarray(metapath, np.int64)
+    kinds, path = checked_rules(graph, p, q, restart, types, metapath)
     inside = (paths >= -1) & (paths < graph.vertices)
     whole = inside.all() and not (paths[:, 0] < 0).any() and not ((paths[:, :-1] < 0) & (paths[:, 1:] >= 0)).any()
     rules = [Rule.overall("range", "walks are vertices, and nothing comes behind an end", "others", not whole)]
@@ -74,6 +73,32 @@ def walks(
         said = f"choices are as likely as they should be, within {_UNLIKELY:g} standard deviations"
         rules.append(Rule.overall("chi-square", said, f"{z:.1f}", not z <= _UNLIKELY))
     return Report("walks", tuple(rules))
+
+
+def checked_rules(
+    graph: Graph, p: float, q: float, restart: float, types: Any, metapath: Any
+) -> tuple[Array | None, Array | None]:
+    """The types of vertices and the metapath as arrays, or None, when all that walks go by makes sense."""
+    for name, value in (("p", p), ("q", q)):
+        if not (0 < value < np.inf and 1 / value < np.inf):
+            raise UsageError(f"{name} is {value!r}", expected="a finite number above 0", remedy="1 makes no difference")
+    if not 0 <= restart <= 1:
+        raise UsageError(f"restart is {restart!r}", expected="a probability, from 0 to 1")
+    if (types is None) != (metapath is None):
+        given, other = ("types", "metapath") if metapath is None else ("metapath", "types")
+        raise UsageError(f"{given} is given, and {other} is not", expected="both of them, or none")
+    if types is None:
+        return None, None
+    kinds = arguments.wholes("types", types, graph.vertices)
+    if np.ndim(metapath) != 1 or not len(metapath):
+        raise UsageError(f"metapath is {metapath!r}", expected="a list of types, such as [0, 1]")
+    path = arguments.wholes("metapath", metapath, len(metapath))
+    missing = np.setdiff1d(path, kinds)
+    if len(missing):
+        raise UsageError(f"metapath has type {missing[0]}, and no vertex is of it", expected="types that are there")
+    if (p, q) != (1.0, 1.0):
+        raise UsageError("both metapath and p or q are given", expected="one of them", remedy="leave p and q away")
+    return kinds, path
 
 
 class _Steps:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -113,9 +114,7 @@ def test_a_relabelled_graph_has_the_same_chances() -> None:
     source, target, arcs = graph.edge_numbers()
     again = af.Graph.from_edges(order[source], order[target], directed=False,
                                 columns={"weight": graph.columns["weight"][arcs]})  # fmt: skip
-    counts = [
-        af.random_walks(g, walk_length=60, walks_per_vertex=300, p=0.5, q=2.0)["visits"] for g in (graph, again)
-    ]
+    counts = [af.random_walks(g, walk_length=60, walks_per_vertex=300, p=0.5, q=2.0)["visits"] for g in (graph, again)]
     assert counts[1][order] / counts[1].sum() == pytest.approx(counts[0] / counts[0].sum(), abs=0.01)
 
 
@@ -180,7 +179,7 @@ def test_greedy_takes_the_best_neighbour_and_of_equals_the_first() -> None:
     scores = np.array([3, 1, 3, 2, 7, 7, 0])
     rows = af.graph_search(graph, scores).numbers_of_walks
     for row in rows.tolist():
-        for v, x in zip(row, row[1:]):  # noqa: B905
+        for v, x in pairwise(row):
             assert x == max(graph.neighbours(v).tolist(), key=lambda u: (scores[u], -u))
 
 

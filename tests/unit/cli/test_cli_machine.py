@@ -5,17 +5,17 @@ import json
 import pytest
 from click.shell_completion import ShellComplete
 
-from arcflux.algorithms.registry import ALGORITHMS
+from arcflux.applications.registry import KNOWN
 from arcflux.cli import commands
 
 
 def test_algorithms_are_listed(run):
     code, out, err = run("algorithms")
-    assert (code, err, len(out.splitlines())) == (0, "", len(ALGORITHMS))
-    assert [line.split()[0] for line in out.splitlines()] == list(ALGORITHMS)
+    assert (code, err, len(out.splitlines())) == (0, "", len(KNOWN))
+    assert [line.split()[0] for line in out.splitlines()] == list(KNOWN)
     assert all(len(line) <= 160 for line in out.splitlines())
     found = {entry["name"]: entry for entry in json.loads(run("algorithms", "--json")[1])}
-    assert list(found) == list(ALGORITHMS)
+    assert list(found) == list(KNOWN)
     assert found["bfs"]["parameters"]["source"] == {"type": "id", "required": True, "default": None}
     assert found["pagerank"]["parameters"]["alpha"] == {"type": "float", "required": False, "default": 0.85}
     assert found["pagerank"]["parameters"]["personalization"]["type"] == "id shares"
@@ -34,7 +34,7 @@ def offered(words, begun):
 def test_a_shell_completes_names_and_files():
     assert offered([], "ru") == [("run", "plain")]
     assert offered(["run"], "pa") == [("pagerank", "plain"), ("pagerank_delta", "plain")]
-    assert [name for name, _ in offered(["run"], "")] == list(ALGORITHMS)
+    assert [name for name, _ in offered(["run"], "")] == list(KNOWN)
     assert offered(["run"], "./my_pro") == [("./my_pro", "file")]
     assert offered(["run", "bfs"], "gra") == [("gra", "file")]
 

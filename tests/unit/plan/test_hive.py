@@ -6,20 +6,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import arcflux as af
 from arcflux.errors import UsageError
-from arcflux.plan.hive import APPLICATIONS, Given, find, judge, needed, typical
+from arcflux.plan.hive import APPLICATIONS, Given, find, judge, moved_by, needed, parameters_of, typical
 from arcflux.plan.profile import read
 
 CLASSES = {"Perfect": "perfect", "Good": "good", "Okay": "moderate",
            "Less than okay": "poor", "Poor": "poor", "Very poor": "poor"}  # fmt: skip
-COSTED = [one for one in APPLICATIONS if one.operations]
+PRINTED = [one for one in APPLICATIONS if one.printed]
 
 
 def test_twelve_applications():
-    assert len({one.name for one in APPLICATIONS}) == 12
+    assert len({one.of or one.name for one in APPLICATIONS}) == 12
 
 
-@pytest.mark.parametrize("one", COSTED, ids=lambda one: f"{one.name} {one.variant}".strip())
+@pytest.mark.parametrize("one", PRINTED, ids=lambda one: f"{one.name} {one.variant}".strip())
 def test_classes_are_those_of_the_summary(one):
     """For the graphs that the study has in mind: 16 edges a vertex, on the 8 devices of a DGX-1."""
     assert judge(one, Given(2.0**20, 2.0**24, 8)).scalability == CLASSES[one.printed]
@@ -42,8 +43,12 @@ def test_ratios_are_the_printed_ones(degree, p, a):
     assert ratio("graph_projection", 1) == pytest.approx((degree * g.edges / p + g.reduced) / (6 * g.reduced))
     assert ratio("local_graph_clustering") == pytest.approx((6 + degree) / p / 4)
     assert ratio("sparse_fused_lasso") == pytest.approx(a / 8, rel=0.01)
+    assert ratio("weighted_walk", 1) == pytest.approx(degree / 24)
+    assert ratio("louvain_contraction") == pytest.approx((5 * g.edges / p + g.reduced) / (8 * g.reduced))
+    assert ratio("scan_statistics", 1) == pytest.approx(degree * g.edges / p / (8 * v))
+    assert ratio("geolocation", 2) == ratio("geolocation", 1)
     wedges = (degree + a * math.log2(max(2, degree))) / (12 * a)
-    assert ratio("scan_statistics", 1) == pytest.approx(
+    assert ratio("scan_statistics", 2) == pytest.approx(
         (wedges * 12 * a * g.edges / p + v * (2 + 1 / p)) / (12 * a * g.edges / p + 8 * v)
     )
 
@@ -56,6 +61,8 @@ def test_graphsage_by_hand():
     assert found.operations == 100 * inside
     assert found.bytes == 100 * (8 * 10 + 4 * (32 + 32) * 8)
     assert found.scalability == "good"
+    for place in (1, 2):  # the features of all leaves, 4BCFL bytes more
+        assert judge(find("graphsage")[place], g).bytes == found.bytes + 4 * 100 * 10 * 32 * 5
 
 
 def test_memory_of_louvain():
@@ -82,8 +89,37 @@ def test_what_a_machine_needs():
     assert needed(read("dgx2")) < needed(read("dgx1")) < needed(read("xstream"))
 
 
-@pytest.mark.parametrize("name", ["seeded_graph_matching", "application_classification"])
-def test_without_a_cost_there_is_no_class(name):
-    with pytest.raises(UsageError, match=name):
-        judge(find(name)[0], Given(10, 20, 2))
+def test_proposed_costs_of_matching_and_classification():
+    g = Given(1000.0, 8000.0, 4, iterations=10, rounds=50, pattern=21)
+    matching = judge(find("match_graphs")[0], g)
+    assert matching.operations == 10 * 1000 * 64 / 4 + 50 * 10 * 8000 / 4
+    assert matching.bytes == 12 * 10 * 1000 + 50 * (16 * 250 + 8 * 1000)
+    classes = judge(find("classify")[0], g)
+    assert (classes.operations, classes.bytes) == ((24000 + 10000) * 21 / 4, 8 * 21 * 1000 + 32 * 21)
     assert find("nothing") == []
+
+
+def test_parameters_are_the_application_s_own():
+    walks = find("random_walks")
+    assert parameters_of(walks, {}) == {"walks": 1e6}
+    assert parameters_of(find("graphsage"), {"C": "7", "F": 3})["children"] == 7
+    with pytest.raises(UsageError, match="no parameter 'walsk'"):
+        parameters_of(walks, {"walsk": 3})
+    for bad in ("x", -1, math.nan, math.inf, None):
+        with pytest.raises(UsageError, match="walks is"):
+            parameters_of(walks, {"walks": bad})
+    with pytest.raises(UsageError, match="no louvain with peer movement"):
+        moved_by(find("louvain"), "peer")
+    assert [one.variant for one in moved_by(find("geolocate"), "unified")] == ["unified memory"]
+
+
+def test_a_plan_takes_and_prints_parameters():
+    shape = (1 << 20, 1 << 24, "kron")
+    few, many = (af.plan("random_walks", shape, on="dgx1", parameters={"walks": w}) for w in (1e6, 1e9))
+    assert "with: walks 1e+09" in str(many)
+    assert many.best.best.seconds > 50 * few.best.best.seconds
+    peer = af.plan("graphsage", shape, on="dgx1", moves="peer", parameters={"batch": 4096})
+    assert peer.best.best.exchange == "direct access"
+    assert peer.to_dict()["parameters"]["batch"] == 4096
+    with pytest.raises(UsageError, match="for applications of the HIVE study"):
+        af.plan("bfs", shape, on="dgx1", moves="peer")

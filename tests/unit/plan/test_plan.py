@@ -100,7 +100,7 @@ def test_nonsense_counts(given):
         ({"supersteps": 0}, "supersteps is 0"),
         ({"supersteps": 2.5}, "supersteps is 2.5"),
         ({"graph": (0, 0)}, "vertices is 0"),
-        ({"algorithm": "application_classification"}, "gives no cost"),
+        ({"algorithm": "classify", "parameters": {"walks": 3}}, "no parameter 'walks'"),
     ],
 )
 def test_nonsense_is_refused(change, says):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -26,6 +25,7 @@ from arcflux.errors import UsageError
 from arcflux.graph import Graph
 from arcflux.spmd.space import afford
 from arcflux.validate import arguments
+from arcflux.validate.walks import checked_rules
 
 __all__ = ["Method", "Walks", "random_walks", "united", "work"]
 
@@ -100,10 +100,9 @@ def random_walks(
     [[0, 1], [2, 1]]
     """
     roots = np.arange(graph.vertices) if starts is None else listed(graph, "starts", starts)
-    kinds, path = _types(graph, types, metapath)
+    kinds, path = checked_rules(graph, p, q, restart, types, metapath)
     if path is not None:
         roots = _of_first_type(graph, roots, kinds, path, starts is None)
-    _check(p, q, restart, path)
     method = Method(
         roots, walk_length, len(roots) * walks_per_vertex, seed % 2**64, edge_weights(graph, weight), 1 / p, 1 / q,
         path, kinds, restart,
@@ -120,32 +119,6 @@ def random_walks(
     )  # fmt: skip
     rules = {"p": p, "q": q, "weight": weight, "metapath": metapath, "types": types, "restart": restart}
     return replace(done.finish(result), validator=lambda made: af.validate.walks(graph, made.numbers_of_walks, **rules))
-
-
-def _check(p: float, q: float, restart: float, metapath: Array | None) -> None:
-    for name, value in (("p", p), ("q", q)):
-        if not (0 < value < math.inf and 1 / value < math.inf):
-            raise UsageError(f"{name} is {value!r}", expected="a finite number above 0", remedy="1 makes no difference")
-    if not 0 <= restart <= 1:
-        raise UsageError(f"restart is {restart!r}", expected="a probability, from 0 to 1")
-    if metapath is not None and (p, q) != (1.0, 1.0):
-        raise UsageError("both metapath and p or q are given", expected="one of them", remedy="leave p and q away")
-
-
-def _types(graph: Graph, types: Any, metapath: Any) -> tuple[Array | None, Array | None]:
-    if (types is None) != (metapath is None):
-        given, other = ("types", "metapath") if metapath is None else ("metapath", "types")
-        raise UsageError(f"{given} is given, and {other} is not", expected="both of them, or none")
-    if types is None:
-        return None, None
-    kinds = arguments.wholes("types", types, graph.vertices)
-    if np.ndim(metapath) != 1 or not len(metapath):
-        raise UsageError(f"metapath is {metapath!r}", expected="a list of types, such as [0, 1]")
-    path = arguments.wholes("metapath", metapath, len(metapath))
-    missing = np.setdiff1d(path, kinds)
-    if len(missing):
-        raise UsageError(f"metapath has type {missing[0]}, and no vertex is of it", expected="types that are there")
-    return kinds, path
 
 
 def _of_first_type(graph: Graph, roots: Array, kinds: Any, metapath: Array, every: bool) -> Array:
