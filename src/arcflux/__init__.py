@@ -43,6 +43,7 @@ __all__ = [
     "bridges",
     "calibrate",
     "center",
+    "classify",
     "closeness_centrality",
     "clustering",
     "collaborative_filtering",
@@ -76,6 +77,7 @@ __all__ = [
     "fast_random_projection",
     "first",
     "flag",
+    "fused_lasso",
     "gas",
     "generate",
     "geolocate",
@@ -103,6 +105,7 @@ __all__ = [
     "local_clustering",
     "louvain",
     "mail",
+    "match_graphs",
     "maximal_independent_set",
     "maximal_matching",
     "maximum_bipartite_matching",
@@ -215,11 +218,14 @@ if TYPE_CHECKING:
     from arcflux.algorithms.triad_census import triad_census
     from arcflux.algorithms.triangles import triangle_count, triangles
     from arcflux.algorithms.two_hop_friends import two_hop_friends
+    from arcflux.applications.classify import classify
+    from arcflux.applications.fused_lasso import fused_lasso
     from arcflux.applications.geolocate import geolocate, spatial_median
     from arcflux.applications.graph_search import graph_search
     from arcflux.applications.graphsage import graphsage
     from arcflux.applications.local_clustering import local_clustering
     from arcflux.applications.louvain import leiden, louvain
+    from arcflux.applications.match_graphs import match_graphs
     from arcflux.applications.maximum_flow import maximum_flow, minimum_cut
     from arcflux.applications.modularity import modularity
     from arcflux.applications.node2vec import deepwalk, node2vec
@@ -266,10 +272,10 @@ import_lazily(
         " resource_allocation_index shortest_path shortest_path_length sssp"
         " strongly_connected_components topological_sort transitivity triad_census triangle_count"
         " triangles truss_number two_hop_friends weakly_connected_components",
-        "applications": "adjusted_rand_index conductance coverage deepwalk geolocate graph_search graphsage leiden"
-        " local_clustering louvain maximum_flow minimum_cut modularity node2vec"
-        " normalized_mutual_information project random_walks scan_statistics spatial_median"
-        " vertex_nomination",
+        "applications": "adjusted_rand_index classify conductance coverage deepwalk fused_lasso geolocate"
+        " graph_search graphsage leiden local_clustering louvain match_graphs maximum_flow"
+        " minimum_cut modularity node2vec normalized_mutual_information project random_walks"
+        " scan_statistics spatial_median vertex_nomination",
         "arcflux.algorithms": "algorithms",
         "arcflux.applications": "applications",
         "arcflux.devices": "devices",

@@ -6,11 +6,14 @@ from collections.abc import Mapping
 
 from arcflux.algorithms.registry import ALGORITHMS, Algorithm
 from arcflux.algorithms.registry import find as find_among
+from arcflux.applications.classify import classify
+from arcflux.applications.fused_lasso import fused_lasso
 from arcflux.applications.geolocate import geolocate
 from arcflux.applications.graph_search import graph_search
 from arcflux.applications.graphsage import graphsage
 from arcflux.applications.local_clustering import local_clustering
 from arcflux.applications.louvain import leiden, louvain
+from arcflux.applications.match_graphs import match_graphs
 from arcflux.applications.maximum_flow import maximum_flow, minimum_cut
 from arcflux.applications.node2vec import deepwalk, node2vec
 from arcflux.applications.project import project
@@ -21,12 +24,15 @@ from arcflux.applications.vertex_nomination import vertex_nomination
 __all__ = ["APPLICATIONS", "KNOWN", "find"]
 
 _ENTRIES = (
-    Algorithm(louvain, ("community",), groups=True, checked=False),
-    Algorithm(leiden, ("community",), groups=True, checked=False),
     Algorithm(random_walks, ("visits",), also=("walks",)),
     Algorithm(graph_search, ("visits",), also=("search",)),
+    Algorithm(louvain, ("community",), groups=True),
+    Algorithm(leiden, ("community",), groups=True),
     Algorithm(maximum_flow, ("side",), also=("maxflow",), groups=True),
     Algorithm(minimum_cut, ("side",), also=("mincut",), groups=True),
+    Algorithm(fused_lasso, ("signal", "region"), also=("gtf",)),
+    Algorithm(classify, ("log_probability",), unordered=("log_probability",)),
+    Algorithm(match_graphs, ("match",), also=("sgm",), unordered=("match",)),
     Algorithm(project, ("degree",), also=("projection",)),
     Algorithm(scan_statistics, ("statistic", "triangles", "degree"), also=("scan",)),
     Algorithm(

@@ -25,11 +25,15 @@ from arcflux.lazy import import_lazily
 
 if TYPE_CHECKING:
     from arcflux.validate.chains import articulation_points, bridges
+    from arcflux.validate.classifications import classification
     from arcflux.validate.clusters import local_clusters
+    from arcflux.validate.communities import communities
     from arcflux.validate.flows import maximum_flow
     from arcflux.validate.gap import components, pagerank
     from arcflux.validate.grid import grid_bfs
+    from arcflux.validate.lassos import fused_lasso
     from arcflux.validate.ldbc import ldbc, read_ldbc_output
+    from arcflux.validate.matchings import graph_matching
     from arcflux.validate.places import geolocation
     from arcflux.validate.projections import projection
     from arcflux.validate.recount import betweenness, scan_statistics, triangles
@@ -55,10 +59,14 @@ __all__ = [
     "betweenness",
     "bfs",
     "bridges",
+    "classification",
     "coloring",
+    "communities",
     "components",
     "embedding",
+    "fused_lasso",
     "geolocation",
+    "graph_matching",
     "grid_bfs",
     "independent_set",
     "k_truss",
@@ -83,11 +91,15 @@ import_lazily(
     __name__,
     {
         "chains": "articulation_points bridges",
+        "classifications": "classification",
         "clusters": "local_clusters",
+        "communities": "communities",
         "flows": "maximum_flow",
         "gap": "components pagerank",
         "grid": "grid_bfs",
+        "lassos": "fused_lasso",
         "ldbc": "ldbc read_ldbc_output",
+        "matchings": "graph_matching",
         "places": "geolocation",
         "projections": "projection",
         "recount": "betweenness scan_statistics triangles",

@@ -42,21 +42,26 @@ def projection(
     n = graph.vertices
     offsets, neighbours = graph.out
     rows = np.repeat(np.arange(n), np.diff(offsets).astype(np.int64))
-    weighs = method == "product" and weight is not None and weight in graph.columns
-    ones = graph.columns[weight].astype(np.float64) if weighs else np.ones(graph.arcs)
+    column = graph.columns.get(weight) if method == "product" and weight is not None else None
+    ones = np.ones(graph.arcs) if column is None else column.astype(np.float64)
     matrix = csr_array((ones, (rows, neighbours)), (n, n))
     matrix.sum_duplicates()
-    if not weighs:
+    if column is None:
         matrix.data[:] = 1.0
     matrix = matrix.T.tocsr() if onto == "sources" else matrix
     degree = np.diff(matrix.tocsc().indptr).astype(np.float64)
     shares = 1.0 / np.maximum(np.diff(matrix.indptr) - 1.0, 1.0) if method == "newman" else np.ones(n)
+    pattern = matrix.copy()
+    pattern.data[:] = 1.0
+    structure = (pattern.T @ pattern).tocoo()
     product = (matrix.T @ (matrix * shares[:, None])).tocoo()
     keep = product.row != product.col
+    chosen = np.ones(n, bool)
     if vertices is not None:
-        chosen = np.zeros(n, bool)
+        chosen[:] = False
         chosen[graph.ids.to_numbers(list(vertices))] = True
-        keep &= chosen[product.row] & chosen[product.col]
+    keep &= chosen[product.row] & chosen[product.col]
+    expected = ((structure.row != structure.col) & chosen[structure.row] & chosen[structure.col]).sum()
     row, column, value = product.row[keep], product.col[keep], product.data[keep]
     if method == "jaccard":
         value = value / (degree[row] + degree[column] - value)
@@ -75,6 +80,6 @@ def projection(
         unit="edges",
     )  # fmt: skip
     extra = Rule.overall(
-        "pairs", "there are as many pairs as the product has", f"{projected.arcs:,} arcs", projected.arcs != len(value)
+        "pairs", "there are as many pairs as the product has", f"{projected.arcs:,} arcs", projected.arcs != expected
     )
     return Report(f"projection on {onto} by {method}", (extra, pairs))

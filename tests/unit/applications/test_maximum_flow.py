@@ -42,7 +42,9 @@ def test_it_is_networkx_s_with_a_certificate(data: st.DataObject) -> None:
     assert af.minimum_cut(graph, 0, n - 1).value == found.value
 
 
-@pytest.mark.parametrize("spec", ["genrmf:6x9", "grid:20x30,weights=1-9", "kron:8,weights=1-99", "planted:3x60,weights"])
+@pytest.mark.parametrize(
+    "spec", ["genrmf:6x9", "grid:20x30,weights=1-9", "kron:8,weights=1-99", "planted:3x60,weights"]
+)
 def test_the_same_on_any_number_of_workers(spec: str) -> None:
     graph = af.load(spec)
     ends, capacity = (0, graph.vertices - 1), next(iter(graph.columns))

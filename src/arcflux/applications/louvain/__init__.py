@@ -136,6 +136,7 @@ def leiden(
     *,
     objective: str = "modularity",
     weight: str | None = "weight",
+    threshold: float = 0.0,
     max_level: int | None = None,
     seed: int = 0,
     **where: Any,
@@ -163,13 +164,15 @@ def leiden(
     """
     if objective not in ("modularity", "cpm"):
         raise UsageError(f"objective is {objective!r}", expected="'modularity' or 'cpm'")
-    return _found("leiden", leiden_levels, graph, objective, resolution, weight, 0.0, max_level, seed, where)
+    return _found("leiden", leiden_levels, graph, objective, resolution, weight, threshold, max_level, seed, where)
 
 
 def _found(
     name: str, levels: Callable[[Worker, Level, Method], Found], graph: Graph, objective: str, resolution: float,
     weight: str | None, threshold: float, max_level: int | None, seed: int, where: dict[str, Any],
 ) -> Communities:  # fmt: skip
+    if not 0 <= threshold < math.inf:
+        raise UsageError(f"threshold is {threshold!r}", expected="a number from 0 on")
     if not 0 <= resolution < math.inf:
         raise UsageError(f"resolution is {resolution!r}", expected="a number from 0 on", remedy="1 is modularity's own")
     if math.isnan(threshold):
@@ -183,6 +186,10 @@ def _found(
     result = Communities(
         name, graph, {"community": found[-1]}, [], True, done.seconds, done.compile_seconds,
         modularity=modularity(graph, found[-1], resolution, weight), levels=tuple(found),
+        validator=lambda one: af.validate.communities(
+            graph, one["community"], one.modularity, resolution=resolution, objective=objective, weight=weight,
+            connected=name == "leiden",
+        ),
     )  # fmt: skip
     return done.finish(result)
 

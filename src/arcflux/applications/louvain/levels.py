@@ -20,6 +20,8 @@ from arcflux.engine.worker import Worker
 __all__ = ["Method", "leiden", "louvain", "quality"]
 
 Found = list[tuple[Array, float]]
+# How often vertices look around again in the end, at most.
+_POLISHES = 16
 
 
 @dataclass(frozen=True)
@@ -76,20 +78,34 @@ def leiden(worker: Worker, level: Level, method: Method) -> Found:
             part = np.empty(size, np.uint32)
             part[inner] = labels
             own = inner[own]
-            found.append((part[own], quality(level, method.rate, part)))
+            value = quality(level, method.rate, part)
+            last = last or (method.threshold > 0 and bool(found) and value - found[-1][1] <= method.threshold)
+            found.append((part[own], value))
             task.at(depth + 1)
             if last:
                 break
             start = _first_member(part)
-    polished, _ = _polished(worker, first, method, found[-1][0] if found else own, len(found))
-    labels = _connected(first, polished)
+    labels = found[-1][0] if found else own
+    for turn in range(_POLISHES):
+        polished, _ = _polished(worker, first, method, labels, len(found) + turn)
+        labels = _connected(first, polished)
+        if labels.max(initial=0) == polished.max(initial=0):  # nothing fell apart, and nobody gains
+            break
     return [*found, (labels, quality(first, method.rate, labels))]
 
 
 def _polished(worker: Worker, level: Level, method: Method, own: Array, depth: int) -> tuple[Array, float]:
-    """Communities after single vertices have moved once more."""
+    """Communities after single vertices have moved once more, until none gains.
+
+    A vertex that rests does not see that a community far away has become lighter: so all look around again, until
+    nobody moves.
+    """
     moves = Moves(worker, level, method.rate, method.seed, depth)
-    labels, count = _renumbered(moves.settled(_first_member(own)))
+    for _ in range(_POLISHES):
+        before, own = own, _renumbered(moves.settled(_first_member(own), 0.0))[0]
+        if (_first_member(before) == _first_member(own)).all():
+            break
+    labels, count = _renumbered(own)
     return labels, quality(moves.contracted(labels, count), method.rate)
 
 

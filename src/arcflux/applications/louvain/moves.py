@@ -62,9 +62,9 @@ class Moves:
         self._launch(self.kernels.draw, np.uint64(seed % 2**64), np.uint64(depth), np.uint64(_CLASSES), self.drawn)
         self.order, self.bounds = self._sorted(self.drawn, _CLASSES)
 
-    def settled(self, start: Array) -> Array:
+    def settled(self, start: Array, worthwhile: float = WORTHWHILE) -> Array:
         """The community of every vertex after local moves, from where `start` puts it, while they are worthwhile."""
-        enough = int(WORTHWHILE * self.level.weight * self.kernels.GAIN)
+        enough = int(worthwhile * self.level.weight * self.kernels.GAIN)
         return self._moved(start, _ROUNDS, enough, (None, None, self.drawn))
 
     def refined(self, part: Array) -> Array:

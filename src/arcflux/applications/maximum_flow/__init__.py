@@ -127,7 +127,7 @@ def _flow(
         raise UsageError(f"source and sink are both {source!r}", expected="two different vertices")
     column = capacities(graph, capacity)
     made = network(graph, column, *numbers)
-    done = launch(graph, where, lambda worker: _work(worker, made, *numbers, flows))
+    done = launch(graph, where, lambda worker: _work(worker, made, numbers[0], numbers[1], flows))
     units, reaches, left, rounds, sent = done.answer
     if units > made.bound:
         raise GraphError(
@@ -139,7 +139,7 @@ def _flow(
         capacity=capacity, sent=sent, rounds=rounds, validator=_validated,
     )  # fmt: skip
     value = units if column.dtype.kind != "f" else math.fsum(result.cut()[2].tolist())
-    return done.finish(result.with_changes(value=value))  # type: ignore[arg-type, return-value]
+    return done.finish(result.with_changes(value=value))  # type: ignore[return-value]
 
 
 def _number(graph: Graph, name: str, given: Any) -> int:
@@ -148,7 +148,9 @@ def _number(graph: Graph, name: str, given: Any) -> int:
     return int(graph.ids.to_numbers([given])[0])
 
 
-def _work(worker: Worker, made: Any, source: int, sink: int, flows: bool) -> tuple[int, Array, Any, int, dict[str, int]]:
+def _work(
+    worker: Worker, made: Any, source: int, sink: int, flows: bool
+) -> tuple[int, Array, Any, int, dict[str, int]]:
     """The value in units, who can reach the sink, what is left of arcs (or None), rounds, and bytes sent."""
     solver = Solver(worker, made)
     with worker.task("maximum flow", 2, "phases") as task:

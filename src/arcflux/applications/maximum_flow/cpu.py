@@ -191,7 +191,7 @@ def _relabel(
         alone = False
         if worker == 0:
             board[_DONE], board[_CLAIM] = board[_TAIL], 0
-            alone = 0 < board[_TAIL] - board[_HEAD] and (workers == 1 or board[_TAIL] - board[_HEAD] < _ALONE)
+            alone = board[_TAIL] - board[_HEAD] > 0 and (workers == 1 or board[_TAIL] - board[_HEAD] < _ALONE)
         if not alone and not all_here(barrier, worker, workers):
             return False
         head, last, level = board[_HEAD], board[_DONE], board[_LEVEL]

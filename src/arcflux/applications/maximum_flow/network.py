@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux.errors import GraphError, UsageError, WeightError
+from arcflux.errors import GraphError, WeightError
 from arcflux.graph import Graph
 from arcflux.validate import arguments
 
@@ -108,8 +108,11 @@ def _bound(graph: Graph, capacity: Array, source: int, sink: int) -> tuple[int, 
 def _units(capacity: Array, bound: int, scale: float) -> Array:
     if capacity.dtype.kind == "f":
         with np.errstate(over="ignore"):
-            return np.rint(np.minimum(capacity.astype(np.float64) * scale, float(bound + 1))).astype(np.int64)
-    return np.minimum(capacity, capacity.dtype.type(min(bound + 1, np.iinfo(capacity.dtype).max))).astype(np.int64)
+            scaled = np.minimum(capacity.astype(np.float64) * scale, float(bound + 1))
+        return np.asarray(np.rint(scaled).astype(np.int64))
+    return np.asarray(
+        np.minimum(capacity, capacity.dtype.type(min(bound + 1, np.iinfo(capacity.dtype).max))).astype(np.int64)
+    )
 
 
 def _has_parallel(graph: Graph) -> bool:
@@ -161,4 +164,4 @@ def arc_flows(graph: Graph, capacity: Array, made: Network, left: Array) -> Arra
     flow *= np.where(graph.directed & (sign < 0), 0, sign)
     if made.scale == 1.0 and capacity.dtype.kind != "f":
         return flow
-    return np.clip(flow / made.scale, -capacity, capacity)
+    return np.asarray(np.clip(flow / made.scale, -capacity, capacity))

@@ -36,6 +36,9 @@ class Solver:
         self.listed, self.found = self._filled(n, np.int32, 0), host(n, network.heads.dtype)
         self.enough = int(_VERTEX * n + _ARC * len(network.heads))
         self.rounds, self.traffic = 0, Traffic(worker)
+        self.scratch = host(3 * n, network.heads.dtype) if worker.size == 1 else self._filled(0, np.int64, 0)
+        self.outbox = host(2 * len(network.heads) if worker.size > 1 else 0, np.int64).reshape(-1, 2)
+        self.ends = host(2, np.int64)
         cuts = np.searchsorted(network.offsets, np.array(worker.shares.cuts(len(network.heads)), np.uint64))
         cuts[-1] = n
         self.cuts, self.own = cuts, (int(cuts[worker.rank]), int(cuts[worker.rank + 1]))
@@ -53,6 +56,12 @@ class Solver:
             made.offsets, made.heads, made.reverse, self.left, self.mark, self.raised, self.excess, self.added,
             self.listed, self.found,
         )  # fmt: skip
+
+    def reset(self, capacity: Array, excess: Array) -> None:
+        """Begin anew, with these capacities, and with this in excess; nothing has arrived."""
+        self.cores.publish(capacity, self.left)
+        self.cores.publish(excess, self.excess)
+        self.cores.publish(0, self.added)
 
     def saturate(self, source: int, sink: int) -> None:
         """Fill the arcs of the source; what goes to the sink directly has arrived."""
@@ -74,10 +83,8 @@ class Solver:
         if self.worker.size > 1:
             self._nodes(active, without, sink)
             return
-        host, board = self.cores.host, self.cores.small(self.kernels.BOARD)
-        lists = host(2 * self.n, active.dtype).reshape(2, self.n)
-        ends = self._filled(2, np.int64, [without, sink])
-        self.cores.together()
+        board, lists = self.cores.small(self.kernels.BOARD), self.scratch[: 2 * self.n].reshape(2, self.n)
+        self.cores.publish([without, sink], self.ends)
         if self.cores.leads:
             lists[0, : len(active)] = active
             board[self.kernels.COUNT], board[self.kernels.WORK] = len(active), self.enough + 1
@@ -85,7 +92,7 @@ class Solver:
         busy = self.n + len(self.network.heads)
         self.cores.launch(
             self.kernels.push_relabel, 1 if busy < 1 << 14 else self.cores.workers, self.cores.barrier(), board,
-            np.int64(self.n), np.int64(self.enough), *self.arrays, lists, host(self.n, active.dtype), ends,
+            np.int64(self.n), np.int64(self.enough), *self.arrays, lists, self.scratch[2 * self.n :], self.ends,
         )  # fmt: skip
         self.cores.together()
         self.rounds += int(board[self.kernels.ROUNDS])
@@ -112,7 +119,7 @@ class Solver:
         first, last = self.own
         own = active[(active >= first) & (active < last)]
         self._relabel(without, sink)
-        work, outbox = 0, self.cores.host(2 * len(self.network.heads), np.int64).reshape(-1, 2)
+        work, outbox = 0, self.outbox
         own = self._awake(own)
         while int(self.worker.sum(np.array([len(own)]))[0]):
             self.worker.superstep(self.rounds)

@@ -113,9 +113,7 @@ def project(
 
 
 def _validated(result: Any, onto: str, method: str, vertices: Any, weight: str | None) -> Any:
-    return af.validate.projection(
-        result.graph, result.projection, onto, method, vertices=vertices, weight=weight
-    )
+    return af.validate.projection(result.graph, result.projection, onto, method, vertices=vertices, weight=weight)
 
 
 def _simple(graph: Graph, column: Array | None) -> Graph:
@@ -128,7 +126,9 @@ def _simple(graph: Graph, column: Array | None) -> Graph:
     if graph.sorted and not again.any():
         return graph.with_columns(columns)
     rows = np.repeat(np.arange(graph.vertices), np.diff(offsets).astype(np.int64))
-    return Graph.from_edges(rows, neighbours, vertices=graph.vertices, columns=columns, deduplicate="sum" if columns else "first")
+    return Graph.from_edges(
+        rows, neighbours, vertices=graph.vertices, columns=columns, deduplicate="sum" if columns else "first"
+    )
 
 
 def _work(
@@ -205,4 +205,4 @@ def _similarity(method: str, half: Array, ends: Array, values: Array, degrees: A
     if method in ("product", "newman"):
         return values
     one, other = degrees[np.repeat(np.arange(len(half) - 1), np.diff(half))], degrees[ends]
-    return values / (one + other - values if method == "jaccard" else np.minimum(one, other))
+    return np.asarray(values / (one + other - values if method == "jaccard" else np.minimum(one, other)))

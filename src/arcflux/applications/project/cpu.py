@@ -63,9 +63,9 @@ def count(
 
 @kernel
 def fill(
-    worker: Any, workers: Any, control: Any, first: Any, last: Any, in_offsets: Any, in_neighbours: Any, in_weights: Any,
-    offsets: Any, neighbours: Any, weights: Any, share: Any, wanted: Any, sums: Any, bitmaps: Any, summaries: Any,
-    starts: Any, ends: Any, values: Any,
+    worker: Any, workers: Any, control: Any, first: Any, last: Any, in_offsets: Any, in_neighbours: Any,
+    in_weights: Any, offsets: Any, neighbours: Any, weights: Any, share: Any, wanted: Any, sums: Any, bitmaps: Any,
+    summaries: Any, starts: Any, ends: Any, values: Any,
 ) -> None:  # fmt: skip
     """The rows: ends and values from starts[u - first] on.
 
@@ -98,22 +98,22 @@ def fill(
                         words[word] |= one << ((t >> six) & mask)
                         low, high = min(low, word), max(high, word + one)
                     bits[t >> six] |= one << (t & mask)
-            place = starts[u - first]
-            for word in range(low, high):
-                rest = words[word]
-                words[word] = 0
+            place = np.int64(starts[u - first])
+            for block in range(low, high):
+                rest = words[block]
+                words[block] = 0
                 while rest != 0:
-                    at = (word << six) + trailing_zeros(rest)
+                    at = (block << six) + trailing_zeros(rest)
                     rest &= rest - one
                     here = bits[at]
                     bits[at] = 0
                     while here != 0:
-                        t = (at << six) + trailing_zeros(here)
+                        other = (at << six) + trailing_zeros(here)
                         here &= here - one
-                        ends[place] = t
-                        values[place] = row_sums[t]
-                        row_sums[t] = 0.0
-                        place += 1
+                        ends[place] = other
+                        values[place] = row_sums[other]
+                        row_sums[other] = 0.0
+                        place = place + np.int64(1)
 
 
 @kernel

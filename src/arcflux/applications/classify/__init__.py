@@ -1,0 +1,291 @@
+"""Classification: where in a graph a small pattern is, by the attributes of vertices and edges and by their structure.
+
+Belief propagation on the pattern, whose labels are the vertices of the graph: the study's "Application classification".
+In its published form (``method="pnnl"``) the message of no edge costs nothing, and wins in every other round whatever
+edges say, so that after those only attributes of vertices count. The default is corrected: a message comes from the far
+end of an edge, costs are not normalised, no edge costs as much as the worst one, and messages are shifted by their
+maximum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import arcflux as af
+from arcflux.applications.arrays import numbers_of_vertices
+from arcflux.applications.traffic import Traffic, told
+from arcflux.checks import maybe, real, text, wholes
+from arcflux.engine.call import graph_call
+from arcflux.engine.launch import launch
+from arcflux.engine.worker import Worker
+from arcflux.errors import UsageError, WeightError
+from arcflux.graph import Graph
+from arcflux.graph.arcs import in_places
+
+__all__ = ["Classification", "classify"]
+
+Array = NDArray[Any]
+_MOST = 1024
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """graph: of the data; ends: sources and targets of the pattern's edges; nodes: float64[vertices, pattern vertices]
+    and costs: float64[arcs, pattern edges] (None: 0) are distances; null: float64[pattern edges], that of no edge.
+    """
+
+    graph: Graph
+    ends: tuple[Array, Array]
+    nodes: Array
+    costs: Array | None
+    null: Array
+
+
+@dataclass(frozen=True, repr=False)
+class Classification(af.Result):
+    """The result of :func:`classify`: the field `log_probability`, of each vertex for each vertex of the pattern.
+
+    pattern: the graph that was looked for; sent: bytes between nodes.
+    """
+
+    pattern: Graph | None = None
+    sent: Mapping[str, int] = field(default_factory=dict)
+
+    def best(self) -> dict[Any, Any]:
+        """For each vertex of the pattern the likeliest vertex, both by id; of equal ones that of the smallest number.
+
+        Examples
+        --------
+        >>> import arcflux as af
+        >>> af.classify("path:3", "path:1", [[0], [5], [9]], [[8]]).best()
+        {0: 2}
+        """
+        assert self.pattern is not None
+        places = self.values["log_probability"].argmax(0)
+        return dict(zip(self.pattern.ids.to_ids().tolist(), self.graph.ids.to_ids(places).tolist(), strict=True))
+
+    def highlights(self) -> list[tuple[str, str]]:
+        """The likeliest vertices."""
+        chance = np.exp(self.values["log_probability"].max(0))
+        pairs = list(zip(self.best().items(), chance, strict=True))
+        said = ", ".join(f"{label} at {vertex} ({part:.2f})" for (label, vertex), part in pairs[:8])
+        return [("found", said + (", ..." if len(pairs) > 8 else "")), *told(self.sent)]
+
+
+@graph_call(
+    pattern=None, features=None, pattern_features=None, edges=None, iterations=maybe(wholes(0)), method=text,
+    null_cost=maybe(real),
+)  # fmt: skip
+def classify(
+    graph: Graph,
+    pattern: str | Graph,
+    features: str | Sequence[Any] | None = None,
+    pattern_features: str | Sequence[Any] | None = None,
+    *,
+    edges: Sequence[str] = (),
+    iterations: int | None = None,
+    method: str = "corrected",
+    null_cost: float | None = None,
+    **where: Any,
+) -> Classification:
+    """How likely each vertex of a graph is each vertex of a small pattern, by max-product belief propagation.
+
+    Parameters
+    ----------
+    pattern
+        The graph to look for, or what :func:`arcflux.load` takes: some tens of vertices.
+    features, pattern_features
+        A row of numbers for each vertex of the graph and of the pattern, or the path of a .npy or text file; both or
+        none. What counts is the Euclidean distance of rows.
+    edges
+        The names of edge columns, of both graphs, whose Euclidean distance is the cost of an edge.
+    iterations
+        Rounds of messages; without it as many as the pattern has vertices.
+    method
+        "corrected", or "pnnl" for the form that the study measured.
+    null_cost
+        What it costs that an edge of the pattern is not there; without it the cost of the worst edge, or 1 without
+        `edges`. Of "corrected" only.
+    **where
+        The options of :func:`arcflux.run` that say where it runs: `threads`, `parts`, `transport`, `ranks_per_node`.
+
+    An undirected edge is one in each direction. The probabilities of all vertices for one of the pattern sum to 1. The
+    result is the same on any number of workers.
+
+    Examples
+    --------
+    >>> import arcflux as af
+    >>> g = af.Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 4], columns={"kind": [1, 5, 9, 1]})
+    >>> p = af.Graph.from_edges([0, 1], [1, 2], columns={"kind": [5, 9]})
+    >>> af.classify(g, p, edges=["kind"]).best()
+    {0: 1, 1: 2, 2: 3}
+    """
+    wanted = pattern if isinstance(pattern, Graph) else af.load(pattern)
+    if method not in ("corrected", "pnnl"):
+        raise UsageError(f"method is {method!r}", expected="'corrected' or 'pnnl'")
+    if not 0 < wanted.vertices <= _MOST or not graph.vertices:
+        raise UsageError(
+            f"the pattern has {wanted.vertices:,} vertices and the graph {graph.vertices:,}",
+            expected=f"a pattern of 1 to {_MOST} vertices, and a graph that has some",
+        )
+    problem = _problem(graph, wanted, features, pattern_features, edges, null_cost)
+    rounds = wanted.vertices if iterations is None else iterations
+    solve = _corrected if method == "corrected" else _published
+    done = launch(graph, where, lambda worker: solve(worker, problem, rounds))
+    found, sent = done.answer
+    result = Classification(
+        "classify", graph, {"log_probability": found}, [], True, done.seconds, done.compile_seconds, pattern=wanted,
+        sent=sent, validator=lambda one: af.validate.classification(one.graph, one["log_probability"]),
+    )  # fmt: skip
+    return done.finish(result)
+
+
+def _problem(
+    graph: Graph, pattern: Graph, features: Any, pattern_features: Any, edges: Sequence[str], null_cost: float | None
+) -> _Problem:  # fmt: skip
+    if (features is None) != (pattern_features is None):
+        raise UsageError("of features and pattern_features one is given", expected="both, or none of them")
+    nodes = np.zeros((graph.vertices, pattern.vertices))
+    if features is not None:
+        rows = numbers_of_vertices("features", features, graph.vertices, None)
+        theirs = numbers_of_vertices("pattern_features", pattern_features, pattern.vertices, None)
+        if rows.shape[1] != theirs.shape[1]:
+            raise UsageError(
+                f"features has {rows.shape[1]} columns and pattern_features {theirs.shape[1]}", expected="as many"
+            )
+        nodes = _distances(rows, theirs)
+    names = [edges] if isinstance(edges, str) else list(edges)
+    costs = _distances(_columns(graph, names), _columns(pattern, names)) if names else None
+    sources = np.repeat(np.arange(pattern.vertices), np.diff(pattern.out.offsets).astype(np.int64))
+    usual = np.ones(pattern.arcs) if costs is None else costs.max(0, initial=0.0)
+    if null_cost is not None and not 0 <= null_cost < np.inf:
+        raise UsageError(f"null_cost is {null_cost!r}", expected="a number from 0 on")
+    null = usual if null_cost is None else np.full(pattern.arcs, null_cost)
+    return _Problem(graph, (sources, pattern.out.neighbours.astype(np.int64)), nodes, costs, null)
+
+
+def _columns(graph: Graph, names: list[str]) -> Array:
+    for name in names:
+        if name not in graph.columns:
+            known = ", ".join(graph.columns) or "none"
+            raise WeightError(f"a graph has no edge column {name!r}", expected=f"one of its columns: {known}")
+        if not np.isfinite(graph.columns[name]).all():
+            raise WeightError(f"the edge column {name!r} has numbers that are not finite", expected="finite numbers")
+    return np.stack([graph.columns[name].astype(np.float64) for name in names], 1)
+
+
+def _distances(one: Array, other: Array) -> Array:
+    squares = np.zeros((len(one), len(other)))
+    for k in range(one.shape[1]):
+        squares += (one[:, k, None] - other[None, :, k]) ** 2
+    return np.sqrt(squares)
+
+
+def _log_softmax(values: Array) -> Array:
+    """Each column less the logarithm of the sum of its exponentials."""
+    if not values.size:
+        return values
+    shifted = values - values.max(0)
+    return np.asarray(shifted - np.log(np.exp(shifted).sum(0)))
+
+
+def _gathered(values: Array, ends: Array, width: int) -> Array:
+    """For each vertex of the pattern the sum over its edges."""
+    total = np.zeros((len(values), width))
+    for q, p in enumerate(ends.tolist()):
+        total[:, p] += values[:, q]
+    return total
+
+
+def _corrected(worker: Worker, problem: _Problem, rounds: int) -> tuple[Array, dict[str, int]]:
+    graph, (sources, targets), width = problem.graph, problem.ends, problem.nodes.shape[1]
+    places = np.empty(graph.arcs, np.int64)
+    places[in_places(graph)] = np.arange(graph.arcs)
+    traffic = Traffic(worker)
+    messages = _Messages(worker, problem, traffic) if len(sources) else None
+    forward = backward = np.zeros((graph.vertices, len(sources)))
+    belief = _log_softmax(-problem.nodes)
+    with worker.task("classify", rounds, "rounds") as task:
+        for step in range(rounds if messages is not None else 0):
+            assert messages is not None
+            worker.superstep(step)
+            ahead, behind = belief[:, targets] - forward, belief[:, sources] - backward
+            forward = messages.best(graph.into, places, behind)
+            backward = messages.best(graph.out, None, ahead)
+            sums = _gathered(forward, targets, width) + _gathered(backward, sources, width)
+            belief = _log_softmax(sums - problem.nodes)
+            task.at(step + 1)
+    return belief, traffic.total()
+
+
+class _Messages:
+    """The best offers of neighbours: each worker has those of its rows, and all get all."""
+
+    def __init__(self, worker: Worker, problem: _Problem, traffic: Traffic) -> None:
+        self.kernels = worker.kernels("arcflux.applications.classify")
+        self.worker, self.problem, self.traffic = worker, problem, traffic
+        self.first, self.last = worker.share(problem.graph.vertices)
+        self.width = len(problem.null)
+        cores = worker.cores
+        self.values = cores.host(problem.graph.vertices * self.width, np.float64).reshape(
+            problem.graph.vertices, self.width
+        )
+        self.out = cores.host((self.last - self.first) * self.width, np.float64).reshape(
+            self.last - self.first, self.width
+        )
+
+    def best(self, rows: Any, places: Array | None, values: Array) -> Array:
+        """The best offers along rows, less the best of all."""
+        cores, own = self.worker.cores, self.last - self.first
+        cores.publish(values, self.values)
+        null = values.max(0) - self.problem.null
+        cores.launch(
+            self.kernels.offers, max(1, -(-own // self.kernels.CHUNK)), np.uint64(self.first), np.uint64(self.last),
+            *rows, places, self.problem.costs, self.values, null, self.out,
+        )  # fmt: skip
+        cores.together()
+        with self.traffic.phase("messages"):
+            found = self.worker.gather(self.out.reshape(-1).copy()).reshape(-1, self.width)
+        cores.together()
+        return np.asarray(found - found.max(0))
+
+
+def _published(worker: Worker, problem: _Problem, rounds: int) -> tuple[Array, dict[str, int]]:
+    """The published form, in plain NumPy: the same on every worker."""
+    graph, (sources, targets) = problem.graph, problem.ends
+    (offsets, heads), n, width = graph.out, graph.vertices, problem.nodes.shape[1]
+    rows = np.repeat(np.arange(n), np.diff(offsets).astype(np.int64))
+    costs = np.zeros((graph.arcs, len(sources))) if problem.costs is None else problem.costs
+    belief, nodes = _log_softmax(-problem.nodes), _log_softmax(problem.nodes)
+    offered, paid = _log_softmax(-costs), _log_softmax(costs)
+    peak = belief.max(0)
+    forward = _largest(n, heads, offered, peak[sources])
+    backward = _largest(n, rows, offered, peak[targets])
+    for step in range(rounds if len(sources) else 0):
+        worker.superstep(step)
+        ahead, behind = belief[:, targets] - forward, belief[:, sources] - backward
+        to_source, to_target = ahead[rows] - paid, behind[rows] - paid
+        backward = _largest(n, rows, to_source - _log_sum(to_source), ahead.max(0))
+        forward = _largest(n, heads, to_target - _log_sum(to_target), behind.max(0))
+        sums = _gathered(forward, targets, width) + _gathered(backward, sources, width)
+        belief = _log_softmax(sums - nodes)
+    return belief, {}
+
+
+def _log_sum(values: Array) -> Array:
+    if not len(values):
+        return np.zeros(values.shape[1])
+    peak = values.max(0)
+    return np.asarray(peak + np.log(np.exp(values - peak).sum(0)))
+
+
+def _largest(size: int, groups: Array, values: Array, least: Array) -> Array:
+    """The largest row of each group, no less than `least`."""
+    found = np.tile(least, (size, 1))
+    np.maximum.at(found, groups, values)
+    return found

@@ -1,0 +1,254 @@
+"""The fused lasso on graphs: a signal that is constant on regions, as near to a noisy one as the price allows.
+
+Also known as graph trend filtering of order 0, total variation denoising on a graph, the proximal operator of graph
+total variation. It is solved exactly by maximum flows: A. Chambolle, J. Darbon, "On total variation minimization and
+surface evolution using parametric maximum flows", 2009; and the study's "Sparse fused lasso". All vertices of a
+component begin as one region, at its mean. One flow for all regions tells which part of each wants to be higher than
+its mean and can pay for that; it leaves the region, and the edges between have their whole price. A region that no
+part leaves is final.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import arcflux as af
+from arcflux.applications.arrays import numbers_of_vertices
+from arcflux.applications.maximum_flow.network import Network
+from arcflux.applications.maximum_flow.solver import Solver
+from arcflux.applications.traffic import told
+from arcflux.applications.weights import edge_weights
+from arcflux.checks import maybe, real, text
+from arcflux.engine.call import graph_call
+from arcflux.engine.launch import launch
+from arcflux.engine.worker import Worker
+from arcflux.errors import UsageError
+from arcflux.graph import Graph
+
+__all__ = ["FusedLasso", "fused_lasso"]
+
+Array = NDArray[Any]
+# Bits of the sum of all that may flow.
+_BITS = 58
+
+
+@dataclass(frozen=True, repr=False)
+class FusedLasso(af.Result):
+    """The result of :func:`fused_lasso`: the fields `signal` and `region`.
+
+    objective: what was minimised; gap: by how much it can be above the minimum at most, shown by `dual`, the price that
+    each arc takes (in the order of ``graph.columns``, negative against its direction); rounds: flows that it took.
+    """
+
+    objective: float = 0.0
+    gap: float = 0.0
+    dual: Array | None = field(default=None, repr=False)
+    rounds: int = 0
+    sent: Mapping[str, int] = field(default_factory=dict)
+
+    def highlights(self) -> list[tuple[str, str]]:
+        """Regions, the objective and the gap."""
+        regions = f"{int(self.values['region'].max(initial=-1)) + 1:,}, in {self.rounds} rounds"
+        certain = f"{self.objective:,.6g}, at most {self.gap:.2g} above the minimum"
+        return [("regions", regions), ("objective", certain), *told(self.sent)]
+
+
+@graph_call(signal=None, penalty=real, l1=real, weight=maybe(text))
+def fused_lasso(
+    graph: Graph,
+    signal: str | Sequence[float],
+    penalty: float = 1.0,
+    *,
+    l1: float = 0.0,
+    weight: str | None = "weight",
+    **where: Any,
+) -> FusedLasso:
+    """The signal x that minimises 1/2 |x - y|^2 + penalty * sum of w |x_u - x_v| over edges + l1 * sum of |x_v|.
+
+    Parameters
+    ----------
+    signal
+        y: a number for each vertex in the order of ``graph.ids``, or the path of a .npy or text file with them.
+    penalty
+        The price of a difference between neighbours: 0 leaves the signal, a large one its mean on each component.
+    l1
+        The price of being other than 0.
+    weight
+        The edge column w; 1 for each edge without such a column, or with None.
+    **where
+        The options of :func:`arcflux.run` that say where it runs: `threads`, `parts`, `transport`, `ranks_per_node`.
+
+    Edges of a directed graph count as undirected ones; parallel edges add up. Numbers are kept to 58 bits of their sum,
+    so that the result is exact but for rounding, and the same on any number of workers; ``result.gap`` proves it.
+
+    Examples
+    --------
+    >>> import arcflux as af
+    >>> af.fused_lasso("path:4", [0, 0, 10, 10], penalty=3)["signal"].tolist()
+    [1.5, 1.5, 8.5, 8.5]
+    """
+    for name, value in (("penalty", penalty), ("l1", l1)):
+        if not 0 <= value < math.inf:
+            raise UsageError(f"{name} is {value!r}", expected="a number from 0 on")
+    given = numbers_of_vertices("signal", signal, graph.vertices)
+    rates = edge_weights(graph, weight)
+    prices = penalty * (np.ones(graph.arcs) if rates is None else rates.astype(np.float64))
+    if not np.isfinite(prices.sum()):
+        raise UsageError("penalty times the weights sums to infinity", expected="smaller numbers")
+    made = _network(graph, prices)
+    done = launch(graph, where, lambda worker: _work(worker, made, given))
+    middle, regions, ratios, rounds, sent = done.answer
+    found = np.sign(middle) * np.maximum(np.abs(middle) - l1, 0.0)
+    dual = _duals(graph, made, ratios, prices)
+    objective, gap = _certificate(graph, given, found, prices, dual, l1)
+    result = FusedLasso(
+        "fused_lasso", graph, {"signal": found, "region": _numbered(regions)}, [], True, done.seconds,
+        done.compile_seconds, objective=objective, gap=gap, dual=dual, rounds=rounds, sent=sent,
+        validator=lambda one: af.validate.fused_lasso(
+            graph, given, one["signal"], penalty, one.dual, l1=l1, weight=weight
+        ),
+    )  # fmt: skip
+    return done.finish(result)
+
+
+def _network(graph: Graph, prices: Array) -> tuple[Graph, Array]:
+    """Neighbours in both directions and a sink behind all, with the price of each pair; and the arcs back."""
+    from arcflux.graph.build import reverse
+
+    n = graph.vertices
+    source, target, places = graph.edge_numbers()
+    every, sink = np.arange(n), np.full(n, n)
+    ends = [source.astype(np.int64), target.astype(np.int64)]
+    costs = np.concatenate([prices[places], prices[places], np.zeros(2 * n)])
+    made = Graph.from_edges(
+        np.concatenate([*ends, every, sink]), np.concatenate([*ends[::-1], sink, every]), columns={"price": costs},
+        vertices=n + 1, deduplicate="sum", drop_self_loops=True,
+    )  # fmt: skip
+    back = reverse(*made.out, carry=True)[2]
+    assert back is not None
+    return made, back
+
+
+def _work(
+    worker: Worker, made: tuple[Graph, Array], signal: Array
+) -> tuple[Array, Array, Array, int, dict[str, int]]:  # fmt: skip
+    """The solution without l1, its regions, the part of its price that each arc takes, rounds, and bytes sent."""
+    graph, back = made
+    (offsets, heads), n = graph.out, graph.vertices - 1
+    mean = float(signal.mean()) if n else 0.0
+    whole = float(np.abs(signal - mean).sum())
+    scale = math.ldexp(1.0, _BITS - 2 - max(-900, math.frexp(whole)[1])) if whole else 1.0
+    # No edge is asked for more than all there is, so that a price above that is as good as infinite.
+    price = np.rint(np.minimum(graph.columns["price"], 2 * whole) * scale).astype(np.int64)
+    free = Network(offsets, heads, back, np.zeros_like(price), 1.0, 0)
+    rows = np.repeat(np.arange(n + 1), np.diff(offsets).astype(np.int64))
+    solver = Solver(worker, free)
+    state = _Regions(np.rint((signal - mean) * scale).astype(np.int64), rows, heads.astype(np.int64), price)
+    full = graph.columns["price"] * scale
+    with worker.task("fused lasso", n, "vertices") as task:
+        while state.live.any():
+            capacity, excess = state.demand(offsets)
+            solver.reset(capacity, excess)
+            solver.flow(n, n)
+            state.split(~solver.reaches()[:n], (capacity - solver.rows_left()) / np.maximum(full, 1.0))
+            task.at(n - int(state.live.sum()))
+    return state.level / scale + mean, state.region, state.ratio, state.rounds, solver.traffic.total()
+
+
+class _Regions:
+    """Regions of vertices, in units; live: int bool[n], those whose region may still be split."""
+
+    def __init__(self, signal: Array, rows: Array, heads: Array, price: Array) -> None:
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import connected_components
+
+        self.n = len(signal)
+        self.base, self.rows, self.heads, self.price = signal, rows, heads, price
+        self.inner = (rows < self.n) & (heads < self.n)
+        joined = self.inner & (price > 0)
+        links = csr_array((np.ones(int(joined.sum()), np.int8), (rows[joined], heads[joined])), (self.n, self.n))
+        self.region = connected_components(links, directed=False)[1].astype(np.int64)
+        self.live, self.level = np.ones(self.n, bool), np.zeros(self.n)
+        self.ratio, self.rounds = np.zeros(len(rows)), 0
+
+    def demand(self, offsets: Array) -> tuple[Array, Array]:
+        """Capacities and excess of the next flow: above the mean of a region there is excess, below it room."""
+        sums = np.zeros(int(self.region.max(initial=-1)) + 1, np.int64)
+        np.add.at(sums, self.region, self.base)
+        self.sizes = np.bincount(self.region)
+        self.mean = sums / self.sizes
+        middle = (2 * sums + self.sizes) // (2 * self.sizes)
+        self.over = np.where(self.live, self.base - middle[self.region], 0)
+        capacity = np.zeros(len(self.rows), np.int64)
+        self.within = np.zeros(len(self.rows), bool)
+        u, v = self.rows[self.inner], self.heads[self.inner]
+        self.within[self.inner] = (self.region[u] == self.region[v]) & self.live[u]
+        capacity[self.within] = self.price[self.within]
+        capacity[offsets[1:-1].astype(np.int64) - 1] = np.maximum(0, -self.over)  # the last arc of a row: to the sink
+        return capacity, np.append(np.maximum(0, self.over), 0)
+
+    def split(self, high: Array, part: Array) -> None:
+        """Part each region into what wants to be higher and the rest; or it is final, where that gains nothing.
+
+        `part`: of its whole price, what flows along each arc.
+        """
+        self.rounds += 1
+        high = high & self.live
+        u, v = self.rows[self.within], self.heads[self.within]
+        crossing = np.flatnonzero(self.within)[high[u] & ~high[v]]
+        gain = np.zeros(len(self.sizes), np.int64)
+        np.add.at(gain, self.region[high], self.over[high])
+        np.subtract.at(gain, self.region[self.rows[crossing]], self.price[crossing])
+        members = np.bincount(self.region[high], minlength=len(self.sizes))
+        parted = (members > 0) & (members < self.sizes) & (gain > 2 * self.sizes)  # less is rounding
+        done = self.live & ~parted[self.region]
+        self.level[done] = self.mean[self.region[done]]
+        settled = self.within & done[np.minimum(self.rows, self.n - 1)] & (self.price > 0)
+        self.ratio[settled] = np.clip(part[settled], -1.0, 1.0)
+        crossing = crossing[parted[self.region[self.rows[crossing]]]]
+        a, b, taken = self.rows[crossing], self.heads[crossing], self.price[crossing]
+        np.subtract.at(self.base, a, taken)
+        np.add.at(self.base, b, taken)
+        self.ratio[crossing] = 1.0
+        keys = self.rows * (self.n + 1) + self.heads
+        self.ratio[np.searchsorted(keys, b * (self.n + 1) + a)] = -1.0
+        self.live &= ~done
+        self.region = np.unique(2 * self.region + (high & parted[self.region]), return_inverse=True)[1]
+
+
+def _duals(graph: Graph, made: tuple[Graph, Array], ratios: Array, prices: Array) -> Array:
+    """The price that each arc of the graph takes, of the part that all arcs between its ends take."""
+    (offsets, heads), size = made[0].out, made[0].vertices
+    keys = np.repeat(np.arange(size), np.diff(offsets).astype(np.int64)) * size + heads.astype(np.int64)
+    rows = np.repeat(np.arange(graph.vertices), np.diff(graph.out.offsets).astype(np.int64))
+    own = rows * size + graph.out.neighbours.astype(np.int64)
+    place = np.minimum(np.searchsorted(keys, own), len(keys) - 1)
+    part = np.where(rows == graph.out.neighbours, 0.0, ratios[place]) if len(keys) else np.zeros(len(rows))
+    return np.asarray(part * prices)
+
+
+def _certificate(
+    graph: Graph, signal: Array, found: Array, prices: Array, dual: Array, l1: float
+) -> tuple[float, float]:  # fmt: skip
+    """The objective, and the duality gap: how far the minimum can be below it."""
+    source, target, places = graph.edge_numbers()
+    spread = float((prices[places] * np.abs(found[source] - found[target])).sum())
+    objective = 0.5 * float(((found - signal) ** 2).sum()) + spread + l1 * float(np.abs(found).sum())
+    out = np.bincount(source, dual[places], graph.vertices) - np.bincount(target, dual[places], graph.vertices)
+    out = out + np.clip(signal - out, -l1, l1)
+    return objective, objective - float((signal * out - 0.5 * out**2).sum())
+
+
+def _numbered(region: Array) -> Array:
+    """Regions by their first vertex, from 0 on."""
+    _, first, number = np.unique(region, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    numbered: Array = rank[number]
+    return numbered
