@@ -26,6 +26,7 @@ SEED     ?=
 MINUTES  ?= 60
 
 .PHONY: run test check chaos fuzz mutants test-gpu test-lowest test-mpich test-networkx lint format bench bench-load bench-gap bench-abstraction bench-dialects bench-partition bench-bfs-grid bench-papers bench-lux bench-planner docs clean bench-networkx
+.PHONY: run test check chaos fuzz mutants test-gpu test-lowest test-mpich test-networkx lint format bench bench-load bench-gap bench-abstraction bench-dialects bench-partition bench-bfs-grid bench-papers bench-planner docs clean bench-networkx bench-plug
 
 run: $(VENV)/.installed
 	@mkdir -p $(OUT)
@@ -98,6 +99,7 @@ bench:
 	$(MAKE) bench-lux
 	$(MAKE) bench-planner
 	$(MAKE) bench-networkx
+	$(MAKE) bench-plug
 
 bench-load: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/load.py --folder $(OUT)
@@ -126,6 +128,9 @@ bench-lux: $(VENV)/.installed-bench
 bench-planner: $(VENV)/.installed-bench
 	$(BIN)/arcflux calibrate
 	$(BIN)/python benchmarks/planner.py --folder $(OUT) --keep $(OUT)/planner-observed.json
+
+bench-plug: $(VENV)/.installed-bench
+	$(BIN)/python benchmarks/plug.py --folder $(OUT)/plug --json plug
 
 bench-networkx: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/networkx_backend.py

@@ -12,7 +12,18 @@ from arcflux.compile.numbers import low_bits, nearest, wrapping
 from arcflux.compile.source import edge_reads, in_function, polls, reduced, tupled
 from arcflux.compile.tuples import TUPLES, better, into_tuple, lock_of
 
-__all__ = ["Shared", "edge", "edge_call", "fresh", "narrow_sums", "push_edge", "push_reads", "settled", "taken"]
+__all__ = [
+    "Registers",
+    "Shared",
+    "edge",
+    "edge_call",
+    "fresh",
+    "narrow_sums",
+    "push_edge",
+    "push_reads",
+    "settled",
+    "taken",
+]
 
 
 def fresh(lowered: Lowered) -> list[str]:
@@ -65,7 +76,7 @@ def edge_call(lowered: Lowered) -> str:
 def edge(lowered: Lowered) -> str:
     """The edge part for pull: reduces into values."""
     targets = [*reduced(lowered), *taken(lowered)]
-    text = _edge_part(lowered, _Registers(lowered))
+    text = _edge_part(lowered, Registers(lowered))
     names = [*targets, *edge_reads(lowered), *_looked_at(lowered)]
     return f"@fragment\ndef edge({', '.join(names)}):\n{textwrap.indent(text, '    ')}\n    return {tupled(targets)}\n"
 
@@ -146,7 +157,7 @@ class _Reduces(ast.NodeTransformer):
         raise NotImplementedError
 
 
-class _Registers(_Reduces):
+class Registers(_Reduces):
     """``reduce_sum(v_rank, e)`` becomes ``v_rank = v_rank + e``."""
 
     def returned(self) -> str:
@@ -158,6 +169,7 @@ class _Registers(_Reduces):
         return _replacing(self.lowered.groups[group], group, values)
 
     def reduced(self, operation: str, field: str, index: str | None, value: str) -> str:
+        """The statements that reduce a value into a field of v, or into an element of it."""
         name, value = f"v_{field}", self.within(operation, field, index, value)
         if operation == "any" and self.lowered.deterministic and self.lowered.fields[field][1] is None:
             return f"if not taken_{field} or ({value}) < {name}:\n    {name} = {value}\ntaken_{field} = True"

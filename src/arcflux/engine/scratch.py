@@ -13,7 +13,7 @@ from arcflux.graph import Graph
 from arcflux.spmd.memory import zeros
 from arcflux.spmd.votes import slots
 
-__all__ = ["worker_scratch"]
+__all__ = ["scratch_for", "worker_scratch"]
 
 Array = NDArray[Any]
 # Counts of a table have the width of its keys.
@@ -22,12 +22,16 @@ _WIDE = 1 << 31
 
 def worker_scratch(lowered: Lowered, graph: Graph, workers: int) -> list[Array]:
     """The arrays that workers count and select in, a row for each worker, as the longest row of edges needs them."""
-    made: list[Array] = []
-    longest = int(graph.in_degrees.max(initial=1))
+    return list(scratch_for(lowered, int(graph.in_degrees.max(initial=1)), workers).values())
+
+
+def scratch_for(lowered: Lowered, longest: int, workers: int) -> dict[str, Array]:
+    """The same for rows of at most so many edges, by the names that kernels have for them."""
+    made: dict[str, Array] = {}
     size = slots(longest)
     for one in scratch(lowered):
         dtype = np.dtype(np.int64) if longest >= _WIDE and one.dtype.itemsize < 8 else one.dtype
         many = {"table": 2 * size, "slots": size, "weights": size, "values": longest}[one.use]
         rows = zeros(workers * many, dtype)
-        made.append(rows.reshape(workers, size, 2) if one.use == "table" else rows.reshape(workers, many))
+        made[f"{one.name}s"] = rows.reshape(workers, size, 2) if one.use == "table" else rows.reshape(workers, many)
     return made

@@ -26,12 +26,12 @@ from arcflux.plug.program_text import text_of
 from arcflux.plug.wire import LostPeerError, close_all, receive, send
 from arcflux.program import Program
 
-__all__ = ["Connection", "DaemonError"]
+__all__ = ["Connection", "DaemonError", "raise_if_refused"]
 
 # Seconds for a daemon to be there; it imports Python packages on a machine that may be busy.
 _START = 60.0
 # Not for a daemon that outlives the task that has started it.
-_LEFT_OUT = ("SPARK_", "PYSPARK_", "OMPI_", "PMI_", "PMIX_", "SLURM_")
+_LEFT_OUT = ("SPARK_", "PYSPARK_", "OMPI_", "PMI_", "PMIX_", "PRTE_", "SLURM_")
 
 
 class DaemonError(ArcfluxError):
@@ -92,7 +92,7 @@ class Connection:
             send(channel, {"token": token})
             reply, descriptors = receive(channel)
             close_all(descriptors)
-            _raise_if_refused(reply)
+            raise_if_refused(reply)
             return cls(place, channel, int(reply["process"]))
         except BaseException:
             channel.close()
@@ -105,7 +105,7 @@ class Connection:
         send(self.channel, {"op": operation, **message}, descriptors)
         reply, back = receive(self.channel)
         try:
-            _raise_if_refused(reply)
+            raise_if_refused(reply)
         except BaseException:
             close_all(back)
             raise
@@ -199,7 +199,8 @@ def _plain(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else value
 
 
-def _raise_if_refused(reply: Mapping[str, Any]) -> None:
+def raise_if_refused(reply: Mapping[str, Any]) -> None:
+    """Raise the error that a daemon has answered with, if it has."""
     if reply.get("ok"):
         return
     about = reply.get("error", {})

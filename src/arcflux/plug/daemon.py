@@ -1,6 +1,6 @@
 """The daemon of a device: a process that outlives agents, so that a device is made ready once (GX-Plug, IV-C).
 
-``python -m arcflux.plug.daemon cpu`` is what connection.py starts when it finds none. It holds a lock, listens on a Unix
+``python -m arcflux.plug.daemon cpu`` is what connection.py starts when it finds none. It has a lock, listens on a Unix
 socket in an owner-only folder, lets in who has its user (SO_PEERCRED) and its token, and ends when nobody has been
 connected for the time of its lease. What it shares with agents has no name (memory.py), so nothing stays behind when
 either side is killed.
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import faulthandler
 import hmac
 import os
 import signal
@@ -26,6 +27,7 @@ from arcflux.plug.wire import LostPeerError, WireError, close_all, peer_of, rece
 
 if TYPE_CHECKING:
     from arcflux.plug.service import Service
+    from arcflux.plug.session import BlockSession
 
 __all__ = ["LEASE", "is_listening", "main"]
 
@@ -110,10 +112,14 @@ class _Daemon:
         return True
 
     def _answer_all(self, connection: socket.socket) -> None:
-        session: Any = None
+        session: BlockSession | None = None
         try:
             while True:
                 message, descriptors = receive(connection)
+                if message.get("op") == "open" and session is None:
+                    from arcflux.plug.session import BlockSession
+
+                    session = BlockSession(self.place.device, connection)
                 reply, back = self._answer(message, descriptors, session)
                 try:
                     send(connection, reply, back)
@@ -174,6 +180,7 @@ def main(arguments: list[str] | None = None) -> int:
         os._exit(0)
     for name in (signal.SIGHUP, signal.SIGINT):  # those are for agents
         signal.signal(name, signal.SIG_IGN)
+    faulthandler.register(signal.SIGUSR1)  # what all threads do, into the log
     place = Place.of(given.name, given.folder)
     lock = _claimed(place)
     if lock is None:

@@ -21,6 +21,7 @@ from typing import Any
 
 import arcflux
 from arcflux.class_source import find_function, names_around
+from arcflux.compile.cache import one_at_a_time
 from arcflux.errors import ProgramError
 from arcflux.program import Program
 
@@ -36,20 +37,22 @@ def text_of(program: Program) -> str:
     import arcflux as arcflux
     """
     pieces: dict[str, str] = {"arcflux": "import arcflux as arcflux"}
-    _add_class(program, pieces)
+    with one_at_a_time:
+        _add_class(program, pieces)
     return "\n\n".join(pieces.values()) + "\n"
 
 
 def program_of(text: str, name: str) -> Program:
     """The program of a name in a text."""
     path = f"<program {sha256(text.encode()).hexdigest()[:16]}>"
-    module = sys.modules.get(path)
-    if module is None:
-        module = ModuleType(path)
-        lines = text.splitlines(keepends=True)
-        linecache.cache[path] = (len(text), None, lines, path)  # where the compiler looks for the source of a class
-        exec(compile(text, path, "exec"), vars(module))
-        sys.modules[path] = module
+    with one_at_a_time:
+        module = sys.modules.get(path)
+        if module is None:
+            module = ModuleType(path)
+            lines = text.splitlines(keepends=True)
+            linecache.cache[path] = (len(text), None, lines, path)  # where the source of a class is looked for
+            exec(compile(text, path, "exec"), vars(module))
+            sys.modules[path] = module
     found = vars(module).get(name)
     if not isinstance(found, Program):
         raise ProgramError(f"the text has no program {name!r}", program=name)

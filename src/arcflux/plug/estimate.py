@@ -1,0 +1,68 @@
+"""What a pipeline measures of itself while it runs: seconds a triplet of each stage, and of a hand-over."""
+
+from __future__ import annotations
+
+import statistics
+from collections import deque
+from dataclasses import dataclass, field
+
+from arcflux import config
+from arcflux.plug.block_size import Rates
+
+__all__ = ["Estimate", "Stage"]
+
+# So many of the last blocks count: rates change with company and with what is in the cache.
+_REMEMBERED = 64
+
+
+@dataclass
+class Stage:
+    """Sizes and seconds of the last blocks of a stage; the rate is the median of their quotients.
+
+    Examples
+    --------
+    >>> stage = Stage()
+    >>> for size in (100, 200, 400):
+    ...     stage.note(size, size * 2e-6)
+    >>> round(stage.rate * 1e6, 3)
+    2.0
+    """
+
+    seen: deque[tuple[int, float]] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
+
+    def note(self, size: int, seconds: float) -> None:
+        """A block of so many triplets took so long."""
+        if size > 0:
+            self.seen.append((size, seconds))
+
+    @property
+    def rate(self) -> float:
+        """Seconds a triplet; 0 before the first block."""
+        return statistics.median(seconds / size for size, seconds in self.seen) if self.seen else 0.0
+
+
+@dataclass
+class Estimate:
+    """The rates of one agent and one daemon, measured in company: while the other stages run, too.
+
+    hand_overs: seconds of cycles beyond their slowest stage.
+    """
+
+    download: Stage = field(default_factory=Stage)
+    compute: Stage = field(default_factory=Stage)
+    upload: Stage = field(default_factory=Stage)
+    hand_overs: deque[float] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
+
+    def note_cycle(self, seconds: float, slowest: float) -> None:
+        """A cycle took so long, and its slowest stage so long of it."""
+        self.hand_overs.append(max(0.0, seconds - slowest))
+
+    @property
+    def known(self) -> bool:
+        """Whether every stage has been seen."""
+        return bool(self.download.seen and self.compute.seen and self.upload.seen)
+
+    def rates(self) -> Rates:
+        """k1, k2, k3 and a as they are now."""
+        a = statistics.median(self.hand_overs) if self.hand_overs else 1e-4
+        return Rates(self.download.rate, self.compute.rate, self.upload.rate, a, alone=config.cores() > 2)

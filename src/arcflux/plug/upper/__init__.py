@@ -1,0 +1,1 @@
+"""Upper systems: graph systems that agents are plugged into. How to plug in another one: docs/how-to/plug.md."""

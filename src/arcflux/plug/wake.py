@@ -1,0 +1,59 @@
+"""How agent and daemon wake each other: event counters (eventfd), not polling, and a socket that tells who is gone.
+
+Messages are fields of one 64-bit counter, so that several may wait at once and none is lost; the order in which those
+of one side are looked at is the order in which a side can have sent them.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+from collections.abc import Iterator
+
+from arcflux.plug.control import Message
+from arcflux.plug.wire import LostPeerError
+
+__all__ = ["Bell"]
+
+_FIELD = 0xFFFF
+
+
+class Bell:
+    """One direction of the pipeline's messages, and the connection by which the other side's end is noticed."""
+
+    def __init__(self, descriptor: int, channel: socket.socket, *, expects: bool = False) -> None:
+        """`expects`: the other side may also answer on the connection, before the pipeline has come to its end."""
+        self.descriptor, self.channel = descriptor, channel
+        self.answered, self._lost = False, select.POLLRDHUP | select.POLLHUP
+        self._poll = select.poll()
+        self._poll.register(descriptor, select.POLLIN)
+        self._expects = expects
+        self.begin()
+
+    def begin(self) -> None:
+        """Nothing has been answered yet."""
+        self.answered = False
+        self._poll.register(self.channel, self._lost | (select.POLLIN if self._expects else 0))
+
+    def ring(self, message: Message) -> None:
+        """Send a message."""
+        os.eventfd_write(self.descriptor, message.value)
+
+    def also(self, descriptor: int) -> None:
+        """Wait for this descriptor, too: other threads of this process ring it."""
+        self._poll.register(descriptor, select.POLLIN)
+
+    def wait(self) -> Iterator[Message]:
+        """The messages that have come, at least one; none when another descriptor woke us."""
+        ready = dict(self._poll.poll())
+        if self.descriptor in ready:
+            value = os.eventfd_read(self.descriptor)
+            for message in Message:
+                for _ in range(value // message.value & _FIELD):
+                    yield message
+        elif (said := ready.get(self.channel.fileno(), 0)) & self._lost:
+            raise LostPeerError("the other side of the pipeline is gone", remedy="connect again")
+        elif said & select.POLLIN:
+            self.answered = True
+            self._poll.register(self.channel, self._lost)
