@@ -25,8 +25,7 @@ PROGRAMS ?= 3000
 SEED     ?=
 MINUTES  ?= 60
 
-.PHONY: run test check chaos fuzz mutants test-gpu test-lowest test-mpich test-networkx lint format bench bench-load bench-gap bench-abstraction bench-dialects bench-partition bench-bfs-grid bench-papers bench-lux bench-planner docs clean bench-networkx
-.PHONY: run test check chaos fuzz mutants test-gpu test-lowest test-mpich test-networkx lint format bench bench-load bench-gap bench-abstraction bench-dialects bench-partition bench-bfs-grid bench-papers bench-planner docs clean bench-networkx bench-plug
+.PHONY: run test check chaos fuzz mutants test-gpu test-lowest test-mpich test-networkx lint format bench bench-load bench-gap bench-abstraction bench-dialects bench-partition bench-bfs-grid bench-papers bench-lux bench-planner docs clean bench-networkx bench-plug bench-spark packager
 
 run: $(VENV)/.installed
 	@mkdir -p $(OUT)
@@ -134,6 +133,13 @@ bench-plug: $(VENV)/.installed-bench
 
 bench-networkx: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/networkx_backend.py
+
+# The packager of docs/how-to/spark.md, into the cache; it is built when it is first needed anyway.
+packager: $(VENV)/.installed-spark
+	$(BIN)/python -m arcflux.spark.packager
+
+bench-spark: $(VENV)/.installed-spark
+	$(BIN)/python benchmarks/spark.py kron:14 kron:16 --out $(OUT)/spark.json
 
 docs: $(VENV)/.installed-dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

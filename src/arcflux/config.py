@@ -18,9 +18,10 @@ from arcflux.errors import SpaceError, UsageError
 __all__ = ["RANK_NAMES", "cache_folder", "columns", "distrust", "gpu_cores", "gpu_memory", "hang_seconds", "keep_runs",
            "keeps_runs", "measuring", "place", "plans", "private_folder", "speaks", "threads", "verbose"]  # fmt: skip
 
-# What Open MPI, MPICH and Intel MPI, and Slurm with PMIx tell each process: its rank, and how many there are.
+# What our own launcher, Open MPI, MPICH and Intel MPI, and Slurm with PMIx tell a process: its rank, and of how many.
 RANK_NAMES = (
-    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"), ("PMI_RANK", "PMI_SIZE"), ("PMIX_RANK", "SLURM_NTASKS"),
+    ("ARCFLUX_RANK", "ARCFLUX_RANKS"), ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"), ("PMI_RANK", "PMI_SIZE"),
+    ("PMIX_RANK", "SLURM_NTASKS"),
 )  # fmt: skip
 _OFF = ("0", "off", "no", "false")
 _keeping: bool | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from typing import TYPE_CHECKING
@@ -52,18 +53,26 @@ def worker_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--parts", type=click.IntRange(min=1), help="Run on so many parts; with workers, one each."),
         click.option("--ranks-per-node", type=click.IntRange(min=1), help="Pretend that so many ranks are a node."),
         click.option("--workers", type=click.IntRange(min=1), help="Run as so many processes of MPI, started here."),
+        click.option("--hosts", metavar="A,B", help="Run on these hosts, over sockets, not MPI; localhost is one."),
     ):
         command = option(command)
     return command
 
 
-def launch_ranks(workers: int | None, timeout: float | None = None) -> int | None:
+def launch_ranks(
+    workers: int | None, timeout: float | None = None, hosts: str | None = None, ranks_per_node: int | None = None
+) -> int | None:  # fmt: skip
     """Start the same command as so many processes, if that is asked for and this is none of them; their exit code."""
     from arcflux.transports import launch
 
-    if workers is None or launch.place() is not None:
+    if (workers is None and hosts is None) or launch.place() is not None:
         return None
     given = click.get_current_context().find_root().obj
+    if hosts is not None:
+        from arcflux.transports.hosts import launch_on, named_hosts
+
+        return launch_on(named_hosts(hosts, workers), ["-m", "arcflux", *given], ranks_per_node=ranks_per_node)
+    assert workers is not None
     explain = _explain_in_json if "--json" in given else None
     return launch.launch(workers, ["-m", "arcflux", *given], timeout=timeout, if_mute=explain)
 
@@ -81,7 +90,8 @@ def join_ranks(workers: int | None, ranks_per_node: int | None) -> Transport | N
     from arcflux.transports.launch import place
 
     found = place()
-    if found is not None and workers not in (None, found[1]):
+    over_sockets = "ARCFLUX_RENDEZVOUS" in os.environ  # where --workers and --hosts were counted by the launcher
+    if found is not None and workers not in (None, found[1]) and not over_sockets:
         raise UsageError(f"--workers is {workers}, and mpiexec has started {found[1]}", remedy="leave --workers out")
     return current(ranks_per_node=ranks_per_node)
 
@@ -93,8 +103,8 @@ def is_silent() -> bool:
 
 def tells(error: BaseException) -> bool:
     """Whether it is for this process to say what went wrong: of several ranks, the one that failed first."""
-    mpi = sys.modules.get("arcflux.transports.world")
-    transport = mpi.existing() if mpi else None
+    mpi, tcp = (sys.modules.get(f"arcflux.transports.{name}") for name in ("world", "hosts"))
+    transport = next((found for module in (mpi, tcp) if module and (found := module.existing())), None)
     if transport is None:
         if is_silent():
             time.sleep(_FIRST)

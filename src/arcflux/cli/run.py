@@ -87,14 +87,14 @@ def _names(ctx: click.Context, parameter: click.Parameter, begun: str) -> list[C
 def run(
     algorithm: str, graph: str, source: str | None, settings: tuple[str, ...], repeat: int, out: str | None,
     top: int | None, field: str | None, validate: bool, as_json: bool,
-    workers: int | None, ranks_per_node: int | None, **options: Any,
+    workers: int | None, hosts: str | None, ranks_per_node: int | None, **options: Any,
 ) -> int:  # fmt: skip
     """Run ALGORITHM (see `arcflux algorithms`), or a vertex program FILE.py:CLASS, on GRAPH."""
     from arcflux.applications.target import find_target, split_settings, with_ids
     from arcflux.cli.summary import Outcome, facts, text
     from arcflux.devices import named
 
-    if (code := launch_ranks(workers, options["timeout"])) is not None:
+    if (code := launch_ranks(workers, options["timeout"], hosts, ranks_per_node)) is not None:
         return code
     transport = join_ranks(workers, ranks_per_node)
     if transport is not None:
@@ -204,7 +204,7 @@ def _spread(wanted: dict[str, Any], transport: Any, by_parts: bool, plan: Any) -
     )
     per_node = wanted.get("ranks_per_node")
     nodes = transport.nodes if transport is not None else 1 if per_node is None else -(-k // per_node)
-    by = "mpi" if transport is not None else "local"
+    by = "local" if transport is None else transport.kind
     found = {"parts": k, "partition": how, "transport": by, "nodes": nodes}
     return found | {"devices": [device.name for device in devices]} if isinstance(devices, list) else found
 

@@ -84,7 +84,7 @@ class Spread:
     def ranks(self) -> Transport | None:
         """The ranks that this process is one of; None when it is alone, or is to be."""
         found: Transport | None = None
-        if self.transport in (None, "mpi") and place() is not None:
+        if self.transport in (None, "mpi", "tcp") and place() is not None:
             from arcflux.transports.launch import current
 
             found = current(ranks_per_node=self.ranks_per_node)

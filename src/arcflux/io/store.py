@@ -59,28 +59,31 @@ Array = NDArray[Any]
 
 def write(graph: Graph, path: Path, *, reverse: bool | None = None) -> None:
     """Write a graph as a store; with its in-edges when they are built, or when `reverse` is True."""
-    arrays = dict(_arrays(graph, reverse))
+    arrays = dict(arrays_of(graph, reverse))
     total = sum(array.nbytes for array in arrays.values())
     with replacing(path, folder=True) as folder, trace.task(f"write {path.name}", total, "bytes") as task:
         refuse_strangers(path, FORMAT)
         entries = {}
         for name, array in arrays.items():
             entries[name] = write_array(folder, name, array, task)
-        manifest = {
-            "format": FORMAT,
-            "version": VERSION,
-            "name": graph.name,
-            "directed": graph.directed,
-            "sorted": graph.sorted,
-            "vertices": graph.vertices,
-            "edges": graph.edges,
-            "columns": list(graph.columns),
-            "ids": {"kind": graph.ids.kind, "base": getattr(graph.ids, "base", None)},
-            "changes": asdict(graph.changes),
-            "assumptions": list(graph.assumptions),
-            "arrays": entries,
-        }
-        write_manifest(folder, manifest)
+        write_manifest(folder, {**describe(graph), "arrays": entries})
+
+
+def describe(graph: Graph) -> dict[str, Any]:
+    """What a manifest says of a graph besides its arrays."""
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "name": graph.name,
+        "directed": graph.directed,
+        "sorted": graph.sorted,
+        "vertices": graph.vertices,
+        "edges": graph.edges,
+        "columns": list(graph.columns),
+        "ids": {"kind": graph.ids.kind, "base": getattr(graph.ids, "base", None)},
+        "changes": asdict(graph.changes),
+        "assumptions": list(graph.assumptions),
+    }
 
 
 def open_graph(path: Path, *, trust: bool = False) -> Graph:
@@ -101,28 +104,30 @@ def _open(directory: Directory, trust: bool) -> tuple[Graph, dict[str, Any], dic
     manifest = read_manifest(directory)
     held = open_arrays(directory, manifest)
     try:
-        out = Adjacency(held["offsets"], held["neighbours"])
-        columns = {key: held[f"column.{key}"] for key in manifest["columns"]}
-        ids = _ids(manifest, held)
-        graph = Graph(
-            out,
-            directed=bool(manifest["directed"]),
-            columns=columns,
-            ids=ids,
-            loops=0 if manifest["directed"] else 2 * int(manifest["edges"]) - len(out.neighbours),
-            sorted=bool(manifest["sorted"]),
-            origin=Origin(
-                str(manifest["name"]), Changes(**manifest["changes"]), tuple(map(str, manifest["assumptions"]))
-            ),
-        )
+        graph = restore(manifest, held)
         if not trust:
-            graph.check_first(pending_checks(directory.path, manifest, held, ids))
-        if "in_offsets" in held:
-            back = Adjacency(held["in_offsets"], held["in_neighbours"])
-            graph._in = back, {key: held[f"in_column.{key}"] for key in manifest["columns"]}
+            graph.check_first(pending_checks(directory.path, manifest, held, graph._ids))
     except (KeyError, TypeError, ValueError) as error:
         raise incomplete(directory.path, f"the manifest and the arrays do not belong together: {error!r}") from error
     return graph, manifest, held
+
+
+def restore(manifest: dict[str, Any], held: dict[str, Array]) -> Graph:
+    """The graph that :func:`describe` and :func:`arrays_of` were told of."""
+    out = Adjacency(held["offsets"], held["neighbours"])
+    graph = Graph(
+        out,
+        directed=bool(manifest["directed"]),
+        columns={key: held[f"column.{key}"] for key in manifest["columns"]},
+        ids=_ids(manifest, held),
+        loops=0 if manifest["directed"] else 2 * int(manifest["edges"]) - len(out.neighbours),
+        sorted=bool(manifest["sorted"]),
+        origin=Origin(str(manifest["name"]), Changes(**manifest["changes"]), tuple(map(str, manifest["assumptions"]))),
+    )
+    if "in_offsets" in held:
+        back = Adjacency(held["in_offsets"], held["in_neighbours"])
+        graph._in = back, {key: held[f"in_column.{key}"] for key in manifest["columns"]}
+    return graph
 
 
 def verify(path: str | os.PathLike[str]) -> None:
@@ -167,7 +172,8 @@ def refuse_strangers(path: Path, format: str, *, beside: str = "") -> None:
         )
 
 
-def _arrays(graph: Graph, reverse: bool | None) -> Iterator[tuple[str, Array]]:
+def arrays_of(graph: Graph, reverse: bool | None) -> Iterator[tuple[str, Array]]:
+    """The arrays of a graph by the names that they have in a store."""
     yield "offsets", graph.out.offsets
     yield "neighbours", graph.out.neighbours
     for key, column in graph.columns.items():

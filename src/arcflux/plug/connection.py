@@ -31,7 +31,9 @@ __all__ = ["Connection", "DaemonError", "raise_if_refused"]
 # Seconds for a daemon to be there; it imports Python packages on a machine that may be busy.
 _START = 60.0
 # Not for a daemon that outlives the task that has started it.
-_LEFT_OUT = ("SPARK_", "PYSPARK_", "OMPI_", "PMI_", "PMIX_", "PRTE_", "SLURM_")
+_LEFT_OUT = (
+    "ARCFLUX_RANK", "ARCFLUX_RENDEZVOUS", "SPARK_", "PYSPARK_", "OMPI_", "PMI_", "PMIX_", "PRTE_", "SLURM_",
+)  # fmt: skip
 
 
 class DaemonError(ArcfluxError):

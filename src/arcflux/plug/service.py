@@ -25,7 +25,7 @@ from arcflux.plug.memory import columns_of, map_shared, open_file, pack
 from arcflux.plug.program_text import program_of
 from arcflux.result import Result
 
-__all__ = ["Service"]
+__all__ = ["Service", "assembled"]
 
 Message = dict[str, Any]
 Reply = tuple[Message, list[int]]
@@ -85,7 +85,7 @@ class Service:
         with self.guard:
             others = [] if more is None else list(self.slices.pop(_text({"graph": more[0]}, "graph"), {}).values())
         with self.computing:
-            graph = _assembled(name, ordered, message, [one[more[1]] for one in others] if more else None)
+            graph = assembled(name, ordered, message, [one[more[1]] for one in others] if more else None)
         self._keep(name, graph)
         with self.guard:
             self.slices.pop(name, None)
@@ -183,7 +183,7 @@ def _called(message: Message) -> Callable[..., Result]:
     return lambda graph, **arguments: arcflux.run(found, graph, **arguments)
 
 
-def _assembled(
+def assembled(
     name: str, slices: list[dict[str, Any]], message: Message, others: list[Any] | None = None
 ) -> Graph:  # fmt: skip
     """The graph of these slices; `others` are ids of vertices that may have no edge."""

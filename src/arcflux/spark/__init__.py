@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Plug", "PlugGraph", "plug", "register", "run"]
 
-_READING = ("source", "target", "weight", "columns", "vertices", "directed", "symmetrise", "deduplicate", "drop_self_loops")
+_READING = (
+    "source", "target", "weight", "columns", "vertices", "directed", "symmetrise", "deduplicate", "drop_self_loops",
+)  # fmt: skip
 _HOW = ("device", "packing", "slices")
 _plugs: dict[tuple[Any, ...], Any] = {}
 
@@ -37,8 +39,9 @@ def plug(
     session
         A running SparkSession, classic or Connect.
     way
-        "attached": a daemon beside Spark builds and keeps graphs, and runs. "barrier": the engine runs in the tasks of one
-        barrier stage, over sockets, on one host or several.
+        "attached": a daemon beside Spark builds and keeps graphs, and runs. "barrier": the engine runs in the tasks of
+        one barrier stage, over sockets, on one host or several. "faithful": tasks are agents of GX-Plug, which give
+        blocks of triplets to daemons, and tell each other everything through the driver; for programs.
     device
         What the daemon computes with: "cpu", "cuda:0", "virtual:2".
     packing
@@ -61,11 +64,14 @@ def run(edges: Any, what: str | Program, *given: Any, way: str = "attached", **a
 
     Examples
     --------
-    >>> run(edges, "pagerank", source="src", target="dst", max_iterations=10)  # doctest: +SKIP
+    >>> run(edges, "pagerank", source="src", target="dst", max_iter=10)  # doctest: +SKIP
     """
     from arcflux.spark.frames import session_of
+    from arcflux.spark.named import parameters
 
     reading = {name: arguments.pop(name) for name in _READING if name in arguments}
+    if reading.get("weight") is not None and isinstance(what, str) and "weight" in parameters(what):
+        arguments["weight"] = "weight"  # which is what the column is called in the graph
     how = {name: arguments.pop(name) for name in _HOW if name in arguments}
     key = id(session := session_of(edges)), way, *sorted(how.items())
     held = _plugs.get(key)

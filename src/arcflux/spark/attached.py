@@ -1,7 +1,7 @@
-"""Spark attached to a daemon: the frame is handed over once, the daemon builds and keeps the graph, runs, and hands back.
+"""Spark attached to a daemon: the frame is handed over once, the daemon builds and keeps the graph, runs, hands back.
 
-There is no barrier stage, so that Spark may try tasks again, anywhere in a job. A daemon that is killed is noticed at the
-next request, and its graph is built again in a new one, from the same frame.
+There is no barrier stage, so that Spark may try tasks again, anywhere in a job. A daemon that is killed is noticed at
+the next request, and its graph is built again in a new one, from the same frame.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import uuid
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from types import SimpleNamespace
 from typing import Any, TypeVar
 
 from arcflux.errors import UsageError
@@ -58,7 +59,7 @@ class Plug:
         self, edges: Any, source: str | None = None, target: str | None = None, *, weight: str | None = None,
         columns: Sequence[str] = (), vertices: Any = None, directed: bool = True, **options: Any,
     ) -> PlugGraph:  # fmt: skip
-        """A graph of the edges in a DataFrame, or in Parquet files at a path, which the daemon keeps until it is dropped.
+        """A graph of the edges in a DataFrame, or in Parquet files at a path, which the daemon keeps until dropped.
 
         source, target: the columns of the ends, whole numbers or text; without them they are found by their names.
         weight: the column that algorithms take as weight; columns: further columns of edges, for programs. vertices: a
@@ -66,7 +67,7 @@ class Plug:
         :meth:`arcflux.Graph.from_edges`: symmetrise, deduplicate, drop_self_loops.
         """
         wanted = {"directed": directed, **options}
-        return PlugGraph(self, edges, (source, target, weight, tuple(columns)), vertices, wanted)
+        return PlugGraph(self, edges, (source, target, weight, columns), vertices, wanted)
 
     def close(self) -> None:
         """Let the daemon forget the graphs and results of this plug, and leave it: frames of results end with it."""
@@ -116,9 +117,7 @@ class PlugGraph:
     vertices, edges: how many it has; id_type: the type of its ids.
     """
 
-    def __init__(
-        self, plug: Plug, edges: Any, given: tuple[Any, ...], vertices: Any, options: dict[str, Any]
-    ) -> None:
+    def __init__(self, plug: Plug, edges: Any, given: tuple[Any, ...], vertices: Any, options: dict[str, Any]) -> None:
         self._plug, self._edges, self._given, self._isolated, self._options = plug, edges, given, vertices, options
         self.told = Told()
         self._columns: Columns | None = edge_columns(edges, *given) if is_frame(edges) else None
@@ -158,14 +157,14 @@ class PlugGraph:
             options |= {"vertices_of": [extra, isolated.source]}
         about = plug.ask(
             lambda daemon: daemon.build(
-                self.name, slices=slices if slices >= 0 else None, source=columns.source, target=columns.target,
+                self.name, slices=slices, source=columns.source, target=columns.target,
                 columns=list(columns.values), names=dict(columns.values), **options,
             )
         )  # fmt: skip
         self.vertices, self.edges, self.id_type = about["vertices"], about["edges"], columns.id_type
         self.told.loaded(about, how, why, packed - begun, time.perf_counter() - packed)
 
-    def _packed(self, daemon: Connection) -> tuple[Columns, int, str, str]:
+    def _packed(self, daemon: Connection) -> tuple[Columns, int | None, str, str]:
         if self._columns is not None:
             slices, how, why = pack_frame(self._edges, self._columns, daemon, self.name, self._plug.packing)
             return self._columns, slices, how, why
@@ -226,10 +225,8 @@ class PlugGraph:
 def _of_schema(schema: Any, given: tuple[Any, ...]) -> Columns:
     """The columns of Parquet files, checked as those of a frame are."""
 
-    class _Frame:
-        dtypes = [(field.name, _SPARK.get(str(field.type), str(field.type))) for field in schema]
-
-    return edge_columns(_Frame, *given)
+    types = [(field.name, _SPARK.get(str(field.type), str(field.type))) for field in schema]
+    return edge_columns(SimpleNamespace(dtypes=types), *given)
 
 
 # Arrow's types as Spark calls them.

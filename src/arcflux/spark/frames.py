@@ -1,4 +1,4 @@
-"""What a DataFrame of edges has to be: its columns are there, of types that can be ids or numbers. Checked before any job."""
+"""What a DataFrame of edges has to be: its columns are there, of types that fit. It is checked before any job."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from arcflux.io.columns import end_columns
 
 __all__ = ["Columns", "checked_session", "edge_columns", "is_connect", "is_frame", "require_spark", "session_of"]
 
+_START = "SparkSession.builder.getOrCreate()"
 # Spark's type -> how the packager writes it, and NumPy reads it.
 _NUMBERS = {"bigint": "<i8", "int": "<i4", "smallint": "<i2", "tinyint": "|i1"}
 _KINDS = {**_NUMBERS, "float": "<f4", "double": "<f8", "boolean": "|b1"}
@@ -60,9 +61,9 @@ def checked_session(session: Any) -> Any:
     """A session that is running."""
     require_spark()
     if not hasattr(session, "createDataFrame") or not hasattr(session, "sql"):
-        raise UsageError(f"session is {session!r}", expected="a SparkSession", remedy="SparkSession.builder.getOrCreate()")
+        raise UsageError(f"session is {session!r}", expected="a SparkSession", remedy=_START)
     if not is_connect(session) and session.sparkContext._jsc is None:
-        raise UsageError("the Spark session has been stopped", remedy="SparkSession.builder.getOrCreate()")
+        raise UsageError("the Spark session has been stopped", remedy=_START)
     return session
 
 
@@ -132,6 +133,8 @@ def _id_kind(name: str, kind: str) -> str:
 def _value_kind(name: str, kind: str) -> str:
     if kind not in _KINDS:
         raise UsageError(
-            f"column {name} is {kind}", expected="numbers", remedy=f'frame.withColumn("{name}", col("{name}").cast("double"))'
+            f"column {name} is {kind}",
+            expected="numbers",
+            remedy=f'frame.withColumn("{name}", col("{name}").cast("double"))',
         )
     return _KINDS[kind]

@@ -1,4 +1,4 @@
-"""What can be run by its name: the algorithms, and the applications; and their arguments by name, as a daemon takes them."""
+"""What can be run by its name, algorithms and applications; and their arguments by name, as a daemon takes them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from arcflux.errors import UsageError, did_you_mean
 from arcflux.program import Program
 
-__all__ = ["bound", "is_named", "names"]
+__all__ = ["bound", "is_named", "names", "parameters"]
 
 
 @lru_cache(maxsize=1)
@@ -27,6 +27,11 @@ def names() -> dict[str, Callable[..., Any]]:
 def is_named(name: str) -> bool:
     """Whether something runs by this name."""
     return name in names()
+
+
+def parameters(what: str) -> list[str]:
+    """The names of what an algorithm takes; nothing of one that is not there."""
+    return list(inspect.signature(names()[what]).parameters)[1:] if is_named(what) else []
 
 
 def bound(what: str | Program, given: tuple[Any, ...], arguments: dict[str, Any]) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """The edges of a frame on their way to the daemon: three ways, of which the fastest that is possible is taken.
 
 jvm: a job of Spark's own JVM writes columns into files of the daemon's folder (packager.py). arrow: Python tasks take
-Arrow batches and hand them over as sealed memory; also under Spark Connect. parquet: the daemon's machine reads the files
-itself, and Spark has no part in it.
+Arrow batches and hand them over as sealed memory; also under Spark Connect. parquet: the driver reads the files itself,
+and Spark has no part in it.
 
 A task may be tried again. Each attempt writes files of its own, or hands its slice over again, and the last one counts.
 """
@@ -12,24 +12,29 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from arcflux.errors import SpaceError, UsageError
+import numpy as np
+
+from arcflux.errors import UsageError
 from arcflux.plug.connection import Connection
 from arcflux.spark import packager
 from arcflux.spark.frames import Columns, is_connect
 from arcflux.transports.ring import host_id
 
-__all__ = ["PACKINGS", "pack_frame", "pack_parquet", "sweep"]
+__all__ = ["PACKINGS", "arrow_columns", "pack_frame", "pack_parquet", "sweep"]
 
 PACKINGS = ("auto", "jvm", "arrow")
 # Seconds after which a file that nobody has taken belongs to a driver that was killed.
 _STALE = 3600.0
 
 
-def pack_frame(frame: Any, columns: Columns, daemon: Connection, graph: str, packing: str) -> tuple[int, str, str]:
-    """Hand the columns of a frame over to the daemon; how many slices there are, how it was done, and why so."""
+def pack_frame(
+    frame: Any, columns: Columns, daemon: Connection, graph: str, packing: str
+) -> tuple[int | None, str, str]:
+    """Hand the columns of a frame over to the daemon; how many slices there are, if that is known, how, and why so."""
     chosen = frame.select(*(f"`{name}`" for name in columns.names))
     why = ""
     if packing == "auto" and is_connect(frame):
@@ -43,7 +48,8 @@ def pack_frame(frame: Any, columns: Columns, daemon: Connection, graph: str, pac
             if packing == "jvm":
                 raise
             why = str(error).partition("\n")[0]
-    return _by_arrow(chosen, columns, daemon, graph), "arrow", why
+    _by_arrow(chosen, columns, daemon, graph)
+    return None, "arrow", why
 
 
 def _by_jvm(frame: Any, columns: Columns, daemon: Connection, graph: str) -> int:
@@ -110,21 +116,30 @@ class PutSlices:
         import pyarrow as pa
         from pyspark import TaskContext
 
-        held = list(batches)
+        held = [batch for batch in batches if batch.num_rows]
         context = TaskContext.get()
         part = context.partitionId() if context is not None else 0
-        names = self.columns.names
-        table = pa.Table.from_batches(held) if held else None
-        nulls = [0 if table is None else table.column(name).null_count for name in names]
-        if table is not None and not any(nulls) and table.num_rows:
-            found = {name: _array(table.column(name), self.columns.kinds[name]) for name in names}
+        nulls = [sum(batch.column(name).null_count for batch in held) for name in self.columns.names]
+        if held and not any(nulls):
             with Connection.open(self.name, self.folder, start=False) as daemon:
-                daemon.put(self.graph, found, number=part)
-        rows = 0 if table is None else table.num_rows
+                daemon.put(self.graph, arrow_columns(held, self.columns), number=part)
+        rows = sum(batch.num_rows for batch in held)
         yield pa.RecordBatch.from_pydict(
             {"part": pa.array([part], pa.int32()), "rows": pa.array([rows], pa.int64()), "host": [host_id()],
              "nulls": [",".join(map(str, nulls))]}
         )  # fmt: skip
+
+
+def arrow_columns(batches: list[Any], columns: Columns) -> dict[str, Any]:
+    """The columns of Arrow batches: arrays of numbers, or Arrow's own text; an error where one has a null."""
+    import pyarrow as pa
+
+    if not batches:
+        kinds = {name: np.dtype(kind) if kind != "text" else object for name, kind in columns.kinds.items()}
+        return {name: np.empty(0, kinds[name]) for name in columns.names}
+    table = pa.Table.from_batches(batches)
+    _refuse_nulls({name: table.column(name).null_count for name in columns.names}, columns)
+    return {name: _array(table.column(name), columns.kinds[name]) for name in columns.names}
 
 
 def _array(column: Any, kind: str) -> Any:
@@ -132,14 +147,13 @@ def _array(column: Any, kind: str) -> Any:
     return whole if kind == "text" else whole.to_numpy(zero_copy_only=False)
 
 
-def _by_arrow(frame: Any, columns: Columns, daemon: Connection, graph: str) -> int:
+def _by_arrow(frame: Any, columns: Columns, daemon: Connection, graph: str) -> None:
     put = PutSlices(graph, columns, daemon.place.name, str(daemon.place.folder))
     said = frame.mapInArrow(put, "part int, rows bigint, host string, nulls string").collect()
     for row in said:
         _refuse_nulls(dict(zip(columns.names, map(int, row.nulls.split(",")), strict=True)), columns)
         if row.host != host_id():
             raise _elsewhere()
-    return -sum(1 for row in said if row.rows)  # parts without rows have handed nothing over
 
 
 def pack_parquet(path: str | os.PathLike[str], choose: Callable[[Any], Columns], daemon: Connection, graph: str) -> Any:
@@ -167,10 +181,6 @@ def pack_parquet(path: str | os.PathLike[str], choose: Callable[[Any], Columns],
 def sweep(folder: Path) -> None:
     """Remove files of columns that a driver which was killed has left."""
     for left in folder.glob("spark-*.columns"):
-        try:
+        with suppress(FileNotFoundError):
             if time.time() - left.stat().st_mtime > _STALE:
                 left.unlink()
-        except FileNotFoundError:
-            continue
-        except OSError as error:
-            raise SpaceError(f"{left} cannot be removed: {error}") from error

@@ -1,6 +1,6 @@
-"""The values of vertices on their way back: a DataFrame whose tasks read slices of what the daemon has, as Arrow batches.
+"""The values of vertices on their way back: a DataFrame whose tasks read slices of what the daemon has, as Arrow.
 
-Nothing is collected at the driver: the frame is lazy, and each of its tasks maps the daemon's memory and takes its rows.
+Nothing is collected at the driver: the frame is lazy, and each task maps the daemon's memory and takes its rows.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from arcflux.plug.connection import Connection
 from arcflux.plug.wire import LostPeerError
 from arcflux.spark.frames import is_connect
 
-__all__ = ["Fields", "ReadSlices", "result_frame"]
+__all__ = ["TYPES", "Fields", "ReadSlices", "arrow_array", "result_frame"]
 
 # Rows of one batch: 8 MiB of a column of numbers.
 _ROWS = 1 << 20
-_TYPES = {
+TYPES = {
     "b1": "boolean", "i1": "tinyint", "i2": "smallint", "i4": "int", "i8": "bigint", "u1": "smallint", "u2": "int",
     "u4": "bigint", "u8": "bigint", "f4": "float", "f8": "double",
 }  # fmt: skip
@@ -34,7 +34,7 @@ class Fields(dict[str, str]):
         """Those of what a daemon said of a run."""
         made = cls(vertex=id_type)
         for name, (kind, *shape) in reply["fields"].items():
-            one = id_type if name in reply["references"] else _TYPES[np.dtype(kind).str[1:]]
+            one = id_type if name in reply["references"] else TYPES[np.dtype(kind).str[1:]]
             made[name] = f"array<{one}>" if shape else one
         return made
 
@@ -53,16 +53,21 @@ class ReadSlices:
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         """The rows of the slices whose numbers come in, in batches."""
-        numbers = [number for batch in batches for number in batch.column(0).to_pylist()]  # Spark wants it read to its end
+        # All of the input first: Spark discards a worker that has not read its input to the end.
+        numbers = [number for batch in batches for number in batch.column(0).to_pylist()]
         begun = time.perf_counter()
         columns = self._fetched() if numbers else {}
         for number in numbers:
-            total = len(columns["vertex"])
-            first, last = (total * number // self.slices, total * (number + 1) // self.slices)
-            for start in range(first, last, _ROWS):
-                yield self._batch(columns, start, min(start + _ROWS, last))
+            yield from self.batches(columns, number)
         if self.spent is not None:
             self.spent.add(time.perf_counter() - begun)
+
+    def batches(self, columns: Mapping[str, Any], number: int) -> Iterator[Any]:
+        """The rows of one slice."""
+        total = len(columns["vertex"])
+        first, last = total * number // self.slices, total * (number + 1) // self.slices
+        for start in range(first, last, _ROWS):
+            yield self._batch(columns, start, min(start + _ROWS, last))
 
     def _fetched(self) -> dict[str, Any]:
         try:
@@ -77,18 +82,18 @@ class ReadSlices:
     def _batch(self, columns: Mapping[str, Any], start: int, stop: int) -> Any:
         import pyarrow as pa
 
-        arrays = [_arrow(columns[name][start:stop], kind) for name, kind in self.fields.items()]
+        arrays = [arrow_array(columns[name][start:stop], kind) for name, kind in self.fields.items()]
         return pa.RecordBatch.from_arrays(arrays, names=list(self.fields))
 
 
-def _arrow(values: Any, kind: str) -> Any:
+def arrow_array(values: Any, kind: str) -> Any:
     """Values as Arrow has them, of the type that Spark expects."""
     import pyarrow as pa
 
     plain = {"boolean": pa.bool_(), "tinyint": pa.int8(), "smallint": pa.int16(), "int": pa.int32(),
              "bigint": pa.int64(), "float": pa.float32(), "double": pa.float64(), "string": pa.string()}  # fmt: skip
     if kind.startswith("array<"):
-        inner = _arrow(np.ascontiguousarray(values).reshape(-1), kind[6:-1])
+        inner = arrow_array(np.ascontiguousarray(values).reshape(-1), kind[6:-1])
         offsets = np.arange(0, values.size + 1, values.shape[1], dtype=np.int32)
         return pa.ListArray.from_arrays(offsets, inner)
     if not isinstance(values, np.ndarray):

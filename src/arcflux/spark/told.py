@@ -30,7 +30,8 @@ class Told:
         rate = about["edges"] / max(packed, 1e-9) / 1e6
         self.load = [
             f"graph        {about['vertices']:,} vertices, {about['edges']:,} edges",
-            f"out of Spark {packed:.3f} s, {rate:.1f} million edges a second, {_HOW[how]}" + (f" ({why})" if why else ""),
+            f"out of Spark {packed:.3f} s, {rate:.1f} million edges a second, {_HOW[how]}"
+            + (f" ({why})" if why else ""),
             f"build        {built:.3f} s",
         ]
 

@@ -18,7 +18,26 @@ def _attached(session: Any, *, device: str, packing: str, slices: int | None, wo
     return Plug(session, device=device, packing=packing, slices=slices)
 
 
-WAYS: dict[str, Callable[..., Any]] = {"attached": _attached}
+def _barrier(session: Any, *, device: str, packing: str, slices: int | None, workers: int | None) -> Any:
+    from arcflux.spark.barrier import BarrierPlug
+
+    if (device, packing, slices) != ("cpu", "auto", None):
+        raise UsageError(
+            "device, packing or slices is given, and the way is 'barrier': its tasks compute, on cores, and keep what "
+            "they have", remedy="leave them away, or way='attached'",
+        )  # fmt: skip
+    return BarrierPlug(session, workers=workers)
+
+
+def _faithful(session: Any, *, device: str, packing: str, slices: int | None, workers: int | None) -> Any:
+    from arcflux.spark.faithful import FaithfulPlug
+
+    if (packing, slices) != ("auto", None):
+        raise UsageError("packing or slices is given, and the way is 'faithful'", remedy="leave them away")
+    return FaithfulPlug(session, workers=workers, daemons=[device])
+
+
+WAYS: dict[str, Callable[..., Any]] = {"attached": _attached, "barrier": _barrier, "faithful": _faithful}
 
 
 def checked_way(way: Any) -> None:

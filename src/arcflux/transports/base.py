@@ -101,6 +101,8 @@ def nodes_by_size(size: int, ranks_per_node: int | None) -> list[int]:
 class Transport(ABC):
     """One rank's way to the others.
 
+    `kind` is the transport's name in the registry.
+
     Attributes
     ----------
     rank, size
@@ -114,6 +116,8 @@ class Transport(ABC):
     due
         When what it does should be over, in nanoseconds of the monotonic clock; see :meth:`limited`.
     """
+
+    kind = "local"
 
     def __init__(
         self, rank: int, node_of: Sequence[int], board: Board, names: Sequence[int] | None = None, crowded: bool = False
@@ -184,7 +188,7 @@ class Transport(ABC):
     def close(self) -> None:
         """This rank needs the others no more."""
 
-    def abandon(self) -> None:
+    def abandon(self) -> None:  # noqa: B027
         """This rank has failed, and has told the others: give back what the transport holds."""
 
     def _checked(self, peer: int, parts: Sequence[Array], tag: int) -> list[Array]:

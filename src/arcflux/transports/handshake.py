@@ -64,7 +64,7 @@ def dial(places: list[tuple[str, int]], token: bytes, seconds: float, whom: str)
             except BaseException:
                 made.close()
                 raise
-        except OSError as error:
+        except OSError as error:  # noqa: PERF203
             why = f"{place[0]}:{place[1]}: {error}"
     raise RankError(
         f"{whom} cannot be reached: {why}", expected="a process that listens there, with the same token",

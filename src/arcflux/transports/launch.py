@@ -15,8 +15,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,12 +30,14 @@ from arcflux.transports.guard import INTERRUPT, Guard
 if TYPE_CHECKING:
     from arcflux.transports.base import Transport
 
-__all__ = ["command", "current", "launch", "place"]
+__all__ = ["command", "current", "joined", "launch", "place"]
 
 _PASSED_ON = ("ARCFLUX_", "NUMBA_", "PYTHON")
 _OURS, _INTERRUPTED = {*range(13), 130}, 130
 _MAPPING = "PRTE_MCA_rmaps_default_mapping_policy"
 _PR_SET_PDEATHSIG = 1
+# The transports that blocks of this process have joined (:func:`joined`), the innermost last.
+_joined: list[Transport] = []
 _RESET = b"\x1b[0m"
 # Seconds between looks at the ranks, and that they have to end when they are told to.
 _GLANCE, _GRACE = 0.5, 5.0
@@ -53,9 +55,41 @@ def current(*, ranks_per_node: int | None = None) -> Transport | None:
     """
     if place() is None:
         return None
+    if _joined:
+        return _joined[-1]
+    if "ARCFLUX_RENDEZVOUS" in os.environ:
+        from arcflux.transports.hosts import joined_world
+
+        found: Transport = joined_world()
+        return found
     from arcflux.transports.world import world
 
     return world(ranks_per_node)
+
+
+@contextmanager
+def joined(transport: Transport) -> Iterator[None]:
+    """Be a rank of this transport while the block lasts: every run in it is one of all its ranks together.
+
+    Its threads are the cores of the host over the ranks there.
+    """
+    near = sum(1 for node in transport.node_of if node == transport.node)
+    told = {
+        "ARCFLUX_RANK": str(transport.rank), "ARCFLUX_RANKS": str(transport.size),
+        "ARCFLUX_THREADS": os.environ.get("ARCFLUX_THREADS", str(max(1, config.cores() // near))),
+    }  # fmt: skip
+    before = {name: os.environ.get(name) for name in told}
+    os.environ.update(told)
+    _joined.append(transport)
+    try:
+        yield
+    finally:
+        _joined.pop()
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 def _mpiexec() -> list[str]:

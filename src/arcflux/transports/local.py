@@ -154,7 +154,7 @@ def run_local(
 def run_threads(
     size: int, enter: Callable[[int], Transport], work: Callable[[Any], Answer], ends: bool, board: Board | None = None
 ) -> list[Answer]:
-    """What ``work(enter(rank))`` gives on `size` threads of this process, each of which is a rank; see :func:`run_local`.
+    """What ``work(enter(rank))`` gives on `size` threads of this process, each of which is a rank.
 
     `board`: the one on which all of them look; without it each transport tells the others what has failed.
     """
@@ -192,11 +192,11 @@ def run_threads(
             for thread in threads:
                 thread.join()
         raise
-    for rank, error in errors:
+    for rank, thrown in errors:
         own = entered[rank]
         seen = board if own is None else own.board
         if seen is None or rank == int(seen.alarm[1]):
-            raise note_rank(error, rank, -1 if seen is None else seen.superstep(rank))
+            raise note_rank(thrown, rank, -1 if seen is None else seen.superstep(rank))
     return answers
 
 

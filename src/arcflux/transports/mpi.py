@@ -39,6 +39,7 @@ class _Office(Office):
 class MpiTransport(ProcessTransport):
     """A rank that is a process of MPI."""
 
+    kind = "mpi"
     office: _Office
 
     def __init__(self, mpi: Any, comm: Any, node_of: Sequence[int], crowded: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""Ranks that are processes, whatever carries their messages: pages that a node shares, groups told apart by tags, waiting.
+"""Ranks that are processes, whatever carries their messages: pages that a node shares, groups, and how to wait.
 
 Waiting is a loop that looks, gives the core away, and later naps: a rank that waits can always be told that another has
 failed, which a blocking call could not, and ranks may be more than cores.

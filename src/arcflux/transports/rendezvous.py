@@ -1,6 +1,6 @@
 """Where ranks of TCP meet, and what looks after them: a listener in the process that has started them.
 
-Every rank connects to the rendezvous, says which rank it is, where it listens and on which host it is, and gets the roster
+Every rank connects to the rendezvous, says which rank it is, where it listens and on which host, and gets the roster
 when all are there. The connection stays open: a rank that dies is seen at once, and all others are told; when this
 process goes, every rank knows. Ranks say their supersteps and, twice a second, that they live.
 

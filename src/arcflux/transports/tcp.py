@@ -8,7 +8,6 @@ array that is handed out. Who dies is told by the rendezvous (rendezvous.py). Ho
 from __future__ import annotations
 
 import hashlib
-import os
 import select
 import socket
 import struct
@@ -30,10 +29,11 @@ from arcflux.transports.processes import Office, ProcessTransport
 from arcflux.transports.rendezvous import Rendezvous
 from arcflux.transports.ring import addresses, host_id
 
-__all__ = ["TcpTransport", "join", "run_tcp"]
+__all__ = ["HEAD", "TcpTransport", "join", "run_tcp"]
 
 Answer = TypeVar("Answer")
-_HEAD = struct.Struct("<QQ")
+# Of a message: its tag, how many bytes follow, and which rank it is from (to the relay: for).
+HEAD = struct.Struct("<QQQ")
 # Seconds for all ranks to come to the rendezvous, and for one attempt to connect.
 _MEETING, _ATTEMPT = 120.0, 10.0
 _BUFFER = 4 << 20
@@ -42,7 +42,7 @@ _PIECES = 64
 
 
 class _Line:
-    """The connection to one rank, with what is on its way in both directions."""
+    """The connection to one rank, or (`peer` is -1) to the relay, with what is on its way in both directions."""
 
     def __init__(self, connection: socket.socket, peer: int, inbox: dict[tuple[int, int], deque[Array]]) -> None:
         connection.setblocking(False)
@@ -54,10 +54,10 @@ class _Line:
         self.connection, self.peer, self.inbox = connection, peer, inbox
         self.out: deque[memoryview] = deque()
         self.gone = False
-        self._head = bytearray(_HEAD.size)
+        self._head = bytearray(HEAD.size)
         self._into, self._at = memoryview(self._head), 0
         self._body: Array | None = None
-        self._tag = 0
+        self._tag, self._sender = 0, peer
 
     def push(self) -> None:
         """Send what the other side takes now."""
@@ -97,24 +97,29 @@ class _Line:
     def _turn(self) -> None:
         """A head, or a body, is complete."""
         if self._body is None:
-            self._tag, length = _HEAD.unpack(self._head)
+            self._tag, length, named = HEAD.unpack(self._head)
+            self._sender = named if self.peer < 0 else self.peer
             self._body = np.empty(length, np.uint8)
             if length:
-                self._into, self._at = memoryview(self._body), 0
+                self._into, self._at = memoryview(self._body.data), 0
                 return
-        self.inbox.setdefault((self.peer, self._tag), deque()).append(self._body)
+        self.inbox.setdefault((self._sender, self._tag), deque()).append(self._body)
         self._body, self._into, self._at = None, memoryview(self._head), 0
 
 
 class _Office(Office):
     """What the transports of a rank have in common, besides: its lines."""
 
-    def __init__(self, connections: dict[int, socket.socket], control: Control) -> None:
+    def __init__(self, connections: dict[int, socket.socket], control: Control, relayed: bool) -> None:
         super().__init__(1 << 32)
-        self.lines = {peer: _Line(each, peer, self.inbox) for peer, each in connections.items()}
+        made = {each: _Line(each, peer, self.inbox) for peer, each in connections.items()}
+        if relayed:
+            for line in made.values():
+                line.peer = -1
+        self.lines = {peer: made[each] for peer, each in connections.items()}
         self.control = control
         self.poll = select.poll()
-        for line in self.lines.values():
+        for line in made.values():
             self.poll.register(line.connection, select.POLLIN)
         self.by_descriptor = {line.connection.fileno(): line for line in self.lines.values()}
 
@@ -122,17 +127,18 @@ class _Office(Office):
 class TcpTransport(ProcessTransport):
     """A rank that reaches the others over sockets."""
 
+    kind = "tcp"
     office: _Office
 
     def __init__(
         self, rank: int, node_of: Sequence[int], connections: dict[int, socket.socket], control: Control,
-        crowded: bool = False,
+        crowded: bool = False, relayed: bool = False,
     ) -> None:  # fmt: skip
         """The transport over all ranks; :meth:`split` makes those of groups. See :func:`join`."""
         size = len(node_of)
         super().__init__(rank, node_of, Board(np.zeros(Board.bytes(size), np.uint8), size), crowded=crowded)
         control.watch(self.board)  # until the node's own board is there, what is heard goes on this one
-        self._settle(_Office(connections, control))
+        self._settle(_Office(connections, control, relayed))
         control.move(self.board)
 
     def _at(self, superstep: int) -> None:
@@ -155,8 +161,8 @@ class TcpTransport(ProcessTransport):
             return
         line = self.office.lines[name]
         idle = not line.out
-        line.out.append(memoryview(_HEAD.pack(whole, sum(map(len, raw)))))
-        line.out.extend(memoryview(part) for part in raw if len(part))
+        line.out.append(memoryview(HEAD.pack(whole, sum(map(len, raw)), name)))
+        line.out.extend(memoryview(part.data) for part in raw if len(part))
         if idle:
             line.push()
 
@@ -217,11 +223,13 @@ class TcpTransport(ProcessTransport):
 
 
 def join(
-    address: tuple[str, int], token: bytes, rank: int, *, attempt: int = 0, meeting: float = _MEETING
-) -> TcpTransport:
+    address: tuple[str, int], token: bytes, rank: int, *, attempt: int = 0, meeting: float = _MEETING,
+    relay: tuple[str, int] | None = None,
+) -> TcpTransport:  # fmt: skip
     """Be this rank of those that meet at `address`, whose token is known; waits for the others, `meeting` seconds.
 
-    `attempt` is higher when all ranks come again.
+    `attempt` is higher when all ranks come again; `relay` is where messages go through (relay.py), if not from rank to
+    rank.
     """
     from arcflux import config
 
@@ -234,14 +242,24 @@ def join(
         handshake.send(connection, {"rank": rank, "attempt": attempt, **card})
         roster = _roster(connection, rank, meeting)
         secret = hashlib.sha256(token + f"mesh {roster['generation']}".encode()).digest()
-        connections = _mesh(listening, roster["cards"], rank, secret)
+        if relay is None:
+            connections = _mesh(listening, roster["cards"], rank, secret)
+        else:
+            line = handshake.dial([relay], token, _ATTEMPT, "the relay of messages")
+            handshake.send(line, {"generation": roster["generation"], "rank": rank})
+            connections = {peer: line for peer in range(len(roster["cards"])) if peer != rank}
     except BaseException:
         connection.close()
         raise
     finally:
         listening.close()
     return TcpTransport(
-        rank, roster["node_of"], connections, Control(connection, rank), crowded=roster["crowded"][rank]
+        rank,
+        roster["node_of"],
+        connections,
+        Control(connection, rank),
+        crowded=roster["crowded"][rank],
+        relayed=relay is not None,
     )
 
 

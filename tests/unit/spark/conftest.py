@@ -21,10 +21,11 @@ def session():
         os.environ["ARCFLUX_PLUG"] = os.path.join(folder, "plug")
         made = (
             SparkSession.builder.master("local[2,4]").appName("arcflux tests")
-            .config("spark.ui.enabled", "false").config("spark.driver.host", "127.0.0.1")
+            .config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
+            .config("spark.driver.host", "127.0.0.1")
             .config("spark.driver.bindAddress", "127.0.0.1").config("spark.sql.shuffle.partitions", "2")
             .config("spark.local.dir", folder).config("spark.sql.warehouse.dir", f"{folder}/warehouse")
-            .config("spark.log.level", "OFF").getOrCreate()
+            .config("spark.stage.maxConsecutiveAttempts", "2").config("spark.log.level", "OFF").getOrCreate()
         )  # fmt: skip
         yield made
         import arcflux.spark

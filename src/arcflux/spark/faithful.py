@@ -1,0 +1,68 @@
+"""GX-Plug as its paper has it, with Spark above it: tasks are agents, daemons compute, the driver is between.
+
+Each task of a barrier stage owns the vertices of one part. It hands blocks of triplets to its daemons (plug/agent.py),
+and what tasks tell each other in a global synchronisation, who has changed, what is wanted, what was asked for, goes
+through the driver (transports/relay.py). Cache, lazy uploading and skipping can be switched, so that their worth shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from arcflux.errors import UsageError
+from arcflux.plug.connection import Connection
+from arcflux.program import Program
+from arcflux.spark.barrier import BarrierPlug
+from arcflux.transports.relay import Relay
+from arcflux.transports.rendezvous import Rendezvous
+
+__all__ = ["FaithfulPlug"]
+
+
+class FaithfulPlug(BarrierPlug):
+    """A Spark session whose tasks are agents; see :func:`arcflux.spark.plug`.
+
+    daemons, cache, lazy, skip, blocks, partition: as of :func:`arcflux.plug.upper.gas.run`.
+    """
+
+    def __init__(
+        self, session: Any, *, workers: int | None = None, daemons: Sequence[str] = ("cpu",), cache: int | None = None,
+        lazy: bool = True, skip: bool = True, blocks: Any = None, partition: str = "ranges",
+    ) -> None:  # fmt: skip
+        super().__init__(session, workers=workers, ranks_per_node=1)
+        # Held from here on, so that daemons do not end between two stages; tasks of other hosts start their own.
+        self._daemons = [Connection.open(name) for name in daemons]
+        self.agents = {
+            "daemons": list(daemons), "cache": cache, "lazy": lazy, "skip": skip, "blocks": blocks,
+            "partition": partition, "folder": str(self._daemons[0].place.folder),
+        }  # fmt: skip
+        self._relays: list[Relay] = []
+
+    def checked(self, what: str | Program) -> Program:
+        """A program: native algorithms have no triplets."""
+        if not isinstance(what, Program):
+            raise UsageError(
+                f"what to run is {what!r}, and the way is 'faithful'",
+                expected="a program, whose triplets go to daemons",
+                remedy="a class of @af.msg or @af.program, or way='attached'",
+            )  # fmt: skip
+        return what
+
+    def relay(self, meeting: Rendezvous) -> Relay:
+        """A new relay beside a meeting."""
+        self._relays.append(Relay(meeting.token, meeting.address[0]))
+        return self._relays[-1]
+
+    @property
+    def passed_on(self) -> tuple[int, int]:
+        """Messages, and bytes, that went through the driver so far."""
+        return sum(one.messages for one in self._relays), sum(one.bytes for one in self._relays)
+
+    def close(self) -> None:
+        """Leave the daemons, and let go of frames, meetings and relays."""
+        super().close()
+        while self._relays:
+            self._relays.pop().close()
+        while self._daemons:
+            self._daemons.pop().close()

@@ -1,0 +1,195 @@
+"""Ranks over sockets as processes of named hosts: ``arcflux run pagerank graph.arcflux --hosts a,b --workers 8``.
+
+The process that starts them has the rendezvous (rendezvous.py), and is the one to say which rank was lost. A rank of
+this machine is a child; one of another host is started by ssh (``ARCFLUX_SSH`` names another command, which is given
+the host and the command line). The token goes to each by its standard input: a command line is seen by all there.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from arcflux import config
+from arcflux.errors import RankError, UsageError
+from arcflux.transports.board import Board
+from arcflux.transports.rendezvous import Rendezvous
+
+__all__ = ["existing", "joined_world", "launch_on", "named_hosts"]
+
+_HERE = ("localhost", "127.0.0.1", "::1")
+_PASSED_ON = ("ARCFLUX_", "NUMBA_", "PYTHONPATH")
+# Seconds that ranks have to end by themselves once one has failed.
+_GRACE = 5.0
+_made: list[Any] = []
+
+
+def named_hosts(text: str, workers: int | None) -> list[str]:
+    """The host of every rank: each host as often as its share of `workers`, which is one each without it.
+
+    Examples
+    --------
+    >>> named_hosts("a,b", 3), named_hosts("a:2,b", None)
+    (['a', 'a', 'b'], ['a', 'a', 'b'])
+    """
+    hosts: list[str] = []
+    for word in text.split(","):
+        name, _, count = word.strip().rpartition(":") if word.count(":") == 1 else (word.strip(), "", "1")
+        if not name or name.startswith("-") or not count.isdecimal() or int(count) < 1:
+            raise UsageError(f"--hosts has {word!r}", expected="names of hosts, such as a,b or a:4,b:4")
+        hosts += [name] * int(count)
+    if workers is None:
+        return hosts
+    if workers < len(hosts):
+        raise UsageError(f"--workers is {workers}, and --hosts has {len(hosts)}", remedy="leave --workers out")
+    return [hosts[rank * len(hosts) // workers] for rank in range(workers)]
+
+
+def launch_on(hosts: Sequence[str], arguments: Sequence[str], *, ranks_per_node: int | None = None) -> int:
+    """Run this Python with these arguments as a rank on each of these hosts; the exit code of what failed first."""
+    far = any(host not in _HERE for host in hosts)
+    size = len(hosts)
+    with Rendezvous(size, host=_own_address() if far else "127.0.0.1", ranks_per_node=ranks_per_node) as meeting:
+        told = {"ARCFLUX_RENDEZVOUS": f"{meeting.address[0]}:{meeting.address[1]}", "ARCFLUX_RANKS": str(size)}
+        ranks = [_started(host, rank, told, arguments, meeting.token) for rank, host in enumerate(hosts)]
+        before = signal.signal(signal.SIGTERM, lambda *_: _end(ranks, signal.SIGTERM))
+        try:
+            return _attend(ranks, meeting)
+        finally:
+            signal.signal(signal.SIGTERM, before)
+            _end(ranks, signal.SIGKILL)
+
+
+def _own_address() -> str:
+    """Where other hosts reach this one."""
+    try:
+        return socket.gethostbyname(socket.gethostname())
+    except OSError as error:
+        raise UsageError(f"this host has no address that others know: {error}", remedy="--hosts localhost") from error
+
+
+def _started(
+    host: str, rank: int, told: dict[str, str], arguments: Sequence[str], token: bytes
+) -> subprocess.Popen[bytes]:  # fmt: skip
+    """The process of a rank, which has been given its token."""
+    more = {**told, "ARCFLUX_RANK": str(rank)}
+    line = [sys.executable, *arguments]
+    if host in _HERE:
+        environment = {**os.environ, **more}
+    else:
+        passed = {name: value for name, value in os.environ.items() if name.startswith(_PASSED_ON)} | more
+        set_there = [f"{name}={value}" for name, value in sorted(passed.items())]
+        far = shlex.join(["cd", os.getcwd()]) + " && exec " + shlex.join(["env", *set_there, *line])
+        line, environment = [*shlex.split(os.environ.get("ARCFLUX_SSH", "ssh")), host, far], dict(os.environ)
+    try:
+        made = subprocess.Popen(line, env=environment, stdin=subprocess.PIPE)
+    except OSError as error:
+        raise UsageError(f"rank {rank} cannot be started: {error}", remedy="ARCFLUX_SSH=ssh") from error
+    assert made.stdin is not None
+    with suppress(BrokenPipeError):
+        made.stdin.write(token.hex().encode() + b"\n")
+        made.stdin.flush()
+    return made
+
+
+def _attend(ranks: list[subprocess.Popen[bytes]], meeting: Rendezvous) -> int:
+    """Wait for all ranks; when one fails, end the others."""
+    code, since = 0, 0.0
+    while any(rank.poll() is None for rank in ranks):
+        try:
+            time.sleep(0.02)
+            ended = [rank.returncode for rank in ranks if rank.returncode]
+            if (ended or meeting.failure) and not since:
+                since = time.monotonic()
+            if since and time.monotonic() - since > _GRACE:
+                _end(ranks, signal.SIGKILL)
+        except KeyboardInterrupt:  # noqa: PERF203 (the ranks hear it, too, as far as they are of this terminal)
+            since = since or time.monotonic()
+    codes = [rank.returncode for rank in ranks]
+    if any(codes):
+        if meeting.failure is not None:
+            code = int(meeting.failure[3])
+            if meeting.failure[0] != 1:  # a rank that threw has said so itself
+                print(f"arcflux: error: {_lost(meeting, len(ranks))}", file=sys.stderr, flush=True)
+        code = code or next(int(one) for one in codes if one)
+    return code if 0 <= code < 256 else RankError.exit_code
+
+
+def _lost(meeting: Rendezvous, size: int) -> RankError | None:
+    import numpy as np
+
+    assert meeting.failure is not None
+    kind, rank, superstep, _, _ = meeting.failure
+    board = Board(np.zeros(Board.bytes(size), np.uint8), size)
+    board.raise_alarm(kind, rank, superstep)
+    return board.error()
+
+
+def _end(ranks: list[subprocess.Popen[bytes]], number: int) -> None:
+    for rank in ranks:
+        if rank.poll() is None:
+            with suppress(OSError):
+                rank.send_signal(number)
+    for rank in ranks:
+        if number == signal.SIGKILL:
+            with suppress(subprocess.TimeoutExpired):
+                rank.wait(_GRACE)
+        if rank.stdin is not None:
+            with suppress(OSError):
+                rank.stdin.close()
+
+
+def existing() -> Any:
+    """The transport that :func:`joined_world` made; None before."""
+    return _made[0] if _made else None
+
+
+def joined_world() -> Any:
+    """The transport of this process, which :func:`launch_on` has started: made at the first call."""
+    from arcflux.transports.tcp import join
+
+    if not _made:
+        host, _, port = os.environ["ARCFLUX_RENDEZVOUS"].rpartition(":")
+        token = bytes.fromhex(sys.stdin.readline().strip())
+        rank, _ = config.place() or (0, 1)
+        transport = join((host, int(port)), token, rank)
+        near = len([one for one in transport.node_of if one == transport.node])
+        os.environ.setdefault("ARCFLUX_THREADS", str(max(1, config.cores() // near)))
+        before = sys.excepthook
+
+        def hook(kind: Any, error: BaseException, trace: Any) -> None:
+            if transport.fail(error):
+                before(kind, error, trace)
+
+        sys.excepthook = hook
+        atexit.register(_leave, transport)
+        threading.Thread(target=_insist, args=(transport,), name="arcflux-end", daemon=True).start()
+        _made.append(transport)
+    return _made[0]
+
+
+def _insist(transport: Any) -> None:
+    """End this process when the run has been over for a while, whatever it does."""
+    while not transport.board.alarmed:
+        time.sleep(_GRACE / 20)
+    time.sleep(_GRACE)
+    os._exit(transport.board.alarm_words()[3] or 1)
+
+
+def _leave(transport: Any) -> None:
+    """At the end of the process: say that it has ended by itself."""
+    with suppress(Exception):
+        if transport.board.alarmed:
+            transport.abandon()
+        else:
+            transport.close()
