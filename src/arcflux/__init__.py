@@ -21,6 +21,7 @@ from arcflux.program import any, dot, edge, first, last, phase, program, random,
 
 __all__ = [
     "CancelToken",
+    "Client",
     "Graph",
     "Jobs",
     "Medusa",
@@ -246,6 +247,7 @@ if TYPE_CHECKING:
     from arcflux.engine import run
     from arcflux.graph import Graph
     from arcflux.io import load, save
+    from arcflux.jobs.client import Client
     from arcflux.jobs.runtime import Jobs
     from arcflux.partition import partition
     from arcflux.partition.folder import load_parts
@@ -286,6 +288,7 @@ import_lazily(
         "engine": "run",
         "graph": "Graph",
         "io": "load save",
+        "jobs.client": "Client",
         "jobs.runtime": "Jobs",
         "partition": "partition",
         "partition.folder": "load_parts",

@@ -15,8 +15,9 @@ from pathlib import Path
 
 from arcflux.errors import SpaceError, UsageError
 
-__all__ = ["RANK_NAMES", "cache_folder", "columns", "distrust", "gpu_cores", "gpu_memory", "hang_seconds", "keep_runs",
-           "keeps_runs", "measuring", "place", "plans", "private_folder", "speaks", "threads", "verbose"]  # fmt: skip
+__all__ = ["RANK_NAMES", "bytes_of", "cache_folder", "columns", "distrust", "gpu_cores", "gpu_memory", "hang_seconds",
+           "keep_runs", "keeps_runs", "measuring", "place", "plans", "private_folder", "speaks", "threads",
+           "verbose"]  # fmt: skip
 
 # What our own launcher, Open MPI, MPICH and Intel MPI, and Slurm with PMIx tell a process: its rank, and of how many.
 RANK_NAMES = (
@@ -174,15 +175,24 @@ def node_memory() -> int | None:
 
 def _bytes_of(variable: str) -> int | None:
     given = os.environ.get(variable)
-    if not given:
-        return None
+    return bytes_of(variable, given) if given else None
+
+
+def bytes_of(name: str, given: str) -> int:
+    """Bytes as a person says them, such as 800M or 6G.
+
+    Examples
+    --------
+    >>> bytes_of("--memory", "2K")
+    2048
+    """
     number, power = (given[:-1], " KMGT".find(given[-1].upper())) if given[-1].isalpha() else (given, 0)
     try:
         size = float(number) * 1024.0**power if power >= 0 else 0.0
     except ValueError:
         size = 0.0
     if not 1 <= size <= 2**60:
-        raise UsageError(f"{variable} is {given!r}", expected="bytes, such as 800M or 6G")
+        raise UsageError(f"{name} is {given!r}", expected="bytes, such as 800M or 6G")
     return int(size)
 
 

@@ -20,7 +20,7 @@ from arcflux.errors import UsageError, did_you_mean
 from arcflux.graph import Graph
 from arcflux.history import Chained, History, Superstep, column
 
-__all__ = ["Chained", "History", "Result", "Superstep", "checked_suffix", "column"]
+__all__ = ["Chained", "History", "Result", "Superstep", "checked_suffix", "column", "flat_table"]
 
 Array = NDArray[Any]
 
@@ -244,7 +244,7 @@ class Result:
             elif target.suffix == ".csv":
                 from pyarrow import csv
 
-                table = _flat(self._table(field))
+                table = flat_table(self._table(field))
                 with open(work, "wb") as file:  # names of fields need no quotes, which Arrow would put around them
                     file.write((",".join(table.column_names) + "\n").encode())
                     csv.write_csv(table, file, csv.WriteOptions(include_header=False))
@@ -328,7 +328,7 @@ def _as_ids(graph: Graph, numbers: Array) -> Array:
     return shown
 
 
-def _flat(table: Any) -> Any:
+def flat_table(table: Any) -> Any:
     """A table whose columns of lists are columns of their elements."""
     import pyarrow as pa
 

@@ -21,6 +21,7 @@ __all__ = ["plan", "subject"]
         "arcflux plan random_walks kron:24 --on dgx1 --set walks=1e9 --devices 1,2,4,8",
         "arcflux plan graphsage kron:22 --on dgx1 --set batch=4096 --set C=10 --moves peer",
         "arcflux plan pagerank 41652230,1468365182,powerlaw --on my-machine.toml",
+        "arcflux plan pagerank 144000000,8000000000,powerlaw --on ec2-m2050 --nodes 8 --jobs",
     )
 )
 @click.argument("algorithm")
@@ -35,6 +36,7 @@ __all__ = ["plan", "subject"]
     "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter of an application: walks=1e9."
 )
 @click.option("--moves", type=click.Choice(["explicit", "peer", "unified"]), help="How data of an application moves.")
+@click.option("--jobs", "assigns", is_flag=True, help="Which worker holds which parts: a CPU and a GPU worker a node.")
 @click.option("--plot", "picture", help="A picture of time and speed-up over devices: .png, .svg, .pdf.")
 @load_options
 @json_option
@@ -47,6 +49,7 @@ def plan(
     supersteps: int | None,
     settings: tuple[str, ...],
     moves: str | None,
+    assigns: bool,
     picture: str | None,
     as_json: bool,
     **options: Any,
@@ -56,6 +59,12 @@ def plan(
     ALGORITHM may also be an application of the HIVE study, such as louvain. GRAPH may also be VERTICES,ARCS,SHAPE with
     a shape of kron, powerlaw, uniform and grid, or a graph of Lux's table 2: lux:TW.
     """
+    if assigns:
+        from arcflux.jobs.placing import assign_on
+
+        assignment = assign_on(algorithm, subject(graph, options), machine, nodes)
+        print_json(assignment.to_dict()) if as_json else click.echo(str(assignment))
+        return
     from arcflux.plan.scaling import prepare_plan
 
     # Whatever can be wrong is told before the graph is loaded, which may take long.

@@ -8,7 +8,6 @@ measured corrects that: the speed of a kernel beside another kind, over its spee
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 __all__ = ["Account", "Pairs"]
 
@@ -40,16 +39,6 @@ class Account:
         longest = max(moving, counting, 1e-30)
         return cls(kind, moving / longest, counting / longest)
 
-    @classmethod
-    def of_task(cls, task: Any, columns: Any = None) -> Account:
-        """The account of an algorithm by name, or of a vertex program, as the planner has it."""
-        from arcflux.plan.work import work_of
-
-        work = work_of(task, None, columns)
-        operations = max(2.0, work.operations)
-        # Values are read at random, so a line of the cache comes for each; what comes in order costs its bytes.
-        return cls.of_work(work.name, work.arc_bytes + 2.0 * work.value, operations)
-
 
 class Pairs:
     """What kinds of kernels gain side by side: 2 where neither slows the other down, 1 where it is all the same.
@@ -78,7 +67,7 @@ class Pairs:
         return (expected * _PRIOR + seen * count) / (_PRIOR + count)
 
     def measured(self, one: Account, beside: Account | None, speed: float) -> None:
-        """A slice of a kernel has run at so many chunks a second: alone on all workers, or beside another on a share."""
+        """A slice of a kernel has run at so many chunks a second: alone on all workers, or beside another."""
         if beside is None:
             before = self._alone.get(one.kind, speed)
             self._alone[one.kind] = before + _FRESH * (speed - before)

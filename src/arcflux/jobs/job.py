@@ -112,6 +112,7 @@ class Job:
         self.work: Any = None  # what the runtime knows of it
         self._progress: Callable[[], Progress] = Progress
         self._result: Result | None = None
+        self.ended: Callable[[Job], None] | None = None
         self._over = threading.Event()
         self._cancel: Callable[[], None] = self.token.cancel
 
@@ -167,4 +168,11 @@ class Job:
         self._progress = lambda: final
         self.token.spent = float
         self.state = "done" if error is None else "cancelled" if isinstance(error, CancelledError) else "failed"
-        self._over.set()
+
+    def tell(self) -> None:
+        """Whoever asked to hear of its end does, and then those who wait for it."""
+        try:
+            if self.ended is not None:
+                self.ended(self)
+        finally:
+            self._over.set()

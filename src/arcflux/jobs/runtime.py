@@ -37,7 +37,7 @@ class Jobs:
     Parameters
     ----------
     graph
-        A graph, or what :func:`arcflux.load` makes one of.
+        A graph, or what :func:`arcflux.load` makes one of. Without it, each submission names its own.
     threads
         Workers that all jobs share; every core without it.
     memory
@@ -63,7 +63,7 @@ class Jobs:
     @checked(graph=None, threads=None, memory=maybe(whole), devices=None, at_once=whole)
     def __init__(
         self,
-        graph: Any,
+        graph: Any = None,
         *,
         threads: int | None = None,
         memory: int | None = None,
@@ -74,7 +74,7 @@ class Jobs:
     ) -> None:
         if at_once < 1 or (memory is not None and memory < 1):
             raise UsageError(f"at_once is {at_once}, memory is {memory}", expected="numbers from 1 on")
-        self.graph: Graph = graph if isinstance(graph, Graph) else load(graph)
+        self.graph: Graph | None = graph if graph is None or isinstance(graph, Graph) else load(graph)
         self.threads, self.at_once = config.threads(threads), at_once
         self.budget = memory or max(1 << 26, int(available() or 1 << 32) // 2)
         self.cores = Cores(self.threads, quantum, pairing)
@@ -91,7 +91,6 @@ class Jobs:
         self._closed = False
         self._listening = trace.listen(_hear)
         self._listening.__enter__()
-        self.on_end: Callable[[Job], None] | None = None
 
     # --- what users call
 
@@ -104,6 +103,8 @@ class Jobs:
         max_seconds: float | None = None,
         max_memory: int | None = None,
         max_supersteps: int | None = None,
+        graph: Graph | None = None,
+        ended: Callable[[Job], None] | None = None,
         **parameters: Any,
     ) -> Job:
         """Have a job done; returns at once.
@@ -119,19 +120,27 @@ class Jobs:
         max_seconds, max_memory, max_supersteps
             Seconds on the cores and bytes of its arrays, beyond which the job ends with an error; supersteps after
             which it ends with the result it has then.
+        graph
+            Another graph than that of all jobs.
+        ended
+            Called with the job when it is over, before anybody who waits for it goes on.
         """
         if isinstance(priority, bool) or priority not in _PRIORITIES:
             raise UsageError(f"priority is {priority!r}", expected="a whole number from -10 to 10")
         limits = Limits(max_seconds, max_memory, max_supersteps, deadline).checked()
-        found = task_of(task, parameters)
-        need = found.memory(self.graph)
+        if (graph := graph or self.graph) is None:
+            raise UsageError(
+                "the jobs have no graph", expected="a graph", remedy="af.Jobs(graph), or submit(..., graph=)"
+            )
+        found = task_of(task, graph, parameters)
+        need = found.memory
         if max_memory is not None and max_memory < need - (1 << 20):
             raise UsageError(
                 f"{found.name} takes about {need:,} bytes here, and max_memory is {max_memory:,}",
                 expected="a limit above that", remedy=f"max_memory={need}",
             )  # fmt: skip
         job = Job(next(self._numbers), found.name, dict(parameters), priority, limits)
-        job._cancel = lambda: self._cancel(job)
+        job._cancel, job.ended = lambda: self._cancel(job), ended
         with self._lock:
             if self._closed:
                 raise UsageError("the jobs are closed", expected="a submission inside `with af.Jobs(...)`")
@@ -148,6 +157,10 @@ class Jobs:
 
     def __len__(self) -> int:
         return len(self._jobs)
+
+    def task(self, job: Job) -> Task | None:
+        """What a job runs, while it is not over."""
+        return self._tasks.get(job.number)
 
     def forget(self, job: Job) -> None:
         """Let go of a job that is over, with its result."""
@@ -187,14 +200,13 @@ class Jobs:
     def _buffers(self, task: Task) -> list[Buffer]:
         """The memory that a task wants: of the process, or of each device."""
         if not self.devices:
-            return [Buffer("state", task.memory(self.graph), load=False)]
+            return [Buffer("state", task.memory, load=False)]
         if task.native:
             raise UsageError(
                 f"{task.name} has kernels of its own, and the jobs run on virtual devices",
                 expected="a vertex program, or an algorithm that is one", remedy="leave devices= of af.Jobs out",
             )  # fmt: skip
-        work = task.work(self.graph)
-        return [state_of(self.graph, work, one.device, len(self.devices)) for one in self.devices]
+        return [state_of(task.graph, task.work, one.device, len(self.devices)) for one in self.devices]
 
     def _admit(self) -> None:
         """Let the first in the queue ask for memory, as long as not too many jobs have it."""
@@ -224,8 +236,9 @@ class Jobs:
     def _start(self, job: Job) -> None:
         task = self._tasks[job.number]
         over = lambda: job.token.cancelled  # noqa: E731
-        account, weight = task.account(self.graph), 2.0**job.priority
-        seat = self.cores.seat(job.number, account, weight, limit=job.limits.memory, over=over, seen=job.saw)
+        seat = self.cores.seat(
+            job.number, task.account, 2.0**job.priority, limit=job.limits.memory, over=over, seen=job.saw
+        )
         job.begin(lambda: _progress(job, seat), lambda: seat.seconds)
         job.work = seat
         name = f"arcflux-job-{job.number}"
@@ -257,7 +270,7 @@ class Jobs:
                 one.share(buffer.nbytes if one.device.memory is not None else None)
                 for one, buffer in zip(self.devices, buffers, strict=True)
             ]
-        return task.call(self.graph, cancel=job.token, **options)
+        return task.call(cancel=job.token, **options)
 
     def _end(self, job: Job, result: Result | None, error: BaseException | None) -> None:
         with self._lock:
@@ -268,8 +281,7 @@ class Jobs:
                 self._obey(memory.executed(job.number))
             job.end(result, error)
             self._admit()
-        if self.on_end is not None:
-            self.on_end(job)
+        job.tell()
 
     def _cancel(self, job: Job) -> None:
         with self._lock:
@@ -285,8 +297,7 @@ class Jobs:
             for some in commands:
                 self._obey(some)
             self._admit()
-        if self.on_end is not None:
-            self.on_end(job)
+        job.tell()
 
 
 def _refuse_too_large(memory: MemoryScheduler, buffer: Buffer) -> None:

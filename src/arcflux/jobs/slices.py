@@ -7,8 +7,11 @@ others take turns.
 
 Who is next is fair: every kernel has a virtual time, the seconds it was served over its weight, and the least is first
 (stride scheduling), so none starves, whatever its priority. A kernel may be *away* between two slices: it comes back
-by itself, as a run does that looks at its supersteps between two launches. A slice that cannot be cut holds the others
-up for `patience` seconds beyond its quantum at most: then one of them runs beside it.
+by itself, as a run does that looks at its supersteps between two launches.
+
+Where slices end late, as on cores (`patience`), nobody waits long for one: a kernel that has had less than a quantum
+so far runs beside it at once, and so does one that waits for a slice that cannot be cut; others after the quantum and
+`patience` seconds. What is beside another for no gain ends with its quantum.
 """
 
 from __future__ import annotations
@@ -65,6 +68,7 @@ class _Kernel:
     chunk_seconds: float = 0.0
     workers: int = 0
     limit: int = 0  # workers that its slices take at most; 0: as many as there are
+    served: float = 0.0  # seconds
     leaving: bool = False
     told: bool = False
 
@@ -121,6 +125,7 @@ class KernelScheduler:
         """A slice has ended after so many chunks, in so many seconds."""
         one, beside = self.kernels[kernel], self.beside(kernel)
         one.virtual += max(seconds, 1e-9) * one.workers / self.workers / one.weight
+        one.served += seconds
         one.next += chunks
         if chunks:
             self.pairs.measured(one.account, beside, chunks / max(seconds, 1e-9))
@@ -170,7 +175,10 @@ class KernelScheduler:
         """A kernel has become ready: it runs, or those that run and have had their time are told to end."""
         found = self._choose(now)
         if one.state == "ready":
-            for other in self._running():
+            running = self._running()
+            if self.patience is not None and len(running) == 1 and (one.served < self.quantum or running[0].limit):
+                found.append(self._run(one, max(1, self.workers // 2), now))
+            for other in running:
                 found += self._preempt(other)
         return found
 

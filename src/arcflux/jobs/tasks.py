@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from arcflux.algorithms.registry import find, run_options
@@ -30,14 +32,16 @@ _OURS = (
     "transport",
 )
 _ROOM = 1 << 20
+_parsing = threading.Lock()
 
 
 @dataclass(frozen=True)
 class Task:
-    """Something to run, with its parameters."""
+    """Something to run on a graph, with its parameters."""
 
     target: Target
     parameters: Mapping[str, Any]
+    graph: Graph
     program: Program | None = None
 
     @property
@@ -50,44 +54,41 @@ class Task:
         """Whether it has kernels of its own, which keep the workers they begin with."""
         return "max_supersteps" not in self.target.options
 
-    def work(self, graph: Graph) -> Work:
+    @cached_property
+    def work(self) -> Work:
         """What the planner knows of it."""
-        columns = {name: column.dtype for name, column in graph.columns.items()}
-        return work_of(self.program if self.program is not None else self.name, None, columns)
+        columns = {name: column.dtype for name, column in self.graph.columns.items()}
+        # Python 3.11 cannot parse in two threads at once (cpython#106905).
+        with _parsing:
+            return work_of(self.program if self.program is not None else self.name, None, columns)
 
-    def account(self, graph: Graph) -> Account:
-        """What its kernels want: memory or arithmetic."""
-        return Account.of_work(self.name, *self._edge(graph))
+    @cached_property
+    def account(self) -> Account:
+        """What its kernels want, memory or arithmetic: a value that is read at random costs more than its bytes."""
+        work = self.work
+        return Account.of_work(self.name, work.arc_bytes + 2.0 * work.value, max(2.0, work.operations))
 
-    def _edge(self, graph: Graph) -> tuple[float, float]:
-        work = self.work(graph)
-        return work.arc_bytes + 2.0 * work.value, max(2.0, work.operations)
-
-    def memory(self, graph: Graph) -> int:
+    @cached_property
+    def memory(self) -> int:
         """Bytes that it takes beside the graph, about."""
-        work = self.work(graph)
-        return int((work.peak or work.state) * graph.vertices) + _ROOM
+        return int((self.work.peak or self.work.state) * self.graph.vertices) + _ROOM
 
-    def call(self, graph: Graph, **options: Any) -> Result:
+    def call(self, **options: Any) -> Result:
         """Run it, with those of the options that it takes."""
         known = {name: value for name, value in options.items() if name in self.target.options or name == "cancel"}
-        return self.target.call(graph, **self.parameters, **known)
+        return self.target.call(self.graph, **self.parameters, **known)
 
 
-def task_of(what: Any, parameters: Mapping[str, Any]) -> Task:
+def task_of(what: Any, graph: Graph, parameters: Mapping[str, Any]) -> Task:
     """A task by what a user names it: an algorithm, its function, or a program; parameters are checked by name."""
-    if isinstance(what, Task):
-        return what
-    if isinstance(what, Target):
-        return _checked(Task(what, parameters))
     if isinstance(what, Program):
-        return _checked(Task(program_target(what), parameters, what))
+        return _checked(Task(program_target(what), parameters, graph, what))
     name: Any = what if isinstance(what, str) else _name_of(what)
     if not isinstance(name, str):
         raise UsageError(f"the task is {what!r}", expected="the name of an algorithm, or a class with @af.program")
     entry = find(name)
     target = Target(entry.name, entry.call, entry.arguments, entry.options, entry.fields, entry)
-    return _checked(Task(target, parameters))
+    return _checked(Task(target, parameters, graph))
 
 
 def _name_of(what: Callable[..., Any]) -> Any:

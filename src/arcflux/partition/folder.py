@@ -59,6 +59,7 @@ def write(parts: Parts, path: str | os.PathLike[str]) -> None:
         manifest = {
             "format": FORMAT, "version": VERSION, "how": parts.how, "k": parts.k, "mode": parts.rule.mode,
             "limit": parts.rule.limit, "shape": parts.shape, "notes": parts.notes, "duplicated": parts.duplicated,
+            "hierarchy": None if parts.hierarchy is None else list(parts.hierarchy),
             "arrays": entries,
         }  # fmt: skip
         store.write_manifest(folder, manifest)
@@ -122,6 +123,7 @@ def _parts_in(folder: Directory, trust: bool) -> tuple[Parts, dict[str, Any], Di
     rule = Rule(manifest["mode"], rows, columns, fold, manifest["limit"], grid, manifest["duplicated"])
     k, how, notes = manifest["k"], manifest["how"], manifest["notes"]
     parts = _Opened(graph, k, how, owner=held.get("owner"), bounds=held.get("bounds"), rule=rule, notes=notes)
+    parts.hierarchy = None if manifest.get("hierarchy") is None else tuple(manifest["hierarchy"])
     parts.open_part = lambda i: _open_part(folder, entries, parts, i, trust)
     return parts, entries, inner
 
@@ -174,6 +176,7 @@ def _manifest(folder: Directory) -> dict[str, Any]:
             "mode": manifest["mode"] in ("target", "source", "grid", "degree"),
             "limit": 0 <= manifest["limit"] < 1 << 64,
             "shape": shape is None if manifest["mode"] != "grid" else _is_shape(shape),
+            "hierarchy": _is_hierarchy(manifest.get("hierarchy"), manifest["k"]),
             "notes": all(isinstance(note, str) for note in manifest["notes"]),
             **{f"arrays.{name}": is_entry(name, entry) for name, entry in manifest["arrays"].items()},
         }
@@ -182,6 +185,14 @@ def _manifest(folder: Directory) -> dict[str, Any]:
         raise incomplete(folder.path, "the manifest lacks or mistypes " + ", ".join(wrong))
     check_manifest_sum(folder.path, manifest)
     return manifest
+
+
+def _is_hierarchy(given: Any, k: int) -> bool:
+    """Whether the tree that a manifest tells has `k` leaves; older folders tell of none."""
+    if given is None:
+        return True
+    fits = isinstance(given, list) and len(given) == 2 and all(type(one) is int for one in given)
+    return fits and given[0] >= 2 and 0 <= given[1] <= 31 and given[0] ** given[1] == k
 
 
 def _is_shape(shape: Any) -> bool:

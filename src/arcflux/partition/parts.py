@@ -68,6 +68,7 @@ class Parts:
         self.bounds = None if bounds is None else frozen(np.asarray(bounds, np.int64))
         self.rule = rule if rule is not None else Rule()
         self.notes = list(notes)
+        self.hierarchy: tuple[int, int] | None = None  # the fan and the levels of a tree whose leaves parts are
         self._owner = owner
         self._made: dict[int, Part] = {}
         self._lock = threading.Lock()

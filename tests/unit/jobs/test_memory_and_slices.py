@@ -181,9 +181,20 @@ def test_kernels_of_one_kind_take_turns_on_all_workers():
 def test_a_slice_that_does_not_end_holds_others_up_for_its_patience_alone():
     kernels = KernelScheduler(2, quantum=0.02, patience=0.05)
     kernels.add(1, KINDS[0], None, now=0.0)
-    assert kernels.add(2, KINDS[0], None, now=1.0) == [Preempt(1)]
+    # One that has had nothing yet runs at once beside what runs, which is told to end.
+    assert kernels.add(2, KINDS[0], None, now=1.0) == [Run(2, 0, 1, 1, 0.02), Preempt(1)]
+    assert kernels.ended(2, 1, 0.03, 1.03) == []
     assert kernels.tick(1.06) == []
-    assert kernels.tick(1.08) == [Run(2, 0, 1, 1, 0.02)]
+    assert kernels.tick(1.11) == [Run(2, 1, 2, 1, 0.02)]
+
+
+def test_one_that_waits_for_a_slice_that_cannot_be_cut_runs_beside_it_at_once():
+    kernels = KernelScheduler(2, quantum=0.02, patience=0.05)
+    for number in (1, 2):
+        kernels.add(number, KINDS[0], None, away=True)
+    assert kernels.back(1, 0.0, limit=2) == [Run(1, 0, 1, 2, 0.02)]
+    kernels.kernels[2].served = 1.0
+    assert kernels.back(2, 0.5) == [Run(2, 0, 1, 1, 0.02), Preempt(1)]
 
 
 def test_what_is_measured_corrects_the_account():

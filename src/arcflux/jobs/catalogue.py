@@ -1,0 +1,163 @@
+"""What a service may run on what: graphs by name under its roots, algorithms, and programs that were registered.
+
+Nothing that comes over the wire is a path or code. Names are looked up in lists that were made from the folders, links
+resolved: what leads out of a root is not there.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from arcflux.algorithms.registry import ALGORITHMS, Argument
+from arcflux.applications.target import program_target, programs_in
+from arcflux.errors import ArcfluxError, UsageError, did_you_mean
+from arcflux.graph import Graph
+from arcflux.io import load
+from arcflux.jobs.tasks import task_of
+from arcflux.program import Program, vertex
+
+__all__ = ["Catalogue"]
+
+# Options of runs that may come over the wire.
+_OPTIONS = {"deterministic": bool, "direction": str}
+_HIDDEN = (".", "_")
+_LONGEST = 10_000
+
+
+class Catalogue:
+    """Graphs, opened once and shared by all jobs, and tasks, by name."""
+
+    def __init__(self, graphs: Sequence[Path] = (), programs: Sequence[Path] = (), opened: int = 8) -> None:
+        self.roots = [_folder(root) for root in graphs]
+        self.programs = {name: one for root in programs for name, one in _programs(_folder(root)).items()}
+        self._open: dict[str, Graph] = {}
+        self._most = opened
+        self._lock = threading.Lock()
+
+    # --- graphs
+
+    def graphs(self) -> dict[str, Path]:
+        """The graphs there are now: files and stores in the roots, by name."""
+        found: dict[str, Path] = {}
+        for root in self.roots:
+            for path in sorted(root.iterdir()):
+                inside = path.resolve()
+                if not path.name.startswith(_HIDDEN) and inside.is_relative_to(root) and inside.exists():
+                    found.setdefault(path.name, inside)
+        return found
+
+    def path(self, name: str) -> Path:
+        """Where the graph of a name is."""
+        found = self.graphs()
+        if name not in found:
+            raise UsageError(
+                f"there is no graph {name[:100]!r}", expected=f"one of: {', '.join(list(found)[:20]) or 'none'}",
+                remedy=did_you_mean(name[:100], found),
+            )  # fmt: skip
+        return found[name]
+
+    def graph(self, name: str) -> Graph:
+        """The graph of a name, opened once; of many, those used last stay open."""
+        path = self.path(name)
+        with self._lock:
+            graph = self._open.pop(name, None) or load(path)
+            self._open[name] = graph
+            while len(self._open) > self._most:
+                self._open.pop(next(iter(self._open)))
+            return graph
+
+    def opened(self) -> dict[str, Graph]:
+        """Graphs that are open now."""
+        with self._lock:
+            return dict(self._open)
+
+    # --- tasks
+
+    @cached_property
+    def tasks(self) -> dict[str, Mapping[str, Argument]]:
+        """The parameters of every task, by name."""
+        own = {name: program_target(program).arguments for name, program in self.programs.items()}
+        return {**{name: entry.arguments for name, entry in ALGORITHMS.items()}, **own}
+
+    def task(self, name: str) -> Any:
+        """What :meth:`arcflux.Jobs.submit` takes for a task of a name."""
+        return self.programs.get(name, name)
+
+    def check(self, name: str, parameters: Mapping[str, Any]) -> None:
+        """Refuse a task that is not there, or parameters that it does not have or that are of another type."""
+        tasks = self.tasks
+        if name not in tasks:
+            raise UsageError(
+                f"there is no task {name[:100]!r}", expected=f"one of: {', '.join(tasks)}",
+                remedy=did_you_mean(name[:100], tasks),
+            )  # fmt: skip
+        task_of(self.task(name), _NO_GRAPH, parameters)
+        for key, value in parameters.items():
+            argument = tasks[name].get(key)
+            if argument is None and key not in _OPTIONS:
+                raise UsageError(f"{key!r} cannot be set over the wire", expected=", ".join([*tasks[name], *_OPTIONS]))
+            kind: Any = _OPTIONS[key] if argument is None else argument.kind
+            if not _fits(value, kind, argument):
+                raise UsageError(f"{key} is {str(value)[:80]!r}", expected=_wanted(kind, argument))
+
+
+_NO_GRAPH: Any = None
+
+
+def _fits(value: Any, kind: Any, argument: Argument | None) -> bool:
+    """Whether a value of JSON can be a parameter."""
+    if value is None:
+        return argument is not None and argument.optional
+    if argument is not None and argument.shares and isinstance(value, dict):
+        return all(isinstance(share, (int, float)) and not isinstance(share, bool) for share in value.values())
+    if argument is not None and argument.many:
+        return isinstance(value, list) and len(value) <= _LONGEST and all(_is(one, kind) for one in value)
+    return _is(value, kind)
+
+
+def _is(value: Any, kind: Any) -> bool:
+    if kind is bool:
+        return isinstance(value, bool)
+    if isinstance(value, bool):
+        return False
+    if kind is vertex:
+        return isinstance(value, str) or (isinstance(value, int) and -(1 << 63) <= value < 1 << 64)
+    if kind is int:
+        return isinstance(value, int) and -(1 << 63) <= value < 1 << 63
+    if kind is float:
+        return isinstance(value, (int, float)) and abs(value) < 1e300
+    return isinstance(value, str) and len(value) <= _LONGEST
+
+
+def _wanted(kind: Any, argument: Argument | None) -> str:
+    words = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
+    one = words.get(kind, "the id of a vertex")
+    return f"a list: {one}" if argument is not None and argument.many else one
+
+
+def _folder(root: Path) -> Path:
+    if not root.is_dir():
+        raise UsageError(f"{root} is no folder", expected="a folder that is there")
+    return root.resolve()
+
+
+def _programs(root: Path) -> dict[str, Program]:
+    """The programs in the files of a folder: each is registered under the name of its class."""
+    found: dict[str, Program] = {}
+    for path in sorted(root.glob("*.py")):
+        if path.name.startswith(_HIDDEN) or not path.resolve().is_relative_to(root):
+            continue
+        for name, program in programs_in(path)[2].items():
+            if name in found or name in ALGORITHMS:
+                raise UsageError(f"{path}: there are two programs {name!r}", expected="a name of its own for each")
+            found[name] = program
+    return found
+
+
+def describe(error: BaseException) -> str:
+    """What ended a job, in words for its owner: of other errors than ours, the class and the message."""
+    return str(error) if isinstance(error, ArcfluxError) else f"{type(error).__name__}: {error}"

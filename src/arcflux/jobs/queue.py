@@ -1,0 +1,242 @@
+"""The queue of the service, which outlives it: a SQLite file (WAL), in which every accepted job has one final state.
+
+A job is accepted when its row is committed. A server claims rows for its *epoch*; when it is killed, the next one finds
+rows of epochs before its own: they are queued again, or marked as failed when they were begun too often. A result
+counts when its row is committed in the epoch that ran it, so no job has two. Who is next: the user with the fewest
+running jobs, then the least served; of his jobs the one of the highest priority, then the oldest.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from arcflux.errors import ArcfluxError, UsageError
+
+__all__ = ["ConflictError", "FullError", "Queue"]
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS jobs (
+    id TEXT PRIMARY KEY, number INTEGER NOT NULL, user TEXT NOT NULL, key TEXT, graph TEXT NOT NULL, task TEXT NOT NULL,
+    parameters TEXT NOT NULL, options TEXT NOT NULL, priority INTEGER NOT NULL, state TEXT NOT NULL,
+    cancel INTEGER NOT NULL, epoch TEXT, attempts INTEGER NOT NULL, submitted REAL NOT NULL, started REAL,
+    finished REAL, seconds REAL, supersteps INTEGER,
+    converged INTEGER, rows INTEGER, error TEXT, kept INTEGER NOT NULL, UNIQUE (user, key));
+CREATE INDEX IF NOT EXISTS by_state ON jobs (state, user, priority);
+CREATE UNIQUE INDEX IF NOT EXISTS by_number ON jobs (number);
+CREATE TABLE IF NOT EXISTS served (user TEXT PRIMARY KEY, seconds REAL NOT NULL);
+"""
+_NEXT = """
+SELECT j.id FROM jobs j LEFT JOIN served s ON s.user = j.user
+LEFT JOIN (SELECT user, COUNT(*) AS running FROM jobs WHERE state = 'running' GROUP BY user) r ON r.user = j.user
+WHERE j.state = 'queued'
+ORDER BY COALESCE(r.running, 0), COALESCE(s.seconds, 0), j.priority DESC, j.number LIMIT 1
+"""
+_FORMAT = 1
+# Seconds after which what a user was served counts half: who was away is not ahead for ever.
+_HALF_LIFE = 600.0
+
+
+class FullError(ArcfluxError):
+    """The queue takes no more jobs for now."""
+
+
+class ConflictError(ArcfluxError):
+    """A key of submission was used before, for another job."""
+
+
+class Queue:
+    """Jobs in a file. Calls may come from any thread."""
+
+    def __init__(self, path: Path, *, bound: int = 1000, bound_of_user: int = 500, attempts: int = 3) -> None:
+        self.path, self.bound, self.bound_of_user, self.attempts = path, bound, bound_of_user, attempts
+        self.epoch = secrets.token_hex(8)
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        self._connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=30.0)
+        self._connection.row_factory = sqlite3.Row
+        self._lock = threading.RLock()
+        with self._lock:
+            self._connection.execute("PRAGMA journal_mode = WAL")
+            self._connection.execute("PRAGMA synchronous = NORMAL")
+            version = self._connection.execute("PRAGMA user_version").fetchone()[0]
+            if version not in (0, _FORMAT):
+                raise UsageError(f"{path} is a queue of format {version}", expected=f"format {_FORMAT}")
+            self._connection.executescript(_SCHEMA)
+            self._connection.execute(f"PRAGMA user_version = {_FORMAT}")
+
+    @contextmanager
+    def _changing(self) -> Iterator[sqlite3.Connection]:
+        """One transaction: all of it, or nothing."""
+        with self._lock:
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._connection
+            except BaseException:
+                self._connection.execute("ROLLBACK")
+                raise
+            self._connection.execute("COMMIT")
+
+    def close(self) -> None:
+        """Let go of the file."""
+        with self._lock:
+            self._connection.close()
+
+    # --- what users do
+
+    def submit(
+        self, user: str, graph: str, task: str, parameters: Mapping[str, Any], *, priority: int = 0,
+        options: Mapping[str, Any] | None = None, key: str | None = None,
+    ) -> tuple[dict[str, Any], bool]:  # fmt: skip
+        """Accept a job; it, and whether it is new: the same key of the same user gives the same job again."""
+        said = json.dumps(dict(parameters), sort_keys=True), json.dumps(dict(options or {}), sort_keys=True)
+        with self._changing() as db:
+            if key is not None and (row := self._of_key(db, user, key)) is not None:
+                if (row["graph"], row["task"], row["parameters"], row["options"], row["priority"]) != (
+                    graph, task, *said, priority,
+                ):  # fmt: skip
+                    raise ConflictError(f"the key {key!r} was used for another job", remedy="a new key for each job")
+                return _job(row), False
+            self._refuse_full(db, user)
+            number = db.execute("SELECT COALESCE(MAX(number), 0) + 1 FROM jobs").fetchone()[0]
+            ident = f"{number}-{secrets.token_hex(6)}"
+            db.execute(
+                "INSERT INTO jobs (id, number, user, key, graph, task, parameters, options, priority, state, cancel,"
+                " attempts, submitted, kept) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'queued', 0, 0, ?, 0)",
+                (ident, number, user, key, graph, task, *said, priority, time.time()),
+            )
+            row = db.execute("SELECT * FROM jobs WHERE id = ?", (ident,)).fetchone()
+        return _job(row), True
+
+    def _of_key(self, db: sqlite3.Connection, user: str, key: str) -> Any:
+        return db.execute("SELECT * FROM jobs WHERE user = ? AND key = ?", (user, key)).fetchone()
+
+    def _refuse_full(self, db: sqlite3.Connection, user: str) -> None:
+        whole = db.execute("SELECT COUNT(*) FROM jobs WHERE state = 'queued'").fetchone()[0]
+        own = db.execute("SELECT COUNT(*) FROM jobs WHERE state = 'queued' AND user = ?", (user,)).fetchone()[0]
+        if whole >= self.bound or own >= self.bound_of_user:
+            raise FullError(
+                f"{whole} jobs are queued, {own} of them yours",
+                expected=f"fewer than {self.bound}, and than {self.bound_of_user} of one user", remedy="try later",
+            )  # fmt: skip
+
+    def find(self, ident: str) -> dict[str, Any] | None:
+        """A job by its id."""
+        with self._lock:
+            row = self._connection.execute("SELECT * FROM jobs WHERE id = ?", (ident,)).fetchone()
+        return None if row is None else _job(row)
+
+    def newest(
+        self, *, user: str | None = None, state: str | None = None, limit: int = 100, before: int | None = None
+    ) -> list[dict[str, Any]]:  # fmt: skip
+        """Jobs, the newest first."""
+        clauses = {"user = ?": user, "state = ?": state, "number < ?": before}
+        chosen = {clause: value for clause, value in clauses.items() if value is not None}
+        where = f"WHERE {' AND '.join(chosen)}" if chosen else ""
+        with self._lock:
+            rows = self._connection.execute(
+                f"SELECT * FROM jobs {where} ORDER BY number DESC LIMIT ?", (*chosen.values(), limit)
+            ).fetchall()
+        return [_job(row) for row in rows]
+
+    def cancel(self, ident: str) -> str | None:
+        """Cancel a job: at once while it is queued, else its server is told; its state, None if there is none."""
+        with self._changing() as db:
+            db.execute(
+                "UPDATE jobs SET state = 'cancelled', finished = ?, error = 'the job was cancelled'"
+                " WHERE id = ? AND state = 'queued'",
+                (time.time(), ident),
+            )
+            db.execute("UPDATE jobs SET cancel = 1 WHERE id = ? AND state = 'running'", (ident,))
+            row = db.execute("SELECT state FROM jobs WHERE id = ?", (ident,)).fetchone()
+        return None if row is None else str(row["state"])
+
+    def counts(self) -> dict[str, int]:
+        """How many jobs are in each state."""
+        with self._lock:
+            return dict(self._connection.execute("SELECT state, COUNT(*) FROM jobs GROUP BY state").fetchall())
+
+    # --- what a server does
+
+    def recover(self) -> list[str]:
+        """Jobs that a server before this one was running: queued again, or failed if they were begun too often."""
+        with self._changing() as db:
+            mine = "state = 'running' AND epoch <> ?"
+            found = [row["id"] for row in db.execute(f"SELECT id FROM jobs WHERE {mine}", (self.epoch,))]
+            said = f"the server was lost {self.attempts} times while it ran the job"
+            db.execute(
+                f"UPDATE jobs SET state = 'cancelled', finished = ?, error = 'the job was cancelled'"
+                f" WHERE {mine} AND cancel = 1",
+                (time.time(), self.epoch),
+            )
+            db.execute(
+                f"UPDATE jobs SET state = 'failed', finished = ?, error = ? WHERE {mine} AND attempts >= ?",
+                (time.time(), said, self.epoch, self.attempts),
+            )
+            db.execute(f"UPDATE jobs SET state = 'queued', epoch = NULL WHERE {mine}", (self.epoch,))
+        return found
+
+    def claim(self) -> dict[str, Any] | None:
+        """Take the job that is next, to run it; None when nothing is queued."""
+        with self._changing() as db:
+            row = db.execute(_NEXT).fetchone()
+            if row is None:
+                return None
+            db.execute(
+                "UPDATE jobs SET state = 'running', epoch = ?, attempts = attempts + 1, started = ? WHERE id = ?",
+                (self.epoch, time.time(), row["id"]),
+            )
+            return _job(db.execute("SELECT * FROM jobs WHERE id = ?", (row["id"],)).fetchone())
+
+    def finish(self, ident: str, state: str, **said: Any) -> bool:
+        """A job of this epoch has ended; whether that counts: it does once, and for the server that runs it."""
+        said = {"error": None, "seconds": 0.0, "supersteps": None, "converged": None, "rows": None, **said}
+        kept = int(said["rows"] is not None)
+        with self._changing() as db:
+            changed = db.execute(
+                "UPDATE jobs SET state = ?, finished = ?, error = ?, seconds = ?, supersteps = ?, converged = ?,"
+                " rows = ?, kept = ? WHERE id = ? AND state = 'running' AND epoch = ?",
+                (state, time.time(), said["error"], said["seconds"], said["supersteps"], said["converged"],
+                 said["rows"], kept, ident, self.epoch),
+            ).rowcount  # fmt: skip
+            if changed:
+                user = db.execute("SELECT user FROM jobs WHERE id = ?", (ident,)).fetchone()["user"]
+                db.execute(
+                    "INSERT INTO served VALUES (?, ?)"
+                    " ON CONFLICT (user) DO UPDATE SET seconds = seconds + excluded.seconds",
+                    (user, float(said["seconds"])),
+                )
+        return bool(changed)
+
+    def forget_service(self, seconds: float) -> None:
+        """Some time has passed, after which what users were served counts less."""
+        with self._changing() as db:
+            db.execute("UPDATE served SET seconds = seconds * ?", (0.5 ** (seconds / _HALF_LIFE),))
+
+    def expire(self, results: float, rows: float) -> list[str]:
+        """Jobs whose results are older than `results` seconds, and lose them; those older than `rows` are forgotten."""
+        now = time.time()
+        with self._changing() as db:
+            old = "kept = 1 AND finished < ?"
+            found = [row["id"] for row in db.execute(f"SELECT id FROM jobs WHERE {old}", (now - results,))]
+            db.execute(f"UPDATE jobs SET kept = 0 WHERE {old}", (now - results,))
+            db.execute(
+                "DELETE FROM jobs WHERE state IN ('done', 'failed', 'cancelled') AND kept = 0 AND finished < ?",
+                (now - rows,),
+            )
+        return found
+
+
+def _job(row: sqlite3.Row) -> dict[str, Any]:
+    found = dict(row)
+    found["parameters"], found["options"] = json.loads(found["parameters"]), json.loads(found["options"])
+    found["converged"] = None if found["converged"] is None else bool(found["converged"])
+    found["kept"], found["cancel"] = bool(found["kept"]), bool(found["cancel"])
+    return found

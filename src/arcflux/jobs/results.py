@@ -1,0 +1,185 @@
+"""Results of jobs in files, one Arrow file each, handed out as JSON, CSV, Arrow or Parquet, in pages or as a stream."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from arcflux.errors import UsageError
+from arcflux.result import Result
+
+__all__ = ["FORMATS", "MEDIA", "Results"]
+
+FORMATS = ("json", "csv", "arrow", "parquet")
+MEDIA = {
+    "json": "application/json",
+    "csv": "text/csv; charset=utf-8",
+    "arrow": "application/vnd.apache.arrow.stream",
+    "parquet": "application/vnd.apache.parquet",
+}
+# Rows of a batch: large enough that a batch costs nothing, small enough that a page reads little more than itself.
+_BATCH = 1 << 16
+
+
+class Results:
+    """A folder of results, its owner's alone."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def path(self, ident: str) -> Path:
+        """The file of a job's result."""
+        if not ident.replace("-", "").isalnum():
+            raise UsageError(f"{ident!r} is no id of a job", expected="letters, digits and dashes")
+        return self.folder / f"{ident}.arrow"
+
+    def keep(self, ident: str, result: Result) -> int:
+        """Write a result, whole or not at all; how many rows it has."""
+        return self.keep_table(ident, result.to_arrow())
+
+    def keep_table(self, ident: str, table: Any) -> int:
+        """The same for a table."""
+        import pyarrow as pa
+
+        target = self.path(ident)
+        work = target.with_suffix(".writing")
+        with open(os.open(work, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600), "wb") as file:
+            with pa.ipc.new_file(file, table.schema) as writer:
+                for batch in table.to_batches(max_chunksize=_BATCH):
+                    writer.write_batch(batch)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(work, target)
+        return int(table.num_rows)
+
+    def drop(self, ident: str) -> None:
+        """Delete a result."""
+        self.path(ident).unlink(missing_ok=True)
+
+    def tidy(self, known: set[str]) -> None:
+        """Delete what no job has, such as the work of a server that was killed."""
+        for file in self.folder.iterdir():
+            if file.suffix == ".writing" or (file.suffix == ".arrow" and file.stem not in known):
+                file.unlink(missing_ok=True)
+
+    def stream(self, ident: str, form: str, first: int = 0, limit: int | None = None) -> Iterator[bytes]:
+        """Rows from `first` on, in a format, piece by piece."""
+        return _WRITERS[form](self._batches(ident, first, limit))
+
+    def _batches(self, ident: str, first: int, limit: int | None) -> Iterator[Any]:
+        """The schema, then batches of the rows that are wanted; the file is mapped, and only those are read."""
+        import pyarrow as pa
+
+        with pa.memory_map(str(self.path(ident))) as source:
+            file = pa.ipc.open_file(source)
+            yield file.schema
+            left = file.num_record_batches * _BATCH if limit is None else limit
+            for number in range(first // _BATCH, file.num_record_batches):
+                if left <= 0:
+                    return
+                batch = file.get_batch(number)
+                begin = max(0, first - number * _BATCH)
+                some = batch.slice(begin, left)
+                left -= some.num_rows
+                if some.num_rows:
+                    yield some
+
+
+def _arrow(batches: Iterator[Any]) -> Iterator[bytes]:
+    import pyarrow as pa
+
+    sink = _Sink()
+    with pa.ipc.new_stream(sink, next(batches)) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+            yield sink.taken()
+    yield sink.taken()
+
+
+def _parquet(batches: Iterator[Any]) -> Iterator[bytes]:
+    from pyarrow import parquet
+
+    sink = _Sink()
+    with parquet.ParquetWriter(sink, next(batches), compression="snappy") as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+            yield sink.taken()
+    yield sink.taken()
+
+
+def _csv(batches: Iterator[Any]) -> Iterator[bytes]:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    from arcflux.result import flat_table
+
+    schema = next(batches)
+    header = True
+    for batch in batches:
+        table = flat_table(pa.Table.from_batches([batch]))
+        if header:
+            yield (",".join(table.column_names) + "\n").encode()
+            header = False
+        sink = io.BytesIO()
+        csv.write_csv(table, sink, csv.WriteOptions(include_header=False))
+        yield sink.getvalue()
+    if header:
+        yield (",".join(schema.names) + "\n").encode()
+
+
+def _json(batches: Iterator[Any]) -> Iterator[bytes]:
+    """Columns by name; numbers that JSON has no word for are null."""
+    import pyarrow as pa
+
+    schema = next(batches)
+    table = pa.Table.from_batches(list(batches), schema)
+    yield b'{"columns": {'
+    for number, name in enumerate(table.column_names):
+        values = [_finite(value) for value in table.column(number).to_pylist()]
+        yield (", " if number else "").encode() + json.dumps(name).encode() + b": " + json.dumps(values).encode()
+    yield b"}, " + f'"rows": {table.num_rows}'.encode() + b"}"
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_finite(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+_WRITERS = {"json": _json, "csv": _csv, "arrow": _arrow, "parquet": _parquet}
+
+
+class _Sink(io.RawIOBase):
+    """A file to write to, from which what was written is taken piece by piece."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._pieces: list[bytes] = []
+        self._at = 0
+
+    def writable(self) -> bool:
+        """It is."""
+        return True
+
+    def write(self, data: Any) -> int:
+        """Take bytes."""
+        piece = bytes(data)
+        self._pieces.append(piece)
+        self._at += len(piece)
+        return len(piece)
+
+    def tell(self) -> int:
+        """How many bytes were written."""
+        return self._at
+
+    def taken(self) -> bytes:
+        """What was written since."""
+        whole = b"".join(self._pieces)
+        self._pieces.clear()
+        return whole

@@ -1,0 +1,238 @@
+"""The service without its wire: takes jobs from the queue, runs them on graphs that are opened once, keeps results."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from arcflux import config, trace
+from arcflux.errors import ArcfluxError, CancelledError, UsageError
+from arcflux.jobs.catalogue import Catalogue, describe
+from arcflux.jobs.handover import Handover, hand_over
+from arcflux.jobs.job import Job
+from arcflux.jobs.queue import Queue
+from arcflux.jobs.results import Results
+from arcflux.jobs.runtime import Jobs
+
+__all__ = ["Service"]
+
+_GLANCE = 0.2
+_TIDY = 60.0
+LIMITS = ("deadline", "max_seconds", "max_memory", "max_supersteps")
+
+
+class Service:
+    """Jobs of many users on the graphs of a catalogue, in a folder that outlives the process.
+
+    `keep`: seconds for which results are kept; `bound`: jobs that may be queued.
+    """
+
+    def __init__(
+        self, catalogue: Catalogue, folder: Path, *, threads: int | None = None, memory: int | None = None,
+        at_once: int = 4, keep: float = 86400.0, bound: int = 1000, hold: bool = False,
+    ) -> None:  # fmt: skip
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if reason := config.distrust(folder.stat()):
+            raise UsageError(f"{folder}: {reason}", expected="a folder that you alone can write to")
+        self._lock_file = open(os.open(folder / "lock", os.O_CREAT | os.O_RDWR, 0o600), "w")  # noqa: SIM115
+        try:
+            fcntl.flock(self._lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            self._lock_file.close()
+            raise UsageError(
+                f"another server uses {folder}", remedy="end it, or name another --state folder"
+            ) from error
+        self.catalogue, self.folder, self.keep, self.at_once = catalogue, folder, keep, at_once
+        self.queue = Queue(folder / "queue.sqlite", bound=bound, bound_of_user=max(1, bound // 2))
+        self.results = Results(folder / "results")
+        self.jobs = Jobs(threads=threads, memory=memory, at_once=at_once)
+        self.running: dict[str, Job | Handover] = {}
+        self.recent: dict[str, Job] = {}
+        self.begun = time.time()
+        self.totals = {"done": 0, "failed": 0, "cancelled": 0, "seconds": 0.0, "result_bytes": 0}
+        self._wake, self._closed = threading.Event(), False
+        self._tidied = 0.0
+        self.recovered = self.queue.recover()
+        self.results.tidy({job["id"] for job in self.queue.newest(limit=1 << 30) if job["kept"]})
+        self._thread = threading.Thread(target=self._dispatch, name="arcflux-dispatch", daemon=True)
+        if not hold:
+            self._thread.start()
+
+    # --- what users do
+
+    def submit(self, user: str, body: Mapping[str, Any], key: str | None = None) -> tuple[dict[str, Any], bool]:
+        """Accept a job (`graph`, `task`, `parameters`, `priority`, and limits); it, and whether it is new."""
+        graph, task, parameters = body["graph"], body["task"], body.get("parameters", {})
+        self.catalogue.path(graph)
+        self.catalogue.check(task, parameters)
+        options = {name: body[name] for name in (*LIMITS, "workers") if body.get(name) is not None}
+        found = self.queue.submit(
+            user, graph, task, parameters, priority=body.get("priority", 0), options=options, key=key
+        )
+        self._wake.set()
+        return found
+
+    def cancel(self, ident: str) -> str | None:
+        """Cancel a job; its state."""
+        state = self.queue.cancel(ident)
+        if (job := self.running.get(ident)) is not None:
+            job.cancel()
+        return state
+
+    def status(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """A job as users see it: its row, and how far it is."""
+        hidden = ("epoch", "cancel", "key", "number", "kept")
+        found = {name: value for name, value in row.items() if name not in hidden}
+        found["result"] = row["kept"]
+        job = self.running.get(row["id"]) or self.recent.get(row["id"])
+        if isinstance(job, Job):
+            found["progress"] = vars(job.progress)
+            found["predicted"] = job.predicted
+            found["history"] = [
+                {"superstep": one.number, "direction": one.direction, "frontier": one.frontier,
+                 "seconds": one.seconds, "edges": one.edges}
+                for one in list(job.history)[-128:]
+            ]  # fmt: skip
+        return found
+
+    def close(self) -> None:
+        """End: what runs is cancelled here and stays accepted, for the next server to run again."""
+        self._closed = True
+        self._wake.set()
+        if self._thread.is_alive():
+            self._thread.join(10.0)
+        for job in list(self.running.values()):
+            job.cancel()
+        self.jobs.close(cancel=True)
+        self.queue.close()
+        self._lock_file.close()
+
+    # --- the way of a job
+
+    def _dispatch(self) -> None:
+        while not self._closed:
+            try:
+                self._tidy()
+                while len(self.running) < self.at_once and not self._closed:
+                    row = self.queue.claim()
+                    if row is None:
+                        break
+                    self._begin(row)
+            except Exception as error:  # a row that cannot be read must not end the service
+                trace.note(f"the dispatcher goes on after {describe(error)}")
+                time.sleep(_GLANCE)
+            self._wake.wait(_GLANCE)
+            self._wake.clear()
+
+    def _begin(self, row: dict[str, Any]) -> None:
+        ident, options = row["id"], row["options"]
+        try:
+            if options.get("workers", 1) > 1:
+                path = self.catalogue.path(row["graph"])
+                self.running[ident] = hand_over(row, path, self.folder, lambda ended: self._handed_back(row, ended))
+                return
+            graph = self.catalogue.graph(row["graph"])
+            limits = {name: options[name] for name in LIMITS if name in options}
+            if "deadline" in limits:  # which counts from the submission, also after a restart
+                limits["deadline"] = max(1e-3, limits["deadline"] - (time.time() - row["submitted"]))
+            job = self.jobs.submit(
+                self.catalogue.task(row["task"]), graph=graph, priority=row["priority"],
+                ended=lambda job: self._ended(ident, job), **limits, **_numbers(row["parameters"], graph),
+            )  # fmt: skip
+            if not job.is_over:
+                self.running[ident] = job
+                job.predicted = _predicted(job, self.jobs)
+            if job.is_over:
+                self.running.pop(ident, None)
+        except (ArcfluxError, OSError, MemoryError, ValueError, TypeError) as error:
+            self.running.pop(ident, None)
+            self._count(self.queue.finish(ident, "failed", error=describe(error)), "failed", 0.0)
+
+    def _ended(self, ident: str, job: Job) -> None:
+        """A job is over, in its own thread: its result is kept, then its state."""
+        try:
+            if self._closed and job.state == "cancelled":
+                return  # not by its owner: it is run again by the next server
+            said: dict[str, Any] = {"seconds": job.progress.seconds}
+            state, error = job.state, job.error
+            result = job._result if error is None else None
+            if result is not None:
+                said |= {"supersteps": result.supersteps, "converged": result.converged}
+                try:
+                    said["rows"] = self.results.keep(ident, result)
+                except (ArcfluxError, OSError, MemoryError) as failure:
+                    state, error = "failed", failure
+            if error is not None:
+                said["error"] = describe(error)
+            self._count(self.queue.finish(ident, state, **said), state, job.progress.seconds)
+        finally:
+            self.recent[ident] = job
+            self.running.pop(ident, None)
+            self.jobs.forget(job)
+            job._result = None
+            while len(self.recent) > 200:
+                self.recent.pop(next(iter(self.recent)))
+            self._wake.set()
+
+    def _handed_back(self, row: dict[str, Any], ended: Handover) -> None:
+        """A job on several processes is over."""
+        ident, state = row["id"], "done"
+        said: dict[str, Any] = {"seconds": ended.seconds}
+        try:
+            if self._closed:
+                return
+            if ended.error is None:
+                said |= {"rows": self.results.keep_table(ident, ended.table()), **ended.facts()}
+        except (ArcfluxError, OSError, ValueError) as failure:
+            ended.error = failure
+        finally:
+            if ended.error is not None and not self._closed:
+                state = "cancelled" if isinstance(ended.error, CancelledError) else "failed"
+                said["error"] = describe(ended.error)
+            if not self._closed:
+                self._count(self.queue.finish(ident, state, **said), state, ended.seconds)
+            self.running.pop(ident, None)
+            self._wake.set()
+
+    def _count(self, counts: bool, state: str, seconds: float) -> None:
+        if counts:
+            self.totals[state] += 1
+            self.totals["seconds"] += seconds
+
+    def _tidy(self) -> None:
+        now = time.monotonic()
+        if now - self._tidied < _TIDY:
+            return
+        self._tidied = now
+        self.queue.forget_service(_TIDY)
+        for ident in self.queue.expire(self.keep, 10 * self.keep):
+            with suppress(OSError):
+                self.results.drop(ident)
+
+
+def _numbers(parameters: Mapping[str, Any], graph: Any) -> dict[str, Any]:
+    """Parameters with ids as the graph has them: keys of JSON objects are text, where ids may be integers."""
+    whole = graph.ids.kind != "text"
+    return {
+        name: {int(key): share for key, share in value.items()} if isinstance(value, dict) and whole else value
+        for name, value in parameters.items()
+    }
+
+
+def _predicted(job: Job, jobs: Jobs) -> float | None:
+    """Seconds that the job was predicted to take, alone."""
+    from arcflux.plan.here import choose
+    from arcflux.plan.plans import Placement
+
+    task = jobs.task(job)
+    if task is None or not config.plans():
+        return None
+    with suppress(ArcfluxError, ValueError, KeyError, IndexError, ZeroDivisionError):
+        return float(choose(task.work, task.graph, Placement(jobs.threads)).chosen.seconds)
+    return None
