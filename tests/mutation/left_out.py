@@ -42,7 +42,7 @@ _RULES = [
     ),
     Rule("where a worker begins to look", "compile/lists.py", line=r"return 0, place \+ np.uint64\(held >> 1\)"),
     # Either way gives the same.
-    Rule("how a set is looked up", "engine/readers.py", "_chosen", line=r"len\(told\) \* 16"),
+    Rule("how a set is looked up", "engine/exchange/telling.py", "_chosen", line=r"len\(told\) \* 16"),
     Rule("from which length on a kernel is worth it", "engine/exchange/places.py", "_long", line="_SHORT"),
 ]
 

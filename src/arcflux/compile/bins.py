@@ -32,6 +32,8 @@ _PER_VERTEX = 4
 _POWER = 1.5
 _FACTOR, _LARGEST_FACTOR = 5.0, 12.0
 _SAMPLE = 1 << 16
+# A bin is at least so wide: its inverse is finite, and what is less apart is in one bucket.
+_NARROWEST = 2.0**-1000
 _FAR = 1.7e308
 
 
@@ -132,12 +134,12 @@ def width(lowered: Lowered, graph: Graph, workers: int | None = None) -> float:
     """
     delta = lowered.program.parameters.get("delta")
     if delta is not None and delta.value > 0:
-        return float(delta.value)
+        return max(_NARROWEST, float(delta.value))
     degree = _mean(_sampled(graph.out.offsets[1:]) - _sampled(graph.out.offsets[:-1])) or 1.0
     means = [_mean(_sampled(graph.columns[name])) for name in lowered.columns]
     factor = _LARGEST_FACTOR if workers is None else min(_LARGEST_FACTOR, _FACTOR * max(1.0, workers / 2) ** 0.5)
     chosen = factor * max(means, default=1.0) / degree**_POWER
-    return chosen if 0 < chosen < np.inf else 1.0
+    return max(_NARROWEST, chosen) if 0 < chosen < np.inf else 1.0
 
 
 def _sampled(values: Array) -> Array:
@@ -149,4 +151,4 @@ def _mean(values: Array) -> float:
     """The mean size of those values that are finite and not 0; 0 when there are none."""
     sizes = np.abs(values.astype(np.float64))
     sizes = sizes[(sizes > 0) & (sizes < np.inf)]
-    return float(sizes.mean()) if len(sizes) else 0.0
+    return float((sizes / len(sizes)).sum()) if len(sizes) else 0.0

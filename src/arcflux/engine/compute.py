@@ -214,7 +214,9 @@ class Compute:
         calls.run("least", 0, worker.own.everywhere, least)
         state.tally[:] = before
         lowest = float(worker.transport.reduce(np.array([min(lowest, least.min())]), "min")[0])
-        return np.inf if lowest == np.inf else (np.floor(lowest / self._width) + 1) * self._width
+        # Where a bucket is narrower than numbers are apart, its end is the next number: the first of all always sends.
+        end = (np.floor(lowest / self._width) + 1) * self._width
+        return np.inf if lowest == np.inf else max(float(end), float(np.nextafter(lowest, np.inf)))
 
     @cached_property
     def _width(self) -> float:

@@ -233,3 +233,18 @@ def test_ranks_read_weights_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(home, "place", lambda: (0, 2))
     sssp(graph, 0)
     assert asked == [True, False, False]
+
+
+@pytest.mark.parametrize("way", [{}, {"delta": 1e-320}, {"parts": 2, "ranks_per_node": 1}], ids=str)
+@pytest.mark.parametrize("weight", [1e-309, 5e-324, 4e307])
+def test_weights_may_have_any_size(weight: float, way: dict[str, object]) -> None:
+    """The inverse of a bucket's width is finite, or places in the window would be no numbers."""
+    g = af.Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 4], directed=False, columns={"weight": [weight] * 4})
+    assert af.sssp(g, 0, timeout=60.0, **way)["distance"].tolist() == np.cumsum([0.0, *[weight] * 4]).tolist()
+
+
+@pytest.mark.parametrize("way", [{"threads": 2}, {"parts": 2, "ranks_per_node": 1}], ids=str)
+def test_buckets_may_be_narrower_than_numbers_are_apart(way: dict[str, object]) -> None:
+    """Floats from 2^53 on are 2 apart and more: on parts the end of the first bucket was its beginning."""
+    g = af.Graph.from_edges([0, 1, 2], [1, 2, 3], directed=False, columns={"weight": [1e17, 1.0, 1e17]})
+    assert af.sssp(g, 0, delta=1.0, timeout=60.0, **way)["distance"].tolist() == [0.0, 1e17, 1e17, 2e17]
