@@ -311,12 +311,17 @@ class PlainRun:
     def stored_number(self, name: str, value: Any, number: int) -> Any:
         """A number as the field keeps it; what the field cannot keep is an error here."""
         dtype = self.lowered.fields[name][0]
-        said = f"vertex {self.graph.ids.to_ids([number])[0]}, {self.when}"
         if dtype.kind == "f" and value != value:
-            raise ProgramError(f"{name} becomes NaN at {said}", program=self.lowered.program.name)
+            raise ProgramError(f"{name} becomes NaN at {self._place(number)}", program=self.lowered.program.name)
         if dtype.kind in "iu" and not np.iinfo(dtype).min <= value <= np.iinfo(dtype).max:
-            raise ProgramError(f"{name} becomes {value} at {said}, outside {dtype}", program=self.lowered.program.name)
+            raise ProgramError(
+                f"{name} becomes {value} at {self._place(number)}, outside {dtype}", program=self.lowered.program.name
+            )
         return as_number(dtype.type(value).item(), dtype)
+
+    def _place(self, number: int) -> str:
+        """Where and when something happens, for an error."""
+        return f"vertex {self.said(number)}, {self.when}"
 
     def said(self, v: int) -> Any:
         """A vertex as the user knows it."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
+from ctypes import c_float
 from types import SimpleNamespace
 from typing import Any
 
@@ -74,8 +75,8 @@ class Narrow(Float):
 
 
 def _narrow(value: float) -> float:
-    with np.errstate(all="ignore"):
-        return float(np.float32(value))
+    """A float rounded to 32 bits, as C does it: what is too large is infinite."""
+    return float(value) if type(value) is Narrow else c_float(value).value
 
 
 def number(value: Any, dtype: np.dtype[Any] | None = None) -> Any:
