@@ -25,7 +25,7 @@ PROGRAMS ?= 3000
 SEED     ?=
 MINUTES  ?= 60
 
-.PHONY: run test check chaos fuzz mutants test-gpu test-lowest test-mpich test-networkx lint format bench bench-load bench-gap bench-abstraction bench-dialects bench-partition bench-bfs-grid bench-papers bench-lux bench-planner docs clean bench-networkx bench-plug bench-spark packager
+.PHONY: run test check chaos fuzz mutants test-gpu test-lowest test-mpich test-networkx lint format bench bench-load bench-gap bench-abstraction bench-dialects bench-partition bench-bfs-grid bench-papers bench-lux bench-planner docs clean bench-networkx bench-plug bench-spark packager bench-library
 
 run: $(VENV)/.installed
 	@mkdir -p $(OUT)
@@ -132,7 +132,10 @@ bench-plug: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/plug.py --folder $(OUT)/plug --json plug
 
 bench-networkx: $(VENV)/.installed-bench
-	$(BIN)/python benchmarks/networkx_backend.py
+	$(BIN)/python benchmarks/networkx_backend.py --json networkx_backend
+
+bench-library: $(VENV)/.installed-bench
+	$(BIN)/python benchmarks/library.py
 
 # The packager of docs/how-to/spark.md, into the cache; it is built when it is first needed anyway.
 packager: $(VENV)/.installed-spark

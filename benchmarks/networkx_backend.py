@@ -1,6 +1,6 @@
 """The NetworkX backend beside NetworkX itself, on one graph: with conversion, without, and converting alone.
 
-python benchmarks/networkx_backend.py --edges 1000000
+python benchmarks/networkx_backend.py --edges 1000000 --json networkx_backend
 """
 
 from __future__ import annotations
@@ -8,12 +8,14 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import networkx as nx
 import numpy as np
 
 from arcflux.integrations.networkx.interface import backend
+from measure import save
 
 CALLS: dict[str, tuple[str, dict[str, Any]]] = {
     "pagerank": ("graph", {}),
@@ -25,6 +27,10 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
     "strongly_connected_components": ("directed", {}),
     "k_truss": ("graph", {"k": 3}),
     "minimum_spanning_edges": ("graph", {}),
+    "biconnected_components": ("graph", {}),
+    "bridges": ("graph", {}),
+    "greedy_color": ("graph", {}),
+    "is_bipartite": ("graph", {}),
 }
 WEIGHTED = ("pagerank", "single_source_dijkstra_path_length", "minimum_spanning_edges")
 
@@ -66,6 +72,7 @@ def main() -> None:
     parser.add_argument("--edges", type=int, default=1_000_000)
     parser.add_argument("--vertices", type=int, default=100_000)
     parser.add_argument("--only", nargs="*", default=list(CALLS))
+    parser.add_argument("--json", default="", help="also write results/NAME.json, or a file that ends in .json")
     parser.add_argument("--no-networkx", action="store_true", help="measure the backend alone")
     chosen = parser.parse_args()
     graphs = {"graph": make(nx.Graph, chosen.vertices, chosen.edges)}
@@ -76,13 +83,20 @@ def main() -> None:
     own = min(seconds(lambda: backend.convert_from_nx(graphs["graph"], **attributes)) for _ in range(3))
     print(f"converting {own:.3f} s, by a plain loop {plain:.3f} s: {plain / own:.1f}x")
     print(f"{'function':<36} {'NetworkX':>9} {'with':>8} {'without':>8}   times faster: with, without conversion")
+    rows = {}
     for name in chosen.only:
         which, arguments = CALLS[name]
-        measure(name, graphs[which], arguments, None if chosen.no_networkx else getattr(nx, name))
+        peer = None if chosen.no_networkx else getattr(nx, name)
+        rows[name] = measure(name, graphs[which], arguments, peer)
+    if chosen.json:
+        size = {"vertices": chosen.vertices, "edges": chosen.edges, "convert": own, "plain_loop": plain}
+        save(Path(chosen.json) if chosen.json.endswith(".json") else chosen.json, {**size, "functions": rows})
 
 
-def measure(name: str, graph: Any, arguments: dict[str, Any], peer: Callable[..., Any] | None) -> None:
-    """Print a row: best of three, after a call that compiles if need be; NetworkX once."""
+def measure(
+    name: str, graph: Any, arguments: dict[str, Any], peer: Callable[..., Any] | None
+) -> dict[str, float]:  # fmt: skip
+    """Print a row, and return it: best of three, after a call that compiles if need be; NetworkX once."""
     call, edge_attrs = getattr(backend, name), {"weight": 1} if name in WEIGHTED else None
     converted = backend.convert_from_nx(graph, edge_attrs)
     seconds(lambda: call(converted, **arguments))
@@ -92,6 +106,7 @@ def measure(name: str, graph: Any, arguments: dict[str, Any], peer: Callable[...
     print(
         f"{name:<36} {theirs:9.3f} {whole:8.3f} {alone:8.3f}   {theirs / whole:7.1f} {theirs / alone:7.1f}", flush=True
     )
+    return {"networkx": theirs, "with_conversion": whole, "without_conversion": alone}
 
 
 if __name__ == "__main__":

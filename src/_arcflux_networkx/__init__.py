@@ -13,7 +13,7 @@ __all__ = ["FUNCTIONS", "SETTINGS", "get_info"]
 _MODULES = {
     "centrality": (
         "pagerank hits degree_centrality in_degree_centrality out_degree_centrality betweenness_centrality "
-        "katz_centrality eigenvector_centrality"
+        "edge_betweenness_centrality katz_centrality eigenvector_centrality"
     ),
     "components": (
         "connected_components number_connected_components is_connected node_connected_component "
@@ -21,15 +21,18 @@ _MODULES = {
         "strongly_connected_components number_strongly_connected_components is_strongly_connected "
         "condensation attracting_components number_attracting_components is_attracting_component"
     ),
+    "cuts": "articulation_points biconnected_components is_biconnected bridges has_bridges",
     "cores": "core_number k_core k_shell k_crust k_corona k_truss",
-    "clusters": "triangles clustering average_clustering transitivity",
+    "clusters": "triangles clustering average_clustering transitivity triadic_census",
     "distances": (
         "closeness_centrality harmonic_centrality eccentricity diameter radius periphery average_shortest_path_length "
         "wiener_index"
     ),
-    "dags": "topological_generations topological_sort is_directed_acyclic_graph",
+    "dags": "topological_generations topological_sort is_directed_acyclic_graph dag_longest_path_length",
     "trees": "minimum_spanning_edges maximum_spanning_edges minimum_spanning_tree maximum_spanning_tree",
-    "degrees": "isolates number_of_isolates reciprocity overall_reciprocity",
+    "links": "jaccard_coefficient adamic_adar_index resource_allocation_index preferential_attachment",
+    "shapes": "greedy_color is_bipartite is_tree is_forest",
+    "degrees": "isolates number_of_isolates reciprocity overall_reciprocity degree_assortativity_coefficient",
     "paths": (
         "single_source_shortest_path_length single_target_shortest_path_length single_source_shortest_path "
         "single_target_shortest_path all_pairs_shortest_path_length all_pairs_shortest_path has_path "

@@ -34,6 +34,7 @@ __all__ = [
     "all_pairs_distances",
     "any",
     "applications",
+    "approximate_closeness",
     "articulation_points",
     "astar_path",
     "average_clustering",
@@ -165,6 +166,7 @@ __all__ = [
     "vertex",
     "vertex_nomination",
     "vertices",
+    "voterank",
     "weakly_connected_components",
 ]
 
@@ -187,6 +189,7 @@ if TYPE_CHECKING:
     from arcflux.algorithms.extent import average_shortest_path_length, center, diameter, periphery, radius
     from arcflux.algorithms.fast_random_projection import fast_random_projection
     from arcflux.algorithms.hits import hits
+    from arcflux.algorithms.hyperball import approximate_closeness
     from arcflux.algorithms.independent_set import maximal_independent_set
     from arcflux.algorithms.k_hop import ego_graph, k_hop
     from arcflux.algorithms.k_truss import edge_support, k_truss, truss_number
@@ -219,6 +222,7 @@ if TYPE_CHECKING:
     from arcflux.algorithms.triad_census import triad_census
     from arcflux.algorithms.triangles import triangle_count, triangles
     from arcflux.algorithms.two_hop_friends import two_hop_friends
+    from arcflux.algorithms.voterank import voterank
     from arcflux.applications.classify import classify
     from arcflux.applications.fused_lasso import fused_lasso
     from arcflux.applications.geolocate import geolocate, spatial_median
@@ -260,20 +264,21 @@ if TYPE_CHECKING:
 import_lazily(
     __name__,
     {
-        "algorithms": "adamic_adar_index all_pairs_distances articulation_points astar_path average_clustering"
-        " average_shortest_path_length betweenness_centrality bfs biconnected_components bridges"
-        " center closeness_centrality clustering collaborative_filtering condensation"
-        " connected_components core_number cosine_similarity dag_longest_path"
-        " dag_longest_path_length degree_assortativity_coefficient degree_centrality density"
-        " diameter distance_matrix eccentricity edge_betweenness_centrality edge_support ego_graph"
-        " eigenvector_centrality fast_random_projection greedy_color harmonic_centrality has_path"
-        " hits jaccard_coefficient k_hop k_shortest_paths k_truss katz_centrality"
-        " label_propagation maximal_independent_set maximal_matching maximum_bipartite_matching"
+        "algorithms": "adamic_adar_index all_pairs_distances approximate_closeness articulation_points"
+        " astar_path average_clustering average_shortest_path_length betweenness_centrality bfs"
+        " biconnected_components bridges center closeness_centrality clustering"
+        " collaborative_filtering condensation connected_components core_number cosine_similarity"
+        " dag_longest_path dag_longest_path_length degree_assortativity_coefficient"
+        " degree_centrality density diameter distance_matrix eccentricity"
+        " edge_betweenness_centrality edge_support ego_graph eigenvector_centrality"
+        " fast_random_projection greedy_color harmonic_centrality has_path hits"
+        " jaccard_coefficient k_hop k_shortest_paths k_truss katz_centrality label_propagation"
+        " maximal_independent_set maximal_matching maximum_bipartite_matching"
         " maximum_spanning_tree minimum_spanning_tree most_similar multi_source_sssp"
         " overlap_coefficient pagerank pagerank_delta periphery radius reciprocity"
         " resource_allocation_index shortest_path shortest_path_length sssp"
         " strongly_connected_components topological_sort transitivity triad_census triangle_count"
-        " triangles truss_number two_hop_friends weakly_connected_components",
+        " triangles truss_number two_hop_friends voterank weakly_connected_components",
         "applications": "adjusted_rand_index classify conductance coverage deepwalk fused_lasso geolocate"
         " graph_search graphsage leiden local_clustering louvain match_graphs maximum_flow"
         " minimum_cut modularity node2vec normalized_mutual_information project random_walks"

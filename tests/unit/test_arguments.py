@@ -113,6 +113,26 @@ def applied() -> dict[str, dict[str, Any]]:
     }  # fmt: skip
 
 
+PAIR = {"source": 0, "target": 3}
+LIBRARY: dict[str, dict[str, Any]] = {
+    **{key: {} for key in (
+        "adamic_adar_index", "all_pairs_distances", "approximate_closeness", "articulation_points",
+        "average_clustering", "average_shortest_path_length", "biconnected_components", "bridges", "center",
+        "condensation", "cosine_similarity", "dag_longest_path", "dag_longest_path_length",
+        "degree_assortativity_coefficient", "degree_centrality", "density", "diameter", "distance_matrix",
+        "edge_betweenness_centrality", "edge_support", "fast_random_projection", "greedy_color",
+        "jaccard_coefficient", "k_truss", "maximal_independent_set", "maximal_matching", "maximum_bipartite_matching",
+        "maximum_spanning_tree", "minimum_spanning_tree", "most_similar", "overlap_coefficient", "periphery",
+        "radius", "reciprocity", "resource_allocation_index", "topological_sort", "transitivity", "triad_census",
+        "truss_number", "voterank",
+    )},
+    **dict.fromkeys(("shortest_path", "shortest_path_length", "has_path", "astar_path"), PAIR),
+    "k_shortest_paths": {**PAIR, "k": 2}, "k_hop": {"sources": [0]}, "ego_graph": {"n": 0},
+    "conductance": {"community": [0] * 5}, "coverage": {"community": [0] * 5},
+}  # fmt: skip
+DIVISIONS = ("adjusted_rand_index", "normalized_mutual_information")
+
+
 def calls() -> dict[str, Call]:
     """Every public call, by a name to read."""
     g, some = {"graph": graph()}, tuple(OPTIONS)
@@ -134,6 +154,8 @@ def calls() -> dict[str, Call]:
                  "core_number", "hits", "strongly_connected_components", "katz_centrality", "eigenvector_centrality",
                  "closeness_centrality", "harmonic_centrality", "eccentricity"):  # fmt: skip
         made[name] = Call(getattr(af, name), {**g, **needs.get(name, {})}, some)
+    made |= {name: Call(getattr(af, name), {**g, **given}) for name, given in LIBRARY.items()}
+    made |= {name: Call(getattr(af, name), {"one": [0, 1], "other": [1, 1]}) for name in DIVISIONS}
     made["collaborative_filtering"] = Call(af.collaborative_filtering, {"graph": ratings(), "iterations": 2}, some)
     made["modularity"] = Call(af.modularity, {**g, "community": [0] * graph().vertices})
     for name in ("betweenness_centrality", "clustering", "label_propagation", "leiden", "louvain", "triangle_count",
@@ -189,7 +211,7 @@ NAMES = [
     "run", "program", "load", "partition", "plan", "estimate", "predict", "recommend", "from_edges", "with_columns",
     "bfs", "connected_components", "multi_source_sssp", "pagerank", "pagerank_delta", "sssp",
     "core_number", "hits", "strongly_connected_components", "katz_centrality", "eigenvector_centrality",
-    "closeness_centrality", "harmonic_centrality", "eccentricity",
+    "closeness_centrality", "harmonic_centrality", "eccentricity", *LIBRARY, *DIVISIONS,
     "collaborative_filtering", "betweenness_centrality", "clustering", "label_propagation", "leiden", "louvain",
     "deepwalk", "geolocate", "graph_search", "graphsage", "local_clustering", "node2vec", "random_walks",
     "scan_statistics", "spatial_median", "vertex_nomination",

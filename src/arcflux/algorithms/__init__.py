@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from arcflux.algorithms.extent import average_shortest_path_length, center, diameter, periphery, radius
     from arcflux.algorithms.fast_random_projection import FastRP, fast_random_projection
     from arcflux.algorithms.hits import HITS, hits
+    from arcflux.algorithms.hyperball import HyperBall, approximate_closeness
     from arcflux.algorithms.independent_set import IndependentSet, maximal_independent_set
     from arcflux.algorithms.k_hop import Hops, ego_graph, k_hop
     from arcflux.algorithms.k_truss import edge_support, k_truss, truss_number
@@ -75,6 +76,7 @@ if TYPE_CHECKING:
     from arcflux.algorithms.triad_census import triad_census
     from arcflux.algorithms.triangles import triangle_count, triangles
     from arcflux.algorithms.two_hop_friends import TwoHopFriends, two_hop_friends
+    from arcflux.algorithms.voterank import voterank
 
 __all__ = [
     "BFS",
@@ -90,6 +92,7 @@ __all__ = [
     "FastRP",
     "Generations",
     "Hops",
+    "HyperBall",
     "IndependentSet",
     "Katz",
     "LongestPaths",
@@ -104,6 +107,7 @@ __all__ = [
     "WeightedPageRank",
     "adamic_adar_index",
     "all_pairs_distances",
+    "approximate_closeness",
     "articulation_points",
     "astar_path",
     "average_clustering",
@@ -170,6 +174,7 @@ __all__ = [
     "triangles",
     "truss_number",
     "two_hop_friends",
+    "voterank",
     "weakly_connected_components",
 ]
 
@@ -194,6 +199,7 @@ import_lazily(
         "extent": "average_shortest_path_length center diameter periphery radius",
         "fast_random_projection": "FastRP fast_random_projection",
         "hits": "HITS hits",
+        "hyperball": "HyperBall approximate_closeness",
         "independent_set": "IndependentSet maximal_independent_set",
         "k_hop": "Hops ego_graph k_hop",
         "k_truss": "edge_support k_truss truss_number",
@@ -213,5 +219,6 @@ import_lazily(
         "triad_census": "triad_census",
         "triangles": "triangle_count triangles",
         "two_hop_friends": "TwoHopFriends two_hop_friends",
+        "voterank": "voterank",
     },
 )

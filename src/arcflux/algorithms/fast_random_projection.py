@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import arcflux as af
-from arcflux.checks import real, unwelcome, wholes
+from arcflux.checks import array, real, unwelcome, wholes
 from arcflux.checks import seed as any_seed
 from arcflux.engine.call import graph_call
 from arcflux.errors import UsageError
@@ -73,7 +73,8 @@ def fast_random_projection(
     >>> af.fast_random_projection("cycle:9", 8)["embedding"].shape
     (9, 8)
     """
-    weights = np.asarray(iteration_weights, np.float64)
+    weights = np.atleast_1d(np.asarray(array("iteration_weights", iteration_weights)))
+    weights = weights.astype(np.float64) if weights.dtype.kind in "iuf" else np.array([np.nan])
     if weights.ndim != 1 or not 1 <= len(weights) <= 16 or not np.isfinite(weights).all():
         raise UsageError(f"iteration_weights is {iteration_weights!r}", expected="1 to 16 finite numbers")
     if dimension > 256:

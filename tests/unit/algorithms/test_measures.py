@@ -1,6 +1,7 @@
 """Numbers of whole graphs, edge betweenness, triads, bipartite matchings and vectors, against NetworkX and igraph."""
 
 import math
+from fractions import Fraction
 
 import igraph
 import networkx as nx
@@ -102,6 +103,55 @@ def test_what_is_not_bipartite_is_refused():
     with pytest.raises(GraphError, match="is within a side"):
         af.maximum_bipartite_matching("path:3", [0, 1])
     assert af.maximum_bipartite_matching(af.Graph.from_edges([], [], vertices=2))["mate"].tolist() == [-1, -1]
+
+
+def elected_one_by_one(there, turns, directed):
+    """VoteRank by its definition, with fractions instead of floats."""
+    n = len(there)
+    mean = Fraction(there.number_of_edges() * (1 if directed else 2), n)
+    ability, order = dict.fromkeys(there, Fraction(1)), []
+    for _ in range(turns):
+        votes = {v: sum((ability[u] for _, u in there.edges(v)), Fraction(0)) for v in there}
+        best = max((v for v in there if v not in order), key=lambda v: (votes[v], -v), default=None)
+        if best is None or votes[best] == 0:
+            break
+        order.append(best)
+        ability[best] = Fraction(0)
+        for _, u in list(there.edges(best)):
+            ability[u] = max(Fraction(0), ability[u] - 1 / mean)
+    return order
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_elections(seed):
+    rng = np.random.default_rng(seed)
+    directed = seed % 2 > 0
+    n = int(rng.choice([4, 8, 16]))
+    kind = {"vertices": n, "directed": directed, "deduplicate": "first", "drop_self_loops": True}
+    # As many edges as make the loss a sum of powers of two: floats are exact, and ties are ties.
+    ends = rng.permutation([(u, v) for u in range(n) for v in range(n if directed else u) if u != v])
+    count = min(len(ends), 2 * n if directed else n)
+    graph = af.Graph.from_edges(*(ends[:count].T if count in (n, 2 * n) else np.empty((2, 0), int)), **kind)
+    if not graph.edges:
+        assert af.voterank(graph) == []
+        return
+    for turns in (1, 3, n):
+        expected = elected_one_by_one(multi(graph), turns, directed)
+        assert af.voterank(graph, turns) == expected
+        assert nx.voterank(simple(graph, directed), turns) == expected
+    assert af.voterank(graph, parts=3, ranks_per_node=1) == af.voterank(graph)
+
+
+@pytest.mark.parametrize("spec", ["grid:20x20", "kron:10", "urand:n=500,m=2500,directed"])
+def test_hyperball_is_about_right_and_the_same_everywhere(spec):
+    graph = af.load(spec)
+    found = same_everywhere(af.approximate_closeness, graph, PROGRAM, seed=2)
+    for name, exact in (("centrality", af.closeness_centrality(graph)), ("harmonic", af.harmonic_centrality(graph))):
+        known = exact["centrality"]
+        there = known > 0
+        assert np.median(np.abs(found[name][there] / known[there] - 1)) < 0.35
+        assert np.corrcoef(found[name], known)[0, 1] > 0.8
+        assert (found[name][~there] == 0).all()
 
 
 def test_vectors_of_vertices():

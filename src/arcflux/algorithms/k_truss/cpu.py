@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from arcflux.engine.worker import Worker
 from arcflux.graph import Graph
 from arcflux.graph.arcs import reverse_places
-from arcflux.spmd.jit import kernel
+from arcflux.spmd.jit import inner, kernel
 from arcflux.spmd.machine import fetch_add, take
 from arcflux.spmd.memory import frozen
 
@@ -23,6 +23,18 @@ __all__ = ["Trusses"]
 Array = NDArray[Any]
 _CHUNK = 256
 GONE, STAYS, LEAVES = 0, 1, 2
+
+
+@inner
+def _find(neighbours: Any, low: Any, high: Any, wanted: Any) -> Any:
+    """The first place from `low` to before `high` of a sorted row that is not below `wanted`."""
+    while low < high:
+        middle = (low + high) >> np.uint64(1)
+        if neighbours[middle] < wanted:
+            low = middle + np.uint64(1)
+        else:
+            high = middle
+    return low
 
 
 @kernel
@@ -39,7 +51,14 @@ def count_support(
         for k in range(first, last):
             u, v = np.uint64(low[begin + k]), np.uint64(high[begin + k])
             a, a_end, b, b_end = offsets[u], offsets[u + one], offsets[v], offsets[v + one]
+            if a_end - a > b_end - b:
+                a, a_end, b, b_end = b, b_end, a, a_end
             common = 0
+            if (a_end - a) << np.uint64(4) < b_end - b:  # a hub: its row is searched, not walked
+                for i in range(a, a_end):
+                    b = _find(neighbours, b, b_end, neighbours[i])
+                    common += b < b_end and neighbours[b] == neighbours[i]
+                a = a_end
             while a < a_end and b < b_end:
                 x, y = neighbours[a], neighbours[b]
                 common += x == y

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcflux.algorithms.paths.queries import Query
-from arcflux.checks import maybe, wholes
+from arcflux.checks import array, maybe, wholes
 from arcflux.engine.call import graph_call
 from arcflux.engine.launch import launch
 from arcflux.engine.worker import Worker
@@ -30,7 +30,7 @@ __all__ = [
 Array = NDArray[Any]
 
 
-@graph_call(target=None)
+@graph_call(target=array)
 def shortest_path(graph: Graph, source: Any, target: Any, weight: str | None = None, **where: Any) -> list[Any]:
     """The ids on a shortest path from one vertex to another, both given by id, by searches from both ends.
 
@@ -51,7 +51,7 @@ def shortest_path(graph: Graph, source: Any, target: Any, weight: str | None = N
     return _found(graph, source, target, _search(graph, source, target, weight, where)[1])
 
 
-@graph_call(target=None)
+@graph_call(target=array)
 def shortest_path_length(graph: Graph, source: Any, target: Any, weight: str | None = None, **where: Any) -> float:
     """The length of a shortest path from one vertex to another, inf when there is none; see :func:`shortest_path`.
 
@@ -64,7 +64,7 @@ def shortest_path_length(graph: Graph, source: Any, target: Any, weight: str | N
     return _search(graph, source, target, weight, where)[0]
 
 
-@graph_call(target=None)
+@graph_call(target=array)
 def has_path(graph: Graph, source: Any, target: Any, **where: Any) -> bool:
     """Whether there is a path from one vertex to another.
 
@@ -77,7 +77,7 @@ def has_path(graph: Graph, source: Any, target: Any, **where: Any) -> bool:
     return bool(_search(graph, source, target, None, where)[0] < np.inf)
 
 
-@graph_call(target=None, heuristic=None)
+@graph_call(target=array, heuristic=None)
 def astar_path(
     graph: Graph, source: Any, target: Any, heuristic: Callable[[Any, Any], float] | Mapping[Any, float] | None = None,
     weight: str | None = None, **where: Any,
@@ -101,7 +101,7 @@ def astar_path(
     return _found(graph, source, target, done.answer[1])
 
 
-@graph_call(target=None, k=wholes(0))
+@graph_call(target=array, k=wholes(0))
 def k_shortest_paths(
     graph: Graph, source: Any, target: Any, k: int, weight: str | None = None, **where: Any
 ) -> list[list[Any]]:  # fmt: skip
@@ -198,7 +198,7 @@ def _estimates(graph: Graph, target: Any, heuristic: Any) -> Array:
     if heuristic is None:
         return np.zeros(graph.vertices)
     if callable(heuristic):
-        values = np.array([heuristic(one, target) for one in graph.ids], np.float64)
+        values = np.array([_estimate(heuristic, one, target) for one in graph.ids], np.float64)
     elif isinstance(known := by_id(heuristic), Mapping):
         values = np.zeros(graph.vertices)
         values[graph.ids.to_numbers(list(known))] = list(known.values())
@@ -207,3 +207,12 @@ def _estimates(graph: Graph, target: Any, heuristic: Any) -> Array:
     if not (np.isfinite(values).all() and (values >= 0).all()):
         raise UsageError("heuristic has an estimate below 0, infinite or NaN", expected="finite numbers from 0 on")
     return values
+
+
+def _estimate(heuristic: Callable[[Any, Any], float], one: Any, target: Any) -> float:
+    try:
+        return float(heuristic(one, target))
+    except (TypeError, ValueError) as error:
+        raise UsageError(
+            f"heuristic({one!r}, {target!r}) gives no number: {error}", expected="a function of two ids that gives one"
+        ) from error

@@ -20,6 +20,18 @@ Array = NDArray[Any]
 _CHUNK = 64
 
 
+@inner
+def _find(neighbours: Any, low: Any, high: Any, wanted: Any) -> Any:
+    """The first place from `low` to before `high` of a sorted row that is not below `wanted`."""
+    while low < high:
+        middle = (low + high) >> np.uint64(1)
+        if neighbours[middle] < wanted:
+            low = middle + np.uint64(1)
+        else:
+            high = middle
+    return low
+
+
 @kernel
 def merge_pairs(
     worker: Any, workers: Any, control: Any, offsets: Any, neighbours: Any, left: Any, right: Any, share: Any, into: Any
@@ -33,7 +45,15 @@ def merge_pairs(
         for k in range(begin, end):
             u, v = np.uint64(left[k]), np.uint64(right[k])
             a, a_end, b, b_end = offsets[u], offsets[u + one], offsets[v], offsets[v + one]
+            if a_end - a > b_end - b:
+                a, a_end, b, b_end = b, b_end, a, a_end
             total = 0.0
+            if (a_end - a) << np.uint64(4) < b_end - b:  # a hub: its row is searched, not walked
+                for i in range(a, a_end):
+                    b = _find(neighbours, b, b_end, neighbours[i])
+                    if b < b_end and neighbours[b] == neighbours[i]:
+                        total += share[neighbours[i]]
+                a = a_end
             while a < a_end and b < b_end:
                 x, y = neighbours[a], neighbours[b]
                 if x == y:

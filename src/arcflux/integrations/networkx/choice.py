@@ -109,7 +109,46 @@ def _truss(given: Arguments) -> str:
     return "" if isinstance(given["k"], int) else "k is no whole number"
 
 
+def _edge_betweenness(given: Arguments) -> str:
+    if given["weight"] is not None:
+        return "paths are measured in edges"
+    return "edges are parallel" if given["G"].is_multigraph() else ""
+
+
+def _assortativity(given: Arguments) -> str:
+    if given["weight"] is not None or given["nodes"] is not None:
+        return "degrees of all nodes count edges"
+    return "" if {given["x"], given["y"]} <= {"in", "out"} else "a degree is 'in' or 'out'"
+
+
+def _coloring(given: Arguments) -> str:
+    if given["strategy"] != "largest_first" or given["interchange"]:
+        return "nodes are coloured by degree, the largest first, and once"
+    return "only successors keep a node from a colour" if given["G"].is_directed() else ""
+
+
+def _bridges(given: Arguments) -> str:
+    return "" if given["root"] is None else "bridges of all components are found"
+
+
+def _links(given: Arguments) -> str:
+    if given["ebunch"] is None:
+        return "all pairs that are not joined come in the order of sets"
+    return _simple(given)
+
+
+def _census(given: Arguments) -> str:
+    return "" if given["nodelist"] is None else "triples of all nodes are counted"
+
+
 _RULES: dict[str, Rule] = {
+    "edge_betweenness_centrality": _edge_betweenness,
+    "degree_assortativity_coefficient": _assortativity,
+    "greedy_color": _coloring,
+    "bridges": _bridges,
+    "has_bridges": _bridges,
+    "triadic_census": _census,
+    **dict.fromkeys((name for name, module in FUNCTIONS.items() if module == "links"), _links),
     "pagerank": _pagerank,
     "hits": _hits,
     "betweenness_centrality": _betweenness,
@@ -137,10 +176,12 @@ _LITTLE = frozenset((
     "number_connected_components", "is_connected", "node_connected_component", "has_path", "dijkstra_path",
     "dijkstra_path_length", "single_source_shortest_path_length", "single_target_shortest_path_length",
     "single_source_shortest_path", "single_target_shortest_path", "shortest_path_length",
-    *(name for name, module in FUNCTIONS.items() if module in ("degrees", "dags", "traversal")),
+    "is_tree", "is_forest", "is_bipartite",
+    *(name for name, module in FUNCTIONS.items() if module in ("degrees", "dags", "traversal", "links")),
 ))  # fmt: skip
 _AGAIN = frozenset((
-    "betweenness_centrality", "katz_centrality", "eigenvector_centrality", "triangles", "clustering",
+    "betweenness_centrality", "edge_betweenness_centrality", "triadic_census", "katz_centrality",
+    "eigenvector_centrality", "triangles", "clustering",
     "average_clustering", "transitivity", "k_truss", "all_pairs_shortest_path_length", "all_pairs_shortest_path",
     "all_pairs_dijkstra", "all_pairs_dijkstra_path", "all_pairs_dijkstra_path_length",
     *(name for name, module in FUNCTIONS.items() if module == "distances"),

@@ -10,15 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux.spmd.jit import inner, kernel
-from arcflux.spmd.machine import take
+from arcflux.spmd.jit import kernel
 
 __all__ = [
     "call",
     "components_in_order",
-    "find_weak_edges",
     "generations_in_order",
-    "join_in_order",
     "levels_in_order",
     "settle_in_order",
 ]
@@ -178,54 +175,3 @@ def generations_in_order(
                     end += 1
         begin = stop
     size[0], size[1] = generations, end
-
-
-@inner
-def _root(above: Any, v: Any) -> Any:
-    while above[v] != v:
-        above[v] = above[above[v]]
-        v = above[v]
-    return v
-
-
-@kernel
-def join_in_order(
-    worker: Any, workers: Any, control: Any, order: Any, sources: Any, targets: Any, above: Any, chosen: Any, size: Any
-) -> None:  # fmt: skip
-    """Kruskal's algorithm: of the edges in this order, those whose ends are not joined yet.
-
-    above: int64[n], where every vertex is its own root at first; ``chosen[:size[0]]`` are the edges.
-    """
-    found = 0
-    for edge in order:
-        one, other = _root(above, np.int64(sources[edge])), _root(above, np.int64(targets[edge]))
-        if one != other:
-            above[max(one, other)] = min(one, other)
-            chosen[found] = edge
-            found += 1
-    size[0] = found
-
-
-@kernel
-def find_weak_edges(
-    worker: Any, workers: Any, control: Any, offsets: Any, neighbours: Any, least: Any, weak: Any
-) -> None:  # fmt: skip
-    """``weak[i]``: whether the ends u < v of arc i have fewer than `least` common neighbours; rows are sorted."""
-    one = np.uint64(1)
-    while True:
-        begin, end = take(control, np.uint64(offsets.size - 1), np.uint64(256))
-        if begin == end:
-            break
-        for u in range(begin, end):
-            for i in range(offsets[u], offsets[u + one]):
-                v = np.uint64(neighbours[i])
-                if v <= u:
-                    continue
-                a, a_end, b, b_end = offsets[u], offsets[u + one], offsets[v], offsets[v + one]
-                common = 0
-                while a < a_end and b < b_end and common < least:
-                    x, y = neighbours[a], neighbours[b]
-                    common += x == y
-                    a += np.uint64(x <= y)
-                    b += np.uint64(y <= x)
-                weak[i] = common < least

@@ -27,7 +27,9 @@ DIRECT = [
     "centrality.tests.test_closeness_centrality", "centrality.tests.test_harmonic_centrality",
     "centrality.tests.test_katz_centrality", "centrality.tests.test_eigenvector_centrality",
     "tests.test_distance_measures", "tests.test_wiener", "tests.test_reciprocity", "tests.test_isolate",
-    "tree.tests.test_mst",
+    "tree.tests.test_mst", "tree.tests.test_recognition", "tests.test_bridges", "tests.test_triads",
+    "tests.test_link_prediction", "coloring", "bipartite.tests.test_basic", "assortativity.tests.test_correlation",
+    "centrality.tests.test_betweenness_centrality_subset",
 ]  # fmt: skip
 # 500 small graphs, each by five functions: a minute.
 QUICK = "not use_bounds"

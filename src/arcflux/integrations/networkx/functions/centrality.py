@@ -12,13 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 import arcflux as af
+from arcflux.algorithms.edge_betweenness import arc_dependencies
+from arcflux.engine.launch import launch
 from arcflux.graph import Graph
+from arcflux.graph.arcs import reverse_places
 from arcflux.integrations.networkx.graph import BackendGraph
 from arcflux.integrations.networkx.settings import where
 
 __all__ = [
     "betweenness_centrality",
     "degree_centrality",
+    "edge_betweenness_centrality",
     "eigenvector_centrality",
     "hits",
     "in_degree_centrality",
@@ -158,6 +162,25 @@ def betweenness_centrality(
         # A source is never inside its own paths, so it was sampled once less than the others.
         scale[sampled] = whole / (len(sources) - 1) if len(sources) > 1 else np.nan
     return G.by_node(sums * scale)
+
+
+def edge_betweenness_centrality(
+    G: BackendGraph, k: int | None = None, normalized: bool = True, weight: str | None = None, seed: Any = None
+) -> dict[Any, float]:  # fmt: skip
+    """The share of shortest paths along each edge; see :func:`arcflux.edge_betweenness_centrality`."""
+    n = len(G)
+    sampled = range(n) if k is None else nx.utils.create_py_random_state(seed).sample(range(n), k)
+    sources = np.array(sampled, np.int64)
+    sums = launch(G.graph, where(), lambda worker: arc_dependencies(worker, sources)).answer
+    places = np.arange(G.graph.arcs)
+    if not G.is_directed():
+        places = np.flatnonzero(G.tails <= G.graph.out.neighbours)
+        sums = sums + sums[reverse_places(G.graph)] if len(sums) else sums
+    if n > 1:
+        both = 1 if G.is_directed() else 2
+        sums = sums * (1 / (len(sources) * (n - 1)) if normalized else n / (len(sources) * both))
+    ends = zip(G.nodes_of(G.tails[places]), G.nodes_of(G.graph.out.neighbours[places]), strict=True)
+    return dict(zip(ends, sums[places].tolist(), strict=True))
 
 
 def katz_centrality(

@@ -11,7 +11,7 @@ import arcflux as af
 from arcflux.integrations.networkx.graph import BackendGraph
 from arcflux.integrations.networkx.settings import where
 
-__all__ = ["average_clustering", "clustering", "transitivity", "triangles"]
+__all__ = ["average_clustering", "clustering", "transitivity", "triadic_census", "triangles"]
 
 Array = NDArray[Any]
 
@@ -46,3 +46,8 @@ def transitivity(G: BackendGraph) -> float:
     others = G.graph.out_degrees.astype(np.int64) - G.loops_at
     pairs = int((others * (others - 1)).sum())
     return 2 * found / pairs if found else 0
+
+
+def triadic_census(G: BackendGraph, nodelist: Any = None) -> dict[str, int]:
+    """How many triples of nodes are joined in each way; see :func:`arcflux.triad_census`."""
+    return af.triad_census(G.graph, **where())

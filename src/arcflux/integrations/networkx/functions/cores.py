@@ -10,10 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import arcflux as af
-from arcflux.engine.launch import launch
 from arcflux.integrations.networkx.convert import convert_to_nx
 from arcflux.integrations.networkx.graph import BackendGraph
-from arcflux.integrations.networkx.kernels import find_weak_edges
 from arcflux.integrations.networkx.settings import where
 
 __all__ = ["core_number", "k_core", "k_corona", "k_crust", "k_shell", "k_truss", "refuse_loops"]
@@ -79,7 +77,7 @@ def _part(g: BackendGraph, k: int | None, numbers: Numbers | None, chosen: Calla
 def k_truss(G: BackendGraph, k: int) -> Any:
     """The largest part of the graph in which every edge is in k - 2 triangles of the part (Cohen 2008)."""
     refuse_loops(G)
-    stays = _truss(G, k - 2)
+    stays = _truss(G, k)
     whole, made = convert_to_nx(G), convert_to_nx(G).__class__()
     made.graph.update(whole.graph)
     made.add_nodes_from((node, whole.nodes[node]) for node in G.nodes_of(np.unique(G.tails[stays])))
@@ -89,27 +87,8 @@ def k_truss(G: BackendGraph, k: int) -> Any:
     return made
 
 
-def _truss(g: BackendGraph, least: int) -> Array:
-    """Which arcs stay when edges in fewer triangles go, again and again. On threads of this process."""
-    offsets, neighbours = g.graph.out
-    tails = g.tails
-    order = np.argsort(tails.astype(np.int64) * len(g) + neighbours)  # rows sorted
-    heads, stays = neighbours[order], order
-    twin = np.argsort(heads, kind="stable")  # the other direction of each arc
-    threads = {name: value for name, value in where().items() if name == "threads"}
-    while least > 0:
-        weak = np.zeros(len(heads), np.bool_)
-        arguments = offsets, heads, np.int64(least), weak
-
-        def work(worker: Any, arguments: Any = arguments) -> None:
-            worker.cores.launch(find_weak_edges, 1 + len(g) // 256, *arguments)
-
-        launch(g.graph, threads, work)
-        if not weak.any():
-            break
-        strong = ~(weak | weak[twin])
-        place = np.cumsum(strong) - 1
-        heads, stays, twin = heads[strong], stays[strong], place[twin[strong]]
-        degrees = np.bincount(tails[stays], minlength=len(g))
-        offsets = np.concatenate([[0], np.cumsum(degrees)]).astype(np.uint64)
-    return np.sort(stays)
+def _truss(g: BackendGraph, k: int) -> Array:
+    """The places of the arcs that are in the k-truss; see :func:`arcflux.k_truss`."""
+    if k < 3:
+        return np.arange(g.graph.arcs)
+    return np.flatnonzero(af.k_truss(g.graph, k, **where()).edges["chosen"])

@@ -9,10 +9,12 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
+import arcflux as af
 from arcflux.integrations.networkx.graph import BackendGraph
 from arcflux.integrations.networkx.kernels import call, generations_in_order
+from arcflux.integrations.networkx.settings import where
 
-__all__ = ["is_directed_acyclic_graph", "topological_generations", "topological_sort"]
+__all__ = ["dag_longest_path_length", "is_directed_acyclic_graph", "topological_generations", "topological_sort"]
 
 Array = NDArray[Any]
 
@@ -39,6 +41,17 @@ def topological_sort(G: BackendGraph) -> Iterator[Any]:
 def is_directed_acyclic_graph(G: BackendGraph) -> bool:
     """Whether edges have directions, and no path comes back."""
     return G.is_directed() and len(_generations(G)[0]) == len(G)
+
+
+def dag_longest_path_length(G: BackendGraph, weight: str = "weight", default_weight: int = 1) -> Any:
+    """The length of a longest path; see :func:`arcflux.dag_longest_path_length`."""
+    if not is_directed_acyclic_graph(G):
+        raise nx.NetworkXUnfeasible("Graph contains a cycle or graph changed during iteration")
+    column = G.column(weight, default_weight)
+    if not np.isfinite(column).all() or (column.dtype.kind in "iu" and np.abs(column).sum() > 1 << 52):
+        raise NotImplementedError(f"the edge attribute {weight!r} is not finite everywhere, or very large")
+    found = af.dag_longest_path_length(G.graph.with_columns({"weight": column}), **where())
+    return int(found) if column.dtype.kind in "iub" else found
 
 
 def _generations(g: BackendGraph) -> tuple[Array, Array]:

@@ -9,9 +9,10 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
+import arcflux as af
 from arcflux.integrations.networkx.graph import BackendGraph
 
-__all__ = ["isolates", "number_of_isolates", "overall_reciprocity", "reciprocity"]
+__all__ = ["degree_assortativity_coefficient", "isolates", "number_of_isolates", "overall_reciprocity", "reciprocity"]
 
 Array = NDArray[Any]
 
@@ -47,6 +48,16 @@ def reciprocity(G: BackendGraph, nodes: Any = None) -> Any:
         return 2 * int(both[one]) / int(degrees[one])
     shares = ((node, 2 * int(both[v]), int(degrees[v])) for node, v in G.bunch(nodes))
     return {node: twice / degree if degree else None for node, twice, degree in shares}
+
+
+def degree_assortativity_coefficient(
+    G: BackendGraph, x: str = "out", y: str = "in", weight: str | None = None, nodes: Any = None
+) -> float:  # fmt: skip
+    """How alike the degrees at both ends of edges are; see :func:`arcflux.degree_assortativity_coefficient`."""
+    found = af.degree_assortativity_coefficient(G.graph, x, y)
+    if np.isnan(found):
+        raise NotImplementedError("there is no answer: NetworkX has warnings of its own")
+    return found
 
 
 def _degrees(g: BackendGraph) -> Array:

@@ -1,4 +1,4 @@
-"""Spanning trees and forests by Kruskal's algorithm: edges in the order of their weights, ties in that of the graph."""
+"""Spanning trees and forests: edges in the order of their weights, ties in that of the graph, as Kruskal takes them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arcflux.algorithms.spanning_forest import spanning_places
+from arcflux.engine.launch import launch
 from arcflux.integrations.networkx.convert import convert_to_nx
 from arcflux.integrations.networkx.graph import BackendGraph
-from arcflux.integrations.networkx.kernels import call, join_in_order
+from arcflux.integrations.networkx.settings import where
 
 __all__ = ["maximum_spanning_edges", "maximum_spanning_tree", "minimum_spanning_edges", "minimum_spanning_tree"]
 
@@ -64,15 +66,10 @@ def _edges(g: BackendGraph, weight: str, data: bool, sign: int) -> Iterator[tupl
 
 
 def _chosen(g: BackendGraph, weight: str, sign: int) -> tuple[Array, Array]:
-    """The ends of the edges of the forest."""
+    """The ends of the edges of the forest; see :func:`arcflux.minimum_spanning_tree`."""
     column = g.column(weight)
-    places = np.flatnonzero(g.tails <= g.graph.out.neighbours)  # each edge from the end that comes first
-    values = column[places].astype(np.int64 if column.dtype.kind in "iub" else np.float64)
-    if column.dtype.kind == "f" and np.isnan(values).any():
+    column = column.astype(np.int64 if column.dtype.kind in "iub" else np.float64)
+    if column.dtype.kind == "f" and np.isnan(column).any():
         raise NotImplementedError(f"some weights {weight!r} are NaN")
-    order = np.argsort(sign * values, kind="stable")
-    sources, targets = g.tails[places], g.graph.out.neighbours[places]
-    chosen, size = np.empty(len(g), np.int64), np.zeros(1, np.int64)
-    call(join_in_order, order, sources, targets, np.arange(len(g)), chosen, size)
-    found = chosen[: size[0]]
-    return sources[found], targets[found]
+    places, _ = launch(g.graph, where(), lambda worker: spanning_places(worker, column, sign)).answer
+    return g.tails[places], g.graph.out.neighbours[places]
