@@ -22,8 +22,8 @@ _ONE = np.uint64(1)
 # Angles below are no distance at all, and steps below end the search.
 _SAME = 1e-14
 _STILL = 1e-13
-# So many points are all tried as a start.
-_FEW = 16
+# After a step of Newton's that is so short, by the mean distance, the error is its square.
+_LAST = 1e-7
 
 
 @inner
@@ -47,7 +47,7 @@ def _pull(points: Any, count: Any, x: Any, y: Any, z: Any) -> Any:
 
     The Hessian of an angle is cot(angle) (I - u u^T), u being the tangent; here as six numbers.
     """
-    gx, gy, gz, here, soft = 0.0, 0.0, 0.0, 0, 0.0
+    gx, gy, gz, here = 0.0, 0.0, 0.0, 0
     hxx, hxy, hxz, hyy, hyz, hzz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for k in range(count):
         px, py, pz = points[k, 0], points[k, 1], points[k, 2]
@@ -60,14 +60,13 @@ def _pull(points: Any, count: Any, x: Any, y: Any, z: Any) -> Any:
         tx, ty, tz = tx / sine, ty / sine, tz / sine
         gx, gy, gz = gx + tx, gy + ty, gz + tz
         bend = dot / sine
-        soft += 1.0 / math.atan2(sine, dot)
         hxx += bend * (1.0 - x * x - tx * tx)
         hyy += bend * (1.0 - y * y - ty * ty)
         hzz += bend * (1.0 - z * z - tz * tz)
         hxy += bend * (-x * y - tx * ty)
         hxz += bend * (-x * z - tx * tz)
         hyz += bend * (-y * z - ty * tz)
-    return gx, gy, gz, here, soft, hxx, hxy, hxz, hyy, hyz, hzz
+    return gx, gy, gz, here, hxx, hxy, hxz, hyy, hyz, hzz
 
 
 @inner
@@ -85,7 +84,7 @@ def _moved(x: Any, y: Any, z: Any, dx: Any, dy: Any, dz: Any) -> Any:
 @inner
 def _newton(x: Any, y: Any, z: Any, pulled: Any) -> Any:
     """The step by which the gradient vanishes, in two coordinates of the tangent plane; 0 where that is no descent."""
-    gx, gy, gz, _, _, hxx, hxy, hxz, hyy, hyz, hzz = pulled
+    gx, gy, gz, _, hxx, hxy, hxz, hyy, hyz, hzz = pulled
     if abs(x) < 0.9:
         ax, ay, az = 0.0, z, -y
     else:
@@ -108,25 +107,26 @@ def _newton(x: Any, y: Any, z: Any, pulled: Any) -> Any:
 def _median(points: Any, count: Any, limit: Any) -> Any:
     """The spatial median of the first `count` points."""
     x, y, z, least = _start(points, count)
-    last = np.inf
+    last, wide = np.inf, least / count
     for _ in range(limit):
         pulled = _pull(points, count, x, y, z)
-        gx, gy, gz, here, soft = pulled[0], pulled[1], pulled[2], pulled[3], pulled[4]
+        gx, gy, gz, here = pulled[0], pulled[1], pulled[2], pulled[3]
         force = math.sqrt(gx * gx + gy * gy + gz * gz)
-        if force <= here + 1e-12 or soft == 0.0:
+        if force <= here + 1e-12:
             break
         dx, dy, dz = 0.0, 0.0, 0.0
         if here == 0:
             dx, dy, dz = _newton(x, y, z, pulled)
         length = math.sqrt(dx * dx + dy * dy + dz * dz)
         nx, ny, nz = _moved(x, y, z, dx, dy, dz)
-        total = _total(points, count, nx, ny, nz)
-        close = 0.0 < length < 1e-4  # where sums differ by rounding alone: Newton's steps are short, and get shorter
+        close = 0.0 < length < 1e-3 * wide  # sums differ by rounding alone: Newton's steps are short, and get shorter
         if close and length >= last:
             break
         last = length if close else np.inf
+        total = least if close else _total(points, count, nx, ny, nz)
         if not close and (length == 0.0 or length > 1.0 or not total < least):
-            scale = (force - here) / (force * soft)  # Weiszfeld's step, less what holds a point
+            # Weiszfeld's step, less what holds a point.
+            scale = (force - here) / (force * _closeness(points, count, x, y, z))
             total, tries = np.inf, 0
             while not total < least and tries < 40:
                 nx, ny, nz = _moved(x, y, z, scale * gx, scale * gy, scale * gz)
@@ -135,7 +135,7 @@ def _median(points: Any, count: Any, limit: Any) -> Any:
             if not total < least:
                 break
         x, y, z, least = nx, ny, nz, total
-        if length < _STILL:
+        if length < (_LAST * wide if close else _STILL):
             break
     k = _nearest(points, count, x, y, z)
     pulled = _pull(points, count, points[k, 0], points[k, 1], points[k, 2])
@@ -157,20 +157,23 @@ def _nearest(points: Any, count: Any, x: Any, y: Any, z: Any) -> Any:
 
 @inner
 def _start(points: Any, count: Any) -> Any:
-    """The best of a few points; of many, that nearest to their mean: and its sum of distances."""
-    best, least = 0, np.inf
-    if count > _FEW:
-        sx, sy, sz = 0.0, 0.0, 0.0
-        for k in range(count):
-            sx, sy, sz = sx + points[k, 0], sy + points[k, 1], sz + points[k, 2]
-        best = _nearest(points, count, sx, sy, sz)
-        least = _total(points, count, points[best, 0], points[best, 1], points[best, 2])
-    else:
-        for k in range(count):
-            total = _total(points, count, points[k, 0], points[k, 1], points[k, 2])
-            if total < least:
-                best, least = k, total
-    return points[best, 0], points[best, 1], points[best, 2], least
+    """The point that is nearest to the mean of all, and its sum of distances."""
+    sx, sy, sz = 0.0, 0.0, 0.0
+    for k in range(count):
+        sx, sy, sz = sx + points[k, 0], sy + points[k, 1], sz + points[k, 2]
+    best = _nearest(points, count, sx, sy, sz)
+    x, y, z = points[best, 0], points[best, 1], points[best, 2]
+    return x, y, z, _total(points, count, x, y, z)
+
+
+@inner
+def _closeness(points: Any, count: Any, x: Any, y: Any, z: Any) -> Any:
+    """The sum of 1 / distance, of points that are elsewhere."""
+    total = 0.0
+    for k in range(count):
+        angle = _angle(x, y, z, points[k, 0], points[k, 1], points[k, 2])
+        total += 1.0 / angle if angle > _SAME else 0.0
+    return total
 
 
 @inner

@@ -86,7 +86,7 @@ def scan_statistics(graph: Graph, *, method: str = "intersection", **where: Any)
     result = ScanStatistics(
         "scan statistics", graph, {"statistic": statistic, "triangles": triangles, "degree": degree}, [], True,
         done.seconds, done.compile_seconds, maximum=0 if most is None else int(statistic[most]),
-        vertex=None if most is None else arguments.shown(graph, most), traffic=traffic,
+        vertex=None if most is None else graph.ids.to_ids([most]).tolist()[0], traffic=traffic,
     )  # fmt: skip
     return replace(done.finish(result), validator=lambda made: af.validate.scan_statistics(graph, made["statistic"]))
 
