@@ -240,7 +240,8 @@ def _split(graph: af.Graph, costs: list[float]) -> Parts:
 
 def balance(setting: Setting) -> list[Row]:
     """Figure 12: two nodes of unequal devices, or of unequal loads; not balanced, balanced, and what would be ideal."""
-    graph, rows = setting.synthetic, []
+    rows: list[Row] = []
+    graph = af.load(f"urand:{max(6, setting.scale - 2)}")
     options = {"max_supersteps": 6, "blocks": Blocks(size=1 << 14)}
     devices = [["virtual:40"], ["virtual:120#1"]]
     for label, costs in (("not balanced", [1.0, 1.0]), ("balanced", [1.0, 3.0])):

@@ -59,10 +59,13 @@ class Pipeline:
         self.blocks = 0
         self._finished: SimpleQueue[tuple[str, Any]] = SimpleQueue()
         self._work: dict[str, SimpleQueue[Any]] = {}
+        self._threads: list[threading.Thread] = []
         for name in ("download", "upload"):
             inbox: SimpleQueue[Any] = SimpleQueue()
             self._work[name] = inbox
-            threading.Thread(target=self._serve, args=(name, inbox), name=f"arcflux-{name}", daemon=True).start()
+            thread = threading.Thread(target=self._serve, args=(name, inbox), name=f"arcflux-{name}", daemon=True)
+            thread.start()
+            self._threads.append(thread)
 
     def estimate(self, operation: str) -> Estimate:
         """What was measured of an operation's blocks so far."""
@@ -182,9 +185,11 @@ class Pipeline:
             os.eventfd_write(self.done, 1)
 
     def close(self) -> None:
-        """Let go of the daemon's memory."""
+        """Let go of the daemon's memory, once threads have ended the block that they have in hand."""
         for inbox in self._work.values():
             inbox.put(None)
+        for thread in self._threads:
+            thread.join()
         close_all(self.descriptors)
         os.close(self.done)
         self.chunks = []
