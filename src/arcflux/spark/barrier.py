@@ -171,7 +171,11 @@ def _Listed() -> Any:
 
 
 def _fields(what: str | Program, arguments: dict[str, Any], columns: Columns, options: dict[str, Any]) -> Fields:
-    """The columns of the result, by a run on one edge: Spark wants to know them before the stage."""
+    """The columns of the result, which Spark wants to know before the stage: a program says, others run on one edge."""
+    if isinstance(what, Program):
+        shown = {name: kind for name, kind in what.fields.items() if name not in what.hidden}
+        said = {name: [kind.dtype.str, *([kind.length] if kind.length else [])] for name, kind in shown.items()}
+        return Fields.of({"fields": said, "references": what.references}, columns.id_type)
     ids: Any = np.array(["a", "b"], object) if columns.id_type == "string" else np.array([0, 1])
     given = {name: np.ones(1) for name in columns.values.values()}
     some = Graph.from_edges(ids[:1], ids[1:], columns=given, directed=bool(options.get("directed", True)))

@@ -90,8 +90,14 @@ def _opened(options: Any) -> Graph:
     path = options.get("path")
     if not path:
         raise UsageError("no store is named", remedy='session.read.format("arcflux").load("graph.arcflux")')
+    place = Path(str(path).removeprefix("file://"))
+    if not place.is_absolute():
+        raise UsageError(
+            f"the path of the store is {path!r}", expected="a whole path: tasks run in folders of their own",
+            remedy="str(Path(...).resolve())",
+        )  # fmt: skip
     trust = str(options.get("trust", "false")).lower() == "true"
-    return open_graph(Path(str(path).removeprefix("file://")), trust=trust)
+    return open_graph(place, trust=trust)
 
 
 def _columns(graph: Graph) -> dict[str, str]:

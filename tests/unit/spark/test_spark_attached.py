@@ -131,7 +131,7 @@ def test_a_program_with_columns_of_edges(plug, frame_of):
 def test_vectors_are_arrays(plug, frame_of):
     rows = [(u, 100 + m, float(1 + (u * m) % 5)) for u in range(6) for m in range(5)]
     loaded = plug.graph(frame_of(rows, "user bigint, item bigint, rating double"), weight="rating", directed=False)
-    found = loaded.collaborative_filtering(iterations=2, k=3)
+    found = loaded.collaborative_filtering(factors=3, iterations=2)
     assert found.dtypes[1][1].startswith("array<")
     assert {len(row[1]) for row in found.collect()} == {len(found.first()[1])}
 

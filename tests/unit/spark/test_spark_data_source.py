@@ -31,6 +31,8 @@ def test_what_cannot_be_read_is_said(session, tmp_path):
     spark.register(session)
     with pytest.raises(Exception, match=r"nothing\.arcflux"):
         session.read.format("arcflux").load(str(tmp_path / "nothing.arcflux")).count()
+    with pytest.raises(Exception, match="a whole path"):
+        session.read.format("arcflux").load("graph.arcflux").count()
     af.Graph.from_edges([0], [1]).save(tmp_path / "graph.arcflux")
     with pytest.raises(Exception, match="slices is 'many'"):
         session.read.format("arcflux").option("slices", "many").load(str(tmp_path / "graph.arcflux")).count()
