@@ -22,6 +22,7 @@ __all__ = [
     "MissingExtraError",
     "ProgramError",
     "RankError",
+    "ServiceError",
     "SpaceError",
     "SpecError",
     "StoreError",
@@ -226,3 +227,10 @@ class CancelledError(ArcfluxError):
 
     exit_code = 11
     result: Any = None
+
+
+class ServiceError(ArcfluxError):
+    """A server of jobs refused, or could not be reached; `status` is that of HTTP, 0 if it did not answer."""
+
+    exit_code = 13
+    status = 0

@@ -132,7 +132,7 @@ def jobs(job: str | None, state: str | None, limit: int, url: str, token: str | 
             click.echo(f"{'':20} {one['error']}")
 
 
-@click.command()
+@click.command(epilog=examples("arcflux cancel 12-0123456789ab"))
 @click.argument("job")
 @_client_options
 @json_option
@@ -143,7 +143,7 @@ def cancel(job: str, url: str, token: str | None, as_json: bool) -> None:
 
 
 @click.command(
-    epilog=examples("arcflux result 12-0123456789ab --out ranks.parquet", "arcflux result 12-0123456789ab | head")
+    epilog=examples("arcflux result 12-0123456789ab --out ranks.parquet", "arcflux result 12-0123456789ab --limit 10")
 )
 @click.argument("job")
 @click.option(

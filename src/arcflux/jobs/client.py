@@ -10,18 +10,11 @@ import urllib.request
 from collections.abc import Iterator
 from typing import IO, Any
 
-from arcflux.errors import ArcfluxError, UsageError
+from arcflux.errors import ServiceError, UsageError
 
-__all__ = ["Client", "ServiceError"]
+__all__ = ["Client"]
 
 _FINAL = ("done", "failed", "cancelled")
-
-
-class ServiceError(ArcfluxError):
-    """The service refused, or could not be reached; `status` is that of HTTP, 0 if it did not answer."""
-
-    exit_code = 13
-    status = 0
 
 
 class Client:

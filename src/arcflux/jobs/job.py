@@ -87,6 +87,10 @@ class _Token(CancelToken):
         return f"the job has had the {self._limits.seconds:g} s on the cores that it may take"
 
 
+def _nothing() -> None:
+    """Cancelling a job that is over does nothing."""
+
+
 @dataclass
 class Job:
     """A job of :class:`arcflux.Jobs`. `state`: "queued", "waiting" (for memory), "running", then one of three for good:
@@ -167,6 +171,7 @@ class Job:
         final = self._progress()
         self._progress = lambda: final
         self.token.spent = float
+        self._cancel = _nothing  # and nothing holds the job, with its result, but who asks for it
         self.state = "done" if error is None else "cancelled" if isinstance(error, CancelledError) else "failed"
 
     def tell(self) -> None:

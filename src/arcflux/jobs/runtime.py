@@ -256,6 +256,7 @@ class Jobs:
         finally:
             _current.job = None
             seat.stand_up()
+            seat.over, seat.seen = bool, None
             self._end(job, result, error)
 
     def _call(self, job: Job, task: Task, seat: Seat) -> Result:

@@ -17,7 +17,7 @@ import arcflux as af
 from arcflux.cli import commands
 
 COMMANDS = ["info", "convert", "generate", "verify", "partition", "run", "plan", "explain", "calibrate", "algorithms",
-            "cache", "doctor"]  # fmt: skip
+            "cache", "doctor", "serve", "submit", "jobs", "cancel", "result"]  # fmt: skip
 
 
 BAD = [

@@ -10,7 +10,8 @@ import sys
 import time
 from pathlib import Path
 
-from arcflux.jobs.client import Client, ServiceError
+from arcflux.errors import ServiceError
+from arcflux.jobs.client import Client
 
 PROGRAMS = '''
 import arcflux as af
@@ -57,7 +58,7 @@ class Server:
         self.log = self.root / "log"
         with open(self.log, "w") as log:
             self.process = subprocess.Popen(command, stderr=log, stdout=subprocess.DEVNULL, env={**os.environ})
-        end = time.monotonic() + 60
+        end = time.monotonic() + 180
         while time.monotonic() < end:
             if found := re.search(r"token .*: (\S+)$", self.log.read_text(), re.MULTILINE):
                 self.token = found[1]
@@ -77,7 +78,7 @@ class Server:
         return f"http://127.0.0.1:{self.port}"
 
     def client(self) -> Client:
-        return Client(self.url, self.token, timeout=20)
+        return Client(self.url, self.token, timeout=120)
 
     def kill(self) -> None:
         assert self.process is not None

@@ -60,7 +60,7 @@ def test_submit_watch_and_download(browser, server):
     page.select_option("#task", "bfs")
     page.get_by_role("textbox", name="source").fill("3")
     page.get_by_role("button", name="Submit").click()
-    page.locator("li.job .state.done").first.wait_for(timeout=60_000)
+    page.locator("li.job .state.done").first.wait_for(timeout=180_000)
     assert page.locator("li.job svg rect").count() >= 3  # a bar for each superstep
     with page.expect_download() as caught:
         page.get_by_role("link", name="as csv").first.click()
@@ -75,13 +75,13 @@ def test_cancel_by_keyboard_alone_in_the_dark(browser, server):
     page.locator("#priority").focus()
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    page.locator("li.job .state.running").first.wait_for(timeout=60_000)
+    page.locator("li.job .state.running").first.wait_for(timeout=180_000)
     page.get_by_role("button", name="Cancel Endless").first.focus()
     page.wait_for_timeout(1500)  # the list is drawn again, and the focus stays
     assert page.evaluate("document.activeElement.textContent") == "Cancel"
     _picture(page, "dark")
     page.keyboard.press("Enter")
-    page.locator("li.job .state.cancelled").first.wait_for(timeout=60_000)
+    page.locator("li.job .state.cancelled").first.wait_for(timeout=180_000)
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(18, 22, 28)"
     assert page.problems == []
 
@@ -91,7 +91,7 @@ def test_a_phone_needs_no_sideways_scrolling_and_mistakes_are_told(browser, serv
     page.select_option("#task", "bfs")
     page.get_by_role("textbox", name="source").fill("nobody")
     page.get_by_role("button", name="Submit").click()
-    page.locator("li.job .state.failed").first.wait_for(timeout=60_000)
+    page.locator("li.job .state.failed").first.wait_for(timeout=180_000)
     page.locator("#priority").evaluate("one => { one.removeAttribute('max'); one.value = 99; }")
     page.get_by_role("button", name="Submit").click()
     page.get_by_role("alert").filter(has_text="from -10 to 10").wait_for()

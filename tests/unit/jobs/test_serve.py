@@ -13,8 +13,7 @@ from serving import Server, folders
 
 import arcflux as af
 from arcflux.cli import commands
-from arcflux.errors import MissingExtraError
-from arcflux.jobs.client import ServiceError
+from arcflux.errors import MissingExtraError, ServiceError
 
 pytest.importorskip("starlette", reason="the extra `serve` is not installed")
 pytest.importorskip("uvicorn", reason="the extra `serve` is not installed")
@@ -32,7 +31,7 @@ def test_the_client_submits_waits_and_reads(server):
     job = client.submit("kron.arcflux", "pagerank", key="mine", alpha=0.9)
     assert client.submit("kron.arcflux", "pagerank", key="mine", alpha=0.9)["id"] == job["id"]
     assert [found["state"] for found in client.events(job["id"])][-1] == "done"
-    table = client.result(job["id"], timeout=60)
+    table = client.result(job["id"], timeout=180)
     alone = af.pagerank(af.load(server.root / "graphs" / "kron.arcflux"), alpha=0.9)
     np.testing.assert_allclose(table.column("rank").to_numpy(), alone["rank"], atol=1e-6)
     assert client.result(job["id"], offset=10, limit=5).num_rows == 5
@@ -99,7 +98,7 @@ def _kill_often(root, kills, jobs):
             source: af.bfs(af.load(root / "graphs" / "kron.arcflux"), source)["level"] for source in accepted.values()
         }
         for ident, source in accepted.items():
-            found = client.wait(ident, 60)
+            found = client.wait(ident, 180)
             if found["state"] == "failed":  # killed three times while it ran: final, and it says so
                 assert "lost" in found["error"]
                 continue

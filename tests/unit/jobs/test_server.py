@@ -60,7 +60,7 @@ def _submit(client, **body):
 
 
 def _ended(client, ident):
-    end = time.monotonic() + 60
+    end = time.monotonic() + 180
     while time.monotonic() < end:
         found = client.get(f"/jobs/{ident}").json()
         if found["state"] in ("done", "failed", "cancelled"):
