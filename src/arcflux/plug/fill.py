@@ -7,20 +7,18 @@ what the daemon made of it. Blocks of one daemon go from `first` to before `last
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arcflux.plug.kernels import join_block
-from arcflux.plug.template import BLOCK, COUNT, VERTICES, Views
+from arcflux.plug.tables import Tables
+from arcflux.plug.template import BLOCK, COUNT, VERTICES, Template, Views
 
-if TYPE_CHECKING:
-    from arcflux.plug.agent import Agent
-
-__all__ = ["ApplyBatch", "Batch", "GenBatch", "MergeBatch", "Records", "joined", "taken"]
+__all__ = ["ApplyBatch", "Batch", "GenBatch", "Holder", "MergeBatch", "Records", "joined", "taken"]
 
 Array = NDArray[Any]
 
@@ -53,11 +51,28 @@ def taken(records: Records, which: Array) -> Records:
     return Records(records.targets[which], {name: column[which] for name, column in records.values.items()})
 
 
+class Holder(Protocol):
+    """What a batch asks of its agent: the tables, what was reduced, and the rows of listed messages."""
+
+    tables: Tables
+    template: Template
+    hit: Array
+    accumulators: dict[str, Array]
+    messages: list[Records]
+    slots: list[Array]
+    sorted: Records
+    row_starts: Array
+    row_ends: Array
+
+    def reduce(self, targets: Array, values: Mapping[str, Array], came: Array) -> None:
+        """Reduce values into the accumulators of vertices."""
+
+
 @dataclass
 class Batch:
     """Blocks of one operation for one daemon: from `first` to before `last`, `size` at a time."""
 
-    agent: Agent
+    agent: Holder
     first: int
     last: int
     size: int = field(default=1, init=False)
@@ -76,7 +91,7 @@ class Batch:
         raise NotImplementedError
 
 
-def _vertices_into(agent: Agent, views: Views, which: Array, rows: int) -> None:
+def _vertices_into(agent: Holder, views: Views, which: Array, rows: int) -> None:
     """The vertices of a block: what the program asks of them, of what the table has."""
     tables = agent.tables
     known = {"numbers": tables.numbers, "in_degrees": tables.in_degrees, "out_degrees": tables.out_degrees}
@@ -89,7 +104,7 @@ def _vertices_into(agent: Agent, views: Views, which: Array, rows: int) -> None:
 class GenBatch(Batch):
     """Triplets: out-edges of senders, with both ends."""
 
-    def __init__(self, agent: Agent, number: int, first: int, last: int, senders: Array, starts: Array) -> None:
+    def __init__(self, agent: Holder, number: int, first: int, last: int, senders: Array, starts: Array) -> None:
         super().__init__(agent, first, last)
         self.senders, self.starts, self.slots = senders, starts, agent.slots[number]
         self.block_of: dict[int, Array] = {}
@@ -133,7 +148,7 @@ class GenBatch(Batch):
 class MergeBatch(Batch):
     """Records for vertices, in the order of these, so that those for one vertex are mostly in one block."""
 
-    def __init__(self, agent: Agent, first: int, last: int, records: Records) -> None:
+    def __init__(self, agent: Holder, first: int, last: int, records: Records) -> None:
         super().__init__(agent, first, last)
         self.records = records
         self.block_of: dict[int, Array] = {}
@@ -163,7 +178,7 @@ class MergeBatch(Batch):
 class ApplyBatch(Batch):
     """Vertices with what was reduced for them; where they see lists, as many as have room for theirs."""
 
-    def __init__(self, agent: Agent, operation: str, first: int, last: int, which: Array, moved: Array) -> None:
+    def __init__(self, agent: Holder, operation: str, first: int, last: int, which: Array, moved: Array) -> None:
         super().__init__(agent, first, last)
         self.operation, self.which, self.moved = operation, which, moved
         self.spans: dict[int, tuple[int, int]] = {}

@@ -152,9 +152,9 @@ def run_local(
 
 
 def run_threads(
-    size: int, enter: Callable[[int], Transport], work: Callable[[Any], Answer], ends: bool, board: Board | None = None
+    size: int, join: Callable[[int], Transport], work: Callable[[Any], Answer], ends: bool, board: Board | None = None
 ) -> list[Answer]:
-    """What ``work(enter(rank))`` gives on `size` threads of this process, each of which is a rank.
+    """What ``work(join(rank))`` gives on `size` threads of this process, each of which is a rank.
 
     `board`: the one on which all of them look; without it each transport tells the others what has failed.
     """
@@ -164,7 +164,7 @@ def run_threads(
 
     def live(rank: int) -> None:
         try:
-            entered[rank] = made = enter(rank)
+            entered[rank] = made = join(rank)
             answers[rank] = work(made)
             made.close()
         except BaseException as error:
