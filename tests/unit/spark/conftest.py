@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import sys
 import tempfile
 
@@ -17,6 +18,8 @@ def session():
     from pyspark.sql import SparkSession
 
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    # Spark's context takes Ctrl-C for itself; other tests of this process press it for what they run.
+    handler = signal.getsignal(signal.SIGINT)
     with tempfile.TemporaryDirectory(prefix="arcflux-spark-") as folder:
         os.environ["ARCFLUX_PLUG"] = os.path.join(folder, "plug")
         made = (
@@ -27,6 +30,7 @@ def session():
             .config("spark.local.dir", folder).config("spark.sql.warehouse.dir", f"{folder}/warehouse")
             .config("spark.stage.maxConsecutiveAttempts", "2").config("spark.log.level", "OFF").getOrCreate()
         )  # fmt: skip
+        signal.signal(signal.SIGINT, handler)
         yield made
         import arcflux.spark
 
