@@ -110,6 +110,10 @@ def applied() -> dict[str, dict[str, Any]]:
         "geolocate": {"locations": [[0.0, 0.0]] + [[math.nan] * 2] * 4}, "node2vec": quick, "deepwalk": quick,
         "graphsage": {"features": np.ones((5, 2)), "weights": [np.ones((2, 2))] * 2 + [np.ones((4, 2))] * 2,
                       "children": 2},
+        "maximum_flow": {"source": 0, "sink": 4, "capacity": "weight"},
+        "minimum_cut": {"source": 0, "sink": 4, "capacity": "weight"}, "project": {},
+        "fused_lasso": {"signal": [0.0, 0.0, 1.0, 1.0, 2.0]}, "match_graphs": {"other": graph()},
+        "classify": {"pattern": graph()},
     }  # fmt: skip
 
 
@@ -215,6 +219,7 @@ NAMES = [
     "collaborative_filtering", "betweenness_centrality", "clustering", "label_propagation", "leiden", "louvain",
     "deepwalk", "geolocate", "graph_search", "graphsage", "local_clustering", "node2vec", "random_walks",
     "scan_statistics", "spatial_median", "vertex_nomination",
+    "classify", "fused_lasso", "match_graphs", "maximum_flow", "minimum_cut", "project",
     "validate.embedding", "validate.geolocation", "validate.scan_statistics", "validate.search", "validate.walks",
     "modularity", "triangle_count", "triangles", "two_hop_friends", "weakly_connected_components", "generate.complete",
     "generate.cycle",

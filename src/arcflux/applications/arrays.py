@@ -23,7 +23,12 @@ def numbers_of_vertices(name: str, given: Any, vertices: int, columns: int | Non
     >>> numbers_of_vertices("signal", [1, 2], 2)
     array([1., 2.])
     """
-    values = np.asarray(_read(name, given) if isinstance(given, (str, os.PathLike)) else given)
+    try:
+        values = np.asarray(_read(name, given) if isinstance(given, (str, os.PathLike)) else given)
+    except ValueError as error:
+        if isinstance(error, UsageError):
+            raise
+        raise UsageError(f"{name} has rows of unequal lengths", expected="a number for each vertex") from None
     if values.dtype.kind not in "iufb":
         raise UsageError(f"{name} holds {values.dtype}", expected="numbers")
     wide = values.ndim == 2 if columns is None else values.ndim == 1

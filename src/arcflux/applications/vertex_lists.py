@@ -22,8 +22,15 @@ def listed(graph: Graph, name: str, given: Any) -> NDArray[np.int64]:
     >>> listed(af.Graph.from_edges(["ada"], ["bob"]), "seeds", ["bob", "ada"]).tolist()
     [1, 0]
     """
-    if np.ndim(given) != 1 or isinstance(given, (str, bytes, dict)):
+    if not _is_flat(given) or isinstance(given, (str, bytes, dict)):
         raise UsageError(f"{name} is {given!r}", expected="a list of ids", remedy=f"{name}=[id] for a single one")
     if not len(given):
         raise UsageError(f"{name} is empty", expected="a list of at least one id")
     return graph.ids.to_numbers(given).astype(np.int64)
+
+
+def _is_flat(given: Any) -> bool:
+    try:
+        return np.ndim(given) == 1
+    except ValueError:  # lists of unequal lengths within
+        return False

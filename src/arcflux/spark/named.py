@@ -21,7 +21,11 @@ def names() -> dict[str, Callable[..., Any]]:
 
     found = {name: entry.call for name, entry in ALGORITHMS.items()}
     more = {name: getattr(applications, name) for name in applications.__all__}
-    return found | {name: call for name, call in more.items() if inspect.isfunction(call) and name != "modularity"}
+    return found | {name: call for name, call in more.items() if name != "modularity" and _takes_graph(call)}
+
+
+def _takes_graph(call: Any) -> bool:
+    return inspect.isfunction(call) and next(iter(inspect.signature(call).parameters), "") == "graph"
 
 
 def is_named(name: str) -> bool:

@@ -27,10 +27,15 @@ def without(where: dict[str, object]) -> dict[str, object]:
     return {name: value for name, value in where.items() if name != "distributed"}
 
 
-for name, call in CALLS.items():
-    alone = np.asarray(call(transport="local", parts=1))
-    for distributed in (False, True):
-        found = np.asarray(call(ranks_per_node=int(sys.argv[1]), distributed=distributed))
-        same = np.allclose(found, alone, atol=2e-4) if name == "sage" else (found == alone).all()
-        assert same, (name, distributed)
-print("all the same")
+def main() -> None:
+    for name, call in CALLS.items():
+        alone = np.asarray(call(transport="local", parts=1))
+        for distributed in (False, True):
+            found = np.asarray(call(ranks_per_node=int(sys.argv[1]), distributed=distributed))
+            same = np.allclose(found, alone, atol=2e-4) if name == "sage" else (found == alone).all()
+            assert same, (name, distributed)
+    print("all the same")
+
+
+if __name__ == "__main__":
+    main()

@@ -9,7 +9,7 @@ from command_line import failing, put
 
 import arcflux
 import arcflux.io
-from arcflux.algorithms import target
+from arcflux.applications import target
 from arcflux.algorithms.registry import Algorithm
 
 GOOD = """

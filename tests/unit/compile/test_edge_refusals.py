@@ -196,8 +196,8 @@ def test_a_helper_is_given_the_value_of_the_reverse(tmp_path: Path) -> None:
 
 
 def test_matrices_have_a_largest_size(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="a vector of length 272"):
-        made(tmp_path, fields="x: af.f64\nm: af.edge(af.f64[16, 17])")
+    with pytest.raises(UsageError, match="a vector of length 4160"):
+        made(tmp_path, fields="x: af.f64\nm: af.edge(af.f64[64, 65])")
 
 
 def test_a_program_without_edge_fields_has_nothing_of_them() -> None:

@@ -128,10 +128,10 @@ def test_nodes_of_several_hosts_listen_outside(monkeypatch):
     def host():
         with lock:
             mine.name = next(names)
-        return b"host %d" % mine.name
+        return f"host {mine.name}"
 
-    monkeypatch.setattr(module, "_host", host)
-    monkeypatch.setattr(module, "_addresses", lambda: ["127.0.0.1"])
+    monkeypatch.setattr(module, "host_id", host)
+    monkeypatch.setattr(module, "addresses", lambda: ["127.0.0.1"])
     monkeypatch.setattr(module.socket, "gethostname", lambda: "127.0.0.1")
     for ring in run_local(2, Ring, ranks_per_node=1):
         assert ring.ear is not None
@@ -140,4 +140,4 @@ def test_nodes_of_several_hosts_listen_outside(monkeypatch):
 
 
 def test_no_address_is_one_that_only_this_host_knows():
-    assert not [address for address in module._addresses() if address.startswith("127.")]
+    assert not [address for address in module.addresses() if address.startswith("127.")]

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 import arcflux as af
 from arcflux.applications.arrays import numbers_of_vertices
 from arcflux.applications.traffic import Traffic, told
-from arcflux.checks import maybe, real, text, wholes
+from arcflux.checks import maybe, real, shown, text, wholes
 from arcflux.engine.call import graph_call
 from arcflux.engine.launch import launch
 from arcflux.engine.worker import Worker
@@ -159,7 +159,10 @@ def _problem(
                 f"features has {rows.shape[1]} columns and pattern_features {theirs.shape[1]}", expected="as many"
             )
         nodes = _distances(rows, theirs)
-    names = [edges] if isinstance(edges, str) else list(edges)
+    names = [edges] if isinstance(edges, str) else edges
+    if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
+        raise UsageError(f"edges is {shown(edges)}", expected="names of columns of edges, such as ['kind']")
+    names = list(names)
     costs = _distances(_columns(graph, names), _columns(pattern, names)) if names else None
     sources = np.repeat(np.arange(pattern.vertices), np.diff(pattern.out.offsets).astype(np.int64))
     usual = np.ones(pattern.arcs) if costs is None else costs.max(0, initial=0.0)

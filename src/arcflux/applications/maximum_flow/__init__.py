@@ -143,7 +143,7 @@ def _flow(
 
 
 def _number(graph: Graph, name: str, given: Any) -> int:
-    if given is None or np.ndim(given):
+    if given is None or isinstance(given, (list, tuple, dict, set)) or np.ndim(given):
         raise UsageError(f"{name} is {given!r}", expected="the id of one vertex")
     return int(graph.ids.to_numbers([given])[0])
 

@@ -96,7 +96,7 @@ def _bound(graph: Graph, capacity: Array, source: int, sink: int) -> tuple[int, 
             )  # fmt: skip
         return bound, 1.0
     most = min(float(leaving.sum()), float(reaching.sum()))
-    if most == math.inf:
+    if most in (0.0, math.inf):  # nothing flows, or what does is bounded elsewhere: no capacity may become 0 units
         most = float(capacity[np.isfinite(capacity)].sum())
     if most == math.inf:
         raise GraphError("the capacities sum to infinity", remedy="divide all capacities by the same number")

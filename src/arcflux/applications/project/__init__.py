@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 import arcflux as af
 from arcflux.applications.traffic import Traffic, told
+from arcflux.applications.vertex_lists import listed
 from arcflux.applications.weights import edge_weights
 from arcflux.checks import array, maybe, text
 from arcflux.engine.call import graph_call
@@ -95,7 +96,7 @@ def project(
     wanted = None
     if vertices is not None:
         wanted = np.zeros(graph.vertices, bool)
-        wanted[graph.ids.to_numbers(list(vertices))] = True
+        wanted[listed(graph, "vertices", vertices)] = True
     column = edge_weights(graph, weight) if method == "product" else None
     plain = _simple(graph, column)
     turned = plain if onto == "targets" else plain.reverse()
