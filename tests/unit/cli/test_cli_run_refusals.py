@@ -9,8 +9,8 @@ from command_line import failing, put
 
 import arcflux
 import arcflux.io
-from arcflux.applications import target
 from arcflux.algorithms.registry import Algorithm
+from arcflux.applications import target
 
 GOOD = """
 import arcflux as af
