@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux.errors import FormatError, UsageError
+from arcflux.errors import ArcfluxError, FormatError, UsageError
 
 __all__ = ["numbers_of_vertices"]
 
@@ -26,7 +26,7 @@ def numbers_of_vertices(name: str, given: Any, vertices: int, columns: int | Non
     try:
         values = np.asarray(_read(name, given) if isinstance(given, (str, os.PathLike)) else given)
     except ValueError as error:
-        if isinstance(error, UsageError):
+        if isinstance(error, ArcfluxError):
             raise
         raise UsageError(f"{name} has rows of unequal lengths", expected="a number for each vertex") from None
     if values.dtype.kind not in "iufb":

@@ -17,6 +17,8 @@ __all__ = ["Buckets"]
 class Buckets(Loop):
     """A program whose vertices change in place, in the order of a priority."""
 
+    shrinks = False
+
     def prepare(self) -> None:
         """Have in-edges, of which the kernel may ask the number."""
         self.graph.into  # noqa: B018 - built on first use

@@ -89,8 +89,10 @@ class Loop:
     """One run of a kernel. Each kind of kernel has a subclass, which knows its arguments and its history.
 
     `board` are the kernel's counters, `sums` its partial residuals; `choice` and `rest` are its other arguments.
+    `shrinks` says whether a launch may have fewer workers than the one before it.
     """
 
+    shrinks = True
     kernel: Any
     board: Array
     sums: Array
@@ -248,7 +250,7 @@ class Loop:
         since = first - self.first_step
         brief = self._brief_ticks(since) if self._may_be_brief(begun) else 0
         crew = self.crew(since) if brief else self.threads
-        self.team.launch(self.kernel, crew, *arguments, glance=glance, ends=True, brief=brief, shrinks=True)
+        self.team.launch(self.kernel, crew, *arguments, glance=glance, ends=True, brief=brief, shrinks=self.shrinks)
         if self.torn:
             self.restore(before)
             return None

@@ -10,6 +10,8 @@ import pytest
 
 import arcflux as af
 from arcflux.errors import CancelledError, SpaceError, UsageError
+from arcflux.spmd.pool import BRIEF
+from arcflux.spmd.turns import Turns, taking_turns
 
 
 @af.program
@@ -238,3 +240,33 @@ def test_closing_waits_and_leaves_no_thread_in_a_turn(graph):
     job = jobs.submit(Forever)
     jobs.close(cancel=True)
     assert job.state == "cancelled"
+
+
+class Fitful(Turns):
+    """Another number of workers in each launch, and every launch ends with its superstep."""
+
+    def __init__(self, seed):
+        self.random = np.random.default_rng(seed)
+        self.asked = []
+
+    def take(self, workers, control, shrinks):
+        control[BRIEF] = 1
+        self.asked.append(shrinks)
+        return int(self.random.integers(1, workers + 1)) if shrinks else workers
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_runs_go_on_with_another_number_of_workers(graph, seed):
+    calls = {
+        "bfs": lambda: af.bfs(graph, 3, threads=3)["level"],
+        "sssp": lambda: af.sssp(graph, 3, threads=3)["distance"],
+        "widest": lambda: af.run(Widest, graph, source=3, threads=3)["width"],
+        "pr": lambda: af.pagerank(graph, deterministic=True, threads=3)["rank"],
+        "labels": lambda: af.label_propagation(graph, threads=3)["label"],
+    }
+    for name, call in calls.items():
+        alone = call()
+        turns = Fitful(seed)
+        with taking_turns(turns):
+            np.testing.assert_array_equal(call(), alone, err_msg=name)
+        assert turns.asked, name
