@@ -57,7 +57,7 @@ def maximum_flow(
     exact = limits.dtype.kind != "f"
     offsets, neighbours = graph.out
     rows = np.repeat(np.arange(graph.vertices), np.diff(offsets).astype(np.int64))
-    slack = 0.0 if exact else _ROUNDING * max(1e-300, abs(float(value)))
+    slack = 0.0 if exact else _ROUNDING * max(1e-300, abs(float(value))) + _unit(graph, ends, rows, limits)
     crossing = (sides[rows] == 1) & (sides[neighbours] == 0)
     cut = sum(limits[crossing].tolist())
     parted = sides[ends[0]] == 1 and sides[ends[1]] == 0 and bool(np.isin(sides, (0, 1)).all())
@@ -68,6 +68,13 @@ def maximum_flow(
     if flow is not None:
         rules += _flow_rules(graph, ends, value, np.asarray(flow), rows, limits, slack)
     return Report(f"maximum flow from {source} to {sink}", tuple(rules))
+
+
+def _unit(graph: Graph, ends: list[int], rows: Any, limits: Any) -> float:
+    """What rounding of all arcs may come to: flows of floats have 60 bits of the largest that source and sink allow."""
+    most = min(limits[rows == ends[0]].sum(), limits[graph.out.neighbours == ends[1]].sum())
+    most = most if 0 < most < np.inf else limits[np.isfinite(limits)].sum()
+    return float(len(limits) * max(2.0**-59 * most, 2.0**-999))  # and no unit is smaller than 2^-1000
 
 
 def _flow_rules(

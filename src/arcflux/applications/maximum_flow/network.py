@@ -85,8 +85,10 @@ def network(graph: Graph, capacity: Array, source: int, sink: int) -> Network:
 def _bound(graph: Graph, capacity: Array, source: int, sink: int) -> tuple[int, float]:
     """What no finite flow exceeds, in units, and how many units are 1."""
     offsets, neighbours = graph.out
-    leaving = capacity[int(offsets[source]) : int(offsets[source + 1])]
-    reaching = capacity[neighbours == sink]
+    out, into = slice(*offsets[source : source + 2].tolist()), neighbours == sink
+    leaving = capacity[out][neighbours[out] != source]  # loops carry nothing
+    into[slice(*offsets[sink : sink + 2].tolist())] = False
+    reaching = capacity[into]
     if capacity.dtype.kind != "f":
         bound = min(sum(leaving.tolist()), sum(reaching.tolist()))
         if bound >= _MOST:
