@@ -67,8 +67,8 @@ def approximate_closeness(graph: Graph, wf_improved: bool = True, seed: int = 0,
     """About :func:`arcflux.closeness_centrality` and `harmonic` centrality, in as many passes as the graph is deep.
 
     `centrality`, `harmonic` and `reached`, how many vertices lead to each, are estimates: numbers of vertices are right
-    to about 13 % (one standard deviation), and the same for the same seed, wherever it runs. Edges are followed in
-    their direction and count 1.
+    to about 13 % in theory (one standard deviation), and the same for the same seed, wherever it runs. Edges are
+    followed in their direction and count 1.
 
     Examples
     --------

@@ -58,7 +58,7 @@ class Task:
     def work(self) -> Work:
         """What the planner knows of it."""
         columns = {name: column.dtype for name, column in self.graph.columns.items()}
-        # Python 3.11 cannot parse in two threads at once (cpython#106905).
+        # Python 3.11 cannot parse in two threads at once.
         with _parsing:
             return work_of(self.program if self.program is not None else self.name, None, columns)
 
