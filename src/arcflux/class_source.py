@@ -20,6 +20,7 @@ from types import CellType, CodeType, FrameType, FunctionType
 from typing import Any
 
 from arcflux.errors import ProgramError
+from arcflux.parsing import parse
 
 __all__ = ["ClassSource", "FunctionSource", "find_function", "find_source", "names_around"]
 
@@ -134,13 +135,13 @@ def _class_in(lines: list[str], name: str, place: CodeType | FrameType) -> ast.C
 @lru_cache(maxsize=8)
 def _classes(source: str) -> tuple[ast.ClassDef, ...]:
     """All classes of a file; remembered, since a file often has several programs."""
-    return tuple(node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ClassDef))
+    return tuple(node for node in ast.walk(parse(source)) if isinstance(node, ast.ClassDef))
 
 
 @lru_cache(maxsize=8)
 def _definitions(source: str) -> tuple[ast.FunctionDef, ...]:
     """All functions of a file."""
-    return tuple(node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef))
+    return tuple(node for node in ast.walk(parse(source)) if isinstance(node, ast.FunctionDef))
 
 
 def _functions(tree: ast.ClassDef) -> set[tuple[str, int]]:

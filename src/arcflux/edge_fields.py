@@ -1,8 +1,8 @@
 """Fields of edges: how a program declares them, and what it has to have around the function that writes them.
 
 ``message: af.edge(af.f64[2], 1.0)`` is a field of every edge, at first 1.0; `along` writes it, edge by edge, and
-compute reads it. What `along` may say stands in compile/edge_names.py, what a superstep does with it in
-compile/crossing.py.
+compute reads it. What `along` may say stands in compile/check/edge_names.py, what a superstep does with it in
+compile/pieces/crossing.py.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from arcflux.errors import UsageError, did_you_mean
 from arcflux.field_type import FieldType
 
 if TYPE_CHECKING:
-    from arcflux.program import Program
+    from arcflux.program.model import Program
 
 __all__ = ["COMBINED", "SENDERS", "VALUE", "Mail", "check_mails", "declare_mail", "mail", "neighbour", "out_edge",
            "posting", "send"]  # fmt: skip

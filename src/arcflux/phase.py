@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, overload
 from arcflux.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
-    from arcflux.program import Function, Program
+    from arcflux.program.model import Function, Program
 
 __all__ = ["EDGES", "RUN", "PhaseClass", "check_phase", "check_phases", "phase", "refuse_namesake"]
 

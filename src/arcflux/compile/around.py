@@ -14,8 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from arcflux.compile.checked import Checked, Generated, names_in
-from arcflux.compile.types import Value, of_dtype, typed
+from arcflux.compile.check.checked import Checked, Generated, is_value, names_in
+from arcflux.compile.check.types import Value, of_dtype, typed
 
 __all__ = ["Around", "split"]
 
@@ -93,8 +93,7 @@ class _Sources(ast.NodeTransformer):
         self.message = message
 
     def visit(self, node: ast.AST) -> Any:
-        whole = isinstance(node, ast.expr) and not isinstance(node, ast.Tuple)
-        if whole and (number := self._neighbour(names_in(node))) is not None:
+        if is_value(node) and (number := self._neighbour(names_in(node))) is not None:
             source = _OfU().visit(copy.deepcopy(node))
             made = self.message(source, typed(source, self.types))
             name = f"{made.name}_{number}"

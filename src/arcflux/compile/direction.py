@@ -2,10 +2,10 @@
 
 Without `wants`: push costs the frontier's edges, pull all arcs, each at the rate measured so far in this run; before
 there is a measurement, an edge is expected to cost `push_over_pull` times as much to push as to pull. With `wants`,
-pull stops early, and the rule is Beamer's (Beamer, Asanovic, Patterson 2012): pull when the frontier's edges are many
-of those still unexplored, and enough to be worth a look at every vertex; push again when the frontier is small. But a
-small frontier may have large hubs, and most of the edges that are left: it goes on pulling while a push along these
-costs more than a pull can cost at most, a look at every vertex and along every other edge that is left.
+pull stops early (Beamer, Asanovic, Patterson 2012), and both are estimated in edges that are looked at. Push looks at
+the frontier's edges; a vertex that it finds takes an atomic and a place in the queue, and as many are found for each
+edge as in the superstep before. Pull looks at every vertex, and at the edges of unexplored ones until one is from the
+frontier. A share f of the unexplored edges is, so of d edges of a vertex about d / (1 + d f / 2) are looked at.
 
 The rule is a text. Kernels have it among their statements; :class:`Direction` runs the same text between supersteps.
 """
@@ -21,9 +21,8 @@ from arcflux.compile.sparse import beamer
 
 __all__ = ["ABOUT", "CHOICE", "LOOKS_AROUND", "MEASURED", "RATES", "Direction", "explained", "pulls"]
 
-# Pull from so large a share of the unexplored edges on (1 / MANY), if there are so many of them for each vertex
-# (1 / LOOK); push from so small a share of the vertices on (1 / BACK).
-MANY, LOOK, BACK = 15, 8, 18
+# In edges that are looked at: a vertex that push finds, and one that pull passes.
+FOUND, PASSED = 9, 0.4
 # A push along fewer edges than this tells more about the barrier than about an edge.
 LEAST_MEASURED = 20_000
 # Why there is no choice when a vertex sees its whole list of edges.
@@ -32,8 +31,8 @@ LOOKS_AROUND = "around takes all edges of a vertex at once"
 CHOICE = {
     False: "push_rate * edges > pull_rate * g_arcs",
     True: (
-        f"size > g_vertices // {BACK} or edges > g_vertices // {LOOK} + max(0, unexplored - edges) if pull else "
-        f"edges > max(unexplored // {MANY}, g_vertices // {LOOK})"
+        f"edges * (1.0 + {FOUND} * size / max(1, sent)) > {PASSED} * g_vertices"
+        " + max(0, unexplored) / (1.0 + 0.5 * edges * g_arcs / (max(1, unexplored) * max(1, g_vertices)))"
     ),
 }
 ABOUT = {False: "push_rate / pull_rate", True: "np.float64(unexplored)"}
@@ -75,7 +74,7 @@ def _function(arguments: str, body: str) -> Callable[..., Any]:
 
 
 _chooses = {
-    kind: _function("pull, size, edges, unexplored, push_rate, pull_rate, g_vertices, g_arcs", f"return {rule}")
+    kind: _function("size, edges, sent, unexplored, push_rate, pull_rate, g_vertices, g_arcs", f"return {rule}")
     for kind, rule in CHOICE.items()
 }
 _measured = _function(
@@ -87,9 +86,9 @@ _measured = _function(
 def pulls(edges: float, unexplored: float, vertices: int, arcs: int, early: bool, push_over_pull: float) -> bool:
     """Whether a superstep along so many edges would be pulled after pushes, before anything is measured; to predict it.
 
-    `early`: whether vertices stop wanting messages, so that a pull ends early.
+    `early`: whether vertices stop wanting messages, so that a pull ends early. Every edge is taken to find a vertex.
     """
-    return bool(_chooses[early](False, 0, edges, unexplored, push_over_pull, 1.0, vertices, arcs))
+    return bool(_chooses[early](edges, edges, edges, unexplored, push_over_pull, 1.0, vertices, arcs))
 
 
 class Direction:
@@ -103,6 +102,7 @@ class Direction:
         self.fixed = "pull" if lowered.pull_only or (asked == "auto" and not lowered.sparse) else asked
         self.fixed = "pull" if lowered.around is not None else self.fixed
         self.unexplored = arcs
+        self.sent = 0
         self.push_over_pull = push_over_pull
         self.push_rate, self.pull_rate = push_over_pull, 1.0
         self.pushed = self.pulled = self.pull = False
@@ -111,7 +111,7 @@ class Direction:
 
     def begin(self) -> None:
         """The first superstep comes, or the first of another call of a phase: all edges may be sent along."""
-        self.unexplored = self.arcs
+        self.unexplored, self.sent = self.arcs, 0
 
     def choose(self, size: int, edges: int) -> bool:
         """Whether to pull, when so many vertices send along so many edges."""
@@ -120,7 +120,7 @@ class Direction:
             return self.pull
         self.about = float(self.unexplored) if self._beamer else self.push_rate / self.pull_rate
         self.pull = _chooses[self._beamer](
-            self.pull, size, edges, self.unexplored, self.push_rate, self.pull_rate, self.vertices, self.arcs
+            size, edges, self.sent or size, self.unexplored, self.push_rate, self.pull_rate, self.vertices, self.arcs
         )
         return self.pull
 
@@ -139,6 +139,7 @@ class Direction:
     def measured(self, edges: int, seconds: float) -> None:
         """A superstep along so many edges took so long."""
         self.unexplored -= edges
+        self.sent = edges
         self.push_rate, self.pull_rate, self.pushed, self.pulled = _measured(
             self.pull, edges, seconds, self.arcs, self.push_over_pull,
             self.push_rate, self.pull_rate, self.pushed, self.pulled,

@@ -6,9 +6,9 @@ import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from arcflux.compile.checked import Checked, names_in
-from arcflux.compile.expressions import length_of
-from arcflux.compile.types import Value, of_dtype
+from arcflux.compile.check.checked import Checked, names_in
+from arcflux.compile.check.expressions import length_of
+from arcflux.compile.check.types import Value, of_dtype
 from arcflux.program import Program
 
 __all__ = ["EdgeState", "edge_state_of", "edgewise", "names_of"]

@@ -12,7 +12,7 @@ import copy
 from collections.abc import Mapping
 from dataclasses import replace
 
-from arcflux.compile.checked import Checked
+from arcflux.compile.check.checked import Checked
 from arcflux.program import Program, Total
 
 __all__ = ["known_flags", "settled"]

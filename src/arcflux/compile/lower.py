@@ -9,7 +9,6 @@ part*.
 from __future__ import annotations
 
 import ast
-import copy
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -20,14 +19,24 @@ from typing import Any, TypeVar
 import numpy as np
 
 from arcflux.compile.around import Around, split
-from arcflux.compile.check import check
-from arcflux.compile.checked import Checked, Reduction, with_degrees_swapped
+from arcflux.compile.check.checked import Checked, Reduction, with_degrees_swapped
+from arcflux.compile.check.expressions import length_of, resolved
+from arcflux.compile.check.functions import check
+from arcflux.compile.check.helpers import Helper, Helpers
+from arcflux.compile.check.tuples import TUPLES, hidden_fields, with_senders_emptied
+from arcflux.compile.check.types import Value
 from arcflux.compile.edge_state import EdgeState, edge_state_of, edgewise
-from arcflux.compile.expressions import UNCHANGING, length_of, resolved
 from arcflux.compile.flags import known_flags, settled
-from arcflux.compile.helpers import Helper, Helpers
-from arcflux.compile.tuples import TUPLES, hidden_fields, with_senders_emptied
-from arcflux.compile.types import Value, typed
+from arcflux.compile.refusals import (
+    IN_ANY_ORDER,
+    passes_by,
+    refuse_around,
+    refuse_disorder,
+    refuse_init_that_passes,
+    refuse_norm,
+    refuse_unsent,
+)
+from arcflux.compile.sources import Message, Sources
 from arcflux.errors import UsageError
 from arcflux.mail import Mail
 from arcflux.program import Program
@@ -36,27 +45,10 @@ __all__ = ["Lowered", "Measure", "Message", "fact", "ignores_start", "lower"]
 
 Found = TypeVar("Found")
 
-_IN_ANY_ORDER = ("min", "max", "or", "and", *TUPLES)
 # What kernels call the array of a column of out-edges.
 _OUT_COLUMN = re.compile(r"columns_(\w+)$")
 # Reductions that give the same bits in any order, of floats too.
 _EXACT = ("min", "max", *TUPLES)
-
-
-@dataclass(frozen=True)
-class Message:
-    """A value that u sends along its edges: an expression over ``u_*`` names, its type, and its length as a vector."""
-
-    name: str
-    source: ast.expr
-    dtype: np.dtype[Any]
-    length: int | None = None
-
-    @property
-    def field(self) -> str | None:
-        """The field of u that it is, when it is nothing more."""
-        name = self.source.id if isinstance(self.source, ast.Name) else ""
-        return name[2:] if name.startswith("u_") and name[2:] not in ("out_degree", "in_degree") else None
 
 
 @dataclass(frozen=True)
@@ -195,7 +187,7 @@ class Lowered:
             and alone
             and always
             and not update.writes
-            and all(r.operation in _IN_ANY_ORDER for r in self.reductions.values())
+            and all(r.operation in IN_ANY_ORDER for r in self.reductions.values())
         )
 
     @property
@@ -256,7 +248,7 @@ class Lowered:
 
     def passes(self, name: str) -> bool:
         """Whether a plain name means something else in every superstep, of the same vertex."""
-        return _passes(name, self.program) or (name.startswith("g_") and name[2:] in self.totals)
+        return passes_by(name, self.program) or (name.startswith("g_") and name[2:] in self.totals)
 
     @property
     def helpers(self) -> dict[str, Helper]:
@@ -353,11 +345,11 @@ def _lowered(program: Program, columns: Mapping[str, np.dtype[Any]], determinist
     if "compute" in functions:
         functions = with_senders_emptied(functions)
     along = edgewise(functions)
-    finder, around = _Sources(along, {f"g_{name}" for name in program.totals}), None
+    finder, around = Sources(along, {f"g_{name}" for name in program.totals}), None
     edge: list[ast.stmt] = []
     edge_state = edge_state_of(program, functions, finder.lowered)
     if "around" in functions:
-        _refuse_around(program, functions)
+        refuse_around(program, functions)
         around = split(along, finder.message)
     elif not along.reductions and program.edges is not None:
         raise program.refusal(
@@ -365,23 +357,11 @@ def _lowered(program: Program, columns: Mapping[str, np.dtype[Any]], determinist
         )
     else:
         edge = finder.lowered(along.body)
-    _refuse_unsent(program, functions)
+    refuse_unsent(program, functions)
     if "priority" in functions:
-        _refuse_disorder(program, functions)
-    of_init = functions["init"].reads if "init" in functions else set()
-    passing = sorted({"step", *(f"g_{name}" for name in program.totals)} & of_init)
-    if "sparse" in program.promises and passing:
-        said = passing[0].replace("g_", "g.")
-        raise program.refusal(
-            program.functions["init"].line,
-            f"with sparse, a vertex rests with what init gave it until a message comes, and {said} would have gone on",
-            f"read {said} in compute or update, or leave sparse out: then every vertex sends in every superstep",
-        )
-    if program.norm != "sum" and "residual" not in functions:
-        raise program.refusal(
-            program.lines.get("norm", 0), f"norm is {program.norm!r}, and there is no residual",
-            "add `def residual(v, old): ...`, or leave norm out",
-        )  # fmt: skip
+        refuse_disorder(program, functions)
+    refuse_init_that_passes(program, functions)
+    refuse_norm(program, functions)
     return Lowered(
         program=program,
         fields={name: (kind.dtype, length_of(program, kind)) for name, kind in program.fields.items()}
@@ -404,174 +384,3 @@ def _lowered(program: Program, columns: Mapping[str, np.dtype[Any]], determinist
         around=around,
         edge_state=edge_state,
     )
-
-
-def _refuse_unsent(program: Program, functions: dict[str, Checked]) -> None:
-    """Mail is sent by somebody."""
-    for name in program.mails:
-        if not any(name in each.sends for each in functions.values()):
-            raise program.refusal(
-                program.lines[name], f"nobody sends the mail {name}",
-                f"write af.send(to, {name}=...) in start, receive or update, or leave it out",
-            )  # fmt: skip
-
-
-def _refuse_around(program: Program, functions: dict[str, Checked]) -> None:
-    """A neighbourhood gives v something, superstep by superstep."""
-    line = program.functions["around"].line
-    if not (functions["around"].writes or functions["around"].sends):
-        raise program.refusal(line, "around writes nothing into v", "write for example v.x = max(u.x for u in edges)")
-    if "priority" in functions:
-        raise program.refusal(
-            program.functions["priority"].line, "around sees all neighbours at once, and priority takes them in turn",
-            "leave priority out, or write compute",
-        )  # fmt: skip
-
-
-def _refuse_disorder(program: Program, functions: dict[str, Checked]) -> None:
-    """A program with priority changes vertices in place, in no certain order; refuse what such an order could show."""
-    without = "or leave priority out: the result is the same, only later"
-    for reduction in functions["compute"].reductions.values():
-        _refuse_halves(program, functions, reduction, without)
-    for name, reduction in functions["compute"].reductions.items():
-        if reduction.operation not in _IN_ANY_ORDER:
-            raise program.refusal(
-                reduction.line,
-                f"with priority, a message may come twice and in any order, and {reduction.operation} would show it",
-                f"reduce {name} by min, max, |= or &=, {without}",
-            )
-    for name in ("init", "update"):
-        if name in functions and functions[name].writes:
-            raise program.refusal(
-                program.functions[name].line,
-                f"with priority, vertices change by messages alone, and {name} writes v.{min(functions[name].writes)}",
-                f"write in start and compute only, {without}",
-            )
-    if program.totals or "stop" in functions:
-        what = "stop" if "stop" in functions else f"the total {min(program.totals)}"
-        line = program.functions["stop"].line if "stop" in functions else program.lines[min(program.totals)]
-        raise program.refusal(
-            line, f"with priority there are no supersteps, and {what} is of one", f"do without, {without}"
-        )
-    for name, checked in functions.items():
-        reads = {n for n in checked.reads if n == "step" or (name == "compute" and _passes(n, program))}
-        if reads or name == "residual":
-            what = (
-                "residual is measured"
-                if name == "residual"
-                else f"{name} knows " + ("step" if "step" in reads else "old")
-            )
-            raise program.refusal(
-                program.functions[name].line,
-                f"with priority there are no supersteps after which {what}",
-                f"do without, {without}",
-            )
-
-
-def _refuse_halves(program: Program, functions: dict[str, Checked], reduction: Reduction, without: str) -> None:
-    """Refuse a tuple of which half might be seen, while the other half is still to change; and what begins anew."""
-    if any(name.startswith("1") for name in reduction.group):
-        raise program.refusal(
-            reduction.line, "with priority there are no supersteps of which a message could be the first or the last",
-            f"reduce a tuple by min or max, {without}",
-        )  # fmt: skip
-    for name, checked in functions.items():
-        seen = {f"{owner}_{each}" for owner in "uv" for each in reduction.group} & checked.reads
-        if name != "start" and len(seen) > 1:
-            raise program.refusal(
-                program.functions[name].line,
-                f"with priority, vertices change at any time, and {name} could see half of a change of "
-                + " and ".join(f"{each[0]}.{each[2:]}" for each in sorted(seen)),
-                f"read one of them, {without}",
-            )
-
-
-def _passes(name: str, program: Program) -> bool:
-    """Whether a name that compute reads means something else in every superstep."""
-    return name == "step" or (name.startswith("o_") and name[2:] not in (*UNCHANGING, *program.memberships))
-
-
-def _names(node: ast.AST) -> set[str]:
-    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-
-
-def _depends(names: set[str]) -> set[str]:
-    """Whom an expression over these names depends on: u, the edge, the vertex, locals; constants on nobody."""
-    who = {"u": "u", "e": "edge", "r": "edge", "v": "v", "o": "v", "l": "local"}
-    return {who[name[0]] for name in names if name[1:2] == "_" and name[0] in who}
-
-
-def _inlined(body: list[ast.stmt]) -> list[ast.stmt]:
-    """Put locals that are assigned once, at the top, from u alone, where they are used.
-
-    Not so a number that is an exponent: one below 0 that stands there would make a float of an integer's power.
-    """
-    powers = [n for node in body for n in ast.walk(node) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Pow)]
-    exponents = {n.right.id for n in powers if isinstance(n.right, ast.Name)}
-    assigned = [
-        n.id for node in body for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-    ]
-    known: dict[str, ast.expr] = {}
-    kept: list[ast.stmt] = []
-    for node in body:
-        node = _Substitute(known).visit(node)
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            name = node.targets[0].id
-            names = _names(node.value)
-            alone = name.startswith("l_") and assigned.count(name) == 1
-            changes_type = name in exponents and isinstance(node.value, ast.Constant)
-            if alone and _depends(names) <= {"u"} and "control" not in names and not changes_type:
-                known[name] = node.value
-                continue
-        kept.append(node)
-    return kept
-
-
-class _Substitute(ast.NodeTransformer):
-    """Puts known expressions in the place of names."""
-
-    def __init__(self, known: dict[str, ast.expr]) -> None:
-        self.known = known
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        if isinstance(node.ctx, ast.Load) and node.id in self.known:
-            return copy.deepcopy(self.known[node.id])
-        return node
-
-
-class _Sources(ast.NodeTransformer):
-    """Replaces the largest expressions that depend on u alone by messages."""
-
-    def __init__(self, compute: Checked, totals: set[str]) -> None:
-        self.types = compute.types
-        self.passing = {"step", "control", *totals}
-        self.messages: list[Message] = []
-
-    def lowered(self, body: list[ast.stmt]) -> list[ast.stmt]:
-        """Statements over messages."""
-        return [ast.fix_missing_locations(self.visit(node)) for node in _inlined(copy.deepcopy(body))]
-
-    def visit(self, node: ast.AST) -> Any:
-        whole = isinstance(node, ast.expr) and not isinstance(node, ast.Tuple)
-        if whole and self._is_source(_names(node)):
-            assert isinstance(node, ast.expr)
-            return ast.Name(self.message(node, typed(node, self.types)).name, ast.Load())
-        return self.generic_visit(node)
-
-    def _is_source(self, names: set[str]) -> bool:
-        """Whether an expression over these names is worth a message. u's own number is in hand at every edge.
-
-        A message may be made when the superstep before ends, so it knows neither `step` nor totals.
-        """
-        known = any(name.startswith("u_") and name != "u_number" for name in names)
-        return known and _depends(names) == {"u"} and not names & self.passing
-
-    def message(self, source: ast.expr, kind: Value) -> Message:
-        """The message that is this expression over ``u_*``, of this type; the same for the same expression."""
-        text = ast.dump(source)
-        for known in self.messages:
-            if ast.dump(known.source) == text:
-                return known
-        made = Message(f"m{len(self.messages)}", source, kind.stored, kind.length)
-        self.messages.append(made)
-        return made

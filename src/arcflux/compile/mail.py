@@ -12,10 +12,11 @@ from __future__ import annotations
 import ast
 import re
 
+from arcflux.compile.check.sends import COLUMN, NEIGHBOUR
+from arcflux.compile.check.types import INT, Value
 from arcflux.compile.lower import Lowered
-from arcflux.compile.sends import COLUMN, NEIGHBOUR
-from arcflux.compile.types import INT, Value
 from arcflux.mail import VALUE
+from arcflux.parsing import parse
 
 __all__ = [
     "combined_mail", "cursors", "finding", "found_by_place", "in_kernels", "inbox", "mail_arguments", "nothing_of",
@@ -72,12 +73,12 @@ class _InKernels(ast.NodeTransformer):
             return node
         name = ast.unparse(call.func).removeprefix("send_")
         if self.counting:
-            return ast.parse(_COUNT.format(f"next_{name}")).body[0]
+            return parse(_COUNT.format(f"next_{name}")).body[0]
         given = ", ".join([f"next_{name}", f"stop_{name}", *outbox(self.lowered, name)])
         values = call.args[1]
         assert isinstance(values, ast.Tuple)
         text = ", ".join(ast.unparse(value) for value in values.elts)
-        return ast.parse(f"next_{name} = send_{name}({given}, {text})").body[0]
+        return parse(f"next_{name} = send_{name}({given}, {text})").body[0]
 
     def visit_For(self, node: ast.For) -> ast.For:
         self.generic_visit(node)
@@ -92,7 +93,7 @@ class _InKernels(ast.NodeTransformer):
             for part in self.lowered.mails[name].parts
             if f"r{found[1]}_{part}" in used
         ]
-        node.body = [*ast.parse("\n".join(loads)).body, *node.body]
+        node.body = [*parse("\n".join(loads)).body, *node.body]
         return node
 
 

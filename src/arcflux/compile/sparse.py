@@ -1,11 +1,11 @@
-"""What a program of which only changed vertices send allows its kernel to do, and the arrays it needs for that."""
+"""What a sparse program allows its kernel to do, and the arrays that the kernel needs for that."""
 
 from __future__ import annotations
 
 import ast
 
 from arcflux.compile.lower import Lowered, Message, fact
-from arcflux.compile.source import arguments, bound, inited, keep, load, results, written
+from arcflux.compile.pieces.source import arguments, bound, inited, keep, load, results, written
 
 __all__ = ["beamer", "buffered", "claims", "delayed", "direct", "extra", "immediate", "precomputed", "restored"]
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from arcflux.dialects.emv_chain import Chain
 from arcflux.dialects.emv_functions import KINDS, Functions
 from arcflux.dialects.syntax import mentions, replaced
+from arcflux.parsing import parse, parse_expression
 
 __all__ = ["Iteration"]
 
@@ -56,12 +57,12 @@ class Iteration:
         """After which supersteps an iteration of one chain ends: by maxIteration, and by run.halt."""
         tests: list[ast.expr] = []
         if self._limited():
-            tests.append(ast.parse("step + 1 >= p.maxIteration", mode="eval").body)
+            tests.append(parse_expression("step + 1 >= p.maxIteration"))
         if (halt := self._last_halt()) is not None:
 
             def counted(node: ast.AST) -> ast.AST | None:
                 asked = isinstance(node, ast.Attribute) and ast.unparse(node) == "run.iterations"
-                return ast.parse("step + 1", mode="eval").body if asked else None
+                return parse_expression("step + 1") if asked else None
 
             tests += replaced(
                 [copy.deepcopy(halt.value)], lambda n: counted(n) if isinstance(n, ast.Attribute) else None
@@ -76,10 +77,10 @@ class Iteration:
         parts += ["run.iterations < p.maxIteration"] if self._limited() else []
         if not parts:
             raise self.endless()
-        answer = ast.parse(" and ".join(parts), mode="eval").body
+        answer = parse_expression(" and ".join(parts))
         lines = ["going_on = 0"] if halting else []
         lines += ["halt = False"] if halts else []
-        first = [node for line in lines for node in ast.parse(line).body]
+        first = [node for line in lines for node in parse(line).body]
         body = _Hosted(self, halting, answer).statements(self.blocks)
         return [*first, *body, ast.Return(copy.deepcopy(answer))]
 
@@ -242,7 +243,7 @@ class _Hosted:
 
     def _called(self, chain: Chain) -> ast.stmt:
         line = f"run.{chain.name}()"
-        return ast.parse(f"going_on += {line}" if chain.name in self.halting else line).body[0]
+        return parse(f"going_on += {line}" if chain.name in self.halting else line).body[0]
 
     def _other(self, node: ast.stmt) -> ast.stmt:
         for part in ("body", "orelse"):

@@ -28,6 +28,7 @@ from arcflux.dialects.messages import (
 )
 from arcflux.dialects.syntax import field_reads, field_writes, first_written, names_in, renamed, stored_names
 from arcflux.dialects.translation import Translation
+from arcflux.parsing import parse_expression
 from arcflux.program import Program
 
 __all__ = ["gas"]
@@ -166,6 +167,6 @@ def _scattering(made: Translation, written: list[str]) -> list[ast.stmt]:
     if "scatter" in made.functions:
         taken = {"gathered", *stored_names(made.body("apply"))}
         return renamed(made.body("scatter"), {name: f"{name}_" for name in taken})
-    changed = [ast.parse(f"v.{name} != old.{name}", mode="eval").body for name in written]
+    changed = [parse_expression(f"v.{name} != old.{name}") for name in written]
     value: ast.expr = ast.BoolOp(ast.Or(), changed) if len(changed) > 1 else (changed or [ast.Constant(False)])[0]
     return [ast.Return(value)]

@@ -19,6 +19,7 @@ from arcflux.class_source import ClassSource, find_source
 from arcflux.dialects.syntax import place
 from arcflux.errors import UsageError
 from arcflux.field_type import FieldType
+from arcflux.parsing import parse
 from arcflux.phase import PhaseClass
 from arcflux.program import FUNCTIONS, Program, read_class
 
@@ -136,7 +137,7 @@ class Translation:
 
     def add(self, name: str, arguments: Sequence[str], body: list[ast.stmt], like: str) -> None:
         """Add a native function; what has no line of its own stands on that of the function it is made of."""
-        (made,) = ast.parse(f"def {name}({', '.join(arguments)}): pass").body
+        (made,) = parse(f"def {name}({', '.join(arguments)}): pass").body
         assert isinstance(made, ast.FunctionDef)
         for node in ast.walk(made):
             ast.copy_location(node, self.functions[like])
@@ -173,7 +174,7 @@ class Translation:
         """A phase as the native form has it: a class within the class, and the mark that it is one."""
         calls = _compiled(self.cls, group.native, self.source)
         setattr(self.cls, name, PhaseClass(type(name, (), dict(calls)), group.edges))
-        (made,) = ast.parse(f"class {name}: pass").body
+        (made,) = parse(f"class {name}: pass").body
         assert isinstance(made, ast.ClassDef)
         made.body = list(group.in_order())
         return ast.copy_location(made, group.native[0])
@@ -189,7 +190,7 @@ def _compiled(cls: type, functions: list[ast.FunctionDef], source: ClassSource) 
     }
     # Within a function that has names of enclosing functions, the compiler takes them for such; the cells are theirs.
     outer = "def outer():\n" + "".join(f"    {name} = None\n" for name in cells) + "    pass\n"
-    (around,) = ast.parse(outer).body
+    (around,) = parse(outer).body
     assert isinstance(around, ast.FunctionDef)
     around.body += functions
     code = compile(ast.Module([around], []), source.path, "exec").co_consts[0]

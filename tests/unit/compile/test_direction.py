@@ -75,3 +75,21 @@ def test_kernels_begin_with_what_is_expected(dearer, first, threads, monkeypatch
     assert result.history[0].direction == first
     assert f"{dearer:.1f}x as dear" in result.history[0].reason
     assert len(set(result["component"].tolist())) == len(set(af.connected_components(graph)["component"].tolist()))
+
+
+@pytest.mark.parametrize(("found", "pull"), [(11_000, True), (2_000, False)])
+def test_a_search_pulls_sooner_where_more_edges_find_a_vertex(found, pull):
+    """A tenth of the unexplored edges: pushed if few of the last ones found anybody, or each would cost an atomic."""
+    search = Direction(lower(af.algorithms.BFS, {}, False), "auto", 100_000, 1_200_000)
+    assert not search.choose(1_000, 12_000)
+    search.measured(12_000, 1.0)
+    assert search.choose(found, 120_000) == pull
+
+
+def test_a_search_pulls_a_large_frontier_and_pushes_the_last_one():
+    search = Direction(lower(af.algorithms.BFS, {}, False), "auto", 100_000, 1_200_000)
+    assert search.choose(30_000, 400_000)
+    search.measured(400_000, 1.0)
+    assert search.choose(40_000, 700_000)
+    search.measured(700_000, 1.0)
+    assert not search.choose(1_000, 10_000)  # less than a look at every vertex

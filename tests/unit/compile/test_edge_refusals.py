@@ -201,8 +201,8 @@ def test_matrices_have_a_largest_size(tmp_path: Path) -> None:
 
 
 def test_a_program_without_edge_fields_has_nothing_of_them() -> None:
-    from arcflux.compile import cpu
-    from arcflux.compile.cuda import cuda_source
+    from arcflux.compile.cpu import module as cpu
+    from arcflux.compile.cuda.module import cuda_source
 
     for program in (af.algorithms.PageRank, af.algorithms.BFS):
         lowered = lower(program, {})

@@ -173,3 +173,43 @@ def test_what_goes_astray_in_start_is_said_to_be_there(body: str, said: str, tmp
     line = odd("pass", tmp_path, start=body)
     with pytest.raises(ProgramError, match=rf"{said}.* at vertex 0, in start"):
         af.run(line, af.load("path:2"), debug=True)
+
+
+@af.program
+class Divided:
+    """Numbers and vectors, divided by numbers that no compiler knows."""
+
+    x: af.i64
+    y: af.i64
+    rows: af.i64[3]
+    quotient: af.i64
+    rest: af.i64
+    inverse: af.i64
+    quotients: af.i64[3]
+    rests: af.i64[3]
+    met: af.i64
+
+    def compute(v, u):
+        v.met += 1
+
+    def update(v):
+        v.quotient, v.rest = v.x // v.y, v.x % v.y
+        v.inverse = v.x // -1
+        v.quotients, v.rests = v.rows // v.y, v.rows % v.y
+        return False
+
+
+@pytest.mark.parametrize("y", [-1, 1, 0, 7, -7, -(2**63)])
+def test_a_division_never_traps_and_wraps_around(y: int) -> None:
+    """The smallest integer by -1 ends a process on most hardware, unless it is kept from it."""
+    graph = af.load("path:6")
+    x = np.array([-(2**63), 2**63 - 1, 0, 1, -5, -(2**63) + 1])
+    given = {"x": x, "y": np.full(6, y), "rows": np.repeat(x, 3).reshape(6, 3)}
+    found = af.run(Divided, graph, given=given, max_supersteps=1)
+    wrapped = [(int(a) // y + 2**63) % 2**64 - 2**63 if y else 0 for a in x]
+    rests = [int(a) % y if y else 0 for a in x]
+    assert found["quotient"].tolist() == wrapped
+    assert found["rest"].tolist() == rests
+    assert found["inverse"].tolist() == [(-int(a) + 2**63) % 2**64 - 2**63 for a in x]
+    assert found["quotients"].tolist() == [[a] * 3 for a in wrapped]
+    assert found["rests"].tolist() == [[a] * 3 for a in rests]

@@ -15,7 +15,7 @@ from program_fuzzer.interpret import interpreted
 from program_fuzzer.ways import Way
 
 import arcflux as af
-from arcflux.compile.cpu import source
+from arcflux.compile.cpu.module import source
 from arcflux.compile.lower import lower
 from arcflux.errors import ProgramError
 
@@ -81,6 +81,9 @@ DONE = {
     "a, b = 1.0, 2.0\na, b = b, a\nv.x = 10 * a + b": lambda n: 21.0,
     "a = b = v.number\na += 1\nv.x = 10.0 * a + b": lambda n: 11.0 * n + 10,
     "v.x, v.n = v.n + 1.0, v.number\nv.x += v.n": lambda n: n + 1.0,
+    "a, b = (v.number, 2) if v.number > 3 else (7, v.number)\nv.x = 10.0 * a + b": lambda n: (
+        10.0 * n + 2 if n > 3 else 70.0 + n
+    ),
     "q, r = divmod(v.number - 7, 5)\nv.x = 100.0 * q + r": lambda n: 100.0 * ((n - 7) // 5) + (n - 7) % 5,
     "v.x = 1.0 * divmod(v.number, 4)[1]": lambda n: float(n % 4),
     "v.f[0], v.f[1], v.f[2] = 1.0, 2.0, 3.0\na, b, c = v.f\nv.x = a + 10 * b + 100 * c": lambda n: 321.0,
@@ -149,6 +152,26 @@ def test_statements_do_what_python_does(body: str, tmp_path: Path) -> None:
     module = loaded(tmp_path, program_of(f"{body}\nreturn False", BEFORE))
     result = same_everywhere(module.P)
     assert result["x"].tolist() == [DONE[body](n) for n in range(GRAPH.vertices)]
+
+
+LOOPED = {
+    "compute(v, u)": "for k in range(u.in_degree):\n    v.n += k",
+    "compute(v, u, step)": "for k in range(step, u.out_degree % 5, 2):\n    v.n += k",
+    "around(v, edges)": "n = 0\nfor u in edges:\n    for k in range(u.in_degree % 5):\n        n += k\nv.n = n",
+}
+
+
+@pytest.mark.parametrize("head", LOOPED)
+def test_a_neighbour_says_how_many_rounds_a_loop_takes(head: str, tmp_path: Path) -> None:
+    """A range is no value that a message could carry, only its bounds are."""
+    text = program_of("return step < 1").replace("compute(v, u)", head)
+    module = loaded(tmp_path, text.replace("v.n = max(v.n, u.n)", LOOPED[head].replace("\n", "\n        ")))
+    found = same_everywhere(module.P, WAYS[:4] if "around" in head else WAYS)["n"]
+    rows = [GRAPH.out.neighbours[GRAPH.out.offsets[v] : GRAPH.out.offsets[v + 1]] for v in range(GRAPH.vertices)]
+    degrees = GRAPH.out_degrees.astype(int)
+    bounds = {"compute(v, u)": lambda d: [range(d)] * 2, "around(v, edges)": lambda d: [range(d % 5)],
+              "compute(v, u, step)": lambda d: [range(step, d % 5, 2) for step in (0, 1)]}[head]  # fmt: skip
+    assert found.tolist() == [sum(sum(k) for u in row for k in bounds(degrees[u])) for row in rows]
 
 
 def test_a_helper_that_changes_is_compiled_anew(tmp_path: Path) -> None:
@@ -313,6 +336,7 @@ REFUSED = {
     ),
     "too few names": ("a, b = 1, 2, 3  # no", "", "3 values for 2 names"),
     "one value for two": ("a, b = v.x  # no", "", "v.x is one value, for 2 names"),
+    "two and three": ("a, b = (1, 2) if v.n > 0 else (1, 2, 3)  # no", "", "different numbers of values"),
     "names within names": ("(a, b), c = (1, 2), 3  # no", "", "names within names"),
     "a star": ("a, *b = 1, 2  # no", "", "names within names"),
     "a name and several": ("a = b, c = 1, 2  # no", "", "for a name and for several"),

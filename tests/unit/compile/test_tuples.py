@@ -8,9 +8,9 @@ import pytest
 from test_plain_python import GRAPH, loaded, same_everywhere
 
 import arcflux as af
-from arcflux.compile.cpu import parts_source, source
+from arcflux.compile.check.tuples import better
+from arcflux.compile.cpu.module import parts_source, source
 from arcflux.compile.lower import lower
-from arcflux.compile.tuples import better
 from arcflux.errors import ProgramError
 
 

@@ -5,7 +5,7 @@ import ast
 import numpy as np
 import pytest
 
-from arcflux.compile.types import FLAG, FLOAT, INT, Value, joined, of_call, of_dtype, of_operation, of_sign
+from arcflux.compile.check.types import FLAG, FLOAT, INT, Value, joined, of_call, of_dtype, of_operation, of_sign
 
 F4, F8, I4, I8, U4, U8 = (of_dtype(np.dtype(name)) for name in ("f4", "f8", "i4", "i8", "u4", "u8"))
 ON = of_dtype(np.dtype(bool))

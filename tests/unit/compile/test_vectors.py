@@ -114,7 +114,7 @@ def test_debug_reports_elements_with_their_vertex() -> None:
 
 
 def test_debug_vectors_are_copies_and_show_their_numbers() -> None:
-    from arcflux.compile.python_vectors import Vector
+    from arcflux.compile.python.vectors import Vector
 
     vector = Vector([1, -2])
     assert repr(3 - vector * 2) == "[1, 7]"

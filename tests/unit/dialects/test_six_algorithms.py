@@ -6,8 +6,8 @@ from dialect_cases import ALGORITHMS, FORMS, case, sample
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arcflux.compile import cpu
-from arcflux.compile.cuda import cuda_source
+from arcflux.compile.cpu import module as cpu
+from arcflux.compile.cuda.module import cuda_source
 from arcflux.compile.lower import Lowered, lower
 from dialect_programs import forms
 

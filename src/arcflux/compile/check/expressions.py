@@ -1,0 +1,552 @@
+"""Type the expressions of a program, over plain names: the half of checking that knows no statements.
+
+Every kind of expression has a method named after its node (``_binop`` for ``ast.BinOp``) that returns the expression
+over plain names and its type; a kind without one is refused. Numbers that the module defines stand as literals.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable, Mapping
+from types import FunctionType
+from typing import Any, TypeVar
+
+import numpy as np
+
+from arcflux.compile.check.checked import Checked
+from arcflux.compile.check.indices import Span, span
+from arcflux.compile.check.literals import literal
+from arcflux.compile.check.types import (
+    BITS,
+    FLAG,
+    FLOAT,
+    INT,
+    Value,
+    joined,
+    of_call,
+    of_dtype,
+    of_number,
+    of_operation,
+    of_power,
+    of_sign,
+)
+from arcflux.errors import ProgramError, UsageError
+from arcflux.program import ABOUT_GRAPH, FieldType, Function, Program, dot, first, last, random, vertex, vertices
+from arcflux.program import any as arcflux_any
+
+__all__ = ["MISSING", "READS", "UNCHANGING", "Expressions", "at", "length_of", "resolved", "sign"]
+
+Node = TypeVar("Node", bound=ast.AST)
+Typed = tuple[ast.expr, Value]
+
+READS = {"v": "a vertex", "old": "the vertex before the superstep", "u": "the neighbour"}
+_PREFIX = {"v": "v", "u": "u", "old": "o", "edge": "e", "g": "g", "p": "p"}
+# What a vertex has besides its fields.
+UNCHANGING = ("number", "in_degree", "out_degree")
+_SIMPLE = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
+_SIGNS: dict[type[ast.operator], str] = {
+    ast.Sub: "-", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**", ast.MatMult: "@",
+    ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>", ast.BitAnd: "&", ast.BitOr: "|",
+}  # fmt: skip
+_BUILT_IN = ("abs", "min", "max", "int", "float", "bool", "range", "round", "divmod")
+# Functions of math that every back end has.
+_MATH = {
+    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "ceil", "copysign", "cos", "cosh", "degrees",
+    "erf", "erfc", "exp", "exp2", "expm1", "fabs", "floor", "fmod", "gamma", "hypot", "isfinite", "isinf", "isnan",
+    "lgamma", "log", "log10", "log1p", "log2", "pow", "radians", "sin", "sinh", "sqrt", "tan", "tanh", "trunc",
+}  # fmt: skip
+# How many arguments functions take that do not take one.
+_TWO = ("math.atan2", "math.copysign", "math.fmod", "math.hypot", "math.pow")
+_NO_EXPRESSIONS = {
+    "Lambda": "a function within a function", "ListComp": "a list", "List": "a list", "Tuple": "a tuple",
+    "Dict": "a dictionary", "Set": "a set", "JoinedStr": "text", "GeneratorExp": "a generator", "NamedExpr": ":=",
+    "Await": "await", "Yield": "yield",
+}  # fmt: skip
+MISSING = object()
+# Workers have a few dozen vectors on their stacks at once (spmd/long_lanes.py).
+_LONGEST = 4096
+
+
+class Expressions:
+    """The expressions of one function; what they read is noted in `out`."""
+
+    debug = False
+
+    def __init__(
+        self, program: Program, function: Function, columns: dict[str, np.dtype[Any]], helpers: Any = None
+    ) -> None:
+        self.program = program
+        self.function = function
+        self.columns = columns
+        self.helpers = helpers
+        self.context = function.name  # the function of the program, also within a helper that it calls
+        self.owners = {name: name for name in function.arguments}  # what arguments stand for
+        self.names = function.names
+        self.out = Checked(function.name, [])
+        self.spans: dict[str, Span] = {}  # of locals that count
+        self.endless: set[str] = set()  # those whose span grows in a loop
+        self.kept_names: dict[tuple[int, int], int] = {}  # of values before they are assigned
+
+    def refuse(self, node: ast.AST, what: str, remedy: str) -> ProgramError:
+        """The error for something in this function."""
+        line = getattr(node, "lineno", None)
+        return self.program.refusal(self.function.line if line is None else self.function.at(line), what, remedy)
+
+    def truth(self, node: ast.expr) -> ast.expr:
+        """An expression that stands for a single value, such as a condition."""
+        done, kind = self.expression(node)
+        if kind.length is not None:
+            raise self.refuse(node, "a vector is neither true nor false", "compare one of its elements")
+        return done
+
+    def expression(self, node: ast.expr) -> Typed:
+        """An expression over plain names, and its type."""
+        visit: Callable[[Any], Typed] | None = getattr(self, f"_{type(node).__name__.lower()}", None)
+        if visit is None:
+            what = _NO_EXPRESSIONS.get(type(node).__name__, type(node).__name__)
+            raise self.refuse(node, f"{what} cannot be compiled here", "use numbers, fields and arithmetic")
+        done, kind = visit(node)
+        return at(node, done), kind
+
+    def _constant(self, node: ast.Constant) -> Typed:
+        if isinstance(node.value, bool):
+            return node, FLAG
+        if isinstance(node.value, int):
+            return self.outside(node, str(node.value), node.value)
+        if isinstance(node.value, float):
+            return node, FLOAT
+        raise self.refuse(
+            node, f"{node.value!r} is not a number", "use numbers; None and text have no place in a kernel"
+        )
+
+    def _name(self, node: ast.Name) -> Typed:
+        if node.id == "step" and "step" in self.owners:
+            self.out.reads.add("step")
+            return ast.Name("step", ast.Load()), INT
+        if node.id in self.out.locals:
+            return ast.Name(f"l_{node.id}", ast.Load()), self.out.locals[node.id]
+        if node.id in self.owners:
+            raise self.refuse(
+                node, f"{node.id} by itself has no value", f"name a field of it, such as {node.id}.number"
+            )
+        return self.outside(node, node.id, self.around(node.id))
+
+    def around(self, name: str) -> Any:
+        """What a name means in the module around the program, or MISSING. Remembered: it may change between runs."""
+        self.out.around[name] = resolved(self.names, name)
+        return self.out.around[name]
+
+    def outside(self, node: ast.AST, name: str, value: Any) -> Typed:
+        """A name of the module around the program: a number stands for its value."""
+        if value is MISSING:
+            raise self.refuse(
+                node, f"nothing is known by the name {name}", "assign it first, or list it as an argument"
+            )
+        if isinstance(value, (bool, np.bool_)):
+            return ast.Constant(bool(value)), FLAG
+        if isinstance(value, (int, np.integer)):
+            if not -(1 << 63) <= value < 1 << 64:
+                raise self.refuse(node, f"{name} does not fit in 64 bits", "use a smaller number, or a float")
+            return ast.Constant(int(value)), of_number(int(value))
+        if isinstance(value, (float, np.floating)):
+            return _float(float(value)), FLOAT
+        if isinstance(value, np.ndarray):
+            raise self.refuse(
+                node, f"{name} is an array of the module, which a kernel cannot see",
+                "make it a vertex field, an edge column, or a parameter",
+            )  # fmt: skip
+        raise self.refuse(
+            node, f"{name} is a {type(value).__name__}, not a number", "only numbers of the module can be used"
+        )
+
+    def _attribute(self, node: ast.Attribute) -> Typed:
+        if not isinstance(node.value, ast.Name):
+            raise self.refuse(
+                node, f"{ast.unparse(node)} cannot be compiled here", "name fields directly, as in v.rank"
+            )
+        owner, name = node.value.id, node.attr
+        if owner in self.owners:
+            return self.member(node, self.owners[owner], name)
+        if owner in _PREFIX:
+            raise self.refuse(
+                node,
+                f"{owner} is not an argument of {self.function.name}",
+                f"add it: def {self.function.name}(..., {owner})",
+            )
+        home = self.around(owner)
+        if getattr(home, "__name__", "") in ("math", "numpy") and isinstance(getattr(home, name, None), float):
+            return self.outside(node, name, getattr(home, name))
+        raise self.refuse(node, f"{owner}.{name} is not a number", "use math.pi, math.inf and the like")
+
+    def member(self, node: ast.AST, owner: str, name: str) -> Typed:
+        """What an argument says by the name of one of its members, such as ``u.rank``."""
+        # What v is does not change during a run: for compute it is what it was before the superstep, for along all is.
+        same = owner == "v" and (self.context == "along" or (self.context == "compute" and name in UNCHANGING))
+        plain = f"{_PREFIX['old' if same else owner]}_{name}"
+        kind = self.member_type(node, owner, name)
+        self.out.reads.add(plain)
+        self.out.types[plain] = kind
+        if self.context == "compute" and owner == "v" and name in self.program.fields:
+            raise self.refuse(
+                node,
+                f"compute reads v.{name}, which other edges are changing at the same time",
+                f"read old.{name} (list old as an argument), or reduce: v.{name} = min(v.{name}, ...)",
+            )
+        return ast.Name(plain, ast.Load()), kind
+
+    def member_type(self, node: ast.AST, owner: str, name: str) -> Value:
+        """The type of a member, which has to exist."""
+        if owner in READS:
+            return INT if name in UNCHANGING else self.known_field(node, name)
+        if owner == "edge":
+            if name not in self.columns:
+                known = ", ".join(self.columns) or "none"
+                raise self.refuse(node, f"the graph has no edge column {name!r}", f"its columns: {known}")
+            kind = of_dtype(self.columns[name])
+            return INT if kind.kind == "int" else kind
+        if owner == "g":
+            if name in ABOUT_GRAPH:
+                return INT
+            kind = self.known_total(node, name)
+            if self.function.name == "start" and not self.program.is_phase:
+                raise self.refuse(
+                    node, f"start reads g.{name}, which is known once start was called for every vertex",
+                    f"read g.{name} in init, compute or update: in the first superstep it is what start contributed",
+                )  # fmt: skip
+            return kind
+        parameter = self.program.parameters.get(name)
+        if parameter is None:
+            known = ", ".join(self.program.parameters) or "none"
+            raise self.refuse(node, f"there is no parameter {name!r}", f"declare `{name}: float = ...`; known: {known}")
+        if parameter.kind is vertices:
+            raise self.refuse(node, f"p.{name} is a set of vertices", f"write v in p.{name}")
+        if isinstance(parameter.kind, FieldType):
+            return of_dtype(parameter.kind.dtype, length_of(self.program, parameter.kind))
+        return {int: INT, vertex: INT, float: FLOAT, bool: FLAG}[parameter.kind]
+
+    def _subscript(self, node: ast.Subscript) -> Typed:
+        several = self.values_of_call(node.value) if isinstance(node.value, ast.Call) else None
+        if several is not None:
+            return self.expression(several[self.place(node, len(several))])
+        done, kind = self.expression(node.value)
+        columns = self.columns_of(node.value)
+        if columns is not None and kind.length is not None:
+            return ast.Subscript(done, self.place_in_matrix(node, kind.length, columns), ast.Load()), kind.scalar()
+        if kind.length is None:
+            raise self.refuse(node, "a single value cannot be indexed", "leave the index out")
+        return ast.Subscript(done, self.index(node, kind), ast.Load()), kind.scalar()
+
+    def place(self, node: ast.Subscript, several: int) -> int:
+        """Which of several values an index means, that has to stand there."""
+        found = literal(node.slice)
+        if type(found) is not int or not 0 <= found < several:
+            raise self.refuse(
+                node, f"{ast.unparse(node.value)} gives {several} values", f"index with 0 to {several - 1}"
+            )
+        return found
+
+    def columns_of(self, node: ast.expr) -> int | None:
+        """How many columns the matrix has that an expression names; None for what is no matrix."""
+        if not (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)):
+            return None
+        kind = self.program.arrays.get(node.attr) if self.owners.get(node.value.id) == "p" else None
+        return kind.columns if kind is not None else None
+
+    def place_in_matrix(self, node: ast.Subscript, length: int, columns: int) -> ast.expr:
+        """The place of an element among all of a matrix, which stand row by row."""
+        if not (isinstance(node.slice, ast.Tuple) and len(node.slice.elts) == 2):
+            said = ast.unparse(node.value)
+            raise self.refuse(node, f"{said} is a matrix", f"index with two numbers: {said}[i, j]")
+        ends, places = (length // columns, columns), []
+        for index, end in zip(node.slice.elts, ends, strict=True):
+            one = at(node, ast.Subscript(node.value, index, ast.Load()))
+            places.append(self.index(one, Value("int", None, end)))
+        row, column = places
+        return at(node, ast.BinOp(ast.BinOp(row, ast.Mult(), ast.Constant(columns)), ast.Add(), column))
+
+    def index(self, node: ast.Subscript, kind: Value) -> ast.expr:
+        """An index into a vector, which has to be inside it whatever happens: kernels do not check."""
+        done, of_index = self.expression(node.slice)
+        if of_index.kind != "int" or of_index.length is not None:
+            raise self.refuse(node, "an index that is no whole number", "index with an integer")
+        assert isinstance(kind.length, int)
+        low, high = span(done, self.spans, self.program)
+        if low < 0 or high >= kind.length:
+            raise self.refuse(
+                node,
+                f"the index {ast.unparse(node.slice)} can be outside of 0 to {kind.length - 1}",
+                f"index with a number, with k of for k in range({kind.length}), or with ... % {kind.length}",
+            )
+        return done
+
+    def _binop(self, node: ast.BinOp) -> Typed:
+        (left, a), (right, b) = self.expression(node.left), self.expression(node.right)
+        if a.length is not None and b.length is not None and a.length != b.length:
+            raise self.refuse(node, f"{a} and {b} have different lengths", "combine vectors of one length")
+        if isinstance(node.op, BITS):
+            if "float" in (a.kind, b.kind):
+                raise self.refuse(node, f"{sign(node.op)} of a float", "use whole numbers or flags")
+        elif not isinstance(node.op, _SIMPLE):
+            raise self.refuse(node, f"{sign(node.op)} cannot be compiled here", "use af.dot(a, b) for vectors")
+        done = ast.BinOp(left, node.op, right)
+        known = self.folded(node, done)
+        if known is not None:
+            return known
+        bits = literal(right) if isinstance(node.op, (ast.LShift, ast.RShift)) else None
+        if bits is not None and not 0 <= bits < 64:
+            raise self.refuse(node, f"a shift by {bits}", "shift by 0 to 63 bits")
+        return done, of_power(done, a, b) if isinstance(node.op, ast.Pow) else of_operation(node.op, a, b)
+
+    def folded(self, node: ast.expr, done: ast.expr) -> Typed | None:
+        """An expression of numbers alone stands for its value, as Python has it; None for one of anything else."""
+        try:
+            value = literal(done)
+        except (ArithmeticError, ValueError) as error:
+            raise self.refuse(node, f"{ast.unparse(node)}: {error}", "write the number that is meant") from None
+        return None if value is None else self.outside(node, ast.unparse(node), value)
+
+    def _unaryop(self, node: ast.UnaryOp) -> Typed:
+        done, kind = self.expression(node.operand)
+        if isinstance(node.op, ast.Invert) and kind.length is not None:
+            raise self.refuse(node, "~ of a vector", "use ^ with the bits to turn")
+        if isinstance(node.op, ast.Not):
+            return ast.UnaryOp(node.op, self.truth(node.operand)), FLAG
+        if isinstance(node.op, ast.Invert) and kind.kind == "float":
+            raise self.refuse(node, "~ of a float", "use whole numbers")
+        made = ast.UnaryOp(node.op, done)
+        return self.folded(node, made) or (made, of_sign(kind))
+
+    def _boolop(self, node: ast.BoolOp) -> Typed:
+        return ast.BoolOp(node.op, [self.truth(value) for value in node.values]), FLAG
+
+    def _compare(self, node: ast.Compare) -> Typed:
+        if len(node.ops) == 1 and isinstance(node.ops[0], (ast.In, ast.NotIn)):
+            return self.membership(node, node.left, node.comparators[0])
+        if any(isinstance(op, (ast.In, ast.NotIn, ast.Is, ast.IsNot)) for op in node.ops):
+            raise self.refuse(node, "in and is cannot be compiled here", "compare with == or !=")
+        parts = [self.truth(part) for part in (node.left, *node.comparators)]
+        return ast.Compare(parts[0], node.ops, parts[1:]), FLAG
+
+    def membership(self, node: ast.Compare, left: ast.expr, right: ast.expr) -> Typed:
+        """``v in p.sources``: a flag that each vertex has."""
+        owner = self.owners.get(left.id, "") if isinstance(left, ast.Name) else ""
+        home = self.owners.get(right.value.id, "") if isinstance(right, ast.Attribute) and isinstance(
+            right.value, ast.Name) else ""  # fmt: skip
+        name = right.attr if isinstance(right, ast.Attribute) else ""
+        if home != "p" or name not in self.program.memberships:
+            raise self.refuse(
+                node, "in and is cannot be compiled here",
+                "compare with == or !=; v in p.sources needs a parameter `sources: af.vertices`",
+            )  # fmt: skip
+        if owner not in READS:
+            raise self.refuse(node, f"{ast.unparse(left)} is no vertex", f"write v in p.{name}")
+        # As with what v is, the set does not change during a run.
+        plain = f"{_PREFIX['old' if self.context in ('along', 'compute') and owner == 'v' else owner]}_{name}"
+        self.out.reads.add(plain)
+        self.out.types[plain] = of_dtype(np.dtype(np.bool_))
+        done: ast.expr = ast.Name(plain, ast.Load())
+        return (ast.UnaryOp(ast.Not(), done) if isinstance(node.ops[0], ast.NotIn) else done), FLAG
+
+    def _ifexp(self, node: ast.IfExp) -> Typed:
+        (yes, a), (no, b) = self.expression(node.body), self.expression(node.orelse)
+        if a.length != b.length or ("flag" in (a.kind, b.kind) and a.kind != b.kind):
+            raise self.refuse(node, f"one branch is {a}, the other {b}", "give both branches the same type")
+        return ast.IfExp(self.truth(node.test), yes, no), joined(a, b)
+
+    def known_field(self, node: ast.AST, name: str) -> Value:
+        """The type of a vertex field, which has to exist."""
+        kind = self.program.fields.get(name)
+        if kind is None:
+            known = ", ".join(self.program.fields)
+            raise self.refuse(node, f"there is no vertex field {name!r}", f"declare it, or use one of: {known}")
+        return of_dtype(kind.dtype, length_of(self.program, kind))
+
+    def known_total(self, node: ast.AST, name: str) -> Value:
+        """The type of a total, which has to exist."""
+        declared = self.program.totals.get(name)
+        if declared is None:
+            known = ", ".join([*ABOUT_GRAPH, *self.program.totals])
+            raise self.refuse(
+                node, f"g has no {name!r}", f"g has {known}; to add it up, declare `{name}: af.total(af.f64)`"
+            )
+        return of_dtype(declared.type.dtype, length_of(self.program, declared.type))
+
+    # --- calls
+
+    def called(self, node: ast.expr) -> str:
+        """The name of a function that kernels know; '' for anything else."""
+        if isinstance(node, ast.Name):
+            found = self.around(node.id)
+            if found is MISSING:
+                return node.id if node.id in _BUILT_IN else ""
+            return _imported(found)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            home = getattr(self.around(node.value.id), "__name__", "")
+            if home == "arcflux" and node.attr in ("any", "dot", "first", "last", "random"):
+                return node.attr
+            if home in ("math", "numpy") and node.attr in _MATH:
+                return f"math.{node.attr}"
+        return ""
+
+    def helper(self, node: ast.expr) -> FunctionType | None:
+        """The function of the module that a call means; None for any other."""
+        name = ast.unparse(node) if isinstance(node, (ast.Name, ast.Attribute)) else ""
+        if not name.replace(".", "").replace("_", "").isalnum() or name.split(".")[0] in self.owners:
+            return None
+        found = self.around(name)
+        found = getattr(found, "py_func", found)
+        own = (getattr(found, "__module__", None) or "").split(".")[0] != "arcflux"
+        return found if isinstance(found, FunctionType) and (own or "." not in name) else None
+
+    def values_of_call(self, node: ast.Call) -> list[ast.expr] | None:
+        """The values of a call that gives several: divmod, or a helper that returns a tuple; None for any other."""
+        if self.called(node.func) == "divmod":
+            if len(node.args) != 2 or node.keywords:
+                raise self.refuse(node, "divmod takes two numbers", "write q, r = divmod(a, b)")
+            a, b = node.args
+            return [at(node, ast.BinOp(a, op, b)) for op in (ast.FloorDiv(), ast.Mod())]
+        function = None if self.called(node.func) else self.helper(node.func)
+        several = self.helpers.values_of(self, node, function) if function is not None else 1
+        return None if several == 1 else [at(node, Element(node, k)) for k in range(several)]
+
+    def _element(self, node: Element) -> Typed:
+        function = self.helper(node.value.func)
+        done: Typed = self.helpers.call(self, node.value, function, node.place)
+        return done
+
+    def _call(self, node: ast.Call) -> Typed:
+        name = self.called(node.func)
+        function = None if name else self.helper(node.func)
+        if function is not None:
+            done: Typed = self.helpers.call(self, node, function, None)
+            return done
+        if name == "random":
+            return self.random(node)
+        if name == "divmod":
+            raise self.refuse(node, "divmod gives two values", "write q, r = divmod(a, b)")
+        if not name or name == "range" or node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
+            said = ast.unparse(node.func)
+            reason = "a program cannot call itself" if said == self.function.name else f"{said} cannot be called here"
+            raise self.refuse(
+                node, reason,
+                "known: abs, min, max, round, int, float, bool, math.*, af.dot, af.random, functions of the module, in "
+                "compute af.any",
+            )  # fmt: skip
+        if name in ("any", "first", "last"):
+            raise self.refuse(node, f"af.{name} stands for a reduction", f"in compute, write v.field = af.{name}(...)")
+        arguments = [self.expression(a) for a in node.args]
+        return self.known_call(node, name, [a for a, _ in arguments], [k for _, k in arguments])
+
+    def random(self, node: ast.Call) -> Typed:
+        """``af.random(v, step, k=0, seed=0)``: a function of whole numbers."""
+        given = dict(zip(("of", "step", "k", "seed"), node.args, strict=False))
+        named = {keyword.arg or "**": keyword.value for keyword in node.keywords}
+        if len(node.args) > 4 or named.keys() - {"step", "k", "seed"} or named.keys() & given.keys():
+            raise self.refuse(node, "af.random takes v, step, k and seed", "write af.random(v, step, k=1, seed=p.seed)")
+        given |= named
+        if "of" not in given or "step" not in given:
+            raise self.refuse(node, "af.random without a vertex and a superstep", "write af.random(v, step)")
+        words = {name: self.word(given[name]) for name in ("step", "k", "seed") if name in given}
+        seed, step, k = (words.get(name, ast.Constant(0)) for name in ("seed", "step", "k"))
+        of = given["of"]
+        owner = self.owners.get(of.id, "") if isinstance(of, ast.Name) else ""
+        if owner == "edge":
+            order = ("v", "u") if self.program.edges == "against" else ("u", "v")
+            ends = [self.member(node, end, "number")[0] for end in order]
+            counts = [self.member(node, "g", name)[0] for name in ("edges", "arcs")]
+            both: ast.expr = ast.Compare(counts[0], [ast.NotEq()], [counts[1]])  # an undirected edge is two arcs
+            if self.program.edges == "both":
+                both = ast.Constant(True)
+            return ast.Call(ast.Name("random_between", ast.Load()), [seed, *ends, both, step, k], []), FLOAT
+        number = self.member(node, owner, "number")[0] if owner in READS else self.word(of)
+        return ast.Call(ast.Name("random_of", ast.Load()), [seed, number, step, k], []), FLOAT
+
+    def word(self, node: ast.expr) -> ast.expr:
+        """A whole number by which random numbers differ."""
+        done, kind = self.expression(node)
+        if kind.kind != "int" or kind.length is not None:
+            raise self.refuse(node, f"af.random of {ast.unparse(node)}, which is {kind}", "give it whole numbers")
+        return done
+
+    def known_call(self, node: ast.Call, name: str, done: list[ast.expr], kinds: list[Value]) -> Typed:
+        """A call of a function that kernels know, and the type of what it gives."""
+        if name == "dot":
+            if len(kinds) != 2 or kinds[0].length is None or kinds[0].length != kinds[1].length:
+                raise self.refuse(
+                    node, "af.dot takes two vectors of one length", "write af.dot(u.factors, old.factors)"
+                )
+        elif any(kind.length is not None for kind in kinds) and name not in ("min", "max", "abs"):
+            raise self.refuse(node, f"{name} of a vector", "use it on elements, in a for loop")
+        elif len({kind.length for kind in kinds if kind.length is not None}) > 1:
+            raise self.refuse(node, f"{name} of vectors of different lengths", "combine vectors of one length")
+        elif name in ("min", "max"):
+            if len(kinds) < 2:
+                raise self.refuse(node, f"{name} of one value", f"write {name}(a, b)")
+        elif len(kinds) != (2 if name in _TWO else 1) and (kinds or name not in ("int", "float", "bool")):
+            raise self.refuse(node, f"{name} of {len(kinds)} values", _with_one_less(name))
+        function: ast.expr = ast.Name(name, ast.Load())
+        if name.startswith("math."):
+            function = ast.Attribute(ast.Name("math", ast.Load()), name.removeprefix("math."), ast.Load())
+        return ast.Call(function, done, []), of_call(name, kinds)
+
+
+class Element(ast.expr):
+    """One of the values that a call of a helper gives."""
+
+    def __init__(self, value: ast.Call, place: int) -> None:
+        super().__init__()
+        self.value, self.place = value, place
+
+
+def resolved(names: Mapping[str, Any], name: str) -> Any:
+    """What a name means, also one within a module such as ``tools.clip``; MISSING for nothing."""
+    first, *rest = name.split(".")
+    found = names.get(first, MISSING)
+    for word in rest:
+        found = getattr(found, word, MISSING)
+    return found
+
+
+def _imported(found: Any) -> str:
+    """The name by which kernels know a function that was imported by itself, as by ``from math import sqrt``."""
+    if found is not None and any(found is one for one in (arcflux_any, dot, first, last, random)):
+        return str(found.__name__)
+    known = getattr(found, "__module__", "") == "math" and getattr(found, "__name__", "") in _MATH
+    return f"math.{found.__name__}" if known else ""
+
+
+def _with_one_less(name: str) -> str:
+    """What to write instead of a call with a number of arguments that no kernel takes."""
+    if name == "round":
+        return "write round(100 * x) / 100 for two places"
+    if name == "math.log":
+        return "write math.log(x) / math.log(base), or math.log2, math.log10"
+    return f"write {name}(a, b)" if name in _TWO else f"write {name}(a)"
+
+
+def length_of(program: Program, kind: FieldType) -> int | None:
+    """The length of a field, with the parameters that the program has; None for a single value."""
+    length = int(program.parameters[kind.length].value) if isinstance(kind.length, str) else kind.length
+    if length is not None and not 0 < length <= _LONGEST:
+        raise UsageError(f"{program.name} has a vector of length {length}", expected=f"1 to {_LONGEST} elements")
+    return length
+
+
+def at(node: ast.AST, made: Node) -> Node:
+    """`made`, on the line of `node`."""
+    return ast.fix_missing_locations(ast.copy_location(made, node))
+
+
+def sign(op: ast.operator) -> str:
+    """An operator as it is written."""
+    return _SIGNS.get(type(op), type(op).__name__)
+
+
+def _float(value: float) -> ast.expr:
+    """A literal, or the name of one of the three floats that have none."""
+    if math.isfinite(value):
+        return ast.Constant(value)
+    name = "nan" if math.isnan(value) else "inf"
+    special: ast.expr = ast.Attribute(ast.Name("math", ast.Load()), name, ast.Load())
+    return ast.UnaryOp(ast.USub(), special) if value < 0 else special

@@ -1,0 +1,1 @@
+"""The target cpu: phases and drivers as Numba source."""

@@ -1,0 +1,176 @@
+"""Push: the frontier sends along its out-edges; each receiver is enqueued once, and updated."""
+
+from __future__ import annotations
+
+from arcflux.compile.cpu.lists import (
+    FEW,
+    PARTS,
+    Board,
+    about,
+    apply_phase,
+    received_along,
+    to_next,
+    to_receivers,
+    unless_wanted,
+)
+from arcflux.compile.lower import Lowered
+from arcflux.compile.pieces.edges import edge_call
+from arcflux.compile.pieces.source import (
+    accumulated,
+    bound,
+    claimed,
+    columns_read,
+    edge_reads,
+    inited,
+    inside,
+    kept,
+    made,
+    measured,
+    message_reads,
+    updated,
+    written,
+)
+from arcflux.compile.sparse import claims, direct, immediate, restored
+
+__all__ = ["push_phase"]
+
+# How many edges ahead those are fetched whom they reach; how many senders ahead, the first of them.
+_AHEAD = 8
+_SENDERS = 4
+
+# Where u sends: along its row, or as far away as others of its kind (graph/alike.py).
+_ROW = [
+    "kind = np.uint64(kinds[u]) if alike else np.uint64(0)",
+    "if kind == np.uint64(0):",
+    "    row, row_end = out_offsets[u], out_offsets[u + one]",
+    "else:",
+    "    row, row_end = kind_rows[kind], kind_rows[kind + one]",
+]
+
+
+def push_phase(lowered: Lowered) -> list[str]:
+    """The frontier sends along its out-edges; then the receivers are updated."""
+    sender = ["if far and not alike:", *inside(_foreseen(lowered)), "u = np.uint64(queues[origin + k])"]
+    sender += [*made(lowered, lowered.messages), *_ROW, "walked += np.int64(row_end - row)"]
+    loop = "for i in range(row, row_end):"
+    sender += [loop, *inside([*_announced(lowered), *_push_to(lowered)])]
+    sending = _queued(lowered) + _by_parts(sender)
+    return sending if immediate(lowered) else sending + apply_phase(_finish(lowered) + to_next())
+
+
+def _by_parts(sender: list[str]) -> list[str]:
+    """The queue has as many parts as there are workers; each begins with the part that it listed, and then helps.
+
+    What a worker has just reached is in its own cache. On a grid, where a superstep is a thousand vertices, a common
+    counter made a search take a sixth longer; and of parts that are short, half is claimed at once, which took a
+    quarter off. Where it begins is settled first: `middle` moves on with what it lists.
+    """
+    place = f"{PARTS} + (step % 3 * workers + np.int64(part)) * 8"
+    return [
+        "parts, whole = np.uint64(team), np.uint64(size)",
+        "home = middle * parts // whole",
+        f"far = whole > np.uint64({FEW}) * parts",
+        "for turn in range(team):",
+        "    part = (home + np.uint64(turn)) % parts",
+        "    origin, share = base + part * whole // parts, (part + one) * whole // parts - part * whole // parts",
+        f"    if turn and board[{place}] >= np.int64(share):",
+        "        continue",
+        "    grain = np.int64(64) if far else max(np.int64(64), np.int64(share >> one) + 1)",
+        *inside(claimed(f"board, {place}", "grain", "k", "share", sender)),
+    ]
+
+
+def _foreseen(lowered: Lowered) -> list[str]:
+    """Statements that have fetched what senders further back in the queue will need, in the order in which it is known.
+
+    First where a sender's edges are, then the edges, then those whom the first of them reach. A frontier that is `far`
+    from the cache needs it; of a small one, edges were fetched as each vertex was listed, and the rest would only cost
+    instructions: half of a superstep on a grid.
+    """
+    fields = {name[2:] for m in lowered.messages for name in message_reads(m) if name[0] == "u"}
+    known = [f"f_{name}" for name in sorted(fields & set(lowered.fields)) if lowered.fields[name][1] is None]
+    rows = ["out_neighbours", *(f"co_{column}" for column in lowered.columns)]
+    lines = [
+        f"if k + np.uint64({4 * _SENDERS}) < share:",
+        f"    ahead = np.uint64(queues[origin + k + np.uint64({4 * _SENDERS})])",
+        *inside([f"prefetch_to_read({array}, ahead)" for array in ["out_offsets", *known]]),
+        f"if k + np.uint64({2 * _SENDERS}) < share:",
+        f"    row = out_offsets[np.uint64(queues[origin + k + np.uint64({2 * _SENDERS})])]",
+        *inside([f"prefetch_to_read({array}, row)" for array in rows]),
+    ]
+    if not _reached(lowered):
+        return lines
+    return [
+        *lines,
+        f"if k + np.uint64({_SENDERS}) < share:",
+        f"    ahead = np.uint64(queues[origin + k + np.uint64({_SENDERS})])",
+        "    row = out_offsets[ahead]",
+        f"    for i in range(row, min(row + np.uint64({_AHEAD}), out_offsets[ahead + one])):",
+        *inside(_fetched(lowered, "out_neighbours[i]"), 2),
+    ]
+
+
+def _queued(lowered: Lowered) -> list[str]:
+    """Statements that make a queue of a frontier that a pull left in bits."""
+    if not direct(lowered):
+        return []
+    flush = f"held, middle = flush(board, block + {Board.FROM_BITS}, buffer, held, queues, base)"
+    word = ["word = bits[now + k]", "while word != np.uint64(0):"]
+    word += inside(["buffer[held] = (k << six) + trailing_zeros(word)", "held += 1", "word &= word - one"])
+    word += inside(["if held == buffer.size:", f"    {flush}"])
+    converting = claimed(f"board, block + {Board.CLAIM_WORDS}", 64, "k", "words", word)
+    meeting = "if not all_here(barrier, worker, workers): return"
+    return ["if as_bits:", *inside([*converting, flush, meeting, "as_bits = False"])]
+
+
+def _announced(lowered: Lowered) -> list[str]:
+    """Statements that have what belongs to a vertex some edges ahead fetched."""
+    if not _reached(lowered):
+        return []
+    fetched = _fetched(lowered, f"out_neighbours[i + np.uint64({_AHEAD})]")
+    return [f"if kind == np.uint64(0) and i + np.uint64({_AHEAD}) < row_end:", *inside(fetched)]
+
+
+def _fetched(lowered: Lowered, vertex: str) -> list[str]:
+    """Statements that have the cache lines fetched for writing that a message to a vertex changes."""
+    return [f"ahead = np.uint64({vertex})", *(f"prefetch({array}, ahead)" for array in _reached(lowered))]
+
+
+def _reached(lowered: Lowered) -> list[str]:
+    """The arrays that a message changes at once.
+
+    Atomics wait for every store before them. Stores that miss the cache would make each of them wait for memory.
+    """
+    arrays = [f"f_{name[2:]}" for name in written(lowered)] if immediate(lowered) else []
+    scalars = [array for array in arrays if lowered.fields[array[2:]][1] is None]
+    return [*scalars, "stamp"] if scalars and not claims(lowered) else scalars
+
+
+def _push_to(lowered: Lowered) -> list[str]:
+    """Statements that reduce u's messages into v at the end of an out-edge, and take note of v the first time."""
+    lines = ["v = np.uint64(out_neighbours[i]) if kind == np.uint64(0) else u + distances[i]"]
+    lines += about(lowered, ("wants",)) + unless_wanted(lowered)
+    lines += columns_read(lowered, "i", "co")
+    first = [
+        "before = stamp[v]",
+        "if before != mark and compare_and_swap(stamp, v, before, mark) == before:",
+    ]
+    if claims(lowered):
+        mine, kind = f"f_{claims(lowered)}", lowered.fields[claims(lowered)][0].name
+        first = [
+            f"before = {mine}[v]",
+            f"if before < 0 and (alone or compare_and_swap({mine}, v, before, np.{kind}(u_number)) == before):",
+        ]
+    if immediate(lowered):
+        taken = about(lowered, ("init", "update", "residual"), edge=True) + inited(lowered) + [edge_call(lowered)]
+        taken += updated(lowered) + kept(lowered, written(lowered)) + measured(lowered) + to_next()
+        return [*lines, *first, *inside(taken)]
+    lines += bound(lowered, [n for n in edge_reads(lowered) if n.startswith("o_")], "v")
+    return [*lines, *received_along(lowered, [*first, *inside(to_receivers())])]
+
+
+def _finish(lowered: Lowered) -> list[str]:
+    """Statements that init and update a vertex that received, from its accumulators."""
+    lines = about(lowered, ("init", "update", "residual")) + inited(lowered)
+    lines += accumulated(lowered)
+    return lines + updated(lowered) + kept(lowered, written(lowered)) + measured(lowered) + restored(lowered)

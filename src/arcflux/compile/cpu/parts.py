@@ -1,0 +1,411 @@
+"""Kernels for one superstep of one part of a graph, when several parts run it together.
+
+The pieces are those of the kernels for a whole graph; what differs is who sees what. Fields and accumulators of a
+vertex are touched by its owner alone. What others read of u, its messages, stands in arrays of 2n values: the first
+half is what u sends in this superstep, the second what its owner has prepared for the next; `part_publish` copies one
+to the other when nobody reads any more, and says who changed, which is all that has to reach other nodes.
+
+`part_pull` takes a vertex through a superstep at once, when all its in-edges are in the part. Otherwise messages are
+reduced into accumulators first, along rows of in-edges (`part_gather`) or out-edges (`part_push`), maybe on several
+nodes, and `part_apply` updates whoever received.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from arcflux.compile.changes import steady
+from arcflux.compile.cpu.dense import AROUND, accumulators, emptied, finished, if_wanted, loaded, messages, sends
+from arcflux.compile.cpu.lists import received_along
+from arcflux.compile.lower import Lowered, Measure
+from arcflux.compile.pieces.crossing import crossed, edge_halves, uncrossed, uncrossed_row
+from arcflux.compile.pieces.edges import edge_call, fresh, push_edge, push_reads, settled
+from arcflux.compile.pieces.generators import around_call, scratch, scratch_rows
+from arcflux.compile.pieces.measures import combined, kept_at, loaded_from, none_yet
+from arcflux.compile.pieces.source import (
+    bound,
+    call,
+    claimed,
+    columns_read,
+    edge_reads,
+    ends_known,
+    inited,
+    inside,
+    kept,
+    measured_value,
+    received,
+    results,
+    returned,
+    shared,
+    totals_known,
+    updated,
+    written,
+)
+from arcflux.compile.pieces.source import measured as reduced_at_once
+
+__all__ = ["PART_CHUNK", "PART_TALLY", "TALLIED_RESIDUAL", "emptied_for_next", "empties_first", "first_sends",
+           "in_one_order", "looking_around", "measured", "moved", "part_in_edges", "part_kernel", "part_tallied",
+           "part_totalled", "parts", "running_totals", "started"]  # fmt: skip
+
+# What each worker counts in a row of `tally`: vertices that changed, the edges that leave them, then the residual.
+PART_TALLY = 8
+TALLIED_RESIDUAL = 2
+_CHANGED, _EDGES = range(2)
+PART_CHUNK = 1024
+# Where the in-edge i of a part, of the vertex v in its row k, stands in the whole graph.
+_PLACE = "in_offsets[v] + (i - rows[k])"
+
+
+def parts(lowered: Lowered) -> str:
+    """The kernels of a program; without edges, vertices are only updated. Those with mail are mail_parts.py's."""
+    every: tuple[Callable[..., str], ...] = (push_edge, _start, _pull, _push, _gather, _apply)
+    if lowered.by_rows:
+        every = (_start, _pull)
+    made = [make(lowered) for make in (every if lowered.has_edges else (_start, _apply)) if not lowered.mails]
+    made += [_publish(lowered), _RECEIVE]
+    made += [_empty(lowered)] if empties_first(lowered) and not lowered.by_rows else []
+    made += [_stop(lowered)] if "stop" in lowered.functions else []
+    if lowered.ordered:
+        made.append(_least(lowered))
+    return "\n\n".join(made)
+
+
+def part_arrays(lowered: Lowered) -> list[str]:
+    """The arrays that every kernel is given before the fields: degrees, messages, accumulators, who changed."""
+    held = ["in_offsets", "out_offsets", "moves", "pending", "residuals", "tally"]
+    each = [f"each_{measure.name}" for measure in lowered.totals.values() if in_one_order(lowered, measure)]
+    rows = ["in_neighbours"] if lowered.around is not None and lowered.around.intersects else []
+    rows += [f"{one.name}s" for one in scratch(lowered)]
+    rows += ["out_neighbours"] if lowered.picks else []
+    rows += [f"columns_{column}" for column in lowered.out_columns]
+    return [*held, *each, *messages(lowered), *accumulators(lowered), *rows]
+
+
+def in_one_order(lowered: Lowered, measure: Measure) -> bool:
+    """Whether what each vertex brings is kept, because it has to be reduced in the order of the vertices."""
+    return lowered.deterministic and not measure.exact
+
+
+def part_kernel(lowered: Lowered, name: str, given: str, loop: list[str], after: list[str]) -> str:
+    """A kernel: `loop` are its statements, `after` what each worker leaves in its row of the tally."""
+    everything = ", ".join([*part_arrays(lowered), *shared(lowered)])
+    lines = "\n".join(inside([*totals_known(lowered), *loop, *after]))
+    return f"""@kernel
+def part_{name}(worker, workers, control, step, {given}, {everything}):
+    one, six, mask = np.uint64(1), np.uint64(6), np.uint64(63)
+    n = np.uint64(in_offsets.size) - one
+    base, other = np.uint64(0), n
+    changed, edges_out, residual_sum = 0, 0, 0.0
+{lines}
+"""
+
+
+def part_tallied(lowered: Lowered) -> list[str]:
+    """Statements that leave what a worker has counted and reduced."""
+    place = f"tally[worker, {TALLIED_RESIDUAL}]"
+    residual = f"{place} += residual_sum" if lowered.program.norm == "sum" else f"{place} = max({place}, residual_sum)"
+    return [f"tally[worker, {_CHANGED}] += changed", residual, *part_totalled(running_totals(lowered, "update"))]
+
+
+def running_totals(lowered: Lowered, function: str) -> list[Measure]:
+    """The totals that a worker reduces as it goes through vertices."""
+    return [each for each in lowered.totals_of(function) if not in_one_order(lowered, each)]
+
+
+def part_totalled(totals: list[Measure]) -> list[str]:
+    """Statements that reduce what a worker has into what it had."""
+    place = "np.uint64(worker)"
+    return [
+        kept_at(each, each.sums, place, combined(each, loaded_from(each, each.sums, place), each.running))
+        for each in totals
+    ]
+
+
+def _start(lowered: Lowered) -> str:
+    """The first state of the part's own vertices, and what they send."""
+    totals = running_totals(lowered, "start")
+    lines = ["v = np.uint64(mine[k])", *started(lowered), *first_sends(lowered)]
+    loop = claimed("control, 0", PART_CHUNK, "k", "np.uint64(mine.size)", lines)
+    return part_kernel(lowered, "start", "mine", [*none_yet(totals), *loop], part_totalled(totals))
+
+
+def started(lowered: Lowered) -> list[str]:
+    """Statements that give v its first state, and its accumulators what init gives."""
+    lines = loaded(lowered, ("start",))
+    lines.append(f"{', '.join(['moved', *returned(lowered, 'start')])} = {call(lowered, 'start')}")
+    lines += [*kept(lowered, results(lowered, "start")), *measured(lowered, lowered.totals_of("start"))]
+    return [*lines, "moves[v] = moved", "pending[v] = moved", *([] if empties_first(lowered) else emptied(lowered))]
+
+
+def empties_first(lowered: Lowered) -> bool:
+    """Whether accumulators get what init gives when a superstep begins, not as the one before ends: it reads totals."""
+    return any(f"g_{name}" in lowered.reads("init") for name in lowered.totals)
+
+
+def _empty(lowered: Lowered) -> str:
+    """The accumulators of own vertices get what init gives."""
+    loop = claimed(
+        "control, 0", PART_CHUNK, "k", "np.uint64(which.size)", ["v = np.uint64(which[k])", *emptied(lowered)]
+    )
+    return part_kernel(lowered, "empty", "which", loop, [])
+
+
+def first_sends(lowered: Lowered) -> list[str]:
+    """Statements that prepare what v sends at first; where others look around, they see it also while v rests."""
+    rests = lowered.around is not None and lowered.sparse
+    return [*sends(lowered, "other"), *(sends(lowered, "base") if rests else [])]
+
+
+# --- all messages of a vertex are here
+
+
+def _pull(lowered: Lowered) -> str:
+    """Own vertices at the places from `first` to before `last` take all their messages, in registers."""
+    lines = ["v = np.uint64(mine[k])", "moves[v] = False", "moved = False"]
+    body = loaded(lowered, AROUND, edge=True) + inited(lowered) + fresh(lowered)
+    if lowered.around is not None:
+        body = [*looking_around(lowered), *body, around_call(lowered)]
+    elif lowered.sparse:
+        body += ["got = False", *_row(lowered, "k", [*_known(lowered), "got = True", *_taken(lowered)])]
+        body += ["if not got:", "    continue"]
+    else:
+        body += _row(lowered, "k", _taken(lowered))
+    body += settled(lowered)
+    body += [*updated(lowered), *kept(lowered, written(lowered)), "changed += np.int64(moved)", *measured(lowered)]
+    unwanted = uncrossed_row(lowered, "rows[k]", "rows[k + one]", _PLACE)
+    if lowered.sparse:
+        body += [*emptied_for_next(lowered), *sends(lowered, "other"), *moved(lowered)]
+        lines += if_wanted(lowered, body, unwanted)
+    else:
+        lines += [*if_wanted(lowered, body, unwanted), *sends(lowered, "other")]
+    loop = [
+        "while True:",
+        f"    begin = first + np.uint64(fetch_add(control, 0, {PART_CHUNK}))",
+        "    if begin >= last:",
+        "        break",
+        f"    for k in range(begin, min(begin + np.uint64({PART_CHUNK}), last)):",
+        *inside(lines, 2),
+    ]
+    given = ", ".join(["mine", "first", "last", *part_in_edges(lowered), "bits"])
+    return part_kernel(
+        lowered,
+        "pull",
+        given,
+        [*scratch_rows(lowered), *edge_halves(lowered), *none_yet(running_totals(lowered, "update")), *loop],
+        part_tallied(lowered),
+    )
+
+
+def looking_around(lowered: Lowered) -> list[str]:
+    """Statements before a vertex looks around, in a sparse program if one of its neighbours is in the frontier."""
+    lines = ["row, row_end = rows[k], rows[k + one]"]
+    if not lowered.sparse:
+        return lines
+    found = ["u = np.uint64(neighbours[i])", "if (bits[u >> six] >> (u & mask)) & one:", "    got = True", "    break"]
+    lines += ["got = False", "for i in range(row, row_end):", *inside(found)]
+    return [*lines, "if not got:", "    continue"]
+
+
+def part_in_edges(lowered: Lowered) -> list[str]:
+    """The names of the arrays of the part's in-edges."""
+    return ["rows", "neighbours", *(f"c_{column}" for column in lowered.columns)]
+
+
+def _row(lowered: Lowered, row: str, body: list[str]) -> list[str]:
+    """A loop over the in-edges of a row of the part."""
+    return [f"for i in range(rows[{row}], rows[{row} + one]):", "    u = np.uint64(neighbours[i])", *inside(body)]
+
+
+def _known(lowered: Lowered) -> list[str]:
+    """Statements that pass over u when it is not in the frontier; when that makes no difference, none."""
+    if steady(lowered) and not lowered.ordered:
+        return []
+    return ["if not (bits[u >> six] >> (u & mask)) & one:", *inside(uncrossed(lowered, _PLACE)), "    continue"]
+
+
+def _message(lowered: Lowered) -> list[str]:
+    """Statements that take what u sends along an edge."""
+    lines = [received(message, "u") for message in lowered.messages]
+    lines += columns_read(lowered, "i")
+    return [*lines, *(["u_number = np.int64(u)"] if "u_number" in ends_known(lowered) else [])]
+
+
+def _taken(lowered: Lowered) -> list[str]:
+    return [
+        *_message(lowered),
+        *crossed(lowered, _PLACE),
+        edge_call(lowered),
+        *(["break"] if lowered.only_any and lowered.sparse else []),
+    ]
+
+
+def measured(lowered: Lowered, measures: list[Measure] | None = None) -> list[str]:
+    """Statements that measure v: reduced at once, or kept for each vertex when the order must not show."""
+    lines = []
+    for each in lowered.measures if measures is None else measures:
+        if in_one_order(lowered, each):
+            array = f"each_{each.name}" if each.is_total else "residuals"
+            lines.append(kept_at(each, array, "v", measured_value(lowered, each)))
+        else:
+            lines += reduced_at_once(lowered, [each])
+    return lines
+
+
+def moved(lowered: Lowered) -> list[str]:
+    """Statements that note that v changed: it is for publish to say when it sends."""
+    return ["moves[v] = moved", *(["if moved:", "    pending[v] = True"] if lowered.ordered else [])]
+
+
+def emptied_for_next(lowered: Lowered) -> list[str]:
+    """Statements that give v's accumulators what init will give in the next superstep, if that is known already."""
+    lines = [] if empties_first(lowered) else emptied(lowered)
+    if "step" not in lowered.reads("init"):
+        return lines
+    return ["step = step + 1", *lines, "step = step - 1"]
+
+
+# --- messages of a vertex come from several parts, or along out-edges
+
+
+def _push(lowered: Lowered) -> str:
+    """The senders on the queue, or every vertex without one, reduce what they send into their neighbours here."""
+    lines = ["u = np.uint64(queue[k])" if lowered.sparse else "u = k"]
+    lines += ["row, row_end = rows[u], rows[u + one]", "if row == row_end:", "    continue"]
+    lines += [received(message, "u") for message in lowered.messages]
+    lines += ["u_number = np.int64(u)"] if "u_number" in edge_reads(lowered) else []
+    into = ["v = np.uint64(neighbours[i])"]
+    into += columns_read(lowered, "i")
+    if "wants" in lowered.functions and lowered.sparse:
+        into += ["if whole:", *inside(loaded(lowered, ("wants",))), f"    if not {call(lowered, 'wants')}:"]
+        into += ["        continue"]
+    into += _reduced(lowered)
+    lines += ["for i in range(row, row_end):", *inside(into)]
+    end = "np.uint64(size)" if lowered.sparse else "n"
+    given = ", ".join(["queue", "size", *part_in_edges(lowered), "whole", "stamp", "mark", "reached", "counts"])
+    return part_kernel(lowered, "push", given, claimed("control, 0", 64, "k", end, lines), [])
+
+
+def _reduced(lowered: Lowered) -> list[str]:
+    """Statements that reduce a message into v, and list v when it is the first that it received."""
+    old = _old(lowered)
+    if not lowered.sparse:
+        return [*old, f"push_edge({', '.join(push_reads(lowered))})"]
+    return [*old, *received_along(lowered, _listed())]
+
+
+def _old(lowered: Lowered) -> list[str]:
+    """Statements that load what the edge part knows of v's old state."""
+    return bound(lowered, [name for name in edge_reads(lowered) if name.startswith("o_")], "v")
+
+
+def _listed() -> list[str]:
+    return [
+        "before = stamp[v]",
+        "if before != mark and compare_and_swap(stamp, v, before, mark) == before:",
+        "    reached[fetch_add(counts, 0, 1)] = v",
+    ]
+
+
+def _gather(lowered: Lowered) -> str:
+    """Messages along the in-edges of the part, of whatever vertices they are, reduced into accumulators."""
+    lines = ["v = np.uint64(targets[k])"]
+    body = [*(_known(lowered) if lowered.sparse else []), *_message(lowered), *_reduced(lowered)]
+    lines += _row(lowered, "k", body)
+    given = ", ".join(["targets", *part_in_edges(lowered), "bits", "stamp", "mark", "reached", "counts"])
+    loop = claimed("control, 0", 256, "k", "np.uint64(targets.size)", lines)
+    return part_kernel(lowered, "gather", given, loop, [])
+
+
+def _apply(lowered: Lowered) -> str:
+    """The listed vertices are updated from their accumulators."""
+    lines = ["v = np.uint64(which[k])", "moves[v] = False", "moved = False"]
+    done = finished(lowered, measured(lowered))
+    if lowered.sparse:
+        lines += if_wanted(lowered, [*done, *sends(lowered, "other"), *moved(lowered)])
+        lines += emptied_for_next(lowered)
+    else:
+        lines += [*if_wanted(lowered, done), *sends(lowered, "other"), *emptied_for_next(lowered)]
+    loop = claimed("control, 0", 256, "k", "np.uint64(which.size)", lines)
+    return part_kernel(
+        lowered, "apply", "which", [*none_yet(running_totals(lowered, "update")), *loop], part_tallied(lowered)
+    )
+
+
+# --- who changed
+
+
+def _publish(lowered: Lowered) -> str:
+    """What the listed vertices have prepared becomes what they send; those that changed are counted and listed."""
+    copied = []
+    for message in lowered.messages:
+        array = f"s_{message.name}"
+        if message.length is None:
+            copied.append(f"{array}[v] = {array}[n + v]")
+        else:
+            copied += [f"for j in range({message.length}):", f"    {array}[v, j] = {array}[n + v, j]"]
+    told = [*copied, "edges_out += np.int64(out_offsets[v + one] - out_offsets[v])"]
+    told += ["told[fetch_add(counts, 1, 1)] = v"]
+    lines = ["v = np.uint64(which[k])"]
+    if lowered.ordered:
+        lines += ["moves[v] = False", "if pending[v]:", *inside(loaded(lowered, ("priority",)))]
+        lines += [f"    if {call(lowered, 'priority')} < limit:"]
+        lines += inside(["pending[v] = False", "moves[v] = True", *told, *_in_frontier()], 2)
+    elif lowered.sparse:
+        lines += ["if moves[v]:", *inside([*told, *_in_frontier()])]
+    else:
+        lines += ["differs = False"]
+        for message in lowered.messages:
+            array = f"s_{message.name}"
+            if message.length is None:
+                lines.append(f"differs = differs or {array}[v] != {array}[n + v]")
+            else:
+                one = f"differs = differs or {array}[v, j] != {array}[n + v, j]"
+                lines += [f"for j in range({message.length}):", f"    {one}"]
+        lines += ["moves[v] = differs", "if differs:", *inside(told)]
+    loop = claimed("control, 0", 256, "k", "np.uint64(which.size)", lines)
+    given = "which, limit, bits, queue, heads, told, counts"
+    return part_kernel(lowered, "publish", given, loop, [f"tally[worker, {_EDGES}] += edges_out"])
+
+
+def _in_frontier() -> list[str]:
+    return [
+        "into_or(bits, v >> six, one << (v & mask))",
+        "queue[fetch_add(heads, 0, 1)] = v",
+    ]
+
+
+_RECEIVE = """@kernel
+def part_receive(worker, workers, control, which, bits, queue, heads):
+    one, six, mask = np.uint64(1), np.uint64(6), np.uint64(63)
+    begin = np.uint64(fetch_add(heads, 0, which.size))
+    for k in range(which.size):
+        v = np.uint64(which[k])
+        into_or(bits, v >> six, one << (v & mask))
+        queue[begin + np.uint64(k)] = v
+
+
+@kernel
+def part_residual(worker, workers, control, residuals, chunk, total):
+    total_sum = 0.0
+    for begin in range(0, residuals.size, chunk):
+        residual_sum = 0.0
+        for v in range(begin, min(begin + chunk, residuals.size)):
+            residual_sum += residuals[v]
+        total_sum += residual_sum
+    total[0] = total_sum
+"""
+
+
+def _stop(lowered: Lowered) -> str:
+    """Whether the program stops, by totals and parameters; one thread asks."""
+    lines = "\n".join(inside([*totals_known(lowered), f"answer[0] = {call(lowered, 'stop')}"]))
+    return f"@kernel\ndef part_stop(worker, workers, control, answer, step, {', '.join(shared(lowered))}):\n{lines}\n"
+
+
+def _least(lowered: Lowered) -> str:
+    """The smallest priority among own vertices that wait, and how many wait."""
+    lines = ["v = np.uint64(mine[k])", "if pending[v]:", *inside(loaded(lowered, ("priority",)))]
+    lines += inside([f"least = min(least, np.float64({call(lowered, 'priority')}))", "changed += 1"])
+    loop = ["least = math.inf", *claimed("control, 0", PART_CHUNK, "k", "np.uint64(mine.size)", lines)]
+    after = ["least_of[worker] = least", f"tally[worker, {_CHANGED}] += changed"]
+    return part_kernel(lowered, "least", "mine, least_of", loop, after)

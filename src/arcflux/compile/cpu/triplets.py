@@ -1,0 +1,224 @@
+"""Kernels for blocks of edge triplets, as daemons run them: MSGGen, MSGMerge, MSGApply (GX-Plug, III-A and IV-A).
+
+The pieces are those of all kernels; what differs is where vertices stand. A block has its own vertices, from 0 on:
+`numbers`, `in_degrees` and `out_degrees` say what they are in the graph. What a block brings to a vertex is reduced
+into accumulators that begin with the identity of their reduction, so that blocks and nodes can be merged in any order:
+
+- `triplet_start`: the first state of vertices;
+- `triplet_gen`: every triplet's message, reduced into the accumulator of its target in the block;
+- `triplet_merge`: accumulators of a block, or of another node, reduced into others;
+- `triplet_apply`: vertices updated by what was reduced for them.
+
+Where a program looks at lists of messages, `triplet_list` writes one message a triplet, and `triplet_apply` sees those
+of a vertex as a row.
+"""
+
+from __future__ import annotations
+
+import re
+
+from arcflux.compile.cpu.dense import AROUND, accumulators, if_wanted, loaded, messages
+from arcflux.compile.cpu.module import pieces, with_names
+from arcflux.compile.lower import Lowered
+from arcflux.compile.pieces.edges import Registers, Shared, narrow_sums, push_edge, push_reads, settled
+from arcflux.compile.pieces.generators import around_call, scratch, scratch_rows
+from arcflux.compile.pieces.measures import kept_at, none_yet
+from arcflux.compile.pieces.source import (
+    bound,
+    call,
+    claimed,
+    columns_read,
+    edge_reads,
+    inited,
+    inside,
+    kept,
+    load,
+    made,
+    measured,
+    results,
+    returned,
+    shared,
+    totals_known,
+    updated,
+    written,
+)
+
+__all__ = ["applied_fields", "can_be_triplets", "generated_fields", "knows", "triplet_source"]
+
+_CHUNK = 1024
+_VERTEX = ["numbers", "in_degrees", "out_degrees"]
+_NUMBER = re.compile(r"\b([uvo]_number) = np\.int64\((\w+)\)")
+_DEGREE = re.compile(r"np\.int64\((in|out)_offsets\[(\w+) \+ one\] - \1_offsets\[\2\]\)")
+
+
+def can_be_triplets(lowered: Lowered) -> str:
+    """Why a program cannot run by blocks of triplets; "" when it can."""
+    program = lowered.program
+    if program.phases or program.is_phase:
+        return "it has phases"
+    if lowered.mails:
+        return "it sends mail"
+    if lowered.edge_state is not None:
+        return "it has fields of edges"
+    if lowered.around is not None and lowered.around.intersects:
+        return "it compares lists of neighbours"
+    if program.edges != "along":
+        return "it does not go along edges"
+    return ""
+
+
+def triplet_source(lowered: Lowered) -> str:
+    """The module with the kernels of a program for blocks of triplets."""
+    if "triplets" not in lowered.sources:
+        kernels = [_start(lowered), _list(lowered)] if lowered.around is not None else [
+            push_edge(lowered), _start(lowered), _gen(lowered), _merge(lowered)
+        ]  # fmt: skip
+        text = [*pieces(lowered), *kernels, _apply(lowered)]
+        lowered.sources["triplets"] = with_names(_of_blocks("\n\n".join(text)))
+    return lowered.sources["triplets"]
+
+
+def _of_blocks(text: str) -> str:
+    """Kernels in which a vertex of a block is asked for its number and degrees in the graph."""
+    text = _NUMBER.sub(r"\1 = numbers[\2]", text)
+    return _DEGREE.sub(r"\1_degrees[\2]", text)
+
+
+def _kernel(lowered: Lowered, name: str, given: list[str], loop: list[str], after: list[str] | None = None) -> str:
+    everything = ", ".join([*given, *_VERTEX, *accumulators(lowered), *shared(lowered)])
+    lines = "\n".join(inside([*totals_known(lowered), *loop, *(after or [])]))
+    return f"""@kernel
+def triplet_{name}(worker, workers, control, step, size, {everything}):
+    one, base = np.uint64(1), np.uint64(0)
+    changed, residual_sum = 0, 0.0
+{lines}
+"""
+
+
+def _each(name: str, body: list[str]) -> list[str]:
+    return claimed("control, 0", _CHUNK, name, "np.uint64(size)", body)
+
+
+def _start(lowered: Lowered) -> str:
+    """The first state of vertices, and whether they send; fields that are given stand there already."""
+    totals = lowered.totals_of("start")
+    lines = loaded(lowered, ("start",))
+    lines.append(f"{', '.join(['moved[v]', *returned(lowered, 'start')])} = {call(lowered, 'start')}")
+    lines += [*kept(lowered, results(lowered, "start")), *measured(lowered, totals)]
+    after = [kept_at(each, each.sums, "np.uint64(worker)", each.running) for each in totals]
+    return _kernel(lowered, "start", ["moved"], [*none_yet(totals), *_each("v", lines)], after)
+
+
+def _triplet(lowered: Lowered) -> list[str]:
+    """Statements that say what the i-th triplet has: messages of its source, and columns of its edge."""
+    lines = ["u = np.uint64(sources[i])", *made(lowered, lowered.messages), *columns_read(lowered, "i")]
+    return lines
+
+
+def _gen(lowered: Lowered) -> str:
+    """Messages of triplets, reduced into the accumulators of their targets."""
+    old = [name for name in edge_reads(lowered) if name.startswith("o_")]
+    lines = [*_triplet(lowered), "v = np.uint64(targets[i])", *bound(lowered, old, "v")]
+    lines += [f"push_edge({', '.join(push_reads(lowered))})", "hit[v] = np.uint8(1)"]
+    columns = [f"c_{column}" for column in lowered.columns]
+    return _kernel(lowered, "gen", ["sources", "targets", *columns, "hit"], _each("i", lines))
+
+
+def _merge(lowered: Lowered) -> str:
+    """Accumulators x_ of those that something came for, reduced into those of their targets."""
+    into = Shared(lowered)
+    text, grouped = [], set()
+    for name, how in sorted(lowered.reductions.items()):
+        if how.group:
+            if how.group not in grouped:
+                grouped.add(how.group)
+                text.append(into.reduced_tuple(how.group, [f"x_{one}[i]" for one in how.group]))
+        else:
+            text.append(into.reduced(how.operation, name, None, load(lowered, name, f"x_{name}", "i")))
+    reducing = "\n".join(text).splitlines()
+    lines = ["if came[i] != np.uint8(0):", "    v = np.uint64(targets[i])", "    hit[v] = np.uint8(1)"]
+    lines += ["    hit_ = False", *inside([line.replace("hit = ", "hit_ = ").replace("or hit", "or hit_")
+                                             for line in reducing])]  # fmt: skip
+    given = ["targets", *(f"x_{name}" for name in sorted(lowered.reductions)), "came", "hit"]
+    return _kernel(lowered, "merge", given, _each("i", lines))
+
+
+def _list(lowered: Lowered) -> str:
+    """The messages of triplets, one by one."""
+    lines = _triplet(lowered)
+    for message in lowered.messages:
+        place = f"x_{message.name}"
+        lines.append(f"{place}[i] = {message.name}" if message.length is None else f"keep({place}, i, {message.name})")
+    given = ["sources", *(f"c_{column}" for column in lowered.columns)]
+    return _kernel(lowered, "list", [*given, *(f"x_{message.name}" for message in lowered.messages)], _each("i", lines))
+
+
+def _apply(lowered: Lowered) -> str:
+    """Vertices that received something, or all of a dense program, are updated; `moved` says which send next."""
+    lines = ["moved[v] = False"]
+    lines += ["if hit[v] == np.uint8(0):", "    continue"] if lowered.sparse else []
+    body = loaded(lowered, AROUND, edge=True, reduced=True) + inited(lowered)
+    given = ["hit", "moved"]
+    if lowered.around is not None:
+        body = ["row, row_end = rows[v], rows[v + one]", *body, around_call(lowered)]
+        given += ["rows", "neighbours", *messages(lowered), *(f"c_{column}" for column in lowered.columns)]
+        given += [f"{one.name}s" for one in scratch(lowered)]
+    else:
+        body += ["if hit[v] != np.uint8(0):", *inside(_combined(lowered)), *settled(lowered)]
+    body += ["now = False", *(line.replace("moved", "now", 1) for line in updated(lowered))]
+    body += [*kept(lowered, written(lowered)), "moved[v] = now", "changed += np.int64(now)", *measured(lowered)]
+    lines += if_wanted(lowered, body)
+    totals = lowered.totals_of("update")
+    after = [kept_at(each, each.sums, "np.uint64(worker)", each.running) for each in totals]
+    after += ["tally[worker, 0] = changed", "tally[worker, 1] = residual_sum"]
+    loop = [*scratch_rows(lowered), *none_yet(totals), *_each("v", lines)]
+    return _kernel(lowered, "apply", [*given, "tally"], loop, after)
+
+
+def _combined(lowered: Lowered) -> list[str]:
+    """Statements that reduce v's accumulators into what its fields were, or init made of them."""
+    into, lines, grouped = Registers(lowered), [], set()
+    for name, how in sorted(lowered.reductions.items()):
+        if how.group:
+            if how.group not in grouped:
+                grouped.add(how.group)
+                lines += into.reduced_tuple(how.group, [f"a_{one}[v]" for one in how.group]).splitlines()
+        elif how.operation == "any":
+            lines.append(f"v_{name} = {load(lowered, name, f'a_{name}', 'v')}")
+        else:
+            value = load(lowered, name, f"a_{name}", "v")
+            lines += into.reduced(how.operation, name, None, value).splitlines()
+    return [*(f"v_{name} = np.float64(v_{name})" for name in narrow_sums(lowered)), *lines]
+
+
+# --- what agents have to hand over
+
+
+def generated_fields(lowered: Lowered) -> list[str]:
+    """The fields of vertices that triplets carry: those of the source that messages are made of, and the target's old.
+
+    Examples
+    --------
+    >>> import arcflux as af
+    >>> from arcflux.compile.lower import lower
+    >>> generated_fields(lower(af.algorithms.PageRank, {}))
+    ['rank']
+    """
+    text = _list(lowered) if lowered.around is not None else _gen(lowered)
+    body = text.partition("\n")[2].partition("\n")[2]
+    return [name for name in lowered.fields if re.search(rf"\bf_{re.escape(name)}\b", body)]
+
+
+def applied_fields(lowered: Lowered) -> list[str]:
+    """The fields of vertices that `triplet_apply` and `triplet_start` read or write."""
+    text = "".join(text.partition("\n")[2].partition("\n")[2] for text in (_apply(lowered), _start(lowered)))
+    return [name for name in lowered.fields if re.search(rf"\bf_{re.escape(name)}\b", text)]
+
+
+def knows(lowered: Lowered, what: str) -> list[str]:
+    """Which of `numbers`, `in_degrees`, `out_degrees` the kernel of an operation ("gen", "apply", ...) looks at."""
+    every = {"start": _start, "gen": _list if lowered.around is not None else _gen, "apply": _apply}
+    if what not in every:
+        return []
+    body = _of_blocks(every[what](lowered).partition("\n")[2].partition("\n")[2])
+    return [name for name in _VERTEX if f"{name}[" in body]

@@ -1,0 +1,1 @@
+"""The target cuda: the same phases as source for numba.cuda."""

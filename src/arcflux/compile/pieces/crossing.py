@@ -1,0 +1,96 @@
+"""How a pull crosses an edge: the statements by which its fields are loaded, `along` is called, and they are kept.
+
+The fields of edges stand in arrays ``x_message`` by the order of in-edges, whatever the way in which a phase goes. What
+some phase reads of the reverse edge has two halves: `front`, as it was when the superstep began, and `back`, what it
+becomes; they change places with each superstep that writes any of it, so an edge that is not crossed is carried over.
+``x_turn[0]`` says which half is the front one at superstep 0. ``x_reverse`` says where the reverse edge stands,
+``x_place`` where an out-edge does.
+"""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+
+from arcflux.compile.edge_state import EdgeState, names_of
+from arcflux.compile.lower import Lowered
+from arcflux.compile.pieces.polling import polls as has_long_loops
+from arcflux.compile.pieces.source import ReturnsOf, in_function, inside, keep_in, lengths_of, load_from, tupled
+
+__all__ = ["along_function", "crossed", "edge_halves", "uncrossed", "uncrossed_row"]
+
+
+def _looked_at(lowered: Lowered) -> list[str]:
+    """The name of what long loops of `along` look at, if it has any."""
+    found = lowered.functions["along"]
+    return ["control"] if has_long_loops(found.body, lengths_of(lowered)) else []
+
+
+def along_function(lowered: Lowered) -> list[str]:
+    """The user's `along`, as the kernels call it; none without one."""
+    state = lowered.edge_state
+    if state is None or not state.written:
+        return []
+    back = [f"e_{name}" for name in state.written]
+    body = in_function(lowered, lowered.functions["along"], state.body)
+    body = [ReturnsOf(back).visit(node) for node in body]
+    text = "\n".join(ast.unparse(ast.fix_missing_locations(node)) for node in body)
+    names = ", ".join([*names_of(state), *_looked_at(lowered)])
+    return [f"@fragment\ndef along({names}):\n{textwrap.indent(text, '    ')}\n    return {tupled(back)}\n"]
+
+
+def edge_halves(lowered: Lowered) -> list[str]:
+    """Statements before the edges of a superstep: which half of what is mirrored is the front one."""
+    state = lowered.edge_state
+    if state is None or not state.mirrored:
+        return []
+    turn = "x_turn[0] + step" if state.turns else "x_turn[0]"
+    lines = [f"front = np.uint64(g_arcs) if ({turn}) & 1 else np.uint64(0)"]
+    return [*lines, *(["back = np.uint64(g_arcs) - front"] if state.turns else [])]
+
+
+def crossed(lowered: Lowered, place: str) -> list[str]:
+    """Statements that cross the edge at a place of the rows: its fields are known then as compute sees them."""
+    state = lowered.edge_state
+    if state is None:
+        return []
+    lines = [_arc(state, place)]
+    lines += [f"e_{name} = {_load(state, name, 'arc')}" for name in state.loaded]
+    if state.reversed:
+        lines += ["twin = np.uint64(x_reverse[arc])"]
+        lines += [f"r_{name} = {_load(state, name, 'twin')}" for name in state.reversed]
+    if state.written:
+        taken = ", ".join([*names_of(state), *_looked_at(lowered)])
+        lines += [f"{tupled([f'e_{name}' for name in state.written])} = along({taken})"]
+        lines += [_keep(state, name, f"e_{name}") for name in state.written]
+    return [*lines, *(_carried(state, set(state.written)) if state.turns else [])]
+
+
+def uncrossed(lowered: Lowered, place: str) -> list[str]:
+    """Statements that carry an edge over that is not crossed: what it has becomes what it will have."""
+    state = lowered.edge_state
+    return [_arc(state, place), *_carried(state, set())] if state is not None and state.turns else []
+
+
+def uncrossed_row(lowered: Lowered, begin: str, end: str, place: str) -> list[str]:
+    """A loop over the edges of a vertex that takes no messages."""
+    lines = uncrossed(lowered, place)
+    return [f"for i in range({begin}, {end}):", *inside(lines)] if lines else []
+
+
+def _carried(state: EdgeState, without: set[str]) -> list[str]:
+    return [_keep(state, name, _load(state, name, "arc")) for name in state.mirrored if name not in without]
+
+
+def _arc(state: EdgeState, place: str) -> str:
+    return f"arc = np.uint64(x_place[{place}])" if state.against else f"arc = np.uint64({place})"
+
+
+def _load(state: EdgeState, name: str, place: str) -> str:
+    place = f"front + {place}" if name in state.mirrored else place
+    return load_from(f"x_{name}", place, state.fields[name].length)
+
+
+def _keep(state: EdgeState, name: str, value: str) -> str:
+    place = "back + arc" if name in state.mirrored else "arc"
+    return keep_in(f"x_{name}", place, state.fields[name].length, value)

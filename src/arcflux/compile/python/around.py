@@ -1,0 +1,66 @@
+"""Neighbourhoods in plain Python: what `around` sees as `edges`, and whose values a vertex last sent.
+
+Each of `edges` is a neighbour, and unpacks into the neighbour and its edge. So ``for u in edges`` and
+``for u, edge in edges`` are both what they look like, and nothing of the user's function has to be changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from arcflux.compile.python.numbers import chosen
+
+__all__ = ["EdgeList", "Neighbour", "choosing", "shared"]
+
+
+class Neighbour:
+    """A neighbour of v: reads as the vertex did when the superstep began, and unpacks into (u, edge)."""
+
+    _vertex: Any
+    _edge: Any
+
+    def __init__(self, vertex: Any, edge: Any) -> None:
+        self.__dict__.update(_vertex=vertex, _edge=edge)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._vertex, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"u.{name} is assigned, and u is read-only")
+
+    def __iter__(self) -> Iterator[Any]:
+        yield self
+        yield self._edge
+
+
+class EdgeList:
+    """The list of v's edges, to go through as often as one likes."""
+
+    def __init__(self, neighbours: list[Neighbour]) -> None:
+        self._neighbours = neighbours
+
+    def __iter__(self) -> Iterator[Neighbour]:
+        return iter(self._neighbours)
+
+
+def shared(a: Any, b: Any) -> Iterator[Neighbour]:
+    """The neighbours that v has in common with a neighbour of it, each once; one of a and b is v."""
+    other = a if isinstance(a, Neighbour) else b
+    near, seen = set(other._run.into[other.number]), set()
+    for each in other._run.listed:
+        if each.number in near and each.number not in seen:
+            seen.add(each.number)
+            yield each
+
+
+def choosing(choose: Any, values: Any, default: Any) -> Any:
+    """`min` or `max` of what a generator gives, in the type that compiled code gives it."""
+    best = None
+    for value in values:
+        best = value if best is None else chosen(choose, best, value)
+    if best is None:
+        if default is None:
+            raise ValueError(f"{choose.__name__} of nothing")
+        return default
+    return best

@@ -1,0 +1,144 @@
+"""Fields of edges in plain Python: what `along` and compute see as ``edge``, and what the reverse edge had before.
+
+Values stand by the order of in-edges, as kernels have them. What `along` writes in a superstep is what compute sees of
+the edge at once, and what all others see of it when the superstep is over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from arcflux.compile.check.expressions import length_of
+from arcflux.compile.python.numbers import Unfit, keeper
+from arcflux.compile.python.numbers import number as as_number
+from arcflux.compile.python.vectors import Matrix, Vector
+from arcflux.edge_values import EdgeValues
+from arcflux.errors import ProgramError
+from arcflux.graph import Graph
+from arcflux.graph.arcs import in_places, reverse_places
+from arcflux.program import Program
+
+__all__ = ["PlainEdges"]
+
+
+class Edge:
+    """An edge as a function sees it: its columns, its fields, and the edge the other way."""
+
+    _store: Any
+    _fields: dict[str, Any]
+
+    def __init__(self, columns: Mapping[str, Any], fields: dict[str, Any], store: Any, reverse: Any) -> None:
+        self.__dict__.update(columns)
+        self.__dict__.update(fields)
+        self.__dict__.update(_fields=fields, _store=store, reverse=reverse)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self.__dict__[name] = self._fields[name] = self._store(name, value)
+
+
+class PlainEdges:
+    """The fields of all edges of a run; phases of a program share them."""
+
+    def __init__(self, program: Program, graph: Graph, given: Mapping[str, Any]) -> None:
+        self.program, self.graph = program, graph
+        self.kinds = {
+            name: (one.type.dtype, length_of(program, one.type), one.type.columns)
+            for name, one in program.edge_fields.items()
+        }
+        self.values: dict[str, list[Any]] = {name: self._first(name, given) for name in self.kinds}
+        self.after: dict[str, dict[int, Any]] = {name: {} for name in self.kinds}
+        against = any(each.edges == "against" for each in (program, *program.phases.values()))
+        self.place = in_places(graph).tolist() if against and self.kinds else []
+        self.twins = reverse_places(graph).tolist() if program.mirrored else []
+
+    def _first(self, name: str, given: Mapping[str, Any]) -> list[Any]:
+        dtype, length, _ = self.kinds[name]
+        if name in given:
+            values: list[Any] = given[name].tolist()
+            return values
+        first = dtype.type(self.program.edge_fields[name].first).item()
+        return [first if length is None else [first] * length for _ in range(self.graph.arcs)]
+
+    def crossed(self, run: Any, place: int, columns: Mapping[str, Any], u: Any, v: Any) -> Edge:
+        """The edge at a place of the rows that a run sees, after `along` if there is one."""
+        arc = self.place[place] if run.lowered.program.edges == "against" else place
+        source, target = (v, u) if run.lowered.program.edges == "against" else (u, v)
+
+        def said() -> str:
+            return f"the edge from {run.said(source.number)} to {run.said(target.number)}, {run.when}"
+
+        reverse = self._seen(self.twins[arc], said) if self.twins else None
+        edge = Edge(
+            columns, self._seen(arc, said).__dict__.copy(), lambda name, x: self._stored(name, x, said), reverse
+        )
+        if "along" in run.lowered.functions:
+            run.call("along", edge=edge, u=u, v=v)
+            for name in run.lowered.functions["along"].edge_writes:
+                self.after[name][arc] = self._plain(name, edge._fields[name])
+        return edge
+
+    def _seen(self, arc: int, said: Callable[[], str]) -> Any:
+        """The fields of an edge as they were when the superstep began."""
+        return _Fields(**{name: self._own(name, values[arc], said) for name, values in self.values.items()})
+
+    def _own(self, name: str, value: Any, said: Callable[[], str]) -> Any:
+        """A field's value for one who may change it."""
+        dtype, length, columns = self.kinds[name]
+        if length is None:
+            return as_number(value, dtype)
+        listed = list(value) if isinstance(value, (Vector, list)) else [value] * length
+        elements = [as_number(each, dtype) for each in listed]
+
+        def store(element: Any) -> Any:
+            return self._stored_number(name, element, said)
+
+        return Vector(elements, store) if columns is None else Matrix(elements, columns, store)
+
+    def _stored(self, name: str, value: Any, said: Callable[[], str]) -> Any:
+        """A value as the field keeps it."""
+        if self.kinds[name][1] is None:
+            return self._stored_number(name, value, said)
+        vector = self._own(name, value, said)
+        vector.elements = [self._stored_number(name, element, said) for element in vector.elements]
+        return vector
+
+    def _stored_number(self, name: str, value: Any, said: Callable[[], str]) -> Any:
+        """A number as the field keeps it; what the field cannot keep is an error here."""
+        try:
+            return keeper(self.kinds[name][0])(value)
+        except Unfit as unfit:
+            what = f"{name} becomes {unfit.value} at {said()}{unfit.outside}"
+            raise ProgramError(what, program=self.program.name) from None
+
+    def _plain(self, name: str, value: Any) -> Any:
+        return value if self.kinds[name][1] is None else list(value.elements)
+
+    def drop(self) -> None:
+        """Forget what a superstep that is undone has written."""
+        self.after = {name: {} for name in self.kinds}
+
+    def finish(self) -> None:
+        """The superstep is over: what was written is what edges have."""
+        for name, after in self.after.items():
+            for arc, value in after.items():
+                self.values[name][arc] = value
+        self.drop()
+
+    def result(self) -> EdgeValues:
+        """What a result shows."""
+        made = {}
+        for name, (dtype, length, columns) in self.kinds.items():
+            shape = (len(self.values[name]),) if length is None else (len(self.values[name]), length)
+            array = np.array(self.values[name], dtype).reshape(shape)
+            made[name] = array if columns is None else array.reshape(len(array), -1, columns)
+        return EdgeValues(self.graph, made)
+
+
+class _Fields:
+    """A bag of fields that nobody may assign to."""
+
+    def __init__(self, **values: Any) -> None:
+        self.__dict__.update(values)

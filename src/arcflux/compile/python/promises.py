@@ -1,0 +1,87 @@
+"""What a program promises, checked in plain Python: sparse, monotone, and wants beside priority."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from arcflux.compile.python.vertex import Vertex
+
+__all__ = ["check_same_end", "check_settled", "check_sparse", "check_wants"]
+
+# How many tolerances an honest superstep may move what a run with fresher values has left, and below what all is noise.
+_SETTLED = 10
+_ROUNDING = 1e-9
+
+
+def check_same_end(run: Any, fresh: Any) -> None:
+    """Whether a run that saw fresher values came to the same end."""
+    for name, (dtype, length) in run.lowered.fields.items():
+        ours, theirs = ([state[name] if length is None else list(state[name]) for state in each.states]
+                        for each in (run, fresh))  # fmt: skip
+        a, b = np.array(ours, dtype), np.array(theirs, dtype)
+        near = np.isclose(a, b, rtol=1e-6, atol=0, equal_nan=True) if dtype.kind == "f" else a == b
+        apart = np.flatnonzero(~near.reshape(len(near), -1).all(axis=1))
+        if len(apart):
+            v = int(apart[0])
+            said = f"with fresher values of u, {name} of vertex {run.said(v)} becomes {theirs[v]}, not {ours[v]}"
+            raise run.broken("monotone", said, "leave monotone out, or reduce by min, max, |= or &= alone")
+
+
+def check_settled(fresh: Any) -> None:
+    """Whether the end of a run that saw fresher values is one: an honest superstep hardly moves it any more.
+
+    Runs that stop below a tolerance end in different places, so those are not compared.
+    """
+    fresh.fresh = False
+    fresh.active = set(range(fresh.graph.vertices))
+    _, residual = fresh.superstep()
+    if not residual <= _SETTLED * max(fresh.p.__dict__.get("tolerance", 0.0), _ROUNDING):
+        said = f"after the end of a run with fresher values, one superstep more still has a residual of {residual}"
+        raise fresh.broken("monotone", said, "leave monotone out")
+
+
+def check_sparse(run: Any, v: int, new: Vertex, old: Vertex, moved: bool, received: bool) -> None:
+    """A vertex without messages must not change, but for what init sets anew before every superstep.
+
+    One whose messages say nothing (none is better, or compute passes over all of them) is like one without.
+    """
+    promise = "sparse" if "sparse" in run.lowered.program.promises else "priority"
+    if promise == "priority" and not run.lowered.ordered:
+        return
+    init = run.lowered.functions.get("init")
+    fields = set(run.lowered.fields) - (init.writes if init else set())
+    wrong = sorted(name for name in fields if new._fields[name] != old._fields[name])
+    if moved or wrong:
+        change = f"changes {wrong[0]}" if wrong else "sends"
+        why = "by messages that changed nothing" if received else "without a message"
+        what = f"vertex {run.said(v)} {change} {why}"
+        remedy = "let update see whether a message came, and return False when none did; or leave sparse out"
+        raise run.broken(promise, f"{what}, in superstep {run.step}", remedy)
+
+
+def check_wants(run: Any, v: int, new: Vertex, old: Vertex, wants: bool) -> None:
+    """In an order by priority, what a vertex no longer takes must not matter, or the order would show.
+
+    That is a message after it has stopped to want any; or, since it may stop with each, all others that reach it
+    in the same superstep. One that never wanted any is the same in every order.
+    """
+    remedy = "return False only when no message can change v any more, or leave priority out"
+    if not wants:
+        refuse_change(run, v, old, new, "wants no more messages, but one", remedy)
+        return
+    run.wanted.add(v)
+    for u in run.active.intersection(run.into[v]):
+        alone, *_ = run.computed(v, old, {u})
+        if not run.call("wants", v=alone):
+            said = f"wants no more messages after that of vertex {run.said(u)}, but another"
+            refuse_change(run, v, alone, new, said, remedy)
+
+
+def refuse_change(run: Any, v: int, kept: Vertex, changed: Vertex, said: str, remedy: str) -> None:
+    """Refuse what messages that were not wanted would have changed."""
+    for name in sorted(run.lowered.reductions):
+        if kept._fields[name] != changed._fields[name]:
+            change = f"would make {name} {changed._fields[name]}, not {kept._fields[name]}"
+            raise run.broken("wants", f"vertex {run.said(v)} {said} {change}, in superstep {run.step}", remedy)

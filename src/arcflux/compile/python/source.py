@@ -1,0 +1,169 @@
+"""A program's functions as the plain Python back end calls them: rewritten where Python means something else by a line.
+
+Three things differ. ``g.lost += x`` means that v contributes x, while ``g.lost`` by itself is of the superstep before;
+so it becomes ``g.lost = x``, and `g` takes what is assigned to it for a contribution (totals.py). And Python's
+own integers never overflow, and become floats under a power below 0; so each number that stands in a program, and each
+flag that is counted with, becomes one of numbers.py, whatever locals it goes through. Numbers alone are computed
+by Python, as the compiler does it (literals.py). A local that is given a vector field has its elements as they are,
+also when the field changes. The function keeps its file and its lines, for debuggers and errors.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Iterable, Mapping
+from types import CodeType, FunctionType
+from typing import Any
+
+import numpy as np
+
+from arcflux.class_source import find_function, names_around
+from arcflux.compile.python.around import shared
+from arcflux.compile.python.numbers import as_exponent, as_operand, as_value
+from arcflux.program import Function
+
+__all__ = ["helper_for_plain_python", "rewritten"]
+
+# Names that no program can have.
+_VALUE, _EXPONENT, _OPERAND, _OWN, _SHARED = ".value", ".exponent", ".operand", ".own", ".shared"
+_ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.LShift, ast.RShift)
+
+
+def rewritten(function: Function, totals: Iterable[str]) -> FunctionType:
+    """A function of a program for plain Python; `totals` are the names that it may contribute to."""
+    assert isinstance(function.call, FunctionType)
+    arguments = ast.arguments([], [ast.arg(name) for name in function.arguments], None, [], [], None, [])
+    return _compiled(function.call, arguments, function.body, function.line, function.names, frozenset(totals))
+
+
+def helper_for_plain_python(function: FunctionType) -> FunctionType:
+    """A function of the module for plain Python."""
+    source = find_function(function)
+    assert source is not None  # or the program would have been refused
+    taken = copy.deepcopy(source.tree.args)
+    taken.defaults = [ast.Constant(None) for _ in taken.defaults]
+    taken.kw_defaults = [None if each is None else ast.Constant(None) for each in taken.kw_defaults]
+    body, line = source.tree.body, source.tree.lineno
+    made = _compiled(function, taken, body, line, names_around(function), frozenset())
+    made.__defaults__ = tuple(map(as_value, function.__defaults__)) if function.__defaults__ else None
+    made.__kwdefaults__ = {name: as_value(x) for name, x in (function.__kwdefaults__ or {}).items()}
+    return made
+
+
+def _compiled(
+    call: FunctionType, taken: ast.arguments, body: list[ast.stmt], line: int, names: Mapping[str, Any],
+    totals: frozenset[str],
+) -> FunctionType:  # fmt: skip
+    own = {each.arg for each in [*taken.posonlyargs, *taken.args, *taken.kwonlyargs]}
+    own |= {n.id for node in body for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    for each in [*taken.posonlyargs, *taken.args, *taken.kwonlyargs]:
+        each.annotation = None
+    rewrite = _Rewrite(names, own, totals)
+    made = ast.FunctionDef(call.__name__, taken, [rewrite.visit(node) for node in copy.deepcopy(body)], [], None)
+    made.lineno, made.end_lineno = int(line), body[-1].end_lineno
+    tree = ast.fix_missing_locations(ast.Module([made], []))
+    whole = compile(tree, call.__code__.co_filename, "exec", dont_inherit=True)
+    code = next(each for each in whole.co_consts if isinstance(each, CodeType))
+    cells = zip(call.__code__.co_freevars, call.__closure__ or (), strict=True)
+    around = {**call.__globals__, **{name: names[name] for name, _ in cells if name in names}}
+    around |= {_VALUE: as_value, _EXPONENT: as_exponent, _OPERAND: as_operand, _OWN: _own, _SHARED: shared}
+    return FunctionType(code, around, call.__name__)
+
+
+class _Rewrite(ast.NodeTransformer):
+    """Contributions to totals as assignments, and numbers as those of kernels."""
+
+    def __init__(self, names: Mapping[str, Any], own: set[str], totals: frozenset[str]) -> None:
+        self.names, self.own, self.totals = names, own, totals
+
+    # --- numbers
+
+    def visit(self, node: ast.AST) -> Any:
+        """Any node; one of numbers alone is computed as Python does."""
+        if isinstance(node, ast.expr) and self._is_constant(node):
+            return _call(_VALUE, node)
+        return super().visit(node)
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        if not isinstance(node.op, _ARITHMETIC):
+            return self.generic_visit(node)  # type: ignore[return-value]
+        left = self._operand(node.left)
+        fixed = isinstance(node.op, ast.Pow) and self._is_constant(node.right)
+        right = _call(_EXPONENT, node.right) if fixed else self.visit(node.right)
+        return ast.copy_location(ast.BinOp(left, node.op, right), node)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        if isinstance(node.op, ast.Not):
+            return self.generic_visit(node)  # type: ignore[return-value]
+        return ast.copy_location(ast.UnaryOp(node.op, self._operand(node.operand)), node)
+
+    def _operand(self, node: ast.expr) -> ast.expr:
+        """What is counted with: a flag has to become a number."""
+        done: ast.expr = self.visit(node)
+        plain = isinstance(node, ast.BinOp) and isinstance(node.op, _ARITHMETIC)
+        return done if plain or self._is_constant(node) else _call(_OPERAND, done)
+
+    def _is_constant(self, node: ast.expr) -> bool:
+        """Whether an expression has numbers only: those that stand there, and those of the module."""
+        if isinstance(node, ast.Constant):
+            return type(node.value) in (int, float)
+        if isinstance(node, ast.Name):
+            return node.id not in self.own and _is_number(self.names.get(node.id))
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id not in self.own:
+            return _is_number(getattr(self.names.get(node.value.id), node.attr, None))
+        if isinstance(node, ast.UnaryOp):
+            return not isinstance(node.op, ast.Not) and self._is_constant(node.operand)
+        return isinstance(node, ast.BinOp) and self._is_constant(node.left) and self._is_constant(node.right)
+
+    # --- loops
+
+    def visit_For(self, node: ast.For) -> ast.stmt:
+        """A loop over ``af.intersect(v, u)``, which by itself is a number."""
+        if isinstance(node.iter, ast.Call) and getattr(node.iter.func, "attr", "") == "intersect":
+            node.iter.func = ast.copy_location(ast.Name(_SHARED, ast.Load()), node.iter.func)
+        return self.generic_visit(node)  # type: ignore[return-value]
+
+    # --- totals
+
+    def _is_total(self, target: ast.expr) -> bool:
+        owner = target.value if isinstance(target, ast.Subscript) else target
+        return isinstance(owner, ast.Attribute) and ast.unparse(owner.value) == "g" and owner.attr in self.totals
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
+        if not self._is_total(node.target):
+            return self.generic_visit(node)  # type: ignore[return-value]
+        return ast.copy_location(ast.Assign([self.visit(node.target)], self.visit(node.value)), node)
+
+    def visit_Assign(self, node: ast.Assign) -> ast.stmt:
+        target = node.targets[0]
+        if not self._is_total(target):
+            node.value = _owned(node.value)
+            return self.generic_visit(node)  # type: ignore[return-value]
+        assert isinstance(node.value, ast.Call)
+        (value,) = (each for each in node.value.args if ast.unparse(each) != ast.unparse(target))
+        return ast.copy_location(ast.Assign([self.visit(target)], self.visit(value)), node)
+
+
+def _owned(node: ast.expr) -> ast.expr:
+    """What is assigned, with a copy of each field that is assigned whole."""
+    if isinstance(node, ast.Tuple):
+        node.elts = [_owned(each) for each in node.elts]
+    elif isinstance(node, ast.IfExp):
+        node.body, node.orelse = _owned(node.body), _owned(node.orelse)
+    elif isinstance(node, ast.Attribute):
+        return _call(_OWN, node)
+    return node
+
+
+def _own(value: Any) -> Any:
+    """A value that does not change with what it was read from."""
+    return value.copied() if hasattr(value, "copied") else value
+
+
+def _is_number(found: Any) -> bool:
+    return isinstance(found, (int, float, np.integer, np.floating)) and not isinstance(found, bool)
+
+
+def _call(name: str, node: ast.expr) -> ast.expr:
+    return ast.copy_location(ast.Call(ast.Name(name, ast.Load()), [node], []), node)

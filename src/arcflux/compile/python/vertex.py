@@ -1,0 +1,87 @@
+"""What the functions of a program see in plain Python: a vertex, an edge's columns, the parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arcflux.compile.python.numbers import number as as_number
+from arcflux.compile.python.vectors import Matrix, Vector
+from arcflux.graph import Graph
+from arcflux.program import FieldType, Parameter, vertex, vertices
+
+__all__ = ["Members", "Named", "Vertex", "ends", "of_column", "parameter"]
+
+
+class Vertex:
+    """What a function sees of a vertex: its fields, its number, its degrees."""
+
+    _run: Any
+    _fields: dict[str, Any]
+    _assigned: set[str]
+    number: int
+
+    def __init__(self, run: Any, number: int, values: dict[str, Any]) -> None:
+        values = dict(values)
+        for name in run.vectors:
+            values[name] = run.own(name, values[name], number)
+        own = self.__dict__
+        own.update(values)
+        own["_run"], own["_fields"], own["_assigned"] = run, values, set()
+        own["number"] = run.numbers[number]
+        own["in_degree"], own["out_degree"] = run.in_degrees[number], run.out_degrees[number]
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"a vertex has no {name!r}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self.__dict__[name] = self._fields[name] = self._run.stored(name, value, self.number)
+        self._assigned.add(name)
+
+    def _out(self, k: int) -> tuple[int, Any]:
+        """The number of the k-th out-neighbour, and the edge to it."""
+        return self._run.mail.out(int(self.number), k)  # type: ignore[no-any-return]
+
+    def _common(self, other: Vertex) -> int:
+        """How many vertices are in-neighbours of both."""
+        into = self._run.into
+        return as_number(len(set(into[self.number]) & set(into[other.number])))  # type: ignore[no-any-return]
+
+
+class Named:
+    """A bag of names: the parameters, an edge's columns."""
+
+    def __init__(self, **values: Any) -> None:
+        own = {name: as_number(value) if type(value) in (int, float) else value for name, value in values.items()}
+        self.__dict__.update(own)
+
+
+class Members:
+    """A set of vertices that is a parameter."""
+
+    def __init__(self, members: Any) -> None:
+        self.members = members
+
+    def __contains__(self, v: Vertex) -> bool:
+        return bool(self.members[v.number])
+
+
+def parameter(one: Parameter, graph: Graph, members: Any) -> Any:
+    """What a parameter is in a program."""
+    if one.kind is vertex:
+        return int(graph.ids.to_numbers([one.value])[0])
+    if isinstance(one.kind, FieldType):
+        elements = [as_number(element, one.kind.dtype) for element in one.value]
+        return Vector(elements) if one.kind.columns is None else Matrix(elements, one.kind.columns)
+    return one.value if one.kind is not vertices else Members(members)
+
+
+def ends(graph: Graph, edges: str | None, u: int, v: int) -> tuple[int, int]:
+    """The ends of an edge by which its random numbers differ: an undirected one has the same both ways."""
+    if edges == "both" or graph.edges != graph.arcs:
+        return min(u, v), max(u, v)
+    return (v, u) if edges == "against" else (u, v)
+
+
+def of_column(column: Any, i: int) -> Any:
+    """What an edge column has: a float of the column's width, or an integer, which takes the type that it meets."""
+    return as_number(column[i].item(), column.dtype if column.dtype.kind == "f" else None)

@@ -1,0 +1,116 @@
+"""What depends on u alone: the expressions of compute that become messages, made once a vertex and not once an edge."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from arcflux.compile.check.checked import Checked, is_value
+from arcflux.compile.check.types import Value, typed
+
+__all__ = ["Message", "Sources"]
+
+
+@dataclass(frozen=True)
+class Message:
+    """A value that u sends along its edges: an expression over ``u_*`` names, its type, and its length as a vector."""
+
+    name: str
+    source: ast.expr
+    dtype: np.dtype[Any]
+    length: int | None = None
+
+    @property
+    def field(self) -> str | None:
+        """The field of u that it is, when it is nothing more."""
+        name = self.source.id if isinstance(self.source, ast.Name) else ""
+        return name[2:] if name.startswith("u_") and name[2:] not in ("out_degree", "in_degree") else None
+
+
+class Sources(ast.NodeTransformer):
+    """Replaces the largest expressions that depend on u alone by messages."""
+
+    def __init__(self, compute: Checked, totals: set[str]) -> None:
+        self.types = compute.types
+        self.passing = {"step", "control", *totals}
+        self.messages: list[Message] = []
+
+    def lowered(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        """Statements over messages."""
+        return [ast.fix_missing_locations(self.visit(node)) for node in _inlined(copy.deepcopy(body))]
+
+    def visit(self, node: ast.AST) -> Any:
+        """A message in the place of an expression that is one; else its parts."""
+        if is_value(node) and self._is_source(_names(node)):
+            return ast.Name(self.message(node, typed(node, self.types)).name, ast.Load())
+        return self.generic_visit(node)
+
+    def _is_source(self, names: set[str]) -> bool:
+        """Whether an expression over these names is worth a message. u's own number is in hand at every edge.
+
+        A message may be made when the superstep before ends, so it knows neither `step` nor totals.
+        """
+        known = any(name.startswith("u_") and name != "u_number" for name in names)
+        return known and _depends(names) == {"u"} and not names & self.passing
+
+    def message(self, source: ast.expr, kind: Value) -> Message:
+        """The message that is this expression over ``u_*``, of this type; the same for the same expression."""
+        text = ast.dump(source)
+        for known in self.messages:
+            if ast.dump(known.source) == text:
+                return known
+        made = Message(f"m{len(self.messages)}", source, kind.stored, kind.length)
+        self.messages.append(made)
+        return made
+
+
+def _inlined(body: list[ast.stmt]) -> list[ast.stmt]:
+    """Put locals that are assigned once, at the top, from u alone, where they are used.
+
+    Not so a number that is an exponent: one below 0 that stands there would make a float of an integer's power.
+    """
+    powers = [n for node in body for n in ast.walk(node) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Pow)]
+    exponents = {n.right.id for n in powers if isinstance(n.right, ast.Name)}
+    assigned = [
+        n.id for node in body for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    ]
+    known: dict[str, ast.expr] = {}
+    kept: list[ast.stmt] = []
+    for node in body:
+        node = _Substitute(known).visit(node)
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            name = node.targets[0].id
+            names = _names(node.value)
+            alone = name.startswith("l_") and assigned.count(name) == 1
+            changes_type = name in exponents and isinstance(node.value, ast.Constant)
+            if alone and _depends(names) <= {"u"} and "control" not in names and not changes_type:
+                known[name] = node.value
+                continue
+        kept.append(node)
+    return kept
+
+
+class _Substitute(ast.NodeTransformer):
+    """Puts known expressions in the place of names."""
+
+    def __init__(self, known: dict[str, ast.expr]) -> None:
+        self.known = known
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if isinstance(node.ctx, ast.Load) and node.id in self.known:
+            return copy.deepcopy(self.known[node.id])
+        return node
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+
+
+def _depends(names: set[str]) -> set[str]:
+    """Whom an expression over these names depends on: u, the edge, the vertex, locals; constants on nobody."""
+    who = {"u": "u", "e": "edge", "r": "edge", "v": "v", "o": "v", "l": "local"}
+    return {who[name[0]] for name in names if name[1:2] == "_" and name[0] in who}
