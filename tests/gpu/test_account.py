@@ -7,8 +7,8 @@ import pytest
 from samples import PROGRAMS
 
 from arcflux import algorithms
-from arcflux.compile.cuda import cuda_source
-from arcflux.compile.cuda_scan import scannable
+from arcflux.compile.cuda.module import cuda_source
+from arcflux.compile.cuda.scan import scannable
 from arcflux.compile.lower import Lowered, lower
 from arcflux.gpu.account import Cost, cost, cpu_pull_cost
 from arcflux.program import REF32

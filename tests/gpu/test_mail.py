@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import arcflux as af
-from arcflux.compile.cuda import cuda_source
+from arcflux.compile.cuda.module import cuda_source
 from arcflux.compile.lower import lower
 from arcflux.devices.cuda import Cuda
 from arcflux.errors import ProgramError

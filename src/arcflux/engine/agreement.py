@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux.compile.dense import CHUNK
+from arcflux.compile.cpu.dense import CHUNK
+from arcflux.compile.cpu.parts import TALLIED_RESIDUAL, in_one_order
 from arcflux.compile.lower import Measure
-from arcflux.compile.parts import TALLIED_RESIDUAL, in_one_order
 from arcflux.engine.part_worker import PartWorker
 from arcflux.engine.totals import reduced
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from arcflux.compile.bins import Bins, width
+from arcflux.compile.cpu.bins import Bins, width
 from arcflux.engine.loop import Loop
 from arcflux.engine.state import State
 from arcflux.result import Superstep

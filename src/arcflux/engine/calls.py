@@ -14,7 +14,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux.compile import cache, cpu
+from arcflux.compile import cache
+from arcflux.compile.cpu import module as cpu
 from arcflux.devices import Placed
 from arcflux.engine.node_state import NodeState
 from arcflux.engine.own_part import OwnPart

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux.compile.bins import width
-from arcflux.compile.parts import empties_first
+from arcflux.compile.cpu.bins import width
+from arcflux.compile.cpu.parts import empties_first
 from arcflux.engine.exchange.base import Exchange
 from arcflux.engine.mail import Mailroom
 from arcflux.engine.part_worker import PartWorker

@@ -1,4 +1,4 @@
-"""Loops of programs of which every vertex sends: pull, by blocks on large graphs or by runs on meshes, or push."""
+"""The loops of dense programs: pull, by blocks on large graphs or by runs on meshes, or push."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux.compile.dense import CHUNK
-from arcflux.compile.edges import narrow_sums, taken
-from arcflux.compile.even import STRIP, added_later, evenly
-from arcflux.compile.source import edge_reads
+from arcflux.compile.cpu.dense import CHUNK, takes_any_order
+from arcflux.compile.cpu.even import STRIP, added_later, evenly
+from arcflux.compile.pieces.edges import narrow_sums, taken
+from arcflux.compile.pieces.source import edge_reads
 from arcflux.engine.loop import Loop
 from arcflux.engine.state import State, rows
 from arcflux.graph.blocks import Blocks, blocks, scattered, skewed
+from arcflux.graph.degree_order import degree_order
 from arcflux.graph.runs import Runs, runs
 from arcflux.history import Superstep
 from arcflux.spmd.memory import frozen
@@ -51,7 +52,7 @@ def blocks_pay(vertices: int, arcs: int, message: int, threads: int) -> bool:
 
 
 class Dense(Loop):
-    """A program of which every vertex sends in every superstep."""
+    """A dense program: every vertex is active in every superstep."""
 
     blocks: Blocks | None = None
     runs: Runs | None = None
@@ -128,7 +129,10 @@ class Dense(Loop):
         else:
             columns = [graph.in_columns[name] for name in names]
             arrays = [*graph.into, graph.out.offsets, *columns, *self.messages]
+            order = degree_order(graph, self.lowered.in_place) if takes_any_order(self.lowered) else None
             self.ways = {"plain": (self.made.dense, [self._span(), *arrays, *state.constants])}
+            if order is not None:
+                self.ways = {"plain": (self.made.dense_by_degree, [self._span(), order, *arrays, *state.constants])}
             if self.runs is not None:
                 later = self._rows(np.float64, STRIP * len(added_later(self.lowered)))
                 by_run = [self._span(), self.runs.starts, self.runs.first, later, *self._registers()]

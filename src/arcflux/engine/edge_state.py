@@ -1,7 +1,7 @@
 """The fields of edges in a run: their arrays, which half of them is current, and what they are given at first.
 
-They stand in the order of in-edges, once for a node, whatever phases and parts there are (compile/crossing.py says who
-reads which half).
+They stand in the order of in-edges, once for a node, whatever phases and parts there are (compile/pieces/crossing.py
+says who reads which half).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux.compile.expressions import length_of
+from arcflux.compile.check.expressions import length_of
 from arcflux.compile.lower import Lowered
 from arcflux.edge_values import EdgeValues
 from arcflux.engine.fitting import fitting

@@ -8,17 +8,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcflux.errors import UsageError
+from arcflux.spmd.memory import frozen
 
 __all__ = ["fitting"]
 
 
 def fitting(name: str, values: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    """Values as a field keeps them; what would be changed by that is refused."""
+    """Values as a field keeps them, to be read only; what would be changed by that is refused."""
     array = np.asarray(values, dtype if not np.size(values) else None)
     expected = f"{dtype} of shape {shape}"
     kinds = {"b": "b", "f": "biuf"}.get(dtype.kind, "biu")
     if array.shape != shape or array.dtype.kind not in kinds:
         raise UsageError(f"{name} is given as {array.dtype} of shape {array.shape}", expected=expected)
+    if array.dtype == dtype:
+        return frozen(array)
     fitted = array.astype(dtype)
     if dtype.kind in "iu" and not np.array_equal(fitted, array):
         wrong = array[fitted != array].flat[0]

@@ -21,7 +21,7 @@ from arcflux.compile.lower import Lowered, ignores_start, lower
 from arcflux.edge_values import EdgeValues
 from arcflux.engine.advice import advised, divided, kept, network_bandwidth
 from arcflux.engine.call import interruptible, is_interrupted
-from arcflux.engine.loop import Options, ending
+from arcflux.engine.loop import Options, ending, tolerance_of
 from arcflux.engine.spread import Spread, run_spread
 from arcflux.engine.state import given_values
 from arcflux.engine.together import run_together
@@ -88,7 +88,8 @@ def run(
         Workers; without it, as many as are predicted to be fastest (``result.explain()`` says why): every core, but for
         small graphs. Of devices, each has its own.
     max_supersteps
-        Stop after so many; the result is then marked as not converged, with a warning.
+        Stop after so many; the result is then marked as not converged, with a warning (unless the program's `tolerance`
+        is 0: then so many were asked for).
     timeout
         Stop at the end of the superstep in which so many seconds are over; a superstep that is in a long loop of the
         program itself is broken off, and the result is that of the one before.
@@ -164,7 +165,7 @@ def run(
         if phases is not None:
             result = run_phases(phases, graph, values, options, None if debug else spread, threads)
         elif debug:
-            from arcflux.compile.python import run_python
+            from arcflux.compile.python.run import run_python
 
             result = run_python(lowered, graph, options.limit, values, ending(options))
         elif lowered.mails and not spread.wanted:
@@ -180,7 +181,9 @@ def run(
         error = CancelledError(f"{result.name} was cancelled after {result.supersteps} supersteps")
         error.result = result
         raise error
-    warn_unless_converged(result)
+    as_asked = tolerance_of(lowered) == 0 and result.supersteps == max_supersteps
+    if not as_asked or values_with_nan(result):
+        warn_unless_converged(result)
     return result
 
 
@@ -252,7 +255,7 @@ def values_with_nan(result: Result) -> list[str]:
 
 
 def warn_unless_converged(result: Result) -> None:
-    """Warn whoever called the run if it ended before it was finished; a job's result says so itself."""
+    """Warn the caller if the run ended before it converged; a job's result says so itself."""
     if not result.converged and config.speaks() and not is_interrupted() and current_turns() is None:
         lost = values_with_nan(result)
         said = f"{result.name} stopped after {result.supersteps} supersteps before it converged"
@@ -261,7 +264,7 @@ def warn_unless_converged(result: Result) -> None:
 
 
 def _refuse_unsorted(lowered: Lowered, graph: Graph) -> None:
-    """Whoever compares rows, or says that it counts on their order, needs a graph whose rows are sorted."""
+    """Refuse a program that compares rows, or promises sorted_edges, on a graph whose rows are not sorted."""
     intersects = lowered.around is not None and lowered.around.intersects
     if not graph.sorted and (intersects or "sorted_edges" in lowered.program.promises):
         why = "af.intersect compares rows" if intersects else "sorted_edges is asked for"
@@ -272,7 +275,7 @@ def _refuse_unsorted(lowered: Lowered, graph: Graph) -> None:
 
 
 def _warn_of_ignored_start(lowered: Lowered) -> None:
-    """Warn the author of a program of which every vertex sends, although `start` says which ones should."""
+    """Warn the author of a dense program whose `start` returns which vertices should send."""
     if not (ignores_start(lowered) and config.speaks()):
         return
     program, writes = lowered.program, lowered.functions["update"].writes

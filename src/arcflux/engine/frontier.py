@@ -1,4 +1,4 @@
-"""The loop of programs of which only changed vertices send."""
+"""The loop of sparse programs: only changed vertices send."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux.compile.dense import CHUNK
+from arcflux.compile.cpu.dense import CHUNK
+from arcflux.compile.cpu.frontier import SMALL
+from arcflux.compile.cpu.frontier_pull import kept_apart
+from arcflux.compile.cpu.lists import BLOCK, PARTS, board_size
 from arcflux.compile.direction import explained
-from arcflux.compile.frontier import SMALL
-from arcflux.compile.frontier_pull import kept_apart
-from arcflux.compile.lists import BLOCK, PARTS, board_size
 from arcflux.compile.sparse import buffered, precomputed
 from arcflux.engine.loop import Loop
 from arcflux.engine.state import State, rows
@@ -75,7 +75,7 @@ class Frontier(Loop):
             queue[:count] = first
         self.finished = not count
         alone = self.threads > 1 and edges < SMALL
-        self.board[3 * BLOCK : PARTS] = count, edges, 0, step, graph.arcs, 0, alone, 0
+        self.board[3 * BLOCK : PARTS] = count, edges, 0, step, graph.arcs, 0, alone, count
 
     def give_back(self) -> None:
         """The queue is among what was borrowed."""

@@ -26,13 +26,14 @@ from arcflux.graph import Graph
 from arcflux.partition import check_split
 from arcflux.partition.parts import Parts
 from arcflux.result import Result
+from arcflux.spmd.interrupt import within_time
 from arcflux.spmd.team import Team
 from arcflux.transports.base import Transport, nodes_by_size
 
 if TYPE_CHECKING:
     from arcflux.gpu.room import Room
 
-__all__ = ["WHERE", "Launched", "Where", "launch", "launch_on_parts"]
+__all__ = ["WHERE", "Launched", "Where", "launch", "launch_on_parts", "launch_shared"]
 
 Answer = TypeVar("Answer")
 Finished = TypeVar("Finished", bound=Result)
@@ -178,6 +179,29 @@ def launch(
         return done
     threads, plan = (where.threads, None) if advised is None else chosen_threads(advised, graph, where.threads)
     return _alone(graph, Team(threads), work, plan)
+
+
+def launch_shared(
+    name: str, graph: Graph, options: Mapping[str, Any], work: Work[Answer], *, spreads: bool = False
+) -> Launched[Answer] | None:  # fmt: skip
+    """Run ``work(worker)`` where all cores share one memory; None where the vertex program of that name has to run.
+
+    That is on GPUs, on several nodes unless the work `spreads` over workers, and with options that only programs have.
+    `timeout` ends the work with an error.
+    """
+    if options.get("devices") is not None or not options.keys() <= {*WHERE, "timeout"}:
+        return None
+    where = {key: value for key, value in options.items() if key != "timeout"}
+    spread = Where.of(graph, where).spread
+    if spread.wanted and not spreads:
+        ranks = spread.ranks()
+        if ranks is None and spread.transport not in (None, "local"):
+            return None
+        nodes = nodes_by_size(_count(spread, 1), spread.ranks_per_node)[-1] + 1 if ranks is None else ranks.nodes
+        if nodes > 1:
+            return None
+    with within_time(name, options.get("timeout")):
+        return launch(graph, where, work)
 
 
 def _alone(graph: Graph, team: Team, work: Work[Answer], plan: Any = None) -> Launched[Answer]:

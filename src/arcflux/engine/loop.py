@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from arcflux import trace
 from arcflux.compile.lower import Lowered, fact
-from arcflux.compile.source import polls
+from arcflux.compile.pieces.source import polls
 from arcflux.engine.call import note_interrupt
 from arcflux.engine.state import State
 from arcflux.graph import Graph
@@ -42,7 +42,7 @@ _FEW_VISITS = 1 << 18
 # Launches are so many seconds apart that tell how long a tick is: between Python's clock and a kernel's first superstep
 # lies less than a tenth of it.
 _APART = 5e-3
-# Supersteps of a launch that whoever watches a run is shown, the last ones.
+# The last supersteps of a launch, which the watcher of a run is shown.
 _SHOWN = 64
 
 
@@ -83,6 +83,12 @@ class _Clock:
 
 
 _clock = _Clock()
+
+
+def _waited() -> float:
+    """Seconds that the run of this thread has waited for its turns, where others share the cores."""
+    turns = current_turns()
+    return 0.0 if turns is None else turns.waited
 
 
 class Loop:
@@ -250,7 +256,9 @@ class Loop:
         since = first - self.first_step
         brief = self._brief_ticks(since) if self._may_be_brief(begun) else 0
         crew = self.crew(since) if brief else self.threads
+        waited = _waited()
         self.team.launch(self.kernel, crew, *arguments, glance=glance, ends=True, brief=brief, shrinks=self.shrinks)
+        begun += _waited() - waited
         if self.torn:
             self.restore(before)
             return None
@@ -268,7 +276,7 @@ class Loop:
         return taken
 
     def _tell(self, first: int, taken: Array, seconds: float) -> None:
-        """Show whoever watches this run the last of the supersteps of a launch."""
+        """Show the last supersteps of a launch to the watcher of this run."""
         turns = current_turns()
         if turns is None or not len(taken):
             return
@@ -293,7 +301,8 @@ class Loop:
         How long a tick is, the first launches of a process tell, which are watched.
         """
         seconds = _BRIEF_SECONDS if self.crew(steps) == self.threads else _WAKING_SECONDS
-        return int(seconds * _clock.rate) if self.brief and ending(self.options) is None else 0
+        watched = ending(self.options) is not None and current_turns() is None  # whoever gives turns ends launches, too
+        return int(seconds * _clock.rate) if self.brief and not watched else 0
 
     def watched(self, over: Callable[[], bool], task: trace.Task | None = None) -> Callable[[Array], None]:
         """What looks at a launch now and then: says how far it is, ends it when it is over, sees whether it is torn."""

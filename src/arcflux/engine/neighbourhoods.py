@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux.compile.around_frontier import EVERYWHERE, SEARCHED
-from arcflux.compile.dense import CHUNK
+from arcflux.compile.cpu.around_frontier import EVERYWHERE, SEARCHED
+from arcflux.compile.cpu.dense import CHUNK
 from arcflux.compile.direction import LOOKS_AROUND
 from arcflux.engine.dense import Dense
 from arcflux.engine.scratch import worker_scratch
@@ -22,7 +22,7 @@ __all__ = ["Neighbourhoods", "SparseNeighbourhoods"]
 
 
 class Neighbourhoods(Dense):
-    """A program with `around`, of which every vertex sends in every superstep."""
+    """A dense program with `around`: every vertex is active in every superstep."""
 
     @property
     def push(self) -> bool:

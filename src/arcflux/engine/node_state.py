@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arcflux.compile.cpu.parts import PART_TALLY, in_one_order
 from arcflux.compile.lower import Lowered
-from arcflux.compile.parts import PART_TALLY, in_one_order
 from arcflux.engine.edge_state import EdgeArrays
 from arcflux.engine.scratch import worker_scratch
-from arcflux.engine.state import parameter_values, rows
+from arcflux.engine.state import afford_fields, parameter_values, rows
 from arcflux.engine.team import Ranks
 from arcflux.engine.totals import Totals, identity
 from arcflux.graph import Graph
@@ -73,6 +73,8 @@ class NodeState:
         written = lowered.functions["start"].always_writes - set(values)
         zeros = team.small
         self.fields: dict[str, Array] = {} if like is None else like.fields
+        if like is None and team.leads:
+            afford_fields(lowered, graph)
         for name, kind_of in lowered.fields.items() if like is None else ():
             self.fields[name] = rows(partial(team.kept, zero=name not in written), n, *kind_of)
         self.messages: list[Array] = [rows(zeros, 2 * n, each.dtype, each.length) for each in lowered.messages]

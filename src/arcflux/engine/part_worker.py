@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcflux.compile.lower import Lowered
-from arcflux.compile.source import polls
+from arcflux.compile.pieces.source import polls
 from arcflux.devices import Demand, Device
 from arcflux.engine.calls import Calls, OnCores, Watch
 from arcflux.engine.node_state import NodeState

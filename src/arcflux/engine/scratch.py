@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux.compile.generators import scratch
 from arcflux.compile.lower import Lowered
+from arcflux.compile.pieces.generators import scratch
 from arcflux.graph import Graph
 from arcflux.spmd.memory import zeros
 from arcflux.spmd.votes import slots

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux.compile.dense import CHUNK
+from arcflux.compile.cpu.dense import CHUNK
 from arcflux.compile.lower import Lowered, fact
 from arcflux.engine.edge_state import EdgeArrays, given_edges
 from arcflux.engine.fitting import fitting
@@ -20,9 +20,10 @@ from arcflux.errors import UsageError, did_you_mean
 from arcflux.graph import Graph
 from arcflux.graph.ids import by_id
 from arcflux.program import FieldType, Program, vertex
+from arcflux.spmd.space import afford
 from arcflux.spmd.team import Team
 
-__all__ = ["State", "given_values", "parameter_values", "rows"]
+__all__ = ["State", "afford_fields", "given_values", "parameter_values", "rows"]
 
 Array = NDArray[Any]
 
@@ -38,6 +39,7 @@ class State:
         self.team = team
         self.given = given
         written = _started(lowered)
+        afford_fields(lowered, graph)
         self.fields = {
             name: rows(partial(team.kept, zero=name not in written), graph.vertices, *kind)
             for name, kind in lowered.fields.items()
@@ -100,6 +102,15 @@ def rows(allocate: Any, size: int, dtype: Any, length: int | None) -> Array:
     """An array for so many vertices: of numbers, or of rows for vectors."""
     made: Array = allocate(size * (length or 1), dtype)
     return made if length is None else made.reshape(size, length)
+
+
+def afford_fields(lowered: Lowered, graph: Graph) -> None:
+    """Refuse a run whose fields, all of which are written, need more memory than there is."""
+    each = sum(dtype.itemsize * (length or 1) for dtype, length in lowered.fields.values())
+    remedy = "a smaller graph, shorter vectors or narrower types, or a machine with more memory"
+    afford(
+        each * graph.vertices, f"{lowered.program.name}: {each:,} bytes for each of {graph.vertices:,} vertices", remedy
+    )
 
 
 def parameter_values(program: Program, graph: Graph) -> list[Any]:

@@ -6,7 +6,8 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from arcflux.compile import cache, cpu
+from arcflux.compile import cache
+from arcflux.compile.cpu import module as cpu
 from arcflux.compile.lower import Lowered
 from arcflux.engine.loop import Loop, Options
 from arcflux.engine.state import State

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arcflux.compile.check.tuples import TUPLES
 from arcflux.compile.lower import Lowered, Measure
-from arcflux.compile.tuples import TUPLES
 
 __all__ = ["Totals", "identity", "reduced", "shown"]
 
@@ -53,9 +53,10 @@ class Totals:
         """No vertex has contributed anything."""
         self.set({name: identity(each.operation, each.dtype) for name, each in self.measures.items()})
 
-    def clear(self) -> None:
-        """Begin to reduce anew."""
-        for name, each in self.measures.items():
+    def clear(self, names: Iterable[str] | None = None) -> None:
+        """Begin to reduce anew: these totals, or all."""
+        for name in self.measures if names is None else names:
+            each = self.measures[name]
             self.sums[name][:] = identity(each.operation, each.dtype)
 
     def set(self, known: Mapping[str, Any]) -> None:

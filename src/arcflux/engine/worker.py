@@ -24,7 +24,7 @@ from arcflux.engine.shares import Shares
 from arcflux.errors import UsageError
 from arcflux.graph import Graph
 from arcflux.graph.core import Adjacency
-from arcflux.spmd.pool import BRIEF_VISITS
+from arcflux.spmd.pool import BRIEF_VISITS, SERIAL_VISITS
 from arcflux.spmd.team import Team
 
 if TYPE_CHECKING:
@@ -60,13 +60,17 @@ class Cores:
         return self.team.leads
 
     def launch(
-        self, kernel: Any, chunks: int, *arguments: Any, task: trace.Task | None = None,
+        self, kernel: Any, chunks: int | None, *arguments: Any, task: trace.Task | None = None,
         watch: Callable[[Array], None] | None = None, visits: int | None = None,
     ) -> None:  # fmt: skip
         """Run a kernel on all cores, or on as many as there are chunks; `watch` sees its control now and then.
 
-        `visits`, where it is known, is how many arcs and vertices it looks at: few are a brief launch.
+        `visits`, where it is known, is how many arcs and vertices it looks at: few are a brief launch. With None for
+        its chunks, they also say how many cores are worth waking.
         """
+        if chunks is None:
+            assert visits is not None
+            chunks = visits // SERIAL_VISITS
         self._compile(kernel, arguments)
         brief = visits is not None and visits <= BRIEF_VISITS and self.check is None
         self.team.launch(kernel, max(1, chunks), *arguments, task=task, glance=self._glance(watch), brief=int(brief))

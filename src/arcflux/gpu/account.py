@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from arcflux.compile import cpu
-from arcflux.compile.cuda import cuda_source
+from arcflux.compile.cpu import module as cpu
+from arcflux.compile.cuda.module import cuda_source
 from arcflux.compile.lower import Lowered
+from arcflux.parsing import parse
 
 __all__ = ["Cost", "cost", "cpu_pull_cost"]
 
@@ -63,7 +64,7 @@ def cpu_pull_cost(lowered: Lowered, columns: dict[str, np.dtype[Any]]) -> Cost:
 def _counted(
     lowered: Lowered, source: str, name: str, columns: dict[str, np.dtype[Any]], wide: dict[str, int], by_edge: bool
 ) -> Cost:
-    (function,) = (node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef) and node.name == name)
+    (function,) = (node for node in parse(source).body if isinstance(node, ast.FunctionDef) and node.name == name)
     sizes = _sizes(lowered, columns) | wide
     counter = _Counter(lowered, sizes)
     for statement in function.body:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux.compile.mail_parts import mail_given
-from arcflux.compile.source import EDGE_ARRAYS, shared
+from arcflux.compile.cpu.mail_parts import mail_given
+from arcflux.compile.pieces.source import EDGE_ARRAYS, shared
 from arcflux.gpu import api
 from arcflux.gpu.state import State
 from arcflux.gpu.view import NodeView
@@ -85,7 +85,7 @@ class Arguments:
         return _number(found)
 
     def _shared(self, word: str) -> Array:
-        """An array that every kernel is given by its own name (compile/parts.py: part_arrays)."""
+        """An array that every kernel is given by its own name (compile/cpu/parts.py: part_arrays)."""
         node = self.node
         kind, _, name = word.partition("_")
         of_totals = {"totals": node.totals.values, "sums": node.totals.sums, "each": node.each}

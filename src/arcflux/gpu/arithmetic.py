@@ -11,16 +11,19 @@ from typing import Any
 
 import numpy as _numpy
 
-from arcflux.compile.python_numbers import IEEE
+from arcflux.compile.python.numbers import IEEE
 from arcflux.gpu import api
 from arcflux.gpu.kit import inner
 from arcflux.spmd.numbers import define
 
-__all__ = ["compared", "floored", "math", "np", "power", "raised", "remainder", "rounded", "truncated"]
+__all__ = [
+    "compared", "floored", "math", "modulo", "np", "power", "quotient", "raised", "remainder", "rounded", "truncated",
+]  # fmt: skip
 
 _made = define(inner)
 compared, truncated = _made.compared, _made.truncated
 floored, power, raised = _made.floored, _made.power, _made.raised
+modulo, quotient = _made.modulo, _made.quotient
 remainder, rounded = _made.remainder, _made.rounded
 
 

@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 
 from arcflux.compile import cache
-from arcflux.compile.cuda import cuda_source
-from arcflux.compile.cuda_vectors import tile_threads
-from arcflux.compile.generators import scratch
+from arcflux.compile.cuda.module import cuda_source
+from arcflux.compile.cuda.vectors import tile_threads
 from arcflux.compile.lower import Lowered
+from arcflux.compile.pieces.generators import scratch
 from arcflux.errors import MissingExtraError
 from arcflux.gpu import api
 from arcflux.gpu.launch import asked, bounds, occupancy

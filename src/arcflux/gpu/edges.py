@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux.compile.cuda_pull import in_order
-from arcflux.compile.cuda_scan import scannable
-from arcflux.compile.cuda_vectors import by_thread_alone, vectors
+from arcflux.compile.cuda.pull import in_order
+from arcflux.compile.cuda.scan import scannable
+from arcflux.compile.cuda.vectors import by_thread_alone, vectors
 from arcflux.compile.lower import Lowered
 from arcflux.gpu import api
 from arcflux.gpu.launch import Shapes, shared_out

@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcflux.compile import cache
-from arcflux.compile.cuda import cuda_source
-from arcflux.compile.cuda_scan import scannable
-from arcflux.compile.cuda_vectors import tile_threads
-from arcflux.compile.generators import scratch
+from arcflux.compile.cpu.mail_parts import mail_given
+from arcflux.compile.cuda.module import cuda_source
+from arcflux.compile.cuda.scan import scannable
+from arcflux.compile.cuda.vectors import tile_threads
 from arcflux.compile.lower import Lowered
-from arcflux.compile.mail_parts import mail_given
+from arcflux.compile.pieces.generators import scratch
 from arcflux.gpu import api, footprint
 from arcflux.gpu.arguments import Arguments
 from arcflux.gpu.carry import Carrier, linked

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from arcflux.errors import MissingExtraError
+from arcflux.parsing import parse
 
 try:
     from greenlet import greenlet
@@ -237,7 +238,7 @@ def typed(function: Callable[..., Any]) -> Callable[..., Any]:
     A Python number takes the type of the float32 that it meets, and rounds as that does; a literal in a kernel does
     not.
     """
-    tree = _Typed().visit(ast.parse(textwrap.dedent(inspect.getsource(function))))
+    tree = _Typed().visit(parse(textwrap.dedent(inspect.getsource(function))))
     tree.body[0].decorator_list = []
     space: dict[str, Any] = {}
     where = function.__globals__

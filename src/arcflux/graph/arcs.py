@@ -17,7 +17,7 @@ from arcflux.spmd.memory import frozen
 if TYPE_CHECKING:
     from arcflux.graph.core import Graph
 
-__all__ = ["in_places", "reverse_places"]
+__all__ = ["edge_of_arcs", "in_places", "reverse_places"]
 
 Array = NDArray[Any]
 
@@ -57,6 +57,25 @@ def reverse_places(graph: Graph) -> Array:
     if "reverse places" not in graph.kept:
         graph.kept["reverse places"] = frozen(_reverse_places(graph))
     found: Array = graph.kept["reverse places"]
+    return found
+
+
+def edge_of_arcs(graph: Graph) -> Array:
+    """The number of each arc's edge among the `edge_numbers` of an undirected graph.
+
+    Examples
+    --------
+    >>> import arcflux as af
+    >>> edge_of_arcs(af.load("path:3")).tolist()
+    [0, 0, 1, 1]
+    """
+    if "edge of arcs" not in graph.kept:
+        _, _, places = graph.edge_numbers()
+        edge_of = np.empty(graph.arcs, np.uint32 if len(places) < 1 << 32 else np.uint64)
+        edge_of[places] = np.arange(len(places))
+        edge_of[reverse_places(graph)[places]] = np.arange(len(places))
+        graph.kept["edge of arcs"] = frozen(edge_of)
+    found: Array = graph.kept["edge of arcs"]
     return found
 
 

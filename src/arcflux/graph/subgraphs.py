@@ -70,11 +70,16 @@ def undirected(graph: Graph, reciprocal: bool, deduplicate: str | None) -> Graph
 
 
 def simple_view(graph: Graph) -> Graph:
-    """The same vertices with sorted rows of distinct neighbours, undirected, without loops and columns; made once."""
+    """The same vertices with sorted rows of distinct neighbours, undirected, without loops; made once.
+
+    A graph that has such rows is its own view.
+    """
     from arcflux.graph.build import build
     from arcflux.graph.core import Adjacency, Graph
     from arcflux.graph.edges import Edges, Options
 
+    if _is_simple(graph):
+        return graph
     if "simple" not in graph.kept:
         sources, targets, _ = graph.edge_numbers()
         ends = np.minimum(sources, targets), np.maximum(sources, targets)
@@ -84,6 +89,20 @@ def simple_view(graph: Graph) -> Graph:
         graph.kept["simple"] = Graph(rows, directed=False, ids=graph.ids, origin=graph.origin)
     view: Graph = graph.kept["simple"]
     return view
+
+
+def _is_simple(graph: Graph) -> bool:
+    if graph.directed or not graph.sorted or 2 * graph.edges != graph.arcs:  # a loop is one arc
+        return False
+    if "is simple" not in graph.kept:
+        offsets, neighbours = graph.out
+        again = np.flatnonzero(neighbours[1:] == neighbours[:-1]).astype(np.uint64) + np.uint64(1)
+        begins = np.searchsorted(offsets, again)
+        graph.kept["is simple"] = bool(
+            (offsets[begins] == again).all()
+        )  # equal neighbours of two rows are no parallels
+    found: bool = graph.kept["is simple"]
+    return found
 
 
 def _built(graph: Graph, sources: Array, targets: Array, places: Array, vertices: int, ids: Ids) -> Graph:

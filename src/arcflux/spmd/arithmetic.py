@@ -5,9 +5,10 @@ from __future__ import annotations
 from arcflux.spmd.jit import inner
 from arcflux.spmd.numbers import define
 
-__all__ = ["compared", "floored", "power", "raised", "remainder", "rounded", "truncated"]
+__all__ = ["compared", "floored", "modulo", "power", "quotient", "raised", "remainder", "rounded", "truncated"]
 
 _made = define(inner)
 compared, truncated = _made.compared, _made.truncated
 floored, power, raised = _made.floored, _made.power, _made.raised
+modulo, quotient = _made.modulo, _made.quotient
 remainder, rounded = _made.remainder, _made.rounded

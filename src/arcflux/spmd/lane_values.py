@@ -327,15 +327,21 @@ def _one_by_one(context: Any, builder: Any, function: Callable[..., Any], lanes:
 
 
 def _single(context: Any, builder: Any, function: Callable[..., Any], lanes: Lanes) -> Callable[..., Any]:
-    """Numba's own operation on two numbers of the type of elements."""
+    """Numba's own operation on two numbers of the type of elements; division by -1 never traps (spmd/numbers.py)."""
     found = context.typing_context.resolve_function_type(function, (lanes.dtype, lanes.dtype), {})
 
-    def single(*pair: Any) -> Any:
+    def operate(*pair: Any) -> Any:
         given = [context.cast(builder, p, lanes.dtype, kind) for p, kind in zip(pair, found.args, strict=True)]
         return context.cast(builder, context.get_function(function, found)(builder, given), found.return_type,
                             lanes.dtype)  # fmt: skip
 
-    return single
+    def divide(x: Any, y: Any) -> Any:
+        inverts = builder.icmp_signed("==", y, y.type(-1))
+        made = operate(x, builder.select(inverts, y.type(1), y))
+        return builder.select(inverts, builder.sub(x.type(0), x), made) if function is operator.floordiv else made
+
+    signed = isinstance(lanes.dtype, types.Integer) and lanes.dtype.signed
+    return divide if signed and function in (operator.floordiv, operator.mod) else operate
 
 
 def _negative(tools: Any) -> None:

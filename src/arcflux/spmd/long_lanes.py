@@ -3,8 +3,8 @@
 LLVM takes a vector of K elements apart into K / 8 instructions for each operation, so compiling takes time that grows
 faster than K. From :data:`LONGEST_VALUE` elements on a :class:`~arcflux.spmd.lane_values.Lanes` is a pointer instead:
 every operation has a place on the stack that it writes its result to, and is a loop that LLVM makes vectors of. So that
-no two names mean one place, what is assigned from a name is copied (compile/vectors.py); an element can then be put
-where it is. A function returns the elements, not the place, which is gone when it ends.
+no two names mean one place, what is assigned from a name is copied (compile/pieces/vectors.py); an element can then be
+put where it is. A function returns the elements, not the place, which is gone when it ends.
 """
 
 from __future__ import annotations

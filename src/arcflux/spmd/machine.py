@@ -19,6 +19,7 @@ __all__ = [
     "compare_and_swap",
     "count_ones",
     "fetch_add",
+    "fetch_add_ordered",
     "greater",
     "lesser",
     "load_word",
@@ -42,6 +43,18 @@ def fetch_add(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         pointer = element(context, builder, sig.args[0], args[0], args[1])
         return builder.atomic_rmw("add", pointer, args[2], "monotonic")
+
+    return signature, generate
+
+
+@intrinsic
+def fetch_add_ordered(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
+    """:func:`fetch_add` of a count that hands something on: the last one sees what the others wrote before theirs."""
+    signature = array.dtype(array, types.uintp, array.dtype)
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        pointer = element(context, builder, sig.args[0], args[0], args[1])
+        return builder.atomic_rmw("add", pointer, args[2], "acq_rel")
 
     return signature, generate
 
@@ -123,7 +136,8 @@ def added(typingctx: Any, a: Any, b: Any) -> Any:
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         return builder.fadd(*args, flags=("reassoc",))
 
-    return types.float64(types.float64, types.float64), generate
+    kind = types.float32 if a == b == types.float32 else types.float64
+    return kind(kind, kind), generate
 
 
 @intrinsic

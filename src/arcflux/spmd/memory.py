@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from arcflux.errors import ArcfluxError, SpaceError
+from arcflux.spmd.space import afford
 
 __all__ = ["borrow", "empty", "free_reserve", "frozen", "give_back", "hold_reserve", "leave_pages", "mapped_file",
            "recycled", "release", "require", "within_memory", "zeros"]  # fmt: skip
@@ -24,7 +25,8 @@ __all__ = ["borrow", "empty", "free_reserve", "frozen", "give_back", "hold_reser
 Array = NDArray[Any]
 
 _BIG = 1 << 20
-
+_HUGE = 1 << 28
+_REMEDY = "a smaller graph, fewer columns, or a machine with more memory"
 
 # Big arrays that were given back, the longest unused first, and how many bytes of them are kept at most.
 _spare: list[Array] = []
@@ -49,6 +51,8 @@ def empty(size: int, dtype: DTypeLike, *, huge: bool = True) -> Array:
     """
     kind = np.dtype(dtype)
     count = size * kind.itemsize
+    if count >= _HUGE:  # the system gives more than it has, and ends the process that uses it
+        afford(count, f"an array of {size:,} values of {kind}", _REMEDY)
     try:
         if count < _BIG or not hasattr(mmap, "MAP_ANONYMOUS"):
             return np.empty(size, kind)
@@ -56,7 +60,7 @@ def empty(size: int, dtype: DTypeLike, *, huge: bool = True) -> Array:
     except (OSError, MemoryError, OverflowError, ValueError) as error:
         raise SpaceError(
             f"{size:,} values of {kind} need {count:,} bytes of memory, which the system does not give",
-            remedy="a smaller graph, fewer columns, or a machine with more memory",
+            remedy=_REMEDY,
         ) from error
     if huge and hasattr(mmap, "MADV_HUGEPAGE"):
         block.madvise(mmap.MADV_HUGEPAGE)

@@ -60,6 +60,18 @@ def define(inner: Callable[..., Any]) -> SimpleNamespace:
         return math.copysign(rest, x)
 
     @inner
+    def quotient(x: Any, y: Any) -> Any:
+        """``x // y`` of integers with a sign: the smallest one by -1 is itself, where a processor traps."""
+        if y == -1:
+            return x if x == _SMALLEST else -x
+        return x // y
+
+    @inner
+    def modulo(x: Any, y: Any) -> Any:
+        """``x % y`` of integers with a sign: 0 by -1, where a processor traps for the smallest one."""
+        return x % y if y != -1 else x - x
+
+    @inner
     def power(base: Any, exponent: Any) -> Any:
         """``base ** exponent`` of a u64, by squaring, which wraps around; 0 for an exponent below 0."""
         made, square, left = np.uint64(1), base, exponent
@@ -80,5 +92,5 @@ def define(inner: Callable[..., Any]) -> SimpleNamespace:
 
     return SimpleNamespace(
         compared=compared, truncated=truncated, floored=floored, raised=raised, rounded=rounded,
-        remainder=remainder, power=power,
+        remainder=remainder, power=power, quotient=quotient, modulo=modulo,
     )  # fmt: skip

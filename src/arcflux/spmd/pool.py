@@ -27,7 +27,7 @@ from arcflux.spmd.memory import free_reserve, hold_reserve, require
 from arcflux.spmd.turns import current_turns
 from arcflux.trace import Task
 
-__all__ = ["BRIEF", "BRIEF_VISITS", "STOP", "TORN", "abandoned", "run"]
+__all__ = ["BRIEF", "BRIEF_VISITS", "SERIAL_VISITS", "STOP", "TORN", "abandoned", "run", "start_thread"]
 
 # Where a launch's control array says that it should end early; and that a loop of a user's program was left for it, so
 # that the superstep in hand is worth nothing.
@@ -38,6 +38,8 @@ TORN = 3
 BRIEF = 4
 # So many arcs and vertices are visited in some tenths of a second at most, for which Ctrl-C may wait.
 BRIEF_VISITS = 1 << 25
+# So many are visited in less time than it takes to wake a thread.
+SERIAL_VISITS = 1 << 16
 # A chunk number that no kernel reaches: a counter set to it makes every worker stop at its next claim.
 _FAR = 1 << 62
 _GLANCE = 0.1
@@ -209,6 +211,19 @@ def _launch(
         glance(control)
     if job.error is not None:
         raise job.error
+
+
+def start_thread(call: Callable[[], None]) -> None:
+    """Have a thread make a call that raises nothing: one that has been here before, if it is idle."""
+    pool = _take(1)
+
+    def work(_: int) -> None:
+        try:
+            call()
+        finally:
+            _give_back(pool, 1)
+
+    pool.start(_Job(work, 1, False))
 
 
 def _run_briefly(kernel: Any, workers: int, control: NDArray[np.int64], args: tuple[Any, ...]) -> None:

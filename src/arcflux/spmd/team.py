@@ -25,7 +25,7 @@ Array = NDArray[Any]
 
 
 def _charge(nbytes: int) -> None:
-    """Tell whoever counts the memory of this run."""
+    """Count memory towards this run."""
     if (turns := current_turns()) is not None:
         turns.charge(nbytes)
 
@@ -99,7 +99,7 @@ class Team:
         return yes
 
     def result(self, array: Array) -> Array:
-        """An array that was kept, for whoever asked for the run."""
+        """An array that outlives the run, for its caller."""
         return array
 
     def end(self) -> None:

@@ -17,7 +17,12 @@ __all__ = ["Turns", "current_turns", "taking_turns"]
 
 
 class Turns:
-    """What a run asks, and tells, that is one of several. This one lets it do what it likes."""
+    """What a run asks, and tells, that is one of several. This one lets it do what it likes.
+
+    `waited`: seconds that it has waited for its turns so far.
+    """
+
+    waited = 0.0
 
     def take(self, workers: int, control: NDArray[Any], shrinks: bool) -> int:
         """Wait for a turn on so many workers; how many it may have, fewer only where the launch `shrinks`."""

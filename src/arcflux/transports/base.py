@@ -333,7 +333,7 @@ class Transport(ABC):
         return collectives.broadcast(self, values, root)
 
     def gather(self, values: Array) -> list[Array]:
-        """The arrays of all ranks, for all, in their order; one-dimensional, of one dtype, each of any length."""
+        """The arrays of all ranks, for all, in their order; each of any length, of one dtype and one shape of rows."""
         return collectives.gather(self, values)
 
 

@@ -7,6 +7,7 @@ barrier that every rank reaches after reading what was there before.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -143,9 +144,9 @@ def gather(transport: Member, values: Array) -> list[Array]:
     room, starts = gather_bytes(transport, _bytes(np.array([len(mine)], np.int64)), [8] * transport.size)
     sizes = [int(room[start : start + 8].view(np.int64)[0]) for start in starts[:-1]]
     room, starts = gather_bytes(transport, mine, sizes)
-    return [
-        room[start : start + size].view(values.dtype).copy() for start, size in zip(starts[:-1], sizes, strict=True)
-    ]
+    rows = [room[start : start + size].view(values.dtype) for start, size in zip(starts[:-1], sizes, strict=True)]
+    width = math.prod(values.shape[1:])
+    return [each.reshape(each.size // max(1, width), *values.shape[1:]).copy() for each in rows]
 
 
 def broadcast(transport: Member, values: Array, root: int) -> Array:

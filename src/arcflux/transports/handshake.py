@@ -83,7 +83,10 @@ def receive(connection: socket.socket) -> Any:
     (length,) = _LENGTH.unpack(exactly(connection, _LENGTH.size))
     if length > _MOST:
         raise ConnectionAbortedError(f"a frame of {length:,} bytes")
-    return json.loads(exactly(connection, length))
+    try:
+        return json.loads(exactly(connection, length))
+    except (ValueError, RecursionError) as error:
+        raise ConnectionAbortedError(f"a frame is not JSON: {error}") from error
 
 
 def exactly(connection: socket.socket, size: int) -> bytes:

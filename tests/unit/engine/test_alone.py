@@ -8,7 +8,8 @@ import pytest
 
 import arcflux as af
 from arcflux import algorithms
-from arcflux.compile import frontier, lower
+from arcflux.compile import lower
+from arcflux.compile.cpu import frontier
 
 
 def impatient(worth: float) -> str:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import arcflux as af
-from arcflux.compile import bins
+from arcflux.compile.cpu import bins
 from arcflux.engine import loop
 from arcflux.spmd.team import Team
 
@@ -86,7 +86,7 @@ def test_neighbourhoods_go_on_where_the_clock_ended_a_launch(spec, threads, monk
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("blocks", [None, 2])
 def test_buckets_go_on_where_the_clock_ended_a_launch(blocks, threads, monkeypatch):
-    graph, ends = af.load("kron:9,weights=1-200"), []
+    graph, ends = af.load("kron:12,weights=1-200"), []
     expected = af.sssp(graph, 0, threads=1, timeout=100.0)["distance"]
     if blocks:  # so few that vertices are lost and handed over, too
         monkeypatch.setattr(bins, "capacity", lambda vertices, threads: blocks * threads)

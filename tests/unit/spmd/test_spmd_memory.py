@@ -34,7 +34,7 @@ def test_zeros_are_zero_in_memory_that_was_used_before():
 
 @pytest.mark.parametrize("size", [1 << 50, 1 << 62, 1 << 70])
 def test_memory_that_nobody_has_is_a_space_error(size):
-    with pytest.raises(SpaceError, match=f"{size:,} values of int64 need {8 * size:,} bytes"):
+    with pytest.raises(SpaceError, match=f"{size:,} values of int64 needs {8 * size:,} bytes"):
         empty(size, np.int64)
     with pytest.raises(SpaceError):
         zeros(size, np.int64)

@@ -14,6 +14,7 @@ import pytest
 import arcflux as af
 from arcflux.errors import SpaceError
 from arcflux.spmd import space
+from arcflux.spmd.memory import empty
 
 GIB = 1 << 30
 
@@ -140,3 +141,36 @@ def test_lines_and_tables_that_do_not_fit(tmp_path, monkeypatch):
     for name in ("g.el", "g.graph", "g.parquet", "g.feather"):
         with pytest.raises(SpaceError, match="MiB"):
             af.load(tmp_path / name)
+
+
+@af.program
+class Wide:
+    """Fields of 32 KB a vertex."""
+
+    x: af.f64[4096]
+
+    def start(v):
+        return True
+
+    def compute(v, u):
+        v.x += u.x
+
+    def update(v):
+        return False
+
+
+@pytest.mark.parametrize("way", [{}, {"parts": 2}, {"parts": 2, "ranks_per_node": 1}])
+def test_fields_are_held_against_memory_before_they_are_made(monkeypatch, way):
+    """The system would give the pages, and end the process when they are written."""
+    monkeypatch.setattr(space, "available", lambda: GIB)
+    with pytest.raises(
+        SpaceError, match=r"(?s)Wide: 32,768 bytes for each of 100,000 vertices.*try: .*shorter vectors"
+    ):
+        af.run(Wide, af.load("path:100000"), **way)
+
+
+def test_a_huge_array_is_held_against_memory(monkeypatch):
+    monkeypatch.setattr(space, "available", lambda: GIB)
+    assert len(empty(GIB // 2, "u1")) == GIB // 2
+    with pytest.raises(SpaceError, match="an array of 1,073,741,825 values of uint8 needs"):
+        empty(GIB + 1, "u1")

@@ -168,6 +168,14 @@ def gathers_take_any_length(t):
         assert all(each.dtype == np.uint16 for each in found)
 
 
+def gathers_keep_the_shape_of_rows(t):
+    for shape in ((3,), (2, 5), (0,)):
+        mine = np.arange(t.rank * int(np.prod(shape))).reshape(t.rank, *shape)
+        found = t.gather(mine)
+        assert [each.shape for each in found] == [(rank if 0 not in shape else 0, *shape) for rank in range(t.size)]
+        assert (found[t.rank] == mine[: len(found[t.rank])]).all()
+
+
 def groups_work_alone(t):
     side = next(p for p in range(1, t.size + 1) if p * p >= t.size)
     t.sent.reset()
@@ -240,6 +248,7 @@ CASES = [
     small_sums_go_by_rank,
     reductions_overlap,
     broadcasts_reach_all,
+    gathers_keep_the_shape_of_rows,
     gathers_take_any_length,
     groups_work_alone,
     ranks_may_leave_their_nodes,

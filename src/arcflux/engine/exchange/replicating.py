@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux.compile.tuples import TUPLES
+from arcflux.compile.check.tuples import TUPLES
 from arcflux.engine.exchange.base import Meter
 from arcflux.engine.part_worker import PartWorker
 from arcflux.engine.totals import identity

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux.compile.mail_parts import TALLIED_SHORT
+from arcflux.compile.cpu.mail_parts import TALLIED_SHORT
 from arcflux.engine.exchange.base import Meter
 from arcflux.engine.mail.boxes import Box
 from arcflux.engine.mail.routes import Routes
@@ -45,7 +45,7 @@ class Mailroom:
 
     @property
     def given(self) -> list[Any]:
-        """What kernels are given of mail (compile/mail_parts.py: mail_given)."""
+        """What kernels are given of mail (compile/cpu/mail_parts.py: mail_given)."""
         return [self.low, *(array for box in self.boxes.values() for array in box.arrays)]
 
     def prepare(self, kernel: str, step: int, *given: Any) -> None:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from arcflux.compile.python import PlainRun, fields_of, given_fields
+from arcflux.compile.python.run import PlainRun, fields_of, given_fields
 from arcflux.engine.phases.host import Advanced, host
 from arcflux.engine.phases.lowered import LoweredPhases
 from arcflux.graph import Graph
@@ -65,7 +65,7 @@ class _Phase:
         """Ask `start`, then take one superstep, or as many as it takes until no vertex changes."""
         run, before = self.run, self.first.states
         run.states = before
-        run.step = len(self.taken)
+        run.begin_superstep(len(self.taken))
         if unless_over(run.begin, self.over) is None:
             return Advanced(0, 0, True)
         if not run.active:

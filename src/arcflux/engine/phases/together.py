@@ -1,8 +1,9 @@
 """Phases on a team that shares everything: the fields stay, and each phase has a loop whose arrays are borrowed once.
 
 A call of a phase is two launches: `started`, which asks the phase's `start` and makes what vertices send of the fields
-as they are now, and the kernel of its supersteps. Supersteps of a phase are counted on from one call to the next, so
-that its queues, stamps and halves of messages go on as if the run had never left it.
+as they are now, and the kernel of its supersteps; one where there is nothing to ask and nothing to send. Supersteps of
+a phase are counted on from one call to the next, so that its queues, stamps and halves of messages go on as if the run
+had never left it.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux.compile import cache, cpu
+from arcflux.compile import cache
+from arcflux.compile.cpu import module as cpu
 from arcflux.compile.failures import refusing_failures
-from arcflux.compile.lower import Lowered
+from arcflux.compile.lower import Lowered, fact
+from arcflux.compile.pieces.source import polls
 from arcflux.engine.loop import Loop, Options, ending, stopping
 from arcflux.engine.phases.host import Advanced, host
 from arcflux.engine.phases.lowered import LoweredPhases
@@ -60,6 +63,14 @@ def phases_together(
         program.name, graph, fields, hosted.history, hosted.converged, seconds, once, program.references,
         totals=hosted.totals, iterations=hosted.iterations, edges=edges,
     )  # fmt: skip
+
+
+@fact
+def _asks(lowered: Lowered) -> bool:
+    """Whether a call begins with `started`: not where all are active, send nothing and have no start."""
+    start = lowered.functions["start"]
+    quiet = not (start.writes or lowered.totals_of("start") or polls(lowered, "start"))
+    return lowered.sparse or bool(lowered.messages) or not quiet
 
 
 class _Team:
@@ -115,6 +126,8 @@ class _Phase:
         self.rows: list[Array] = []
         self.asking: dict[int, list[Any]] = {}
         self.timed = ending(options) is not None
+        self.asks = _asks(lowered)
+        self.contributes = lowered.totals_of("start") or lowered.totals_of("update")
 
     def compile(self) -> float:
         """Borrow all arrays, and compile all kernels; the seconds of compiling."""
@@ -148,11 +161,12 @@ class _Phase:
         """Ask `start`, then take one superstep, or as many as it takes until no vertex changes."""
         loop, changed, limit = self.loop, 0, self.steps + (room if quiet else 1)
         taken, before = self.steps, loop.saved()
-        self._start()
+        if self.asks:
+            self._start()
         if loop.torn:
             loop.restore(before)
             return Advanced(0, 0, True)
-        if self.state.lowered.totals:
+        if self.contributes:
             self._begin_totals()
         loop.begin_call(taken)
         loop.refill(self.state, taken)
@@ -175,7 +189,7 @@ class _Phase:
         state.totals.begin(state.lowered.totals_of("start"), state.chunks)
         self.team.together()
         if self.team.leads:
-            state.totals.clear()
+            state.totals.clear(each.name for each in self.contributes)
 
     def history(self) -> Sequence[Superstep]:
         """All its supersteps so far."""
