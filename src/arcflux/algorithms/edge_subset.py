@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 import arcflux as af
 from arcflux.edge_values import EdgeValues
 from arcflux.graph import Graph
-from arcflux.graph.arcs import in_places, reverse_places
+from arcflux.graph.arcs import reverse_places
 
 __all__ = ["EdgeSubset", "edge_values", "flags_of"]
 
@@ -55,11 +56,6 @@ def flags_of(graph: Graph, places: Array) -> Array:
     return flags
 
 
-def edge_values(graph: Graph, **by_arc: Array) -> EdgeValues:
-    """Values of arcs in the order of `graph.columns` as the edges of a result."""
-    place = in_places(graph) if graph.arcs else np.empty(0, np.int64)
-    by_target = {}
-    for name, values in by_arc.items():
-        by_target[name] = np.empty_like(values)
-        by_target[name][place] = values
-    return EdgeValues(graph, by_target)
+def edge_values(graph: Graph, **by_arc: Array | Callable[[], Array]) -> EdgeValues:
+    """Values of arcs in the order of `graph.columns` as the edges of a result; a function gives them when asked for."""
+    return EdgeValues(graph, {}, by_arc)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, cached_property
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin
 
@@ -94,7 +95,7 @@ class Algorithm:
         first = (inspect.getdoc(self.call) or "").partition("\n\n")[0].replace("\n", " ").replace("``", "`")
         return first.partition(". ")[0].rstrip(".") + "."
 
-    @property
+    @cached_property
     def arguments(self) -> Mapping[str, Argument]:
         """Its own parameters, without the graph and the options that every run has.
 
@@ -108,7 +109,7 @@ class Algorithm:
             one.name: _argument(one) for one in own if one.kind is not one.VAR_KEYWORD and one.name not in run_options()
         }
 
-    @property
+    @cached_property
     def options(self) -> frozenset[str]:
         """Which of the options of :func:`arcflux.run` it takes: all, or (`**where`) those that say where it runs."""
         own = self._signature()
@@ -121,6 +122,7 @@ class Algorithm:
         return list(inspect.signature(self.call, eval_str=True).parameters.values())
 
 
+@cache
 def run_options() -> frozenset[str]:
     """The options of every run."""
     from arcflux import run

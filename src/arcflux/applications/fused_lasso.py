@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 import arcflux as af
 from arcflux.applications.arrays import numbers_of_vertices
 from arcflux.applications.maximum_flow.network import Network
+from arcflux.applications.maximum_flow.rounds import solver_of
 from arcflux.applications.maximum_flow.solver import Solver
 from arcflux.applications.traffic import told
 from arcflux.applications.weights import edge_weights
@@ -59,7 +60,7 @@ class FusedLasso(af.Result):
         return [("regions", regions), ("objective", certain), *told(self.sent)]
 
 
-@graph_call(signal=None, penalty=real, l1=real, weight=maybe(text))
+@graph_call(signal=None, penalty=real, l1=real, weight=maybe(text), method=text)
 def fused_lasso(
     graph: Graph,
     signal: str | Sequence[float],
@@ -67,6 +68,7 @@ def fused_lasso(
     *,
     l1: float = 0.0,
     weight: str | None = "weight",
+    method: str = "highest",
     **where: Any,
 ) -> FusedLasso:
     """The signal x that minimises 1/2 |x - y|^2 + penalty * sum of w |x_u - x_v| over edges + l1 * sum of |x_v|.
@@ -81,6 +83,8 @@ def fused_lasso(
         The price of being other than 0.
     weight
         The edge column w; 1 for each edge without such a column, or with None.
+    method
+        That of the flows, as for :func:`maximum_flow`: "highest" or "rounds". The signal is the same.
     **where
         The options of :func:`arcflux.run` that say where it runs: `threads`, `parts`, `transport`, `ranks_per_node`.
 
@@ -96,13 +100,14 @@ def fused_lasso(
     for name, value in (("penalty", penalty), ("l1", l1)):
         if not 0 <= value < math.inf:
             raise UsageError(f"{name} is {value!r}", expected="a number from 0 on")
+    solver = solver_of(method)
     given = numbers_of_vertices("signal", signal, graph.vertices)
     rates = edge_weights(graph, weight)
     prices = penalty * (np.ones(graph.arcs) if rates is None else rates.astype(np.float64))
     if not np.isfinite(prices.sum()):
         raise UsageError("penalty times the weights sums to infinity", expected="smaller numbers")
     made = _network(graph, prices)
-    done = launch(graph, where, lambda worker: _work(worker, made, given))
+    done = launch(graph, where, lambda worker: _work(worker, made, given, solver))
     middle, regions, ratios, rounds, sent = done.answer
     found = np.sign(middle) * np.maximum(np.abs(middle) - l1, 0.0)
     dual = _duals(graph, made, ratios, prices)
@@ -136,7 +141,7 @@ def _network(graph: Graph, prices: Array) -> tuple[Graph, Array]:
 
 
 def _work(
-    worker: Worker, made: tuple[Graph, Array], signal: Array
+    worker: Worker, made: tuple[Graph, Array], signal: Array, method: type[Solver]
 ) -> tuple[Array, Array, Array, int, dict[str, int]]:  # fmt: skip
     """The solution without l1, its regions, the part of its price that each arc takes, rounds, and bytes sent."""
     graph, back = made
@@ -148,7 +153,7 @@ def _work(
     price = np.rint(np.minimum(graph.columns["price"], 2 * whole) * scale).astype(np.int64)
     free = Network(offsets, heads, back, np.zeros_like(price), 1.0, 0)
     rows = np.repeat(np.arange(n + 1), np.diff(offsets).astype(np.int64))
-    solver = Solver(worker, free)
+    solver = method(worker, free)
     state = _Regions(np.rint((signal - mean) * scale).astype(np.int64), rows, heads.astype(np.int64), price)
     full = graph.columns["price"] * scale
     with worker.task("fused lasso", n, "vertices") as task:
@@ -172,7 +177,9 @@ class _Regions:
         self.base, self.rows, self.heads, self.price = signal, rows, heads, price
         self.inner = (rows < self.n) & (heads < self.n)
         joined = self.inner & (price > 0)
-        links = csr_array((np.ones(int(joined.sum()), np.int8), (rows[joined], heads[joined])), (self.n, self.n))
+        # Of indices of 64 bits, scipy 1.11 finds no components, without an error.
+        ends = rows[joined].astype(np.int32), heads[joined].astype(np.int32)
+        links = csr_array((np.ones(len(ends[0]), np.int8), ends), (self.n, self.n))
         self.region = connected_components(links, directed=False)[1].astype(np.int64)
         self.live, self.level = np.ones(self.n, bool), np.zeros(self.n)
         self.ratio, self.rounds = np.zeros(len(rows)), 0

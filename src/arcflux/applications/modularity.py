@@ -6,14 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from arcflux.applications.weights import edge_weights, within_one
+from arcflux.applications.weights import edge_weights, whole_units
 from arcflux.checks import array, maybe, real, text
 from arcflux.engine.call import graph_call
 from arcflux.errors import UsageError
 from arcflux.graph import Graph
+from arcflux.spmd.pool import run
 from arcflux.validate import arguments
 
 __all__ = ["modularity"]
+
+# Arcs that are worth another worker.
+_ARCS = 1 << 15
 
 
 @graph_call(community=array, resolution=real, weight=maybe(text))
@@ -34,13 +38,16 @@ def modularity(graph: Graph, community: Any, resolution: float = 1.0, weight: st
     labels = np.unique(arguments.labels("community", community, graph.vertices), return_inverse=True)[1]
     if not 0 <= resolution < np.inf:
         raise UsageError(f"resolution is {resolution!r}", expected="a number from 0 on")
-    column = edge_weights(graph, weight)
-    sources, targets, arcs = graph.edge_numbers()
-    weights = np.ones(len(sources)) if column is None else within_one(column[arcs])[0]
-    whole = 2.0 * weights.sum()
-    if whole == 0:
-        return 0.0
-    strength = np.bincount(sources, weights, graph.vertices) + np.bincount(targets, weights, graph.vertices)
-    within = 2.0 * weights[labels[sources] == labels[targets]].sum()
-    shares = np.bincount(labels, strength) / whole
-    return float(within / whole - resolution * (shares**2).sum())
+    from arcflux.applications.louvain.coarse import masses_of, weight_within
+    from arcflux.applications.louvain.levels import quality
+    from arcflux.applications.louvain.moves import Level
+
+    both = graph.both_ways()
+    units = whole_units(edge_weights(both, weight))[0]
+    strength, loops = np.empty(graph.vertices, np.int64), np.empty(graph.vertices, np.int64)
+    chunks, within = 1 + both.arcs // _ARCS, np.zeros(1, np.int64)
+    run(masses_of, chunks, *both.out, units, strength, loops)
+    run(weight_within, chunks, *both.out, units, labels, within)
+    level = Level(*both.out, units, strength, loops, int(strength.sum()))
+    rate = resolution * (1.0 / max(1, level.weight))
+    return quality(level, rate, int(within[0]), np.bincount(labels, strength))

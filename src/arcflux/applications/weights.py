@@ -11,7 +11,10 @@ from numpy.typing import NDArray
 from arcflux.graph import Graph
 from arcflux.validate import arguments
 
-__all__ = ["edge_weights", "within_one"]
+__all__ = ["edge_weights", "whole_units", "within_one"]
+
+# Sums of whole units have at most so many bits: they and their differences are exact as floats.
+_BITS = 52
 
 
 def edge_weights(graph: Graph, name: str | None) -> NDArray[Any] | None:
@@ -37,3 +40,25 @@ def within_one(weights: NDArray[Any]) -> tuple[NDArray[np.float64], int]:
     """
     _, exponent = math.frexp(float(weights.max(initial=0)))
     return np.ldexp(weights.astype(np.float64), -exponent), exponent
+
+
+def whole_units(weights: NDArray[Any] | None) -> tuple[NDArray[np.int64] | None, int]:
+    """Weights as whole numbers of a unit 2^-bits, and bits; the weights themselves where they are whole.
+
+    Twice their sum has at most 52 bits, so that sums are the same in any order.
+
+    Examples
+    --------
+    >>> units, bits = whole_units(np.array([0.5, 0.25]))
+    >>> (units / 2.0**bits).tolist()
+    [0.5, 0.25]
+    """
+    if weights is None:
+        return None, 0
+    if weights.dtype.kind in "iub" or not np.any(weights % 1):
+        whole = weights.sum(dtype=np.float64) if weights.max(initial=0) < 2.0**_BITS else math.inf
+        if 2 * whole < 2**_BITS:
+            return weights.astype(np.int64), 0
+    shares, exponent = within_one(weights)
+    bits = _BITS - 2 - math.frexp(float(shares.sum()))[1]
+    return np.rint(np.ldexp(shares, bits)).astype(np.int64), bits - exponent

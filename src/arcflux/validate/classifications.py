@@ -1,7 +1,8 @@
-"""Classifications, checked by what any distribution of labels has to fulfil."""
+"""Classifications: distributions, and what belief propagation gives when every message is computed once more."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,8 +19,22 @@ __all__ = ["classification"]
 
 
 @takes_graph
-def classification(graph: Graph, log_probability: Any) -> Report:
+def classification(
+    graph: Graph,
+    log_probability: Any,
+    pattern: Graph | None = None,
+    features: Any = None,
+    pattern_features: Any = None,
+    *,
+    edges: Sequence[str] = (),
+    iterations: int | None = None,
+    null_cost: float | None = None,
+    tolerance: float = 1e-6,
+) -> Report:
     """Check that logarithms of probabilities are such: none above 0, and each column sums to 1.
+
+    With a `pattern`, and what :func:`arcflux.classify` took besides, all messages are computed once more, an edge of
+    the pattern at a time: no number may differ by more than `tolerance`. (The form of method="pnnl" is not.)
 
     Examples
     --------
@@ -35,13 +50,74 @@ def classification(graph: Graph, log_probability: Any) -> Report:
     with np.errstate(over="ignore"):
         sums = np.exp(values).sum(0)
     off = float(np.abs(sums - 1).max(initial=0.0))
-    return Report(
-        "classification",
-        (
-            Rule.checked(
-                "range", "no probability is above 1", wrong,
-                lambda v: Offence(arguments.shown(graph, v), f"{values[v].max()}", "at most 0"),
-            ),
-            Rule.overall("sums", "the probabilities of each label sum to 1", f"{off:.3g} off", not off <= 1e-9),
+    rules = [
+        Rule.checked(
+            "range", "no probability is above 1", wrong,
+            lambda v: Offence(arguments.shown(graph, v), f"{values[v].max()}", "at most 0"),
         ),
-    )  # fmt: skip
+        Rule.overall("sums", "the probabilities of each label sum to 1", f"{off:.3g} off", not off <= 1e-9),
+    ]  # fmt: skip
+    if pattern is not None:
+        again = _beliefs(graph, pattern, features, pattern_features, list(edges), iterations, null_cost)
+        far = np.flatnonzero(~(np.abs(again - values) <= tolerance).all(1))
+        said = "messages that are computed once more give the same"
+        rules.append(
+            Rule.checked("messages", said, far,
+                         lambda v: Offence(arguments.shown(graph, v), f"{values[v]}", f"{again[v]}"))
+        )  # fmt: skip
+    return Report("classification", tuple(rules))
+
+
+def _beliefs(
+    graph: Graph, pattern: Graph, features: Any, pattern_features: Any, edges: list[str], iterations: int | None,
+    null_cost: float | None,
+) -> Any:  # fmt: skip
+    """Max-product belief propagation by its definition, with sorted arcs and one edge of the pattern at a time."""
+    tails, heads = _ends(graph)
+    nodes = np.zeros((graph.vertices, pattern.vertices))
+    if features is not None:
+        rows, theirs = (np.asarray(part, np.float64).reshape(len(part), -1) for part in (features, pattern_features))
+        nodes = np.stack([np.linalg.norm(rows - other, axis=1) for other in theirs], 1)
+    links = list(zip(*(ends.tolist() for ends in _ends(pattern)), strict=True))
+    costs = [_costs(graph, pattern, edges, q) for q in range(len(links))]
+    nulls = [float(cost.max(initial=0.0)) if edges else 1.0 for cost in costs]
+    nulls = nulls if null_cost is None else [null_cost] * len(links)
+    into, out = np.argsort(heads, kind="stable"), np.argsort(tails, kind="stable")
+    forward, backward = np.zeros((2, graph.vertices, len(links)))
+    belief = _normal(-nodes)
+    for _ in range(pattern.vertices if iterations is None else iterations):
+        behind = np.stack([belief[:, p] for p, _ in links], 1) - backward if links else backward
+        ahead = np.stack([belief[:, r] for _, r in links], 1) - forward if links else forward
+        total = -nodes
+        for q, (p, r) in enumerate(links):
+            forward[:, q] = _best(heads, into, behind[tails, q] - costs[q], behind[:, q].max() - nulls[q], len(nodes))
+            backward[:, q] = _best(tails, out, ahead[heads, q] - costs[q], ahead[:, q].max() - nulls[q], len(nodes))
+            total[:, r] += forward[:, q]
+            total[:, p] += backward[:, q]
+        belief = _normal(total)
+    return belief
+
+
+def _ends(graph: Graph) -> tuple[Any, Any]:
+    offsets, neighbours = graph.out
+    return np.repeat(np.arange(graph.vertices), np.diff(offsets).astype(np.int64)), neighbours.astype(np.int64)
+
+
+def _costs(graph: Graph, pattern: Graph, edges: list[str], q: int) -> Any:
+    apart = [graph.columns[name].astype(np.float64) - float(pattern.columns[name][q]) for name in edges]
+    return np.linalg.norm(apart, axis=0) if edges else np.zeros(graph.arcs)
+
+
+def _best(ends: Any, order: Any, offers: Any, null: float, size: int) -> Any:
+    """The best offer that each vertex gets, less the best of all."""
+    best = np.full(size, null)
+    if len(order):
+        begins = np.flatnonzero(np.diff(ends[order], prepend=-1))
+        there = ends[order][begins]
+        best[there] = np.maximum(best[there], np.maximum.reduceat(offers[order], begins))
+    return best - best.max()
+
+
+def _normal(values: Any) -> Any:
+    peak = values.max(0)
+    return values - peak - np.log(np.exp(values - peak).sum(0))

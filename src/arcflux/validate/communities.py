@@ -85,7 +85,10 @@ def communities(
     )  # fmt: skip
     if connected:
         same = (labels[source] == labels[target]) & (weights > 0)
-        links = csr_array((np.ones(int(same.sum()), np.int8), (source[same], target[same])), (n, n))
+        # Of indices of 64 bits, scipy 1.11 finds no components, without an error.
+        links = csr_array(
+            (np.ones(int(same.sum()), np.int8), (source[same].astype(np.int32), target[same].astype(np.int32))), (n, n)
+        )
         pieces = connected_components(links, directed=False)[0] if n else 0
         rules.append(
             Rule.overall("connected", "every community is connected", f"{pieces - count} pieces more", pieces != count)

@@ -1,4 +1,4 @@
-"""Are these embeddings? A finite row for each vertex, of length 1 where that is promised."""
+"""Are these embeddings? A finite row for each vertex, of length 1 where that is promised, and as defined."""
 
 from __future__ import annotations
 
@@ -19,9 +19,12 @@ __all__ = ["embedding"]
 
 
 @takes_graph
-@checked(rows=array, unit=flag)
-def embedding(graph: Graph, rows: Any, *, unit: bool = True) -> Report:
+@checked(rows=array, unit=flag, sample=None)
+def embedding(graph: Graph, rows: Any, *, unit: bool = True, sample: tuple[Any, Any] | None = None) -> Report:
     """Check embeddings: every number is finite, and rows have length 1 (`unit`; a row of zeros may be).
+
+    `sample`: the numbers of some vertices, and their rows as they were found in another way: they have to be those, but
+    for rounding in single precision (1e-4).
 
     Examples
     --------
@@ -41,4 +44,20 @@ def embedding(graph: Graph, rows: Any, *, unit: bool = True) -> Report:
         wrong = np.flatnonzero(~((np.abs(length - 1) <= 1e-5) | (length == 0)))
         rules.append(Rule.checked("length", "every row has length 1, or is zero", wrong,
                                   lambda v: Offence(arguments.shown(graph, v), f"{length[v]:.6g}", "1")))  # fmt: skip
+    if sample is not None:
+        vertices, other = _sampled(graph, sample, found.shape[1])
+        far = np.abs(found[vertices] - other).max(axis=1, initial=0.0)
+        wrong = np.flatnonzero(~(far <= 1e-4))
+        rules.append(Rule.checked("sample", f"{len(vertices):,} rows are what their definition gives", vertices[wrong],
+                                  lambda v: Offence(arguments.shown(graph, v), "another row", "its own")))  # fmt: skip
     return Report("embedding", tuple(rules))
+
+
+def _sampled(graph: Graph, sample: Any, width: int) -> tuple[Any, Any]:
+    """The numbers of vertices and the rows of a sample, checked."""
+    if isinstance(sample, (list, tuple)) and len(sample) == 2:
+        vertices, rows = (np.asarray(array("sample", part)) for part in sample)
+        numbered = vertices.ndim == 1 and vertices.dtype.kind in "iu" and rows.dtype.kind in "iuf"
+        if numbered and rows.shape == (len(vertices), width) and ((vertices >= 0) & (vertices < graph.vertices)).all():
+            return vertices, rows
+    raise UsageError("sample is not vertices and rows", expected=f"(numbers of vertices, rows of {width} numbers)")

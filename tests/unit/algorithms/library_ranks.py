@@ -32,6 +32,14 @@ def main() -> None:
         for name in alone.edges:
             np.testing.assert_array_equal(split.edges[name], alone.edges[name], err_msg=alone.name)
     for call, given in (
+        (af.closeness_centrality, graph), (af.harmonic_centrality, directed), (af.eccentricity, graph),
+        (af.core_number, af.load("grid:40x50")), (af.core_number, af.load("ws:3000,k=6,p=0.2")),
+        (af.strongly_connected_components, directed),
+    ):  # fmt: skip
+        alone, split = same(call, given, **spread)
+        for name, values in alone.values.items():
+            np.testing.assert_array_equal(split.values[name], values, err_msg=alone.name)
+    for call, given in (
         (af.shortest_path, (graph, 0, 99, "weight")), (af.k_shortest_paths, (graph, 0, 99, 3, "weight")),
         (af.triad_census, (directed,)), (af.transitivity, (graph,)), (af.diameter, (graph,)),
     ):  # fmt: skip

@@ -60,7 +60,7 @@ def test_it_is_what_other_libraries_say():
 
 
 def test_plain_python_agrees_and_batches_end_where_they_should():
-    for vertices in (1, 2, 61, 62, 63, 125):
+    for vertices in (1, 2, 61, 62, 63, 125, 255, 256, 257, 520):
         graph = af.load(f"path:{vertices}")
         expected = [max(v, vertices - 1 - v) for v in range(vertices)]
         assert af.eccentricity(graph)["eccentricity"].tolist() == expected

@@ -176,7 +176,7 @@ def test_whole_sums_beyond_32_bits_are_exact() -> None:
 
 
 def test_stopped_early_distances_are_upper_bounds_without_predecessors() -> None:
-    graph = af.load("grid:60x60,weights=1-9")
+    graph = af.load("grid:300x300,weights=1-9")
     whole = sssp(graph, 0, delta=1)
     with pytest.warns(UserWarning, match="stopped after 20 supersteps"):
         part = sssp(graph, 0, delta=1, max_supersteps=20)

@@ -56,8 +56,9 @@ def test_it_equals_scipy_in_every_way_to_run(spec: str) -> None:
 
 def test_a_path_against_the_numbers_is_trimmed_at_once() -> None:
     graph = af.Graph.from_edges(np.arange(1, 5000), np.arange(4999))
-    result = af.strongly_connected_components(graph)
-    assert result["component"].tolist() == list(range(5000))
+    for options in ({}, {"direction": "push"}):
+        result = af.strongly_connected_components(graph, **options)
+        assert result["component"].tolist() == list(range(5000))
     assert result.iterations == 1
 
 

@@ -130,3 +130,17 @@ def test_bad_input_is_refused() -> None:
         af.classify("path:3", "path:2", method="exact")
     with pytest.raises(UsageError, match="pattern has 0"):
         af.classify("path:3", "path:0")
+
+
+def test_the_validator_computes_all_messages_once_more() -> None:
+    graph, pattern, _, features = planted(3)
+    given = features, np.random.default_rng(4).normal(size=(pattern.vertices, 3))
+    found = af.classify(graph, pattern, *given, edges=["a", "b"])
+    assert found.validate()
+    for other in (
+        af.classify(graph, pattern, *given, edges=["a"]), af.classify(graph, pattern, *given, edges=["a", "b"],
+        iterations=1), af.classify(graph, pattern, edges=["a", "b"]),
+    ):  # fmt: skip
+        report = found.with_changes(values={"log_probability": other["log_probability"]}).validate()
+        assert report["sums"].passed
+        assert not report["messages"].passed

@@ -57,6 +57,20 @@ def test_samples_are_the_same_everywhere_and_in_any_batches(share: bool, source:
     assert np.abs(af.graphsage(graph, x, w, **{**how, "seed": 8})["embedding"] - alone).max() > 1e-3
 
 
+@pytest.mark.parametrize("how", [{}, {"share_samples": True}, {"children": None}, {"combine": "add", "leaves": 3}])
+def test_the_validator_knows_rows_of_another_graph_sample_or_weight(how: dict) -> None:
+    graph = af.load("kron:7")
+    x = np.random.default_rng(2).normal(size=(graph.vertices, 4))
+    w = random_weights(4, 5, 6, how.get("combine", "concat"))
+    found = af.graphsage(graph, x, w, **how)
+    assert found.validate()
+    others = [af.graphsage(graph, x, [2 * w[0], *w[1:]], **how), af.graphsage(graph, 2 - x, w, **how)]
+    others += [af.graphsage(graph, x, w, **how, seed=5)] if how.get("children", 10) else []
+    for other in others:
+        report = found.with_changes(values={"embedding": other["embedding"]}).validate()
+        assert not report["sample"].passed
+
+
 @pytest.mark.parametrize("share", [False, True])
 def test_constant_features_do_not_depend_on_the_sample(share: bool) -> None:
     graph = af.load("kron:7")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -102,6 +104,22 @@ def test_the_same_on_any_number_of_workers(find, spec: str) -> None:
         other = find(graph, seed=5, **where)
         assert (other["community"] == alone["community"]).all(), where
         assert len(other.levels) == len(alone.levels)
+
+
+@BOTH
+@pytest.mark.parametrize("spec", ["kron:10", "grid:30x40", "urand:9,ef=4,weights=1-9"])
+def test_classes_that_take_turns_give_the_same_on_any_number_of_workers(monkeypatch, find, spec: str) -> None:
+    monkeypatch.setattr(importlib.import_module("arcflux.applications.louvain.moves"), "_IN_ORDER", 0)
+    graph = af.load(spec)
+    alone = find(graph, threads=1, seed=5)
+    assert alone.validate()
+    for where in ({"threads": 3}, {"parts": 3}, {"parts": 3, "ranks_per_node": 1}):
+        assert (find(graph, seed=5, **where)["community"] == alone["community"]).all(), where
+
+
+def test_the_seed_matters() -> None:
+    graph = af.load("kron:9")
+    assert len({af.louvain(graph, seed=seed).modularity for seed in range(6)}) > 1
 
 
 @BOTH

@@ -28,11 +28,13 @@ Array = NDArray[Any]
 class Blocks(NamedTuple):
     """met: when the search met each vertex; block: the component of the tree edge into it, -1 of a root.
 
+    tops: of how many components each vertex is what the search met first, so that it is in one more if it has a block.
     points: the articulation points, in the order in which the search knows them; total: how many components there are.
     """
 
     met: Array
     block: Array
+    tops: Array
     points: Array
     total: int
 
@@ -75,11 +77,11 @@ def bridges(graph: Graph, **where: Any) -> EdgeSubset:
     """
     done = launch(_undirected(graph), where, lambda worker: find_bridges(graph, blocks(worker)))
     places = done.answer
-    flags = flags_of(graph, places)
-    counts = np.bincount(graph.out.neighbours[flags], minlength=graph.vertices).astype(np.int64)
+    ends = np.searchsorted(graph.out.offsets, places.astype(np.uint64), side="right") - 1, graph.out.neighbours[places]
+    counts = np.bincount(np.concatenate(ends), minlength=graph.vertices).astype(np.int64)
     result = EdgeSubset(
         "bridges", graph, {"bridges": counts}, [], True, done.seconds, done.compile_seconds,
-        edges=edge_values(graph, chosen=flags), places=places,
+        edges=edge_values(graph, chosen=lambda: flags_of(graph, places)), places=places,
     )  # fmt: skip
     made = done.finish(result).checked_by(lambda found: af.validate.bridges(graph, found.edges["chosen"]))
     assert isinstance(made, EdgeSubset)
@@ -105,17 +107,20 @@ def biconnected_components(graph: Graph, **where: Any) -> af.Result:
     """
     done = launch(_undirected(graph), where, blocks)
     found = done.answer
+    values = {"components": found.tops.astype(np.int64) + (found.block >= 0)}
+    made = af.Result(
+        "biconnected_components", graph, values, [], True, done.seconds, done.compile_seconds,
+        totals={"components": found.total}, edges=edge_values(graph, component=lambda: _arc_labels(graph, found)),
+    )  # fmt: skip
+    return done.finish(made)
+
+
+def _arc_labels(graph: Graph, found: Blocks) -> Array:
+    """The component of every arc, -1 of a self-loop."""
     sources = np.repeat(np.arange(graph.vertices), graph.out_degrees.astype(np.int64))
     label = labels_of(found, sources, graph.out.neighbours)
     label[sources == graph.out.neighbours] = -1
-    apart = label >= 0
-    pairs = np.unique(sources[apart] * max(1, found.total) + label[apart])
-    values = {"components": np.bincount(pairs // max(1, found.total), minlength=graph.vertices).astype(np.int64)}
-    made = af.Result(
-        "biconnected_components", graph, values, [], True, done.seconds, done.compile_seconds,
-        totals={"components": found.total}, edges=edge_values(graph, component=label),
-    )  # fmt: skip
-    return done.finish(made)
+    return label
 
 
 def blocks(worker: Worker) -> Blocks:
@@ -123,17 +128,19 @@ def blocks(worker: Worker) -> Blocks:
     from arcflux.algorithms.biconnected.cpu import find_blocks
 
     n = worker.graph.vertices
-    met, block = np.full(n, -1, np.int64), np.full(n, -1, np.int64)
-    points, size = np.empty(n, np.int64), np.zeros(2, np.int64)
-    scratch = [np.zeros(n, np.int64) for _ in range(4)]
-    walk(worker, find_blocks, *worker.graph.out, met, block, points, size, *scratch, np.zeros(n, np.bool_))
-    return Blocks(met, block, points[: size[1]], int(size[0]))
+    kind = np.int32 if n + worker.graph.arcs < 1 << 31 else np.int64
+    met, block, tops = np.full(n, -1, kind), np.full(n, -1, kind), np.zeros(n, kind)
+    points, size = np.empty(n, kind), np.zeros(2, np.int64)
+    scratch = [np.empty(n, kind) for _ in range(4)]
+    walk(worker, find_blocks, *worker.graph.out, met, block, tops, points, size, *scratch)
+    return Blocks(met, block, tops, points[: size[1]], int(size[0]))
 
 
 def labels_of(found: Blocks, sources: Array, targets: Array) -> Array:
     """The component of each of some edges: that of the tree edge into the end that was met later."""
     later = np.where(found.met[sources] > found.met[targets], sources, targets)
-    return found.block[later]
+    label: Array = found.block[later].astype(np.int64)
+    return label
 
 
 def find_bridges(graph: Graph, found: Blocks) -> Array:

@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 
 from arcflux.engine.worker import Worker
 from arcflux.spmd.barrier import all_here
+from arcflux.spmd.forest import compress, link
 from arcflux.spmd.jit import inner, kernel
-from arcflux.spmd.machine import compare_and_swap, fetch_add, take
+from arcflux.spmd.machine import fetch_add, take
 from arcflux.spmd.memory import frozen
 from arcflux.spmd.pool import STOP
 from arcflux.spmd.random import bits, key
@@ -47,29 +48,6 @@ def _chunk(control: Any, board: Any, phase: Any, size: Any) -> Any:
         return size, size
     begin = np.uint64(fetch_add(board, 8 * phase, _CHUNK))
     return min(begin, size), min(begin + np.uint64(_CHUNK), size)
-
-
-@inner
-def _link(above: Any, u: Any, v: Any) -> None:
-    """Join the trees of u and v."""
-    one, other = above[u], above[v]
-    while one != other:
-        high, low = max(one, other), min(one, other)
-        found = above[high]
-        if found == low or (found == high and compare_and_swap(above, high, high, low) == high):
-            break
-        one, other = above[above[high]], above[low]
-
-
-@inner
-def _compress(above: Any, begin: Any, end: Any) -> None:
-    """Point vertices straight to their roots."""
-    for v in range(begin, end):
-        root = above[v]
-        while above[root] != root:
-            root = above[root]
-        if above[v] != root:
-            above[v] = root
 
 
 @inner
@@ -114,7 +92,7 @@ def afforest(
         begin, end = _chunk(control, board, 1, size)
         if begin == end:
             break
-        _compress(above, begin, end)
+        compress(above, begin, end)
     if not all_here(barrier, worker, workers):
         return
     while True:  # a larger first neighbour, and the second one
@@ -124,14 +102,14 @@ def afforest(
         for u in range(begin, end):
             for i in range(offsets[u], min(offsets[u] + two, offsets[u + one])):
                 if i != offsets[u] or neighbours[i] > u:
-                    _link(above, u, neighbours[i])
+                    link(above, u, neighbours[i])
     if not all_here(barrier, worker, workers):
         return
     while True:
         begin, end = _chunk(control, board, 3, size)
         if begin == end:
             break
-        _compress(above, begin, end)
+        compress(above, begin, end)
     if not all_here(barrier, worker, workers):
         return
     if worker == 0:
@@ -147,14 +125,14 @@ def afforest(
             if mirrored and above[u] == giant:
                 continue
             for i in range(offsets[u] + two, offsets[u + one]):
-                _link(above, u, neighbours[i])
+                link(above, u, neighbours[i])
     if not all_here(barrier, worker, workers):
         return
     while True:
         begin, end = _chunk(control, board, 5, size)
         if begin == end:
             break
-        _compress(above, begin, end)
+        compress(above, begin, end)
 
 
 @kernel
@@ -175,7 +153,7 @@ def join(
                 continue
             row, row_end = offsets[u], offsets[u + np.uint64(1)]
             for i in range(row + min(first, row_end - row), row + min(last, row_end - row)):
-                _link(above, u, np.uint64(neighbours[i]))
+                link(above, u, np.uint64(neighbours[i]))
 
 
 @kernel
@@ -186,7 +164,7 @@ def join_roots(worker: Any, workers: Any, control: Any, roots: Any, above: Any) 
         if begin == end:
             break
         for v in range(begin, end):
-            _link(above, v, np.uint64(roots[v]))
+            link(above, v, np.uint64(roots[v]))
 
 
 @kernel
@@ -196,7 +174,7 @@ def flatten(worker: Any, workers: Any, control: Any, above: Any) -> None:
         begin, end = take(control, np.uint64(above.size), np.uint64(_CHUNK))
         if begin == end:
             break
-        _compress(above, begin, end)
+        compress(above, begin, end)
 
 
 class Forest:

@@ -20,7 +20,9 @@ from arcflux.engine.launch import launch
 from arcflux.engine.worker import Worker
 from arcflux.errors import GraphError
 from arcflux.graph import Graph
+from arcflux.graph.arcs import edge_of_arcs
 from arcflux.graph.subgraphs import simple_view
+from arcflux.spmd.memory import frozen
 
 __all__ = ["edge_support", "k_truss", "supports", "truss_number", "truss_numbers"]
 
@@ -132,17 +134,26 @@ def truss_numbers(worker: Worker, k: int | None = None) -> Array:
 
 def _by_arc(graph: Graph, values: Array, otherwise: int) -> Array:
     """Values of the simple view's edges for all arcs of the graph, in the order of its columns."""
+    edge_of = _simple_edges(graph)
+    return np.append(values, otherwise)[edge_of]
+
+
+def _simple_edges(graph: Graph) -> Array:
+    """The number of each arc's edge in the simple view, which loops do not have: one behind the last; made once."""
     rows = simple_view(graph)
-    low, high, _ = rows.edge_numbers()
-    wide = np.uint64(max(1, graph.vertices))
-    keys = low.astype(np.uint64) * wide + high
-    sources = np.repeat(np.arange(graph.vertices, dtype=np.uint64), graph.out_degrees.astype(np.int64))
-    targets = graph.out.neighbours.astype(np.uint64)
-    wanted = np.minimum(sources, targets) * wide + np.maximum(sources, targets)
-    place = np.minimum(np.searchsorted(keys, wanted), max(0, len(keys) - 1))
-    if not len(keys):
-        return np.full(graph.arcs, otherwise, np.int64)
-    return np.where(keys[place] == wanted, values[place], otherwise)
+    if rows is graph:
+        return edge_of_arcs(graph)
+    if "simple edges" not in graph.kept:
+        low, high, _ = rows.edge_numbers()
+        wide = np.uint64(max(1, graph.vertices))
+        keys = low.astype(np.uint64) * wide + high
+        sources = np.repeat(np.arange(graph.vertices, dtype=np.uint64), graph.out_degrees.astype(np.int64))
+        targets = graph.out.neighbours.astype(np.uint64)
+        place = np.searchsorted(keys, np.minimum(sources, targets) * wide + np.maximum(sources, targets))
+        place[sources == targets] = len(keys)
+        graph.kept["simple edges"] = frozen(place.astype(np.uint32 if len(keys) < 1 << 32 else np.uint64))
+    found: Array = graph.kept["simple edges"]
+    return found
 
 
 def _most(graph: Graph, values: Array) -> Array:

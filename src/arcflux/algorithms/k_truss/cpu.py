@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from arcflux.engine.worker import Worker
 from arcflux.graph import Graph
-from arcflux.graph.arcs import reverse_places
+from arcflux.graph.arcs import edge_of_arcs
 from arcflux.spmd.jit import inner, kernel
 from arcflux.spmd.machine import fetch_add, take
 from arcflux.spmd.memory import frozen
@@ -105,10 +105,7 @@ class Trusses:
         low, high, places = rows.edge_numbers()
         self.size = len(places)
         self.ends = frozen(np.ascontiguousarray(low)), frozen(np.ascontiguousarray(high))
-        edge_of = np.empty(rows.arcs, np.uint32 if self.size < 1 << 32 else np.uint64)
-        edge_of[places] = np.arange(self.size)
-        edge_of[reverse_places(rows)[places]] = np.arange(self.size)
-        self.edge_of = frozen(edge_of)
+        self.edge_of = edge_of_arcs(rows)
         self.state, self.lost = self.cores.host(self.size, np.uint8), self.cores.host(self.size, np.int64)
         self.cores.publish(STAYS, self.state)
         self.support: Array = np.empty(0, np.int64)
@@ -117,10 +114,15 @@ class Trusses:
         """In how many triangles each edge is."""
         first, last = self.worker.share(self.size)
         own = self.cores.host(last - first, np.int64)
-        self.cores.launch(count_support, -(-len(own) // _CHUNK), *self.rows.out, *self.ends, np.int64(first), own)
+        arguments = *self.rows.out, *self.ends, np.int64(first), own
+        self.cores.launch(count_support, None, *arguments, visits=self._visits(len(own)))
         self.cores.together()
         self.support = self.worker.gather(own).copy()
         return self.support
+
+    def _visits(self, edges: int) -> int:
+        """How many arcs the rows of both ends of so many edges have, about."""
+        return 2 * edges * (1 + self.rows.arcs // max(1, self.rows.vertices))
 
     def left(self) -> Array:
         """Which edges are left."""
@@ -137,7 +139,7 @@ class Trusses:
             first, last = self.worker.share(len(leaving))
             mine = frozen(leaving[first:last].copy())
             arguments = *self.rows.out, self.edge_of, *self.ends, mine, self.state, self.lost
-            self.cores.launch(lose_triangles, -(-len(mine) // _CHUNK), *arguments)
+            self.cores.launch(lose_triangles, None, *arguments, visits=self._visits(len(mine)))
             self.cores.together()
             self.support = self.support - self.worker.sum(self.lost)
             self._mark(leaving, GONE)

@@ -1,8 +1,7 @@
-"""Synchronous label propagation: every vertex counts the labels around it in a small hash table of its worker's.
+"""Synchronous label propagation: every vertex counts the labels around it in its worker's table (spmd/votes.py).
 
-The table is as large as the vertex needs, so it stays in the cache, and is emptied slot by slot. In the first round all
-labels differ, so there is nothing to count. Later, once few vertices change, they mark their neighbours, and only those
-that are marked count again.
+In the first round all labels differ, so there is nothing to count. Later, once few vertices change, they mark their
+neighbours, and only those that are marked count again.
 
 A worker that is alone runs all rounds in one launch (:func:`propagate`). One of several lets its own vertices vote
 (:func:`vote`); a row shows itself whether one of its neighbours has changed, so that nobody has to be told.
@@ -23,6 +22,8 @@ from arcflux.spmd.jit import inner, kernel
 from arcflux.spmd.machine import fetch_add, take
 from arcflux.spmd.memory import zeros
 from arcflux.spmd.pool import STOP
+from arcflux.spmd.votes import leading, slots, table_shift
+from arcflux.spmd.votes import vote as cast_vote
 
 __all__ = ["Labels"]
 
@@ -34,27 +35,6 @@ _BLOCK = 48
 _BOARD = 3 * _BLOCK
 _BUFFER = 1024
 _CHUNK = np.uint64(256)
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-
-
-def _slots(voters: int) -> int:
-    """How large a table has to be for so many voters: a power of two, at most half of it filled.
-
-    Examples
-    --------
-    >>> _slots(0), _slots(8), _slots(9)
-    (2, 16, 32)
-    """
-    return 2 << max(0, voters - 1).bit_length()
-
-
-@inner
-def _table_bits(voters: Any) -> Any:
-    """The logarithm of ``_slots(voters)``."""
-    bits = np.uint64(1)
-    while (np.uint64(1) << bits) < np.uint64(2) * voters:
-        bits += np.uint64(1)
-    return bits
 
 
 @inner
@@ -62,8 +42,6 @@ def _count(
     neighbours: Any, begin: Any, end: Any, v: Any, label: Any, table: Any, used: Any, shift: Any, found: Any
 ) -> Any:  # fmt: skip
     """Count the labels of a row in table[slot] = label, count; returns how many slots are in use."""
-    one = np.uint64(1)
-    mask = (one << (np.uint64(64) - shift)) - one
     previous = v
     for i in range(begin, end):
         u = np.uint64(neighbours[i])
@@ -72,32 +50,8 @@ def _count(
         previous = u
         if u == v:
             continue
-        name = np.uint64(label[u])
-        slot = (name * _GOLDEN) >> shift
-        while table[slot, 1] != 0 and table[slot, 0] != name:
-            slot = (slot + one) & mask
-        if table[slot, 1] == 0:
-            table[slot, 0] = name
-            used[found] = slot
-            found += one
-        table[slot, 1] += 1
+        found = cast_vote(table, used, shift, found, label[u])
     return found
-
-
-@inner
-def _leading(table: Any, used: Any, found: Any, none: Any) -> Any:
-    """The label that was counted most, of several the smallest; empties the table.
-
-    Only now: asking after every vote who leads is a branch that no processor foresees.
-    """
-    best, most = none, np.uint64(0)
-    for k in range(found):
-        slot = used[k]
-        name, count = np.uint64(table[slot, 0]), np.uint64(table[slot, 1])
-        table[slot, 1] = 0
-        if count > most or (count == most and name < best):
-            best, most = name, count
-    return best
 
 
 @inner
@@ -191,11 +145,11 @@ def propagate(
                 if turn == 0:
                     best = _distinct(out_neighbours, begin_out, end_out, in_neighbours, begin_in, end_in, v, n)
                 else:
-                    shift = np.uint64(64) - _table_bits(min(voters, n))
+                    shift = table_shift(min(voters, n))
                     found = _count(out_neighbours, begin_out, end_out, v, label, table, used, shift, np.uint64(0))
                     if in_offsets is not None:
                         found = _count(in_neighbours, begin_in, end_in, v, label, table, used, shift, found)
-                    best = _leading(table, used, found, n)
+                    best = np.uint64(leading(table, used, found)) if found else n
                 if best != n and best != label[v]:
                     after[v] = best
                     moved += np.int64(voters)
@@ -281,11 +235,11 @@ def vote(
             if first:
                 best = _distinct(out_neighbours, begin, end, in_neighbours, begin_in, end_in, v, n)
             else:
-                shift = np.uint64(64) - _table_bits(min(voters, n))
+                shift = table_shift(min(voters, n))
                 found = _count(out_neighbours, begin, end, v, label, table, used, shift, np.uint64(0))
                 if in_neighbours is not None:
                     found = _count(in_neighbours, begin_in, end_in, v, label, table, used, shift, found)
-                best = _leading(table, used, found, n)
+                best = np.uint64(leading(table, used, found)) if found else n
             if best != n and best != label[v]:
                 at = np.uint64(fetch_add(tally, 0, 1))
                 changed[at] = v
@@ -305,8 +259,8 @@ class Labels:
         self.rows = *out, *(into if graph.directed else (None, None))
         self.arcs = graph.arcs * (2 if graph.directed else 1)
         voters = np.diff(out.offsets) + np.diff(into.offsets) if graph.directed else np.diff(out.offsets)
-        slots, team = _slots(min(int(voters.max(initial=0)), self.size)), cores.workers
-        self.tables = zeros(team * slots * 2, self.kind).reshape(team, slots, 2), np.empty((team, slots), self.kind)
+        size, team = slots(min(int(voters.max(initial=0)), self.size)), cores.workers
+        self.tables = zeros(team * size * 2, self.kind).reshape(team, size, 2), np.empty((team, size), self.kind)
         self.label, self.flags = cores.kept(self.size, self.kind, zero=False), cores.host(self.size, np.bool_)
         self.lists = cores.host(self.size, self.kind), cores.host(self.size, self.kind)
         cores.publish(np.arange(self.size, dtype=self.kind), self.label)

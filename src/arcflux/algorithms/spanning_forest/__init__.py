@@ -81,7 +81,7 @@ def _forest(name: str, graph: Graph, weight: str | None, sign: int, where: dict[
     total = len(places) if column is None else column[places].sum().item()
     result = EdgeSubset(
         name, graph, {"tree": tree}, [], True, done.seconds, done.compile_seconds, frozenset({"tree"}),
-        totals={"weight": total}, edges=edge_values(graph, chosen=flags_of(graph, places)), places=places,
+        totals={"weight": total}, edges=edge_values(graph, chosen=lambda: flags_of(graph, places)), places=places,
     )  # fmt: skip
     made = done.finish(result).checked_by(
         lambda found: af.validate.spanning_forest(graph, found.edges["chosen"], weight, maximum=sign < 0)
@@ -104,21 +104,8 @@ def _weights(graph: Graph, weight: str | None) -> Array | None:
 
 def spanning_places(worker: Worker, column: Array | None, sign: int = 1) -> tuple[Array, Array]:
     """The places of the forest's edges in the order of their weights, and each vertex's tree by its smallest vertex."""
-    graph = worker.graph
-    sources, targets, places = graph.edge_numbers()
-    apart = sources != targets
-    sources, targets, places = sources[apart], targets[apart], places[apart]
-    if column is not None:
-        keys = column[places]
-        order = np.argsort(keys if sign > 0 else _turned(keys), kind="stable")
-        sources, targets, places = sources[order], targets[order], places[order]
-    forest = worker.kernels(__name__).Trees(worker, sources, targets)
-    chosen, root = forest.grow()
-    _, first, group = np.unique(root, return_index=True, return_inverse=True)
-    return places[chosen], first[group].astype(graph.out.neighbours.dtype)
-
-
-def _turned(keys: Array) -> Array:
-    """Numbers in the opposite order: bits turned round for integers, which cannot all be negated."""
-    turned: Array = -keys if keys.dtype.kind == "f" else ~keys
-    return turned
+    n = worker.graph.vertices
+    places, root = worker.kernels(__name__).forest(worker, column, sign)
+    smallest = np.empty(n, root.dtype)
+    smallest[root[::-1]] = np.arange(n, dtype=root.dtype)[::-1]  # of several the last one stays
+    return places, smallest[root]

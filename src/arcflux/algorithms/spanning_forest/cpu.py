@@ -1,4 +1,13 @@
-"""Boruvka's rounds on a team of cores; edges are numbered by their rank, the lowest first."""
+"""Boruvka's rounds on a team of cores, light edges first.
+
+Edges have an order: by weight, then by their place in the graph. The forest of the edges up to some edge in that order
+is part of the whole one, and an edge that comes later and has both of its ends in one tree of it is not (Osipov,
+Sanders, Singler, "The filter-Kruskal minimum spanning tree algorithm", ALENEX 2009). So a batch of light edges, about
+twice as many as vertices, is taken first, and few of the others are left to look at.
+
+A batch is ranked, its ranks are the keys. In a round every tree takes the edge of the least key that leads out of it,
+and hangs itself under the tree there; of two that took the same edge, the larger one does.
+"""
 
 from __future__ import annotations
 
@@ -8,129 +17,257 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcflux.engine.worker import Worker
+from arcflux.errors import SpaceError
+from arcflux.spmd.barrier import all_here
 from arcflux.spmd.jit import inner, kernel
-from arcflux.spmd.machine import compare_and_swap, take
+from arcflux.spmd.machine import claim, compare_and_swap, fetch_add
 from arcflux.spmd.memory import frozen
+from arcflux.spmd.pool import STOP
 
-__all__ = ["Trees"]
+__all__ = ["forest"]
 
 Array = NDArray[Any]
-_CHUNK = 1 << 12
-_NONE = np.iinfo(np.int64).max
+_NONE = np.uint64(0xFFFFFFFFFFFFFFFF)
+_LINE = 8
+# What weights are: no column, a sign bit, bits of floats, the heaviest first.
+_ALIKE, _SIGNED, _FLOAT, _TURNED = 8, 1, 2, 4
+# Edges of the first batch, in multiples of the vertices, and the sample that says which these are.
+_LIGHT = 2
+_SAMPLE = 1 << 12
+
+
+@inner
+def _key(weight: Any, kind: Any) -> Any:
+    """A word in the order of the weights, as :func:`_keys` makes it of many."""
+    key = np.uint64(np.int64(weight))
+    if kind & _FLOAT:
+        key ^= np.uint64((np.int64(weight) >> 63) & 0x7FFFFFFFFFFFFFFF)
+    if kind & _SIGNED:
+        key ^= np.uint64(1 << 63)
+    return ~key if kind & _TURNED else key
+
+
+@kernel
+def select(
+    worker: Any, workers: Any, control: Any, rows: Any, offsets: Any, neighbours: Any, weights: Any, kind: Any,
+    above: Any, first_weight: Any, first_place: Any, last_weight: Any, last_place: Any, sources: Any, targets: Any,
+    keys: Any, places: Any, counts: Any,
+) -> None:  # fmt: skip
+    """The edges of the k-th rows, rows[k] .. rows[k + 1], from the first to before the last one, that join two trees.
+
+    They stand together, where these rows' arcs begin: ``counts[k]`` of them.
+    """
+    one = np.uint64(1)
+    while True:
+        k = claim(control)
+        if k >= counts.size:
+            return
+        begin, end = np.uint64(rows[k]), np.uint64(rows[k + 1])
+        out = offsets[begin]
+        for u in range(begin, end):
+            own = above[u]
+            for i in range(offsets[u], offsets[u + one]):
+                v = np.uint64(neighbours[i])
+                if v <= u or above[v] == own:
+                    continue
+                key = np.uint64(0) if kind == _ALIKE else _key(weights[i], kind)
+                early = key < first_weight or (key == first_weight and i < first_place)
+                if early or key > last_weight or (key == last_weight and i >= last_place):
+                    continue
+                sources[out] = u
+                targets[out] = v
+                keys[out] = key
+                places[out] = i
+                out += one
+        counts[k] = out - offsets[begin]
 
 
 @inner
 def _root(above: Any, v: Any) -> Any:
-    """The root of v, with the path to it halved: others may do the same at once."""
+    """The root of v."""
     while above[v] != v:
-        higher = above[above[v]]
-        above[v] = higher
-        v = higher
+        v = above[v]
     return v
 
 
 @inner
-def _offer(best: Any, tree: Any, edge: Any) -> None:
-    """Let a tree have the lower of two edges."""
+def _offer(best: Any, tree: Any, key: Any, alone: Any) -> None:
+    """Let a tree have the lesser of two keys."""
     known = best[tree]
-    while edge < known:
-        found = compare_and_swap(best, tree, known, edge)
+    if alone:
+        best[tree] = min(known, key)
+        return
+    while key < known:
+        found = compare_and_swap(best, tree, known, key)
         if found == known:
             break
         known = found
 
 
 @kernel
-def find_lowest(
-    worker: Any, workers: Any, control: Any, live: Any, sources: Any, targets: Any, above: Any, best: Any, inside: Any
+def grow(
+    worker: Any, workers: Any, control: Any, barrier: Any, sources: Any, targets: Any, keys: Any, above: Any,
+    best: Any, chosen: Any, board: Any,
 ) -> None:  # fmt: skip
-    """``best[t]``: the lowest live edge out of tree t; ``inside[k]``: the k-th live one does not leave its tree."""
-    while True:
-        begin, end = take(control, np.uint64(live.size), np.uint64(_CHUNK))
-        if begin == end:
-            break
-        for k in range(begin, end):
-            edge = live[k]
-            one, other = _root(above, np.int64(sources[edge])), _root(above, np.int64(targets[edge]))
-            inside[k] = one == other
-            if one != other:
-                _offer(best, one, edge)
-                _offer(best, other, edge)
+    """``chosen[:board[0]]``: the keys of the forest's edges; above: every vertex straight under its root, again then.
 
-
-@kernel
-def join_trees(
-    worker: Any, workers: Any, control: Any, roots: Any, sources: Any, targets: Any, root_of: Any, best: Any,
-    above: Any, chosen: Any,
-) -> None:  # fmt: skip
-    """Hang every root under the tree at the other end of its lowest edge; of two that chose the same, the larger one.
-
-    `root_of` is what `above` was before, every vertex straight under its root.
+    best: uint64[n], _NONE at first; board: int64[_LINE * (4 + 2 * workers)], zero at first. A key belongs to one edge.
     """
+    n, size = above.size, keys.size
+    first, last = size * worker // workers, size * (worker + 1) // workers
+    turn = 0
     while True:
-        begin, end = take(control, np.uint64(roots.size), np.uint64(_CHUNK))
-        if begin == end:
-            break
-        for k in range(begin, end):
-            tree = roots[k]
-            edge = best[tree]
-            if edge == _NONE:
+        kept = first
+        for k in range(first, last):  # edges between trees are kept, under the names of these, and offered to both
+            one, other = above[sources[k]], above[targets[k]]
+            if one == other:
                 continue
-            chosen[edge] = 1
-            one, other = root_of[sources[edge]], root_of[targets[edge]]
-            there = other if one == tree else one
-            if best[there] != edge or there < tree:
-                above[tree] = there
+            key = keys[k]
+            sources[kept], targets[kept], keys[kept] = one, other, key
+            kept += 1
+            _offer(best, one, key, workers == 1)
+            _offer(best, other, key, workers == 1)
+        last = kept
+        side = 2 + (turn % 2) * (workers + 1)
+        board[(side + worker) * _LINE] = last - first
+        if worker == 0:
+            board[(side + workers) * _LINE] = control[STOP]
+        if not all_here(barrier, worker, workers):
+            return
+        left = np.int64(0)
+        for some in range(workers):
+            left += board[(side + some) * _LINE]
+        if left == 0 or board[(side + workers) * _LINE] != 0:
+            return
+        for k in range(first, last):
+            one, other, key = sources[k], targets[k], keys[k]
+            up, down = best[one] == key, best[other] == key
+            if up or down:
+                chosen[fetch_add(board, 0, 1)] = key
+            if up and not (down and one < other):
+                above[one] = other
+            if down and not (up and other < one):
+                above[other] = one
+        if not all_here(barrier, worker, workers):
+            return
+        for v in range(n * worker // workers, n * (worker + 1) // workers):
+            above[v] = _root(above, above[v])
+            best[v] = _NONE
+        if not all_here(barrier, worker, workers):
+            return
+        turn += 1
 
 
-@kernel
-def flatten(worker: Any, workers: Any, control: Any, above: Any, root_of: Any) -> None:
-    """``root_of[v]``: the root of v."""
-    while True:
-        begin, end = take(control, np.uint64(above.size), np.uint64(_CHUNK))
-        if begin == end:
-            break
-        for v in range(begin, end):
-            root_of[v] = _root(above, np.int64(v))
+class Growing:
+    """A forest that grows batch by batch on the cores of a worker."""
 
-
-class Trees:
-    """The trees of a forest that grows; every worker looks for edges among its share of them."""
-
-    def __init__(self, worker: Worker, sources: Array, targets: Array) -> None:
-        self.worker, self.cores, n = worker, worker.cores, worker.graph.vertices
-        self.ends = frozen(np.ascontiguousarray(sources)), frozen(np.ascontiguousarray(targets))
-        self.above, self.root_of = self.cores.host(n, np.int64), self.cores.host(n, np.int64)
-        self.best, self.chosen = self.cores.host(n, np.int64), self.cores.host(len(sources), np.uint8)
-        first, last = worker.share(len(sources))
-        self.live: Array = np.arange(first, last, dtype=np.int64)
-        self.inside = self.cores.host(len(self.live), np.uint8)
-
-    def grow(self) -> tuple[Array, Array]:
-        """The edges of the forest by rank, and the root of every vertex."""
-        n = len(self.above)
-        for array, values in ((self.above, np.arange(n)), (self.root_of, np.arange(n)), (self.chosen, 0)):
-            self.cores.publish(values, array)
-        roots: Array = np.arange(n, dtype=np.int64)
-        while self._find(roots):
-            self._launch(join_trees, len(roots), frozen(roots), *self.ends, self.root_of, self.best, self.above,
-                         self.chosen)  # fmt: skip
-            self._launch(flatten, n, self.above, self.root_of)
-            roots = roots[self.root_of[roots] == roots]
-            self.cores.together()
-        return np.flatnonzero(self.chosen), self.root_of.copy()
-
-    def _find(self, roots: Array) -> bool:
-        """Find the lowest edge of every tree, also among those of other workers; whether there is one."""
+    def __init__(self, worker: Worker, weights: Array, kind: int) -> None:
+        self.graph, self.cores, self.weights, self.kind = worker.graph, worker.cores, weights, kind
+        n, arcs, number = self.graph.vertices, self.graph.arcs, self.graph.out.neighbours.dtype
+        self.above, self.best = self.cores.kept(n, number, zero=False), self.cores.host(n, np.uint64)
+        self.cores.publish(np.arange(n, dtype=number), self.above)
         self.cores.publish(_NONE, self.best)
-        inside = self.inside[: len(self.live)]
-        self._launch(find_lowest, len(self.live), frozen(self.live), *self.ends, self.above, self.best, inside)
-        self.live = self.live[inside == 0]
-        self.cores.together()
-        if self.worker.size > 1:
-            self.cores.publish(self.worker.least(self.best), self.best)
-        return bool((self.best[roots] != _NONE).any())
+        self.ends = self.cores.host(arcs, number), self.cores.host(arcs, number)
+        self.keys, self.places = self.cores.host(arcs, np.uint64), self.cores.host(arcs, np.uint64)
 
-    def _launch(self, kernel: Any, size: int, *arguments: Any) -> None:
-        self.cores.launch(kernel, -(-size // _CHUNK), *arguments)
-        self.cores.together()
+    def take(self, begin: tuple[int, int], end: tuple[int, int], rows: tuple[int, int]) -> Array:
+        """Take the edges of some rows whose (weight, place) is from `begin` to before `end`; the places of those that
+        are in the forest, in their order.
+        """
+        cores, offsets = self.cores, self.graph.out.offsets
+        arcs = np.linspace(int(offsets[rows[0]]), int(offsets[rows[1]]), cores.workers + 1).astype(np.uint64)
+        cuts = np.clip(np.searchsorted(offsets, arcs), *rows)
+        cuts[0], cuts[-1] = rows
+        counts, limits = cores.small(cores.workers), map(np.uint64, (*begin, *end))
+        arrays = *self.ends, self.keys, self.places
+        given = frozen(cuts), *self.graph.out, self.weights, np.int64(self.kind), self.above, *limits, *arrays, counts
+        cores.launch(select, None, *given, visits=self.graph.arcs)
+        cores.together()
+        firsts = offsets[cuts[:-1]].astype(np.int64)
+        pieces = [slice(first, first + count) for first, count in zip(firsts.tolist(), counts.tolist(), strict=True)]
+        sources, targets, keys, places = (np.concatenate([array[piece] for piece in pieces]) for array in arrays)
+        return self.join(sources, targets, keys, places)
+
+    def join(self, sources: Array, targets: Array, weights: Array, places: Array) -> Array:
+        """Grow by edges that stand in the order of their places; the places of those that are in the forest."""
+        size, cores = len(places), self.cores
+        if not size:
+            return places
+        keys = _narrow(weights) << np.uint64(32) | np.arange(size, dtype=np.uint64)
+        chosen, board = cores.host(len(self.above), np.uint64), cores.small(_LINE * (4 + 2 * cores.workers))
+        batch = [cores.host(size, array.dtype) for array in (sources, targets, keys)]
+        for array, values in zip(batch, (sources, targets, keys), strict=True):
+            cores.publish(values, array)
+        cores.launch(grow, None, cores.barrier(), *batch, self.above, self.best, chosen, board,
+                     visits=len(self.above) + 4 * size)  # fmt: skip
+        cores.together()
+        found: Array = np.sort(chosen[: board[0]])
+        return places[found & np.uint64(0xFFFFFFFF)]
+
+
+def _narrow(keys: Array) -> Array:
+    """Words of 32 bits in the order of these: what is common to all of them is left away, else they are ranked."""
+    if len(keys) >> 32:
+        raise SpaceError(f"a batch of {len(keys):,} edges", expected="fewer than 2^32")
+    apart = keys - keys.min()
+    bits = int(np.bitwise_or.reduce(apart))
+    low = (bits & -bits).bit_length() - 1 if bits else 0
+    if not bits >> low >> 32:
+        return apart >> np.uint64(low)
+    _, ranks = np.unique(keys, return_inverse=True)
+    return ranks.astype(np.uint64)
+
+
+def _bits(column: Array | None, sign: int) -> tuple[Array, int]:
+    """Weights as whole numbers, and of what kind these are."""
+    turned = _TURNED if sign < 0 else 0
+    if column is None:
+        return np.empty(0, np.int64), _ALIKE
+    if column.dtype.kind == "f":
+        return frozen(column.astype(np.float64) + 0.0).view(np.int64), _SIGNED | _FLOAT | turned  # -0.0 is 0.0
+    return frozen(column), turned | (_SIGNED if column.dtype.kind == "i" else 0)
+
+
+def _keys(weights: Array, kind: int) -> Array:
+    """Words in the order of the weights."""
+    if kind == _ALIKE:
+        return np.zeros(len(weights), np.uint64)
+    wide = weights.astype(np.int64, copy=False)
+    keys = wide.view(np.uint64)
+    if kind & _FLOAT:
+        keys = keys ^ ((wide >> 63) & np.int64(0x7FFFFFFFFFFFFFFF)).view(np.uint64)
+    if kind & _SIGNED:
+        keys = keys ^ np.uint64(1 << 63)
+    return ~keys if kind & _TURNED else keys
+
+
+def forest(worker: Worker, column: Array | None, sign: int) -> tuple[Array, Array]:
+    """The places of the forest's edges in their order, and a root for every vertex."""
+    graph = worker.graph
+    weights, kind = _bits(column, sign)
+    growing = Growing(worker, weights, kind)
+    rows = (0, graph.vertices) if worker.size == 1 else worker.share_of_rows()
+    light, whole = _threshold(graph, weights, kind), (1 << 64) - 1
+    begin, everything, found = (0, 0), (whole, whole), []
+    for limit in (light, everything) if light is not None else (everything,):
+        found.append(growing.take(begin, limit, rows))
+        begin = limit
+    places = np.concatenate(found)
+    if worker.size > 1:  # the forest of all is among the forests of the shares
+        places = np.sort(worker.gather(places))
+        growing = Growing(worker, weights, kind)
+        sources = np.searchsorted(graph.out.offsets, places, side="right") - 1
+        keys = _keys(weights[places] if len(weights) else places, kind)
+        places = growing.join(sources.astype(growing.above.dtype), graph.out.neighbours[places], keys, places)
+    return places.astype(np.int64), growing.above.copy()
+
+
+def _threshold(graph: Any, weights: Array, kind: int) -> tuple[int, int] | None:
+    """The weight and place before which about so many edges are as the first batch should have; None for all."""
+    wanted, edges = _LIGHT * graph.vertices, graph.arcs // 2
+    if edges <= 2 * wanted:
+        return None
+    places = np.random.default_rng(0).integers(graph.arcs, size=_SAMPLE)
+    sample = _keys(weights[places] if len(weights) else places, kind)
+    k = np.lexsort((places, sample))[_SAMPLE * wanted // edges]
+    return int(sample[k]), int(places[k])

@@ -19,6 +19,7 @@ from arcflux.engine.worker import Worker
 from arcflux.errors import UsageError
 from arcflux.graph import Graph
 from arcflux.history import Chained, Superstep
+from arcflux.spmd.memory import recycled
 from arcflux.transports.launch import place
 from arcflux.validate import arguments
 
@@ -182,12 +183,10 @@ def _paths(
     weighed, largest = _weighed(graph, weight, narrow=here)
     whole = weighed.columns["weight"].dtype.kind in "iub" and largest * max(1, graph.vertices) < _FAR
     program, far = (WholePaths, _FAR) if whole else (Paths, math.inf)
-    distance = np.full(graph.vertices, far)
+    distance = np.full(graph.vertices, far, np.int32 if whole else np.float64)
     distance[roots] = 0
     found = af.run(program, weighed, delta=delta or 0.0, given={"distance": distance}, **options)
-    distance = found.values["distance"].astype(np.float64, copy=False)
-    if whole:
-        distance[found.values["distance"] == _FAR] = math.inf
+    distance = _widened(found.values["distance"]) if whole else found.values["distance"]
     values = {"distance": distance}
     if predecessors and found.converged:
         names = [*_PLAIN, *(_ON_DEVICES if options.get("devices") is not None else ())]
@@ -199,6 +198,15 @@ def _paths(
         values["predecessor"] = tree.values["predecessor"]
         found = _after(found, tree)
     return replace(found, name="SSSP", graph=graph, values=values, references=frozenset({"predecessor"} & set(values)))
+
+
+def _widened(distance: NDArray[Any]) -> NDArray[Any]:
+    """Whole distances as floats, with inf where no path leads."""
+    wide = recycled(len(distance), np.float64, zero=False)
+    wide[:] = distance
+    if distance.max(initial=0) == _FAR:
+        np.copyto(wide, math.inf, where=distance == _FAR)
+    return wide
 
 
 def _tree(

@@ -79,11 +79,11 @@ def merge_count(worker: Any, workers: Any, control: Any, offsets: Any, neighbour
             break
         for u in range(begin, end):
             first, last = offsets[u], offsets[u + one]
-            for i in range(first, last):
+            for i in range(first + one, last):  # w stands before v in the row
                 v = neighbours[i]
                 if v >= u:
                     break
-                if i > first and neighbours[i - one] == v:
+                if neighbours[i - one] == v:
                     continue  # a parallel edge
                 _announce(offsets, neighbours, i, last)
                 j, k, stop = first, offsets[v], offsets[np.uint64(v) + one]
@@ -109,11 +109,11 @@ def merge_corners(worker: Any, workers: Any, control: Any, offsets: Any, neighbo
         for u in range(begin, end):
             first, last = offsets[u], offsets[u + one]
             through_u = 0
-            for i in range(first, last):
+            for i in range(first + one, last):  # w stands before v in the row
                 v = neighbours[i]
                 if v >= u:
                     break
-                if i > first and neighbours[i - one] == v:
+                if neighbours[i - one] == v:
                     continue  # a parallel edge
                 _announce(offsets, neighbours, i, last)
                 through_v = 0

@@ -36,14 +36,18 @@ _MOST = 1024
 @dataclass(frozen=True)
 class _Problem:
     """graph: of the data; ends: sources and targets of the pattern's edges; nodes: float64[vertices, pattern vertices]
-    and costs: float64[arcs, pattern edges] (None: 0) are distances; null: float64[pattern edges], that of no edge.
+    are distances; marks: float64[arcs, columns] and wanted: float64[columns, pattern edges] are attributes of edges
+    (None: none); null: float64[pattern edges], the cost of no edge; features, edges: as they were given.
     """
 
     graph: Graph
     ends: tuple[Array, Array]
     nodes: Array
-    costs: Array | None
+    marks: Array | None
+    wanted: Array | None
     null: Array
+    features: tuple[Array | None, Array | None]
+    edges: list[str]
 
 
 @dataclass(frozen=True, repr=False)
@@ -136,11 +140,15 @@ def classify(
     problem = _problem(graph, wanted, features, pattern_features, edges, null_cost)
     rounds = wanted.vertices if iterations is None else iterations
     solve = _corrected if method == "corrected" else _published
+    inputs = {} if method == "pnnl" else {
+        "pattern": wanted, "features": problem.features[0], "pattern_features": problem.features[1],
+        "edges": problem.edges, "iterations": rounds, "null_cost": null_cost,
+    }  # fmt: skip
     done = launch(graph, where, lambda worker: solve(worker, problem, rounds))
     found, sent = done.answer
     result = Classification(
         "classify", graph, {"log_probability": found}, [], True, done.seconds, done.compile_seconds, pattern=wanted,
-        sent=sent, validator=lambda one: af.validate.classification(one.graph, one["log_probability"]),
+        sent=sent, validator=lambda one: af.validate.classification(one.graph, one["log_probability"], **inputs),
     )  # fmt: skip
     return done.finish(result)
 
@@ -151,6 +159,7 @@ def _problem(
     if (features is None) != (pattern_features is None):
         raise UsageError("of features and pattern_features one is given", expected="both, or none of them")
     nodes = np.zeros((graph.vertices, pattern.vertices))
+    rows = theirs = None
     if features is not None:
         rows = numbers_of_vertices("features", features, graph.vertices, None)
         theirs = numbers_of_vertices("pattern_features", pattern_features, pattern.vertices, None)
@@ -163,13 +172,17 @@ def _problem(
     if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
         raise UsageError(f"edges is {shown(edges)}", expected="names of columns of edges, such as ['kind']")
     names = list(names)
-    costs = _distances(_columns(graph, names), _columns(pattern, names)) if names else None
+    marks, wanted = (_columns(graph, names), _columns(pattern, names)) if names else (None, None)
     sources = np.repeat(np.arange(pattern.vertices), np.diff(pattern.out.offsets).astype(np.int64))
-    usual = np.ones(pattern.arcs) if costs is None else costs.max(0, initial=0.0)
+    usual = np.ones(pattern.arcs)
+    if marks is not None and wanted is not None:
+        usual = np.array([_distances(marks, wanted[q : q + 1]).max(initial=0.0) for q in range(pattern.arcs)])
     if null_cost is not None and not 0 <= null_cost < np.inf:
         raise UsageError(f"null_cost is {null_cost!r}", expected="a number from 0 on")
     null = usual if null_cost is None else np.full(pattern.arcs, null_cost)
-    return _Problem(graph, (sources, pattern.out.neighbours.astype(np.int64)), nodes, costs, null)
+    ends = sources, pattern.out.neighbours.astype(np.int64)
+    turned = None if wanted is None else np.ascontiguousarray(wanted.T)
+    return _Problem(graph, ends, nodes, marks, turned, null, (rows, theirs), names)
 
 
 def _columns(graph: Graph, names: list[str]) -> Array:
@@ -206,56 +219,78 @@ def _gathered(values: Array, ends: Array, width: int) -> Array:
 
 
 def _corrected(worker: Worker, problem: _Problem, rounds: int) -> tuple[Array, dict[str, int]]:
-    graph, (sources, targets), width = problem.graph, problem.ends, problem.nodes.shape[1]
-    places = np.empty(graph.arcs, np.int64)
-    places[in_places(graph)] = np.arange(graph.arcs)
+    (sources, targets), width = problem.ends, problem.nodes.shape[1]
     traffic = Traffic(worker)
-    messages = _Messages(worker, problem, traffic) if len(sources) else None
-    forward = backward = np.zeros((graph.vertices, len(sources)))
-    belief = _log_softmax(-problem.nodes)
+    if not len(sources) or not rounds:
+        return _log_softmax(-problem.nodes), traffic.total()
+    messages = _Messages(worker, problem, traffic)
     with worker.task("classify", rounds, "rounds") as task:
-        for step in range(rounds if messages is not None else 0):
-            assert messages is not None
+        for step in range(rounds):
             worker.superstep(step)
-            ahead, behind = belief[:, targets] - forward, belief[:, sources] - backward
-            forward = messages.best(graph.into, places, behind)
-            backward = messages.best(graph.out, None, ahead)
-            sums = _gathered(forward, targets, width) + _gathered(backward, sources, width)
-            belief = _log_softmax(sums - problem.nodes)
+            messages.round()
             task.at(step + 1)
-    return belief, traffic.total()
+    forward, backward = (rows - most for rows, most in zip(messages.told, messages.most, strict=True))
+    sums = _gathered(forward, targets, width) + _gathered(backward, sources, width)
+    return _log_softmax(sums - problem.nodes), traffic.total()
 
 
 class _Messages:
-    """The best offers of neighbours: each worker has those of its rows, and all get all."""
+    """Messages along each edge of the pattern, forward and backward: a worker has those to its rows, all get all."""
 
     def __init__(self, worker: Worker, problem: _Problem, traffic: Traffic) -> None:
         self.kernels = worker.kernels("arcflux.applications.classify")
-        self.worker, self.problem, self.traffic = worker, problem, traffic
-        self.first, self.last = worker.share(problem.graph.vertices)
+        self.worker, self.problem, self.traffic, graph = worker, problem, traffic, problem.graph
+        self.first, self.last = worker.share(graph.vertices)
         self.width = len(problem.null)
-        cores = worker.cores
-        self.values = cores.host(problem.graph.vertices * self.width, np.float64).reshape(
-            problem.graph.vertices, self.width
-        )
-        self.out = cores.host((self.last - self.first) * self.width, np.float64).reshape(
-            self.last - self.first, self.width
-        )
+        self.told, self.values = ([self._room(graph.vertices) for _ in range(2)] for _ in range(2))
+        for rows in self.told:
+            worker.cores.publish(0.0, rows)
+        self.out = [self._room(self.last - self.first) for _ in range(2)] if worker.size > 1 else self.told
+        self.most = np.zeros((2, self.width))
+        self.beliefs = worker.cores.host(worker.cores.workers * problem.nodes.shape[1], np.float64)
+        self.beliefs = self.beliefs.reshape(worker.cores.workers, -1)
+        places = np.empty(graph.arcs, np.int64)
+        places[in_places(graph)] = np.arange(graph.arcs)
+        self.rows = (*graph.into, None if graph.into is graph.out else places), (*graph.out, None)
 
-    def best(self, rows: Any, places: Array | None, values: Array) -> Array:
-        """The best offers along rows, less the best of all."""
-        cores, own = self.worker.cores, self.last - self.first
-        cores.publish(values, self.values)
-        null = values.max(0) - self.problem.null
+    def _room(self, rows: int) -> Array:
+        return self.worker.cores.host(rows * self.width, np.float64).reshape(rows, self.width)
+
+    def round(self) -> None:
+        """All messages anew: along edges from what is behind them, against them from what is ahead."""
+        cores, kernels, problem = self.worker.cores, self.kernels, self.problem
+        tops = self._tops(2 * self.width)
+        chunks = -(-len(problem.nodes) // kernels.CHUNK)
         cores.launch(
-            self.kernels.offers, max(1, -(-own // self.kernels.CHUNK)), np.uint64(self.first), np.uint64(self.last),
-            *rows, places, self.problem.costs, self.values, null, self.out,
+            kernels.speak, chunks, problem.nodes, *problem.ends, *self.told, self.most, self.beliefs, *self.values,
+            tops.reshape(-1, 2, self.width),
         )  # fmt: skip
         cores.together()
+        null = tops.max(0).reshape(2, self.width) - problem.null
+        best = [self._offer(k, null[k]) for k in range(2)]
         with self.traffic.phase("messages"):
-            found = self.worker.gather(self.out.reshape(-1).copy()).reshape(-1, self.width)
+            self.most = self.worker.gather(np.concatenate(best)).reshape(-1, 2, self.width).max(0)
+            if self.worker.size > 1:
+                for rows, out in zip(self.told, self.out, strict=True):
+                    whole = self.worker.gather(out.reshape(-1).copy()).reshape(-1, self.width)
+                    cores.publish(whole, rows)
+
+    def _offer(self, way: int, null: Array) -> Array:
+        """The best offers along in-edges (0) or out-edges (1), and the best of all for each edge of the pattern."""
+        cores, problem, tops = self.worker.cores, self.problem, self._tops(self.width)
+        chunks = max(1, -(-(self.last - self.first) // self.kernels.CHUNK))
+        cores.launch(
+            self.kernels.offer, chunks, np.uint64(self.first), np.uint64(self.last), *self.rows[way], problem.marks,
+            problem.wanted, self.values[way], null, self.out[way], tops,
+        )  # fmt: skip
         cores.together()
-        return np.asarray(found - found.max(0))
+        best: Array = tops.max(0)
+        return best
+
+    def _tops(self, width: int) -> Array:
+        tops = self.worker.cores.small((self.worker.cores.workers, width), np.float64)
+        self.worker.cores.publish(-np.inf, tops)
+        return tops
 
 
 def _published(worker: Worker, problem: _Problem, rounds: int) -> tuple[Array, dict[str, int]]:
@@ -263,7 +298,9 @@ def _published(worker: Worker, problem: _Problem, rounds: int) -> tuple[Array, d
     graph, (sources, targets) = problem.graph, problem.ends
     (offsets, heads), n, width = graph.out, graph.vertices, problem.nodes.shape[1]
     rows = np.repeat(np.arange(n), np.diff(offsets).astype(np.int64))
-    costs = np.zeros((graph.arcs, len(sources))) if problem.costs is None else problem.costs
+    costs = np.zeros((graph.arcs, len(sources)))
+    if problem.marks is not None and problem.wanted is not None:
+        costs = _distances(problem.marks, problem.wanted.T)
     belief, nodes = _log_softmax(-problem.nodes), _log_softmax(problem.nodes)
     offered, paid = _log_softmax(-costs), _log_softmax(costs)
     peak = belief.max(0)

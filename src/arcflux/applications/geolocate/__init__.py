@@ -140,7 +140,7 @@ def spatial_median(points: Any, max_iter: int = 1000) -> tuple[float, float]:
         raise UsageError("points holds NaN or infinity", expected="finite degrees")
     from arcflux.applications.geolocate import cpu
 
-    found = np.empty(3)
-    cpu.spatial_median(0, 1, np.zeros(16, np.int64), unit_vectors(given.astype(np.float64)), max_iter, found)
+    found, vectors = np.empty(3), np.ascontiguousarray(unit_vectors(given.astype(np.float64)).T)
+    cpu.spatial_median(0, 1, np.zeros(16, np.int64), vectors, max_iter, found)
     latitude, longitude = degrees(found[None])[0].tolist()
     return latitude, longitude

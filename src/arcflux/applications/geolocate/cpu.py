@@ -14,111 +14,133 @@ from typing import Any
 import numpy as np
 
 from arcflux.spmd.jit import inner, kernel
-from arcflux.spmd.machine import take
+from arcflux.spmd.machine import added, take
 
-__all__ = ["locate", "spatial_median"]
+__all__ = ["locate", "mark_neighbours", "spatial_median"]
 
 _ONE = np.uint64(1)
-# Angles below are no distance at all, and steps below end the search.
+# Sines below are no distance at all, and steps below end the search.
 _SAME = 1e-14
 _STILL = 1e-13
 # After a step of Newton's that is so short, by the mean distance, the error is its square.
 _LAST = 1e-7
+_QUARTER = math.pi / 4
 
 
 @inner
-def _angle(ax: Any, ay: Any, az: Any, bx: Any, by: Any, bz: Any) -> Any:
-    """The angle between unit vectors, exact for small ones, too."""
-    cx, cy, cz = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
-    return math.atan2(math.sqrt(cx * cx + cy * cy + cz * cz), ax * bx + ay * by + az * bz)
+def _arc_tangent(t: Any) -> Any:
+    """That of a number from 0 to 1, to the last bit but one, without branches: loops of it become vectors (Cephes)."""
+    far = t > 0.66
+    r = (t - 1.0) / (t + 1.0) if far else t
+    s = r * r
+    p = (((-8.750608600031904122785e-1 * s - 1.615753718733365076637e1) * s - 7.500855792314704667340e1) * s
+         - 1.228866684490136173410e2) * s - 6.485021904942025371773e1  # fmt: skip
+    q = ((((s + 2.485846490142306297962e1) * s + 1.650270098316988542046e2) * s + 4.328810604912902668951e2) * s
+         + 4.853903996359136964868e2) * s + 1.945506571482613964425e2  # fmt: skip
+    return r * (s * p / q) + r + (_QUARTER if far else 0.0)
 
 
 @inner
 def _total(points: Any, count: Any, x: Any, y: Any, z: Any) -> Any:
+    """The sum of distances: an angle is twice that whose tangent is |p - x| / |p + x|."""
     total = 0.0
     for k in range(count):
-        total += _angle(x, y, z, points[k, 0], points[k, 1], points[k, 2])
-    return total
+        px, py, pz = points[0, k], points[1, k], points[2, k]
+        dx, dy, dz = px - x, py - y, pz - z
+        sx, sy, sz = px + x, py + y, pz + z
+        near, far = math.sqrt(dx * dx + dy * dy + dz * dz), math.sqrt(sx * sx + sy * sy + sz * sz)
+        beyond = near > far
+        half = _arc_tangent(far / near if beyond else near / far)
+        total = added(total, 2.0 * _QUARTER - half if beyond else half)
+    return 2.0 * total
 
 
 @inner
-def _pull(points: Any, count: Any, x: Any, y: Any, z: Any) -> Any:
-    """The sum of unit tangents towards the points elsewhere, how many are here, and the Hessian in that plane.
+def _frame(x: Any, y: Any, z: Any) -> Any:
+    """Two unit vectors that span the tangent plane."""
+    ax, ay, az = (0.0, z, -y) if abs(x) < 0.9 else (-z, 0.0, x)
+    norm = math.sqrt(ax * ax + ay * ay + az * az)
+    ax, ay, az = ax / norm, ay / norm, az / norm
+    return ax, ay, az, y * az - z * ay, z * ax - x * az, x * ay - y * ax
 
-    The Hessian of an angle is cot(angle) (I - u u^T), u being the tangent; here as six numbers.
+
+@inner
+def _pull(points: Any, count: Any, x: Any, y: Any, z: Any, frame: Any) -> Any:
+    """The sum of unit tangents towards the points elsewhere, how many are here, and the Hessian, in the tangent plane.
+
+    The Hessian of an angle is cot(angle) (I - u u^T), u being the tangent.
     """
-    gx, gy, gz, here = 0.0, 0.0, 0.0, 0
-    hxx, hxy, hxz, hyy, hyz, hzz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    ax, ay, az, bx, by, bz = frame
+    ga, gb, here, haa, hab, hbb = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for k in range(count):
-        px, py, pz = points[k, 0], points[k, 1], points[k, 2]
-        dot = px * x + py * y + pz * z
-        tx, ty, tz = px - dot * x, py - dot * y, pz - dot * z
-        sine = math.sqrt(tx * tx + ty * ty + tz * tz)
-        if sine < _SAME:
-            here += 1 if dot > 0.0 else 0
-            continue
-        tx, ty, tz = tx / sine, ty / sine, tz / sine
-        gx, gy, gz = gx + tx, gy + ty, gz + tz
-        bend = dot / sine
-        hxx += bend * (1.0 - x * x - tx * tx)
-        hyy += bend * (1.0 - y * y - ty * ty)
-        hzz += bend * (1.0 - z * z - tz * tz)
-        hxy += bend * (-x * y - tx * ty)
-        hxz += bend * (-x * z - tx * tz)
-        hyz += bend * (-y * z - ty * tz)
-    return gx, gy, gz, here, hxx, hxy, hxz, hyy, hyz, hzz
+        px, py, pz = points[0, k], points[1, k], points[2, k]
+        cosine = px * x + py * y + pz * z
+        ta, tb = px * ax + py * ay + pz * az, px * bx + py * by + pz * bz
+        square = ta * ta + tb * tb
+        apart = square >= _SAME * _SAME
+        inverse = 1.0 / math.sqrt(square if apart else 1.0)
+        inverse = inverse if apart else 0.0
+        ta, tb, bend = ta * inverse, tb * inverse, cosine * inverse
+        ga, gb = added(ga, ta), added(gb, tb)
+        haa, hab, hbb = added(haa, bend * tb * tb), added(hab, -bend * ta * tb), added(hbb, bend * ta * ta)
+        here = added(here, 1.0 if not apart and cosine > 0.0 else 0.0)
+    return ga, gb, here, haa, hab, hbb
 
 
 @inner
-def _moved(x: Any, y: Any, z: Any, dx: Any, dy: Any, dz: Any) -> Any:
+def _moved(x: Any, y: Any, z: Any, frame: Any, a: Any, b: Any) -> Any:
     """Along a great circle from a place in a tangent direction, as far as it is long."""
-    length = math.sqrt(dx * dx + dy * dy + dz * dz)
+    ax, ay, az, bx, by, bz = frame
+    length = math.sqrt(a * a + b * b)
     if length == 0.0:
         return x, y, z
     c, s = math.cos(length), math.sin(length) / length
-    nx, ny, nz = c * x + s * dx, c * y + s * dy, c * z + s * dz
+    nx = c * x + s * (a * ax + b * bx)
+    ny = c * y + s * (a * ay + b * by)
+    nz = c * z + s * (a * az + b * bz)
     norm = math.sqrt(nx * nx + ny * ny + nz * nz)
     return nx / norm, ny / norm, nz / norm
 
 
 @inner
-def _newton(x: Any, y: Any, z: Any, pulled: Any) -> Any:
-    """The step by which the gradient vanishes, in two coordinates of the tangent plane; 0 where that is no descent."""
-    gx, gy, gz, _, hxx, hxy, hxz, hyy, hyz, hzz = pulled
-    if abs(x) < 0.9:
-        ax, ay, az = 0.0, z, -y
-    else:
-        ax, ay, az = -z, 0.0, x
-    norm = math.sqrt(ax * ax + ay * ay + az * az)
-    ax, ay, az = ax / norm, ay / norm, az / norm
-    bx, by, bz = y * az - z * ay, z * ax - x * az, x * ay - y * ax
-    hax, hay, haz = hxx * ax + hxy * ay + hxz * az, hxy * ax + hyy * ay + hyz * az, hxz * ax + hyz * ay + hzz * az
-    hbx, hby, hbz = hxx * bx + hxy * by + hxz * bz, hxy * bx + hyy * by + hyz * bz, hxz * bx + hyz * by + hzz * bz
-    aa, ab, bb = ax * hax + ay * hay + az * haz, ax * hbx + ay * hby + az * hbz, bx * hbx + by * hby + bz * hbz
-    ga, gb = gx * ax + gy * ay + gz * az, gx * bx + gy * by + gz * bz
-    determinant = aa * bb - ab * ab
-    if not (determinant > 0.0 and aa + bb > 0.0):
-        return 0.0, 0.0, 0.0
-    sa, sb = (bb * ga - ab * gb) / determinant, (aa * gb - ab * ga) / determinant
-    return sa * ax + sb * bx, sa * ay + sb * by, sa * az + sb * bz
+def _newton(pulled: Any) -> Any:
+    """The step by which the gradient vanishes; 0 where that is no descent, or at a point."""
+    ga, gb, here, haa, hab, hbb = pulled
+    determinant = haa * hbb - hab * hab
+    if here > 0.0 or not (determinant > 0.0 and haa + hbb > 0.0):
+        return 0.0, 0.0
+    return (hbb * ga - hab * gb) / determinant, (haa * gb - hab * ga) / determinant
+
+
+@inner
+def _is_median(points: Any, count: Any, k: Any) -> Any:
+    """Whether the others pull at a point with no more force than it and its equals hold."""
+    x, y, z = points[0, k], points[1, k], points[2, k]
+    ga, gb, here, _, _, _ = _pull(points, count, x, y, z, _frame(x, y, z))
+    return math.sqrt(ga * ga + gb * gb) <= here + 1e-12
 
 
 @inner
 def _median(points: Any, count: Any, limit: Any) -> Any:
-    """The spatial median of the first `count` points."""
-    x, y, z, least = _start(points, count)
-    last, wide = np.inf, least / count
+    """The spatial median of the first `count` points: float64[3, ...]."""
+    x, y, z = _middle(points, count)
+    least = _total(points, count, x, y, z)
+    last, wide, tested = np.inf, least / count, -1
     for _ in range(limit):
-        pulled = _pull(points, count, x, y, z)
-        gx, gy, gz, here = pulled[0], pulled[1], pulled[2], pulled[3]
-        force = math.sqrt(gx * gx + gy * gy + gz * gz)
+        k = _nearest(points, count, x, y, z)
+        if k != tested:
+            if _is_median(points, count, k):
+                return points[0, k], points[1, k], points[2, k]
+            tested = k
+        frame = _frame(x, y, z)
+        pulled = _pull(points, count, x, y, z, frame)
+        ga, gb, here = pulled[0], pulled[1], pulled[2]
+        force = math.sqrt(ga * ga + gb * gb)
         if force <= here + 1e-12:
             break
-        dx, dy, dz = 0.0, 0.0, 0.0
-        if here == 0:
-            dx, dy, dz = _newton(x, y, z, pulled)
-        length = math.sqrt(dx * dx + dy * dy + dz * dz)
-        nx, ny, nz = _moved(x, y, z, dx, dy, dz)
+        a, b = _newton(pulled)
+        length = math.sqrt(a * a + b * b)
+        nx, ny, nz = _moved(x, y, z, frame, a, b)
         close = 0.0 < length < 1e-3 * wide  # sums differ by rounding alone: Newton's steps are short, and get shorter
         if close and length >= last:
             break
@@ -129,7 +151,7 @@ def _median(points: Any, count: Any, limit: Any) -> Any:
             scale = (force - here) / (force * _closeness(points, count, x, y, z))
             total, tries = np.inf, 0
             while not total < least and tries < 40:
-                nx, ny, nz = _moved(x, y, z, scale * gx, scale * gy, scale * gz)
+                nx, ny, nz = _moved(x, y, z, frame, scale * ga, scale * gb)
                 total = _total(points, count, nx, ny, nz)
                 length, scale, tries = scale * force, scale / 2.0, tries + 1
             if not total < least:
@@ -137,10 +159,6 @@ def _median(points: Any, count: Any, limit: Any) -> Any:
         x, y, z, least = nx, ny, nz, total
         if length < (_LAST * wide if close else _STILL):
             break
-    k = _nearest(points, count, x, y, z)
-    pulled = _pull(points, count, points[k, 0], points[k, 1], points[k, 2])
-    if math.sqrt(pulled[0] ** 2 + pulled[1] ** 2 + pulled[2] ** 2) <= pulled[3] + 1e-12:
-        return points[k, 0], points[k, 1], points[k, 2]
     return x, y, z
 
 
@@ -149,47 +167,50 @@ def _nearest(points: Any, count: Any, x: Any, y: Any, z: Any) -> Any:
     """Which of the points is nearest to a vector, the first of equals."""
     best, most = 0, -np.inf
     for k in range(count):
-        dot = points[k, 0] * x + points[k, 1] * y + points[k, 2] * z
+        dot = points[0, k] * x + points[1, k] * y + points[2, k] * z
         if dot > most:
             best, most = k, dot
     return best
 
 
 @inner
-def _start(points: Any, count: Any) -> Any:
-    """The point that is nearest to the mean of all, and its sum of distances."""
+def _middle(points: Any, count: Any) -> Any:
+    """Where the mean of all is; the first of points whose mean is the centre."""
     sx, sy, sz = 0.0, 0.0, 0.0
     for k in range(count):
-        sx, sy, sz = sx + points[k, 0], sy + points[k, 1], sz + points[k, 2]
-    best = _nearest(points, count, sx, sy, sz)
-    x, y, z = points[best, 0], points[best, 1], points[best, 2]
-    return x, y, z, _total(points, count, x, y, z)
+        sx, sy, sz = sx + points[0, k], sy + points[1, k], sz + points[2, k]
+    norm = math.sqrt(sx * sx + sy * sy + sz * sz)
+    if norm < _SAME * count:
+        return points[0, 0], points[1, 0], points[2, 0]
+    return sx / norm, sy / norm, sz / norm
 
 
 @inner
 def _closeness(points: Any, count: Any, x: Any, y: Any, z: Any) -> Any:
-    """The sum of 1 / distance, of points that are elsewhere."""
+    """The sum of 1 / distance, of points that are elsewhere; along chords, which are no longer."""
     total = 0.0
     for k in range(count):
-        angle = _angle(x, y, z, points[k, 0], points[k, 1], points[k, 2])
-        total += 1.0 / angle if angle > _SAME else 0.0
+        dx, dy, dz = points[0, k] - x, points[1, k] - y, points[2, k] - z
+        square = dx * dx + dy * dy + dz * dz
+        inverse = 1.0 / math.sqrt(square if square > _SAME * _SAME else 1.0)
+        total = added(total, inverse if square > _SAME * _SAME else 0.0)
     return total
 
 
 @inner
 def _midpoint(points: Any) -> Any:
     """The middle of the great circle between two points; the first of opposite ones."""
-    x, y, z = points[0, 0] + points[1, 0], points[0, 1] + points[1, 1], points[0, 2] + points[1, 2]
+    x, y, z = points[0, 0] + points[0, 1], points[1, 0] + points[1, 1], points[2, 0] + points[2, 1]
     norm = math.sqrt(x * x + y * y + z * z)
     if norm < _SAME:
-        return points[0, 0], points[0, 1], points[0, 2]
+        return points[0, 0], points[1, 0], points[2, 0]
     return x / norm, y / norm, z / norm
 
 
 @inner
 def _place(points: Any, count: Any, limit: Any) -> Any:
     if count == 1:
-        return points[0, 0], points[0, 1], points[0, 2]
+        return points[0, 0], points[1, 0], points[2, 0]
     if count == 2:
         return _midpoint(points)
     return _median(points, count, limit)
@@ -197,9 +218,26 @@ def _place(points: Any, count: Any, limit: Any) -> Any:
 
 @kernel
 def spatial_median(worker: Any, workers: Any, control: Any, points: Any, limit: Any, found: Any) -> None:
-    """found: the place for these points."""
+    """found: the place for these points, float64[3, n]."""
     if worker == 0:
-        found[0], found[1], found[2] = _place(points, np.int64(points.shape[0]), limit)
+        found[0], found[1], found[2] = _place(points, np.int64(points.shape[1]), limit)
+
+
+@kernel
+def mark_neighbours(
+    worker: Any, workers: Any, control: Any, chosen: Any, offsets: Any, neighbours: Any, first: Any, marked: Any
+) -> None:  # fmt: skip
+    """marked[u - first] becomes true for the neighbours u of some vertices, of those that it has room for."""
+    while True:
+        begin, end = take(control, np.uint64(chosen.size), np.uint64(256))
+        if begin == end:
+            break
+        for i in range(begin, end):
+            v = np.uint64(chosen[i])
+            for k in range(offsets[v], offsets[v + _ONE]):
+                u = np.uint64(neighbours[k])
+                if u >= first and u - first < np.uint64(marked.size):
+                    marked[u - first] = True
 
 
 @kernel
@@ -219,6 +257,6 @@ def locate(
                 u = np.uint64(neighbours[k])
                 if located[u] and u != v:
                     for c in range(3):
-                        points[count, c] = places[u, c]
+                        points[c, count] = places[u, c]
                     count += 1
             found[i, 0], found[i, 1], found[i, 2] = _place(points, count, limit)

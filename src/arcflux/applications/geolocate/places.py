@@ -79,7 +79,7 @@ class _State:
         self.rounds = np.where(known, 0, -1).astype(np.int64)
         self.waiting = self._own_neighbours(np.flatnonzero(known))
         longest = int(np.diff(graph.out.offsets).max(initial=np.uint64(0)))
-        self.scratch = cores.host(cores.workers * max(1, longest) * 3, np.float64).reshape(cores.workers, -1, 3)
+        self.scratch = cores.host(cores.workers * max(1, longest) * 3, np.float64).reshape(cores.workers, 3, -1)
         self.room = cores.host(3 * max(1, self.last - self.first), np.float64).reshape(-1, 3)
         if asked.peer:
             self._forget(np.flatnonzero(known))
@@ -149,8 +149,16 @@ class _State:
 
     def _own_neighbours(self, located: Array) -> Array:
         """Own vertices that are next to these, each once."""
-        target = self._arcs(located)[1]
-        return np.unique(target[(target >= self.first) & (target < self.last)])
+        if len(located) < (self.last - self.first) // 16:
+            target = self._arcs(located)[1]
+            return np.unique(target[(target >= self.first) & (target < self.last)])
+        cores = self.worker.cores
+        marked = cores.host(self.last - self.first, np.bool_)
+        cores.publish(False, marked)
+        given = located, *self.worker.graph.out, np.uint64(self.first), marked
+        cores.launch(self.kernels.mark_neighbours, 1 + len(located) // 256, *given)
+        cores.together()
+        return self.first + np.flatnonzero(marked)
 
     def _arcs(self, vertices: Array) -> tuple[Array, Array]:
         """The arcs of some rows."""

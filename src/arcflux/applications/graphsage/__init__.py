@@ -26,6 +26,8 @@ __all__ = ["Embedding", "graphsage", "random_weights"]
 Array = NDArray[Any]
 _SOURCES = ("duplicated", "direct", "streamed")
 _COMBINE = ("concat", "add")
+# Rows that a validator computes once more.
+_SAMPLE = 64
 
 
 @dataclass(frozen=True, repr=False)
@@ -120,8 +122,19 @@ def graphsage(
     )
     return replace(
         done.finish(made),
-        validator=lambda found: af.validate.embedding(graph, found["embedding"], unit=asked.normalise[1]),
+        validator=lambda found: af.validate.embedding(
+            graph, found["embedding"], unit=asked.normalise[1], sample=_sample(graph, asked)
+        ),
     )
+
+
+def _sample(graph: Graph, asked: Asked) -> tuple[Array, Array]:
+    """Some vertices from all of the graph, and their rows by definition."""
+    from arcflux.applications.graphsage.by_definition import rows_of
+
+    chosen = np.unique(np.linspace(0, graph.vertices - 1, min(graph.vertices, _SAMPLE)).astype(np.int64))
+    wide = asked.weights[2].shape[1] + (0 if asked.add else asked.weights[3].shape[1])
+    return chosen, rows_of(graph, asked, chosen).reshape(-1, wide)
 
 
 def random_weights(

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from arcflux.spmd.jit import inner, kernel
-from arcflux.spmd.machine import prefetch_to_read, take
+from arcflux.spmd.machine import added, prefetch_to_read, take
 from arcflux.spmd.random import key, uniform
 
-__all__ = ["finish_rows", "mean_of_neighbours", "mean_rows", "sample"]
+__all__ = ["combine_rows", "mean_of_children", "mean_of_neighbours", "mean_rows", "sample"]
 
 _ONE = np.uint64(1)
 
@@ -86,21 +86,78 @@ def mean_of_neighbours(
                     out[i, c] /= np.float32(high - low)
 
 
+@inner
+def _combine(
+    mine: Any, m: Any, theirs: Any, t: Any, width: Any, bias: Any, add: Any, floor: Any, out: Any, o: Any
+) -> Any:  # fmt: skip
+    """out[o]: both halves of a layer, side by side or added, with its bias, nothing below the floor; its square."""
+    half, square = mine.shape[1], np.float32(0)
+    for c in range(half):
+        value = mine[m, c] + theirs[t, c] if add else mine[m, c]
+        value = max(value if bias is None else value + bias[c], floor)
+        out[o, c] = value
+        square = added(square, value * value)
+    if not add:
+        for c in range(width):
+            value = theirs[t, c]
+            value = max(value if bias is None else value + bias[half + c], floor)
+            out[o, half + c] = value
+            square = added(square, value * value)
+    return square
+
+
+@inner
+def _scale(square: Any, unit: Any) -> Any:
+    """What a row of this square is multiplied by; one of zeros stays."""
+    return np.float32(1.0 / np.sqrt(np.float64(square))) if unit and square > 0 else np.float32(1)
+
+
 @kernel
-def finish_rows(worker: Any, workers: Any, control: Any, rows: Any, positive: Any, unit: Any) -> None:
-    """Set what is negative to 0 (`positive`), and divide each row by its length (`unit`); one of zeros stays."""
-    width = rows.shape[1]
+def combine_rows(
+    worker: Any, workers: Any, control: Any, mine: Any, chosen: Any, theirs: Any, bias: Any, add: Any, floor: Any,
+    unit: Any, out: Any,
+) -> None:  # fmt: skip
+    """out[i]: a layer of mine[chosen[i]] and theirs[i]; of length 1 with `unit`. floor: 0, or -inf for no relu."""
     while True:
-        begin, end = take(control, np.uint64(rows.shape[0]), np.uint64(256))
+        begin, end = take(control, np.uint64(out.shape[0]), np.uint64(256))
         if begin == end:
             break
         for i in range(begin, end):
-            square = 0.0
-            for c in range(width):
-                if positive and rows[i, c] < 0:
-                    rows[i, c] = 0
-                square += np.float64(rows[i, c]) * rows[i, c]
-            if unit and square > 0.0:
-                scale = np.float32(1.0 / np.sqrt(square))
+            scale = _scale(_combine(mine, chosen[i], theirs, i, theirs.shape[1], bias, add, floor, out, i), unit)
+            for c in range(out.shape[1]):
+                out[i, c] *= scale
+
+
+@kernel
+def mean_of_children(
+    worker: Any, workers: Any, control: Any, children: Any, leaves: Any, mine: Any, theirs: Any, bias: Any, add: Any,
+    floor: Any, unit: Any, scratch: Any, out: Any,
+) -> None:  # fmt: skip
+    """out[i]: the mean of the first layer of children[i], of which leaves[i, k] are the leaves of the k-th.
+
+    scratch: float32[workers, 2, widths at most] has a child's mean and its layer: no row of a child is written out.
+    """
+    row = scratch[worker]
+    width, count, drawn = theirs.shape[1], children.shape[1], leaves.shape[2]
+    share, part = np.float32(1) / np.float32(drawn), np.float32(1) / np.float32(count)
+    flat = theirs.reshape(-1)
+    while True:
+        begin, end = take(control, np.uint64(out.shape[0]), np.uint64(16))
+        if begin == end:
+            break
+        for i in range(begin, end):
+            for c in range(out.shape[1]):
+                out[i, c] = 0
+            for k in range(count):
+                ahead = i if k + 1 < count else min(i + _ONE, end - _ONE)
+                for j in range(drawn):
+                    prefetch_to_read(flat, np.uint64(leaves[ahead, (k + 1) % count, j]) * np.uint64(width))
                 for c in range(width):
-                    rows[i, c] *= scale
+                    row[0, c] = 0
+                for j in range(drawn):
+                    _add(row, 0, theirs, leaves[i, k, j], width)
+                for c in range(width):
+                    row[0, c] *= share
+                scale = part * _scale(_combine(mine, children[i, k], row, 0, width, bias, add, floor, row, 1), unit)
+                for c in range(out.shape[1]):
+                    out[i, c] += row[1, c] * scale

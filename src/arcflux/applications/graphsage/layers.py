@@ -79,7 +79,9 @@ class _Layers:
         self.hidden = one if asked.add else one + asked.weights[1].shape[1]
         self.width = two if asked.add else two + asked.weights[3].shape[1]
         self.products: tuple[Array, Array] | None = None
-        if asked.source != "direct" or worker.size == 1 or asked.children == 0 or asked.share:
+        once = asked.children == 0 or asked.share
+        self.narrow = once and asked.features.shape[1] <= asked.weights[1].shape[1]
+        if not self.narrow and (asked.source != "direct" or worker.size == 1 or once):
             self.products = self._products()
 
     def _products(self) -> tuple[Array, Array]:
@@ -124,29 +126,36 @@ class _Layers:
 
     def once(self) -> Array:
         """The embedding of own vertices, with one sample for each vertex and layer, or all neighbours."""
-        one = self._layer(self.products, 0)
-        asked = self.asked
-        both = np.concatenate([one @ asked.weights[2], one @ asked.weights[3]], 1)
-        wide = asked.weights[2].shape[1]
+        asked, features = self.asked, self.asked.features
+        if self.narrow:  # the mean of rows first, which is the narrower one, then the product
+            rows = features
+            if self.worker.size > 1 and asked.source != "duplicated":
+                with self.traffic.phase("features"):
+                    rows = self._halo(np.ascontiguousarray(features[self.first : self.last]), 1)
+            mine = features[self.first : self.last] @ asked.weights[0]
+            one = self._combined(mine, None, self._means(rows, 0) @ asked.weights[1], 0)
+        else:
+            assert self.products is not None
+            own, theirs = self.products[0][self.first : self.last], self._means(self.products[1], 0)
+            one = self._combined(own, None, theirs, 0)
+        mine, theirs = one @ asked.weights[2], one @ asked.weights[3]
         if self.worker.size > 1:
             with self.traffic.phase("hidden"):
-                both = self._halo(both, 1)
-        return self._layer((np.ascontiguousarray(both[:, :wide]), np.ascontiguousarray(both[:, wide:])), 1)
+                theirs = self._halo(theirs, 1)
+        return self._combined(mine, None, self._means(theirs, 1), 1)
 
-    def _layer(self, products: Any, layer: int) -> Array:
-        """A layer of own vertices from the products of all."""
-        asked, cores, count = self.asked, self.worker.cores, self.last - self.first
-        mine, theirs = products
-        drawn = (asked.leaves, asked.children)[layer]
-        mean = self._room(count, theirs.shape[1])
+    def _means(self, rows: Array, layer: int) -> Array:
+        """The means of rows of the neighbours of own vertices: of all, or of a sample."""
+        count, drawn = self.last - self.first, (self.asked.leaves, self.asked.children)[layer]
+        mean = self._room(count, rows.shape[1])
         if drawn == 0:
             where = *self.worker.graph.out, np.uint64(self.first)
-            cores.launch(self.kernels.mean_of_neighbours, 1 + count // 64, *where, theirs, mean)
+            self.worker.cores.launch(self.kernels.mean_of_neighbours, 1 + count // 64, *where, rows, mean)
+            self.worker.cores.together()
         else:
             own = np.arange(self.first, self.last)
-            self._mean(self._sampled(own, own, drawn, layer), theirs, mean)
-        cores.together()
-        return self._combined(mine[self.first : self.last], mean, layer)
+            self._mean(self._sampled(own, own, drawn, layer), rows, mean)
+        return mean
 
     # --- in batches, by the study's three parts
 
@@ -158,14 +167,16 @@ class _Layers:
         flat = children.reshape(-1).astype(np.int64)
         leaves = self._drawn_elsewhere(flat, pairs)
         mine, theirs, number = self._products_of(sources, flat, leaves)
-        below = self._room(len(flat), theirs.shape[1])
-        self._mean(number(leaves), theirs, below)
-        child = self._combined(mine[number(flat)], below, 0)
-        above = self._room(count, theirs.shape[1])
-        self._mean(number(children.astype(np.int64)), theirs, above)
-        source = self._combined(mine[number(sources)], above, 0)
-        mean = child.reshape(count, asked.children, self.hidden).mean(axis=1, dtype=np.float32)
-        return self._combined(source @ asked.weights[2], mean @ asked.weights[3], 1)
+        kids, below = number(children), number(leaves).reshape(count, asked.children, asked.leaves)
+        above, mean = self._room(count, theirs.shape[1]), self._room(count, self.hidden)
+        self._mean(kids, theirs, above)
+        source = self._combined(mine, number(sources), above, 0)
+        cores, room = self.worker.cores, max(theirs.shape[1], self.hidden)
+        scratch = cores.host(cores.workers * 2 * room, np.float32).reshape(cores.workers, 2, room)
+        given = kids, below, mine, theirs, *self._shape(0), scratch, mean
+        cores.launch(self.kernels.mean_of_children, 1 + count // 16, *given)
+        cores.together()
+        return self._combined(source @ asked.weights[2], None, mean @ asked.weights[3], 1)
 
     def _products_of(self, *vertices: Array) -> tuple[Array, Array, Any]:
         """Products for a batch, and where those of a vertex are: all, or made of features that were asked for."""
@@ -181,7 +192,7 @@ class _Layers:
         """The leaves of children, drawn by those who own their rows; pairs <child, name> there, leaves back."""
         drawn, size = self.asked.leaves, self.worker.size
         if size == 1 or self.asked.source == "duplicated":
-            return self._sampled(vertices, names, drawn, 0).astype(np.int64)
+            return self._sampled(vertices, names, drawn, 0)
         owner = np.searchsorted(self.cuts, vertices, side="right") - 1
         order = np.argsort(owner, kind="stable")
         ends = np.cumsum(np.bincount(owner, minlength=size))[:-1]
@@ -209,19 +220,19 @@ class _Layers:
         self.worker.cores.launch(self.kernels.mean_rows, 1 + len(out) // 64, chosen, rows, out)
         self.worker.cores.together()
 
-    def _combined(self, mine: Array, theirs: Array, layer: int) -> Array:
-        """Both halves of a layer, side by side or added, with its bias, without what is negative, of length 1."""
+    def _shape(self, layer: int) -> tuple[Any, ...]:
+        """How both halves of a layer are put together, for kernels."""
         asked = self.asked
-        rows = mine + theirs if asked.add else np.concatenate([mine, theirs], 1)
-        bias = asked.biases[layer]
-        rows = rows if bias is None else rows + bias
-        shared = self._room(*rows.shape)
-        self.worker.cores.publish(rows, shared)
-        self.worker.cores.launch(
-            self.kernels.finish_rows, 1 + len(rows) // 256, shared, asked.relu[layer], asked.normalise[layer]
-        )
-        self.worker.cores.together()
-        return shared.copy()
+        return asked.biases[layer], asked.add, np.float32(0 if asked.relu[layer] else -np.inf), asked.normalise[layer]
+
+    def _combined(self, mine: Array, chosen: Array | None, theirs: Array, layer: int) -> Array:
+        """Both halves of a layer, of some rows of `mine` or of all; with its bias, without what is negative."""
+        wide = theirs.shape[1] + (0 if self.asked.add else mine.shape[1])
+        rows, cores = self._room(len(theirs), wide), self.worker.cores
+        which = np.arange(len(theirs)) if chosen is None else chosen
+        cores.launch(self.kernels.combine_rows, 1 + len(rows) // 256, mine, which, theirs, *self._shape(layer), rows)
+        cores.together()
+        return rows if cores.team.kind == "threads" else rows.copy()
 
     def _room(self, rows: int, width: int, dtype: Any = np.float32) -> Array:
         """Memory that the team shares."""

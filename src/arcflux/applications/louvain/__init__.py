@@ -14,9 +14,9 @@ import arcflux as af
 from arcflux.applications.louvain.levels import Found, Method
 from arcflux.applications.louvain.levels import leiden as leiden_levels
 from arcflux.applications.louvain.levels import louvain as louvain_levels
-from arcflux.applications.louvain.moves import Level
+from arcflux.applications.louvain.moves import Level, first_level
 from arcflux.applications.modularity import modularity
-from arcflux.applications.weights import edge_weights, within_one
+from arcflux.applications.weights import edge_weights, whole_units
 from arcflux.checks import maybe, real, text, wholes
 from arcflux.checks import seed as any_seed
 from arcflux.engine.call import graph_call
@@ -29,8 +29,6 @@ __all__ = ["Communities", "leiden", "louvain"]
 
 Array = NDArray[Any]
 
-# Weights are whole numbers inside whose sum has at most so many bits: sums and differences of them are exact as floats.
-_BITS = 52
 # A rate above this one keeps all vertices apart, too, and its products with two masses are finite.
 _MOST = 2.0**700
 
@@ -178,14 +176,20 @@ def _found(
     if math.isnan(threshold):
         raise UsageError(f"threshold is {threshold!r}", expected="a number", remedy="0 for levels while any gains")
     both = graph.both_ways()
-    level, bits = _level(both, edge_weights(both, weight), unit_mass=objective == "cpm")
-    rate = min(_MOST, resolution * (2.0 ** min(bits, 640) if objective == "cpm" else 1.0 / max(1, level.weight)))
-    method = Method(rate, threshold, max_level, seed)
-    done = launch(graph, where, lambda worker: levels(worker, level, method))
-    found = [_by_size(labels) for labels, _ in done.answer] or [np.arange(graph.vertices, dtype=np.int64)]
+    units, bits = whole_units(edge_weights(both, weight))
+    cpm = objective == "cpm"
+
+    def work(worker: Worker) -> tuple[list[Array], float | None]:
+        level = first_level(worker, both, units, unit_mass=cpm)
+        rate = resolution * (2.0 ** min(bits, 640) if cpm else 1.0 / max(1, level.weight))
+        found, value = levels(worker, level, Method(min(_MOST, rate), threshold, max_level, seed))
+        return found, None if cpm or rate > _MOST else value
+
+    done = launch(graph, where, work)
+    found, value = [_by_size(labels) for labels in done.answer[0]], done.answer[1]
     result = Communities(
         name, graph, {"community": found[-1]}, [], True, done.seconds, done.compile_seconds,
-        modularity=modularity(graph, found[-1], resolution, weight), levels=tuple(found),
+        modularity=modularity(graph, found[-1], resolution, weight) if value is None else value, levels=tuple(found),
         validator=lambda one: af.validate.communities(
             graph, one["community"], one.modularity, resolution=resolution, objective=objective, weight=weight,
             connected=name == "leiden",
@@ -194,34 +198,12 @@ def _found(
     return done.finish(result)
 
 
-def _level(graph: Graph, weights: Array | None, unit_mass: bool) -> tuple[Level, int]:
-    """An undirected graph as the first level, and how many bits the units of weight have that an edge of 1 has."""
-    offsets, neighbours = graph.out
-    rows = np.repeat(np.arange(graph.vertices), np.diff(offsets).astype(np.int64))
-    loop = rows == neighbours
-    units, bits = (None, 0) if weights is None else _units(weights)
-    counted = np.ones(len(neighbours)) if units is None else units
-    strength = np.bincount(rows, np.where(loop, 2, 1) * counted, graph.vertices).astype(np.int64)
-    loops = np.bincount(rows[loop], 2 * counted[loop], graph.vertices).astype(np.int64)
-    mass = np.ones(graph.vertices, np.int64) if unit_mass else strength
-    return Level(offsets, neighbours, units, mass, loops, int(strength.sum())), bits
-
-
-def _units(weights: Array) -> tuple[Array, int]:
-    """Weights as whole numbers of a unit 2^-bits, and bits; the weights themselves where they are whole."""
-    if weights.dtype.kind in "iub" or not np.any(weights % 1):
-        whole = weights.sum(dtype=np.float64) if weights.max(initial=0) < 2.0**_BITS else math.inf
-        if 2 * whole < 2**_BITS:
-            return weights.astype(np.int64), 0
-    shares, exponent = within_one(weights)
-    bits = _BITS - 2 - math.frexp(float(shares.sum()))[1]
-    return np.rint(np.ldexp(shares, bits)).astype(np.int64), bits - exponent
-
-
 def _by_size(labels: Array) -> Array:
     """The same communities, the largest being 0; of equally large ones that with the first vertex comes first."""
-    _, first, number, sizes = np.unique(labels, return_index=True, return_inverse=True, return_counts=True)
-    rank = np.empty(len(first), np.int64)
-    rank[np.lexsort((first, -sizes))] = np.arange(len(first))
-    by_size: Array = rank[number]
+    sizes = np.bincount(labels)
+    first = np.zeros(len(sizes), np.int64)
+    first[labels[::-1]] = np.arange(len(labels))[::-1]
+    rank = np.empty(len(sizes), np.int64)
+    rank[np.lexsort((first, -sizes))] = np.arange(len(sizes))
+    by_size: Array = rank[labels]
     return by_size

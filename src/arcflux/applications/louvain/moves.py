@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,20 +10,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcflux.engine.worker import Worker
+from arcflux.graph import Graph
 
-__all__ = ["WORTHWHILE", "Array", "Level", "Moves"]
+__all__ = ["Array", "Level", "Moves", "Tables", "first_level"]
 
 Array = NDArray[Any]
 
+# Levels of fewer arcs move vertex by vertex, on one core of each node, without a word between nodes: classes that take
+# turns do almost three times the work, which is worth it where there are more cores and seconds to win.
+_IN_ORDER = 1 << 25
 # Classes of vertices that take turns: a constant, so that the result is the same on any machine. One of 128
 # neighbours is in a vertex's own class, and they choose without seeing each other's choice.
 _CLASSES = 128
+# Vertices next to each other that move one after the other, for the sake of caches; blocks of them, of 1 where there
+# are few, come in the order of a stride by the golden ratio and the seed. (In the order of their numbers communities
+# that are next to each other there grow together: modularity .479 and not .491 of a planted partition.)
+_BLOCK = 64
+_GOLDEN = 0.6180339887498949
 # Rounds of moves on a level, at most, and what part of all weight a round has to gain for another one. Most is gained
-# in the first rounds; what is left is found on the next level, where it costs less.
+# in the first rounds; what is left is found on the next level, where it costs less, and in the end.
 _ROUNDS = 32
-WORTHWHILE = 1e-5
+_WORTHWHILE = 1e-3
 # Vertices and arcs from which on a second worker is worth waking.
-_FEW = 1 << 14
+_FEW = 1 << 15
 
 
 @dataclass(frozen=True)
@@ -51,103 +61,190 @@ class Level:
         return self.offsets, self.neighbours, self.weights
 
 
-class Moves:
-    """The moves of a level's vertices, of which every worker sees all and chooses for a share."""
+def first_level(worker: Worker, graph: Graph, weights: Array | None, unit_mass: bool) -> Level:
+    """An undirected graph as the first level; the mass of a vertex is its strength, or 1."""
+    worker.kernels("arcflux.applications.louvain")  # refused where there are none
+    from arcflux.applications.louvain import coarse
 
-    def __init__(self, worker: Worker, level: Level, rate: float, seed: int, depth: int) -> None:
+    size = graph.vertices
+    strength, loops = worker.cores.host(size, np.int64), worker.cores.host(size, np.int64)
+    chunks, visits = (graph.arcs + size) // _FEW, graph.arcs + size
+    worker.cores.launch(coarse.masses_of, chunks, *graph.out, weights, strength, loops, visits=visits)
+    worker.cores.together()
+    mass = np.ones(size, np.int64) if unit_mass else strength
+    return Level(*graph.out, weights, mass, loops, int(strength.sum()))
+
+
+class Tables:
+    """Scratch of each core for a level's vertices, and coarser ones': weights by label, all 0, and keys in use."""
+
+    def __init__(self, worker: Worker, size: int) -> None:
+        cores = worker.cores
+        shape = cores.workers, max(1, size)
+        self.weights = cores.host(shape[0] * shape[1], np.int64).reshape(shape)
+        self.keys = cores.host(shape[0] * shape[1], np.uint32).reshape(shape)
+        cores.publish(0, self.weights)
+
+
+class Moves:
+    """The moves of a level's vertices, of which every worker sees all."""
+
+    def __init__(self, worker: Worker, level: Level, tables: Tables, rate: float, seed: int, depth: int) -> None:
         """`rate`: how much of a squared mass counts; `seed` and `depth`: of the order in which vertices move."""
         self.kernels = worker.kernels("arcflux.applications.louvain")  # refused where there are none
-        self.worker, self.cores, self.level, self.rate = worker, worker.cores, level, rate
-        self.drawn = self.cores.host(level.size, np.uint8)
-        self._launch(self.kernels.draw, np.uint64(seed % 2**64), np.uint64(depth), np.uint64(_CLASSES), self.drawn)
-        self.order, self.bounds = self._sorted(self.drawn, _CLASSES)
+        from arcflux.applications.louvain import coarse
 
-    def settled(self, start: Array, worthwhile: float = WORTHWHILE) -> Array:
+        self.worker, self.cores, self.level, self.rate, self.coarse = worker, worker.cores, level, rate, coarse
+        self.scratch = tables.weights, tables.keys
+        self.seed, self.depth = seed, depth
+
+    def settled(self, start: Array) -> Array:
         """The community of every vertex after local moves, from where `start` puts it, while they are worthwhile."""
-        enough = int(worthwhile * self.level.weight * self.kernels.GAIN)
-        return self._moved(start, _ROUNDS, enough, (None, None, self.drawn))
+        community, total = self._communities(start)
+        awake = self._shared(np.ones(self.level.size, bool))
+        if len(self.level.neighbours) < _IN_ORDER:
+            self._in_order(community, total, awake, _WORTHWHILE * self.level.weight)
+        else:
+            self._by_classes(community, total, awake)
+        self.cores.together()
+        return community.copy()
 
-    def refined(self, part: Array) -> Array:
-        """Communities within parts: of lone vertices some join another one, each is asked once."""
-        shared = self._shared(part)
-        totals = self._shared(np.bincount(part, self.level.mass, self.level.size).astype(np.int64))
-        alone = np.arange(self.level.size, dtype=np.uint32)
-        return self._moved(alone, 1, 0, (shared, totals, self.drawn))
+    def polished(self, start: Array, turns: int) -> Array:
+        """The community of every vertex, from where `start` puts it, when no single move gains any more.
+
+        At most so many turns. A vertex that rests does not see that a community far away has become lighter: so all
+        look around again. Few move, one after the other.
+        """
+        community, total = self._communities(start)
+        awake = self.cores.host(self.level.size, bool)
+        for _ in range(turns):
+            count = self.cores.small(1)
+            given = *self.level.rows, self.level.mass, self.rate, community, total, *self.scratch, awake, count
+            self._launch(self.kernels.find_movable, *given)
+            self.cores.together()
+            if not count[0]:
+                break
+            self._in_order(community, total, awake, 0.0)
+        self.cores.together()
+        return community.copy()
+
+    def refined(self, part: Array, count: int) -> Array:
+        """Connected pieces of the parts 0 to before `count`: of lone vertices some join another one."""
+        level, labels = self.level, self._shared(part)
+        order, bounds = self._sorted(labels, count)
+        piece, total = self.cores.host(level.size, np.uint32), self.cores.host(level.size, np.int64)
+        first, last = map(np.uint64, self.worker.share(count))
+        given = first, last, *level.rows, level.mass, self.rate, labels, order, bounds, piece, total, *self.scratch
+        self._launch(self.coarse.refine, *given)
+        self.cores.together()
+        found = np.empty(level.size, np.uint32)
+        found[order] = self.worker.gather(piece[order[int(bounds[first]) : int(bounds[last])]])
+        return found
 
     def contracted(self, labels: Array, count: int) -> Level:
         """The graph whose vertices are labels 0 to before `count`."""
         level, labels = self.level, self._shared(labels)
         order, bounds = self._sorted(labels, count)
-        arcs = np.add.reduceat(np.diff(level.offsets)[order], bounds[:-1].astype(np.int64)) if count else bounds[:0]
-        scratch = self._tables(int(min(arcs.max(initial=0), count)))
+        arcs = np.zeros(level.size + 1, np.uint64)
+        np.cumsum(np.diff(level.offsets)[order], out=arcs[1:])
+        begins = arcs[bounds]  # arcs of the labels before each
         first, last = map(np.uint64, self.worker.share(count))
-        own = int(last - first)
-        lengths = self.cores.host(own, np.int64)
-        where = first, last, *level.rows
-        self._launch(self.kernels.row_lengths, *where, labels, order, bounds, *scratch, lengths)
-        rows = np.concatenate([[0], np.cumsum(lengths)]).astype(np.uint64)
-        neighbours, weights = self.cores.host(int(rows[-1]), np.uint32), self.cores.host(int(rows[-1]), np.int64)
-        masses, insides = self.cores.host(own, np.int64), self.cores.host(own, np.int64)
-        sums = neighbours, weights, masses, insides
+        own, most = int(last - first), int(begins[last] - begins[first])
+        lengths, masses, insides = (self.cores.host(own, np.int64) for _ in range(3))
+        rows = self.cores.host(most, np.uint32), self.cores.host(most, np.int64)
+        starts = self.cores.small(2 * self.cores.workers, np.uint64)
         self._launch(
-            self.kernels.contract, *where, level.mass, level.loops, labels, order, bounds, *scratch, rows, *sums
-        )
-        offsets = np.concatenate([[0], np.cumsum(self.worker.gather(lengths))]).astype(np.uint64)
-        ends, weights, masses, insides = (self.worker.gather(some) for some in sums)
-        return Level(offsets, ends, weights, masses, insides, level.weight)
+            self.coarse.contract, first, last, *level.rows, level.mass, level.loops, labels, order, bounds, begins,
+            *self.scratch, lengths, *rows, masses, insides, starts,
+        )  # fmt: skip
+        self.cores.together()
+        spans = [slice(*map(int, span)) for span in starts[: 2 * self._busy()].reshape(2, -1).T]
+        ends, sums = (np.concatenate([some[span] for span in spans]) for some in rows)
+        pieces = lengths, ends, sums, masses, insides
+        lengths, ends, sums, masses, insides = (self.worker.gather(some).copy() for some in pieces)
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.uint64)
+        return Level(offsets, ends, sums, masses, insides, level.weight)
+
+    def connected(self, part: Array) -> Array:
+        """Of each vertex, the smallest of those that edges within its part connect it with."""
+        labels, above = self._shared(part), self._shared(np.arange(self.level.size, dtype=np.uint32))
+        self._launch(self.coarse.join_within, self.level.offsets, self.level.neighbours, labels, above)
+        self._launch(self.coarse.flatten, above)
+        self.cores.together()
+        return above.copy()
+
+    def within(self, labels: Array) -> int:
+        """The weight of arcs within labels."""
+        found = self.cores.small(1)
+        self._launch(self.coarse.weight_within, *self.level.rows, self._shared(labels), found)
+        self.cores.together()
+        return int(found[0])
 
     # --- rounds of moves
 
-    def _moved(self, start: Array, rounds: int, enough: int, within: tuple[Any, Any, Array]) -> Array:
-        """Communities after so many rounds from `start`, or fewer when one gains no more than `enough`."""
-        level, size = self.level, self.level.size
-        community = self._shared(start)
-        total = self._shared(np.bincount(start, level.mass, size).astype(np.int64))
-        members = self._shared(np.bincount(start, minlength=size).astype(np.int64))
-        awake, goals = self._shared(np.ones(size, bool)), self.cores.host(size, np.uint32)
-        state = community, total, members, awake
-        longest = int(np.diff(level.offsets).max(initial=np.uint64(0)))
-        scratch = goals, *self._tables(min(longest, size))
-        if self.worker.size > 1:
-            self._rounds(rounds, enough, state, within, scratch)
-        else:
-            history = self.cores.small(2 * rounds)
-            how = self.cores.barrier(), self.cores.small(96), *level.rows, level.mass, self.rate, self.order
-            self._launch(
-                self.kernels.local_moves, *how, self.bounds, *state, *within, *scratch, np.int64(enough), history
-            )
+    def _communities(self, start: Array) -> tuple[Array, Array]:
+        total = np.bincount(start, self.level.mass, self.level.size)  # whole numbers of at most 52 bits
+        return self._shared(start), self._shared(total.astype(np.int64))
+
+    def _in_order(self, community: Array, total: Array, awake: Array, enough: float) -> None:
+        block = _BLOCK if self.level.size > _BLOCK**2 else 1
+        history, blocks = self.cores.small(_ROUNDS, np.float64), -(-self.level.size // block)
+        stride = 1 + (int(_GOLDEN * blocks) + self.seed + self.depth) % max(1, blocks)
+        while math.gcd(stride, blocks) > 1:
+            stride += 1
+        given = np.uint64(block), np.uint64(stride), community, total, awake, *self.scratch, enough, history
+        self.cores.launch(
+            self.kernels.moves_in_order, 1, *self.level.rows, self.level.mass, self.rate, *given, visits=self._visits
+        )
         self.cores.together()
-        return community.copy()
 
-    def _rounds(self, rounds: int, enough: int, state: Any, within: Any, scratch: Any) -> None:
-        """The same on several workers: each chooses for its share of a class, all move what all have chosen."""
-        for _ in range(rounds):
-            gained = 0
-            for k in range(_CLASSES):
-                gained += self._turn(self.bounds[k], self.bounds[k + 1], state, within, scratch)
-            if gained <= enough:
-                break
+    def _by_classes(self, community: Array, total: Array, awake: Array) -> None:
+        level, size = self.level, self.level.size
+        drawn, goals = self.cores.host(size, np.uint8), self.cores.host(size, np.uint32)
+        seed = np.uint64(self.seed % 2**64), np.uint64(self.depth), np.uint64(_CLASSES)
+        self._launch(self.kernels.draw, *seed, drawn)
+        members = self._shared(np.bincount(community, minlength=size).astype(np.int64))
+        order, bounds = self._sorted(drawn, _CLASSES)
+        state, scratch = (community, total, members, awake), (drawn, goals, *self.scratch)
+        enough = int(_WORTHWHILE * level.weight * self.kernels.GAIN)
+        if self.worker.size > 1:
+            for _ in range(_ROUNDS):
+                turns = [self._turn(order, bounds[k], bounds[k + 1], state, scratch) for k in range(_CLASSES)]
+                if sum(turns) <= enough:
+                    return
+            return
+        history = self.cores.small(_ROUNDS)
+        how = self.cores.barrier(), self.cores.small(96), *level.rows, level.mass, self.rate, order, bounds
+        self._launch(self.kernels.local_moves, *how, *state, *scratch, np.int64(enough), history)
 
-    def _turn(self, first: Any, last: Any, state: Any, within: Any, scratch: Any) -> int:
-        level, goals = self.level, scratch[0]
+    def _turn(self, order: Array, first: Any, last: Any, state: Any, scratch: Any) -> int:
+        """A class's turn on several workers: each chooses for its share of it, all move what all have chosen."""
+        level, goals = self.level, scratch[1]
         low, high = (first + np.uint64(some) for some in self.worker.share(int(last - first)))
-        tally = self.cores.small(2)
-        where = *level.rows, level.mass, self.rate, self.order
-        self._launch(self.kernels.choose, *where, low, high, *state, *within, *scratch, tally)
+        tally = self.cores.small(1)
+        where = *level.rows, level.mass, self.rate, order
+        self._launch(self.kernels.choose, *where, low, high, *state, *scratch, tally)
         span = slice(int(low), int(high))
         movers = span.start + np.flatnonzero(goals[span] != level.size)
-        mine = np.stack([self.order[movers], goals[movers]], 1)
+        mine = np.stack([order[movers], goals[movers]], 1)
         moves = self.worker.gather(mine.reshape(-1)).reshape(-1, 2)
         changes = self._shared(moves[:, 0]), self._shared(moves[:, 1])
-        how = self.cores.barrier(), self.cores.small(96), level.offsets, level.neighbours, level.mass, self.order
+        how = self.cores.barrier(), self.cores.small(96), level.offsets, level.neighbours, level.mass, order
         self._launch(self.kernels.adopt, *how, first, last, *changes, *state)
-        return int(self.worker.sum(tally)[1])
+        return int(self.worker.sum(tally)[0])
 
     # --- arrays that the team shares
 
+    @property
+    def _visits(self) -> int:
+        return self.level.size + len(self.level.neighbours)
+
+    def _busy(self) -> int:
+        """How many cores kernels run on."""
+        return 1 if self._visits < _FEW else min(self.cores.workers, self.level.size)
+
     def _launch(self, kernel: Any, *arguments: Any) -> None:
-        busy = self.level.size + len(self.level.neighbours)
-        self.cores.launch(kernel, 1 if busy < _FEW else self.level.size, *arguments)
+        self.cores.launch(kernel, self._busy(), *arguments, visits=self._visits)
 
     def _shared(self, values: Array) -> Array:
         there = self.cores.host(len(values), values.dtype)
@@ -157,11 +254,6 @@ class Moves:
     def _sorted(self, labels: Array, count: int) -> tuple[Array, Array]:
         """The vertices label by label, and where each label begins."""
         order, bounds = self.cores.host(self.level.size, np.uint32), self.cores.small(count + 2, np.uint64)
-        self._launch(self.kernels.sort_by_label, labels, bounds, order)
+        self.cores.launch(self.coarse.sort_by_label, 1, labels, bounds, order, visits=self._visits)
+        self.cores.together()
         return order, bounds[:-1]
-
-    def _tables(self, entries: int) -> tuple[Array, Array]:
-        """Scratch for each worker: a table for so many entries, which is empty, and the list of those in use."""
-        slots, workers = 2 << max(0, entries - 1).bit_length(), self.cores.workers
-        tables = self._shared(np.zeros(workers * slots * 2, np.int64)).reshape(workers, slots, 2)
-        return tables, self.cores.host(workers * slots, np.uint32).reshape(workers, slots)

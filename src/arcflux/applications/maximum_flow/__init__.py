@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 import arcflux as af
 from arcflux.applications.maximum_flow.network import arc_flows, capacities, network
+from arcflux.applications.maximum_flow.rounds import solver_of
 from arcflux.applications.maximum_flow.solver import Solver
 from arcflux.applications.traffic import told
 from arcflux.checks import flag, maybe, text
 from arcflux.engine.call import graph_call
 from arcflux.engine.launch import launch
-from arcflux.engine.worker import Worker
 from arcflux.errors import GraphError, UsageError
 from arcflux.graph import Graph
 
@@ -31,7 +31,8 @@ class Flow(af.Result):
     """The result of :func:`maximum_flow` and :func:`minimum_cut`: the field `side`, 1 on the source's side of the cut.
 
     value: of the flow, which is the capacity of the cut; flow: along each arc, in the order of ``graph.columns``, or
-    None; capacity: the column; sent: bytes between nodes, by what they were for; rounds: of push-relabel.
+    None; capacity: the column; sent: bytes between nodes, by what they were for; rounds: of push-relabel, or how many
+    vertices discharged.
     """
 
     value: float = 0.0
@@ -68,11 +69,12 @@ class Flow(af.Result):
         return [("flow", shown), ("cut", said), *told(self.sent)]
 
 
-@graph_call(source=None, capacity=maybe(text), flows=flag)
+@graph_call(source=None, capacity=maybe(text), flows=flag, method=text)
 def maximum_flow(
-    graph: Graph, source: Any, sink: Any, capacity: str | None = "capacity", *, flows: bool = True, **where: Any
+    graph: Graph, source: Any, sink: Any, capacity: str | None = "capacity", *, flows: bool = True,
+    method: str = "highest", **where: Any,
 ) -> Flow:  # fmt: skip
-    """The largest flow from a source to a sink, by push-relabel in rounds (Baumstark, Blelloch, Shun 2015).
+    """The largest flow from a source to a sink, by push-relabel (Goldberg, Tarjan 1988).
 
     Parameters
     ----------
@@ -82,13 +84,17 @@ def maximum_flow(
         The edge column of capacities: numbers from 0 on, inf for no limit; None for 1 each.
     flows
         False for the value and the cut alone, which is quicker: excess need not go back to the source.
+    method
+        "highest": the active vertex of the highest label comes first, on one core; every node solves the same network,
+        and sends nothing. "rounds": all active vertices at once, on all cores (Baumstark, Blelloch, Shun 2015); a node
+        has the vertices of a share, pushes are messages, labels are told to all. It is the slower one, as a rule.
     **where
         The options of :func:`arcflux.run` that say where it runs: `threads`, `parts`, `transport`, `ranks_per_node`.
-        Every node sees the network and has the vertices of a share; pushes are messages, labels are told to all.
 
     An undirected edge can be used either way; parallel edges add up; loops carry nothing. Integers are exact. Floats
     are kept to 60 bits of the largest flow that source and sink allow. Of several minimum cuts it is the one with the
-    fewest vertices on the sink's side. Value, cut and flow are the same on any number of workers.
+    fewest vertices on the sink's side. Value and cut are the same with both methods; with each of them, the flow is the
+    same on any number of workers.
 
     ``result.flow`` has the flow along each arc, in the order of ``graph.columns``; of an undirected edge the arc
     against the flow has it negative. A flow that is infinite is a :class:`~arcflux.errors.GraphError`.
@@ -101,11 +107,13 @@ def maximum_flow(
     >>> found.value, found.flow.tolist(), found["side"].tolist()
     (4, [2, 2, 2, 2], [1, 1, 0, 0])
     """
-    return _flow("maximum_flow", graph, source, sink, capacity, flows, where)
+    return _flow("maximum_flow", graph, source, sink, capacity, flows, method, where)
 
 
-@graph_call(source=None, capacity=maybe(text))
-def minimum_cut(graph: Graph, source: Any, sink: Any, capacity: str | None = "capacity", **where: Any) -> Flow:
+@graph_call(source=None, capacity=maybe(text), method=text)
+def minimum_cut(
+    graph: Graph, source: Any, sink: Any, capacity: str | None = "capacity", *, method: str = "highest", **where: Any
+) -> Flow:  # fmt: skip
     """The cheapest edges whose removal leaves no way from source to sink: :func:`maximum_flow` without the flows.
 
     Examples
@@ -116,18 +124,20 @@ def minimum_cut(graph: Graph, source: Any, sink: Any, capacity: str | None = "ca
     >>> cut.value, len(cut.cut()[0])
     (2, 2)
     """
-    return _flow("minimum_cut", graph, source, sink, capacity, False, where)
+    return _flow("minimum_cut", graph, source, sink, capacity, False, method, where)
 
 
 def _flow(
-    name: str, graph: Graph, source: Any, sink: Any, capacity: str | None, flows: bool, where: dict[str, Any]
+    name: str, graph: Graph, source: Any, sink: Any, capacity: str | None, flows: bool, method: str,
+    where: dict[str, Any],
 ) -> Flow:  # fmt: skip
+    solver = solver_of(method)
     numbers = [_number(graph, "source", source), _number(graph, "sink", sink)]
     if numbers[0] == numbers[1]:
         raise UsageError(f"source and sink are both {source!r}", expected="two different vertices")
     column = capacities(graph, capacity)
     made = network(graph, column, *numbers)
-    done = launch(graph, where, lambda worker: _work(worker, made, numbers[0], numbers[1], flows))
+    done = launch(graph, where, lambda worker: _work(solver(worker, made), numbers[0], numbers[1], flows))
     units, reaches, left, rounds, sent = done.answer
     if units > made.bound:
         raise GraphError(
@@ -148,12 +158,9 @@ def _number(graph: Graph, name: str, given: Any) -> int:
     return int(graph.ids.to_numbers([given])[0])
 
 
-def _work(
-    worker: Worker, made: Any, source: int, sink: int, flows: bool
-) -> tuple[int, Array, Any, int, dict[str, int]]:
+def _work(solver: Solver, source: int, sink: int, flows: bool) -> tuple[int, Array, Any, int, dict[str, int]]:
     """The value in units, who can reach the sink, what is left of arcs (or None), rounds, and bytes sent."""
-    solver = Solver(worker, made)
-    with worker.task("maximum flow", 2, "phases") as task:
+    with solver.worker.task("maximum flow", 2, "phases") as task:
         solver.saturate(source, sink)
         solver.flow(source, sink)
         value, reaches = solver.arrived(sink), solver.reaches()

@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arcflux.applications.maximum_flow.pairs import lay_out, pair
 from arcflux.errors import GraphError, WeightError
 from arcflux.graph import Graph
+from arcflux.spmd.pool import run
 from arcflux.validate import arguments
 
 __all__ = ["Network", "arc_flows", "capacities", "network"]
@@ -26,10 +28,11 @@ _BITS = 60
 
 @dataclass(frozen=True)
 class Network:
-    """Arcs in both directions between neighbours, without loops or parallel ones.
+    """Each arc beside its arc back, without loops.
 
     offsets: uint64[n + 1]; heads: uint[arcs]; reverse: uint[arcs]; capacity: int64[arcs], `scale` of them being 1;
-    bound: no flow is larger, unless it is infinite.
+    bound: no flow is larger, unless it is infinite; slots: where the arcs of a graph are, past the end for loops; None
+    where they are as they were.
     """
 
     offsets: Array
@@ -38,6 +41,7 @@ class Network:
     capacity: Array
     scale: float
     bound: int
+    slots: Array | None = None
 
     @property
     def size(self) -> int:
@@ -71,15 +75,23 @@ def network(graph: Graph, capacity: Array, source: int, sink: int) -> Network:
     """The network of a graph; edges of an undirected one can be used either way."""
     bound, scale = _bound(graph, capacity, source, sink)
     units = _units(capacity, bound, scale)
-    if graph.directed or not graph.sorted or _has_parallel(graph):
-        made = _merged(graph, units)
-    else:
-        made = graph.with_columns({"capacity": units})
-    from arcflux.graph.build import reverse
-
-    back = reverse(*made.out, carry=True)[2]
-    assert back is not None
-    return Network(*made.out, back, made.columns["capacity"], scale, bound)
+    offsets, neighbours = graph.out
+    order = None if graph.sorted else np.lexsort((neighbours, _rows(graph)))
+    sorted_heads = neighbours if order is None else neighbours[order]
+    slots: Array = np.empty(graph.arcs, np.uint32 if 2 * graph.arcs < 1 << 32 else np.uint64)
+    mates, ends = np.empty_like(slots), np.empty(graph.vertices + 1, np.uint64)
+    odd = np.zeros(1, np.int64)
+    run(pair, 1, offsets, sorted_heads, mates, offsets[:-1].astype(np.uint64), ends, odd)
+    if order is None and not odd[0]:
+        return Network(offsets, neighbours, mates, units, scale, bound)
+    total = int(ends[-1])
+    heads, reverse = np.empty(total, neighbours.dtype), np.empty(total, slots.dtype)
+    run(lay_out, 1, offsets, sorted_heads, mates, ends.copy(), slots, heads, reverse)
+    if order is not None:
+        slots[order] = slots.copy()
+    laid, there = np.zeros(total, np.int64), slots < total
+    laid[slots[there]] = units[there]
+    return Network(ends, heads, reverse, laid, scale, bound, slots)
 
 
 def _bound(graph: Graph, capacity: Array, source: int, sink: int) -> tuple[int, float]:
@@ -117,53 +129,23 @@ def _units(capacity: Array, bound: int, scale: float) -> Array:
     )
 
 
-def _has_parallel(graph: Graph) -> bool:
-    """Whether there are loops or parallel edges."""
-    offsets, neighbours = graph.out
-    again = np.zeros(len(neighbours), bool)
-    again[1:] = neighbours[1:] == neighbours[:-1]
-    starts = offsets[:-1][np.diff(offsets) > 0].astype(np.int64)
-    again[starts] = False
-    return bool(again.any()) or 2 * graph.edges != graph.arcs
-
-
-def _merged(graph: Graph, units: Array) -> Graph:
-    offsets, neighbours = graph.out
-    rows = np.repeat(np.arange(graph.vertices, dtype=neighbours.dtype), np.diff(offsets).astype(np.int64))
-    if graph.directed:
-        ends = np.concatenate([rows, neighbours]), np.concatenate([neighbours, rows])
-        units = np.concatenate([units, np.zeros_like(units)])
-    else:
-        ends = rows, neighbours
-    return Graph.from_edges(
-        *ends, columns={"capacity": units}, vertices=graph.vertices, deduplicate="sum", drop_self_loops=True
-    )
+def _rows(graph: Graph) -> Array:
+    return np.repeat(np.arange(graph.vertices), np.diff(graph.out.offsets).astype(np.int64))
 
 
 def arc_flows(graph: Graph, capacity: Array, made: Network, left: Array) -> Array:
     """The flow along each arc of the graph, in the order of its columns, from what is left of the network's.
 
-    Parallel arcs are filled one after the other. Of an undirected edge the arc against the flow has it negative.
+    Of an undirected edge the arc against the flow has it negative.
     """
-    net = made.capacity - left
-    offsets, neighbours = graph.out
-    rows = np.repeat(np.arange(graph.vertices, dtype=np.int64), np.diff(offsets).astype(np.int64))
-    n = made.size
-    keys = np.repeat(np.arange(n, dtype=np.int64), np.diff(made.offsets).astype(np.int64)) * n + made.heads
-    own = rows * n + neighbours.astype(np.int64)
-    place = np.minimum(np.searchsorted(keys, own), max(0, len(keys) - 1))
-    loops = rows == neighbours
-    wanted = np.where(loops, 0, net[place]) if len(keys) else np.zeros(len(rows), np.int64)
-    units = _units(capacity, made.bound, made.scale)
-    size, sign = np.abs(wanted), np.sign(wanted)
-    order = np.argsort(own, kind="stable")
-    before = np.cumsum(units[order]) - units[order]
-    first = np.flatnonzero(np.diff(own[order], prepend=-1)) if len(order) else order
-    runs = np.diff(np.append(first, len(order)))
-    before -= np.repeat(before[first], runs) if len(order) else before
-    flow = np.zeros(len(rows), np.int64)
-    flow[order] = np.clip(size[order] - before, 0, units[order])
-    flow *= np.where(graph.directed & (sign < 0), 0, sign)
+    net, slots = made.capacity - left, made.slots
+    if slots is None:
+        flow = net
+    else:
+        flow, there = np.zeros(graph.arcs, np.int64), slots < len(left)
+        flow[there] = net[slots[there]]
+    if graph.directed:
+        flow = np.maximum(flow, 0)
     if made.scale == 1.0 and capacity.dtype.kind != "f":
         return flow
     return np.asarray(np.clip(flow / made.scale, -capacity, capacity))

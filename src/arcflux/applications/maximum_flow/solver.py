@@ -1,9 +1,4 @@
-"""Push-relabel on a worker: alone with its team, or a share of the vertices beside other nodes.
-
-Every node sees the network, and knows the labels of all vertices; what is left of the arcs of a vertex only its owner
-knows. A push across nodes is a message to the owner of the vertex that it reaches: the arc back, and the amount. Labels
-that have changed are told to all. So the rounds are those of one node.
-"""
+"""The state of a flow on a worker, and push-relabel on one core: every node solves the same network, without a word."""
 
 from __future__ import annotations
 
@@ -20,42 +15,32 @@ __all__ = ["Solver"]
 
 Array = NDArray[Any]
 # Labels are set anew after so much work for each vertex and arc.
-_VERTEX, _ARC = 1.5, 0.25
+_VERTEX, _ARC = 6.0, 1.0
 
 
 class Solver:
-    """The state of a flow: what is left of each arc, labels, and what vertices have in excess."""
+    """What is left of each arc, labels, and what vertices have in excess; `rounds` counts discharges."""
 
     def __init__(self, worker: Worker, network: Network) -> None:
         self.kernels = worker.kernels("arcflux.applications.maximum_flow")
         self.worker, self.cores, self.network, self.n = worker, worker.cores, network, network.size
-        n, host, kind = self.n, worker.cores.host, np.int32 if network.size < 1 << 30 else np.int64
         self.left = self._filled(len(network.heads), np.int64, network.capacity)
-        self.mark, self.raised = self._filled(n, kind, 0), host(n, kind)
-        self.excess, self.added = self._filled(n, np.int64, 0), self._filled(n, np.int64, 0)
-        self.listed, self.found = self._filled(n, np.int32, 0), host(n, network.heads.dtype)
-        self.enough = int(_VERTEX * n + _ARC * len(network.heads))
+        self.excess, self.added = self._filled(self.n, np.int64, 0), self._filled(self.n, np.int64, 0)
+        self.ends = worker.cores.host(2, np.int64)
+        self.kind = np.int32 if network.size < 1 << 30 else np.int64
         self.rounds, self.traffic = 0, Traffic(worker)
-        self.scratch = host(3 * n, network.heads.dtype) if worker.size == 1 else self._filled(0, np.int64, 0)
-        self.outbox = host(2 * len(network.heads) if worker.size > 1 else 0, np.int64).reshape(-1, 2)
-        self.ends = host(2, np.int64)
-        cuts = np.searchsorted(network.offsets, np.array(worker.shares.cuts(len(network.heads)), np.uint64))
-        cuts[-1] = n
-        self.cuts, self.own = cuts, (int(cuts[worker.rank]), int(cuts[worker.rank + 1]))
+        self.enough = int(_VERTEX * self.n + _ARC * len(network.heads))
+        self._prepare()
+
+    def _prepare(self) -> None:
+        n, host = self.n, self.cores.host
+        self.label, self.current, self.queue = host(n, self.kind), host(n, np.uint64), host(n, self.kind)
+        self.first, self.link = (host(2 * n, self.kind).reshape(2, n) for _ in range(2))
 
     def _filled(self, size: int, dtype: Any, values: Any) -> Array:
         there = self.cores.host(size, dtype)
         self.cores.publish(values, there)
         return there
-
-    @property
-    def arrays(self) -> tuple[Array, ...]:
-        """What kernels of a round take."""
-        made = self.network
-        return (
-            made.offsets, made.heads, made.reverse, self.left, self.mark, self.raised, self.excess, self.added,
-            self.listed, self.found,
-        )  # fmt: skip
 
     def reset(self, capacity: Array, excess: Array) -> None:
         """Begin anew, with these capacities, and with this in excess; nothing has arrived."""
@@ -72,138 +57,31 @@ class Solver:
             amounts, ends = self.left[arcs], made.heads[arcs]
             self.left[made.reverse[arcs]] += amounts
             self.left[arcs] = 0
-            self.excess[ends] += amounts
+            np.add.at(self.excess, ends, amounts)
             self.added[sink], self.excess[sink] = self.excess[sink], 0
         self.cores.together()
 
     def flow(self, without: int, sink: int) -> None:
         """Push all excess towards the sink that can reach it; `without` is left out. Labels are right in the end."""
-        active = np.flatnonzero(self.excess > 0)
-        active = active[(active != without) & (active != sink)].astype(self.network.heads.dtype)
-        if self.worker.size > 1:
-            self._nodes(active, without, sink)
-            return
-        board, lists = self.cores.small(self.kernels.BOARD), self.scratch[: 2 * self.n].reshape(2, self.n)
+        from arcflux.applications.maximum_flow.highest import push_relabel
+
         self.cores.publish([without, sink], self.ends)
-        if self.cores.leads:
-            lists[0, : len(active)] = active
-            board[self.kernels.COUNT], board[self.kernels.WORK] = len(active), self.enough + 1
-        self.cores.together()
-        busy = self.n + len(self.network.heads)
+        made, count = self.network, self.cores.small(1)
         self.cores.launch(
-            self.kernels.push_relabel, 1 if busy < 1 << 14 else self.cores.workers, self.cores.barrier(), board,
-            np.int64(self.n), np.int64(self.enough), *self.arrays, lists, self.scratch[2 * self.n :], self.ends,
+            push_relabel, 1, np.int64(self.enough), made.offsets, made.heads, made.reverse, self.left, self.excess,
+            self.added, self.ends, self.label, self.current, self.first, self.link, self.queue, count,
         )  # fmt: skip
         self.cores.together()
-        self.rounds += int(board[self.kernels.ROUNDS])
+        self.rounds += int(count[0])
 
     def reaches(self) -> Array:
         """Which vertices can still push to the sink of the last flow."""
-        return np.asarray(self.mark < 2 * self.n)
+        return np.asarray(self.label < self.n)
 
     def arrived(self, sink: int) -> int:
         """What has reached the sink."""
-        mine = self.own[0] <= sink < self.own[1] or self.worker.size == 1
-        return int(self.worker.sum(np.array([int(self.added[sink]) if mine else 0]))[0])
+        return int(self.added[sink])
 
     def rows_left(self) -> Array:
-        """What is left of every arc, gathered from the owners."""
-        if self.worker.size == 1:
-            return self.left.copy()
-        first, last = (int(self.network.offsets[v]) for v in self.own)
-        return self.worker.gather(self.left[first:last].copy())
-
-    # --- several nodes
-
-    def _nodes(self, active: Array, without: int, sink: int) -> None:
-        first, last = self.own
-        own = active[(active >= first) & (active < last)]
-        self._relabel(without, sink)
-        work, outbox = 0, self.outbox
-        own = self._awake(own)
-        while int(self.worker.sum(np.array([len(own)]))[0]):
-            self.worker.superstep(self.rounds)
-            board = self.cores.small(self.kernels.BOARD)
-            listed = self._filled(len(own), own.dtype, own)
-            self.cores.launch(self.kernels.discharge, len(own), board, np.int64(self.n), *self.arrays, listed, outbox)
-            self.cores.together()
-            own = self._settled(own, outbox[: int(board[self.kernels.SENT])], int(board[self.kernels.FOUND]), sink)
-            work += int(self.worker.sum(np.array([board[self.kernels.WORK]]))[0])
-            self.rounds += 1
-            if work > self.enough:
-                self._relabel(without, sink)
-                own, work = self._awake(own), 0
-        self._relabel(without, sink)
-
-    def _awake(self, own: Array) -> Array:
-        """Those of the own vertices that can reach the sink; everybody knows that they are active."""
-        own = own[self.mark[own] < 2 * self.n]
-        self._tell(own, self.mark[own] + 1)
-        return own
-
-    def _settled(self, own: Array, pushed: Array, many: int, sink: int) -> Array:
-        """The second half of a round: what was pushed arrives, labels are told; returns who is active next."""
-        first, last = self.own
-        made = self.network
-        found = self.found[:many].copy()
-        ends = made.heads[made.reverse[pushed[:, 0]]]  # whom each push has reached
-        abroad = (ends < first) | (ends >= last)
-        sent, owners = pushed[abroad], np.searchsorted(self.cuts, ends[abroad], side="right") - 1
-        with self.traffic.phase("pushes"):
-            pieces = [sent[owners == k].reshape(-1) for k in range(self.worker.size)]
-            got = np.concatenate(self.worker.swap(pieces)).reshape(-1, 2)
-        reached = made.heads[made.reverse[got[:, 0]]]
-        self.cores.together()
-        if self.cores.leads:
-            self.listed[found] = 0
-            self.added[ends[abroad]] = 0
-            self.left[got[:, 0]] += got[:, 1]
-            np.add.at(self.added, reached, got[:, 1])
-        self.cores.together()
-        fresh = np.unique(np.concatenate([found[(found >= first) & (found < last)], reached]))
-        fresh = fresh[(self.mark[fresh] & 1 == 0) & (fresh != sink)]
-        label = self.raised[own].astype(np.int64)
-        after = self.excess[own] + self.added[own]
-        again = (after > 0) & (label < self.n)
-        filled = self.added[fresh].copy()
-        self.cores.together()
-        if self.cores.leads:
-            self.excess[own], self.excess[fresh] = after, self.excess[fresh] + filled
-            self.added[own], self.added[fresh] = 0, 0
-        self.cores.together()
-        marks = np.concatenate([2 * label + again, self.mark[fresh] + 1])
-        self._tell(np.concatenate([own, fresh]), marks)
-        return np.concatenate([own[again], fresh])
-
-    def _tell(self, vertices: Array, marks: Array) -> None:
-        """All nodes learn new marks: 8 bytes for each that has changed."""
-        changed = self.mark[vertices] != marks
-        news = np.stack([vertices[changed], marks[changed].astype(np.uint32)], 1).astype(np.uint32)
-        with self.traffic.phase("labels"):
-            heard = self.worker.gather(news.reshape(-1)).reshape(-1, 2)
-        self.cores.together()
-        if self.cores.leads:
-            self.mark[heard[:, 0]] = heard[:, 1]
-        self.cores.together()
-
-    def _relabel(self, without: int, sink: int) -> None:
-        """All labels anew, by a search from the sink: each node finds those of its own vertices that push to it."""
-        first, last = self.own
-        made, never = self.network, 2 * self.n
-        self.cores.publish(never, self.mark)
-        front, level = np.array([sink]), 0
-        while len(front):
-            self.cores.together()
-            if self.cores.leads:
-                self.mark[front] = 2 * level
-            self.cores.together()
-            begins = made.offsets[front].astype(np.int64)
-            counts = made.offsets[front + 1].astype(np.int64) - begins
-            arcs = np.repeat(begins - np.cumsum(counts) + counts, counts) + np.arange(int(counts.sum()))
-            ends = made.heads[arcs].astype(np.int64)
-            mine = (ends >= first) & (ends < last) & (ends != without)
-            arcs, ends = arcs[mine], ends[mine]
-            near = np.unique(ends[(self.mark[ends] == never) & (self.left[made.reverse[arcs]] > 0)])
-            with self.traffic.phase("labels"):
-                front = self.worker.gather(near.astype(np.uint32)).astype(np.int64)
-            level += 1
+        """What is left of every arc."""
+        return self.left.copy()

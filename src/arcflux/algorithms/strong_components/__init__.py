@@ -7,6 +7,7 @@ from typing import Any
 
 import arcflux as af
 from arcflux.engine.call import graph_call
+from arcflux.engine.launch import launch_shared
 from arcflux.graph import Graph
 
 __all__ = ["StrongComponents", "strongly_connected_components"]
@@ -142,7 +143,9 @@ def strongly_connected_components(graph: Graph, **options: Any) -> af.Result:
     """The strongly connected component of every vertex: the vertices that it reaches and that reach it.
 
     ``component`` is the id of that vertex of the component which comes first. In an undirected graph these are the
-    connected components, which :func:`arcflux.connected_components` finds faster. Weights make no difference.
+    connected components, which :func:`arcflux.connected_components` finds faster. Weights make no difference. On cores
+    that share memory kernels trim, find the largest component by reach forth and back, and search the rest depth first;
+    elsewhere the program :class:`StrongComponents` runs.
 
     Examples
     --------
@@ -151,5 +154,10 @@ def strongly_connected_components(graph: Graph, **options: Any) -> af.Result:
     >>> af.strongly_connected_components(g)["component"].tolist()
     ['a', 'b', 'b', 'd']
     """
+    name = "strongly_connected_components"
+    done = launch_shared(name, graph, options, lambda worker: worker.kernels(__name__).strong_components(worker))
+    if done is not None:
+        values, times = {"component": done.answer}, (done.seconds, done.compile_seconds)
+        return done.finish(af.Result(name, graph, values, [], True, *times, frozenset({"component"})))
     result = af.run(StrongComponents, graph, **options)
     return replace(result, values={"component": result.values["component"]})

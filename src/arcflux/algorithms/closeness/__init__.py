@@ -15,6 +15,7 @@ import numpy as np
 import arcflux as af
 from arcflux.checks import flag
 from arcflux.engine.call import graph_call
+from arcflux.engine.launch import launch_shared
 from arcflux.graph import Graph
 
 __all__ = ["AllDistances", "all_distances", "closeness_centrality", "eccentricity", "harmonic_centrality"]
@@ -34,8 +35,9 @@ def ones(word: Any) -> Any:
 
 @af.program
 class AllDistances:
-    """Searches from all vertices, `WIDTH` of them in each iteration."""
+    """Searches from all vertices, `WIDTH` of them in each iteration; `unit` is what 1 is in `harmonic`."""
 
+    unit: int = 1
     batch: af.i64
     seen: af.i64  # whose searches were here
     fresh: af.i64  # whose searches came last, and go on from here
@@ -43,7 +45,7 @@ class AllDistances:
     hops: af.i64
     reached: af.i64  # how many vertices lead here
     total: af.i64  # from how far away, in all
-    harmonic: af.f64
+    harmonic: af.i64
     farthest: af.i64
 
     @af.phase
@@ -63,7 +65,7 @@ class AllDistances:
             v.arrived |= u.fresh
             v.hops = max(v.hops, u.hops + 1)
 
-        def update(v):
+        def update(v, p):
             fresh = v.arrived & ~v.seen
             v.arrived = 0
             if fresh == 0:
@@ -73,7 +75,7 @@ class AllDistances:
             count = ones(fresh)
             v.reached = v.reached + count
             v.total = v.total + count * v.hops
-            v.harmonic = v.harmonic + count / v.hops
+            v.harmonic = v.harmonic + count * ((p.unit + v.hops // 2) // v.hops)
             v.farthest = max(v.farthest, v.hops)
             return True
 
@@ -87,9 +89,28 @@ def all_distances(graph: Graph, **options: Any) -> af.Result:
 
     `harmonic` is the sum of one over each of these distances.
     """
-    result = af.run(AllDistances, graph, **options)
     names = ("reached", "total", "harmonic", "farthest")
-    return replace(result, values={name: result.values[name] for name in names})
+    done = launch_shared(
+        "all_distances", graph, options, lambda worker: worker.kernels(__name__).distances(worker), spreads=True
+    )
+    if done is not None:
+        values, times = dict(zip(names, done.answer, strict=True)), (done.seconds, done.compile_seconds)
+        return done.finish(af.Result("all_distances", graph, values, [], True, *times))
+    unit = harmonic_unit(graph.vertices)
+    result = af.run(AllDistances, graph, unit=unit, **options)
+    values = {name: result.values[name] for name in names}
+    return replace(result, values=values | {"harmonic": values["harmonic"].astype(np.float64) / unit})
+
+
+def harmonic_unit(vertices: int) -> int:
+    """What 1 is in a sum of fractions over so many vertices: whole numbers, so that nobody's order of adding matters.
+
+    Examples
+    --------
+    >>> harmonic_unit(1000) == 1 << 52
+    True
+    """
+    return 1 << (62 - max(1, vertices.bit_length()))
 
 
 @graph_call(wf_improved=flag)
@@ -98,8 +119,9 @@ def closeness_centrality(graph: Graph, wf_improved: bool = True, **options: Any)
 
     `wf_improved` (Wasserman and Faust) multiplies it by the share of all other vertices that lead there, so that small
     components do not look close. Edges are followed in their direction and count 1; self-loops, parallel edges and
-    weights make no difference. A vertex to which nobody leads has 0. Exact, by a search from every vertex: that takes
-    vertices / 62 passes of a search over all edges.
+    weights make no difference. A vertex to which nobody leads has 0. Exact, by a search from every vertex, many
+    of them at once: a kernel on cores, where each worker takes a share of the searches; on GPUs, and with options that
+    only programs have, the program :class:`AllDistances`.
 
     Examples
     --------

@@ -16,6 +16,7 @@ import arcflux as af
 from arcflux.checks import array, unwelcome
 from arcflux.checks import seed as any_seed
 from arcflux.engine.call import graph_call
+from arcflux.engine.launch import launch_shared
 from arcflux.errors import GraphError, UsageError
 from arcflux.graph import Graph
 
@@ -83,7 +84,8 @@ def maximal_independent_set(
     """A maximal independent set of an undirected graph: the flag `inside`; NetworkX's arguments.
 
     `nodes` are ids that have to be in it, and must not be neighbours. The same seed gives the same set on any number of
-    threads, parts, ranks and devices. Self-loops, parallel edges and weights make no difference.
+    threads, parts, ranks and devices. Self-loops, parallel edges and weights make no difference. On cores that share
+    memory a kernel does all rounds in one launch; elsewhere the program :class:`IndependentSet` runs.
 
     Raises
     ------
@@ -98,7 +100,7 @@ def maximal_independent_set(
     """
     if graph.directed:
         raise GraphError("the graph is directed", expected="an undirected graph", remedy="graph.to_undirected()")
-    state = np.zeros(graph.vertices, np.int8)
+    state, chosen = np.zeros(graph.vertices, np.int8), np.empty(0, np.int64)
     if nodes is not None and np.size(nodes):
         chosen = graph.ids.to_numbers(np.atleast_1d(np.asarray(nodes)))
         state[chosen] = INSIDE
@@ -108,6 +110,14 @@ def maximal_independent_set(
             pair = graph.ids.to_ids([int(sources[clash][0]), int(targets[clash][0])]).tolist()
             raise UsageError(f"nodes has {pair[0]!r} and {pair[1]!r}, which are neighbours",
                              expected="ids of which no two are neighbours")  # fmt: skip
-    made = af.run(IndependentSet, graph, given={"state": state}, seed=seed, **options)
-    result = replace(made, name="maximal_independent_set", values={"inside": made.values["state"] == INSIDE})
+    name = "maximal_independent_set"
+    done = launch_shared(
+        name, graph, options, lambda worker: worker.kernels(__name__).independent(worker, seed % (1 << 64), chosen)
+    )
+    if done is not None:
+        times = done.seconds, done.compile_seconds
+        result = done.finish(af.Result(name, graph, {"inside": done.answer}, [], True, *times))
+    else:
+        made = af.run(IndependentSet, graph, given={"state": state}, seed=seed, **options)
+        result = replace(made, name=name, values={"inside": made.values["state"] == INSIDE})
     return result.checked_by(lambda found: af.validate.independent_set(graph, found["inside"]))

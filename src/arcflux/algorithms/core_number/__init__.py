@@ -7,6 +7,7 @@ from typing import Any
 
 import arcflux as af
 from arcflux.engine.call import graph_call
+from arcflux.engine.launch import launch_shared
 from arcflux.errors import GraphError
 from arcflux.graph import Graph
 
@@ -74,7 +75,9 @@ def core_number(graph: Graph, **options: Any) -> af.Result:
     """The core number of every vertex: the largest k for which it is in a part where everybody has k neighbours.
 
     As in NetworkX, edges of a directed graph count in both directions, and self-loops are refused. Parallel edges count
-    as often as they are there; weights make no difference.
+    as often as they are there; weights make no difference. On cores that share memory a kernel peels all levels in one
+    launch; on GPUs, on several nodes, and with options of :func:`arcflux.run` that only programs have, the program
+    :class:`CoreNumber` runs.
 
     Raises
     ------
@@ -90,6 +93,10 @@ def core_number(graph: Graph, **options: Any) -> af.Result:
     """
     if graph.directed or 2 * graph.edges != graph.arcs:  # without directions a self-loop is one arc, others are two
         _refuse_loops(graph)
+    done = launch_shared("core_number", graph, options, lambda worker: worker.kernels(__name__).core_numbers(worker))
+    if done is not None:
+        times = done.seconds, done.compile_seconds
+        return done.finish(af.Result("core_number", graph, {"core": done.answer}, [], True, *times))
     result = af.run(CoreNumber, graph, directed=graph.directed, **options)
     return replace(result, values={"core": result.values["core"]})
 
