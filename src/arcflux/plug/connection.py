@@ -164,6 +164,10 @@ class Connection:
         finally:
             close_all(back)
 
+    def locate(self, result: str = "result") -> dict[str, Any]:
+        """Where the columns of a result are for a process of this user that cannot be handed memory: see `_locate`."""
+        return self.request("locate", result=result)[0]
+
     def drop(self, *, graph: str | None = None, result: str | None = None) -> None:
         """Let the daemon forget a graph, or a result."""
         given: dict[str, Any] = {"graph": graph, "result": result}

@@ -80,8 +80,10 @@ def open_file(folder: Path, name: str) -> Array:
         os.close(descriptor)
 
 
-def pack(columns: Mapping[str, Any]) -> tuple[list[dict[str, Any]], int]:
+def pack(columns: Mapping[str, Any], mark: str = "arcflux") -> tuple[list[dict[str, Any]], int]:
     """Columns in a new sealed memfd: what each is and where, and the descriptor. Text is copied as Arrow has it.
+
+    `mark` is what /proc calls the memory.
 
     Examples
     --------
@@ -106,7 +108,7 @@ def pack(columns: Mapping[str, Any]) -> tuple[list[dict[str, Any]], int]:
             one = {"name": name, "dtype": found.dtype.str, "count": len(found)}
             said.append(one if found.ndim == 1 else {**one, "length": found.shape[1]})
     starts = _starts([run.nbytes for run in runs])
-    descriptor = _filled(runs, starts)
+    descriptor = _filled(runs, starts, mark)
     places = iter(starts[:-1])
     for one in said:
         one |= {"fd": 0, "offset": next(places)}
@@ -123,9 +125,9 @@ def _starts(sizes: Sequence[int]) -> list[int]:
     return starts
 
 
-def _filled(runs: list[Array], starts: list[int]) -> int:
+def _filled(runs: list[Array], starts: list[int], mark: str) -> int:
     """A sealed memfd with these bytes: after this nobody can write to it."""
-    made = shared_pages(starts[-1])
+    made = shared_pages(starts[-1], name=mark)
     whole = mmap.mmap(made, max(starts[-1], 1))
     for run, start in zip(runs, starts, strict=False):
         if run.nbytes:

@@ -23,6 +23,7 @@ import arcflux
 from arcflux.class_source import find_function, names_around
 from arcflux.compile.cache import one_at_a_time
 from arcflux.errors import ProgramError
+from arcflux.parsing import parse
 from arcflux.program import Program
 
 __all__ = ["program_of", "text_of"]
@@ -72,7 +73,7 @@ def _class(program: Program) -> ast.ClassDef:
     """The class in its file: the one that has the lines of its own functions and fields."""
     lines = [int(one.line) for one in program.functions.values() if getattr(one.line, "path", "") == program.path]
     lines += [int(line) for line in program.lines.values() if getattr(line, "path", "") == program.path]
-    for node in ast.walk(ast.parse("".join(program.text))):
+    for node in ast.walk(parse("".join(program.text))):
         if isinstance(node, ast.ClassDef) and node.name == program.name:
             inside = range(_first(node), (node.end_lineno or 0) + 1)
             if not lines or any(line in inside for line in lines):

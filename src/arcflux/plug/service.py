@@ -7,6 +7,7 @@ that comes again (a task was tried again) takes the place of the one before.
 from __future__ import annotations
 
 import os
+import secrets
 import threading
 import time
 import warnings
@@ -38,6 +39,7 @@ class _Kept:
     result: Result
     columns: list[Message] = field(default_factory=list)
     descriptor: int = -1
+    mark: str = field(default_factory=lambda: f"arcflux-{secrets.token_hex(16)}")
 
 
 class Service:
@@ -53,7 +55,7 @@ class Service:
         self.began, self.runs, self.builds, self.seconds = time.time(), 0, 0, 0.0
         self.requests: dict[str, Callable[[Message, list[int]], Reply]] = {
             "put": self._put, "build": self._build, "load": self._load, "run": self._run, "fetch": self._fetch,
-            "drop": self._drop, "stats": self._stats,
+            "drop": self._drop, "stats": self._stats, "locate": self._locate,
         }  # fmt: skip
 
     def _put(self, message: Message, descriptors: list[int]) -> Reply:
@@ -140,13 +142,25 @@ class Service:
     def _fetch(self, message: Message, descriptors: list[int]) -> Reply:
         """The ids and fields of a result, in memory that every agent who asks is handed: it is packed once."""
         with self.guard:
-            kept = self.results.get(_text(message, "result"))
-            if kept is None:
-                raise UsageError(f"the daemon has no result {message['result']!r}", remedy="run it again")
-            if kept.descriptor < 0:
-                fields = {name: kept.result[name] for name in kept.result.values}
-                kept.columns, kept.descriptor = pack({"vertex": kept.result.ids, **_without_none(fields)})
+            kept = self._packed(_text(message, "result"))
             return {"columns": kept.columns}, [os.dup(kept.descriptor)]
+
+    def _locate(self, message: Message, descriptors: list[int]) -> Reply:
+        """The same for those that cannot be handed a descriptor, such as a JVM: where /proc shows the memory."""
+        with self.guard:
+            kept = self._packed(_text(message, "result"))
+            place = f"/proc/{os.getpid()}/fd/{kept.descriptor}"
+            return {"columns": kept.columns, "place": place, "mark": kept.mark}, []
+
+    def _packed(self, name: str) -> _Kept:
+        kept = self.results.get(name)
+        if kept is None:
+            raise UsageError(f"the daemon has no result {name!r}", remedy="run it again")
+        if kept.descriptor < 0:
+            fields = {name: kept.result[name] for name in kept.result.values}
+            columns = {"vertex": kept.result.ids, **_without_none(fields)}
+            kept.columns, kept.descriptor = pack(columns, kept.mark)
+        return kept
 
     def _drop(self, message: Message, descriptors: list[int]) -> Reply:
         """Forget a graph, its slices, or a result; it is no error if there is none."""

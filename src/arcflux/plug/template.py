@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcflux.compile import cache
+from arcflux.compile.check.tuples import TUPLES
+from arcflux.compile.cpu.triplets import applied_fields, can_be_triplets, generated_fields, knows, triplet_source
 from arcflux.compile.lower import Lowered, lower
-from arcflux.compile.source import edge_reads
-from arcflux.compile.triplets import applied_fields, can_be_triplets, generated_fields, knows, triplet_source
-from arcflux.compile.tuples import TUPLES
+from arcflux.compile.pieces.source import edge_reads
 from arcflux.engine.totals import identity
 from arcflux.errors import ProgramError, UsageError
 from arcflux.program import FieldType, Program, vertex

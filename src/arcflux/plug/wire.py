@@ -58,7 +58,7 @@ def receive(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
             raise WireError(f"a message says that it has {size:,} bytes", expected=f"at most {_MOST_BYTES:,}")
         try:
             message = json.loads(_exactly(connection, size, descriptors))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise WireError(f"a message is not JSON: {error}") from error
         if not isinstance(message, dict):
             raise WireError(f"a message is a {type(message).__name__}", expected="an object of JSON")

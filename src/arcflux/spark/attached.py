@@ -193,7 +193,8 @@ class PlugGraph:
         place = plug.ask(lambda daemon: daemon.place)
         fields = Fields.of(reply, self.id_type)
         read = ReadSlices(result, fields, plug.slices, place.name, str(place.folder))
-        frame = result_frame(plug.session, read)
+        located = None if plug.packing == "arrow" else plug.ask(lambda daemon: daemon.locate(result))
+        frame = result_frame(plug.session, read, located)
         self.told.ran(what if isinstance(what, str) else what.name, reply, time.perf_counter() - begun, read)
         return frame
 

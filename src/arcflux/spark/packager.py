@@ -1,4 +1,4 @@
-"""The packager that runs in Spark's JVM: built from source by the Scala compiler that PySpark brings, once, and loaded.
+"""What runs in Spark's JVM, a packager of frames and a reader of results: built by PySpark's own Scala compiler, once.
 
 The jar is kept in the owner-only cache by a hash of its source and Spark's version. ``make packager`` builds it, too.
 """
@@ -22,7 +22,7 @@ __all__ = ["PackagerError", "build", "instance", "loaded"]
 
 # Seconds for the compiler, on a machine that may be busy.
 _COMPILING = 300.0
-_instances: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+_instances: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
 
 
 class PackagerError(ArcfluxError):
@@ -30,30 +30,26 @@ class PackagerError(ArcfluxError):
 
 
 def build(source: str | None = None, name: str = "packager") -> Path:
-    """The jar of the packager, or of other Scala source, compiled unless it is there already."""
+    """The jar of both, or of other Scala source, compiled unless it is there already."""
     import pyspark
 
-    source = source or (files("arcflux.spark") / "jvm" / "Packager.scala").read_text()
-    mark = hashlib.sha256(f"{pyspark.__version__}\n{source}".encode()).hexdigest()[:16]
+    own = sorted((files("arcflux.spark") / "jvm").iterdir(), key=lambda file: file.name)
+    sources = [source] if source else [file.read_text() for file in own if file.name.endswith(".scala")]
+    mark = hashlib.sha256("\n".join([pyspark.__version__, *sources]).encode()).hexdigest()[:16]
     jar = config.cache_folder("spark") / f"{name}-{mark}.jar"
     if jar.exists():
         return jar
     jars = Path(pyspark.__file__).parent / "jars"
     java = Path(os.environ["JAVA_HOME"], "bin", "java") if os.environ.get("JAVA_HOME") else Path("java")
     with tempfile.TemporaryDirectory(dir=jar.parent) as folder:
-        (text := Path(folder, f"{name}.scala")).write_text(source)
+        texts = [Path(folder, f"{name}{number}.scala") for number in range(len(sources))]
+        for text, content in zip(texts, sources, strict=True):
+            text.write_text(content)
         made = Path(folder, "made.jar")
         line = [
-            str(java),
-            "-cp",
-            f"{jars}/*",
-            "scala.tools.nsc.Main",
-            "-usejavacp",
-            "-nowarn",
-            "-d",
-            str(made),
-            str(text),
-        ]
+            str(java), "-cp", f"{jars}/*", "scala.tools.nsc.Main", "-usejavacp", "-nowarn", "-d", str(made),
+            *map(str, texts),
+        ]  # fmt: skip
         try:
             done = subprocess.run(line, capture_output=True, text=True, timeout=_COMPILING, check=False)
         except (OSError, subprocess.TimeoutExpired) as error:
@@ -67,12 +63,17 @@ def build(source: str | None = None, name: str = "packager") -> Path:
     return jar
 
 
-def loaded(session: Any) -> Any:
-    """The packager in the JVM of a session, and its jar on every executor."""
-    context = session.sparkContext
-    if context not in _instances:
-        _instances[context] = instance(session, build(), "arcflux.spark.Packager")
-    return _instances[context]
+def loaded(session: Any, name: str = "Packager") -> Any:
+    """The packager, or the reader of results, in the JVM of a session, and its jar on every executor."""
+    made = _instances.setdefault(session.sparkContext, {})
+    if name not in made:
+        try:
+            made[name] = instance(session, build(), f"arcflux.spark.{name}")
+        except PackagerError as error:  # the compiler takes seconds to say the same again
+            made[name] = error
+    if isinstance(made[name], PackagerError):
+        raise made[name]
+    return made[name]
 
 
 def instance(session: Any, jar: Path, name: str) -> Any:

@@ -35,7 +35,7 @@ def pack_frame(
     frame: Any, columns: Columns, daemon: Connection, graph: str, packing: str
 ) -> tuple[int | None, str, str]:
     """Hand the columns of a frame over to the daemon; how many slices there are, if that is known, how, and why so."""
-    chosen = frame.select(*(f"`{name}`" for name in columns.names))
+    chosen = frame if frame.columns == columns.names else frame.select(*(f"`{name}`" for name in columns.names))
     why = ""
     if packing == "auto" and is_connect(frame):
         why = "Spark Connect has no JVM at hand"
@@ -55,13 +55,11 @@ def pack_frame(
 def _by_jvm(frame: Any, columns: Columns, daemon: Connection, graph: str) -> int:
     session, folder = frame.sparkSession, daemon.place.folder
     made = packager.loaded(session)
-    gateway = session.sparkContext._gateway
     names = columns.names
-    kinds = gateway.new_array(gateway.jvm.java.lang.String, len(names))
-    for place, name in enumerate(names):
-        kinds[place] = columns.kinds[name]
+    kinds = " ".join(columns.kinds[name] for name in names)
     try:
-        parts = sorted((line.split(" ") for line in made.pack(frame._jdf, str(folder), graph, kinds)), key=_number)
+        said = str(made.pack(frame._jdf, str(folder), graph, kinds))
+        parts = sorted((line.split(" ") for line in said.splitlines()), key=_number)
         for _, _, _, nulls, _ in parts:
             _refuse_nulls(dict(zip(names, map(int, nulls.split(",")), strict=True)), columns)
         for number, file, rows, _, places in parts:

@@ -1,12 +1,14 @@
-"""The values of vertices on their way back: a DataFrame whose tasks read slices of what the daemon has, as Arrow.
+"""The values of vertices on their way back: a DataFrame whose tasks read slices of what the daemon has.
 
 Nothing is collected at the driver: the frame is lazy, and each task maps the daemon's memory and takes its rows.
+Columns of numbers are read by the JVM itself (jvm/ResultReader.scala); text and lists by Python tasks, as Arrow.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ import numpy as np
 from arcflux.errors import DeviceError
 from arcflux.plug.connection import Connection
 from arcflux.plug.wire import LostPeerError
+from arcflux.spark import packager
 from arcflux.spark.frames import is_connect
 
 __all__ = ["TYPES", "Fields", "ReadSlices", "arrow_array", "result_frame"]
@@ -102,8 +105,35 @@ def arrow_array(values: Any, kind: str) -> Any:
     return pa.array(values.astype(wanted.to_pandas_dtype(), copy=False) if kind != "string" else values, wanted)
 
 
-def result_frame(session: Any, read: ReadSlices) -> Any:
-    """The frame of a result."""
+def result_frame(session: Any, read: ReadSlices, located: Mapping[str, Any] | None) -> Any:
+    """The frame of a result; `located` is where its columns are, unless Python tasks are to read it."""
     if not is_connect(session):
+        if located is not None and all("length" not in one and one["dtype"] != "text" for one in located["columns"]):
+            with suppress(packager.PackagerError):
+                return _by_jvm(session, read, located)
         read.spent = session.sparkContext.accumulator(0.0)
     return session.range(0, read.slices, 1, read.slices).mapInArrow(read, read.fields.schema)
+
+
+def _by_jvm(session: Any, read: ReadSlices, located: Mapping[str, Any]) -> Any:
+    from pyspark.sql import DataFrame
+
+    reader = packager.loaded(session, "ResultReader")
+    columns = located["columns"]
+    made = reader.read(  # few calls of the JVM, and words instead of arrays: each element would be a call
+        session._jsparkSession, located["place"], located["mark"], columns[0]["count"], read.slices,
+        read.fields.schema, " ".join(one["dtype"] for one in columns), " ".join(str(one["offset"]) for one in columns),
+    )  # fmt: skip
+    read.spent = _Spent(made)
+    return DataFrame(made.frame(), session)
+
+
+class _Spent:
+    """The seconds of a frame of the JVM, as PySpark's accumulators have them."""
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+
+    @property
+    def value(self) -> float:
+        return float(self._frame.seconds())

@@ -124,7 +124,7 @@ def test_another_user_is_not_even_answered(folder, monkeypatch):
 def test_noise_on_the_socket_ends_that_connection_alone(lasting_folder):
     place = Place.of("cpu", lasting_folder)
     with Connection.open("cpu", lasting_folder) as connection:
-        for noise in (b"", b"\0\0\0\4nope", b"\xff\xff\xff\xff", b"\0\0\0\2[]"):
+        for noise in (b"", b"\0\0\0\4nope", b"\xff\xff\xff\xff", b"\0\0\0\2[]", b"\0\1\0\0" + b"[" * 65536):
             stranger = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             with stranger, reached_by_descriptor(place.socket) as path:
                 stranger.connect(path)

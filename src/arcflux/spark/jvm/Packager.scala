@@ -19,9 +19,10 @@ import org.apache.spark.sql.vectorized.{ColumnarBatch, ColumnVector}
 
 class Packager extends Serializable {
   /** Write every partition; of each: its number, file, rows, nulls of each column, and where each column begins. */
-  def pack(frame: Dataset[_], folder: String, prefix: String, kinds: Array[String]): Array[String] = {
+  def pack(frame: Dataset[_], folder: String, prefix: String, words: String): String = {
+    val kinds = words.split(" ")
     val plan = frame.queryExecution.executedPlan
-    Packager.columnar(plan) match {
+    val parts = Packager.columnar(plan) match {
       case Some(columns) =>
         columns.executeColumnar().mapPartitionsWithIndex((index, batches) =>
           Iterator(Packager.write(index, folder, prefix, kinds, writer => batches.foreach(writer.batch)))).collect()
@@ -29,6 +30,7 @@ class Packager extends Serializable {
         frame.queryExecution.toRdd.mapPartitionsWithIndex((index, rows) =>
           Iterator(Packager.write(index, folder, prefix, kinds, writer => rows.foreach(writer.row)))).collect()
     }
+    parts.mkString("\n")
   }
 }
 
