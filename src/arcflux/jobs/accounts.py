@@ -1,8 +1,9 @@
 """What kernels want of a machine, memory or arithmetic, and what two of them gain side by side.
 
-By the account alone: a kernel that keeps memory busy for a share `memory` of its time, and arithmetic for a share
-`arithmetic`, beside another one is slowed down once a resource is wanted for more than all of the time. What was
-measured corrects that: the speed of a kernel beside another kind, over its speed alone.
+By the account alone: a kernel keeps memory busy for a share `memory` of its time on all workers, and arithmetic for a
+share `arithmetic`. On half of the workers it has half of the arithmetic, and more than half of the memory's bandwidth;
+beside another one it is slowed down once both want more than all of that bandwidth. What was measured corrects the
+account: the speed of a kernel on its half beside another kind, over its speed alone on all workers.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ __all__ = ["Account", "Pairs"]
 
 # Bytes a second over operations a second of a usual core: what makes a kernel wait for memory, or for arithmetic.
 _BYTES, _OPERATIONS = 8e9, 4e9
-# So many measurements weigh as much as the account.
-_PRIOR = 4.0
-_FRESH = 0.2
+# The share of the bandwidth that half of the workers draw: they have fewer misses in flight, and less company.
+_HALF_BANDWIDTH = 0.65
+# So many measurements weigh as much as the account, and so many slices of a pair are tried, whatever the account says.
+_PRIOR, _TRIALS = 1.0, 3
+_FRESH, _FULL = 0.2, 16.0
 
 
 @dataclass(frozen=True)
@@ -41,14 +44,14 @@ class Account:
 
 
 class Pairs:
-    """What kinds of kernels gain side by side: 2 where neither slows the other down, 1 where it is all the same.
+    """What kinds of kernels gain side by side, each on half of the workers: 1 where it is all the same.
 
     Examples
     --------
     >>> pairs = Pairs()
     >>> search, filtering = Account("bfs", 1.0, 0.2), Account("cf", 0.3, 1.0)
-    >>> pairs.gain(search, search), round(pairs.gain(search, filtering), 2)
-    (1.0, 1.54)
+    >>> pairs.gain(search, search), round(pairs.gain(search, filtering), 2), pairs.gain(filtering, filtering)
+    (1.0, 1.15, 1.0)
     """
 
     def __init__(self) -> None:
@@ -57,25 +60,34 @@ class Pairs:
 
     def gain(self, one: Account, other: Account) -> float:
         """What two kernels do in a second side by side, over what they do one after the other."""
-        wanted = max(1.0, one.memory + other.memory, one.arithmetic + other.arithmetic)
-        expected = 1.0 / wanted
-        return self._speed(one, other, expected) + self._speed(other, one, expected)
+        mine, others = _half_speed(one), _half_speed(other)
+        crowding = max(1.0, one.memory * mine + other.memory * others)
+        return self._speed(one, other, mine / crowding) + self._speed(other, one, others / crowding)
+
+    def is_worth_a_try(self, one: Account, other: Account) -> bool:
+        """Whether two kinds are to be measured side by side: they are not yet known together, and differ.
+
+        On halves there are fewer workers to wait for, so that a pair that gains nothing loses next to nothing.
+        """
+        seen = min(self._beside.get(pair, (0.0, 0.0))[1] for pair in ((one.kind, other.kind), (other.kind, one.kind)))
+        return one.kind != other.kind and seen < _TRIALS
 
     def _speed(self, one: Account, other: Account, expected: float) -> float:
-        """The speed of a kernel beside another, over its speed alone on all workers; 1 where it is not slowed down."""
+        """The speed of a kernel on its half beside another, over its speed alone on all workers."""
         seen, count = self._beside.get((one.kind, other.kind), (0.0, 0.0))
         return (expected * _PRIOR + seen * count) / (_PRIOR + count)
 
     def measured(self, one: Account, beside: Account | None, speed: float) -> None:
-        """A slice of a kernel has run at so many chunks a second: alone on all workers, or beside another."""
+        """A slice of a kernel has run at so many chunks a second: alone on all workers, or on half beside another."""
         if beside is None:
             before = self._alone.get(one.kind, speed)
             self._alone[one.kind] = before + _FRESH * (speed - before)
         elif one.kind in self._alone:
             ratio = min(1.5, speed / self._alone[one.kind])
             before, count = self._beside.get((one.kind, beside.kind), (ratio, 0.0))
-            self._beside[one.kind, beside.kind] = before + _FRESH * (ratio - before), min(count + 1, 4 * _PRIOR)
+            self._beside[one.kind, beside.kind] = before + _FRESH * (ratio - before), min(count + 1, _FULL)
 
-    def forget_alone(self, kind: str) -> None:
-        """Another graph, or another phase: how fast a kind is alone is measured anew."""
-        self._alone.pop(kind, None)
+
+def _half_speed(one: Account) -> float:
+    """The speed of a kernel on half of the workers, alone, over its speed on all."""
+    return 1.0 / max(2.0 * one.arithmetic, one.memory / _HALF_BANDWIDTH, 1.0)

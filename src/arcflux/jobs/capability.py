@@ -34,11 +34,10 @@ def kept_capabilities() -> dict[str, float]:
     """What was measured on this machine before, by kind of worker."""
     try:
         found = json.loads(read_private(_file()) or b"{}")
-    except ValueError:
+        known = {str(kind): float(value) for kind, value in found.get("capabilities", {}).items()}
+    except (ValueError, TypeError, AttributeError, RecursionError):
         return {}
-    if not isinstance(found, dict) or found.get("machine") != machine():
-        return {}
-    return {str(kind): float(value) for kind, value in found.get("capabilities", {}).items()}
+    return known if found.get("machine") == machine() else {}
 
 
 def capability(

@@ -26,7 +26,9 @@ __all__ = ["Cores", "Seat"]
 
 # Seconds of a slice, and how long a slice that cannot be cut holds others up.
 QUANTUM, PATIENCE = 0.02, 0.01
-_GLANCE = 0.05
+_GLANCE, _RESOLUTION = 0.05, 0.002
+# The share of a slice that has to be beside another for its speed to say something of the pair.
+_MOSTLY = 0.7
 
 
 @dataclass
@@ -35,6 +37,17 @@ class _Slice:
     begun: float
     workers: int
     cut: float = 0.0  # when it is to be told to end; 0: not at all
+    shared: float = 0.0  # seconds beside another one
+    beside: Account | None = None
+
+
+@dataclass(frozen=True)
+class _Turn:
+    """What a turn was like: its seconds, and if its speed says something, beside whom, or alone on all workers."""
+
+    seconds: float = 0.0
+    telling: bool = False
+    beside: Account | None = None
 
 
 class Cores:
@@ -45,7 +58,7 @@ class Cores:
         self.scheduler = KernelScheduler(threads, quantum, patience=PATIENCE, pairing=pairing)
         self.condition = threading.Condition()
         self.slices: dict[int, _Slice] = {}
-        self.deciding = 0.0  # seconds that scheduling has taken
+        self.deciding = 0.0  # seconds of a core that scheduling has taken
         self._controls: dict[int, NDArray[Any]] = {}
         self._clock: threading.Thread | None = None
         self._closed = False
@@ -70,11 +83,12 @@ class Cores:
 
     def take(self, number: int, workers: int, control: NDArray[Any], shrinks: bool, over: Callable[[], bool]) -> int:
         """Wait for a turn; a job that is over need not: it has one superstep at most to go."""
-        begun = time.perf_counter()
         with self.condition:
+            begun = time.thread_time()
             self._controls[number] = control
-            self._obey(self.scheduler.back(number, begun, 0 if shrinks else workers))
-            self.deciding += time.perf_counter() - begun
+            limit = 0 if shrinks and workers >= self.threads else workers
+            self._obey(self.scheduler.back(number, time.perf_counter(), limit))
+            self.deciding += time.thread_time() - begun
             while number not in self.slices:
                 if over() or self._closed:
                     self.scheduler.kernels[number].state = "away"
@@ -84,18 +98,33 @@ class Cores:
             granted = self.slices[number].workers
             return min(workers, granted) if shrinks else workers
 
-    def leave(self, number: int) -> tuple[float, Account | None]:
-        """A turn is over; its seconds, and beside whom they were."""
+    def leave(self, number: int) -> _Turn:
+        """A turn is over; what it was like."""
         with self.condition:
             self._controls.pop(number, None)
             one = self.slices.pop(number, None)
             if one is None:
-                return 0.0, None
-            now = time.perf_counter()
-            beside = self.scheduler.beside(number)
+                return _Turn()
+            now, begun = time.perf_counter(), time.thread_time()
+            account = self.scheduler.kernels[number].account
+            self._share(one, account, now)
             self._obey(self.scheduler.ended(number, 0, now - one.begun, now, away=True))
-            self.deciding += time.perf_counter() - now
-            return now - one.begun, beside
+            self.deciding += time.thread_time() - begun
+            limit = self.scheduler.kernels[number].limit
+            return self._judge(one, now - one.begun, min(limit or self.threads, self.threads))
+
+    def _share(self, one: _Slice, account: Account, now: float) -> None:
+        """A slice ends: it and those that still run were beside each other since the later one began."""
+        for number, other in self.slices.items():
+            shared = now - max(one.begun, other.begun)
+            for mine, theirs in ((one, self.scheduler.kernels[number].account), (other, account)):
+                mine.shared += shared
+                mine.beside = theirs
+
+    def _judge(self, one: _Slice, seconds: float, most: int) -> _Turn:
+        alone = not one.shared and one.workers == most
+        paired = one.shared >= _MOSTLY * seconds and one.workers == max(1, self.threads // 2)
+        return _Turn(seconds, alone or paired, one.beside if paired else None)
 
     def stand_up(self, number: int) -> None:
         """A job is done with the cores."""
@@ -120,14 +149,19 @@ class Cores:
         """Cut slices whose time is over while others wait, and lose patience with those that cannot be cut."""
         with self.condition:
             while not self._closed:
-                now = time.perf_counter()
+                now, begun = time.perf_counter(), time.thread_time()
                 for one in self.slices.values():
                     if one.cut and now >= one.cut:
                         one.control[BRIEF], one.cut = 1, 0.0
                 self._obey(self.scheduler.tick(now))
-                self.deciding += time.perf_counter() - now
-                crowd = len(self.scheduler.kernels) > 1
-                self.condition.wait(self.scheduler.quantum / 4 if crowd else _GLANCE)
+                self.deciding += time.thread_time() - begun
+                self.condition.wait(self._until_next_tick(now))
+
+    def _until_next_tick(self, now: float) -> float:
+        times = [one.cut for one in self.slices.values() if one.cut]
+        due = self.scheduler.next_tick()
+        soonest = min(times if due is None else [*times, due], default=now + _GLANCE)
+        return min(_GLANCE, max(_RESOLUTION, soonest - now))
 
 
 class Seat(Turns):
@@ -145,7 +179,7 @@ class Seat(Turns):
         self.nbytes = self.peak = 0
         self.seconds = self.waited = 0.0
         self.turns = 0
-        self._last: tuple[float, Account | None] = 0.0, None
+        self._last = _Turn()
         self._thread = threading.get_ident()
 
     def sit_down(self) -> None:
@@ -166,15 +200,15 @@ class Seat(Turns):
         """The launch is over."""
         if threading.get_ident() == self._thread:
             self._last = self.cores.leave(self.number)
-            self.seconds += self._last[0]
+            self.seconds += self._last.seconds
 
     def saw(self, first: int, supersteps: Sequence[Any]) -> None:
         """Supersteps are done: how fast is told to the scheduler, and what happened to whoever watches."""
         edges = sum(one.edges or 0 for one in supersteps)
         seconds = sum(one.seconds for one in supersteps)
-        if edges and seconds > 1e-3:
+        if edges and seconds > 1e-3 and self._last.telling:
             with self.cores.condition:
-                self.cores.scheduler.pairs.measured(self.account, self._last[1], edges / seconds)
+                self.cores.scheduler.pairs.measured(self.account, self._last.beside, edges / seconds)
         if self.seen is not None:
             self.seen(supersteps)
 

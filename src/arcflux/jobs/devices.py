@@ -1,7 +1,8 @@
 """Devices that jobs share: each job has its share of their memory, and takes turns on what computes and on the link.
 
-A job sees devices of its own, as large as the memory that was given to it. What computes does one kernel at a time,
-and so does the link, but both work at once: while one job's bytes cross, another's kernel runs.
+A job sees devices of its own, as large as the memory that was given to it. What computes on a virtual device does one
+kernel at a time, and so does the link, but both work at once: while one job's bytes cross, another's kernel runs. On a
+GPU every run has a stream of its own, and the GPU decides which kernels and copies of them run at once.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from arcflux.devices.base import Device, Timing
 from arcflux.devices.virtual import Virtual
@@ -18,7 +20,7 @@ from arcflux.graph import Graph
 from arcflux.jobs.memory import Buffer
 from arcflux.plan.work import Work
 
-__all__ = ["SharedDevice", "shared_devices", "state_of"]
+__all__ = ["SharedDevice", "SharedGpu", "shared_devices", "state_of"]
 
 _ROOM = 1 << 16
 # Bytes of vertices that a run keeps twice: before and after a superstep.
@@ -60,6 +62,18 @@ class SharedDevice:
         return _Share(self, memory)
 
 
+class SharedGpu:
+    """A GPU that jobs share: its memory is dealt out, and streams are its own affair."""
+
+    def __init__(self, device: Any) -> None:
+        self.device = device
+
+    def share(self, memory: int | None) -> Device:
+        """The same GPU for one job, which takes so many bytes of it."""
+        found: Device = type(self.device)(self.device.index, memory, self.device.shapes, self.device.load)
+        return found
+
+
 class _Share(Virtual):
     """What a job sees of a shared device."""
 
@@ -81,16 +95,20 @@ class _Share(Virtual):
             return super().transfer(nbytes)
 
 
-def shared_devices(devices: Sequence[Device]) -> list[SharedDevice]:
+def shared_devices(devices: Sequence[Device]) -> list[SharedDevice | SharedGpu]:
     """The devices of :class:`arcflux.Jobs`, if jobs can share them."""
-    found = []
+    found: list[SharedDevice | SharedGpu] = []
     for device in devices:
-        if not isinstance(device, Virtual):
+        if isinstance(device, Virtual):
+            found.append(SharedDevice(device))
+        elif getattr(device, "kind", "") == "cuda":
+            found.append(SharedGpu(device))
+        else:
             raise UsageError(
-                f"jobs on {getattr(device, 'name', device)}", expected="virtual devices: af.devices.Virtual(...)",
-                remedy="leave devices= out for cores; GPUs take one job at a time, by af.run(..., devices='cuda')",
-            )  # fmt: skip
-        found.append(SharedDevice(device))
+                f"jobs on {getattr(device, 'name', device)}",
+                expected="GPUs, or virtual devices: af.devices.Cuda(0), af.devices.Virtual(...)",
+                remedy="leave devices= out for cores",
+            )
     return found
 
 

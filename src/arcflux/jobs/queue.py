@@ -12,14 +12,15 @@ import json
 import os
 import secrets
 import sqlite3
+import stat
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from arcflux.errors import ArcfluxError, UsageError
+from arcflux.errors import ArcfluxError, StoreError, UsageError
 
 __all__ = ["ConflictError", "FullError", "Queue"]
 
@@ -59,13 +60,22 @@ class Queue:
     def __init__(self, path: Path, *, bound: int = 1000, bound_of_user: int = 500, attempts: int = 3) -> None:
         self.path, self.bound, self.bound_of_user, self.attempts = path, bound, bound_of_user, attempts
         self.epoch = secrets.token_hex(8)
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        try:
+            descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_NONBLOCK, 0o600)
+            regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
+            os.close(descriptor)
+        except OSError as error:
+            raise StoreError(f"the queue cannot be opened: {error.strerror}", path=path) from error
+        if not regular:
+            raise StoreError("the queue cannot be opened: it is no file", path=path)
         self._connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=30.0)
         self._connection.row_factory = sqlite3.Row
         self._lock = threading.RLock()
-        with self._lock:
+        with self._reading():
             self._connection.execute("PRAGMA journal_mode = WAL")
             self._connection.execute("PRAGMA synchronous = NORMAL")
+            if (damage := self._connection.execute("PRAGMA integrity_check(1)").fetchone()[0]) != "ok":
+                raise sqlite3.DatabaseError(damage)
             version = self._connection.execute("PRAGMA user_version").fetchone()[0]
             if version not in (0, _FORMAT):
                 raise UsageError(f"{path} is a queue of format {version}", expected=f"format {_FORMAT}")
@@ -73,16 +83,29 @@ class Queue:
             self._connection.execute(f"PRAGMA user_version = {_FORMAT}")
 
     @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Alone among the threads; an error of SQLite, or of what is in the file, names the file."""
+        with self._lock:
+            try:
+                yield
+            except (sqlite3.Error, json.JSONDecodeError, RecursionError) as error:
+                raise StoreError(
+                    f"the queue cannot be read or written: {error}", path=self.path,
+                    remedy="free the disk if it is full; a damaged file can be moved away, and its jobs are lost then",
+                ) from error  # fmt: skip
+
+    @contextmanager
     def _changing(self) -> Iterator[sqlite3.Connection]:
         """One transaction: all of it, or nothing."""
-        with self._lock:
+        with self._reading():
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield self._connection
+                self._connection.execute("COMMIT")
             except BaseException:
-                self._connection.execute("ROLLBACK")
+                with suppress(sqlite3.Error):  # a full disk has rolled back by itself
+                    self._connection.execute("ROLLBACK")
                 raise
-            self._connection.execute("COMMIT")
 
     def close(self) -> None:
         """Let go of the file."""
@@ -129,9 +152,9 @@ class Queue:
 
     def find(self, ident: str) -> dict[str, Any] | None:
         """A job by its id."""
-        with self._lock:
+        with self._reading():
             row = self._connection.execute("SELECT * FROM jobs WHERE id = ?", (ident,)).fetchone()
-        return None if row is None else _job(row)
+            return None if row is None else _job(row)
 
     def newest(
         self, *, user: str | None = None, state: str | None = None, limit: int = 100, before: int | None = None
@@ -140,11 +163,11 @@ class Queue:
         clauses = {"user = ?": user, "state = ?": state, "number < ?": before}
         chosen = {clause: value for clause, value in clauses.items() if value is not None}
         where = f"WHERE {' AND '.join(chosen)}" if chosen else ""
-        with self._lock:
+        with self._reading():
             rows = self._connection.execute(
                 f"SELECT * FROM jobs {where} ORDER BY number DESC LIMIT ?", (*chosen.values(), limit)
             ).fetchall()
-        return [_job(row) for row in rows]
+            return [_job(row) for row in rows]
 
     def cancel(self, ident: str) -> str | None:
         """Cancel a job: at once while it is queued, else its server is told; its state, None if there is none."""
@@ -160,7 +183,7 @@ class Queue:
 
     def counts(self) -> dict[str, int]:
         """How many jobs are in each state."""
-        with self._lock:
+        with self._reading():
             return dict(self._connection.execute("SELECT state, COUNT(*) FROM jobs GROUP BY state").fetchall())
 
     # --- what a server does

@@ -141,9 +141,22 @@ def _json(batches: Iterator[Any]) -> Iterator[bytes]:
     table = pa.Table.from_batches(list(batches), schema)
     yield b'{"columns": {'
     for number, name in enumerate(table.column_names):
-        values = [_finite(value) for value in table.column(number).to_pylist()]
-        yield (", " if number else "").encode() + json.dumps(name).encode() + b": " + json.dumps(values).encode()
+        yield (", " if number else "").encode() + json.dumps(name).encode() + b": " + _listed(table.column(number))
     yield b"}, " + f'"rows": {table.num_rows}'.encode() + b"}"
+
+
+def _listed(column: Any) -> bytes:
+    """A column as a list of JSON; Arrow writes numbers faster than Python does."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    whole, real = pa.types.is_integer(column.type), pa.types.is_floating(column.type)
+    if not (whole or real):
+        return json.dumps([_finite(value) for value in column.to_pylist()]).encode()
+    words = pc.cast(column, pa.string())
+    if real:
+        words = pc.if_else(pc.is_finite(column), words, "null")
+    return b"[" + ", ".join(pc.fill_null(words, "null").to_pylist()).encode() + b"]"
 
 
 def _finite(value: Any) -> Any:

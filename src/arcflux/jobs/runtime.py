@@ -15,11 +15,12 @@ from arcflux.errors import CancelledError, UsageError
 from arcflux.graph import Graph
 from arcflux.io import load
 from arcflux.jobs.cores import QUANTUM, Cores, Seat
-from arcflux.jobs.devices import SharedDevice, shared_devices, state_of
+from arcflux.jobs.devices import SharedDevice, SharedGpu, shared_devices, state_of
 from arcflux.jobs.job import Job, Limits, Progress
 from arcflux.jobs.memory import Buffer, Command, MemoryScheduler, Ready
 from arcflux.jobs.tasks import Task, task_of
 from arcflux.result import Result
+from arcflux.spmd.pool import start_thread
 from arcflux.spmd.space import available
 from arcflux.spmd.turns import taking_turns
 
@@ -44,7 +45,7 @@ class Jobs:
         Bytes that jobs may take together beside the graph, by what is predicted of each; without it, half of what is
         free. A job that needs more than all of it is refused, others wait until there is room.
     devices
-        Virtual devices to run programs on instead of cores: each job gets its share of their memory.
+        GPUs or virtual devices to run programs on instead of cores: each job gets its share of their memory.
     at_once
         Jobs that run at the same time, at most.
     pairing
@@ -78,7 +79,7 @@ class Jobs:
         self.threads, self.at_once = config.threads(threads), at_once
         self.budget = memory or max(1 << 26, int(available() or 1 << 32) // 2)
         self.cores = Cores(self.threads, quantum, pairing)
-        self.devices: list[SharedDevice] = [] if devices is None else shared_devices(devices)
+        self.devices: list[SharedDevice | SharedGpu] = [] if devices is None else shared_devices(devices)
         self._memories = [MemoryScheduler(one.device.memory or self.budget) for one in self.devices]
         self._memories = self._memories or [MemoryScheduler(self.budget)]
         self._jobs: dict[int, Job] = {}
@@ -203,7 +204,7 @@ class Jobs:
             return [Buffer("state", task.memory, load=False)]
         if task.native:
             raise UsageError(
-                f"{task.name} has kernels of its own, and the jobs run on virtual devices",
+                f"{task.name} has kernels of its own, and the jobs run on devices",
                 expected="a vertex program, or an algorithm that is one", remedy="leave devices= of af.Jobs out",
             )  # fmt: skip
         return [state_of(task.graph, task.work, one.device, len(self.devices)) for one in self.devices]
@@ -241,8 +242,7 @@ class Jobs:
         )
         job.begin(lambda: _progress(job, seat), lambda: seat.seconds)
         job.work = seat
-        name = f"arcflux-job-{job.number}"
-        threading.Thread(target=self._run, args=(job, task, seat), name=name, daemon=True).start()
+        start_thread(lambda: self._run(job, task, seat))
 
     def _run(self, job: Job, task: Task, seat: Seat) -> None:
         result, error = None, None
@@ -260,12 +260,13 @@ class Jobs:
             self._end(job, result, error)
 
     def _call(self, job: Job, task: Task, seat: Seat) -> Result:
-        threads = seat.threads if task.native else self.threads
-        options: dict[str, Any] = {"threads": threads}
+        # A program that may have every core is not told so: the planner knows which are faster with fewer.
+        given = seat.threads if task.native else None if self.threads == config.threads() else self.threads
+        options: dict[str, Any] = {} if given is None else {"threads": given}
         if job.limits.supersteps is not None:
             options["max_supersteps"] = job.limits.supersteps
         if self.devices:
-            del options["threads"]
+            options.pop("threads", None)
             buffers = self._buffers(task)
             options["devices"] = [
                 one.share(buffer.nbytes if one.device.memory is not None else None)

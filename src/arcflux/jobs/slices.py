@@ -11,7 +11,8 @@ by itself, as a run does that looks at its supersteps between two launches.
 
 Where slices end late, as on cores (`patience`), nobody waits long for one: a kernel that has had less than a quantum
 so far runs beside it at once, and so does one that waits for a slice that cannot be cut; others after the quantum and
-`patience` seconds. What is beside another for no gain ends with its quantum.
+`patience` seconds. What is beside another for no gain ends with its quantum. Where jobs come one after the other, a
+share of the workers is left free for a quantum when one has gone that was worth running beside.
 """
 
 from __future__ import annotations
@@ -98,6 +99,7 @@ class KernelScheduler:
         self.pairs = pairs or Pairs()
         self.kernels: dict[int, _Kernel] = {}
         self.clock = 0.0  # the virtual time of whoever was chosen last
+        self._gone: tuple[_Kernel | None, float] = None, 0.0  # who has left, and until when its share is left free
 
     # --- events
 
@@ -132,8 +134,7 @@ class KernelScheduler:
             one.chunk_seconds = seconds / chunks * one.workers / self.workers
         one.state, one.since, one.workers, one.told = "away" if away else "ready", now, 0, False
         if one.leaving or (one.chunks is not None and one.next >= one.chunks):
-            del self.kernels[kernel]
-            return [Done(kernel), *self._choose(now)]
+            return self._leave(one, now)
         return self._choose(now)
 
     def remove(self, kernel: int, now: float) -> list[Command]:
@@ -144,8 +145,7 @@ class KernelScheduler:
         if one.state == "running":
             one.leaving = True
             return self._preempt(one)
-        del self.kernels[kernel]
-        return [Done(kernel), *self._choose(now)]
+        return self._leave(one, now)
 
     def tick(self, now: float) -> list[Command]:
         """Time has passed: whoever has waited too long for a slice that does not end runs beside it."""
@@ -153,9 +153,21 @@ class KernelScheduler:
             return []
         running = self._running()
         late = [one for one in self._ready() if now - one.since >= self.quantum + self.patience]
-        if not late or not running or len(running) > 2:
+        if not late:
+            return self._choose(now) if not running else self._grow(now)
+        if not running or len(running) > 2:
             return self._choose(now) if not running else []
         return [self._run(late[0], max(1, self.workers // 2), now)]
+
+    def next_tick(self) -> float | None:
+        """When the next tick would change something, None if only events do."""
+        if self.patience is None:
+            return None
+        found = [one.since + self.quantum + self.patience for one in self._ready()]
+        running = self._running()
+        if len(running) == 1 and 0 < running[0].workers < self.workers:
+            found.append(self._gone[1])
+        return min(found, default=None)
 
     # --- what follows of them
 
@@ -177,7 +189,7 @@ class KernelScheduler:
         if one.state == "ready":
             running = self._running()
             if self.patience is not None and len(running) == 1 and (one.served < self.quantum or running[0].limit):
-                found.append(self._run(one, max(1, self.workers // 2), now))
+                found.append(self._run(one, max(1, self.workers // 2, self.workers - running[0].workers), now))
             for other in running:
                 found += self._preempt(other)
         return found
@@ -192,33 +204,61 @@ class KernelScheduler:
         """Fill what is free: with a pair, with a partner of the one that runs, or with one kernel alone."""
         running, ready = self._running(), self._ready()
         if not ready:
-            # One that runs on a share, and nobody wants the rest: it goes on with all workers after its slice.
-            alone = len(running) == 1 and 0 < running[0].workers < self.workers and not running[0].limit
-            return self._preempt(running[0]) if alone and self._nobody_away(running[0]) else []
+            return self._grow(now)
         if len(running) > 1:
             return []
+        half = self.workers // 2
         if running:
-            one = running[0]
-            partner = self._partner(one, ready) if one.workers < self.workers else None
-            return [self._run(partner, self.workers - one.workers, now)] if partner is not None else []
+            return self._fill(running[0], ready, now)
         first = ready[0]
         self.clock = max(self.clock, first.virtual)
         partner = self._partner(first, ready[1:])
-        if partner is None:
-            return [self._run(first, self.workers, now)]
-        half = self.workers // 2
-        return [self._run(first, self.workers - half, now), self._run(partner, half, now)]
+        if partner is not None:
+            return [self._run(first, self.workers - half, now), self._run(partner, half, now)]
+        begun = self._run(first, self.workers - (half if self._expects_company(first, now) else 0), now)
+        return [begun, *(self._fill(first, ready[1:], now) if first.limit else [])]
 
-    def _nobody_away(self, one: _Kernel) -> bool:
-        return not any(other.state == "away" for other in self.kernels.values() if other is not one)
+    def _fill(self, one: _Kernel, ready: list[_Kernel], now: float) -> list[Command]:
+        """Give what a running kernel leaves free to its partner; where slices end late, to whoever is next."""
+        room = self.workers - one.workers
+        if room < 1 or not ready:
+            return []
+        partner = self._partner(one, ready)
+        if partner is None and (self.patience is not None or one.limit):
+            partner = ready[0]
+        return [self._run(partner, room, now)] if partner is not None else []
+
+    def _grow(self, now: float) -> list[Command]:
+        """One runs on a share, and nobody wants the rest: it goes on with all workers after its slice."""
+        running = self._running()
+        if len(running) != 1 or not 0 < running[0].workers < self.workers or running[0].limit:
+            return []
+        away = any(other.state == "away" for other in self.kernels.values() if other is not running[0])
+        return [] if away or self._expects_company(running[0], now) else self._preempt(running[0])
+
+    def _leave(self, one: _Kernel, now: float) -> list[Command]:
+        """A kernel is done; where its kind comes again, those it is worth running beside leave its share free."""
+        del self.kernels[one.number]
+        if self.patience is not None:
+            self._gone = one, now + self.quantum
+        return [Done(one.number), *self._choose(now)]
+
+    def _expects_company(self, one: _Kernel, now: float) -> bool:
+        gone, until = self._gone
+        if gone is None or now >= until or not self.pairing:
+            return False
+        return 0 < gone.limit < self.workers or self._is_worth(one.account, gone.account)
+
+    def _is_worth(self, one: Account, other: Account) -> bool:
+        return self.pairs.gain(one, other) >= _WORTH or self.pairs.is_worth_a_try(one, other)
 
     def _partner(self, one: _Kernel, others: list[_Kernel]) -> _Kernel | None:
         """Who gains most beside a kernel, of those that are due; the first of equals is the one that waits longest."""
         if self.workers < 2 or not self.pairing:
             return None
         due = [other for other in others if other.virtual <= others[0].virtual + 2 * self.quantum / other.weight]
-        gains = [self.pairs.gain(one.account, other.account) for other in due]
-        return due[gains.index(max(gains))] if gains and max(gains) >= _WORTH else None
+        worth = [other for other in due if self._is_worth(one.account, other.account)]
+        return max(worth, key=lambda other: self.pairs.gain(one.account, other.account), default=None)
 
     def _run(self, one: _Kernel, workers: int, now: float) -> Run:
         workers = min(workers, one.limit) if one.limit else workers

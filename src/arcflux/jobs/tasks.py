@@ -66,7 +66,8 @@ class Task:
     def account(self) -> Account:
         """What its kernels want, memory or arithmetic: a value that is read at random costs more than its bytes."""
         work = self.work
-        return Account.of_work(self.name, work.arc_bytes + 2.0 * work.value, max(2.0, work.operations))
+        kind = f"{self.name} on {self.graph.vertices} vertices, {self.graph.arcs} arcs"  # speeds are measured by kind
+        return Account.of_work(kind, work.arc_bytes + 2.0 * work.value, max(2.0, work.operations))
 
     @cached_property
     def memory(self) -> int:

@@ -15,8 +15,9 @@ import arcflux as af
 from arcflux.cli import commands
 from arcflux.errors import SpaceError, StoreError, UsageError
 from arcflux.jobs.assignment import WorkerNode, assign, assign_parts, count_parts, share_out
-from arcflux.jobs.capability import capability, kept_capabilities
+from arcflux.jobs.capability import _file, capability, kept_capabilities
 from arcflux.partition.hierarchy import common_level, split_recursively
+from arcflux.spmd.private import write_private
 
 _workers = st.lists(
     st.builds(WorkerNode, st.just("w"), st.integers(50, 400), st.floats(0.1, 10.0), st.booleans()),
@@ -135,6 +136,15 @@ def test_capability_is_kept_with_the_calibration(tmp_path, monkeypatch):
     assert not ran
     capability("cpu", threads=2, again=True)
     assert ran
+
+
+@pytest.mark.parametrize(
+    "content", ["[", "[]", "null", '{"capabilities": []}', '{"capabilities": {"cpu": "x"}}', "[" * 10**5]
+)
+def test_capabilities_that_cannot_be_read_are_measured_again(content, tmp_path, monkeypatch):
+    monkeypatch.setenv("ARCFLUX_CACHE", str(tmp_path / "cache"))
+    write_private(_file(), content.encode())
+    assert kept_capabilities() == {}
 
 
 def test_the_tasks_run_on_cores_and_on_virtual_devices():

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from serving import Server, folders
 
-api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+api = pytest.importorskip("playwright.sync_api", reason="the extra `browser` is not installed")
 pytest.importorskip("uvicorn", reason="the extra `serve` is not installed")
 CHROMIUM = next(
     (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
 )
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine: apt install chromium")
 # Where pictures of the pages go, for a person to look at.
 PICTURES = os.environ.get("ARCFLUX_PICTURES")
 

@@ -225,7 +225,7 @@ def test_virtual_devices_with_memory_budgets():
         for k, job in enumerate(several):
             np.testing.assert_array_equal(job.result()["level"], af.bfs(graph, k)["level"])
         assert most >= 1
-        with pytest.raises(UsageError, match="virtual devices"):
+        with pytest.raises(UsageError, match="run on devices"):
             jobs.submit("triangles")
     assert all(one.engine.busy > 0 for one in jobs.devices)
 

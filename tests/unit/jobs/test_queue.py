@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import random
+import sqlite3
+from pathlib import Path
+
 import pytest
 
-from arcflux.errors import UsageError
+from arcflux.errors import ArcfluxError, StoreError, UsageError
 from arcflux.jobs.queue import ConflictError, FullError, Queue
 
 
@@ -108,3 +114,55 @@ def test_a_queue_of_another_format_is_refused(tmp_path):
     queue.close()
     with pytest.raises(UsageError, match="format 99"):
         Queue(tmp_path / "queue")
+
+
+def _spoiled(path: Path, how: str) -> None:
+    if how == "noise":
+        path.write_bytes(bytes(range(256)) * 20)
+    elif how == "noise with a head":
+        path.write_bytes(b"SQLite format 3\0" + bytes(range(255, -1, -1)) * 20)
+    elif how == "a folder":
+        path.mkdir()
+    elif how == "a pipe":
+        os.mkfifo(path)
+    else:
+        if how != "other tables":
+            queue = Queue(path)
+            queue.submit("ada", "g", "pagerank", {"alpha": 0.5})
+            queue.close()
+        with contextlib.closing(sqlite3.connect(path)) as db:
+            said = {"no JSON": "UPDATE jobs SET parameters = '{'", "other tables": "CREATE TABLE jobs (x)",
+                    "deep JSON": f"UPDATE jobs SET options = '{'[' * 100_000}'"}[how]  # fmt: skip
+            db.execute(said)
+            db.commit()
+
+
+@pytest.mark.parametrize(
+    "how", ["noise", "noise with a head", "a folder", "a pipe", "other tables", "no JSON", "deep JSON"]
+)
+def test_a_file_that_is_no_queue_is_named(how: str, tmp_path: Path) -> None:
+    _spoiled(tmp_path / "queue.sqlite", how)
+    with pytest.raises(StoreError, match=r"queue\.sqlite: the queue cannot be"):
+        Queue(tmp_path / "queue.sqlite").newest()
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_flipped_bits_of_a_queue_are_an_error_of_ours_or_nothing(seed: int, tmp_path: Path) -> None:
+    draw, path = random.Random(seed), tmp_path / "queue.sqlite"
+    queue = Queue(path)
+    for k in range(3):
+        queue.submit("ada", "g", "pagerank", {"alpha": k / 4})
+    queue.close()
+    content = bytearray(path.read_bytes())
+    for _ in range(draw.choice([1, 5, 50])):
+        content[draw.randrange(len(content))] ^= 1 << draw.randrange(8)
+    path.write_bytes(content)
+    with contextlib.suppress(ArcfluxError):
+        queue = Queue(path)
+        queue.recover()
+        queue.newest()
+        queue.counts()
+        queue.submit("bob", "g", "bfs", {})
+        if job := queue.claim():
+            queue.finish(job["id"], "done")
+        queue.expire(0, 0)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import signal
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -78,25 +81,22 @@ def test_many_kills_at_random_moments(tmp_path):
 
 
 def _kill_often(root, kills, jobs):
+    """Kill the server at random moments, each time with so many jobs that are not over."""
     server, chance = Server(folders(root), "--at-once", "3"), random.Random(7)
+    accepted, results = {}, {}
     try:
-        accepted = {}
-        results = {}
         for turn in range(kills):
             client = server.client()
-            for k in range(jobs // kills + 1):
-                if len(accepted) < jobs:
-                    source = len(accepted)
-                    accepted[client.submit("kron.arcflux", "bfs", key=f"{turn}-{k}", source=source)["id"]] = source
+            over = len(client.jobs(state="done", limit=500)) + len(client.jobs(state="failed", limit=500))
+            for k in range(jobs - (len(accepted) - over)):
+                source = len(accepted) % 256
+                accepted[client.submit("kron.arcflux", "bfs", key=f"{turn}-{k}", source=source)["id"]] = source
             time.sleep(chance.uniform(0, 0.5))
-            for job in client.jobs(state="done"):
+            for job in client.jobs(state="done", limit=500):
                 results.setdefault(job["id"], job["finished"])
             server.kill()
             server.start()
-        client = server.client()
-        alone = {
-            source: af.bfs(af.load(root / "graphs" / "kron.arcflux"), source)["level"] for source in accepted.values()
-        }
+        client, graph = server.client(), af.load(root / "graphs" / "kron.arcflux")
         for ident, source in accepted.items():
             found = client.wait(ident, 180)
             if found["state"] == "failed":  # killed three times while it ran: final, and it says so
@@ -104,8 +104,77 @@ def _kill_often(root, kills, jobs):
                 continue
             assert found["state"] == "done", found
             assert results.get(ident, found["finished"]) == found["finished"]  # a result stays the one it was
-            np.testing.assert_array_equal(client.result(ident).column("level").to_numpy(), alone[source])
-        assert len(client.jobs(limit=500)) == len(accepted) == jobs
+            np.testing.assert_array_equal(
+                client.result(ident).column("level").to_numpy(), af.bfs(graph, source)["level"]
+            )
+        assert len(_all_jobs(client)) == len(accepted) >= jobs
+    finally:
+        server.stop()
+
+
+def _all_jobs(client):
+    found = client.jobs(limit=500)
+    while len(page := client.jobs(limit=500, before=int(found[-1]["id"].partition("-")[0]))):
+        found += page
+    return found
+
+
+def _ranks_of(process):
+    """Processes of MPI that a server has started."""
+    ranks, above = [], {process}
+    for _ in range(4):  # the server, `arcflux run`, its launcher, ranks
+        children = {int(one) for pid in above for task in Path(f"/proc/{pid}/task").glob("*/children")
+                    for one in _read(task).split()}  # fmt: skip
+        ranks, above = sorted(children) or ranks, children or above
+    return ranks
+
+
+def _read(path):
+    try:
+        return Path(path).read_text()
+    except OSError:
+        return ""
+
+
+@pytest.mark.chaos
+def test_a_hundred_mixed_jobs_of_which_some_are_cancelled_and_some_killed(tmp_path):
+    pytest.importorskip("mpi4py", reason="the extra `mpi` is not installed")
+    server = Server(folders(tmp_path), "--at-once", "4")
+    try:
+        client, graph = server.client(), af.load(tmp_path / "graphs" / "kron.arcflux")
+        tasks = ["bfs", "pagerank", "connected_components", "triangles"]
+        jobs = {}
+        for k in range(100):
+            if k % 20 == 3:
+                jobs[client.submit("kron.arcflux", "Endless")["id"]] = "cancel"
+            elif k % 20 == 11:
+                jobs[client.submit("kron.arcflux", "pagerank", workers=2, tol=0, max_iter=10**8)["id"]] = "kill"
+            else:
+                given = {"source": k} if k % 4 == 0 else {}
+                jobs[client.submit("kron.arcflux", tasks[k % 4], **given)["id"]] = tasks[k % 4], given
+        waiting = {ident for ident, what in jobs.items() if what in ("cancel", "kill")}
+        end = time.monotonic() + 240
+        while waiting and time.monotonic() < end:
+            for ident in sorted(waiting):
+                if client.status(ident)["state"] != "running":
+                    continue
+                if jobs[ident] == "cancel":
+                    client.cancel(ident)
+                elif ranks := _ranks_of(server.process.pid):
+                    os.kill(ranks[-1], signal.SIGKILL)
+                else:
+                    continue
+                waiting.discard(ident)
+            time.sleep(0.2)
+        assert not waiting
+        for ident, what in jobs.items():
+            found = client.wait(ident, 180)
+            wanted = {"cancel": "cancelled", "kill": "failed"}.get(what, "done")
+            assert found["state"] == wanted, (what, found)
+            if wanted == "done":
+                alone = getattr(af, what[0])(graph, **what[1])
+                name = next(iter(alone.values))
+                np.testing.assert_allclose(client.result(ident).column(name).to_numpy(), alone[name], rtol=1e-6)
     finally:
         server.stop()
 

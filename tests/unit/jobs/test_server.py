@@ -28,6 +28,7 @@ from arcflux.jobs.server.app import make_app
 from arcflux.jobs.server.openapi import describe_api
 
 TOKEN = "a-token-of-the-tests-0123456789"
+ADA, ROOT = "the-token-of-ada-0123456789", "the-token-of-an-admin-0123456789"
 ROUTES = [(method, path.replace("{id}", "1-0123456789ab")) for path, methods in describe_api()["paths"].items()
           for method in methods]  # fmt: skip
 
@@ -43,7 +44,8 @@ def service(tmp_path_factory):
 @pytest.fixture(scope="module")
 def app(service):
     expired = _Token("old", "an-expired-token-0123456789", time.time() - 1)
-    return make_app(service, Tokens([_Token("owner", TOKEN), expired]))
+    others = [_Token("ada", ADA), _Token("root", ROOT, admin=True), expired]
+    return make_app(service, Tokens([_Token("owner", TOKEN), *others]))
 
 
 @pytest.fixture
@@ -170,6 +172,23 @@ def test_no_route_answers_without_a_valid_token(app, token, method, path):
     assert stranger.request(method, f"{path}?token={token}").status_code == 401
 
 
+def test_a_user_cancels_and_reads_his_own_jobs_alone(app, client):
+    ada, root = (TestClient(app, "http://localhost", headers={"Authorization": f"Bearer {one}"}) for one in (ADA, ROOT))
+    ident = _submit(client)
+    endless = _submit(client, task="Endless", parameters={})
+    assert _ended(client, ident)["yours"]
+    seen = ada.get(f"/jobs/{ident}").json()  # the queue is everybody's to see
+    assert (seen["state"], seen["yours"]) == ("done", False)
+    assert ident in [job["id"] for job in ada.get("/jobs").json()["jobs"] if not job["yours"]]
+    for answer in (ada.get(f"/jobs/{ident}/result"), ada.post(f"/jobs/{endless}/cancel")):
+        assert answer.status_code == 403
+        assert "another user's" in answer.json()["error"]["message"]
+    assert client.get(f"/jobs/{endless}").json()["state"] in ("queued", "running")
+    assert root.get(f"/jobs/{ident}/result").json()["rows"] == 256
+    assert root.post(f"/jobs/{endless}/cancel").status_code in (200, 202)
+    assert _ended(client, endless)["state"] == "cancelled"
+
+
 def test_other_hosts_and_origins_and_large_bodies_are_refused(client):
     assert client.get("/jobs", headers={"Host": "evil.example"}).status_code == 403
     assert client.get("/jobs", headers={"Host": "localhost.evil.example"}).status_code == 403
@@ -238,9 +257,9 @@ def test_a_full_queue_says_429(tmp_path):
 def test_tokens_are_kept_for_their_owner_alone(tmp_path):
     tokens, shown = Tokens.kept(tmp_path / "tokens.json")
     assert (tmp_path / "tokens.json").stat().st_mode & 0o777 == 0o600
-    assert tokens.user(shown) == "owner"
+    assert (tokens.find(shown).user, tokens.find(shown).admin) == ("owner", True)
     again, nothing = Tokens.kept(tmp_path / "tokens.json")
-    assert (again.user(shown), nothing) == ("owner", None)
+    assert (again.find(shown).admin, nothing) == (True, None)
     os.chmod(tmp_path / "tokens.json", 0o644)
     with pytest.raises(UsageError, match="by others"):
         Tokens.kept(tmp_path / "tokens.json")

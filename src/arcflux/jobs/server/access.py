@@ -27,10 +27,14 @@ class _Token:
     user: str
     value: str
     expires: float | None = None
+    admin: bool = False  # may cancel and read every user's jobs
 
 
 class Tokens:
-    """The tokens of a service: a file, its owner's alone, with a user, a token and perhaps an end for each."""
+    """The tokens of a service: a file, its owner's alone, with a user, a token and perhaps an end for each.
+
+    A user cancels and reads the results of his own jobs; an `admin`, as whoever started the server is, of all.
+    """
 
     def __init__(self, tokens: Sequence[_Token]) -> None:
         self._tokens = list(tokens)
@@ -41,28 +45,31 @@ class Tokens:
         if not path.exists():
             value = secrets.token_urlsafe(32)
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            write_private(path, json.dumps([{"user": "owner", "token": value}]).encode())
+            write_private(path, json.dumps([{"user": "owner", "token": value, "admin": True}]).encode())
             os.chmod(path, 0o600)
-            return cls([_Token("owner", value)]), value
+            return cls([_Token("owner", value, admin=True)]), value
         content = read_private(path)
         if content is None or path.stat().st_mode & 0o077:
             raise UsageError(f"{path} can be read or written by others", remedy=f"chmod 600 {path}")
         try:
-            found = [_Token(str(one["user"]), str(one["token"]), one.get("expires")) for one in json.loads(content)]
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            found = [
+                _Token(str(one["user"]), str(one["token"]), one.get("expires"), one.get("admin") is True)
+                for one in json.loads(content)
+            ]
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             said = '[{"user": "ada", "token": "...", "expires": 1800000000}]'
             raise UsageError(f"{path} has no tokens", expected=said) from error
         if any(len(one.value) < 16 for one in found):
             raise UsageError(f"{path}: a token is shorter than 16 characters", remedy="secrets.token_urlsafe(32)")
         return cls(found), None
 
-    def user(self, given: str | None) -> str | None:
-        """Whose token this is, if it is one and not expired; all are compared, each in the same time."""
+    def find(self, given: str | None) -> _Token | None:
+        """The token that was given, if it is one and not expired; all are compared, each in the same time."""
         found = None
         for one in self._tokens:
             same = hmac.compare_digest((given or "").encode(), one.value.encode())
             if same and (one.expires is None or time.time() < one.expires):
-                found = one.user
+                found = one
         return found
 
 
@@ -103,10 +110,10 @@ class Guard:
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > BODY:
             return 413, f"a body has at most {BODY:,} bytes"
-        user = self.tokens.user(_given(scope, headers))
-        if user is None:
+        token = self.tokens.find(_given(scope, headers))
+        if token is None:
             return 401, "a valid token is needed: Authorization: Bearer TOKEN"
-        scope["arcflux.user"] = user
+        scope["arcflux.user"], scope["arcflux.admin"] = token.user, token.admin
         return None
 
     def _is_ours(self, host: str) -> bool:

@@ -69,7 +69,7 @@ def make_app(service: Service, tokens: Tokens, hosts: Sequence[str] = (), port: 
 
 
 class _Missing(Exception):
-    """There is no such thing; the status says whether there was one."""
+    """There is no such thing, or not for this user; the status says whether there was one."""
 
     def __init__(self, what: str, status: int = 404) -> None:
         super().__init__(what)
@@ -85,7 +85,12 @@ async def _refuse(request: Request, error: Exception) -> Response:
 
 async def _refuse_missing(request: Request, error: Exception) -> Response:
     assert isinstance(error, _Missing)
-    return JSONResponse({"error": {"kind": "NotFound", "message": str(error)}}, error.status)
+    kind = "Refused" if error.status == 403 else "NotFound"
+    return JSONResponse({"error": {"kind": kind, "message": str(error)}}, error.status)
+
+
+def _is_own(request: Request, row: Mapping[str, Any]) -> bool:
+    return bool(request.scope["arcflux.admin"] or row["user"] == request.scope["arcflux.user"])
 
 
 class _Routes:
@@ -114,11 +119,11 @@ class _Routes:
 
     async def overview(self, request: Request) -> Response:
         """All that the dashboard shows at a glance."""
-        return JSONResponse(await run_in_threadpool(self._overview))
+        return JSONResponse(await run_in_threadpool(self._overview, request))
 
-    def _overview(self) -> dict[str, Any]:
+    def _overview(self, request: Request) -> dict[str, Any]:
         service = self.service
-        jobs = [service.status(row) for row in service.queue.newest(limit=60)]
+        jobs = [self._shown(request, row) for row in service.queue.newest(limit=60)]
         for job in jobs:
             job["history"] = job.get("history", [])[-64:]
         return {
@@ -153,7 +158,7 @@ class _Routes:
             raise UsageError(f"state is {state[:50]!r}", expected=", ".join(STATES))
         rows = await run_in_threadpool(lambda: self.service.queue.newest(state=state, limit=limit or 50, before=before))
         after = rows[-1]["number"] if len(rows) == limit else None
-        return JSONResponse({"jobs": [self.service.status(row) for row in rows], "before": after})
+        return JSONResponse({"jobs": [self._shown(request, row) for row in rows], "before": after})
 
     async def submit(self, request: Request) -> Response:
         """Accept a job."""
@@ -165,7 +170,7 @@ class _Routes:
             )
         user = request.scope["arcflux.user"]
         row, new = await run_in_threadpool(self.service.submit, user, body, key)
-        return JSONResponse(self.service.status(row), 201 if new else 200, {"location": f"/jobs/{row['id']}"})
+        return JSONResponse(self._shown(request, row), 201 if new else 200, {"location": f"/jobs/{row['id']}"})
 
     def _find(self, request: Request) -> dict[str, Any]:
         row = self.service.queue.find(request.path_params["id"])
@@ -173,12 +178,22 @@ class _Routes:
             raise _Missing("there is no such job")
         return row
 
+    def _find_own(self, request: Request) -> dict[str, Any]:
+        """A job that this user may cancel and read."""
+        row = self._find(request)
+        if not _is_own(request, row):
+            raise _Missing("the job is another user's: its owner or an admin may do that", 403)
+        return row
+
+    def _shown(self, request: Request, row: Mapping[str, Any]) -> dict[str, Any]:
+        return {**self.service.status(row), "yours": _is_own(request, row)}
+
     async def status(self, request: Request) -> Response:
-        return JSONResponse(self.service.status(await run_in_threadpool(self._find, request)))
+        return JSONResponse(self._shown(request, await run_in_threadpool(self._find, request)))
 
     async def cancel(self, request: Request) -> Response:
         """Cancel a job; one that is over stays as it is."""
-        row = await run_in_threadpool(self._find, request)
+        row = await run_in_threadpool(self._find_own, request)
         state = await run_in_threadpool(self.service.cancel, row["id"])
         return JSONResponse({"id": row["id"], "state": state}, 202 if state == "running" else 200)
 
@@ -192,7 +207,7 @@ class _Routes:
                 found = await run_in_threadpool(self.service.queue.find, row["id"])
                 if found is None:
                     return
-                said = json.dumps(self.service.status(found))
+                said = json.dumps(self._shown(request, found))
                 if said != last:
                     last, quiet = said, 0.0
                     yield f"event: status\ndata: {said}\n\n"
@@ -214,7 +229,7 @@ class _Routes:
             raise UsageError(f"format is {form[:50]!r}", expected=", ".join(FORMATS))
         first = _whole(request, "offset", 0, 0, 1 << 62) or 0
         limit = _whole(request, "limit", None, 0, 1 << 62)
-        row = await run_in_threadpool(self._find, request)
+        row = await run_in_threadpool(self._find_own, request)
         if row["state"] not in FINAL:
             raise _Missing(f"the job is {row['state']}, and has no result yet", 409)
         if row["state"] != "done":

@@ -45,6 +45,7 @@ _JOB = _schema(
         "state": _schema("string", enum=list(STATES)),
         "parameters": _schema("object"), "options": _schema("object"), "priority": _schema("integer"),
         "submitted": _schema("number"), "result": _schema("boolean", description="Whether there is a result."),
+        "yours": _schema("boolean", description="Whether you may cancel it and read its result."),
         "progress": _schema("object"), "history": _schema("array", items=_schema("object")),
         "attempts": _schema("integer"),
         **{name: {"type": ["number", "null"]} for name in ("started", "finished", "seconds", "predicted")},
@@ -59,9 +60,9 @@ def _answer(text: str, schema: Any = None, media: str = "application/json") -> d
 
 
 def _refusals(*codes: int) -> dict[str, Any]:
-    texts = {401: "No valid token", 403: "Another Host or Origin", 404: "No such job", 409: "Not in this state",
-             410: "The result has expired", 413: "More than 1 MiB", 422: "Not what was expected",
-             429: "The queue is full"}  # fmt: skip
+    texts = {401: "No valid token", 403: "Another Host or Origin, or another user's job", 404: "No such job",
+             409: "Not in this state", 410: "The result has expired", 413: "More than 1 MiB",
+             422: "Not what was expected", 429: "The queue is full"}  # fmt: skip
     return {str(code): _answer(texts[code], _ERROR) for code in (401, 403, *codes)}
 
 
