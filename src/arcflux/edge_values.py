@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -31,25 +32,36 @@ class EdgeValues(Mapping[str, Array]):
     ([0.0, 1.0, 2.0, 0.0], [0, 1, 1, 2], [1, 0, 2, 1])
     """
 
-    def __init__(self, graph: Graph, by_target: Mapping[str, Array]) -> None:
-        """`by_target`: the fields in the order of in-edges, as runs have them."""
-        self._graph, self.by_target = graph, by_target
+    def __init__(
+        self, graph: Graph, by_target: Mapping[str, Array],
+        by_arc: Mapping[str, Array | Callable[[], Array]] | None = None,
+    ) -> None:  # fmt: skip
+        """`by_target`: the fields in the order of in-edges, as runs have them; `by_arc`: in that of out-edges.
+
+        A function among the latter is called when its field is asked for.
+        """
+        self._graph, self.by_target, self._by_arc = graph, by_target, by_arc or {}
         self._known: dict[str, Array] = {}
 
     def __getitem__(self, name: str) -> Array:
-        if name not in self.by_target:
-            known = ", ".join(self.by_target) or "none"
-            raise UsageError(f"the result has no edge field {name!r}", expected=f"one of: {known}",
-                             remedy=did_you_mean(str(name), self.by_target))  # fmt: skip
-        if name not in self._known:
+        if name in self._known:
+            return self._known[name]
+        if name in self._by_arc:
+            values = self._by_arc[name]
+            self._known[name] = values() if callable(values) else values
+        elif name in self.by_target:
             self._known[name] = self.by_target[name][in_places(self._graph)]
+        else:
+            known = ", ".join(self) or "none"
+            raise UsageError(f"the result has no edge field {name!r}", expected=f"one of: {known}",
+                             remedy=did_you_mean(str(name), list(self)))  # fmt: skip
         return self._known[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.by_target)
+        return chain(self.by_target, self._by_arc)
 
     def __len__(self) -> int:
-        return len(self.by_target)
+        return len(self.by_target) + len(self._by_arc)
 
     def __repr__(self) -> str:
         return f"<EdgeValues of {self._graph.arcs:,} arcs: {', '.join(self) or 'none'}>"

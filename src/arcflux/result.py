@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -71,6 +71,24 @@ class Result:
     def __getitem__(self, field: str) -> Array:
         values = self.numbers(field)
         return _as_ids(self.graph, values) if field in self.references else values
+
+    def keys(self) -> tuple[str, ...]:
+        """The names of the fields: a result is a mapping from fields to arrays.
+
+        Examples
+        --------
+        >>> import arcflux as af
+        >>> levels = af.bfs("path:3", 0)
+        >>> list(levels), "level" in levels, dict(levels)["level"].tolist()
+        (['level', 'parent'], True, [0, 1, 2])
+        """
+        return tuple(self.values)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.values)
+
+    def __contains__(self, field: object) -> bool:
+        return field in self.values
 
     def numbers(self, field: str) -> Array:
         """The values of a field as the run left them: vertices as numbers from 0 on."""

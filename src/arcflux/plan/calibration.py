@@ -206,7 +206,7 @@ def _read(where: Path, written: int) -> Calibration:
             raise FormatError("is a calibration of another version of Arcflux", path=where, remedy=remedy)
         found = from_dict(raw)
         datetime.fromisoformat(found.date)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
         if isinstance(error, FormatError):
             raise
         raise FormatError(f"is no calibration: {error}", path=where, remedy=remedy) from error

@@ -102,7 +102,7 @@ class Run:
     @classmethod
     def of_line(cls, line: str) -> Run | None:
         """From such a line; None if it is broken, of another machine, or of other versions."""
-        with suppress(ValueError, TypeError, KeyError, AttributeError):
+        with suppress(ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
             kept: dict[str, Any] = json.loads(line)
             if kept["format"] == _FORMAT and kept["versions"] == versions() and _same(kept["machine"]):
                 shares = tuple(float(one) for one in kept["frontiers"])
