@@ -104,7 +104,10 @@ def echo(graph: af.Graph, first: Array | None = None, rounds: int = 5) -> tuple[
 
 @af.program
 class Ripple:
-    """A wave that counts on every edge how often it passed, and takes along what the way back counted."""
+    """A wave that counts on every edge how often it passed, and takes along what the way back counted.
+
+    Some vertices are deaf from the start, some turn deaf: what was counted on their edges stays.
+    """
 
     sparse = True
     most: int = 6
@@ -128,6 +131,7 @@ class Ripple:
         v.hits += edge.passed[0] + edge.passed[1] % 5
 
     def update(v, old, p, step):
+        v.deaf = old.deaf or (v.number % 5 == 1 and v.hits > 2)
         return v.hits != old.hits and step + 1 < p.most
 
 
@@ -135,11 +139,12 @@ def ripple(graph: af.Graph, most: int = 6) -> tuple[list[int], list[list[int]]]:
     arcs, n = Arcs(graph), graph.vertices
     hits, active = [int(v % 6 == 0) for v in range(n)], {v for v in range(n) if v % 6 == 0}
     passed = [[0, 0] for _ in arcs.ends]
+    deaf = {v for v in range(n) if v % 7 == 3}
     step = 0
     while active:
         now, sums, got = [list(p) for p in passed], [0] * n, set()
         for a, (u, v) in enumerate(arcs.ends):
-            if u in active and v % 7 != 3:
+            if u in active and v not in deaf:
                 now[a][0] += 1
                 now[a][1] = (passed[a][1] + passed[arcs.reverse[a]][0] + hits[u] + 3 * hits[v] + step) % 1000003
                 sums[v] += now[a][0] + now[a][1] % 5
@@ -147,6 +152,7 @@ def ripple(graph: af.Graph, most: int = 6) -> tuple[list[int], list[list[int]]]:
         new = [hits[v] + sums[v] for v in range(n)]
         active = {v for v in got if new[v] != hits[v] and step + 1 < most}
         passed, hits, step = now, new, step + 1
+        deaf |= {v for v in got if v % 5 == 1 and hits[v] > 2}
     return hits, passed
 
 

@@ -154,6 +154,14 @@ def mesh() -> af.Graph:
     return af.Graph.from_edges(source, target, columns={"weight": [k % 3 for k in range(len(ends))]}, directed=False)
 
 
+def bells() -> af.Graph:
+    """A path, 60 vertices of which two pairs of five are joined, and a path from there."""
+    ends = [(k, k + 1) for k in range(9)] + [(k, k + 1) for k in range(69, 79)]
+    ends += [(a, b) for a in range(9, 70) for b in range(a + 1, 70) if (31 * a + 17 * b) % 5 < 2]
+    source, target = zip(*ends, strict=True)
+    return af.Graph.from_edges(source, target, vertices=80, directed=False)
+
+
 GRAPHS = {"ladder": ladder, "mesh": mesh}
 PROGRAMS = {program.name: program for program in (Tree, Waves, Hops, Largest, Flows)}
 # The options, the patches of the fuzzer, and whether every superstep is a launch.
@@ -219,23 +227,20 @@ def test_one_worker_goes_on_alone_while_the_frontier_is_small(program: str, thre
 
 
 def test_a_run_changes_its_direction_and_back() -> None:
-    """With `wants`, by Beamer's rule: pull while the frontier's edges are a fifteenth of those still unexplored.
-
-    And go on while a push would cost more than a look at every vertex and along every edge that is left.
-    """
-    graph = mesh()
+    """With `wants`: pull while that is estimated to look at fewer edges than a push (compile/direction.py)."""
+    graph = bells()
     with Way({}, True).active():
         run = af.run(Tree, graph, direction="auto", threads=1)
     level = run["level"]
-    assert level.max() == 21
-    unexplored, pull, expected = graph.arcs, False, []
+    unexplored, sent, expected = graph.arcs, 1, []
     for k in range(run.supersteps):
         size, edges = int((level == k).sum()), int(graph.out_degrees[level == k].sum())
-        dear = edges > graph.vertices // 8 + max(0, unexplored - edges)
-        many = edges > max(unexplored // 15, graph.vertices // 8)
-        pull = size > graph.vertices // 18 or dear if pull else many
-        expected.append("pull" if pull else "push")
-        unexplored -= edges
+        found = size / max(1, sent)  # for each edge of the superstep before: as many are taken to be found now
+        push = edges * (1 + 9 * found)
+        mean, share = graph.arcs / graph.vertices, edges / max(1, unexplored)
+        pull = 0.4 * graph.vertices + unexplored / (1 + mean * share / 2)
+        expected.append("pull" if push > pull else "push")
+        unexplored, sent = unexplored - edges, edges
     assert [step.direction for step in run.history] == expected
     assert set(expected) == {"push", "pull"}
     assert np.array_equal(level, plain_levels(graph))

@@ -22,8 +22,9 @@ from program_fuzzer.values import IllDefined
 from program_fuzzer.ways import PATCHES, Way
 from program_fuzzer.writing import ProgramSpec
 
-from arcflux.compile import bins, frontier_pull, frontier_push, lower, parts
-from arcflux.compile.python import PlainRun
+from arcflux.compile import lower
+from arcflux.compile.cpu import bins, frontier_pull, frontier_push, parts
+from arcflux.compile.python.run import PlainRun
 from arcflux.engine.balance import migrate
 from arcflux.program import TYPES
 

@@ -28,19 +28,19 @@ _RULES = [
     # Places and numbers of counters are arguments in strings: a number beside them says how much is claimed at once.
     Rule("how much a worker claims at once", operator="NumberReplacer", line=r"claimed\(.*\b(64|256|4096)\b"),
     Rule("fetches ahead what is read later", line="prefetch|_AHEAD"),
-    Rule("fetches ahead what is read later", "compile/frontier_push.py", "_announced|_fetched|_reached|_foreseen"),
+    Rule("fetches ahead what is read later", "compile/cpu/frontier_push.py", "_announced|_fetched|_reached|_foreseen"),
     # What depends on the time that things take: whether one worker goes on alone, which direction is faster.
-    Rule("measures time", "compile/frontier.py", line=r"ticks\(\)|slot\[[14]\]|slowest|\bwork\b|half, 4|said\[2\]"),
-    Rule("chooses by time", "compile/frontier.py", line=r"^(?!.*alone).*\b(solo|longer|seen|since|passed|rate)\b"),
-    Rule("chooses by time", "compile/frontier.py", line="push_rate|pull_rate|pushed|pulled|dearer"),
-    Rule("measures time", "compile/dense.py", line=r"ticks\(\)"),
-    Rule("a sentence for people", "compile/frontier.py", "explained"),
+    Rule("measures time", "compile/cpu/frontier.py", line=r"ticks\(\)|slot\[[14]\]|slowest|\bwork\b|half, 4|said\[2\]"),
+    Rule("chooses by time", "compile/cpu/frontier.py", line=r"^(?!.*alone).*\b(solo|longer|seen|since|passed|rate)\b"),
+    Rule("chooses by time", "compile/cpu/frontier.py", line="push_rate|pull_rate|pushed|pulled|dearer"),
+    Rule("measures time", "compile/cpu/dense.py", line=r"ticks\(\)"),
+    Rule("a sentence for people", "compile/cpu/frontier.py", "explained"),
     Rule("a check of what always holds", operator="ReplaceTrueWithFalse", line=r"strict=True"),
     Rule("how much of a line is shown", "validate/ldbc.py", operator="NumberReplacer", line=r"rstrip\(\)\[:80\]"),
     Rule(
         "how many workers fit into memory", "validate/recount.py", operator="NumberReplacer", line=r"_workers\(graph, "
     ),
-    Rule("where a worker begins to look", "compile/lists.py", line=r"return 0, place \+ np.uint64\(held >> 1\)"),
+    Rule("where a worker begins to look", "compile/cpu/lists.py", line=r"return 0, place \+ np.uint64\(held >> 1\)"),
     # Either way gives the same.
     Rule("how a set is looked up", "engine/exchange/telling.py", "_chosen", line=r"len\(told\) \* 16"),
     Rule("from which length on a kernel is worth it", "engine/exchange/places.py", "_long", line="_SHORT"),

@@ -14,9 +14,11 @@ import py_compile
 import shutil
 import signal
 import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -124,10 +126,36 @@ class Warm:
         return how, who
 
 
-def _limit_from_here(usual: float) -> None:
-    """End this process when it takes much longer than usual from here on: it hangs."""
-    signal.setitimer(signal.ITIMER_PROF, 3 + 5 * usual)
-    signal.setitimer(signal.ITIMER_REAL, 15 + 10 * usual)
+class _Watch:
+    """Ends this process when it takes much longer than usual: it hangs. Waiting for a core is not counted."""
+
+    def __init__(self) -> None:
+        self.begun, self.delayed, self.most = time.monotonic(), 0.0, 60.0
+        threading.Thread(target=self._look, daemon=True).start()
+
+    def limit_from_here(self, usual: float) -> None:
+        """Some seconds of processor time, and more of any other time, from here on."""
+        signal.setitimer(signal.ITIMER_PROF, 3 + 5 * usual)
+        self.begun, self.delayed, self.most = time.monotonic(), _delay(), 15 + 10 * usual
+
+    def _look(self) -> None:
+        while True:
+            time.sleep(0.5)
+            if time.monotonic() - self.begun - max(0.0, _delay() - self.delayed) > self.most:
+                os.kill(os.getpid(), signal.SIGALRM)
+
+
+def _delay() -> float:
+    """Seconds that the thread of this process that waited longest for a core has waited for one."""
+    found = [0]
+    for task in Path("/proc/self/task").iterdir():
+        with suppress(OSError, ValueError, IndexError):
+            found.append(int((task / "schedstat").read_text().split()[1]))
+    return max(found) / 1e9
+
+
+# Of a fork.
+_watch: _Watch
 
 
 def _fork(work: Callable[[Callable[[str], None]], None], log: Path) -> str:
@@ -138,6 +166,8 @@ def _fork(work: Callable[[Callable[[str], None]], None], log: Path) -> str:
         code = 1
         try:
             os.setsid()
+            global _watch
+            _watch = _Watch()
             output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
             os.dup2(output, 1)
             os.dup2(output, 2)
@@ -195,7 +225,7 @@ def _imports(module: ModuleType) -> set[str]:
 
 def _run_checks(checks: list[Any], seen: Counter[str], say: Callable[[str], None]) -> None:
     for check in sorted(checks, key=lambda check: -seen[check.name]):
-        _limit_from_here(0.0)
+        _watch.limit_from_here(0.0)
         try:
             said = check.call()
         except BaseException as error:  # the mutant does not even import
@@ -233,7 +263,7 @@ class _KillersFirst:
         items.sort(key=lambda item: (-self.seen[item.nodeid], self.seconds[item.nodeid]))
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
-        _limit_from_here(self.seconds[nodeid])
+        _watch.limit_from_here(self.seconds[nodeid])
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         if report.failed:

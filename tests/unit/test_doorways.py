@@ -10,8 +10,8 @@ import pytest
 from arcflux.doorways import DOORWAYS, enter
 
 PACKAGE = Path(__file__).resolve().parents[2] / "src/arcflux"
-# A program is made of phases and of mail, and these are checked by what the program says: one subject in three files.
-TOGETHER = {"arcflux.phase": "arcflux.program", "arcflux.mail": "arcflux.program"}
+# A program has mail, which is checked by what the program says: one subject in two files.
+TOGETHER = {"arcflux.mail": "arcflux.program.model"}
 
 
 def modules() -> dict[str, Path]:

@@ -15,7 +15,11 @@ def test_a_room_has_a_readme(room):
     assert f"`{room}/`" in (ROOT / "docs/layout.md").read_text()
 
 
-@pytest.mark.parametrize("room", ROOMS)
+# Folders within a room that have files enough for a README of their own.
+INNER = sorted(str(page.parent.relative_to(PACKAGE)) for page in PACKAGE.glob("*/*/README.md"))
+
+
+@pytest.mark.parametrize("room", ROOMS + INNER)
 def test_a_readme_names_the_files_of_its_room(room):
     rows = (PACKAGE / room / "README.md").read_text().splitlines()
     named = {row.split("`")[1] for row in rows if row.startswith("| `")}

@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache, reduce
+from functools import lru_cache, partial, reduce
 from types import SimpleNamespace
 from typing import Any
 from unittest import mock
@@ -119,6 +119,7 @@ def _names() -> dict[str, Any]:
     found |= {"added": lambda a, b: a + b, "lesser": lambda a, b: b if b < a else a}
     found |= {"greater": lambda a, b: b if b > a else a}
     found |= {"power": power, "abs": magnitude}
+    found |= {"quotient": partial(operated, "FloorDiv"), "modulo": partial(operated, "Mod")}
     found |= {"compared": lambda unsigned, signed: (unsigned > signed) - (unsigned < signed)}
     found |= {"fragment": lambda function: function, "kernel": _kernel}
     return found | _lanes() | _votes()

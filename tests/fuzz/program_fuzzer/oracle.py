@@ -820,7 +820,7 @@ def is_sparse(source: str) -> bool:
     functions = {node.name: node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef)}
     if "    sparse = True" in source or "priority" in functions:
         return True
-    if "around" in functions or "receive" in functions or re.search(r"def along|edge\.e\d|\.reverse\.", source):
+    if "compute" not in functions or "receive" in functions or re.search(r"def along|edge\.e\d|\.reverse\.", source):
         return False
     compute = functions["compute"]
     old = {n.attr for n in ast.walk(compute) if isinstance(n, ast.Attribute) and ast.unparse(n.value) == "old"} - _NAMES

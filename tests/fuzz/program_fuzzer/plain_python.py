@@ -51,6 +51,8 @@ def looped(draw: random.Random, scope: Expressions) -> list[str]:
         return []
     first = scope.whole(1).inside
     scope.add(Number("count", Domain("int", 0, 5)))
+    if draw.random() < 0.4:  # of as many rounds as data say, those of u alone too
+        return ["count = 0", f"for k in range({first} % 6):", "    if k == 3:", "        continue", "    count += 1"]
     test = draw.choice(["left > 0", "True"])
     ends = ["    if left < 1:", "        break"] if test == "True" else []
     return [

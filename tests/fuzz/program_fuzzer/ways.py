@@ -23,7 +23,9 @@ import numpy as np
 import arcflux as af
 import arcflux.compile
 import arcflux.engine
-from arcflux.compile import bins, cache, lower, vectors
+from arcflux.compile import cache, lower
+from arcflux.compile.cpu import bins
+from arcflux.compile.pieces import vectors
 from arcflux.engine import dense
 from arcflux.engine.balance import migrate, schedule
 from arcflux.graph import alike, runs

@@ -76,7 +76,15 @@ def test_a_foreign_one_is_not_used(calibration):
 
 @pytest.mark.parametrize(
     "content",
-    ["", "{", "[]", "{}", '{"format": 2}', '{"format": 2, "fits": {}, "graphs": [], "runs": [], "hierarchy": []}'],
+    [
+        "",
+        "{",
+        "[]",
+        "{}",
+        '{"format": 2}',
+        '{"format": 2, "fits": {}, "graphs": [], "runs": [], "hierarchy": []}',
+        "[" * 100_000,
+    ],
 )
 def test_a_broken_one_is_refused(calibration, content):
     path().write_text(content)

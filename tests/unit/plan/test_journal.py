@@ -73,6 +73,8 @@ def test_it_is_bounded(keeping, monkeypatch):
         lambda kept: "{",
         lambda kept: "[1, 2]",
         lambda kept: "null",
+        lambda kept: "[" * 100_000,
+        lambda kept: json.dumps({**kept, "threads": float("inf")}),
         lambda kept: json.dumps(kept)[:-5],
         lambda kept: json.dumps({**kept, "format": 1}),
         lambda kept: json.dumps({**kept, "seconds": -1}),
