@@ -107,7 +107,7 @@ def node2vec_walks(graph: af.Graph, threads: int) -> Candidates:
 def scan(graph: af.Graph, threads: int) -> Candidates:
     """Scan statistics."""
     found: Candidates = {"arcflux": lambda: af.scan_statistics(graph, threads=threads)}
-    if find_spec("igraph"):
+    if find_spec("igraph") and graph.arcs < 1 << 19:  # it lists all triangles in Python
         other = igraph_graph(graph)
         found["igraph"] = lambda: (
             np.bincount(np.array(other.list_triangles()).reshape(-1), minlength=graph.vertices)
@@ -243,12 +243,72 @@ def sage(graph: af.Graph, threads: int) -> Candidates:
             out.append(unit(np.concatenate([source @ weights[2], below @ weights[3]], 1)))
         return np.concatenate(out)
 
-    asked = {"children": 10, "threads": threads}
-    return {
+    asked = {"children": 10, "threads": threads, "batch": 4096}
+    found: Candidates = {
+        "arcflux, the study's": lambda: af.graphsage(graph, features, weights, **asked),
         "arcflux, shared samples": lambda: af.graphsage(graph, features, weights, share_samples=True, **asked),
-        "arcflux, the study's": lambda: af.graphsage(graph, features, weights, batch=4096, **asked),
         "NumPy mini-batches": batches,
     }
+    if find_spec("torch"):
+        found["torch mini-batches"] = torch_batches(graph, features, weights, threads)
+    return found
+
+
+def torch_batches(graph: af.Graph, features: Any, weights: Any, threads: int) -> Callable[[], Any]:
+    """The same as a torch user writes it: sample, gather features, layer by layer; batches of 4,096 sources."""
+    import torch
+    from torch.nn.functional import normalize
+
+    torch.set_num_threads(threads)
+    x, (w0, w1, w2, w3) = torch.from_numpy(features), map(torch.from_numpy, weights)
+    offsets = torch.from_numpy(graph.out.offsets.astype(np.int64))
+    neighbours, degrees = torch.from_numpy(graph.out.neighbours.astype(np.int64)), offsets.diff()
+
+    def draw(vertices: Any) -> Any:
+        places = (torch.rand(len(vertices), 10) * degrees[vertices][:, None]).long()
+        rows = neighbours[(offsets[vertices][:, None] + places).clamp(max=graph.arcs - 1)]
+        return torch.where(degrees[vertices][:, None] > 0, rows, vertices[:, None])
+
+    @torch.inference_mode()
+    def run() -> Any:
+        out = []
+        for sources in torch.arange(graph.vertices).split(4096):
+            children = draw(sources)
+            flat = children.reshape(-1)
+            child = normalize(torch.relu(torch.cat([x[flat] @ w0, x[draw(flat)].mean(1) @ w1], 1)))
+            source = normalize(torch.relu(torch.cat([x[sources] @ w0, x[children].mean(1) @ w1], 1)))
+            below = child.reshape(len(sources), 10, -1).mean(1)
+            out.append(normalize(torch.relu(torch.cat([source @ w2, below @ w3], 1))))
+        return torch.cat(out)
+
+    return run
+
+
+def sage_layers(graph: af.Graph, threads: int) -> Candidates:
+    """All neighbours, layer by layer; beside torch's product with a sparse matrix."""
+    features = np.random.default_rng(1).standard_normal((graph.vertices, 64), np.float32)
+    weights = af.applications.random_weights(64)
+    found: Candidates = {
+        "arcflux, all neighbours": lambda: af.graphsage(graph, features, weights, children=None, threads=threads)
+    }
+    if find_spec("torch"):
+        import torch
+        from torch.nn.functional import normalize
+
+        torch.set_num_threads(threads)
+        x, (w0, w1, w2, w3) = torch.from_numpy(features), map(torch.from_numpy, weights)
+        degrees = np.diff(graph.out.offsets).astype(np.int64)
+        shares = torch.from_numpy(np.repeat((1 / np.maximum(degrees, 1)).astype(np.float32), degrees))
+        ends = (torch.from_numpy(array.astype(np.int64)) for array in graph.out)
+        mean = torch.sparse_csr_tensor(*ends, shares, (graph.vertices, graph.vertices))
+
+        @torch.inference_mode()
+        def run() -> Any:
+            one = normalize(torch.relu(torch.cat([x @ w0, (mean @ x) @ w1], 1)))
+            return normalize(torch.relu(torch.cat([one @ w2, mean @ (one @ w3)], 1)))
+
+        found["torch layer-wise"] = run
+    return found
 
 
 ENTRIES: dict[str, Callable[[af.Graph, int], Candidates]] = {
@@ -260,6 +320,7 @@ ENTRIES: dict[str, Callable[[af.Graph, int], Candidates]] = {
     "clustering_100": clustering(100),
     "geolocate": places,
     "graphsage": sage,
+    "graphsage_layers": sage_layers,
 }
 
 

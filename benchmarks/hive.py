@@ -126,6 +126,26 @@ def sage(source: str) -> Callable[[af.Graph, dict[str, Any]], Counted]:
     return run
 
 
+def flow(graph: af.Graph, where: dict[str, Any]) -> Counted:
+    """Between the two vertices of the highest degrees, in rounds."""
+    ends = np.argsort(graph.out_degrees)[-2:].tolist()
+    found = af.maximum_flow(graph, *ends, "weight", flows=False, method="rounds", **where)
+    return Counted(sent(found.sent), {"a": found.rounds / max(1, graph.vertices)})
+
+
+def projection(graph: af.Graph, where: dict[str, Any]) -> Counted:
+    """Which vertices share neighbours."""
+    found = af.project(graph, **where)
+    return Counted(sent(found.sent), {"reduced": float(found.projection.arcs)})
+
+
+def classification(graph: af.Graph, where: dict[str, Any]) -> Counted:
+    """A pattern of eight vertices in a ring, by the weights of edges."""
+    found = af.classify(graph, af.load("cycle:8,weights=1-9"), edges=["weight"], **where)
+    assert found.pattern is not None
+    return Counted(sent(found.sent), {"pattern": float(found.pattern.arcs)}, float(found.pattern.vertices))
+
+
 _VISITS = "visits and records of 8 bytes each: the step is known, and a visit to an own vertex is no message"
 ENTRIES: dict[str, Entry] = {
     "random_walks": Entry("random_walk", "distributed graph", walks(weight=None), _VISITS),
@@ -158,6 +178,15 @@ ENTRIES: dict[str, Entry] = {
         "distributed graph",
         scan("wedges"),
         "wedges of own first corners stay; degrees are sent, too",
+    ),
+    "maximum_flow": Entry(
+        "sparse_fused_lasso", "", flow, "a few rounds and not the worst case; with the usual method nothing is sent"
+    ),
+    "project": Entry(
+        "graph_projection", "distributed graph", projection, "half of each row, but to all nodes; and counts"
+    ),
+    "classify": Entry(
+        "application_classification", "as proposed here", classification, "messages both ways, gathered by all nodes"
     ),
     "local_clustering": Entry("local_graph_clustering", "", clustering, "12 bytes, of values that change alone"),
     "graphsage": Entry("graphsage", "", sage("duplicated"), "graph and features are everywhere: nothing to send"),

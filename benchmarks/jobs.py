@@ -12,13 +12,22 @@ Throughput first, response time second (G2, section III-A); energy where the RAP
 from __future__ import annotations
 
 import argparse
+import http.client
 import json
 import os
+import re
 import resource
+import socket
 import statistics
+import subprocess
+import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +36,13 @@ from arcflux.jobs.accounts import Account
 from arcflux.jobs.memory import Buffer, Copy, MemoryScheduler, Ready
 from arcflux.jobs.slices import Done, KernelScheduler, Run
 
+# Seconds that an application lasts at least, so that rounds are comparable.
+_LASTS = 0.15
+# Searches of a road network wait for each other, superstep by superstep; the others for memory, or for arithmetic.
+_PAIRS = (
+    ("BFS", "BFS"), ("PR", "PR"), ("CF", "CF"), ("BFS@road", "BFS@road"), ("BFS", "PR"), ("BFS", "CF"), ("PR", "CF"),
+    ("BFS@road", "PR"), ("BFS@road", "CF"),
+)  # fmt: skip
 _RAPL = Path("/sys/class/powercap/intel-rapl:0/energy_uj")
 
 
@@ -46,85 +62,120 @@ def tasks(graph: Any) -> dict[str, tuple[str, dict[str, Any]]]:
     return {
         "BFS": ("bfs", {"source": source}),
         "PR": ("pagerank", {"tol": 0.0, "max_iter": 10, "method": "power"}),
-        "CF": ("collaborative_filtering", {"iterations": 5}),
+        "CF": ("collaborative_filtering", {"iterations": 10}),
     }
 
 
-def one_after_the_other(graph: Any, names: list[str], repeats: int) -> float:
-    known = tasks(graph)
+@dataclass(frozen=True)
+class Application:
+    """A task on a graph, so many times one after the other."""
+
+    name: str
+    graph: Any
+    count: int = 1
+
+    def run(self) -> None:
+        task, parameters = tasks(self.graph)[self.name]
+        for _ in range(self.count):
+            getattr(af, task)(self.graph, **parameters)
+
+    def submit(self, jobs: af.Jobs) -> None:
+        task, parameters = tasks(self.graph)[self.name]
+        for _ in range(self.count):
+            job = jobs.submit(task, graph=self.graph, **parameters)
+            job.result()
+            jobs.forget(job)
+
+
+def one_after_the_other(some: list[Application]) -> float:
     begun = time.perf_counter()
-    for name in names:
-        task, parameters = known[name]
-        for _ in range(repeats if name == "BFS" else 1):
-            getattr(af, task)(graph, **parameters)
+    for one in some:
+        one.run()
     return time.perf_counter() - begun
 
 
-def naive_threads(graph: Any, names: list[str], repeats: int) -> float:
-    threads = [threading.Thread(target=one_after_the_other, args=(graph, [name], repeats)) for name in names]
+def side_by_side(calls: list[Any]) -> tuple[float, list[float]]:
+    """Seconds until all calls have ended, each in a thread, and until each has."""
+    ends: list[float] = []
     begun = time.perf_counter()
+
+    def called(call: Any) -> None:
+        call()
+        ends.append(time.perf_counter() - begun)
+
+    threads = [threading.Thread(target=called, args=(call,)) for call in calls]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    return time.perf_counter() - begun
+    return time.perf_counter() - begun, ends
 
 
-def as_jobs(graph: Any, names: list[str], repeats: int, pairing: bool = True) -> tuple[float, list[float]]:
-    known = tasks(graph)
-    with af.Jobs(graph, pairing=pairing) as jobs:
-        begun = time.perf_counter()
-
-        def chain(name: str, ends: list[float]) -> None:
-            task, parameters = known[name]
-            for _ in range(repeats if name == "BFS" else 1):
-                jobs.submit(task, **parameters).result()
-            ends.append(time.perf_counter() - begun)
-
-        ends: list[float] = []
-        threads = [threading.Thread(target=chain, args=(name, ends)) for name in names]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        return time.perf_counter() - begun, ends
+def matched(some: list[Application]) -> list[Application]:
+    """Each application so often that all of them last about as long, and long enough."""
+    for one in some:
+        one.run()  # compiles
+    alone = [min(one_after_the_other([one]) for _ in range(3)) for one in some]
+    lasts = max(_LASTS, *alone)
+    return [replace(one, count=max(1, round(lasts / seconds))) for one, seconds in zip(some, alone, strict=True)]
 
 
-def pairs(options: argparse.Namespace) -> list[dict[str, Any]]:
-    """Two applications at once: one after the other, by threads that know nothing of each other, and as jobs."""
-    import warnings
-
-    warnings.simplefilter("ignore")
-    graph = af.load(options.graph)
-    ratings = af.load(options.ratings)
-    rows = []
-    for names, on in (
-        (["BFS", "BFS"], graph), (["PR", "PR"], graph), (["BFS", "PR"], graph), (["BFS", "CF"], ratings),
-        (["PR", "CF"], ratings),
-    ):  # fmt: skip
-        taken: dict[str, list[float]] = {"sequence": [], "threads": [], "jobs w/o KS": [], "jobs": []}
-        fairness, joules = [], []
-        for turn in range(options.rounds + 1):
+def pair(some: list[Application], rounds: int) -> dict[str, Any]:
+    """Two applications of equal length at once: one after the other, by threads that know nothing of each other, as
+    jobs in turns alone, and as jobs. Jobs outlive the rounds, as those of a service do."""
+    some = matched(some)
+    taken: dict[str, list[float]] = {"sequence": [], "threads": [], "jobs w/o KS": [], "jobs": []}
+    fairness, joules = [], []
+    with af.Jobs() as jobs, af.Jobs(pairing=False) as turns:
+        for turn in range(-2, rounds):  # the first rounds compile, and measure pairs
             before = energy()
-            taken["sequence"].append(one_after_the_other(on, names, options.repeats))
-            taken["threads"].append(naive_threads(on, names, options.repeats))
-            taken["jobs w/o KS"].append(as_jobs(on, names, options.repeats, pairing=False)[0])
-            whole, ends = as_jobs(on, names, options.repeats)
+            taken["sequence"].append(one_after_the_other(some))
+            taken["threads"].append(side_by_side([one.run for one in some])[0])
+            taken["jobs w/o KS"].append(side_by_side([partial(one.submit, turns) for one in some])[0])
+            whole, ends = side_by_side([partial(one.submit, jobs) for one in some])
             taken["jobs"].append(whole)
             fairness.append(min(ends) / max(ends))
             after = energy()
             if before is not None and after is not None:
                 joules.append(after - before)
-            if not turn:  # the first round compiles
+            if turn < 0:
+                jobs.cores.deciding = 0.0
                 for one in (*taken.values(), fairness, joules):
                     one.clear()
-        medians = {name: statistics.median(one) for name, one in taken.items()}
-        ratios = {f"jobs over {name}": medians[name] / medians["jobs"] for name in taken if name != "jobs"}
-        rows.append({"pair": "+".join(names), **{f"{name} s": round(one, 4) for name, one in medians.items()},
-                     **{name: round(one, 3) for name, one in ratios.items()},
-                     "ends, first over last": round(statistics.median(fairness), 2),
-                     "joules": round(statistics.median(joules), 1) if joules else None})  # fmt: skip
-    return rows
+        share = jobs.cores.deciding / sum(taken["jobs"]) / jobs.threads
+        gains = {" beside ".join(kind.split()[0] for kind in pair): round(speed, 2)
+                 for pair, (speed, _) in jobs.cores.scheduler.pairs._beside.items()}  # fmt: skip
+    medians = {name: statistics.median(one) for name, one in taken.items()}
+    ratios = {f"jobs over {name}": medians[name] / medians["jobs"] for name in taken if name != "jobs"}
+    return {
+        "pair": " + ".join(f"{one.count} {one.name}" for one in some),
+        **{f"{name} ms": round(1e3 * one, 1) for name, one in medians.items()},
+        **{name: round(one, 3) for name, one in ratios.items()},
+        "ends, first over last": round(statistics.median(fairness), 2), "scheduling %": round(100 * share, 2),
+        "speeds": gains, "joules": round(statistics.median(joules), 1) if joules else None,
+    }  # fmt: skip
+
+
+def pairs(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """G21 on cores."""
+    import warnings
+
+    warnings.simplefilter("ignore")
+    graphs = {"": options.graph, "road": options.road, "CF": options.ratings}
+    known: dict[str, Any] = {}
+
+    def application(name: str) -> Application:
+        task, _, where = name.partition("@")
+        where = where or ("CF" if task == "CF" else "")
+        if where not in known:
+            known[where] = af.load(graphs[where])
+        return Application(task, known[where])
+
+    for names in _PAIRS:
+        if not options.only or "+".join(names) in options.only:
+            row = pair([application(name) for name in names], options.rounds)
+            print(json.dumps({"on": "+".join(names), **row}), flush=True)
+    return []
 
 
 # --- G21 on a device: both state machines with a clock, and ablations
@@ -288,7 +339,7 @@ def drift(options: argparse.Namespace) -> list[dict[str, Any]]:
     rows = []
     with af.Jobs(graph) as jobs:
         before = 0
-        for turn in range(2):
+        for turn in range(4):  # the first ones compile, and fill pools of threads and arrays
             states: dict[str, int] = {}
             for first in range(0, options.jobs, 20):
                 batch = []
@@ -307,56 +358,87 @@ def drift(options: argparse.Namespace) -> list[dict[str, Any]]:
     return rows
 
 
-def service(options: argparse.Namespace) -> list[dict[str, Any]]:
-    """Submissions a second, from submission to the first superstep, and bytes of a large result a second."""
-    from arcflux.jobs.catalogue import Catalogue
-    from arcflux.jobs.service import Service
+@contextmanager
+def serving(root: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """``arcflux serve`` as a process, on a free port of this machine: the port, and the headers of a request."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port = one.getsockname()[1]
+    command = [sys.executable, "-m", "arcflux", "serve", "--graphs", str(root / "graphs"), "--state",
+               str(root / "state"), "--port", str(port)]  # fmt: skip
+    with open(root / "log", "w") as log:
+        process = subprocess.Popen(command, stderr=log, stdout=subprocess.DEVNULL)
+    try:
+        end = time.monotonic() + 60
+        while not (found := re.search(r"token .*: (\S+)$", (root / "log").read_text(), re.MULTILINE)):
+            if time.monotonic() > end:
+                raise SystemExit((root / "log").read_text())
+            time.sleep(0.05)
+        while time.monotonic() < end:
+            with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+                break
+            time.sleep(0.05)
+        yield port, {"Authorization": f"Bearer {found[1]}", "Content-Type": "application/json"}
+    finally:
+        process.terminate()
+        process.wait(30)
 
+
+def service(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Over HTTP: submissions a second, bytes of a result of a million rows a second; and a warm job from its
+    submission to its first superstep."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         (root / "graphs").mkdir()
         af.load("kron:20,ef=2").save(root / "graphs" / "large.arcflux")
         af.load("kron:8").save(root / "graphs" / "small.arcflux")
-        made = Service(Catalogue([root / "graphs"]), root / "state", bound=10**6, hold=True)
-        body = {"graph": "small.arcflux", "task": "bfs", "parameters": {"source": 0}}
-        begun = time.perf_counter()
-        for _ in range(500):
-            made.submit("owner", body)
-        rate = 500 / (time.perf_counter() - begun)
-        table = af.bfs(str(root / "graphs" / "large.arcflux"), 0)
-        made.results.keep("1-a", table)
-        rows = [{"submissions a second": round(rate)}]
-        for form in ("arrow", "csv", "parquet"):
-            begun, size = time.perf_counter(), 0
-            for piece in made.results.stream("1-a", form):
-                size += len(piece)
-            rows.append(
-                {
-                    "format": form,
-                    "rows": table.graph.vertices,
-                    "MB a second": round(size / 1e6 / (time.perf_counter() - begun)),
-                }
-            )
-        made.close()
-    small = af.load("kron:10")
-    with af.Jobs(small) as jobs:
-        jobs.submit("bfs", source=0).result()
+        with serving(root) as (port, headers):
+            wire = http.client.HTTPConnection("127.0.0.1", port)
+
+            def asked(method: str, path: str, body: Any = None) -> Any:
+                wire.request(method, path, json.dumps(body) if body else None, headers)
+                answer = wire.getresponse()
+                assert answer.status < 300, answer.read()
+                return answer
+
+            small = {"graph": "small.arcflux", "task": "bfs", "parameters": {"source": 0}}
+            large = {"graph": "large.arcflux", "task": "pagerank"}
+            ident = json.load(asked("POST", "/jobs", large))["id"]
+            while json.load(asked("GET", f"/jobs/{ident}"))["state"] != "done":
+                time.sleep(0.05)
+            begun = time.perf_counter()
+            for _ in range(400):
+                asked("POST", "/jobs", small).read()
+            rows = [{"submissions a second over HTTP": round(400 / (time.perf_counter() - begun))}]
+            while json.load(asked("GET", "/jobs?state=queued"))["jobs"]:
+                time.sleep(0.1)
+            for form in ("arrow", "csv", "parquet", "json"):
+                begun = time.perf_counter()
+                answer = asked("GET", f"/jobs/{ident}/result?format={form}")
+                size = sum(len(piece) for piece in iter(lambda answer=answer: answer.read(1 << 16), b""))
+                rate = size / 1e6 / (time.perf_counter() - begun)
+                count = int(answer.headers["x-rows"])
+                rows.append({"format": form, "rows": count, "MB": round(size / 1e6), "MB a second": round(rate)})
+    with af.Jobs("kron:10") as jobs:
         taken = []
-        for _ in range(20):
+        for k in range(40):
+            begun = time.perf_counter()
             job = jobs.submit("bfs", source=0)
+            while not job.history and not job.is_over:
+                time.sleep(0)
+            taken += [time.perf_counter() - begun] if k >= 20 else []
             job.result()
-            taken.append((job.finished or 0) - job.submitted)
-        rows.append({"submit to end, warm, ms": round(1e3 * statistics.median(taken), 2)})
-    return rows
+    return [*rows, {"submit to first superstep, warm, ms": round(1e3 * statistics.median(taken), 2)}]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["pairs", "ablations", "devices", "waits", "drift", "service"])
     parser.add_argument("--graph", default="kron:16")
-    parser.add_argument("--ratings", default="ratings:20000x2000")
+    parser.add_argument("--road", default="grid:700x700")
+    parser.add_argument("--ratings", default="ratings:100000x10000")
     parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--repeats", type=int, default=10, help="Searches of an application (G2: 10).")
+    parser.add_argument("--only", nargs="*", help="Of the pairs, these: BFS+CF.")
     parser.add_argument("--jobs", type=int, default=1000)
     options = parser.parse_args()
     print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")

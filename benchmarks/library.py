@@ -8,7 +8,8 @@ Loading and converting graphs is not counted. Peers get the simple graph: no loo
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -22,60 +23,111 @@ from measure import interleaved, report, save
 Calls = dict[str, Callable[[], Any]]
 # NetworkX takes minutes where others take seconds.
 SLOW = 200_000
+# rustworkx makes an object of every edge.
+OBJECTS = 10_000_000
 
 
 class Peers:
-    """One graph as every library has it; what is not installed is None."""
+    """One graph as every library has it, made when it is first asked for; what is not installed is None.
+
+    `directed` has every edge in a direction of chance, and half of them both ways.
+    """
 
     def __init__(self, graph: af.Graph) -> None:
-        sources, targets, columns = graph.edge_numbers()[0], graph.edge_numbers()[1], graph.columns
-        places = graph.edge_numbers()[2]
+        sources, targets, places = graph.edge_numbers()
+        columns = graph.columns
         weights = columns["weight"][places] if "weight" in columns else np.ones(len(places), np.int64)
         kind = {"directed": False, "deduplicate": "first", "drop_self_loops": True, "vertices": graph.vertices}
         self.own = af.Graph.from_edges(sources, targets, columns={"weight": weights}, **kind)
-        self.directed = af.Graph.from_edges(sources, targets, vertices=graph.vertices)
         sources, targets, places = self.own.edge_numbers()
         self.pairs = np.stack([sources, targets], 1)
         self.weights = self.own.columns["weight"][places].astype(np.float64)
         self.sample = self.pairs[:: max(1, len(self.pairs) // 100_000)]
-        self.matrix = self.own.to_scipy()
-        self.networkx = self._networkx() if graph.arcs <= SLOW else None
-        self.igraph = self._installed("igraph", self._igraph)
-        self.networkit = self._installed("networkit", self._networkit)
-        self.rustworkx = self._installed("rustworkx", self._rustworkx)
 
-    @staticmethod
-    def _installed(name: str, make: Callable[[Any], Any]) -> Any:
-        try:
-            return make(import_module(name))
-        except ImportError:
+    @cached_property
+    def arcs(self) -> Any:
+        chance = np.random.default_rng(1).integers(0, 4, len(self.pairs))
+        there, back = self.pairs[chance != 0], self.pairs[chance != 1][:, ::-1]
+        return np.concatenate([there, back])
+
+    @cached_property
+    def directed(self) -> af.Graph:
+        return af.Graph.from_edges(*self.arcs.T, vertices=self.own.vertices)
+
+    @cached_property
+    def matrix(self) -> Any:
+        return self.own.to_scipy()
+
+    @cached_property
+    def directed_matrix(self) -> Any:
+        return self.directed.to_scipy()
+
+    @cached_property
+    def networkx(self) -> Any:
+        if self.own.arcs > SLOW:
             return None
-
-    def _networkx(self) -> Any:
-        nx = import_module("networkx")
-        made = nx.Graph()
+        made = import_module("networkx").Graph()
         made.add_nodes_from(range(self.own.vertices))
         made.add_weighted_edges_from(zip(*self.pairs.T.tolist(), self.weights.tolist(), strict=True))
         return made
 
-    def _igraph(self, igraph: Any) -> Any:
-        return igraph.Graph(n=self.own.vertices, edges=self.pairs.tolist(), edge_attrs={"weight": self.weights})
+    @cached_property
+    def igraph(self) -> Any:
+        igraph = installed("igraph")
+        return igraph and igraph.Graph(n=self.own.vertices, edges=self.pairs, edge_attrs={"weight": self.weights})
 
-    def _networkit(self, networkit: Any) -> Any:
-        made = networkit.Graph(self.own.vertices, weighted=True)
-        for (u, v), weight in zip(self.pairs.tolist(), self.weights.tolist(), strict=True):
-            made.addEdge(u, v, weight)
+    @cached_property
+    def directed_igraph(self) -> Any:
+        igraph = installed("igraph")
+        return igraph and igraph.Graph(n=self.own.vertices, edges=self.arcs, directed=True)
+
+    @cached_property
+    def networkit(self) -> Any:
+        networkit = installed("networkit")
+        if networkit is None:
+            return None
+        made = networkit.GraphFromCoo((self.weights, columns_of(self.pairs)), n=self.own.vertices, weighted=True)
         made.indexEdges()
         return made
 
-    def _rustworkx(self, rustworkx: Any) -> Any:
-        made = rustworkx.PyGraph(multigraph=False)
+    @cached_property
+    def directed_networkit(self) -> Any:
+        networkit = installed("networkit")
+        ones = np.ones(len(self.arcs))
+        return networkit and networkit.GraphFromCoo(
+            (ones, columns_of(self.arcs)), n=self.own.vertices, weighted=False, directed=True
+        )
+
+    @cached_property
+    def rustworkx(self) -> Any:
+        return self._rustworkx("PyGraph", self.pairs, self.weights)
+
+    @cached_property
+    def directed_rustworkx(self) -> Any:
+        return self._rustworkx("PyDiGraph", self.arcs, np.ones(len(self.arcs)))
+
+    def _rustworkx(self, kind: str, pairs: Any, weights: Any) -> Any:
+        rustworkx = installed("rustworkx")
+        if rustworkx is None or self.own.arcs > OBJECTS:
+            return None
+        made = getattr(rustworkx, kind)(multigraph=False)
         made.add_nodes_from(range(self.own.vertices))
-        made.add_edges_from([(u, v, w) for (u, v), w in zip(self.pairs.tolist(), self.weights.tolist(), strict=True)])
+        made.add_edges_from([(u, v, w) for (u, v), w in zip(pairs.tolist(), weights.tolist(), strict=True)])
         return made
 
 
-def candidates(name: str, peers: Peers, options: dict[str, Any]) -> Calls:
+def columns_of(pairs: Any) -> tuple[Any, Any]:
+    return tuple(np.ascontiguousarray(column, np.uint64) for column in pairs.T)
+
+
+def installed(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError:
+        return None
+
+
+def candidates(name: str, peers: Peers, options: dict[str, Any], without: Sequence[str] = ()) -> Calls:
     """Who can do what, on these graphs."""
     own = {
         "minimum_spanning_tree": lambda: af.minimum_spanning_tree(peers.own, **options),
@@ -91,11 +143,12 @@ def candidates(name: str, peers: Peers, options: dict[str, Any]) -> Calls:
         "shortest_path": lambda: af.shortest_path_length(peers.own, 0, peers.own.vertices - 1, "weight", **options),
         "distance_matrix": lambda: af.distance_matrix(peers.own, list(range(8)), "weight", **options),
         "transitivity": lambda: af.transitivity(peers.own, **options),
+        "closeness_centrality": lambda: af.closeness_centrality(peers.own, **options),
     }[name]
     others = {
         label: call
         for label, module, call in PEERS.get(name, ())
-        if getattr(peers, "matrix" if module == "scipy" else module) is not None
+        if getattr(peers, "matrix" if module == "scipy" else module) is not None and label not in without
     }
     return {"arcflux": own, **{label: (lambda call=call: call(peers)) for label, call in others.items()}}
 
@@ -141,8 +194,19 @@ PEERS: dict[str, tuple[tuple[str, str, Callable[[Peers], Any]], ...]] = {
     ),
     "maximal_matching": (("networkx", "networkx", lambda p: _lazy("networkx").maximal_matching(p.networkx)),),
     "strongly_connected_components": (
-        ("scipy", "scipy", lambda p: _lazy("scipy.sparse.csgraph").connected_components(
-            p.directed.to_scipy(), connection="strong")),
+        ("scipy", "directed_matrix", lambda p: _lazy("scipy.sparse.csgraph").connected_components(
+            p.directed_matrix, connection="strong")),
+        ("igraph", "directed_igraph", lambda p: p.directed_igraph.connected_components(mode="strong")),
+        ("networkit", "directed_networkit", lambda p: _lazy("networkit").components.StronglyConnectedComponents(
+            p.directed_networkit).run()),
+        ("rustworkx", "directed_rustworkx", lambda p: _lazy("rustworkx").strongly_connected_components(
+            p.directed_rustworkx)),
+    ),
+    "closeness_centrality": (
+        ("igraph", "igraph", lambda p: p.igraph.closeness()),
+        ("networkit", "networkit", lambda p: _lazy("networkit").centrality.Closeness(
+            p.networkit, True, _lazy("networkit").centrality.ClosenessVariant.GENERALIZED).run()),
+        ("rustworkx", "rustworkx", lambda p: _lazy("rustworkx").closeness_centrality(p.rustworkx)),
     ),
     "jaccard_coefficient": (
         ("networkx", "networkx", lambda p: list(_lazy("networkx").jaccard_coefficient(p.networkx, p.sample.tolist()))),
@@ -173,6 +237,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--only", nargs="*", default=list(PEERS))
     parser.add_argument("--trials", type=int, default=3)
     parser.add_argument("--threads", type=int, default=None)
+    parser.add_argument("--without", nargs="*", default=[], help="peers to leave out")
     parser.add_argument("--json", default="library")
     given = parser.parse_args(arguments)
     results: dict[str, Any] = {}
@@ -181,7 +246,7 @@ def main(arguments: list[str] | None = None) -> None:
         peers = Peers(af.load(spec))
         for name in given.only:
             try:
-                seconds = interleaved(candidates(name, peers, options), given.trials)
+                seconds = interleaved(candidates(name, peers, options, given.without), given.trials)
             except ArcfluxError as error:
                 print(f"\n{name} on {spec}: {error.what}")
                 continue
