@@ -77,17 +77,19 @@ def simple_view(graph: Graph) -> Graph:
     from arcflux.graph.build import build
     from arcflux.graph.core import Adjacency, Graph
     from arcflux.graph.edges import Edges, Options
+    from arcflux.graph.views import one_at_a_time
 
     if _is_simple(graph):
         return graph
-    if "simple" not in graph.kept:
-        sources, targets, _ = graph.edge_numbers()
-        ends = np.minimum(sources, targets), np.maximum(sources, targets)
-        options = Options(directed=False, deduplicate="first", drop_self_loops=True)
-        built = build(Edges(*ends), graph.vertices, options)
-        rows = Adjacency(built.offsets, built.neighbours)
-        graph.kept["simple"] = Graph(rows, directed=False, ids=graph.ids, origin=graph.origin)
-    view: Graph = graph.kept["simple"]
+    with one_at_a_time:
+        if "simple" not in graph.kept:
+            sources, targets, _ = graph.edge_numbers()
+            ends = np.minimum(sources, targets), np.maximum(sources, targets)
+            options = Options(directed=False, deduplicate="first", drop_self_loops=True)
+            built = build(Edges(*ends), graph.vertices, options)
+            rows = Adjacency(built.offsets, built.neighbours)
+            graph.kept["simple"] = Graph(rows, directed=False, ids=graph.ids, origin=graph.origin)
+        view: Graph = graph.kept["simple"]
     return view
 
 

@@ -1,29 +1,35 @@
 """A directed graph seen otherwise: its edges turned round, or each in both directions. Kept with the graph.
 
 Turned round, in- and out-edges change places and nothing is copied. What is derived from a view (blocks, parts, kinds)
-is kept with the view, so a program that goes against edges pays for it once, as one along them does.
+is kept with the view, so a program that goes against edges pays for it once, as one along them does. All threads get
+the same view: ranks that are threads find what is kept with it together, or they would wait for each other in vain.
 """
 
 from __future__ import annotations
 
+import threading
 import weakref
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from arcflux.graph.core import Graph
 
-__all__ = ["reversed_view", "united_view"]
+__all__ = ["one_at_a_time", "reversed_view", "united_view"]
+
+# Held while a view is made, and by whoever makes another view of a graph.
+one_at_a_time = threading.RLock()
 
 
 def reversed_view(graph: Graph) -> Graph:
     """The graph with in- and out-edges swapped; turned round again, it is the graph itself."""
-    known = graph.kept.get("reversed")
-    if isinstance(known, weakref.ref):  # what a view knows of its graph, which must not live for the view's sake
-        known = known()
-    if known is None:
-        known = _reverse(graph)
-        known.kept["reversed"] = weakref.ref(graph)
-        graph.kept["reversed"] = known
+    with one_at_a_time:
+        known = graph.kept.get("reversed")
+        if isinstance(known, weakref.ref):  # what a view knows of its graph, which must not live for the view's sake
+            known = known()
+        if known is None:
+            known = _reverse(graph)
+            known.kept["reversed"] = weakref.ref(graph)
+            graph.kept["reversed"] = known
     view: Graph = known
     return view
 
@@ -45,12 +51,13 @@ def united_view(graph: Graph) -> Graph:
     from arcflux.graph.core import Adjacency, Graph
     from arcflux.graph.edges import Edges, Options
 
-    if "both ways" not in graph.kept:
-        columns = {name: graph.columns[name] for name in graph.columns}
-        built = build(Edges(*graph.edge_numbers()[:2], columns=columns), graph.vertices, Options(directed=False))
-        graph.kept["both ways"] = Graph(
-            Adjacency(built.offsets, built.neighbours), directed=False, columns=built.columns, ids=graph.ids,
-            loops=built.loops, origin=graph.origin,
-        )  # fmt: skip
-    view: Graph = graph.kept["both ways"]
+    with one_at_a_time:
+        if "both ways" not in graph.kept:
+            columns = {name: graph.columns[name] for name in graph.columns}
+            built = build(Edges(*graph.edge_numbers()[:2], columns=columns), graph.vertices, Options(directed=False))
+            graph.kept["both ways"] = Graph(
+                Adjacency(built.offsets, built.neighbours), directed=False, columns=built.columns, ids=graph.ids,
+                loops=built.loops, origin=graph.origin,
+            )  # fmt: skip
+        view: Graph = graph.kept["both ways"]
     return view

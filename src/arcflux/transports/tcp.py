@@ -37,6 +37,8 @@ HEAD = struct.Struct("<QQQ")
 # Seconds for all ranks to come to the rendezvous, and for one attempt to connect.
 _MEETING, _ATTEMPT = 120.0, 10.0
 _BUFFER = 4 << 20
+# Seconds between two looks at an alarm that is being written.
+_NAP = 0.001
 # How many pieces one call of the system takes.
 _PIECES = 64
 
@@ -146,11 +148,16 @@ class TcpTransport(ProcessTransport):
         self.office.control.say({"at": superstep})
 
     def fail(self, error: BaseException) -> bool:
-        """This rank cannot go on: end every other one's waiting, on all nodes."""
+        """This rank cannot go on: end every other one's waiting, on all nodes.
+
+        A rank that only follows another of its node says the other's alarm as well: it may be gone before that one has
+        said it, and would be taken for the one that was lost.
+        """
         first = super().fail(error)
-        if first:
-            kind, rank, superstep, code, trace = self.board.alarm_words()
-            self.office.control.say({"alarm": [kind, rank, superstep, code, trace]})
+        while not (words := self.board.alarm_words())[0]:  # the rank that raises it is still writing
+            time.sleep(_NAP)
+        kind, rank, superstep, code, trace = words
+        self.office.control.say({"alarm": [kind, rank, superstep, code, trace]})
         return first
 
     def _give(self, peer: int, raw: list[Array], tag: int) -> None:

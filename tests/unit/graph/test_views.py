@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import gc
+import sys
+import threading
 import weakref
 
 import numpy as np
+import pytest
 
 import arcflux as af
 
@@ -54,3 +57,26 @@ def test_an_undirected_graph_is_its_own_views():
     g = af.load("cycle:4")
     assert g.reverse() is g
     assert g.both_ways() is g
+
+
+@pytest.mark.parametrize("view", ["reverse", "both_ways"])
+def test_threads_that_ask_at_once_get_the_same_view(view):
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(20):
+            g, meeting, found = graph(), threading.Barrier(4), []
+
+            def ask(g=g, meeting=meeting, found=found):
+                meeting.wait()
+                found.append(getattr(g, view)())
+
+            threads = [threading.Thread(target=ask) for _ in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert len(found) == 4
+            assert len(set(map(id, found))) == 1
+    finally:
+        sys.setswitchinterval(before)

@@ -1,7 +1,9 @@
-"""Ranks of MPI that run a program by agents; the first prints what all of them have."""
+"""Ranks of MPI that run a program by agents; each writes what it has into a file of the folder."""
 
 import json
+import os
 import sys
+from pathlib import Path
 
 import numpy as np
 
@@ -14,4 +16,4 @@ if __name__ == "__main__":
     found = gas.run(graph, FourPaths, workers=2, transport="mpi", folder=sys.argv[1], lease=1.0, threads=1,
                     a=0, b=3, c=7, d=11)  # fmt: skip
     values = np.where(np.isfinite(found["dist"]), found["dist"], -1.0)
-    print(json.dumps([found.where, values.tolist()]))
+    Path(sys.argv[1], f"found-{os.getpid()}.json").write_text(json.dumps([found.where, values.tolist()]))
