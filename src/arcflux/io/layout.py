@@ -168,7 +168,7 @@ def find_layout(head: Head, delimiter: str | None = None, headed: bool | None = 
         start, line = start + len(line_at(head.data, start)) + 1, line + 1
     columns = max([2, len(given), *map(len, fields)])
     kinds = said.columns if len(said.columns) == columns - 2 else {}
-    ends = end_columns(given) or (0, 1)
+    ends = end_columns(given) or ((1, 2) if len(given) > 2 and not given[0] else (0, 1))  # no name: numbers of rows
     integer = ids == "integer" or (ids is None and any(are_integers(row, ends) for row in fields))
     if ids is None and not integer:
         _refuse_fractions(
@@ -250,8 +250,14 @@ def are_integers(row: list[str], places: tuple[int, ...]) -> bool:
 
 
 def _names(given: list[str], ends: tuple[int, int], columns: int) -> list[str]:
-    """A name for each column: from the header, else source, target, weight, column4, ..."""
-    usual = ["source", "target", "weight", *(f"column{k}" for k in range(4, columns + 1))][:columns]
-    good = [k < len(given) and bool(given[k]) and (k in ends or given[k].isidentifier()) for k in range(columns)]
-    names = [given[k] if good[k] else usual[k] for k in range(columns)]
-    return names if len(set(names)) == columns else usual
+    """A name for each column, all different: from the header where it names one alone, else as usual, else column4."""
+    usual = {ends[0]: "source", ends[1]: "target", 2: "weight"} if max(ends) == 1 else {}
+    names: list[str] = []
+    for k in range(columns):
+        name = given[k] if k < len(given) else ""
+        if not name or given.count(name) > 1 or not (k in ends or name.isidentifier()):
+            name = usual.get(k, "")
+            while not name or name in given or name in names:
+                name = f"column{k + 1}" if name in ("", usual.get(k)) else f"{name}_"
+        names.append(name)
+    return names

@@ -34,6 +34,27 @@ def test_text_above_a_column_of_numbers_is_a_header(tmp_path, head):
     assert any("line 1 names the columns" in said for said in graph.assumptions)
 
 
+@pytest.mark.parametrize("ends", [("source", "target"), ("from", "to"), ("boat", "port")])
+@pytest.mark.parametrize("names", [("1", "2", "3"), ("ada", "bob", "eve")])
+def test_row_numbers_without_a_name_are_no_end_and_rename_nothing(tmp_path, ends, names):
+    """As pandas and R write tables: edges were right, and the weights were the targets."""
+    edges = pd.DataFrame({ends[0]: names[:2], ends[1]: names[1:], "weight": [0.5, 2.5]})
+    graph = loaded(tmp_path, edges.to_csv())
+    source, target, columns = graph.edge_list()
+    assert [*zip(map(str, source), map(str, target), columns["weight"].tolist(), strict=True)] == [
+        (*names[:2], 0.5),
+        (*names[1:], 2.5),
+    ]
+    assert columns["column1"].tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("head", ["a,b,load,load,weight", "source,target,in kg,,weight", "from,to,column5,,weight"])
+def test_a_name_that_cannot_be_kept_leaves_the_others(tmp_path, head):
+    graph = loaded(tmp_path, f"{head}\n1,2,7,8,0.5\n2,3,7,8,2.5\n")
+    assert graph.columns["weight"].tolist() == [0.5, 2.5]
+    assert sorted(column.tolist()[0] for column in graph.columns.values()) == [0.5, 7, 8]
+
+
 @pytest.mark.parametrize("mark", [",", ";", "|", "\t", " "])
 @pytest.mark.parametrize("quote", ["", '"'])
 @pytest.mark.parametrize("start", ["", "\ufeff", "# made by hand\n\n"])
