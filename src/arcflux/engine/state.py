@@ -20,7 +20,7 @@ from arcflux.errors import UsageError, did_you_mean
 from arcflux.graph import Graph
 from arcflux.graph.ids import by_id
 from arcflux.program import FieldType, Program, vertex
-from arcflux.spmd.space import afford
+from arcflux.spmd.space import afford, surely_available
 from arcflux.spmd.team import Team
 
 __all__ = ["State", "afford_fields", "given_values", "parameter_values", "rows"]
@@ -107,10 +107,12 @@ def rows(allocate: Any, size: int, dtype: Any, length: int | None) -> Array:
 def afford_fields(lowered: Lowered, graph: Graph) -> None:
     """Refuse a run whose fields, all of which are written, need more memory than there is."""
     each = sum(dtype.itemsize * (length or 1) for dtype, length in lowered.fields.values())
-    remedy = "a smaller graph, shorter vectors or narrower types, or a machine with more memory"
-    afford(
-        each * graph.vertices, f"{lowered.program.name}: {each:,} bytes for each of {graph.vertices:,} vertices", remedy
-    )
+    if not surely_available(each * graph.vertices):
+        afford(
+            each * graph.vertices,
+            f"{lowered.program.name}: {each:,} bytes for each of {graph.vertices:,} vertices",
+            "a smaller graph, shorter vectors or narrower types, or a machine with more memory",
+        )
 
 
 def parameter_values(program: Program, graph: Graph) -> list[Any]:

@@ -9,18 +9,25 @@ from __future__ import annotations
 
 import os
 import resource
+import time
 from pathlib import Path
 
 from arcflux.errors import SpaceError
 from arcflux.trace import readable
 
-__all__ = ["afford", "available"]
+__all__ = ["afford", "available", "surely_available"]
 
 # What a process can address, for systems that do not say what they have.
 _ADDRESSABLE = 1 << 47
 # Less than this is not worth asking for: reading what the system says takes longer than to use it.
 _SMALL = 1 << 20
 _GROUPS = Path("/sys/fs/cgroup")
+# Whoever uses more than this takes longer than reading what the system says.
+_MUCH = 1 << 26
+# What the system said holds for so many seconds; a core fills at most so many bytes of memory in one of them.
+_MOMENT, _FILLED, _CORES = 1.0, 8 << 30, os.cpu_count() or 1
+# When the system was last asked for short runs, and what of its answer they have left since.
+_answer = -_MOMENT, 0
 
 
 def available() -> int:
@@ -53,6 +60,28 @@ def afford(needed: int, what: str, remedy: str = "a smaller graph, or a machine 
             f"{what} needs {needed:,} bytes of memory ({readable(needed)}), and {readable(there)} are available",
             remedy=remedy,
         )
+
+
+def surely_available(needed: int) -> bool:
+    """Whether so few bytes are there, even if all cores have filled memory since the system was asked a moment ago.
+
+    For what is done thousands of times: asking the system takes as long as a short run. False says nothing.
+
+    Examples
+    --------
+    >>> surely_available(1 << 40)
+    False
+    """
+    global _answer
+    if needed > _MUCH:
+        return False
+    now = time.monotonic()
+    when, there = _answer
+    if now - when > _MOMENT:
+        when, there = now, available()
+    filled = (now - when) * _FILLED * _CORES
+    _answer = when, there - needed
+    return needed <= there - filled
 
 
 def _free() -> int:

@@ -7,6 +7,7 @@ import resource
 import subprocess
 import sys
 import textwrap
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
@@ -174,3 +175,53 @@ def test_a_huge_array_is_held_against_memory(monkeypatch):
     assert len(empty(GIB // 2, "u1")) == GIB // 2
     with pytest.raises(SpaceError, match="an array of 1,073,741,825 values of uint8 needs"):
         empty(GIB + 1, "u1")
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """A clock that stands, one core, and a machine with 1 GiB: how often it was asked, and how to move the clock."""
+    now, times = [1000.0], []
+    monkeypatch.setattr(space, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(space, "_CORES", 1)
+    monkeypatch.setattr(space, "available", lambda: times.append(now[0]) or GIB)
+    monkeypatch.setattr(space, "_answer", (0.0, 0))
+    return now, times
+
+
+def test_the_system_is_asked_once_a_moment(asked):
+    now, times = asked
+    assert all(space.surely_available(1 << 20) for _ in range(100))
+    assert times == [1000.0]
+    now[0] += 1.5
+    assert space.surely_available(1 << 20)
+    assert times == [1000.0, 1001.5]
+
+
+def test_what_was_taken_since_is_not_there_any_more(asked):
+    assert [space.surely_available(1 << 26) for _ in range(20)] == [True] * 16 + [False] * 4
+
+
+def test_what_others_may_have_filled_since_is_not_there_any_more(asked):
+    now, times = asked
+    assert space.surely_available(1 << 20)
+    now[0] += 0.12  # in an eighth of a second a core fills all of it
+    assert space.surely_available(1 << 20)
+    now[0] += 0.01
+    assert not space.surely_available(1 << 20)
+    assert times == [1000.0]
+
+
+def test_much_is_never_sure(asked):
+    assert not space.surely_available((1 << 26) + 1)
+    assert asked[1] == []
+
+
+def test_runs_one_after_the_other_ask_once(monkeypatch):
+    graph, times = af.load("path:200000"), []
+    monkeypatch.setattr(space, "_MOMENT", 1e9)
+    monkeypatch.setattr(space, "_FILLED", 0)
+    monkeypatch.setattr(space, "_answer", (-1e10, 0))
+    monkeypatch.setattr(space, "available", lambda: times.append(1) or GIB)
+    for _ in range(3):
+        af.algorithms.bfs(graph, 0)
+    assert len(times) == 1
