@@ -10,7 +10,7 @@ from __future__ import annotations
 from arcflux.compile.cpu.dense import AROUND, CHUNK, accumulators, loaded, messages, piece_of, sends, sums_kept, swept
 from arcflux.compile.lower import Lowered, Measure
 from arcflux.compile.pieces.edges import edge_call, settled, taken
-from arcflux.compile.pieces.measures import combined, none_yet, nothing
+from arcflux.compile.pieces.measures import combined, imported, in_any_order, none_yet, nothing
 from arcflux.compile.pieces.source import (
     edge_reads,
     inited,
@@ -30,9 +30,6 @@ __all__ = ["STRIP", "added_later", "even", "evenly"]
 _LANES = 8
 # So many vertices are updated before what they bring is reduced: few enough that it stays in the nearest cache.
 STRIP = 256
-# Reductions of floats in the form in which a compiler may take several at once.
-_SIDE_BY_SIDE = {"sum": "added", "min": "lesser", "max": "greater"}
-_IMPORTED = "from arcflux.spmd.machine import added, greater, lesser\n\n\n"
 
 
 def evenly(lowered: Lowered) -> bool:
@@ -49,8 +46,7 @@ def even(lowered: Lowered) -> str:
     rows = [f"b_{name} = a_{name}[worker]" for name in sorted(lowered.reductions)]
     own = (*rows, "measured_of = measured[worker]")
     given = ["runs", "run_of", "measured", *accumulators(lowered), *arrays]
-    adds = any(_in_any_order(lowered, each) for each in lowered.measures)
-    return (_IMPORTED if adds else "") + swept(lowered, "even", given, _chunk(lowered), own)
+    return imported(lowered, lowered.measures) + swept(lowered, "even", given, _chunk(lowered), own)
 
 
 def _chunk(lowered: Lowered) -> list[str]:
@@ -62,10 +58,7 @@ def _chunk(lowered: Lowered) -> list[str]:
     last += [*updated(lowered), *kept(lowered, written(lowered)), "changed += np.int64(moved)"]
     later = added_later(lowered)
     last += [f"measured_of[{_place(k)}v - near] = {measured_value(lowered, each)}" for k, each in enumerate(later)]
-    at_once = [each for each in lowered.measures if each not in later and not _in_any_order(lowered, each)]
-    last += measured(lowered, at_once)
-    last += [f"{each.running} = {_SIDE_BY_SIDE[each.operation]}({each.running}, {measured_value(lowered, each)})"
-             for each in lowered.measures if _in_any_order(lowered, each)]  # fmt: skip
+    last += measured(lowered, [each for each in lowered.measures if each not in later], several=True)
     lines = [f"end = min(few + np.uint64({CHUNK}), n)", "for v in range(few, end):", *inside(first)]
     lines += [f"at, run = few, run_of[few // np.uint64({CHUNK})]", "while at < end:", *inside(_run(lowered))]
     strip = [f"far = min(near + np.uint64({STRIP}), end)", "for v in range(near, far):"]
@@ -78,13 +71,7 @@ def _chunk(lowered: Lowered) -> list[str]:
 def added_later(lowered: Lowered) -> list[Measure]:
     """The floats that are measured, which take their time: what vertices bring is kept until a strip is updated."""
     floats = [each for each in lowered.measures if each.dtype.kind == "f" and each.length is None]
-    return [each for each in floats if not _in_any_order(lowered, each)]
-
-
-def _in_any_order(lowered: Lowered, measure: Measure) -> bool:
-    """Whether it is a total that may be reduced in any order, which is the compiler's then: several side by side."""
-    single = measure.is_total and measure.dtype.kind == "f" and measure.length is None
-    return single and (measure.operation != "sum" or not lowered.deterministic)
+    return [each for each in floats if not in_any_order(lowered, each)]
 
 
 def _place(k: int) -> str:

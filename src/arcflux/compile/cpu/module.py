@@ -17,7 +17,7 @@ from arcflux.compile.mail import finding, sending
 from arcflux.compile.pieces.crossing import along_function
 from arcflux.compile.pieces.edges import edge, push_edge
 from arcflux.compile.pieces.generators import around
-from arcflux.compile.pieces.measures import none_yet
+from arcflux.compile.pieces.measures import imported, none_yet
 from arcflux.compile.pieces.source import (
     also,
     arguments,
@@ -139,7 +139,7 @@ def _started(lowered: Lowered) -> str:
     lines = bound(lowered, [*constant, *first], "v")
     lines.append(f"{', '.join(['active[v]', *returned(lowered, 'start')])} = {call(lowered, 'start')}")
     totals = lowered.totals_of("start")
-    lines += [*kept(lowered, first), *measured(lowered, totals)]
+    lines += [*kept(lowered, first), *measured(lowered, totals, several=True)]
     reduces = lowered.sparse and lowered.around is None
     if reduces:
         from arcflux.compile.sparse import extra, restored
@@ -153,7 +153,7 @@ def _started(lowered: Lowered) -> str:
     read = [line for line in totals_known(lowered) if line.partition(" = ")[0] in lowered.reads("start")]
     loop = claimed("control, 0", CHUNK, "v", "n", lines, none_yet(totals), closing=sums)
     body = "\n".join(inside([*read, *loop]))
-    return f"""@kernel
+    return f"""{imported(lowered, totals)}@kernel
 def started(worker, workers, control, {given}):
     one = np.uint64(1)
     step = 0

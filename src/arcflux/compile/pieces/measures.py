@@ -9,11 +9,17 @@ from __future__ import annotations
 
 from arcflux.compile.lower import Lowered, Measure
 
-__all__ = ["combined", "final", "identity", "kept_at", "loaded_from", "none_yet", "nothing", "reduced_over"]
+__all__ = [
+    "combined", "final", "identity", "imported", "in_any_order", "kept_at", "loaded_from", "none_yet", "nothing",
+    "reduced_over", "side_by_side",
+]  # fmt: skip
 
 _LANES = {"f": "float64", "i": "int64", "u": "uint64", "b": "boolean"}
 _SIGNS = {"or": "|", "and": "&"}
 _CHOSEN = {"min": ("min", "smaller"), "max": ("max", "larger")}
+# Reductions of floats in the form in which a compiler may take several at once.
+_SIDE_BY_SIDE = {"sum": "added", "min": "lesser", "max": "greater"}
+_IMPORTED = "from arcflux.spmd.machine import added, greater, lesser\n\n\n"
 
 
 def identity(operation: str, kind: str) -> str:
@@ -48,6 +54,24 @@ def combined(measure: Measure, a: str, b: str) -> str:
     if measure.dtype.kind == "i" and measure.length is None:  # wraps around, which LLVM must not rule out
         return f"np.int64(np.uint64({a}) + np.uint64({b}))"
     return f"{a} + {b}"
+
+
+def in_any_order(lowered: Lowered, measure: Measure) -> bool:
+    """Whether it is a total that may be reduced in any order, which is the compiler's then: several side by side."""
+    single = measure.is_total and measure.dtype.kind == "f" and measure.length is None
+    return single and (measure.operation != "sum" or not lowered.deterministic)
+
+
+def side_by_side(lowered: Lowered, measure: Measure, a: str, b: str) -> str:
+    """The expression for two of them reduced to one in a loop; where any order will do, several turns at once."""
+    if in_any_order(lowered, measure):
+        return f"{_SIDE_BY_SIDE[measure.operation]}({a}, {b})"
+    return combined(measure, a, b)
+
+
+def imported(lowered: Lowered, measures: list[Measure]) -> str:
+    """The imports that :func:`side_by_side` needs, before the kernel; "" without any."""
+    return _IMPORTED if any(in_any_order(lowered, each) for each in measures) else ""
 
 
 def final(measure: Measure, value: str) -> str:

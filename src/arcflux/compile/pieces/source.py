@@ -18,7 +18,7 @@ from arcflux.compile.edge_state import names_of
 from arcflux.compile.lower import Lowered, Measure, Message
 from arcflux.compile.mail import cursors, found_by_place, in_kernels, mail_arguments
 from arcflux.compile.pieces import polling
-from arcflux.compile.pieces.measures import combined, loaded_from, nothing
+from arcflux.compile.pieces.measures import combined, loaded_from, nothing, side_by_side
 from arcflux.compile.pieces.vectors import in_lanes
 from arcflux.parsing import parse_expression
 
@@ -102,10 +102,18 @@ def updated(lowered: Lowered, counting: bool = False) -> list[str]:
     return [f"{', '.join(['moved', *returned(lowered, 'update')])} = {call(lowered, 'update', counting)}"]
 
 
-def measured(lowered: Lowered, measures: list[Measure] | None = None) -> list[str]:
-    """Statements that reduce what is measured of a vertex, its residual and what it contributes to totals."""
+def measured(lowered: Lowered, measures: list[Measure] | None = None, several: bool = False) -> list[str]:
+    """Statements that reduce what is measured of a vertex, its residual and what it contributes to totals.
+
+    In a loop so short that each vertex would wait for the one before it, `several` may be reduced at once.
+    """
+
+    def with_next(each: Measure) -> str:
+        a, b = each.running, measured_value(lowered, each)
+        return side_by_side(lowered, each, a, b) if several else combined(each, a, b)
+
     return [
-        f"{each.running} = {combined(each, each.running, measured_value(lowered, each))}"
+        f"{each.running} = {with_next(each)}"
         if each.is_total or each.operation != "sum"
         else f"residual_sum += {call(lowered, 'residual')}"
         for each in (lowered.measures if measures is None else measures)
