@@ -27,7 +27,7 @@ from arcflux.spmd.pipeline import Lean  # noqa: E402
 from arcflux.spmd.private import Generated  # noqa: E402
 from arcflux.spmd.sealed import SealedCacheFile  # noqa: E402
 
-__all__ = ["Careful", "Locator", "borrowed", "fragment", "inner", "kernel"]
+__all__ = ["Careful", "Locator", "borrowed", "fragment", "inner", "kernel", "kernel_with_lock"]
 
 look_later()
 
@@ -145,7 +145,16 @@ class _Cache(Careful, FunctionCache):
 
 def kernel(function: Callable[..., None]) -> Any:
     """Compile ``function(worker, workers, control, ...)`` without the GIL, on first use, cached on disk."""
-    compiled = numba.njit(**_OPTIONS)(function)
+    return _cached(function, _OPTIONS)
+
+
+def kernel_with_lock(function: Callable[..., None]) -> Any:
+    """The same for what reads Python's objects: it holds the GIL, so one thread alone may call it."""
+    return _cached(function, {**_OPTIONS, "nogil": False})
+
+
+def _cached(function: Callable[..., None], options: dict[str, Any]) -> Any:
+    compiled = numba.njit(**options)(function)
     compiled._cache = _Cache(function)
     known = set()
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import networkx as nx
-import numpy as np
 
 from arcflux.graph import Graph
-from arcflux.integrations.networkx.graph import BackendGraph, columns_of, rows_of
+from arcflux.integrations.networkx.dicts import columns_of, is_plain, rows_of
+from arcflux.integrations.networkx.graph import BackendGraph
 
 __all__ = ["convert_from_nx", "convert_to_nx"]
 
@@ -53,13 +53,13 @@ def _structure(graph: Any) -> BackendGraph:
         if isinstance(earlier, BackendGraph):
             return earlier
     directed, multigraph = graph.is_directed(), graph.is_multigraph()
-    out, nodes = rows_of(graph._adj, multigraph)
-    loops = 0
-    if not directed:
-        sources = np.repeat(np.arange(len(nodes), dtype=np.int64), np.diff(out.offsets).astype(np.int64))
-        loops = int(np.count_nonzero(sources == out.neighbours))
-    made = Graph(out, directed=directed, loops=loops, sorted=False)
-    return BackendGraph(made, nodes, multigraph=multigraph, origin=graph)
+    nodes = list(graph._adj)
+    plain = is_plain(nodes)
+    rows = rows_of(graph._adj, nodes, plain=plain, multigraph=multigraph)
+    made = Graph(rows.arcs, directed=directed, loops=0 if directed else rows.loops, sorted=False)
+    found = BackendGraph(made, nodes, multigraph=multigraph, origin=graph)
+    found.plain = plain
+    return found
 
 
 def convert_to_nx(result: Any, *, name: str | None = None) -> Any:

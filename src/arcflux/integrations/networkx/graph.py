@@ -6,9 +6,8 @@ sorted, and kernels.py walks them alike.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterator
 from functools import cached_property
-from itertools import chain, repeat
 from typing import Any
 
 import networkx as nx
@@ -16,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcflux.graph import Graph
-from arcflux.graph.core import Adjacency
+from arcflux.integrations.networkx.dicts import columns_of, is_plain, rows_of
 
-__all__ = ["BackendGraph", "columns_of", "rows_of"]
+__all__ = ["BackendGraph"]
 
 Array = NDArray[Any]
 
@@ -167,7 +166,8 @@ class BackendGraph:
         """The graph turned round, its rows in the order of NetworkX's dicts of predecessors."""
         if not self.graph.directed or self.origin is None:
             return self.graph.reverse()
-        return Graph(rows_of(self.origin._pred, self.multigraph, self)[0], directed=True, sorted=False)
+        rows = rows_of(self.origin._pred, self.nodes, plain=self.plain, multigraph=self.multigraph)
+        return Graph(rows.arcs, directed=True, sorted=False)
 
     @cached_property
     def tails(self) -> Array:
@@ -179,79 +179,3 @@ class BackendGraph:
     def loops_at(self) -> Array:
         """How many self-loops each vertex has."""
         return np.bincount(self.tails[self.tails == self.graph.out.neighbours], minlength=len(self))
-
-
-def is_plain(nodes: list[Any]) -> bool:
-    """Whether nodes are the integers from 0 on, in order."""
-    return set(map(type, nodes)) <= {int} and nodes == list(range(len(nodes)))
-
-
-def rows_of(adjacency: Any, multigraph: bool, known: BackendGraph | None = None) -> tuple[Adjacency, list[Any]]:
-    """Dicts of neighbours as arrays, and the nodes, which have the numbers of the graph that is known, if one is.
-
-    All loops over edges are those of C: chains of dicts, mapped through the index of nodes, into an array.
-    """
-    rows = _dicts(adjacency)
-    nodes = list(rows) if known is None else known.nodes
-    degrees = np.fromiter(map(len, rows.values()), np.int64, len(rows))
-    targets: Iterable[Any] = chain.from_iterable(rows.values())
-    if not (is_plain(nodes) if known is None else known.plain):
-        index = dict(zip(nodes, range(len(nodes)), strict=True)) if known is None else known.index
-        targets = map(index.__getitem__, targets)
-    kind = np.uint32 if len(nodes) < 1 << 32 else np.uint64
-    neighbours = np.fromiter(targets, kind, int(degrees.sum()))
-    if multigraph:
-        keys = np.fromiter(map(len, chain.from_iterable(map(dict.values, rows.values()))), np.int64, len(neighbours))
-        ends = np.concatenate([[0], np.cumsum(keys)])[np.concatenate([[0], np.cumsum(degrees)])]
-        neighbours = np.repeat(neighbours, keys)
-    else:
-        ends = np.concatenate([[0], np.cumsum(degrees)])
-    return Adjacency(ends.astype(np.uint64), neighbours), nodes
-
-
-def columns_of(graph: Any, defaults: dict[Any, Any], arcs: int) -> dict[Any, Array]:
-    """Edge attributes in the order of the arcs of :func:`rows_of`.
-
-    Raises
-    ------
-    NotImplementedError
-        For values that are not numbers of 64 bits: NetworkX then goes on without the backend.
-    """
-    rows = _dicts(graph._adj)
-    data: Any = list(chain.from_iterable(map(dict.values, rows.values())))
-    if graph.is_multigraph():
-        data = list(chain.from_iterable(map(dict.values, data)))
-    if len(data) != arcs:
-        raise RuntimeError(
-            "the graph was changed after it was converted: clear its cache, G.__networkx_cache__.clear()"
-        )
-    return {
-        name: _numbers(name, map(dict.get, data, repeat(name), repeat(default))) for name, default in defaults.items()
-    }
-
-
-def _numbers(name: Any, values: Iterable[Any]) -> Array:
-    try:
-        column = np.array(list(values))
-    except (ValueError, OverflowError) as error:
-        raise NotImplementedError(f"the edge attribute {name!r} is not a number everywhere") from error
-    if not len(column):
-        return np.empty(0, np.int64)
-    if column.ndim != 1 or column.dtype.kind not in "iufb":
-        raise NotImplementedError(f"the edge attribute {name!r} is not a number of 64 bits everywhere")
-    return column
-
-
-def _dicts(adjacency: Any) -> dict[Any, dict[Any, Any]]:
-    """Adjacency as plain dicts: views of graphs have mappings that only look like them."""
-    if type(adjacency) is dict and set(map(type, adjacency.values())) <= {dict}:
-        return adjacency
-    return {node: {other: _copied(data) for other, data in row.items()} for node, row in adjacency.items()}
-
-
-def _copied(data: Any) -> Any:
-    return (
-        data
-        if type(data) is dict
-        else {key: _copied(value) if hasattr(value, "items") else value for key, value in data.items()}
-    )
