@@ -165,8 +165,8 @@ _RULES: dict[str, Rule] = {
 }
 
 
-# A call of ours takes about a millisecond before the first edge, and converting 100 ns an arc, 400 with weights: mostly
-# the time to fetch Python's objects from memory (benchmarks/networkx_backend.py, 100,000 edges on busy cores). NetworkX
+# A call of ours takes about a millisecond before the first edge, and converting 20 ns an arc, 70 with weights: mostly
+# the time to fetch Python's objects from memory (benchmarks/networkx_backend.py, a million edges). NetworkX
 # searches in 100 ns an arc, so a search alone is no reason to convert a graph; triangles or cores take it 650 to 850,
 # strong components, shortest paths by weight and spanning trees 700 to 2,000. Those gain from 10,000 arcs or so, what
 # visits arcs again and again from 1,000, and what looks at few of them, or once, when the graph is there already.
