@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
+from arcflux.checks import shown
 from arcflux.errors import UsageError
 from arcflux.graph import Graph
 
@@ -37,7 +39,7 @@ class Medusa:
 
     def AddVertex(self, vertex: Any, **fields: Any) -> None:
         """Add a vertex by its id, with the first values of its fields, which a run takes as ``given=medusa.given``."""
-        self._vertices[vertex] = None
+        self._vertices[_id(vertex)] = None
         for name, value in fields.items():
             self.given.setdefault(name, {})[vertex] = value
 
@@ -48,6 +50,7 @@ class Medusa:
                 f"an edge has the columns {', '.join(columns) or 'none'}",
                 expected=f"those of the edges before: {', '.join(self._columns) or 'none'}",
             )
+        tail, head = _id(tail), _id(head)
         for name, value in columns.items():
             self._columns.setdefault(name, []).append(value)
         for ends, end in zip(self._ends, (tail, head), strict=True):
@@ -60,3 +63,10 @@ class Medusa:
         ids = np.array(list(self._vertices)) if self._vertices else np.empty(0, np.int64)
         tails, heads = (np.array(ends, dtype=ids.dtype) for ends in self._ends)
         return Graph.from_edges(tails, heads, columns=columns, vertices=ids, directed=self.directed)
+
+
+def _id(given: Any) -> Any:
+    """An id of a vertex, if it can be one."""
+    if isinstance(given, bool) or not isinstance(given, str | Integral):
+        raise UsageError(f"the id of a vertex is {shown(given)}", expected="a whole number, or text")
+    return given

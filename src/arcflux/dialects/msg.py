@@ -74,7 +74,7 @@ def msg(cls: type | None = None, *, order: str = "bsp") -> Program | Callable[[t
     ...         return v.dist < old.dist
     """
     frame = sys._getframe(1)
-    if order not in _ORDERS:
+    if not isinstance(order, str) or order not in _ORDERS:
         raise UsageError(f"order is {order!r}", expected=" or ".join(map(repr, _ORDERS)))
     return _translated(cls, frame, order) if cls is not None else lambda given: _translated(given, frame, order)
 

@@ -10,6 +10,7 @@ import urllib.request
 from collections.abc import Iterator
 from typing import IO, Any
 
+from arcflux.checks import maybe, real, text
 from arcflux.errors import ServiceError, UsageError
 
 __all__ = ["Client"]
@@ -110,6 +111,7 @@ class Client:
 
     def wait(self, ident: str, timeout: float | None = None) -> dict[str, Any]:
         """Wait until a job is over; its status."""
+        timeout = maybe(real)("timeout", timeout)
         end = None if timeout is None else time.monotonic() + timeout
         pause = 0.01
         while True:
@@ -140,6 +142,7 @@ class Client:
 
 
 def _job(ident: str) -> str:
+    text("ident", ident)
     return f"/jobs/{urllib.parse.quote(ident, safe='')}"
 
 

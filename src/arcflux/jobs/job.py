@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 import threading
 import time
 from collections import deque
@@ -35,7 +37,8 @@ class Limits:
         for name, value in vars(self).items():
             whole = name in ("memory", "supersteps")
             kinds = (int,) if whole else (int, float)
-            if value is not None and (isinstance(value, bool) or not isinstance(value, kinds) or not value > 0):
+            wrong = isinstance(value, bool) or not isinstance(value, kinds) or not value > 0
+            if value is not None and (wrong or (not whole and math.inf > value > sys.float_info.max)):
                 said = name if name == "deadline" else f"max_{name}"
                 raise UsageError(f"{said} is {value!r}", expected=f"a {'whole ' if whole else ''}number above 0")
         return self

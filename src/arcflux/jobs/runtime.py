@@ -6,10 +6,11 @@ import heapq
 import threading
 from collections.abc import Callable, Sequence
 from itertools import count
+from numbers import Integral
 from typing import Any
 
 from arcflux import config, trace
-from arcflux.checks import checked, maybe, whole
+from arcflux.checks import checked, maybe, shown, whole
 from arcflux.devices.base import Device
 from arcflux.errors import CancelledError, UsageError
 from arcflux.graph import Graph
@@ -75,6 +76,7 @@ class Jobs:
     ) -> None:
         if at_once < 1 or (memory is not None and memory < 1):
             raise UsageError(f"at_once is {at_once}, memory is {memory}", expected="numbers from 1 on")
+        _check_devices(devices)
         self.graph: Graph | None = graph if graph is None or isinstance(graph, Graph) else load(graph)
         self.threads, self.at_once = config.threads(threads), at_once
         self.budget = memory or max(1 << 26, int(available() or 1 << 32) // 2)
@@ -126,10 +128,9 @@ class Jobs:
         ended
             Called with the job when it is over, before anybody who waits for it goes on.
         """
-        if isinstance(priority, bool) or priority not in _PRIORITIES:
-            raise UsageError(f"priority is {priority!r}", expected="a whole number from -10 to 10")
+        _check_request(priority, graph, ended)
         limits = Limits(max_seconds, max_memory, max_supersteps, deadline).checked()
-        if (graph := graph or self.graph) is None:
+        if (graph := self.graph if graph is None else graph) is None:
             raise UsageError(
                 "the jobs have no graph", expected="a graph", remedy="af.Jobs(graph), or submit(..., graph=)"
             )
@@ -323,3 +324,18 @@ def _hear(event: trace.Event) -> None:
     job = getattr(_current, "job", None)
     if job is not None and isinstance(event, trace.Task):
         job.heard = event
+
+
+def _check_devices(devices: Any) -> None:
+    if devices is not None and (not isinstance(devices, Sequence) or isinstance(devices, str)):
+        said = f"devices is {shown(devices)}"
+        raise UsageError(said, expected="a list of devices", remedy="devices=[af.devices.Cuda(0)]")
+
+
+def _check_request(priority: Any, graph: Any, ended: Any) -> None:
+    if isinstance(priority, bool) or not isinstance(priority, Integral) or priority not in _PRIORITIES:
+        raise UsageError(f"priority is {shown(priority)}", expected="a whole number from -10 to 10")
+    if graph is not None and not isinstance(graph, Graph):
+        raise UsageError(f"graph is {shown(graph)}", expected="a graph", remedy="graph=af.load(...)")
+    if ended is not None and not callable(ended):
+        raise UsageError(f"ended is {shown(ended)}", expected="a function of a job")

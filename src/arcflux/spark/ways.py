@@ -42,5 +42,5 @@ WAYS: dict[str, Callable[..., Any]] = {"attached": _attached, "barrier": _barrie
 
 def checked_way(way: Any) -> None:
     """Refuse what is no way."""
-    if way not in WAYS:
+    if not isinstance(way, str) or way not in WAYS:
         raise UsageError(f"way is {way!r}", expected=" or ".join(map(repr, WAYS)), remedy=did_you_mean(str(way), WAYS))

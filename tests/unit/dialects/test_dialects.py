@@ -219,3 +219,9 @@ def test_names_around_are_those_that_functions_see_now() -> None:
         for way in ({}, {"debug": True}):
             assert af.run(Scaled, "cycle:3", **way)["x"].tolist() == [expected] * 3
         factor = 3.0
+
+
+@pytest.mark.parametrize("order", [np.arange(2), [], None, 5])
+def test_an_order_that_is_no_text_is_refused(order):
+    with pytest.raises(UsageError, match="order is "):
+        af.msg(order=order)

@@ -227,3 +227,12 @@ def test_a_graph_is_added_up() -> None:
     with pytest.raises(UsageError, match="an edge has the columns none"):
         medusa.AddEdge(1, 2)
     assert af.Medusa(directed=False).graph().vertices == 0
+
+
+@pytest.mark.parametrize("wrong", [[], (), {}, None, 1.5, True, b"a"])
+def test_ids_of_medusa_are_whole_numbers_or_text(wrong):
+    medusa = af.Medusa()
+    for add in (lambda: medusa.AddVertex(wrong), lambda: medusa.AddEdge(0, wrong), lambda: medusa.AddEdge(wrong, 0)):
+        with pytest.raises(UsageError, match="the id of a vertex is "):
+            add()
+    assert medusa.graph().vertices == 0  # nothing of a refused edge stays

@@ -270,3 +270,35 @@ def test_runs_go_on_with_another_number_of_workers(graph, seed):
         with taking_turns(turns):
             np.testing.assert_array_equal(call(), alone, err_msg=name)
         assert turns.asked, name
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("graph", "kron:5"), ("graph", 0), ("graph", []), ("priority", np.arange(2)), ("priority", "1"),
+        ("priority", 0.5), ("deadline", 10**400), ("deadline", "soon"), ("max_seconds", 10**400), ("ended", 5),
+    ],
+)  # fmt: skip
+def test_a_wrong_argument_of_a_submission_is_named(graph, name, value):
+    with af.Jobs(graph, threads=1) as jobs, pytest.raises(UsageError, match=f"{name} is "):
+        jobs.submit("pagerank", **{name: value})
+
+
+@pytest.mark.parametrize("devices", [5, "cuda", {1}])
+def test_devices_that_are_no_list_are_refused(graph, devices):
+    with pytest.raises(UsageError, match="devices is "):
+        af.Jobs(graph, devices=devices)
+
+
+@pytest.mark.parametrize("ident", [5, None, b"1", ["1"]])
+def test_a_client_asks_for_jobs_by_text(ident):
+    client = af.Client("http://127.0.0.1:9", "token", timeout=0.1)
+    for ask in (client.status, client.cancel, client.wait, client.result, client.stream):
+        with pytest.raises(UsageError, match="ident is "):
+            ask(ident)
+
+
+@pytest.mark.parametrize("timeout", ["x", 10**400, [1]])
+def test_a_client_waits_for_seconds(timeout):
+    with pytest.raises(UsageError, match="timeout is "):
+        af.Client("http://127.0.0.1:9", "token", timeout=0.1).wait("1", timeout)
