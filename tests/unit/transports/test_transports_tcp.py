@@ -228,18 +228,18 @@ def test_a_rank_that_follows_another_of_its_node_is_not_taken_for_the_one_that_t
 
     def work(t):
         t.superstep = 5
-        t.barrier()
-        if t.rank == 2:
-            say = t.office.control.say
-
-            def late(said):
-                if "alarm" in said:
-                    time.sleep(0.5)  # the other rank of the node has seen the alarm, and is gone
-                say(said)
-
-            t.office.control.say = late
-            raise ProgramError("no such field", remedy="another")
         try:
+            t.barrier()
+            if t.rank == 2:
+                say = t.office.control.say
+
+                def late(said):
+                    if "alarm" in said:
+                        time.sleep(0.5)  # the other rank of the node has seen the alarm, and is gone
+                    say(said)
+
+                t.office.control.say = late
+                raise ProgramError("no such field", remedy="another")
             t.barrier()
         except RankError as error:
             seen.append((error.rank, error.superstep, "no such field" in error.trace))
