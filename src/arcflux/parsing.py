@@ -9,12 +9,31 @@ from __future__ import annotations
 
 import ast
 import threading
+from collections.abc import Callable
 from contextlib import suppress
+from typing import TypeVar
 
-__all__ = ["parse", "parse_expression"]
+__all__ = ["in_turn", "parse", "parse_expression"]
+
+Answer = TypeVar("Answer")
 
 _turn = threading.Lock()
 _MOST_TRIES = 100
+
+
+def in_turn(call: Callable[[], Answer]) -> Answer:
+    """What a call returns that parses Python's text; it is made again if another thread parsed meanwhile.
+
+    Examples
+    --------
+    >>> in_turn(lambda: ast.literal_eval("(1, 2)"))
+    (1, 2)
+    """
+    for _ in range(_MOST_TRIES):
+        with suppress(SystemError), _turn:
+            return call()
+    with _turn:
+        return call()
 
 
 def parse(text: str) -> ast.Module:
@@ -25,11 +44,7 @@ def parse(text: str) -> ast.Module:
     >>> len(parse("x = 1\\ny = 2").body)
     2
     """
-    for _ in range(_MOST_TRIES):
-        with suppress(SystemError), _turn:
-            return ast.parse(text)
-    with _turn:
-        return ast.parse(text)
+    return in_turn(lambda: ast.parse(text))
 
 
 def parse_expression(text: str) -> ast.expr:

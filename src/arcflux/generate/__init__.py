@@ -2,7 +2,7 @@
 
 Each generator is a function (recursive.py, flat.py, regular.py, worlds.py, bipartite.py, planted.py, pairs.py,
 flow_networks.py, geometric.py) and has a spec: a line of text such as ``kron:20`` (registry.py lists them, spec.py
-reads them). recipe.py is what they share; kernels.py and drawn.py hold loops.
+reads them). recipe.py is what they share; kernels.py and structured_kernels.py hold loops.
 
 >>> from arcflux import generate
 >>> generate.from_spec("kron:10,weights=1-255")

@@ -9,7 +9,7 @@ from typing import Any
 from arcflux.checks import shown
 from arcflux.errors import UsageError
 
-__all__ = ["LARGEST_SCALE", "MOST", "Interval", "changed_options", "interval", "number", "spell", "whole"]
+__all__ = ["LARGEST_SCALE", "MOST", "Interval", "changed_options", "integer", "interval", "number", "spell"]
 
 Interval = tuple[int, int] | tuple[float, float]
 
@@ -18,14 +18,14 @@ LARGEST_SCALE = 63
 _INT32 = 1 << 31
 
 
-def whole(name: str, value: Any, low: int = 0, high: int = MOST) -> int:
+def integer(name: str, value: Any, low: int = 0, high: int = MOST) -> int:
     """`value`, sure to be a whole number from `low` to `high`.
 
     Examples
     --------
-    >>> whole("scale", 20)
+    >>> integer("scale", 20)
     20
-    >>> whole("scale", -1)
+    >>> integer("scale", -1)
     Traceback (most recent call last):
     ...
     arcflux.errors.UsageError: scale is -1

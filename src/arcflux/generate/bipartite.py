@@ -1,11 +1,11 @@
-"""Ratings: who gave what how many stars, with something in it that can be learned."""
+"""Ratings: users, items and stars, by hidden factors that can be learned."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from arcflux.errors import UsageError
-from arcflux.generate.arguments import number, spell, whole
+from arcflux.generate.arguments import integer, number, spell
 from arcflux.generate.recipe import Recipe, with_weight
 from arcflux.graph.core import Graph
 
@@ -64,8 +64,8 @@ def ratings(
     >>> int(g.neighbours(0).min()) >= 100, 1 <= g.columns["weight"].min() <= g.columns["weight"].max() <= 5
     (True, np.True_)
     """
-    users, items, rank = whole("users", users), whole("items", items), whole("rank", rank, 1, 1 << 16)
-    wanted = users * whole("per_user", per_user) if ratings is None else whole("ratings", ratings)
+    users, items, rank = integer("users", users), integer("items", items), integer("rank", rank, 1, 1 << 16)
+    wanted = users * integer("per_user", per_user) if ratings is None else integer("ratings", ratings)
     low, high = number("low", low, -_FAR, _FAR), number("high", high, -_FAR, _FAR)
     noise = number("noise", noise, 0.0, _FAR)
     _check(users, items, wanted, low, high)

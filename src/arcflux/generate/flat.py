@@ -6,7 +6,7 @@ import numpy as np
 
 from arcflux.checks import checked, flag
 from arcflux.errors import UsageError
-from arcflux.generate.arguments import LARGEST_SCALE, Interval, spell, whole
+from arcflux.generate.arguments import LARGEST_SCALE, Interval, integer, spell
 from arcflux.generate.recipe import Recipe
 from arcflux.graph.core import Graph
 
@@ -54,9 +54,9 @@ def uniform(
             expected="one of them: 2**scale vertices, or any number",
             remedy="uniform(20), or uniform(vertices=1000, edges=5000); as specs urand:20, urand:n=1000,m=5000",
         )
-    edge_factor = whole("edge_factor", edge_factor)
-    count = 1 << whole("scale", scale, high=LARGEST_SCALE) if vertices is None else whole("vertices", vertices)
-    wanted = edge_factor * count if edges is None else whole("edges", edges)
+    edge_factor = integer("edge_factor", edge_factor)
+    count = 1 << integer("scale", scale, high=LARGEST_SCALE) if vertices is None else integer("vertices", vertices)
+    wanted = edge_factor * count if edges is None else integer("edges", edges)
     if wanted and not count:
         raise UsageError(f"{wanted:,} edges are asked for, and no vertices", expected="at least one vertex")
     spec = spell(

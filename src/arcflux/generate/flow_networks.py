@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from arcflux.errors import UsageError
-from arcflux.generate.arguments import spell, whole
+from arcflux.generate.arguments import integer, spell
 from arcflux.generate.recipe import Recipe, with_weight
 from arcflux.graph.core import Graph
 
@@ -44,16 +44,16 @@ def genrmf(
     >>> g.vertices, g.edges, int(g.columns["capacity"].max())
     (36, 123, 900)
     """
-    side, frames = whole("side", side, 1, 1 << 20), whole("frames", frames, 1)
-    low, high = whole("low", low, 0, 1 << 31), whole("high", high, 0, 1 << 31)
+    side, frames = integer("side", side, 1, 1 << 20), integer("frames", frames, 1)
+    low, high = integer("low", low, 0, 1 << 31), integer("high", high, 0, 1 << 31)
     if low > high:
         raise UsageError(f"low is {low} and high is {high}", expected="the lowest capacity, then the highest")
     area = side * side
     edges = 4 * side * (side - 1) * frames + area * (frames - 1)
     spec = spell("genrmf", f"{side}x{frames}", low=(low, 1), high=(high, 100))
     recipe = Recipe(spec, area * frames, edges, seed, directed=True, threads=threads, column=8)
-    from arcflux.generate.drawn import capacities
-    from arcflux.generate.drawn import frames as kernel
+    from arcflux.generate.structured_kernels import capacities
+    from arcflux.generate.structured_kernels import frames as kernel
 
     key, width = np.uint64(recipe.seed), np.uint64((area - 1).bit_length())
     graph = recipe.graph((kernel, recipe.vertices, key, np.uint64(side), np.uint64(frames), width))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from arcflux.checks import checked, text
 from arcflux.errors import UsageError
-from arcflux.generate.arguments import Interval, number, spell, whole
+from arcflux.generate.arguments import Interval, integer, number, spell
 from arcflux.generate.recipe import Recipe
 from arcflux.graph.core import Graph
 from arcflux.spmd.memory import empty
@@ -55,7 +55,7 @@ def random_geometric(
     >>> generate.random_geometric(10, radius=2).edges
     45
     """
-    vertices, radius = whole("vertices", vertices), number("radius", radius, 0.0, 4.0)
+    vertices, radius = integer("vertices", vertices), number("radius", radius, 0.0, 4.0)
     sphere = _is_sphere(surface)
     reach = 2.0 * math.sin(min(radius, math.pi) / 2.0) if sphere else radius
     part = min(1.0, reach * reach / 4.0 if sphere else math.pi * reach * reach)
@@ -67,10 +67,10 @@ def random_geometric(
 
 def _pairs(points: Array, sphere: bool, reach: float) -> tuple[Any, ...]:
     """The kernel that finds near points, its rows and arguments: the points sorted into cells as wide as they reach."""
-    from arcflux.generate.drawn import near
+    from arcflux.generate.structured_kernels import near
 
     low, wide = (-1.0, 2.0) if sphere else (0.0, 1.0)
-    across = max(1, min(int(wide / reach) if reach else 1 << 20, 1 << 20))
+    across = max(1, int(min(wide / reach if reach else math.inf, 1 << 20)))
     layers = across if sphere else 1
     cell = np.minimum(((points - low) * (across / wide)).astype(np.int64), across - 1)
     number = cell[:, 1] * across + cell[:, 0] + (cell[:, 2] * across * across if sphere else 0)
@@ -89,7 +89,7 @@ def coordinates(vertices: int, *, surface: str = "square", seed: int = 1, thread
     (5, 2)
     """
     sphere = _is_sphere(surface)
-    points = _points(whole("vertices", vertices), sphere, whole("seed", seed, high=(1 << 64) - 1), threads)
+    points = _points(integer("vertices", vertices), sphere, integer("seed", seed, high=(1 << 64) - 1), threads)
     if not sphere:
         return points[:, :2].copy()
     degrees: Array = np.degrees(np.stack([np.arcsin(points[:, 2]), np.arctan2(points[:, 1], points[:, 0])], 1))
@@ -103,9 +103,9 @@ def _is_sphere(surface: str) -> bool:
 
 
 def _points(vertices: int, sphere: bool, seed: int, threads: int | None) -> Array:
-    from arcflux.generate.drawn import place
+    from arcflux.generate.structured_kernels import draw_points
 
     afford(48 * vertices, f"{vertices:,} points")
     points = empty(3 * vertices, np.float64).reshape(-1, 3)
-    run(place, -(-vertices // 4096), np.uint64(seed), sphere, points, threads=threads)
+    run(draw_points, -(-vertices // 4096), np.uint64(seed), sphere, points, threads=threads)
     return points

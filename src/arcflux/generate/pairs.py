@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from arcflux.checks import checked, flag
-from arcflux.generate.arguments import Interval, number, spell, whole
+from arcflux.generate.arguments import Interval, integer, number, spell
 from arcflux.generate.recipe import Recipe
 from arcflux.graph.core import Graph
 
@@ -48,10 +48,10 @@ def correlated(
     >>> first.equals(same)
     True
     """
-    vertices, p, rho = whole("vertices", vertices), number("p", p), number("rho", rho)
+    vertices, p, rho = integer("vertices", vertices), number("p", p), number("rho", rho)
     spec = spell("correlated", f"{vertices}", p=(p, 0.1), rho=(rho, 0.9), copy=(copy, False))
     recipe = Recipe(spec, vertices, int(p * vertices * (vertices - 1) / 2), seed, weights, threads=threads)
-    from arcflux.generate.drawn import correlated as kernel
+    from arcflux.generate.structured_kernels import correlated as kernel
 
     chances = p, p + rho * (1.0 - p), p * (1.0 - rho), bool(copy)
     return recipe.graph_by_rows(kernel, vertices, np.uint64(recipe.seed), *chances)

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arcflux.checks import shown
 from arcflux.errors import UsageError
-from arcflux.generate.arguments import Interval, number, spell, whole
+from arcflux.generate.arguments import Interval, integer, number, spell
 from arcflux.generate.recipe import Recipe
 from arcflux.graph.core import Graph
 from arcflux.spmd.memory import empty
@@ -51,7 +52,7 @@ def planted_partition(
     >>> generate.planted_partition(2, 3, p_in=1, p_out=0).neighbours(4).tolist()
     [3, 5]
     """
-    groups, size = whole("groups", groups), whole("size", size)
+    groups, size = integer("groups", groups), integer("size", size)
     p_in, p_out = number("p_in", p_in), number("p_out", p_out)
     vertices = groups * size
     options: dict[str, tuple[Any, Any]] = {"in": (p_in, 0.3), "out": (p_out, 0.01)}
@@ -92,8 +93,14 @@ def stochastic_block_model(
     >>> generate.stochastic_block_model([1, 3], [[0, 1], [1, 0]]).out_degrees.tolist()
     [3, 1, 1, 1]
     """
-    many = [whole("sizes", size) for size in sizes]
-    chances = np.asarray(p, np.float64)
+    try:
+        many = [integer("sizes", size) for size in sizes]
+    except TypeError:
+        raise UsageError(f"sizes is {shown(sizes)}", expected="a size for each block, such as [10, 20]") from None
+    try:
+        chances = np.asarray(p, np.float64)
+    except (TypeError, ValueError, OverflowError, MemoryError):
+        raise UsageError(f"p is {shown(p)}", expected="a symmetric matrix of probabilities") from None
     if chances.shape != (len(many), len(many)) or not (chances == chances.T).all():
         raise UsageError(
             f"p has shape {chances.shape}" + (" and is not symmetric" if chances.ndim == 2 else ""),
@@ -115,7 +122,7 @@ def stochastic_block_model(
 
 
 def _blocks(recipe: Recipe, sizes: Array, firsts: Array, ends: Array, chances: Array) -> Graph:
-    from arcflux.generate.drawn import blocks
+    from arcflux.generate.structured_kernels import blocks
 
     block_of = np.repeat(np.arange(len(sizes), dtype=np.int64), sizes)
     return recipe.graph_by_rows(
@@ -142,10 +149,10 @@ def ring_of_cliques(
     >>> generate.ring_of_cliques(3, 3).neighbours(3).tolist()
     [1, 4, 5]
     """
-    cliques, size = whole("cliques", cliques, 2), whole("size", size, 2)
+    cliques, size = integer("cliques", cliques, 2), integer("size", size, 2)
     edges = cliques * (size * (size - 1) // 2 + 1)
     recipe = Recipe(f"cliques:{cliques}x{size}", cliques * size, edges, seed, weights, threads=threads)
-    from arcflux.generate.drawn import cliques as kernel
+    from arcflux.generate.structured_kernels import cliques as kernel
 
     return recipe.graph((kernel, recipe.vertices, np.uint64(size)))
 
@@ -201,12 +208,12 @@ def lfr(
     )  # fmt: skip
     labels = _communities(vertices, recipe.seed, law[4], law[5], threads)
     degrees = _power_law(vertices, recipe.seed, _DEGREES, law[2], law[3], threads)
-    inner, within, outer = _split(labels, degrees, mu)
+    inner, within, outer = _split_stubs(labels, degrees, mu)
     bounds = np.concatenate([[0], np.cumsum(np.bincount(labels))]) if vertices else np.zeros(1, np.int64)
     sums = [np.concatenate([[0], np.cumsum(some)]).astype(np.int64) for some in (inner, outer)]
     edges = int(within[-1]) + (int(sums[1][-1]) // 2 if within.size > 2 else 0)
     exact = Recipe(recipe.spec, vertices, edges, seed, weights, simple=True, threads=threads)
-    from arcflux.generate.drawn import stubs
+    from arcflux.generate.structured_kernels import stubs
 
     return exact.graph((stubs, edges, np.uint64(recipe.seed), within, bounds.astype(np.int64), labels, *sums))
 
@@ -231,10 +238,10 @@ def lfr_communities(
     [0, 1]
     """
     law = _law(vertices, mu, degree, exponent, community, community_exponent)
-    return _communities(law[0], whole("seed", seed, high=(1 << 64) - 1), law[4], law[5], threads)
+    return _communities(law[0], integer("seed", seed, high=(1 << 64) - 1), law[4], law[5], threads)
 
 
-# Streams of the seed, which drawn.py counts on from 20.
+# Streams of the seed, which structured_kernels.py counts on from 20.
 _DEGREES, _SIZES = 40, 41
 
 
@@ -242,7 +249,8 @@ def _law(
     vertices: Any, mu: Any, degree: Any, exponent: Any, community: Any, community_exponent: Any
 ) -> tuple[int, float, tuple[int, int], float, tuple[int, int], float]:  # fmt: skip
     return (
-        whole("vertices", vertices), number("mu", mu), _bounds("degree", degree), number("exponent", exponent, 0, 100),
+        integer("vertices", vertices), number("mu", mu),
+        _bounds("degree", degree), number("exponent", exponent, 0, 100),
         _bounds("community", community), number("community_exponent", community_exponent, 0, 100),
     )  # fmt: skip
 
@@ -252,15 +260,15 @@ def _bounds(name: str, given: Any) -> tuple[int, int]:
         low, high = given
     except (TypeError, ValueError):
         raise UsageError(f"{name} is {given!r}", expected="the smallest and the largest, such as (5, 50)") from None
-    low = whole(name, int(low) if isinstance(low, float) and low.is_integer() else low, 1, 1 << 31)
-    high = whole(name, int(high) if isinstance(high, float) and high.is_integer() else high, 1, 1 << 31)
+    low = integer(name, int(low) if isinstance(low, float) and low.is_integer() else low, 1, 1 << 31)
+    high = integer(name, int(high) if isinstance(high, float) and high.is_integer() else high, 1, 1 << 31)
     if low > high:
         raise UsageError(f"{name} is {given!r}", expected="the smallest, then the largest")
     return low, high
 
 
 def _power_law(size: int, seed: int, stream: int, bounds: tuple[int, int], exponent: float, threads: Any) -> Array:
-    from arcflux.generate.drawn import draw_power_law
+    from arcflux.generate.structured_kernels import draw_power_law
 
     drawn = empty(size, np.int64)
     shape = float(bounds[0]), float(bounds[1]), exponent
@@ -280,7 +288,7 @@ def _communities(vertices: int, seed: int, bounds: tuple[int, int], exponent: fl
     return np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
 
 
-def _split(labels: Array, degrees: Array, mu: float) -> tuple[Array, Array, Array]:
+def _split_stubs(labels: Array, degrees: Array, mu: float) -> tuple[Array, Array, Array]:
     """Stubs within communities, where the edges of each community end, and stubs that lead out.
 
     Within, a vertex has at most as many as there are others.

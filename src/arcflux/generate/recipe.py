@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from arcflux import config, trace
-from arcflux.generate.arguments import Interval, changed_options, interval, whole
+from arcflux.generate.arguments import Interval, changed_options, integer, interval
 from arcflux.graph.core import Graph
 from arcflux.graph.edges import Edges, Options
 from arcflux.graph.number import vertex_type
@@ -42,7 +42,7 @@ class Recipe:
 
     def __post_init__(self) -> None:
         self.directed, self.simple = bool(self.directed), bool(self.simple)
-        self.seed = whole("seed", self.seed, high=(1 << 64) - 1)
+        self.seed = integer("seed", self.seed, high=(1 << 64) - 1)
         self.weights = interval(self.weights)
         if self.weights is not None:
             self.column = np.dtype(_weight_type(self.weights)).itemsize
@@ -83,7 +83,7 @@ class Recipe:
     def graph_by_rows(self, kernel: Any, rows: int, *args: Any) -> Graph:
         """The graph of a kernel that draws row by row: first it counts each row's edges, then it writes them.
 
-        `edges` is what was to be expected; a row has to come out the same whoever draws it, and when.
+        `edges` is what was to be expected; a row has to come out the same, whichever worker draws it.
         """
         from arcflux.generate.kernels import CHUNK
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from arcflux.checks import checked, flag
 from arcflux.errors import UsageError
-from arcflux.generate.arguments import LARGEST_SCALE, Interval, number, spell, whole
+from arcflux.generate.arguments import LARGEST_SCALE, Interval, integer, number, spell
 from arcflux.generate.recipe import Recipe
 from arcflux.graph.core import Graph
 from arcflux.spmd.memory import frozen
@@ -70,7 +70,7 @@ def kronecker(
     >>> print(g.columns["weight"].dtype)
     int32
     """
-    scale, edge_factor = whole("scale", scale, high=LARGEST_SCALE), whole("edge_factor", edge_factor)
+    scale, edge_factor = integer("scale", scale, high=LARGEST_SCALE), integer("edge_factor", edge_factor)
     spec = spell("kron", f"{scale}", ef=(edge_factor, 16), directed=(directed, False), simple=(simple, True))
     recipe = Recipe(spec, 1 << scale, edge_factor << scale, seed, weights, directed, simple, threads)
     return recipe.graph(cells(recipe, scale, GRAPH500, shuffle=True))
@@ -111,7 +111,7 @@ def rmat(
     >>> g.vertices, g.directed, int(g.out_degrees.argmax())
     (256, True, 0)
     """
-    scale, edge_factor = whole("scale", scale, high=LARGEST_SCALE), whole("edge_factor", edge_factor)
+    scale, edge_factor = integer("scale", scale, high=LARGEST_SCALE), integer("edge_factor", edge_factor)
     shares = quadrants(a, b, c, d)
     spec = spell(
         "rmat", f"{scale}", ef=(edge_factor, 16), a=(shares[0], 0.57), b=(shares[1], 0.19), c=(shares[2], 0.19),

@@ -58,49 +58,40 @@ class Generator:
         return f"{self.name}:{'x'.join(map(str.upper, self.size))}" + "".join(options)
 
 
-_CHANCE = {"seed": Option("seed", WHOLE), "weights": Option("weights", RANGE, alone=(1, 255))}
-_EDGES = {
-    "ef": Option("edge_factor", WHOLE),
-    **_CHANCE,
-    "directed": Option("directed", YES_OR_NO, alone=True),
-    "simple": Option("simple", YES_OR_NO, alone=True),
-}
-_QUADRANTS = {quadrant: Option(quadrant, NUMBER) for quadrant in "abcd"}
-_RING = {"k": Option("k", WHOLE), "p": Option("p", NUMBER)}
+def _named(**values: Value) -> dict[str, Option]:
+    """Options that are called what their arguments are."""
+    return {name: Option(name, value) for name, value in values.items()}
 
+
+def _flags(*names: str) -> dict[str, Option]:
+    """Options that stand alone for yes."""
+    return {name: Option(name, YES_OR_NO, alone=True) for name in names}
+
+
+_SEED = _named(seed=WHOLE)
+_CHANCE = {**_SEED, "weights": Option("weights", RANGE, alone=(1, 255))}
+_EDGES = {"ef": Option("edge_factor", WHOLE), **_CHANCE, **_flags("directed", "simple")}
+_QUADRANTS = _named(a=NUMBER, b=NUMBER, c=NUMBER, d=NUMBER)
+_RING = _named(k=WHOLE, p=NUMBER)
+
+# The name, the function, a line of help, an example; what its size is, its options.
 _ENTRIES = (
     Generator(
-        name="kron",
-        function="recursive.kronecker",
-        help="Kronecker graph of the Graph500 benchmark, 2**SCALE vertices",
-        example="kron:20,ef=8,seed=3,weights=1-255",
-        size=("scale",),
-        options=_EDGES,
+        "kron", "recursive.kronecker", "Kronecker graph of the Graph500 benchmark, 2**SCALE vertices",
+        "kron:20,ef=8,seed=3,weights=1-255", ("scale",), _EDGES,
     ),
     Generator(
-        name="rmat",
-        function="recursive.rmat",
-        help="R-MAT graph, directed, 2**SCALE vertices",
-        example="rmat:18,a=.5,b=.2,c=.2",
-        size=("scale",),
-        options={**_QUADRANTS, "permute": Option("permute", YES_OR_NO, alone=True), **_EDGES},
+        "rmat", "recursive.rmat", "R-MAT graph, directed, 2**SCALE vertices",
+        "rmat:18,a=.5,b=.2,c=.2", ("scale",), {**_QUADRANTS, **_flags("permute"), **_EDGES},
     ),
     Generator(
-        name="urand",
-        function="flat.uniform",
-        help="uniform random graph, 2**SCALE vertices; or n vertices and m edges",
-        example="urand:n=1000,m=5000",
-        size=("scale",),
-        options={"n": Option("vertices", WHOLE), "m": Option("edges", WHOLE), **_EDGES},
-        instead="vertices",
+        "urand", "flat.uniform", "uniform random graph, 2**SCALE vertices; or n vertices and m edges",
+        "urand:n=1000,m=5000", ("scale",),
+        {"n": Option("vertices", WHOLE), "m": Option("edges", WHOLE), **_EDGES}, instead="vertices",
     ),
     Generator(
-        name="grid",
-        function="regular.grid",
-        help="grid of four neighbours, road-like",
-        example="grid:1024x1024,weights=1-255",
-        size=("rows", "columns"),
-        options=_CHANCE,
+        "grid", "regular.grid", "grid of four neighbours, road-like",
+        "grid:1024x1024,weights=1-255", ("rows", "columns"), _CHANCE,
     ),
     *(
         Generator(name, f"regular.{name}", help, f"{name}:{size}", ("vertices",), _CHANCE)
@@ -112,97 +103,58 @@ _ENTRIES = (
         )
     ),
     Generator(
-        name="ws",
-        function="worlds.watts_strogatz",
-        help="Watts-Strogatz small world: a ring of k nearest neighbours, rewired with probability p",
-        example="ws:1000,k=10,p=0.1",
-        size=("vertices",),
-        options={**_RING, **_CHANCE},
+        "ws", "worlds.watts_strogatz",
+        "Watts-Strogatz small world: a ring of k nearest neighbours, rewired with probability p",
+        "ws:1000,k=10,p=0.1", ("vertices",), {**_RING, **_CHANCE},
     ),
     Generator(
-        name="worlds",
-        function="worlds.small_worlds",
-        help="many small worlds, joined by rewiring a part of all edges (the graphs of G2)",
-        example="worlds:100x1000,k=10,rewire=0.1",
-        size=("worlds", "size"),
-        options={**_RING, "rewire": Option("rewire", NUMBER), "kind": Option("kind", WORD), **_CHANCE},
+        "worlds", "worlds.small_worlds",
+        "many small worlds, joined by rewiring a part of all edges (the graphs of G2)",
+        "worlds:100x1000,k=10,rewire=0.1", ("worlds", "size"),
+        {**_RING, **_named(rewire=NUMBER, kind=WORD), **_CHANCE},
     ),
     Generator(
-        name="ratings",
-        function="bipartite.ratings",
-        help="bipartite ratings of items by users, from a hidden model of low rank",
-        example="ratings:1000x500,per=20",
-        size=("users", "items"),
-        options={
+        "ratings", "bipartite.ratings", "bipartite ratings of items by users, from a hidden model of low rank",
+        "ratings:1000x500,per=20", ("users", "items"),
+        {
             "per": Option("per_user", WHOLE),
-            "ratings": Option("ratings", WHOLE),
-            "low": Option("low", NUMBER),
-            "high": Option("high", NUMBER),
-            "rank": Option("rank", WHOLE),
-            "noise": Option("noise", NUMBER),
-            "seed": Option("seed", WHOLE),
+            **_named(ratings=WHOLE, low=NUMBER, high=NUMBER, rank=WHOLE, noise=NUMBER),
+            **_SEED,
         },
     ),
     Generator(
-        name="planted",
-        function="planted.planted_partition",
-        help="groups of equal size, edges likelier within them: vertex v is in group v // SIZE",
-        example="planted:4x100,in=0.3,out=0.01",
-        size=("groups", "size"),
-        options={"in": Option("p_in", NUMBER), "out": Option("p_out", NUMBER), **_CHANCE},
+        "planted", "planted.planted_partition",
+        "groups of equal size, edges likelier within them: vertex v is in group v // SIZE",
+        "planted:4x100,in=0.3,out=0.01", ("groups", "size"),
+        {"in": Option("p_in", NUMBER), "out": Option("p_out", NUMBER), **_CHANCE},
     ),
     Generator(
-        name="lfr",
-        function="planted.lfr",
-        help="communities of skewed sizes and degrees, after the LFR benchmark",
-        example="lfr:1000,mu=0.2,degree=5-50,community=20-100",
-        size=("vertices",),
-        options={
-            "mu": Option("mu", NUMBER),
-            "degree": Option("degree", RANGE),
-            "exponent": Option("exponent", NUMBER),
-            "community": Option("community", RANGE),
+        "lfr", "planted.lfr", "communities of skewed sizes and degrees, after the LFR benchmark",
+        "lfr:1000,mu=0.2,degree=5-50,community=20-100", ("vertices",),
+        {
+            **_named(mu=NUMBER, degree=RANGE, exponent=NUMBER, community=RANGE),
             "sizes": Option("community_exponent", NUMBER),
             **_CHANCE,
         },
     ),
     Generator(
-        name="cliques",
-        function="planted.ring_of_cliques",
-        help="ring of cliques, joined by single edges",
-        example="cliques:30x5",
-        size=("cliques", "size"),
-        options=_CHANCE,
+        "cliques", "planted.ring_of_cliques", "ring of cliques, joined by single edges",
+        "cliques:30x5", ("cliques", "size"), _CHANCE,
     ),
     Generator(
-        name="correlated",
-        function="pairs.correlated",
-        help="uniform random graph, or (copy) a noisy copy of it",
-        example="correlated:1000,p=0.1,rho=0.9,copy",
-        size=("vertices",),
-        options={
-            "p": Option("p", NUMBER),
-            "rho": Option("rho", NUMBER),
-            "copy": Option("copy", YES_OR_NO, alone=True),
-            **_CHANCE,
-        },
+        "correlated", "pairs.correlated", "uniform random graph, or (copy) a noisy copy of it",
+        "correlated:1000,p=0.1,rho=0.9,copy", ("vertices",),
+        {**_named(p=NUMBER, rho=NUMBER), **_flags("copy"), **_CHANCE},
     ),
     Generator(
-        name="genrmf",
-        function="flow_networks.genrmf",
-        help="flow network of FRAMES frames of SIDE x SIDE vertices, with capacities",
-        example="genrmf:8x16,low=1,high=100",
-        size=("side", "frames"),
-        options={"low": Option("low", WHOLE), "high": Option("high", WHOLE), "seed": Option("seed", WHOLE)},
+        "genrmf", "flow_networks.genrmf", "flow network of FRAMES frames of SIDE x SIDE vertices, with capacities",
+        "genrmf:8x16,low=1,high=100", ("side", "frames"), {**_named(low=WHOLE, high=WHOLE), **_SEED},
     ),
     Generator(
-        name="geometric",
-        function="geometric.random_geometric",
-        help="random points in a square or on a sphere, joined when they are near",
-        example="geometric:1000,radius=0.05",
-        size=("vertices",),
-        options={"radius": Option("radius", NUMBER), "surface": Option("surface", WORD), **_CHANCE},
+        "geometric", "geometric.random_geometric",
+        "random points in a square or on a sphere, joined when they are near",
+        "geometric:1000,radius=0.05", ("vertices",), {**_named(radius=NUMBER, surface=WORD), **_CHANCE},
     ),
-)
+)  # fmt: skip
 
 GENERATORS: Mapping[str, Generator] = {entry.name: entry for entry in _ENTRIES}

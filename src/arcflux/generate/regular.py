@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from arcflux.generate.arguments import Interval, whole
+from arcflux.generate.arguments import Interval, integer
 from arcflux.generate.recipe import Recipe
 from arcflux.graph.core import Graph
 
@@ -37,7 +37,7 @@ def grid(
     >>> g.neighbours(5).tolist()
     [1, 4, 6, 9]
     """
-    rows, columns = whole("rows", rows), whole("columns", columns)
+    rows, columns = integer("rows", rows), integer("columns", columns)
     vertices = rows * columns
     edges = 2 * vertices - rows - columns if vertices else 0
     recipe = Recipe(f"grid:{rows}x{columns}", vertices, edges, seed=seed, weights=weights, threads=threads)
@@ -55,7 +55,7 @@ def path(vertices: int, *, seed: int = 1, weights: Interval | None = None, threa
     >>> generate.path(4).neighbours(2).tolist()
     [1, 3]
     """
-    vertices = whole("vertices", vertices)
+    vertices = integer("vertices", vertices)
     recipe = Recipe(f"path:{vertices}", vertices, max(0, vertices - 1), seed=seed, weights=weights, threads=threads)
     from arcflux.generate.kernels import chain
 
@@ -71,7 +71,7 @@ def cycle(vertices: int, *, seed: int = 1, weights: Interval | None = None, thre
     >>> generate.cycle(4).neighbours(0).tolist()
     [1, 3]
     """
-    vertices = whole("vertices", vertices, low=3)
+    vertices = integer("vertices", vertices, low=3)
     recipe = Recipe(f"cycle:{vertices}", vertices, vertices, seed=seed, weights=weights, threads=threads)
     from arcflux.generate.kernels import chain
 
@@ -87,7 +87,7 @@ def star(vertices: int, *, seed: int = 1, weights: Interval | None = None, threa
     >>> generate.star(5).out_degrees.tolist()
     [4, 1, 1, 1, 1]
     """
-    vertices = whole("vertices", vertices)
+    vertices = integer("vertices", vertices)
     recipe = Recipe(f"star:{vertices}", vertices, max(0, vertices - 1), seed=seed, weights=weights, threads=threads)
     from arcflux.generate.kernels import chain
 
@@ -103,7 +103,7 @@ def complete(vertices: int, *, seed: int = 1, weights: Interval | None = None, t
     >>> generate.complete(50).edges
     1225
     """
-    vertices = whole("vertices", vertices)
+    vertices = integer("vertices", vertices)
     edges = vertices * (vertices - 1) // 2
     recipe = Recipe(f"complete:{vertices}", vertices, edges, seed=seed, weights=weights, threads=threads)
     from arcflux.generate.kernels import complete as complete_kernel

@@ -8,7 +8,7 @@ import numpy as np
 
 from arcflux.checks import checked, text
 from arcflux.errors import UsageError
-from arcflux.generate.arguments import Interval, number, spell, whole
+from arcflux.generate.arguments import Interval, integer, number, spell
 from arcflux.generate.recipe import Recipe
 from arcflux.generate.recursive import GRAPH500, cells
 from arcflux.graph.core import Graph
@@ -49,7 +49,7 @@ def watts_strogatz(
     >>> generate.watts_strogatz(20, k=4, p=0.0).neighbours(0).tolist()
     [1, 2, 18, 19]
     """
-    vertices, k, p = whole("vertices", vertices), _even("k", k, "vertices", vertices), number("p", p)
+    vertices, k, p = integer("vertices", vertices), _even("k", k, "vertices", vertices), number("p", p)
     spec = spell("ws", f"{vertices}", k=(k, 10), p=(p, 0.1))
     recipe = Recipe(spec, vertices, vertices * k // 2, seed, weights, simple=True, threads=threads)
     return recipe.graph(_ring(recipe, vertices, k, p))
@@ -96,7 +96,7 @@ def small_worlds(
     >>> g.vertices, g.changes.edges_given
     (1000, 2000)
     """
-    worlds, size = whole("worlds", worlds), whole("size", size)
+    worlds, size = integer("worlds", worlds), integer("size", size)
     k, p, rewire = _even("k", k, "size", size), number("p", p), number("rewire", rewire)
     if kind not in ("ws", "rmat"):
         raise UsageError(f"kind is {kind!r}", expected="ws or rmat")
@@ -126,7 +126,7 @@ def _ring(recipe: Recipe, size: int, k: int, p: float) -> tuple[Any, ...]:
 
 def _even(name: str, value: Any, of: str, most: int) -> int:
     """An even number of neighbours that `most` vertices can have."""
-    count = whole(name, value)
+    count = integer(name, value)
     if count % 2 or (count >= most and count):
         raise UsageError(f"{name} is {count} and {of} is {most}", expected=f"an even {name} below {of}")
     return count

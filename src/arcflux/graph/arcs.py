@@ -17,7 +17,7 @@ from arcflux.spmd.memory import frozen
 if TYPE_CHECKING:
     from arcflux.graph.core import Graph
 
-__all__ = ["edge_of_arcs", "in_places", "reverse_places"]
+__all__ = ["edge_of_arcs", "in_places", "not_both_ways", "reverse_places"]
 
 Array = NDArray[Any]
 
@@ -102,13 +102,23 @@ def _kind(graph: Graph) -> Any:
 
 
 def _one_way(graph: Graph) -> GraphError:
-    """The error that names an edge without a reverse."""
-    sources, targets, _ = graph.edge_numbers()
+    """The error that names an arc without a reverse: of an undirected graph too, which somebody's store may hold."""
+    offsets, sources = graph.into
+    targets = np.repeat(np.arange(graph.vertices), np.diff(offsets).astype(np.int64))
     there, found = np.unique(np.stack([sources, targets]), axis=1, return_counts=True)
     known = dict(zip(map(tuple, there.T.tolist()), found.tolist(), strict=True))
     u, v = next((u, v) for (u, v), count in known.items() if known.get((v, u), 0) < count)
     ids = graph.ids.to_ids(np.array([u, v]))
+    what = f"the edge from {ids[0]} to {ids[1]} has no reverse"
+    if not graph.directed:
+        return not_both_ways(f"{what}, and the graph is undirected")
     return GraphError(
-        f"the edge from {ids[0]} to {ids[1]} has no reverse", expected="a graph that has every edge both ways",
+        what, expected="a graph that has every edge both ways",
         remedy="load it with directed=False, or use g.both_ways(); an undirected graph has both",
     )  # fmt: skip
+
+
+def not_both_ways(what: str = "an undirected graph has an edge in one direction only") -> GraphError:
+    """The error for an undirected graph that somebody's store has made one of, which only ``verify`` looks for."""
+    return GraphError(what, expected="every edge in both directions",
+                      remedy="check the store that it came from: arcflux verify STORE")  # fmt: skip

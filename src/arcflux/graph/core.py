@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux.checks import checked, flag, mapping, maybe, text
+from arcflux.checks import checked, flag, mapping, maybe, shown, text
 from arcflux.doorways import enter
-from arcflux.errors import GraphError
+from arcflux.errors import GraphError, IdError, UsageError
 from arcflux.graph.columns import Columns
 from arcflux.graph.edges import Edges, Options, checked_columns
 from arcflux.graph.ids import Ids, RangeIds, as_ids
@@ -81,6 +81,7 @@ class Graph:
     __slots__ = ("__weakref__", "_checks", "_columns", "_ids", "_in", "_lock", "_out", "_sealed", "assumptions",
                  "changes", "directed", "edges", "kept", "name", "sorted")  # fmt: skip
 
+    whole = True  # whether all arcs are here; see split.py
     directed: bool
     edges: int
     name: str
@@ -287,6 +288,31 @@ class Graph:
         return Columns(self._reversed()[1], lambda name: self._look(f"in_columns.{name}"))
 
     @property
+    def column_types(self) -> dict[str, np.dtype[Any]]:
+        """The types of the edge columns, by name."""
+        return {name: column.dtype for name, column in self._columns.items()}
+
+    def column_sample(self, name: str, size: int) -> Array:
+        """Some values of an edge column, spread evenly: about `size`, or all if there are fewer."""
+        values = self.columns[name]
+        return values[:: max(1, len(values) // size)]
+
+    @property
+    def number_type(self) -> np.dtype[Any]:
+        """The type of vertex numbers in arrays."""
+        return self._out.neighbours.dtype
+
+    @property
+    def out_offsets(self) -> Array:
+        """Where the out-edges of each vertex begin among all, and their number: uint64[vertices + 1]."""
+        return self.out.offsets
+
+    @property
+    def in_offsets(self) -> Array:
+        """The same of in-edges."""
+        return self.into.offsets
+
+    @property
     def has_in_edges(self) -> bool:
         """Whether `into` is there already, and has not to be built first."""
         return not self.directed or self._in is not None
@@ -405,12 +431,12 @@ class Graph:
     @property
     def out_degrees(self) -> Array:
         """Arcs that leave each vertex, in the order of the vertex numbers."""
-        return np.diff(self.out.offsets)
+        return np.diff(self.out_offsets)
 
     @property
     def in_degrees(self) -> Array:
         """Arcs that reach each vertex, in the order of the vertex numbers."""
-        return np.diff(self.into.offsets)
+        return np.diff(self.in_offsets)
 
     def _reversed(self) -> tuple[Adjacency, dict[str, Array]]:
         if not self.directed:
@@ -433,6 +459,19 @@ class Graph:
     def __len__(self) -> int:
         """How many vertices, as for a graph of NetworkX's."""
         return self.vertices
+
+    def __copy__(self) -> Graph:
+        """The graph itself, which does not change."""
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Graph:
+        return self
+
+    def __reduce__(self) -> Any:
+        raise UsageError(
+            "a graph is not pickled", expected="a store, which every process maps: g.save(folder)",
+            remedy="hand the folder over, and call af.load(folder) there",
+        )  # fmt: skip
 
     def __bool__(self) -> bool:
         """A graph is one, with or without vertices."""
@@ -487,7 +526,10 @@ class Graph:
 
     def _numbers(self, vertices: Any) -> Array:
         """The numbers of vertices, given by their ids; of none, too."""
-        listed = vertices if isinstance(vertices, np.ndarray) else list(vertices)
+        try:
+            listed = vertices if np.ndim(vertices) else list(vertices)
+        except (TypeError, ValueError):
+            raise IdError(f"vertices is {shown(vertices)}", expected="a list of ids") from None
         return self.ids.to_numbers(listed) if len(listed) else np.empty(0, np.int64)
 
     def _row(self, vertex: Any) -> Array:

@@ -69,7 +69,8 @@ class Options:
     threads: int | None = None
 
     def __post_init__(self) -> None:
-        if self.deduplicate is not None and self.deduplicate not in _DEDUPLICATE:
+        known = self.deduplicate is None or (isinstance(self.deduplicate, str) and self.deduplicate in _DEDUPLICATE)
+        if not known:
             raise GraphError(
                 f"deduplicate is {self.deduplicate!r}",
                 expected="None, or one of " + ", ".join(_DEDUPLICATE),

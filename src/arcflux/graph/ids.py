@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux.errors import IdError, UsageError, did_you_mean
+from arcflux.errors import IdError, SpaceError, UsageError, did_you_mean
 
 __all__ = ["Ids", "IntegerIds", "RangeIds", "TextIds", "as_ids", "by_id", "is_text"]
 
@@ -220,14 +220,15 @@ class TextIds(Ids):
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def _arrow(self) -> Any:
+    def to_arrow(self) -> Any:
+        """The names as Arrow has them, without a copy."""
         import pyarrow as pa
 
         parts = [None, pa.py_buffer(self.offsets), pa.py_buffer(self.data)]
         return pa.Array.from_buffers(pa.large_string(), len(self), parts)
 
     def to_ids(self, numbers: Any = None) -> Array:
-        names = self._arrow()
+        names = self.to_arrow()
         if numbers is not None:
             names = names.take(np.asarray(numbers).astype(np.int64))
         result: Array = names.to_numpy(zero_copy_only=False).astype(object)
@@ -243,7 +244,7 @@ class TextIds(Ids):
                 return np.array([self._search(name) for name in names], np.int64)
             ids = pa.array(names, pa.large_binary())
         kind = pa.large_binary()
-        found = pc.index_in(ids.cast(kind), value_set=self._arrow().cast(kind), skip_nulls=True)
+        found = pc.index_in(ids.cast(kind), value_set=self.to_arrow().cast(kind), skip_nulls=True)
         result: Array = pc.fill_null(found, -1).to_numpy().astype(np.int64)
         return result
 
@@ -313,6 +314,8 @@ def _array(values: Any) -> Array:
         given = np.asarray(values)
     except ValueError as error:
         raise IdError("vertex ids are lists of different lengths", expected="integers or text") from error
+    except MemoryError as error:
+        raise SpaceError("there is not enough memory for so many vertex ids", remedy="fewer ids at once") from error
     return given if given.dtype.kind != "U" or isinstance(values, np.ndarray) else np.asarray(values, dtype=object)
 
 

@@ -19,7 +19,7 @@ from arcflux.spmd.memory import empty, frozen
 from arcflux.spmd.pool import run
 from arcflux.spmd.space import afford
 
-__all__ = ["number", "renumbered", "vertex_type"]
+__all__ = ["different", "integer_ids", "number", "renumbered", "vertex_type"]
 
 Array = NDArray[Any]
 
@@ -49,7 +49,7 @@ def number(edges: Edges, vertices: int | range | Array | None, threads: int | No
         listed = as_ids(vertices)
         if is_text(listed):
             return _by_list(edges, TextIds.of(listed)), True
-        return _by_list(edges, _integer_ids(_different(listed.astype(np.int64)))), True
+        return _by_list(edges, integer_ids(different(listed.astype(np.int64)))), True
     if text:
         return _by_text(edges, vertices), True
     if vertices is not None:
@@ -116,7 +116,7 @@ def _by_range(edges: Edges, start: int, stop: int) -> Ids:
     return RangeIds(count, start)
 
 
-def _integer_ids(values: Array) -> Ids:
+def integer_ids(values: Array) -> Ids:
     """The cheapest map for sorted, different int64s."""
     if not len(values):
         return RangeIds(0)
@@ -129,7 +129,7 @@ def _integer_ids(values: Array) -> Ids:
     return IntegerIds(values)
 
 
-def _different(values: Array) -> Array:
+def different(values: Array) -> Array:
     """The different values, sorted: np.unique by sorting alone, since its hashing takes a hundred times as long."""
     values = np.sort(values)
     return values[np.append(True, values[1:] != values[:-1])] if len(values) else values
@@ -188,7 +188,7 @@ def _by_hash(edges: Edges, smallest: int, threads: int | None) -> Ids:
         found = empty(len(end), numbers.dtype)
         run(table.look_up, len(edges.starts), end, edges.starts, edges.counts, *whole, found, threads=threads)
         setattr(edges, name, found)
-    return _integer_ids(values)
+    return integer_ids(values)
 
 
 def _collected(ends: list[Array], edges: Edges, threads: int | None) -> Array:
@@ -221,4 +221,4 @@ def _free(size: int) -> Array:
 
 def renumbered(ids: Ids, kept: Array) -> Ids:
     """The map after all numbers but the sorted `kept` were squeezed out."""
-    return _integer_ids(ids.to_ids(kept))
+    return integer_ids(ids.to_ids(kept))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arcflux.checks import array, checked, flag
 from arcflux.errors import UsageError
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def induced_subgraph(graph: Graph, numbers: Array) -> Graph:
 
 def edge_subgraph(graph: Graph, chosen: Any) -> Graph:
     """All vertices, and the edges whose arcs are chosen: a flag for each arc, in the order of `graph.columns`."""
-    flags = np.asarray(chosen)
+    flags = np.asarray(array("chosen", chosen))
     if flags.dtype != np.bool_ or flags.shape != (graph.arcs,):
         raise UsageError(
             f"the choice of edges is an array of {flags.dtype} of shape {flags.shape}",
@@ -47,6 +48,7 @@ def edge_subgraph(graph: Graph, chosen: Any) -> Graph:
     return _built(graph, sources[stays], targets[stays], places[stays], graph.vertices, graph.ids)
 
 
+@checked(reciprocal=flag)
 def undirected(graph: Graph, reciprocal: bool, deduplicate: str | None) -> Graph:
     """The edges without their directions; `reciprocal`: those alone that go both ways."""
     from arcflux.graph.build import build

@@ -1,8 +1,8 @@
 """A directed graph seen otherwise: its edges turned round, or each in both directions. Kept with the graph.
 
-Turned round, in- and out-edges change places and nothing is copied. What is derived from a view (blocks, parts, kinds)
-is kept with the view, so a program that goes against edges pays for it once, as one along them does. All threads get
-the same view: ranks that are threads find what is kept with it together, or they would wait for each other in vain.
+Turned round, in- and out-edges change places and nothing is copied. What is derived from a view (blocks, parts,
+patterns) is kept with the view, so a program that goes against edges pays for it once, as one along them does. All
+threads get the same view: ranks that are threads find what is kept with it together, or they would wait in vain.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["one_at_a_time", "reversed_view", "united_view"]
 
-# Held while a view is made, and by whoever makes another view of a graph.
+# Held while a view of a graph is made, of whichever sort.
 one_at_a_time = threading.RLock()
 
 

@@ -15,11 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from arcflux import progress, trace
-from arcflux.checks import checked, path
+from arcflux.checks import Rule, checked, flag, maybe, path, text
 from arcflux.errors import FormatError, UsageError, did_you_mean
-from arcflux.extensions import extension, extension_names
 from arcflux.graph.edges import Options
-from arcflux.io.replace import recover
 from arcflux.spmd.memory import within_memory
 
 if TYPE_CHECKING:
@@ -135,6 +133,7 @@ def _load(
 ) -> Graph:
     from arcflux.graph import Graph
     from arcflux.graph.ids import RangeIds
+    from arcflux.io.replace import recover
 
     if isinstance(source, (str, os.PathLike)):
         text = os.fspath(source)
@@ -163,6 +162,8 @@ def _load(
         from arcflux.io.rows import read_vertices
 
         vertices = read_vertices(Path(vertices), threads)
+    if loaded.edges.columns and "weight" not in loaded.edges.columns:
+        loaded.assumptions.append(_no_weight(list(loaded.edges.columns)))
     directed_source = loaded.directed if directed is None else directed
     symmetrise = changes["symmetrise"]
     options = Options(
@@ -185,6 +186,13 @@ def _load(
     return graph
 
 
+def _no_weight(columns: list[str]) -> str:
+    """What algorithms assume of a graph with columns of which none is called weight."""
+    likely = [name for name in columns if "weight" in name.lower()] or columns
+    one = f"weight={likely[0]!r} is asked for" if len(likely) == 1 else "weight= names a column"
+    return f"edges count alike unless {one}"
+
+
 @within_memory("saving a graph")
 @checked(target=path)
 def save(graph: Graph, target: str | os.PathLike[str], **writing: Any) -> None:
@@ -205,26 +213,36 @@ def _format(path: Path, writing: bool = False) -> Any:
         return import_module("arcflux.io.store")
     suffixes = [s.lower() for s in path.suffixes]
     suffix = next((s for s in reversed(suffixes) if s not in PACKED), "")
-    module = import_module(f"arcflux.io.{FORMATS[suffix]}") if suffix in FORMATS else None
-    if module is None and suffix:
-        module = extension("arcflux.formats", suffix[1:])
-    if module is None:
-        if not writing and not os.path.exists(path):
-            raise FormatError(
-                "no such file, folder or generator",
-                path=path,
-                expected="a path that exists, or a spec such as kron:20 or grid:1024x1024",
-                remedy=_suggest(path),
-            )
-        raise FormatError(
-            f"the suffix {suffix or '(none)'} names no format",
-            path=path,
-            expected=", ".join(known := [*FORMATS, *(f".{name}" for name in extension_names("arcflux.formats"))]),
-            remedy=did_you_mean(suffix, known, "rename the file, or pass a .txt edge list"),
-        )
+    if suffix in FORMATS:
+        module = import_module(f"arcflux.io.{FORMATS[suffix]}")
+    else:
+        module = _extra_format(path, suffix, writing)
     if writing and not hasattr(module, "write"):
         raise FormatError(f"{suffix} can be read but not written", path=path, expected="another suffix")
     return module
+
+
+def _extra_format(path: Path, suffix: str, writing: bool) -> Any:
+    """The module of a format that another package brings."""
+    from arcflux.extensions import extension, extension_names
+
+    module = extension("arcflux.formats", suffix[1:]) if suffix else None
+    if module is not None:
+        return module
+    if not writing and not os.path.exists(path):
+        raise FormatError(
+            "no such file, folder or generator",
+            path=path,
+            expected="a path that exists, or a spec such as kron:20 or grid:1024x1024",
+            remedy=_suggest(path),
+        )
+    known = [*FORMATS, *(f".{name}" for name in extension_names("arcflux.formats"))]
+    raise FormatError(
+        f"the suffix {suffix or '(none)'} names no format",
+        path=path,
+        expected=", ".join(known),
+        remedy=did_you_mean(suffix, known, "rename the file, or pass a .txt edge list"),
+    )
 
 
 def _suggest(path: Path) -> str:
@@ -238,8 +256,17 @@ def _suggest(path: Path) -> str:
     return near_file(path, _GENERATORS)
 
 
+# Of what type options of formats are that mean the same in all of them.
+_RULES: dict[str, Rule] = {
+    **dict.fromkeys(("delimiter", "ids"), maybe(text)), "comments": text, "trust": flag,
+    **dict.fromkeys(("header", "weights", "reverse"), maybe(flag)),
+}  # fmt: skip
+
+
 def _check_options(function: Any, path: Path, given: dict[str, Any]) -> None:
-    """Refuse an option that the reader or writer of a format does not have."""
+    """Refuse an option that the reader or writer of a format does not have, or that is of another type."""
+    for name in given.keys() & _RULES.keys():
+        _RULES[name](name, given[name])
     known = [name for name in function.__kwdefaults__ or {} if name != "threads"]
     unknown = next((name for name in given if name not in known), None)
     if unknown is not None:

@@ -8,7 +8,7 @@ compiled before a graph can be looked at.
 The checksum ``sum64`` takes each piece as a table of 64-bit words, and puts the sums of its rows and of its columns
 (modulo 2**64) through SHA-256. A word that changed changes a sum of each kind; words that changed places change the
 sums of their rows or of their columns. It finds damage, at a fifth of the cost of SHA-256 over the bytes themselves,
-and is no protection against somebody who wants to deceive.
+and is no protection against deliberate changes.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def examine(array: Array, looks: Iterable[Look] = ()) -> tuple[str, str]:
         return [_examine_piece(array, k, min(k + step, len(array)), wanted) for k in starts[first : first + _PIECES]]
 
     tasks = range(0, len(starts), _PIECES)
-    if len(tasks) < 2 or config.place() is not None:  # ranks have their cores full of each other
+    if len(tasks) < 2 or config.rank_and_size() is not None:  # ranks have their cores full of each other
         found = [piece for first in tasks for piece in examine_pieces(first)]
     else:
         with ThreadPoolExecutor(min(config.threads(), len(tasks))) as pool:

@@ -46,10 +46,12 @@ def end_columns(names: Sequence[str]) -> tuple[int, int] | None:
     >>> end_columns(["weight", "FromNodeId", "ToNodeId"]), end_columns(["ada", "bob"])
     ((1, 2), None)
     """
-    for pair in _ENDS:
-        for known in ([name.lower() for name in names], [_plain(name) for name in names]):
-            if pair[0] in known and pair[1] in known:
-                return known.index(pair[0]), known.index(pair[1])
+    readings = [name.lower() for name in names], [_plain(name) for name in names]
+    places = [{name: k for k, name in reversed([*enumerate(reading)])} for reading in readings]
+    for source, target in _ENDS:
+        for place in places:
+            if source in place and target in place:
+                return place[source], place[target]
     return None
 
 
@@ -74,7 +76,7 @@ def names_columns(first: Sequence[str], below: Sequence[Sequence[str]], text_ids
         return False
     if not text_ids and any(all(k < len(row) and is_integer(row[k]) for k in (0, 1)) for row in below):
         return True
-    plain = [_plain(word) for word in first]
+    plain = {_plain(word) for word in first}
     if any(pair[0] in plain and pair[1] in plain for pair in _SURE):
         return True
     if any(is_number(word) for word in first):

@@ -25,7 +25,7 @@ __all__ = ["read_delimited", "write_delimited"]
 Array = NDArray[Any]
 
 _MOST_COLUMNS = 1000
-# The column that algorithms take without being asked: without it they count edges, which nobody would notice.
+# The column that algorithms take without being asked: without it they count edges, and say nothing of it.
 _WEIGHT = "weight"
 # Whether a column is meant to have numbers shows in so many rows.
 _TOP = 100
@@ -121,7 +121,7 @@ def _wrong(what: str, path: Path, line: int) -> FormatError:
         path=path,
         line=line,
         expected="the same number of fields on every line, ids of one kind, and UTF-8",
-        remedy="mend or remove the line, or name the layout with ids, delimiter, header, comments or weights",
+        remedy="correct or remove the line, or name the layout with ids, delimiter, header, comments or weights",
     )
 
 

@@ -27,7 +27,7 @@ _TRIES = 100
 
 
 class Directory:
-    """An open folder; closed when nobody has it any more."""
+    """An open folder; closed with the last reference to it."""
 
     def __init__(self, path: Path, *, inside: Directory | None = None) -> None:
         """Open the folder `path`; or the one of that name inside another, which then is no symbolic link."""
@@ -40,7 +40,7 @@ class Directory:
         weakref.finalize(self, os.close, self.descriptor)
 
     def open(self, name: str) -> IO[bytes]:
-        """A file of the folder, to be read: a plain one, not a link to elsewhere or a pipe that nobody writes to."""
+        """A file of the folder, to be read: a plain one, not a link to elsewhere or a pipe without a writer."""
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         try:
             descriptor = os.open(name, flags, dir_fd=self.descriptor)

@@ -69,7 +69,7 @@ def pending_checks(
 def check_array(path: Path, name: str, entry: dict[str, Any], array: Array, looks: Any = ()) -> None:
     """Raise unless the bytes of an array are those that were written, and every look at it finds nothing."""
     found, fault = examine(array, looks)
-    if config.place() is not None:
+    if config.rank_and_size() is not None:
         _leave(array)
     # What was written before there were such sums has SHA-256 alone.
     if found != entry["sum64"] if "sum64" in entry else digest(array) != entry["sha256"]:
@@ -77,7 +77,7 @@ def check_array(path: Path, name: str, entry: dict[str, Any], array: Array, look
     if fault:
         raise StoreError(
             f"this is no array of a graph: {fault}", path=path / f"{name}.npy",
-            remedy="make the store again from its source; its checksum is right, so this is what was written",
+            remedy="rebuild the store from its source; its checksum is right, so this is what was written",
         )  # fmt: skip
 
 
@@ -99,7 +99,7 @@ def bytes_differ(path: Path, name: str) -> ChecksumError:
         f"the bytes of {name}.npy are not those that were written",
         path=path / f"{name}.npy",
         expected="the bytes that the checksum in the manifest is of",
-        remedy="restore the file from a copy, or make the store again from its source",
+        remedy="restore the file from a copy, or rebuild the store from its source",
     )
 
 
@@ -107,7 +107,7 @@ def _are_names(ids: TextIds) -> bool:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    names = ids._arrow()
+    names = ids.to_arrow()
     try:
         names.validate(full=True)
     except pa.ArrowInvalid:

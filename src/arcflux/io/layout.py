@@ -11,6 +11,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -117,6 +118,7 @@ class Layout:
     start: int  # where the first edge is
     line: int  # and its line
     empty: bool  # there is none
+    renamed: dict[str, str] = field(default_factory=dict)  # what the header calls columns that have another name here
 
 
 def read_head(data: Array, path: Path, comments: str = "#%") -> Head:
@@ -179,7 +181,8 @@ def find_layout(head: Head, delimiter: str | None = None, headed: bool | None = 
     plain = not any('"' in row for row in rows) and np.uint64 not in kinds.values()
     parallel = integer and numeric and plain and max(ends) == 1
     names = ["source", "target", *kinds] if kinds else _names(given, ends, columns)
-    return Layout(delimiter, names, bool(given), kinds, ends, integer, parallel, start, line, not rows)
+    renamed = {old: new for old, new in zip(given, names, strict=False) if old not in ("", new)}
+    return Layout(delimiter, names, bool(given), kinds, ends, integer, parallel, start, line, not rows, renamed)
 
 
 def promises_weights(path: Path) -> bool:
@@ -252,12 +255,13 @@ def are_integers(row: list[str], places: tuple[int, ...]) -> bool:
 def _names(given: list[str], ends: tuple[int, int], columns: int) -> list[str]:
     """A name for each column, all different: from the header where it names one alone, else as usual, else column4."""
     usual = {ends[0]: "source", ends[1]: "target", 2: "weight"} if max(ends) == 1 else {}
-    names: list[str] = []
+    times = Counter(given)
+    names: dict[str, None] = {}
     for k in range(columns):
         name = given[k] if k < len(given) else ""
-        if not name or given.count(name) > 1 or not (k in ends or name.isidentifier()):
+        if not name or times[name] > 1 or not (k in ends or name.isidentifier()):
             name = usual.get(k, "")
-            while not name or name in given or name in names:
+            while not name or name in times or name in names:
                 name = f"column{k + 1}" if name in ("", usual.get(k)) else f"{name}_"
-        names.append(name)
-    return names
+        names[name] = None
+    return list(names)

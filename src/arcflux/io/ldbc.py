@@ -7,6 +7,7 @@ The format: https://ldbcouncil.org/benchmarks/graphalytics/ (section 2.2.1 of th
 
 from __future__ import annotations
 
+import os
 import re
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -58,7 +59,7 @@ def read(path: Path, *, threads: int | None = None) -> Loaded:
     """
     _existing_file(path, "this name")
     beside = path.with_suffix(".properties")
-    stated = path.suffix == ".properties" or beside.exists()
+    stated = path.suffix == ".properties" or os.path.exists(beside)
     said = _properties(beside) if stated else _Properties(beside, path.with_suffix(".v"), path.with_suffix(".e"))
     vertices = _vertices(said, threads)
     edges = _edges(said, stated, threads)
@@ -125,7 +126,7 @@ def _count(path: Path, value: str, line: int) -> int:
 
 
 def _existing_file(path: Path, what: str) -> Path:
-    if not path.exists():
+    if not os.path.exists(path):
         raise FormatError(
             f"there is no file of {what}",
             path=path,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,9 @@ class Loaded:
 
 def near_file(path: Path, otherwise: str) -> str:
     """What was meant by the name of a file that is not there: one of the same folder, or else what to do."""
-    neighbours = os.listdir(path.parent) if path.parent.is_dir() else []
+    neighbours: list[str] = []
+    with suppress(OSError):
+        neighbours = os.listdir(path.parent)
     return did_you_mean(path.name, neighbours[:10_000], otherwise)
 
 
@@ -45,7 +48,7 @@ def existing(path: Path) -> Path:
     if not os.path.exists(path):
         raise FormatError("no such file", path=path, remedy=near_file(path, "check the spelling; paths are relative to "
                           "where you stand"))  # fmt: skip
-    if path.is_dir():
+    if os.path.isdir(path):
         raise FormatError("this is a folder", path=path, expected="a file")
     if not stat.S_ISREG(os.stat(path).st_mode):
         raise FormatError("this is no plain file", path=path, expected="a file, not a pipe or a device",

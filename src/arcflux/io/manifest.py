@@ -7,6 +7,7 @@ they are first used.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from arcflux.errors import ChecksumError, StoreError
 from arcflux.io.directory import Directory
+from arcflux.io.npy import read_header
 
 __all__ = [
     "FORMAT",
@@ -42,6 +44,11 @@ FORMAT = "arcflux-store"
 HOW_TO_WRITE = "write one with `arcflux convert GRAPH FOLDER` or g.save(folder)"
 MANIFEST = "manifest.json"
 _LARGEST = 1 << 24
+# What else Arcflux writes into folders, and what opens it.
+_OPENED_BY = {
+    "arcflux-parts": ("a folder of parts", "af.load_parts opens it, and arcflux run; the graph in it is graph.arcflux"),
+    "arcflux-checkpoint": ("a checkpoint", "a run goes on from it: checkpoint= of af.run"),
+}
 _TYPES = {np.dtype(code).str for code in "?bBhHiIqQfd"}
 
 
@@ -53,6 +60,12 @@ def read_manifest(directory: Directory) -> dict[str, Any]:
     return manifest
 
 
+def _another(path: Path, what: str, format: str) -> StoreError:
+    """The error for a folder that Arcflux wrote as something else."""
+    wrote, how = _OPENED_BY[format]
+    return StoreError(f"this is {wrote}, and not a {what}", path=path, expected=f"a {what}", remedy=how)
+
+
 def read_json(directory: Directory, format: str, newest: int, what: str, remedy: str) -> dict[str, Any]:
     """A manifest of this format and of a version that is known; `what` and `remedy` are for the error if it is not."""
     file = directory.path / MANIFEST
@@ -62,7 +75,12 @@ def read_json(directory: Directory, format: str, newest: int, what: str, remedy:
         if len(text) > _LARGEST:
             raise ValueError("it is too large")
         manifest = json.loads(text.decode("utf-8"))
-        if not isinstance(manifest, dict) or manifest.get("format") != format:
+        if not isinstance(manifest, dict):
+            raise ValueError(f"its format is not {format}")
+        written = manifest.get("format")
+        if written != format:
+            if isinstance(written, str) and written in _OPENED_BY:
+                raise _another(directory.path, what, written)
             raise ValueError(f"its format is not {format}")
         version = manifest.get("version")
         if not isinstance(version, int) or version < 1:
@@ -74,6 +92,7 @@ def read_json(directory: Directory, format: str, newest: int, what: str, remedy:
     except StoreError:
         raise
     except (OSError, ValueError, RecursionError) as error:
+        _raise_of_memory(error)
         raise StoreError(
             f"the manifest cannot be read: {error}", path=file, expected="JSON that arcflux wrote"
         ) from error
@@ -100,7 +119,7 @@ def check_manifest_sum(path: Path, manifest: dict[str, Any]) -> None:
             "the manifest does not say what was written",
             path=path / MANIFEST,
             expected="the text that its own checksum is of",
-            remedy="restore the file from a copy, or make the folder again from its source",
+            remedy="restore the file from a copy, or rebuild the folder from its source",
         )
 
 
@@ -145,9 +164,7 @@ def open_array(directory: Directory, name: str, entry: dict[str, Any]) -> Array:
     length = entry["length"]
     try:
         with directory.open(f"{name}.npy") as file:
-            if np.lib.format.read_magic(file) != (1, 0):
-                raise ValueError("this is not version 1 of the .npy format")
-            shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+            shape, _, dtype = read_header(file)
             start, size = file.tell(), os.fstat(file.fileno()).st_size
             if dtype.str != entry["dtype"] or shape != (length,) or dtype.str not in _TYPES:
                 raise ValueError(f"it holds {dtype.str}{shape}")
@@ -160,12 +177,19 @@ def open_array(directory: Directory, name: str, entry: dict[str, Any]) -> Array:
         raise incomplete(directory.path, f"{name}.npy is missing") from error
     except StoreError:
         raise
-    except Exception as error:  # whatever NumPy and Python's parser make of a damaged header
+    except (ValueError, OSError) as error:
+        _raise_of_memory(error)
         raise StoreError(
             f"the array cannot be read: {error}", path=directory.path / f"{name}.npy",
             expected=f"{entry['dtype']}({length},)",
-            remedy="restore the file from a copy, or make the store again from its source",
+            remedy="restore the file from a copy, or rebuild the store from its source",
         ) from error  # fmt: skip
+
+
+def _raise_of_memory(error: Exception) -> None:
+    """Raise what says that memory is not enough: the store is well."""
+    if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
+        raise error
 
 
 def _check_sizes(path: Path, manifest: dict[str, Any], held: dict[str, Array]) -> None:
@@ -212,5 +236,5 @@ def incomplete(path: Path, what: str) -> StoreError:
         what,
         path=path,
         expected="a complete store",
-        remedy="restore it from a copy, or make it again from its source",
+        remedy="restore it from a copy, or rebuild it from its source",
     )

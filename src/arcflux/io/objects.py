@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arcflux.checks import checked, text
 from arcflux.errors import FormatError, GraphError, IdError, UsageError
 from arcflux.graph.edges import Edges, checked_columns
 from arcflux.graph.ids import RangeIds, as_ids
@@ -258,6 +259,7 @@ def _from_table(
 # --- and out again ---------------------------------------------------------------------------------------------------
 
 
+@checked(column=text)
 def to_scipy(graph: Graph, column: str = "weight") -> Any:
     """The matrix of a graph as scipy.sparse.csr_array: rows and columns are vertex numbers, in the order of the ids.
 

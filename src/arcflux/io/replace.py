@@ -89,7 +89,7 @@ def recover(path: Path) -> None:
     until = time.monotonic() + _MOMENT
     while not os.path.lexists(path) and (aside := _beside(path, "old")):
         if time.monotonic() > until:
-            with suppress(OSError):  # somebody else was faster, or the folder is not ours to write to
+            with suppress(OSError):  # another process was faster, or the folder is not ours to write to
                 os.rename(max(aside, key=_changed), path)
             return
         time.sleep(_MOMENT / 10)
@@ -121,7 +121,7 @@ def _put_in_place(work: Path, path: Path, folder: bool) -> None:
             elif not _exchange(work, path):
                 _swap(work, path)
             return
-        except OSError as error:  # noqa: PERF203 - somebody put a folder there, or took it away, since we looked
+        except OSError as error:  # noqa: PERF203 - another process put a folder there, or took it away
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT) or not os.path.lexists(work):
                 raise
     raise OSError(errno.EBUSY, "others replace it all the time")
@@ -193,13 +193,14 @@ def _beside(path: Path, kind: str) -> list[Path]:
 
 
 def _hidden(path: Path, kind: str) -> Path:
-    """A hidden name next to `path` that nobody has or guesses; the suffixes stay, for they say how to pack."""
+    """A hidden name next to `path`, unused and not to be guessed; the suffixes stay, for they say how to pack."""
     return path.parent / f"{_prefix(path, kind)}{secrets.token_hex(8)}{''.join(path.suffixes[-2:])}"
 
 
 def _prefix(path: Path, kind: str) -> str:
     """How the hidden names of `path` start; two long names that start alike have different ones."""
-    return f".{path.name[:50]}.{hashlib.sha256(os.fsencode(path.name)).hexdigest()[:8]}.{kind}."
+    digest = hashlib.sha256(path.name.encode(errors="surrogatepass")).hexdigest()  # text that no file can have, too
+    return f".{path.name[:50]}.{digest[:8]}.{kind}."
 
 
 def _remove(path: Path) -> None:
@@ -215,7 +216,7 @@ class _Terminated(BaseException):
 
 @contextmanager
 def _tidy_when_terminated() -> Iterator[None]:
-    """Let SIGTERM end the block as Ctrl-C would, and then the process as it always does, unless somebody handles it."""
+    """Let SIGTERM end the block as Ctrl-C would, and then the process as it always does, unless it is handled."""
     ours = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
     if not ours:
         yield

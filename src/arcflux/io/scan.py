@@ -326,7 +326,7 @@ def explain(line: bytes, path: Path, number: int, written: Lines) -> FormatError
         path=path,
         line=number,
         expected=f"lines of `{expected}`",
-        remedy="mend or remove the line; in edge lists ids='text' reads names, weights=False skips further columns",
+        remedy="correct or remove the line; in edge lists ids='text' reads names, weights=False skips further columns",
     )
 
 

@@ -156,7 +156,7 @@ def refuse_strangers(path: Path, format: str, *, beside: str = "") -> None:
 
     `beside` is the name of one folder that the format has beside its arrays.
     """
-    if not path.exists() or (path.is_dir() and not any(path.iterdir())):
+    if not os.path.exists(path) or (os.path.isdir(path) and not any(path.iterdir())):
         return
     try:
         ours = json.loads((path / MANIFEST).read_text(encoding="utf-8"))["format"] == format

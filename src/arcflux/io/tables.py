@@ -76,23 +76,22 @@ def _open_table(path: Path, threads: int | None) -> Any:
         needed = max(rows.num_rows * 8 * min(rows.num_columns, 2), _unpacked_bytes(rows))
         afford(needed, f"{path}: the table of {rows.num_rows:,} rows")
         return pq.read_table(path, use_threads=threads != 1, partitioning=None)
+    pool = pa.system_memory_pool()  # Arrow's own keeps the address space that it once had, for whatever comes next
     with pa.memory_map(str(path)) as file:
         if file.read(6) == b"ARROW1":
-            batches = pa.ipc.open_file(file)
+            batches = pa.ipc.open_file(file, memory_pool=pool)
             every: Iterable[Any] = map(batches.get_batch, range(batches.num_record_batches))
         else:
             file.seek(0)
-            every = batches = pa.ipc.open_stream(file)
-        return pa.Table.from_batches(_affordable(every, path), batches.schema)
+            every = batches = pa.ipc.open_stream(file, memory_pool=pool)
+        return pa.Table.from_batches(_affordable(every, path, pool), batches.schema)
 
 
-def _affordable(batches: Iterable[Any], path: Path) -> Iterator[Any]:
-    """Batches one by one, while there is memory for what was packed in them; what was not is mapped."""
-    import pyarrow as pa
-
-    room, before = available(), pa.total_allocated_bytes()
+def _affordable(batches: Iterable[Any], path: Path, pool: Any) -> Iterator[Any]:
+    """Batches one by one, while there is memory in the pool for what was packed in them; what was not is mapped."""
+    room, before = available(), pool.bytes_allocated()
     for batch in batches:
-        if (size := pa.total_allocated_bytes() - before) > room:
+        if (size := pool.bytes_allocated() - before) > room:
             raise SpaceError(
                 f"{path}: {readable(size)} were unpacked so far, and there were {readable(room)} of memory for them",
                 remedy="write the file without packing, which is mapped, or use a machine with more memory",

@@ -92,6 +92,9 @@ def read(
         loaded.assumptions.insert(0, f"line {layout.line - 1} names the columns (header=False reads it as an edge)")
     elif not layout.headed and not layout.integer and header is None and said.header is None and not layout.empty:
         loaded.assumptions.append(f"line {layout.line} is an edge (header=True reads it as names of the columns)")
+    loaded.assumptions += [
+        f"column {old!r} is called {new}" for old, new in layout.renamed.items() if new in loaded.edges.columns
+    ]
     return _add_comments(loaded, said, layout, path)
 
 
@@ -133,14 +136,16 @@ def _read_numbers(
         first_line=layout.line,
     )
     edges = scan.edges(data[layout.start :], path, written, threads)
+    said = []
     if layout.ends == (1, 0):
         edges.source, edges.target = edges.target, edges.source
+        said = [f"an edge goes from column {layout.names[1]!r} to column {layout.names[0]!r}"]
     if not weighted:
         left_out = ": further columns are left out" if len(layout.names) > 2 else ""
-        return Loaded(edges, assumptions=[f"not weighted{left_out}"])
+        return Loaded(edges, assumptions=[*said, f"not weighted{left_out}"])
     name = layout.names[2]
     edges.columns = {name: _convert_weights(edges, layout.kinds.get(name), path)}
-    return Loaded(edges, assumptions=[f"weighted: column 3 is {name!r} ({edges.columns[name].dtype})"])
+    return Loaded(edges, assumptions=[*said, f"weighted: column 3 is {name!r} ({edges.columns[name].dtype})"])
 
 
 def _convert_weights(edges: Edges, kind: np.dtype[Any] | None, path: Path) -> Array:
@@ -207,7 +212,7 @@ def _word_for_weight(data: Array, path: Path, layout: Layout, comments: str) -> 
     return FormatError(
         f"{word!r} is not a number: {found.strip()[:60]!r}", path=path, line=line,
         expected="lines of `source target weight`",
-        remedy="mend or remove the line; weights=False skips further columns",
+        remedy="correct or remove the line; weights=False skips further columns",
     )  # fmt: skip
 
 

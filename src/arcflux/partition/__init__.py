@@ -1,4 +1,4 @@
-"""One graph on many workers: who owns each vertex, who has each arc, and what one has to tell the others.
+"""One graph on many workers: the owner of each vertex, the part of each arc, and what parts exchange.
 
 :func:`partition` splits a graph into :class:`~arcflux.partition.parts.Parts`. One file a partitioner: ranges.py (Lux),
 grid.py (MapGraph), degree.py (HIVE), random.py, mincut.py (METIS), duplicate.py. rule.py says at which part an arc is,
@@ -17,11 +17,13 @@ from arcflux.checks import checked, text
 if TYPE_CHECKING:
     from arcflux.partition.parts import Parts
 
-__all__ = ["PARTITIONERS", "check_split", "partition"]
+__all__ = ["MOST_PARTS", "PARTITIONERS", "check_split", "partition"]
 
 # Each is a module of this folder, with a function split(graph, k, ...) whose keywords are the partitioner's options.
 # Other packages add theirs by an entry point (extensions.py): the name, and such a function.
 PARTITIONERS = ("ranges", "grid", "degree", "random", "mincut", "duplicate")
+# More are a slip: lists of parts are made for each.
+MOST_PARTS = 1 << 16
 
 
 @checked(graph=None, how=text)
@@ -42,8 +44,9 @@ def partition(graph: Any, k: int, how: str = "ranges", **options: Any) -> Parts:
         ``"mincut"``: owners by METIS, so that few arcs are between parts; needs ``pip install 'arcflux[partition]'``.
         ``"duplicate"``: owners as with ranges, and the whole graph at every part.
     **options
-        Options of the partitioner: ``seed=0`` of "random" and "mincut"; ``threshold=`` of "degree", out-arcs above
-        which a vertex is high (8 times the mean).
+        Options of the partitioner: ``shares=[2, 1, 1]`` of "ranges", such as the speeds of unequal devices;
+        ``seed=0`` of "random" and "mincut"; ``threshold=`` of "degree", out-arcs above which a vertex is high (8 times
+        the mean).
 
     Examples
     --------
@@ -64,7 +67,7 @@ def partition(graph: Any, k: int, how: str = "ranges", **options: Any) -> Parts:
     if unknown is not None:
         raise UsageError(
             f"{unknown}= is no option of the partitioner {how!r}",
-            expected=", ".join(f"{name}=" for name in known) or "no options: it has none",
+            expected=", ".join(known) or "no options: it has none",
             remedy="leave it out",
         )
     with within_memory("splitting a graph"):
@@ -82,8 +85,8 @@ def check_split(k: Any, how: str) -> int:
         count = operator.index(k)
     except TypeError:
         count = 0
-    if not 1 <= count <= 1 << 31:
-        raise UsageError(f"k is {k!r}", expected="how many parts: a whole number from 1 on")
+    if not 1 <= count <= MOST_PARTS:
+        raise UsageError(f"k is {k!r}", expected=f"how many parts: a whole number from 1 to {MOST_PARTS:,}")
     _partitioner(how)
     return count
 

@@ -57,7 +57,7 @@ def where(graph: Graph, sources: Array, targets: Array, rule: Rule, owner: Array
     """The part of each arc that is given by its ends."""
     found = empty(len(sources), owner.dtype)
     ends = (frozen(np.asarray(end, graph.out.neighbours.dtype)) for end in (sources, targets))
-    run(kernels.where, -(-len(found) // kernels.LIST), *ends, rule.tables(owner, graph), found)
+    run(kernels.parts_of_arcs, -(-len(found) // kernels.LIST), *ends, rule.tables(owner, graph), found)
     return found
 
 

@@ -1,4 +1,4 @@
-"""Parts in a folder: the graph as a store, who owns what, and each part's arcs where they are not a stretch of it.
+"""Parts in a folder: the graph as a store, the owners, and each part's arcs unless they are a contiguous range of it.
 
 All of it is mapped into memory when it is needed, so that a worker reads its own slices alone and those of one machine
 share one copy; parts by ranges add nothing to the graph. As in a store, every array has a checksum and is looked at
@@ -27,7 +27,7 @@ from arcflux.io.directory import Directory, read_folder
 from arcflux.io.inspect import check_array
 from arcflux.io.loaded import replacing
 from arcflux.io.manifest import check_manifest_sum, incomplete, is_entry, open_array, read_json
-from arcflux.partition import PARTITIONERS
+from arcflux.partition import MOST_PARTS, PARTITIONERS
 from arcflux.partition.arcs import Inward
 from arcflux.partition.grid import split as split_by_grid
 from arcflux.partition.part import Part
@@ -43,6 +43,8 @@ VERSION = 1
 _GRAPH = "graph.arcflux"
 _TABLES = ("rows", "columns", "fold")
 _WHAT = "folder of parts"
+# The name of parts with owners of the user's, whatever they were called.
+_OWN = "assignment"
 _HOW_TO_WRITE = "write one with `arcflux partition GRAPH --out DIR`"
 
 
@@ -56,13 +58,18 @@ def write(parts: Parts, path: str | os.PathLike[str]) -> None:
         with trace.task(f"write {target.name}", unit="bytes") as task:
             for name, array in _arrays(parts):
                 entries[name] = store.write_array(folder, name, array, task)
+        how = parts.how if _is_known(parts.how) else _OWN
         manifest = {
-            "format": FORMAT, "version": VERSION, "how": parts.how, "k": parts.k, "mode": parts.rule.mode,
+            "format": FORMAT, "version": VERSION, "how": how, "k": parts.k, "mode": parts.rule.mode,
             "limit": parts.rule.limit, "shape": parts.shape, "notes": parts.notes, "duplicated": parts.duplicated,
             "hierarchy": None if parts.hierarchy is None else list(parts.hierarchy),
             "arrays": entries,
         }  # fmt: skip
         store.write_manifest(folder, manifest)
+
+
+def _is_known(how: str) -> bool:
+    return how in (*PARTITIONERS, _OWN, *extension_names("arcflux.partitioners"))
 
 
 def _arrays(parts: Parts) -> Iterator[tuple[str, Array]]:
@@ -131,6 +138,7 @@ def _parts_in(folder: Directory, trust: bool) -> tuple[Parts, dict[str, Any], Di
 class _Opened(Parts):
     """Parts whose arcs are in a folder, unless they are a stretch of the graph's."""
 
+    _looked_at = True  # by _check_tables, unless the folder is trusted
     open_part: Callable[[int], Part]
 
     def _make(self, i: int) -> Part:
@@ -160,7 +168,7 @@ def _check_tables(path: Path, manifest: dict[str, Any], held: dict[str, Array], 
 
 def is_parts(path: str | os.PathLike[str]) -> bool:
     """Whether this looks like a folder of parts."""
-    return (Path(path) / _GRAPH).is_dir()
+    return os.path.isdir(os.path.join(path, _GRAPH))
 
 
 def _manifest(folder: Directory) -> dict[str, Any]:
@@ -171,8 +179,8 @@ def _manifest(folder: Directory) -> dict[str, Any]:
     if not wrong:
         shape = manifest.get("shape")
         right = {
-            "how": manifest["how"] in PARTITIONERS or manifest["how"] in extension_names("arcflux.partitioners"),
-            "k": 1 <= manifest["k"] <= 1 << 31,
+            "how": manifest["how"] in (*PARTITIONERS, "assignment", *extension_names("arcflux.partitioners")),
+            "k": 1 <= manifest["k"] <= MOST_PARTS,
             "mode": manifest["mode"] in ("target", "source", "grid", "degree"),
             "limit": 0 <= manifest["limit"] < 1 << 64,
             "shape": shape is None if manifest["mode"] != "grid" else _is_shape(shape),

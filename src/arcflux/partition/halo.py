@@ -1,4 +1,4 @@
-"""What parts read of each other: the sets of Lux (equations 6 to 9), and from them who sends what to whom.
+"""What parts read of each other: the sets of Lux (equations 6 to 9), and from them what each part sends to each.
 
 INS(P) are the sources and ONS(P) the targets of the arcs at a part. A node is some parts that share memory; UDS(N) are
 the vertices that a node's parts read and others own, so their values have to come from elsewhere. (Equation 9 takes the
@@ -6,7 +6,7 @@ ONS off where this takes the owned vertices off. In Lux both are one range of ve
 is in no ONS, and on a grid the ONS are not the owned vertices.)
 
 A sender finds its lists from the out-arcs of what it owns, a receiver from the in-arcs at its node: each looks at its
-own slices of the graph alone, and both come to the same lists in the same order, so nobody has to send them. Only where
+own slices of the graph alone, and both come to the same lists in the same order, so none has to be sent. Only where
 the in-arcs at a node may be those of any vertex, a receiver goes over the graph, and finds all senders' lists at once.
 """
 
@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from arcflux.checks import whole
 from arcflux.errors import UsageError
 from arcflux.partition import kernels
 from arcflux.partition.parts import Parts, candidates
@@ -70,7 +71,7 @@ def by_node(k: int, ranks_per_node: int) -> Array:
 
 
 class Halo:
-    """Who sends what to whom: the lists of every part, each made when it is first asked for.
+    """What each part sends to each: the lists of every part, each made when it is first asked for.
 
     Parameters
     ----------
@@ -136,6 +137,8 @@ class Halo:
 
     def uds(self, node: int) -> Array:
         """What the parts of `node` have to do with and none of them owns, ascending."""
+        if not 0 <= whole("node", node) < self.count:
+            raise UsageError(f"there is no node {node}", expected=f"a number from 0 to {self.count - 1}")
         mine = self.members[node]
         seen = _mark_ends(self.parts, mine, self.ends)
         for i in mine:

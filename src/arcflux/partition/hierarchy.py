@@ -6,6 +6,7 @@ are numbered from left to right: with a fan of 2, parts 4 and 5 have one parent,
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Any
 
@@ -18,7 +19,7 @@ from arcflux.partition import partition
 from arcflux.partition.parts import Parts
 from arcflux.partition.rule import smallest
 
-__all__ = ["common_level", "split_recursively"]
+__all__ = ["common_level", "merge_parts", "split_recursively"]
 
 Array = NDArray[Any]
 
@@ -88,6 +89,29 @@ def _induced(graph: Graph, vertices: Array) -> Graph:
     return Graph.from_edges(
         number[sources[inside]], number[targets[inside]], vertices=len(vertices), directed=graph.directed
     )
+
+
+def merge_parts(parts: Parts, workers: Sequence[int], count: int | None = None) -> Parts:
+    """Parts for workers that hold several of these each: `workers` has the worker of every part, from 0 on.
+
+    There are `count` workers, of which some may hold none; without it, as many as are named.
+
+    Examples
+    --------
+    >>> import arcflux as af
+    >>> leaves = split_recursively(af.load("path:8"), 4, "ranges")
+    >>> merge_parts(leaves, [1, 0, 0, 1]).owner.tolist()
+    [1, 1, 0, 0, 0, 0, 1, 1]
+    """
+    held = np.asarray(workers)
+    if held.shape != (parts.k,) or held.dtype.kind not in "iu" or int(held.min()) < 0:
+        raise UsageError(f"the workers of {parts.k} parts are {workers!r}", expected="a number from 0 on for each part")
+    _checked(parts)
+    count = int(held.max()) + 1 if count is None else count
+    if count <= int(held.max()):
+        raise UsageError(f"part {int(held.argmax())} is worker {int(held.max())}'s", expected=f"one of {count} workers")
+    note = f"{parts.k} parts by {parts.how}, dealt out to {count} workers"
+    return Parts(parts.graph, count, "assignment", owner=held.astype(smallest(count))[parts.owner], notes=[note])
 
 
 def common_level(one: int, other: int, fan: int, levels: int) -> int:

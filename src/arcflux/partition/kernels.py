@@ -1,4 +1,4 @@
-"""The loops of partitioning. Most go over the arcs of some vertices and ask :func:`place` at which part each is.
+"""The loops of partitioning. Most go over the arcs of some vertices and ask :func:`part_of_arc` at which part each is.
 
 Arguments, as everywhere in this file: ``arcs`` an :class:`~arcflux.graph.core.Adjacency`, ``rows`` the vertices to look
 at, and ``rule`` the :class:`~arcflux.partition.rule.Tables` of a rule.
@@ -26,10 +26,10 @@ __all__ = [
     "mark_sources",
     "mark_targets",
     "masks",
+    "parts_of_arcs",
     "scatter",
     "survey",
     "tally",
-    "where",
 ]
 
 MODES = ("target", "source", "grid", "degree")
@@ -39,7 +39,7 @@ LIST = 4096
 
 
 @inner
-def place(rule: Any, u: Any, v: Any) -> Any:
+def part_of_arc(rule: Any, u: Any, v: Any) -> Any:
     """The part at which the arc from u to v is, by the tables of a rule."""
     mode, first, second, out, limit = rule.mode, rule.first, rule.second, rule.out, rule.limit
     if mode == _TARGET:
@@ -59,11 +59,11 @@ def place(rule: Any, u: Any, v: Any) -> Any:
 
 
 @inner
-def among(wanted: Any, rule: Any, u: Any, v: Any) -> Any:
+def is_wanted(wanted: Any, rule: Any, u: Any, v: Any) -> Any:
     """Whether the arc from u to v is at a part with ``wanted[part]``; degrees are looked up only if it can be."""
     if rule.mode == _DEGREE and not (wanted[rule.first[u]] or wanted[rule.second[v]]):
         return False
-    return wanted[place(rule, u, v)]
+    return wanted[part_of_arc(rule, u, v)]
 
 
 @inner
@@ -74,7 +74,7 @@ def take_arcs(arcs: Any, v: Any, wanted: Any, rule: Any, at: Any, sources: Any, 
     """
     for i in range(arcs.offsets[v], arcs.offsets[v + np.uint64(1)]):
         u = arcs.neighbours[i]
-        if among(wanted, rule, np.uint64(u), v):
+        if is_wanted(wanted, rule, np.uint64(u), v):
             if sources is not None:
                 sources[at] = u
             if origin is not None:
@@ -84,7 +84,7 @@ def take_arcs(arcs: Any, v: Any, wanted: Any, rule: Any, at: Any, sources: Any, 
 
 
 @inner
-def deal(mask: Any, places: Any, lists: Any, vertex: Any) -> None:
+def scatter_bits(mask: Any, places: Any, lists: Any, vertex: Any) -> None:
     """For every bit of a mask, write the vertex at its place in `lists`, unless that is None, and move the place on."""
     while mask != 0:
         bit = trailing_zeros(mask)
@@ -154,7 +154,7 @@ def mark_sources(
                 continue
             for i in range(arcs.offsets[v], arcs.offsets[v + np.uint64(1)]):
                 u = np.uint64(arcs.neighbours[i])
-                if not seen[u] and (whole or among(wanted, rule, u, v)):
+                if not seen[u] and (whole or is_wanted(wanted, rule, u, v)):
                     seen[u] = True
 
 
@@ -170,7 +170,7 @@ def mark_targets(
         for r in range(begin, end):
             v = np.uint64(rows[r])
             for i in range(arcs.offsets[v], arcs.offsets[v + np.uint64(1)]):
-                if among(wanted, rule, np.uint64(arcs.neighbours[i]), v):
+                if is_wanted(wanted, rule, np.uint64(arcs.neighbours[i]), v):
                     seen[v] = True
                     break
 
@@ -196,9 +196,9 @@ def masks(
                     break
                 w = np.uint64(arcs.neighbours[i])
                 if leaving:
-                    mask |= bits[place(rule, v, w)]
+                    mask |= bits[part_of_arc(rule, v, w)]
                 else:
-                    mask |= bits[place(rule, w, v)]
+                    mask |= bits[part_of_arc(rule, w, v)]
             found[r] = mask
 
 
@@ -211,7 +211,7 @@ def count_bits(worker: Any, workers: Any, control: Any, found: Any, counts: Any)
             break
         row = counts[begin // np.uint64(LIST)]
         for r in range(begin, end):
-            deal(found[r], row, None, np.uint64(0))
+            scatter_bits(found[r], row, None, np.uint64(0))
 
 
 @kernel
@@ -223,18 +223,18 @@ def list_bits(worker: Any, workers: Any, control: Any, found: Any, rows: Any, pl
             break
         row = places[begin // np.uint64(LIST)]
         for r in range(begin, end):
-            deal(found[r], row, lists, rows[r])
+            scatter_bits(found[r], row, lists, rows[r])
 
 
 @kernel
-def where(worker: Any, workers: Any, control: Any, sources: Any, targets: Any, rule: Any, found: Any) -> None:
+def parts_of_arcs(worker: Any, workers: Any, control: Any, sources: Any, targets: Any, rule: Any, found: Any) -> None:
     """``found[i]``: the part at which the arc from ``sources[i]`` to ``targets[i]`` is."""
     while True:
         begin, end = take(control, np.uint64(found.size), np.uint64(LIST))
         if begin == end:
             break
         for i in range(begin, end):
-            found[i] = place(rule, np.uint64(sources[i]), np.uint64(targets[i]))
+            found[i] = part_of_arc(rule, np.uint64(sources[i]), np.uint64(targets[i]))
 
 
 @kernel
@@ -248,7 +248,7 @@ def survey(worker: Any, workers: Any, control: Any, arcs: Any, owner: Any, rule:
         for v in range(begin, end):
             for i in range(arcs.offsets[v], arcs.offsets[v + np.uint64(1)]):
                 u = np.uint64(arcs.neighbours[i])
-                row[place(rule, u, v)] += 1
+                row[part_of_arc(rule, u, v)] += 1
                 crossing += owner[u] != owner[v]
     cut[worker] = crossing
 

@@ -72,6 +72,26 @@ class Part:
         """Edge columns in the order of `out`."""
         return self._outward.columns
 
+    def to_graph(self) -> Graph:
+        """The arcs of this part alone, as a directed graph with all vertices, ids and edge columns.
+
+        Each arc of the graph is in that of one part, also both arcs of an undirected edge. Saved, they are files with a
+        line for each arc: for other systems, one for each of their devices.
+
+        Examples
+        --------
+        >>> import arcflux as af
+        >>> part = af.partition(af.load("path:4"), 4, "grid").part(2)  # from the first half to the second
+        >>> [ends.tolist() for ends in part.to_graph().edge_numbers()[:2]]
+        [[1], [2]]
+        """
+        offsets, neighbours = self.out
+        begin, end = int(offsets[0]), int(offsets[-1])
+        rows = Adjacency(offsets - offsets[0], neighbours[begin:end])
+        columns = {name: column[begin:end] for name, column in self.out_columns.items()}
+        whole = self.graph
+        return Graph(rows, directed=True, columns=columns, ids=whole.ids, sorted=whole.sorted)
+
     @cached_property
     def _inward(self) -> Inward:
         return self.make_inward()
@@ -80,7 +100,7 @@ class Part:
     def _outward(self) -> Outward:
         if self.make_outward is not None:
             return self.make_outward()
-        if self.arcs == self.graph.arcs and self.graph.sorted:
+        if self.arcs == self.graph.arcs and self.graph.sorted and self.graph.whole:
             return Outward(self.graph.out, dict(self.graph.columns))
         from arcflux.partition.cut import outward
 

@@ -1,7 +1,7 @@
-"""Parts of one graph: who owns each vertex, and which arcs each part has. Vertices keep their numbers everywhere.
+"""Parts of one graph: the owner of each vertex, and the arcs of each part. Vertices keep their numbers everywhere.
 
 Every vertex has one owner, which keeps its state; every arc is at one part. By which rule the arcs are dealt out is
-said in rule.py; cut.py takes a part's arcs out of the graph when somebody asks for them.
+said in rule.py; cut.py takes a part's arcs out of the graph on demand.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux.checks import checked, path, shown, whole
+from arcflux.checks import array, checked, path, shown, whole
 from arcflux.doorways import enter
 from arcflux.errors import UsageError
 from arcflux.graph.core import Graph
@@ -35,9 +35,14 @@ Array = NDArray[Any]
 class Parts:
     """A graph in `k` parts; :func:`arcflux.partition` makes them.
 
+    With a rule of your own, `owner` has the part of each vertex, or part i has the vertices from ``bounds[i]`` to
+    before ``bounds[i + 1]``; `how` is what you call it.
+
     Examples
     --------
     >>> import arcflux as af
+    >>> af.Parts(af.load("path:4"), 2, "odd and even", owner=[0, 1, 0, 1]).owned(1).tolist()
+    [1, 3]
     >>> parts = af.partition("path:6", 2)
     >>> parts.owner.tolist(), parts.bounds.tolist()
     ([0, 0, 0, 1, 1, 1], [0, 3, 6])
@@ -52,6 +57,7 @@ class Parts:
     bounds: Array | None
     rule: Rule
     notes: list[str]
+    _looked_at = False  # whether owners are known to be parts
 
     def __init__(
         self,
@@ -64,12 +70,20 @@ class Parts:
         rule: Rule | None = None,
         notes: Sequence[str] = (),
     ) -> None:
+        if not isinstance(graph, Graph):
+            raise UsageError(f"graph is {shown(graph)}", expected="a graph", remedy="af.load(...) makes one of it")
+        if (k := whole("k", k)) < 1:
+            raise UsageError(f"k is {k}", expected="how many parts: a whole number from 1 on")
+        if owner is None and bounds is None:
+            raise UsageError(
+                "neither owner nor bounds are given", expected="one of them", remedy="af.partition(graph, k)"
+            )
         self.graph, self.k, self.how = graph, k, how
-        self.bounds = None if bounds is None else frozen(np.asarray(bounds, np.int64))
+        self.bounds = None if bounds is None else frozen(_as_bounds(bounds, graph.vertices, k))
         self.rule = rule if rule is not None else Rule()
         self.notes = list(notes)
         self.hierarchy: tuple[int, int] | None = None  # the fan and the levels of a tree whose leaves parts are
-        self._owner = owner
+        self._owner = None if owner is None else _as_owner(owner, graph.vertices, k, self._looked_at)
         self._made: dict[int, Part] = {}
         self._lock = threading.Lock()
 
@@ -109,7 +123,7 @@ class Parts:
     @cached_property
     def _by_owner(self) -> tuple[Array, Array]:
         """Vertices in the order of their owners, and where each owner's begin."""
-        order = np.argsort(self.owner, kind="stable").astype(self.graph.out.neighbours.dtype)
+        order = np.argsort(self.owner, kind="stable").astype(self.graph.number_type)
         starts = np.concatenate([[0], np.cumsum(np.bincount(self.owner, minlength=self.k))])
         return frozen(order), starts
 
@@ -118,7 +132,7 @@ class Parts:
         i = self._checked(i)
         if self.bounds is not None:
             if "numbers" not in self.graph.kept:
-                self.graph.kept["numbers"] = np.arange(self.graph.vertices, dtype=self.graph.out.neighbours.dtype)
+                self.graph.kept["numbers"] = np.arange(self.graph.vertices, dtype=self.graph.number_type)
             return frozen(self.graph.kept["numbers"][self.bounds[i] : self.bounds[i + 1]])
         order, starts = self._by_owner
         return order[starts[i] : starts[i + 1]]
@@ -165,7 +179,7 @@ class Parts:
 
     def _numbers(self, name: str, given: Any) -> Array:
         """Vertex numbers, all of which the graph has."""
-        found, most = np.asarray(given), self.graph.vertices - 1
+        found, most = np.asarray(array(name, given)), self.graph.vertices - 1
         whole = found.ndim == 1 and (found.dtype.kind in "iu" or not len(found))
         if not whole or (len(found) and not 0 <= found.min() <= found.max() <= most):
             raise UsageError(f"{name} is {shown(given)}", expected=f"a list of vertex numbers, from 0 to {most}")
@@ -232,6 +246,28 @@ class Parts:
         )
 
 
+def _as_owner(given: Any, vertices: int, k: int, looked_at: bool) -> Array:
+    """Owners as they are kept, if they are parts: kernels count and look up by them."""
+    owner = np.asarray(given)
+    if owner.shape != (vertices,) or owner.dtype.kind not in "iu":
+        raise UsageError(
+            f"owner is an array of {owner.dtype} of shape {owner.shape}",
+            expected=f"the number of a part for each vertex: integers of shape ({vertices},)",
+        )
+    if vertices and not looked_at and not 0 <= int(owner.min()) <= int(owner.max()) < k:
+        raise UsageError(f"owner has parts from {owner.min()} to {owner.max()}", expected=f"parts from 0 to {k - 1}")
+    return owner.astype(smallest(k), copy=False)
+
+
+def _as_bounds(given: Any, vertices: int, k: int) -> Array:
+    bounds = np.asarray(given)
+    rising = bounds.ndim == 1 and bounds.dtype.kind in "iu" and bool((bounds[1:] >= bounds[:-1]).all())
+    if not rising or len(bounds) != k + 1 or int(bounds[0]) != 0 or int(bounds[-1]) != vertices:
+        expected = f"where each of {k} parts begins, and the end: rising numbers from 0 to {vertices}"
+        raise UsageError(f"bounds are {given!r}", expected=expected)
+    return bounds.astype(np.int64)
+
+
 def make_part(parts: Parts, i: int) -> Part:
     """Part `i`, from the whole graph; its arcs are taken out when they are asked for."""
     return Part(i, parts.graph, parts.owned(i), lambda: _inward(parts, i), outward_of(parts, i), parts.duplicated)
@@ -258,7 +294,7 @@ def outward_of(parts: Parts, i: int) -> Callable[[], Outward] | None:
 
 def candidates(parts: Parts, i: int) -> Array:
     """Vertices among which the targets of a part are: those it owns, those of its column on a grid, else all."""
-    number = parts.graph.out.neighbours.dtype
+    number = parts.graph.number_type
     if parts.rule.mode == "target":
         return parts.owned(i)
     if parts.local_targets and parts.shape is not None:

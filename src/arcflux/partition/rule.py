@@ -51,7 +51,7 @@ class Rule:
         return self.mode if self.mode in ("target", "source") else "arcs"
 
     def tables(self, owner: Array, graph: Graph) -> Tables:
-        """The rule as :func:`arcflux.partition.kernels.place` reads it."""
+        """The rule as :func:`arcflux.partition.kernels.part_of_arc` reads it."""
         from arcflux.partition.kernels import MODES
 
         first = owner if self.rows is None else self.rows

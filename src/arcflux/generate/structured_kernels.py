@@ -16,7 +16,7 @@ from arcflux.spmd.jit import inner, kernel
 from arcflux.spmd.machine import claim, take
 from arcflux.spmd.random import below, bits, key, permute, uniform
 
-__all__ = ["blocks", "capacities", "cliques", "correlated", "draw_power_law", "frames", "near", "place", "stubs"]
+__all__ = ["blocks", "capacities", "cliques", "correlated", "draw_points", "draw_power_law", "frames", "near", "stubs"]
 
 BLOCKS, KEPT, NEW, DEGREES, INNER, OUTER, LINKS, CAPACITY, POINTS = range(20, 29)
 _FAR = 4.0e18
@@ -31,7 +31,7 @@ def _skip(stream: Any, counter: Any, p: Any) -> Any:
         return np.uint64(0)
     if p <= 0.0:
         return np.uint64(_FAR)
-    return np.uint64(min(math.floor(math.log1p(-uniform(stream, counter)) / math.log1p(-p)), _FAR))
+    return np.uint64(math.floor(min(math.log1p(-uniform(stream, counter)) / math.log1p(-p), _FAR)))
 
 
 @kernel
@@ -237,7 +237,7 @@ def capacities(
 
 
 @kernel
-def place(worker: Any, workers: Any, control: Any, seed: Any, sphere: Any, out: Any) -> None:
+def draw_points(worker: Any, workers: Any, control: Any, seed: Any, sphere: Any, out: Any) -> None:
     """out[v]: a uniform point of the unit square, with 0 behind it; or of the unit sphere."""
     stream = key(seed, POINTS)
     while True:

@@ -1,8 +1,8 @@
-"""Vertices that are alike: their out-neighbours stand at the same distances, as those inside a mesh or an image do.
+"""Neighbour patterns: vertices whose out-neighbours are at the same distances, such as those inside a mesh or an image.
 
-A graph of which nearly all vertices are of a few kinds need not be read to know who is next to whom: the kind of a
-vertex, one byte, says it. A frontier that crosses a mesh has its vertices far apart, so that each row would be fetched
-for itself; kinds of many vertices share a cache line.
+If nearly all vertices of a graph have one of a few patterns, their rows need not be read: the pattern of a vertex, one
+byte, gives its neighbours. A frontier that crosses a mesh has its vertices far apart, so that each row would be fetched
+separately; the patterns of many vertices share a cache line.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from arcflux.graph.runs import likely, stretches
 from arcflux.spmd.memory import frozen
 from arcflux.spmd.team import Team
 
-__all__ = ["NONE", "Kinds", "kinds"]
+__all__ = ["NONE", "Patterns", "neighbour_patterns"]
 
 Array = NDArray[Any]
 
-# A kind is one byte, and 0 says that a vertex is of none: its row has to be read.
+# A pattern is one byte; 0 means that a vertex has none, and its row has to be read.
 _MOST = 255
 # Rows longer than this are read, so that all distances stay in the nearest cache; and small graphs are there anyway.
 _LONGEST = 16
@@ -30,29 +30,29 @@ _FEWEST_VERTICES = 1 << 14
 
 
 @dataclass(frozen=True)
-class Kinds:
-    """The kind of each vertex, and by kind where its distances begin; they are added to a vertex, modulo 2^64."""
+class Patterns:
+    """The pattern of each vertex, and by pattern where its distances begin; they are added to a vertex, modulo 2^64."""
 
     of: Array
     rows: Array
     distances: Array
 
 
-NONE = Kinds(*(frozen(np.empty(0, kind)) for kind in (np.uint8, np.uint64, np.uint64)))
+NONE = Patterns(*(frozen(np.empty(0, kind)) for kind in (np.uint8, np.uint64, np.uint64)))
 
 
-def kinds(graph: Graph) -> Kinds:
-    """The kinds of a graph, empty if its vertices are not alike; found once and kept with it."""
-    if "kinds" not in graph.kept:
-        graph.kept["kinds"] = NONE
+def neighbour_patterns(graph: Graph) -> Patterns:
+    """The neighbour patterns of a graph, empty if most vertices have none; computed once and kept with it."""
+    if "neighbour patterns" not in graph.kept:
+        graph.kept["neighbour patterns"] = NONE
         if graph.vertices >= _FEWEST_VERTICES and likely(*graph.out):
-            graph.kept["kinds"] = _found(graph)
-    found: Kinds = graph.kept["kinds"]
+            graph.kept["neighbour patterns"] = _find(graph)
+    found: Patterns = graph.kept["neighbour patterns"]
     return found
 
 
-def _found(graph: Graph) -> Kinds:
-    """The kinds of most vertices, each with the distances of its row."""
+def _find(graph: Graph) -> Patterns:
+    """The most frequent patterns, each with the distances of its row."""
     offsets, neighbours = graph.out
     starts = stretches(offsets, neighbours, Team())
     if starts is None:
@@ -71,8 +71,8 @@ def _found(graph: Graph) -> Kinds:
         found += [(float(vertices[k]), these[which.ravel() == k], different[k]) for k in often]
     found.sort(key=lambda one: -one[0])
     of = np.zeros(len(begins), np.uint8)
-    for kind, (_, among, _) in enumerate(found[:_MOST], 1):
-        of[among] = kind
+    for pattern, (_, among, _) in enumerate(found[:_MOST], 1):
+        of[among] = pattern
     rows_of = [np.empty(0, np.int64), *(distances for _, _, distances in found[:_MOST])]
     places = np.cumsum([0, *map(len, rows_of)]).astype(np.uint64)
-    return Kinds(frozen(np.repeat(of, lengths)), frozen(places), frozen(np.concatenate(rows_of).astype(np.uint64)))
+    return Patterns(frozen(np.repeat(of, lengths)), frozen(places), frozen(np.concatenate(rows_of).astype(np.uint64)))
