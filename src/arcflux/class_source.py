@@ -14,6 +14,7 @@ import os
 import sys
 from collections import ChainMap
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from types import CellType, CodeType, FrameType, FunctionType
@@ -57,7 +58,7 @@ class FunctionSource:
 def find_function(function: FunctionType) -> FunctionSource | None:
     """The source of a function, found by the line at which its code begins; None where there is none."""
     code = function.__code__
-    lines = _lines(code, function.__globals__)
+    lines = _lines(code, function.__globals__) or _command([code])
     try:
         known = _definitions("".join(lines))
     except SyntaxError:  # it was edited since it was loaded
@@ -69,6 +70,9 @@ def find_function(function: FunctionType) -> FunctionSource | None:
 
 def names_around(function: Any) -> Mapping[str, Any]:
     """The names that a function sees around it: of enclosing functions, and of its module."""
+    if function.__closure__ is None:
+        around: Mapping[str, Any] = function.__globals__
+        return around
     return ChainMap(_Closure([function]), function.__globals__)  # type: ignore[arg-type]  # which is only read
 
 
@@ -79,8 +83,9 @@ def find_source(cls: type, caller: FrameType) -> ClassSource:
     frame = _frame_of(around, caller)
     names = ChainMap(_Closure(functions), around)  # type: ignore[arg-type]
     scope: Mapping[str, Any] = frame.f_locals if frame else {}
-    for code in [f.__code__ for f in functions] or [caller.f_code]:
-        lines = _lines(code, around)
+    codes = [f.__code__ for f in functions] or [caller.f_code]
+    for code in codes:
+        lines = _lines(code, around) or _command(codes)
         tree = _class_in(lines, cls.__name__, code if functions else caller)
         if tree is not None:
             return ClassSource(_shown(code.co_filename), lines, tree, names, scope)
@@ -109,6 +114,24 @@ def _lines(code: CodeType, around: dict[str, Any]) -> list[str]:
     if not found and keeps_code is not None:
         found = keeps_code(code)
     return found or _cell_of_magic(around)
+
+
+def _command(codes: list[CodeType]) -> list[str]:
+    """The text that ``python -c`` was given, if all these are of it: what exec runs has the same file name."""
+    for text in sys.orig_argv[1:] if codes[0].co_filename == "<string>" else ():
+        with suppress(SyntaxError, ValueError):
+            known = set(_codes(compile(text, "<string>", "exec", dont_inherit=True)))
+            if known.issuperset(codes):
+                return text.splitlines(keepends=True)
+    return []
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    """A code and all that is defined in it."""
+    yield code
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from _codes(inner)
 
 
 def _cell_of_magic(around: Mapping[str, Any]) -> list[str]:
@@ -172,8 +195,8 @@ def _unknown(name: str, path: str) -> ProgramError:
     return ProgramError(
         f"the source of the class cannot be found: {path} keeps none",
         program=name,
-        remedy="write the program in a file, a notebook or IPython; before Python 3.13, neither its prompt nor "
-        "python -c keeps source, and code for exec needs an entry in linecache.cache",
+        remedy="write the program in a file, a notebook or IPython; the prompt before Python 3.13 and standard input "
+        "keep no source, and code for exec needs an entry in linecache.cache",
     )
 
 

@@ -116,7 +116,7 @@ def check_phase(read: Program, node: ast.ClassDef, functions: Mapping[str, Funct
                     functions[other].line, f"the phase {name} is on no edges, and has {other}",
                     "write it into update" if other == "init" else
                     "let update return False for vertices that it leaves as they are" if other == "wants" else
-                    "leave edges=None away, so that v takes messages",
+                    "leave edges=None out, so that v takes messages",
                 )  # fmt: skip
     elif "compute" not in functions and "around" not in functions:
         raise read.refusal(
@@ -175,6 +175,37 @@ def check_phases(made: Program, first: int) -> None:
     _check_calls(made, made.iteration, list(phases))
 
 
+def _check_member(read: Program, node: ast.Attribute, owner: str) -> None:
+    """Whether iteration reads what there is of g or p, and writes nothing there."""
+    known = ["vertices", "edges", "arcs", *read.totals] if owner == "g" else list(read.parameters)
+    if node.attr not in known:
+        where = "totals" if owner == "g" else "parameters"
+        raise read.refusal(
+            node.lineno, f"{owner} has no {node.attr!r}",
+            did_you_mean(node.attr, known, f"{owner} has {', '.join(known)}: {where} are declared in the program"),
+        )  # fmt: skip
+    if isinstance(node.ctx, ast.Store):
+        remedy = "contribute to it in update, for every vertex" if owner == "g" else "use a local name, or a total"
+        raise read.refusal(node.lineno, f"iteration writes {owner}.{node.attr}", remedy)
+
+
+def _owner(node: ast.expr) -> str:
+    """The name of which an attribute is asked, such as run; "" for anything else."""
+    return node.value.id if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) else ""
+
+
+def _check_until(read: Program, call: ast.Call) -> None:
+    """Whether a phase is called as phases are, as far as its text says."""
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    known = [value.value for value in given if isinstance(value, ast.Constant)]
+    named = {keyword.arg for keyword in call.keywords}
+    if len(given) > 1 or named - {"until"} or any(value not in (None, "quiet") for value in known):
+        raise read.refusal(
+            call.lineno, f"a phase is called as {ast.unparse(call)}",
+            f"write {ast.unparse(call.func)}(until='quiet'), or {ast.unparse(call.func)}() for one superstep",
+        )  # fmt: skip
+
+
 def _check_calls(read: Program, iteration: Function, phases: list[str]) -> None:
     """Whether iteration calls phases that there are, and can answer."""
     if "run" not in iteration.arguments:
@@ -192,17 +223,10 @@ def _check_calls(read: Program, iteration: Function, phases: list[str]) -> None:
                 )  # fmt: skip
             if isinstance(node.ctx, ast.Store):
                 raise read.refusal(node.lineno, f"run.{node.attr} is assigned", "use a local name, or a field")
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "g":
-            known = ["vertices", "edges", "arcs", *read.totals]
-            if node.attr not in known:
-                raise read.refusal(
-                    node.lineno, f"g has no {node.attr!r}",
-                    did_you_mean(node.attr, known, f"g has {', '.join(known)}: totals are declared in the program"),
-                )  # fmt: skip
-            if isinstance(node.ctx, ast.Store):
-                raise read.refusal(
-                    node.lineno, f"iteration writes g.{node.attr}", "contribute to it in update, for every vertex"
-                )
+        if isinstance(node, ast.Call) and _owner(node.func) == "run":
+            _check_until(read, node)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in ("g", "p"):
+            _check_member(read, node, node.value.id)
     if not any(isinstance(node, ast.Return) and node.value is not None for node in nodes):
         raise read.refusal(
             iteration.line, "iteration returns nothing",

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcflux import checks
-from arcflux.checks import checked, wholes
+from arcflux.checks import checked, real, text, wholes
 from arcflux.doorways import enter
 from arcflux.drawing import extent, run_picture, spark, svg
-from arcflux.errors import UsageError, did_you_mean
+from arcflux.errors import ProgramError, UsageError, did_you_mean
 from arcflux.graph import Graph
-from arcflux.history import Chained, History, Superstep, column
+from arcflux.history import Chained, History, Recorded, Superstep, column
 
 __all__ = ["Chained", "History", "Result", "Superstep", "checked_suffix", "column", "flat_table"]
 
@@ -29,7 +29,7 @@ _NAMED = 5
 _SUFFIXES = (".csv", ".parquet", ".npy")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Result:
     """The result of a run. ``result["rank"]`` are the values of a field, in the order of ``result.ids``.
 
@@ -68,9 +68,26 @@ class Result:
     iterations: int | None = None
     edges: Mapping[str, Array] = field(default_factory=dict, repr=False)
 
+    def __post_init__(self) -> None:
+        if isinstance(self.history, list):
+            self.__dict__["history"] = Recorded(self.history)
+
     def __getitem__(self, field: str) -> Array:
         values = self.numbers(field)
-        return _as_ids(self.graph, values) if field in self.references else values
+        if field not in self.references:
+            return values
+        if (place := _no_vertex(self.graph, values)) is not None:
+            raise ProgramError(
+                f"{field} {self._stray(values, place)}", program=self.name,
+                expected="the number of a vertex in a field of af.ref, or one below 0 for none",
+                remedy=f"result.numbers({field!r}) has them as they are; keep other numbers in a field of af.i64",
+            )  # fmt: skip
+        return _as_ids(self.graph, values)
+
+    def _stray(self, values: Array, place: int) -> str:
+        """That a reference at a place is to no vertex."""
+        owner = self.graph.ids.to_ids([place])[0]
+        return f"of vertex {owner} is {values[place]}, and vertices are numbered from 0 to {self.graph.vertices - 1}"
 
     def keys(self) -> tuple[str, ...]:
         """The names of the fields: a result is a mapping from fields to arrays.
@@ -173,6 +190,12 @@ class Result:
 
     def to_pandas(self) -> Any:
         """A pandas data frame: vertex, and a column for each field."""
+        from arcflux.errors import MissingExtraError
+
+        try:
+            import pandas  # noqa: F401 - that is what pyarrow takes
+        except ImportError as error:
+            raise MissingExtraError("pandas", "", "to_pandas") from error
         return self.to_arrow().to_pandas()
 
     def to_polars(self) -> Any:
@@ -212,6 +235,7 @@ class Result:
                     return name, found.astype(np.float64).tolist()
         return "frontier", frontier.astype(np.float64).tolist()
 
+    @checked(name=text, missing=real)
     def column(self, name: str, missing: float = 0.0) -> Array:
         """A number of every superstep as an array, such as "frontier", "edges" or "seconds"; `missing`: not known.
 
@@ -300,6 +324,8 @@ class Result:
         """A field in a line: where its values go from and to, and at which vertices; of references the first ids."""
         values = self.values[name]
         if name in self.references:
+            if (place := _no_vertex(self.graph, values)) is not None:
+                return f"no vertex ids: that {self._stray(values, place)}"
             ids = ", ".join(map(str, _as_ids(self.graph, values[:_NAMED]).tolist()))
             return f"vertex ids: {ids}" + (", ..." if values.size > _NAMED else "") if values.size else "no vertices"
         said = f"{values.dtype}, {extent(values)}"
@@ -334,6 +360,12 @@ def checked_suffix(path: str | os.PathLike[str]) -> Path:
             remedy=did_you_mean(target.suffix, _SUFFIXES),
         )
     return target
+
+
+def _no_vertex(graph: Graph, numbers: Array) -> int | None:
+    """The place of the first number that is beyond those of vertices; None where there is none."""
+    beyond = numbers >= graph.vertices
+    return int(np.argmax(beyond)) if beyond.any() else None
 
 
 def _as_ids(graph: Graph, numbers: Array) -> Array:

@@ -11,7 +11,7 @@ import ast
 import copy
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from arcflux.compile.check.checked import Checked, Generated, is_value, names_in
@@ -50,7 +50,7 @@ def split(around: Checked, message: Callable[[ast.expr, Value], Any]) -> Around:
     captured: dict[int, list[str]] = {}
     generated = []
     for each in around.generated:
-        made = _mapped(each, lambda part: _Taking(captured).visit(sources.visit(copy.deepcopy(part))))
+        made = each.changed(lambda part: _Taking(captured).visit(sources.visit(copy.deepcopy(part))))
         own = re.compile(_OWN.format(each.number))
         free = {name for name in names_in(*made.parts) if not own.match(name) and _is_plain(name)}
         captured[each.number] = sorted(free)
@@ -58,12 +58,6 @@ def split(around: Checked, message: Callable[[ast.expr, Value], Any]) -> Around:
     body = [ast.fix_missing_locations(_Taking(captured).visit(node)) for node in body]
     everything = names_in(*body, *(part for each in generated for part in each.parts))
     return Around(body, generated, captured, types, bool(everything & {"common", "shares"}))
-
-
-def _mapped(each: Generated, change: Callable[[ast.expr], ast.expr]) -> Generated:
-    some: dict[str, Any] = {name: getattr(each, name) for name in ("value", "weight", "condition", "default")}
-    changed: dict[str, Any] = {name: change(part) for name, part in some.items() if part is not None}
-    return replace(each, **changed)
 
 
 def _is_plain(name: str) -> bool:

@@ -16,7 +16,7 @@ __all__ = ["quiet", "steady"]
 def steady(lowered: Lowered) -> bool:
     """Whether a pull may take the messages of all in-neighbours, because those outside the frontier say nothing new.
 
-    Every vertex sends at first, whoever changes sends again, and a message that comes again changes nothing, nor would
+    Every vertex sends at first, changed vertices send again, and a message that comes again changes nothing, nor would
     anything come of it.
     """
     if not lowered.idempotent or not quiet(lowered):
@@ -24,7 +24,7 @@ def steady(lowered: Lowered) -> bool:
     returns = [n.value for node in lowered.functions["start"].body for n in ast.walk(node) if isinstance(n, ast.Return)]
     everyone = all(isinstance(value, ast.Constant) and value.value is True for value in returns)
     sent = {n.id[2:] for m in lowered.messages for n in ast.walk(m.source) if isinstance(n, ast.Name)}
-    return everyone and sent & set(lowered.reductions) <= _noticed(lowered, _answer(lowered))
+    return everyone and sent & set(lowered.reductions) <= _detected_fields(lowered, _answer(lowered))
 
 
 def quiet(lowered: Lowered) -> bool:
@@ -54,10 +54,10 @@ def _compared(test: ast.expr | None) -> tuple[str, type[ast.cmpop]] | None:
     return (field, operator) if names == [f"v_{field}", f"o_{field}"] else None
 
 
-def _noticed(lowered: Lowered, test: ast.expr | None) -> set[str]:
+def _detected_fields(lowered: Lowered, test: ast.expr | None) -> set[str]:
     """The fields whose changes, as compute can make them, all make a test true."""
     if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or):
-        return set().union(*(_noticed(lowered, value) for value in test.values))
+        return set().union(*(_detected_fields(lowered, value) for value in test.values))
     found = _compared(test)
     if found is None:
         return set()

@@ -19,7 +19,7 @@ from typing import Any
 from arcflux.compile.lower import Lowered
 from arcflux.compile.sparse import beamer
 
-__all__ = ["ABOUT", "CHOICE", "LOOKS_AROUND", "MEASURED", "RATES", "Direction", "explained", "pulls"]
+__all__ = ["ABOUT", "CHOICE", "LOOKS_AROUND", "MEASURED", "RATES", "Direction", "pulls", "reason_text"]
 
 # In edges that are looked at: a vertex that push finds, and one that pull passes.
 FOUND, PASSED = 9, 0.4
@@ -56,10 +56,10 @@ elif leaving > {LEAST_MEASURED} and not alone:
 """
 
 
-def explained(lowered: Lowered, pull: bool, edges: int, arcs: int, about: float) -> str:
+def reason_text(lowered: Lowered, pull: bool, edges: int, arcs: int, about: float) -> str:
     """Why a superstep went the way it did, from the number that was kept about its choice."""
     if not beamer(lowered):
-        return f"{edges:,} edges to push or {arcs:,} to pull, an edge being {about:.1f}x as dear to push"
+        return f"{edges:,} edges to push or {arcs:,} to pull, an edge costing {about:.1f}x as much to push"
     if pull:
         return f"the frontier is large: {edges:,} edges, {max(0, int(about)):,} unexplored"
     return f"the frontier is small: {edges:,} edges, {max(0, int(about)):,} unexplored"
@@ -129,7 +129,7 @@ class Direction:
         if not self.lowered.has_edges:
             return "no edges"
         if self.fixed == "auto":
-            return explained(self.lowered, pull, edges, self.arcs, about)
+            return reason_text(self.lowered, pull, edges, self.arcs, about)
         if self.lowered.around is not None:
             return LOOKS_AROUND
         if self.lowered.pull_only:

@@ -13,7 +13,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import wraps
+from functools import cached_property, wraps
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,7 +21,7 @@ import numpy as np
 from arcflux.compile.around import Around, split
 from arcflux.compile.check.checked import Checked, Reduction, with_degrees_swapped
 from arcflux.compile.check.expressions import length_of, resolved
-from arcflux.compile.check.functions import check
+from arcflux.compile.check.functions import check, returns_nothing
 from arcflux.compile.check.helpers import Helper, Helpers
 from arcflux.compile.check.tuples import TUPLES, hidden_fields, with_senders_emptied
 from arcflux.compile.check.types import Value
@@ -195,6 +195,17 @@ class Lowered:
         """Whether a vertex may see what others have become in the same superstep."""
         return "monotone" in self.program.promises and not self.deterministic and not self.groups
 
+    @cached_property
+    def direct(self) -> bool:
+        """Whether a phase sends nothing but fields that it leaves as they are: all read them where they stand."""
+        if not (self.program.is_phase and self.messages) or self.sparse:
+            return False
+        changed = {field for name, each in self.functions.items() if name != "start" for field in each.writes}
+        return all(
+            each.field not in (None, *changed) and self.fields.get(str(each.field)) == (each.dtype, each.length)
+            for each in self.messages
+        )
+
     @property
     def groups(self) -> dict[tuple[str, ...], str]:
         """The fields that are reduced together, as tuples, and by which operation."""
@@ -323,7 +334,11 @@ def _means_the_same(program: Program, found: Lowered) -> bool:
     """Whether the names that the functions use outside of themselves still mean what they meant."""
     helpers = found.helpers.values()
     return (
-        all(_unchanged(one.names, found.functions[name].around) for name, one in program.functions.items())
+        all(
+            _unchanged(one.names, around)
+            for name, one in program.functions.items()
+            if (around := found.functions[name].around)
+        )
         and all(one.function.__code__ is one.code and _unchanged(one.names, one.around) for one in helpers)
     )  # fmt: skip
 
@@ -362,7 +377,7 @@ def _lowered(program: Program, columns: Mapping[str, np.dtype[Any]], determinist
         refuse_disorder(program, functions)
     refuse_init_that_passes(program, functions)
     refuse_norm(program, functions)
-    return Lowered(
+    lowered = Lowered(
         program=program,
         fields={name: (kind.dtype, length_of(program, kind)) for name, kind in program.fields.items()}
         | dict.fromkeys(program.memberships, (np.dtype(np.bool_), None))
@@ -384,3 +399,15 @@ def _lowered(program: Program, columns: Mapping[str, np.dtype[Any]], determinist
         around=around,
         edge_state=edge_state,
     )
+    _refuse_silent_start(lowered)
+    return lowered
+
+
+def _refuse_silent_start(lowered: Lowered) -> None:
+    """Refuse a start that does not say which vertices are active, if that matters."""
+    start = lowered.program.functions["start"]
+    if (lowered.sparse or lowered.rests) and returns_nothing(start):
+        raise lowered.program.refusal(
+            start.at(start.body[-1].lineno), "start can end without a return, and not every vertex is active here",
+            "return True or False on every path: whether v is active at first",
+        )  # fmt: skip

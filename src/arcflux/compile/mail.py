@@ -34,7 +34,7 @@ def inbox(lowered: Lowered, name: str) -> list[str]:
 
 
 def outbox(lowered: Lowered, name: str) -> list[str]:
-    """The arrays of the records that are sent: to whom, then part by part."""
+    """The arrays of the records that are sent: receivers, then part by part."""
     return [f"to_{name}", *(f"out_{name}_{part}" for part in lowered.mails[name].parts)]
 
 

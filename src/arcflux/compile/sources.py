@@ -41,7 +41,7 @@ class Sources(ast.NodeTransformer):
 
     def lowered(self, body: list[ast.stmt]) -> list[ast.stmt]:
         """Statements over messages."""
-        return [ast.fix_missing_locations(self.visit(node)) for node in _inlined(copy.deepcopy(body))]
+        return [ast.fix_missing_locations(self.visit(node)) for node in _inline_locals(copy.deepcopy(body))]
 
     def visit(self, node: ast.AST) -> Any:
         """A message in the place of an expression that is one; else its parts."""
@@ -68,7 +68,7 @@ class Sources(ast.NodeTransformer):
         return made
 
 
-def _inlined(body: list[ast.stmt]) -> list[ast.stmt]:
+def _inline_locals(body: list[ast.stmt]) -> list[ast.stmt]:
     """Put locals that are assigned once, at the top, from u alone, where they are used.
 
     Not so a number that is an exponent: one below 0 that stands there would make a float of an integer's power.

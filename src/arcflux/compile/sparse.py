@@ -5,13 +5,15 @@ from __future__ import annotations
 import ast
 
 from arcflux.compile.lower import Lowered, Message, fact
-from arcflux.compile.pieces.source import arguments, bound, inited, keep, load, results, written
+from arcflux.compile.pieces.source import arguments, bound, init_call, keep, load, results, written
 
-__all__ = ["beamer", "buffered", "claims", "delayed", "direct", "extra", "immediate", "precomputed", "restored"]
+__all__ = [
+    "beamer", "buffers", "claims", "delays", "direct", "extra", "immediate", "precomputed", "reset_from_init",
+]  # fmt: skip
 
 
 @fact
-def delayed(lowered: Lowered) -> bool:
+def delays(lowered: Lowered) -> bool:
     """Whether pull has to keep new values aside until all have read the old ones."""
     read = {n.id[2:] for m in lowered.messages for n in ast.walk(m.source) if isinstance(n, ast.Name)}
     return bool(read & {name[2:] for name in written(lowered)}) and not lowered.in_place
@@ -20,7 +22,7 @@ def delayed(lowered: Lowered) -> bool:
 @fact
 def immediate(lowered: Lowered) -> bool:
     """Whether push updates a vertex with its first message: any will do, and nobody reads what it becomes."""
-    return lowered.only_any and not delayed(lowered)
+    return lowered.only_any and not delays(lowered)
 
 
 @fact
@@ -41,12 +43,12 @@ def claims(lowered: Lowered) -> str:
 
 
 @fact
-def buffered(lowered: Lowered) -> list[str]:
+def buffers(lowered: Lowered) -> list[str]:
     """The fields that have a second array: accumulators, and what pull keeps aside."""
     if lowered.ordered or immediate(lowered):
         return []
     names = set(lowered.reductions)
-    if delayed(lowered):
+    if delays(lowered):
         names |= {name[2:] for name in written(lowered)}
     return sorted(names)
 
@@ -59,18 +61,20 @@ def precomputed(lowered: Lowered) -> list[Message]:
 
 def extra(lowered: Lowered) -> list[str]:
     """The names of the arrays that the kernel has besides the fields."""
-    return [*(f"a_{name}" for name in buffered(lowered)), *(f"s_{m.name}" for m in precomputed(lowered))]
+    return [*(f"a_{name}" for name in buffers(lowered)), *(f"s_{m.name}" for m in precomputed(lowered))]
 
 
-def restored(lowered: Lowered) -> list[str]:
+def reset_from_init(lowered: Lowered) -> list[str]:
     """Statements that make the accumulators what init gives for v's fields as they now stand."""
-    if not buffered(lowered):
+    if not buffers(lowered):
         return []
     init = results(lowered, "init")
     from_init = [name for name in sorted(lowered.reductions) if f"v_{name}" in init]
     lines = []
     if from_init:
-        lines += bound(lowered, [n for n in arguments(lowered, "init") if n[:2] in ("o_", "v_")], "v") + inited(lowered)
+        lines += bound(lowered, [n for n in arguments(lowered, "init") if n[:2] in ("o_", "v_")], "v") + init_call(
+            lowered
+        )
     for name in sorted(lowered.reductions):
         value = f"v_{name}" if name in from_init else load(lowered, name, f"f_{name}", "v")
         lines.append(keep(lowered, name, f"a_{name}", "v", value))
@@ -80,7 +84,7 @@ def restored(lowered: Lowered) -> list[str]:
 @fact
 def direct(lowered: Lowered) -> bool:
     """Whether a pull can leave the next frontier in bits: it applies at once, and no messages are to be computed."""
-    return not delayed(lowered) and not precomputed(lowered)
+    return not delays(lowered) and not precomputed(lowered)
 
 
 def beamer(lowered: Lowered) -> bool:

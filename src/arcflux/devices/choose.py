@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from arcflux import config
+from arcflux.checks import checked, maybe, text, whole
 from arcflux.devices.base import Device
 from arcflux.devices.cpu import CPU
 from arcflux.devices.cuda import Cuda
@@ -81,6 +82,7 @@ def _numbers(text: str, name: str) -> tuple[int, ...]:
     return tuple(found)
 
 
+@checked(name=text, threads=maybe(whole))
 def named(name: str, ranks: Transport | None = None, threads: int | None = None) -> Sequence[Device] | None:
     """The device of every part; None when cores do it all, in the way they do without devices.
 
@@ -197,6 +199,6 @@ def _mixture(kinds: list[str]) -> DeviceError:
 def _warn_once(error: ArcfluxError) -> None:
     """Say, the first time in a process, why a run that might have taken a GPU takes cores."""
     text = f"devices='auto' runs on cores: {error.what}"
-    if text not in _warnings and config.speaks():
+    if text not in _warnings and config.is_first_rank():
         _warnings.add(text)
         warnings.warn(f"{text} (try: {error.remedy})" if error.remedy else text, stacklevel=2)

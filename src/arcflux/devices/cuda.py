@@ -110,7 +110,7 @@ class Cuda(Device):
                 yield
 
     def free(self) -> int:
-        """Bytes of its memory that nobody has; it has to be active."""
+        """Free bytes of its memory; it has to be active."""
         if api.simulated():
             return self.total
         return int(api.cuda().current_context().get_memory_info().free)

@@ -19,7 +19,7 @@ DEVICES = {"virtual": "arcflux.devices.virtual:open_devices"}
 
 
 def opener(name: str) -> Opener | None:
-    """What opens the devices of a name; None for cores, for GPUs, and for what nobody knows.
+    """What opens the devices of a name; None for cores, for GPUs, and for unknown names.
 
     Examples
     --------

@@ -117,7 +117,8 @@ def _add_phases(functions: Functions, iteration: Iteration) -> None:
     if "residual" in made.functions:
         raise made.refusal(
             made.functions["residual"], "an iteration of several chains has no residual",
-            "add up what moved in a total, such as g.moved += abs(v.x - old.x), and write run.halt = g.moved < 1e-6",
+            "add up what moved in a total, such as g.moved += abs(v.x - old.x), and write run.halt = g.moved < 1e-6; "
+            "of one chain alone: print in its functions, not here",
         )  # fmt: skip
     halting = set()
     for name, chain in iteration.phases().items():

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from arcflux.dialects.emv_functions import Functions
-from arcflux.dialects.lists import Message, add_around, listed
+from arcflux.dialects.lists import Message, add_looking, listed
 from arcflux.dialects.messages import (
     Accumulator,
     accumulator,
@@ -25,7 +25,7 @@ from arcflux.dialects.messages import (
     merged_field,
     with_message,
 )
-from arcflux.dialects.syntax import field_writes, mentions, names_in, replaced
+from arcflux.dialects.syntax import field_writes, mentions, names_in, replaced, stored_names
 from arcflux.program import FieldType
 
 __all__ = ["Chain", "lower_chain"]
@@ -175,13 +175,13 @@ def _add_looking(functions: Functions, body: list[ast.stmt], chain: Chain) -> bo
     """A whole list is seen: around, and update with what follows."""
     made, name = functions.made, chain.collective
     looking, going_on = _split_halt(functions, body, name)
-    add_around(made, looking, name)
+    contributing = add_looking(made, looking, name)
     if chain.vertex:
         if going_on:
             raise made.refusal(going_on[0], f"{name} sets g.halt, and {chain.vertex} is run after it",
                                f"set it in {chain.vertex}")  # fmt: skip
-        return _add_update(functions, made.body(chain.vertex), chain.vertex)
-    return _add_update(functions, going_on, name)
+        return _add_update(functions, [*contributing, *made.body(chain.vertex)], chain.vertex)
+    return _add_update(functions, [*contributing, *going_on], name)
 
 
 def _split_halt(functions: Functions, body: list[ast.stmt], name: str) -> tuple[list[ast.stmt], list[ast.stmt]]:
@@ -190,8 +190,7 @@ def _split_halt(functions: Functions, body: list[ast.stmt], name: str) -> tuple[
         return body, []
     (*first, last) = body
     only = isinstance(last, ast.If) and not last.orelse and len(last.body) == 1 and _is_halt(last.body[0])
-    seen = names_in([last]) - {"v", "old", "g", "p", "step"}
-    if not only or mentions(first, _is_halt) is not None or seen & names_in(first):
+    if not only or mentions(first, _is_halt) is not None or names_in([last]) & {"edges", *stored_names(first)}:
         raise functions.made.refusal(
             mentions(body, _is_halt) or last, f"{name} sees a list, and sets g.halt by more than v and old",
             "let `if v.x != old.x: g.halt = False` stand last, or set it in a VERTEX function that is run after it",

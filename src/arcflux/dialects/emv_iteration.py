@@ -193,7 +193,7 @@ class Iteration:
         after = calls[k + 1] if k + 1 < len(calls) else None
         if call is not None and call.kind == "Combiner":
             if after is None or after.kind != "VERTEX" or "combined" not in self._arguments(after.name):
-                raise self.made.refusal(call.node, "nobody takes what Combiner makes",
+                raise self.made.refusal(call.node, "nothing takes what Combiner makes",
                                         "run a VERTEX function that asks for `combined` on the next line")  # fmt: skip
             return Chain(sender.name, tuple(changed_by), call.name, "", after.name, initial), k + 2
         if call is not None and call.kind == "MLIST":
@@ -203,7 +203,7 @@ class Iteration:
         if call is not None and self._sends(call):
             raise self.made.refusal(call.node, f"{call.name} sends over the messages of {sender.name}",
                                     "run Combiner or an MLIST function in between, or send both in one")  # fmt: skip
-        raise self.made.refusal(sender.node, f"nobody reads the messages of {sender.name}",
+        raise self.made.refusal(sender.node, f"no function reads the messages of {sender.name}",
                                 "run Combiner and a VERTEX function, or an MLIST function, after it")  # fmt: skip
 
     def _sends(self, call: _Call) -> bool:
@@ -217,7 +217,7 @@ class Iteration:
         for name in self.functions.kinds():
             if name not in self.functions.run:
                 raise self.made.refusal(self.made.functions[name], f"iteration does not run {name}",
-                                        f"run it, or leave {name} away")  # fmt: skip
+                                        f"run it, or leave {name} out")  # fmt: skip
         for node in (n for part in self.body for n in ast.walk(part)):
             if isinstance(node, ast.Return) and node.value is not None:
                 raise self.made.refusal(node, "iteration returns a value", "write run.halt = True to end the run")

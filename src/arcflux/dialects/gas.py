@@ -5,7 +5,7 @@ whether it signals its neighbours, which are active in the next superstep. Which
 
 - it merges what was gathered into a field, as in ``v.dist = min(v.dist, gathered)``: then what came before is kept,
   only vertices that changed need to send, and the program is sparse;
-- it depends on what was gathered alone, as in PageRank: then a vertex that nobody signalled would become what it is,
+- it depends on what was gathered alone, as in PageRank: then a vertex without a signal would become what it is,
   and every vertex may gather in every superstep;
 - it sees a list, because gather returns ``[u.label]`` and sum joins lists: then vertices look around.
 """
@@ -15,7 +15,7 @@ from __future__ import annotations
 import ast
 import sys
 
-from arcflux.dialects.lists import Message, add_around, listed, unlisted
+from arcflux.dialects.lists import Message, add_looking, listed, unlisted
 from arcflux.dialects.messages import (
     Accumulator,
     accumulator,
@@ -26,7 +26,16 @@ from arcflux.dialects.messages import (
     returned_type,
     with_message,
 )
-from arcflux.dialects.syntax import field_reads, field_writes, first_written, names_in, renamed, stored_names
+from arcflux.dialects.syntax import (
+    field_reads,
+    field_writes,
+    first_written,
+    names_in,
+    renamed,
+    replaced,
+    silent,
+    stored_names,
+)
 from arcflux.dialects.translation import Translation
 from arcflux.parsing import parse_expression
 from arcflux.program import Program
@@ -89,8 +98,9 @@ def gas(cls: type) -> Program:
 def _add_combining(made: Translation, operation: str, gathering: list[ast.stmt]) -> None:
     """What is gathered is summed: compute and update."""
     body = made.body("apply")
-    merged = merged_field(body[0], operation, "gathered")
-    if "gathered" in names_in(body[1:]) or field_writes(body[1:]):
+    first, *rest = silent(body) or [ast.Pass()]
+    merged = merged_field(first, operation, "gathered")
+    if "gathered" in names_in(rest) or field_writes(rest):
         merged = None  # what is merged is not all that apply does with it
     writes, into = field_writes(body), Accumulator(merged or "", operation)
     if merged is None or _depends_on_receiver(made):
@@ -99,7 +109,14 @@ def _add_combining(made: Translation, operation: str, gathering: list[ast.stmt])
         into = accumulator(made, operation, returned_type(made, "gather"), writes, reuse=True)
         add_init(made, into, "gather")
     add_compute(made, gathering, into, "gather")
-    _add_update(made, with_message("gathered", body, into) if merged is None else body[1:], writes, "apply")
+    applying = with_message("gathered", body, into) if merged is None else _after_merging(body, operation, into)
+    _add_update(made, applying, writes, "apply")
+
+
+def _after_merging(body: list[ast.stmt], operation: str, into: Accumulator) -> list[ast.stmt]:
+    """What apply does besides merging; a print that names what was gathered finds it merged."""
+    rest = [node for node in body if merged_field(node, operation, "gathered") is None]
+    return replaced(rest, lambda node: into.target if isinstance(node, ast.Name) and node.id == "gathered" else None)
 
 
 def _add_listing(made: Translation, operation: str, gathering: list[ast.stmt]) -> None:
@@ -112,8 +129,9 @@ def _add_listing(made: Translation, operation: str, gathering: list[ast.stmt]) -
     body = made.body("apply")
     _refuse_activity(made, [] if made.promises("sparse") else body)
     written = field_writes(body)
-    add_around(made, listed(made, body, "gathered", Message.of(made, gathering, "gather")), "apply")
-    _add_update(made, [], written, "scatter" if "scatter" in made.functions else "apply")
+    looking = listed(made, body, "gathered", Message.of(made, gathering, "gather"))
+    contributing = add_looking(made, looking, "apply")
+    _add_update(made, contributing, written, "scatter" if "scatter" in made.functions else "apply")
 
 
 def _add_update(made: Translation, applying: list[ast.stmt], written: list[str], like: str) -> None:
@@ -125,17 +143,18 @@ def _add_update(made: Translation, applying: list[ast.stmt], written: list[str],
 
 def _depends_on_receiver(made: Translation) -> bool:
     """Whether what gather returns for the same u changes with v, or by itself: then old messages do not stay true."""
-    body = made.body("gather")
+    body = silent(made.body("gather"))
     fields = field_reads(body, "v") & set(made.fields())
     return bool(fields) or any(isinstance(n, ast.Name) and n.id == "step" for node in body for n in ast.walk(node))
 
 
 def _refuse_activity(made: Translation, body: list[ast.stmt]) -> None:
-    """Refuse what would show that vertices gather which nobody signalled.
+    """Refuse what would show that vertices gather without a signal.
 
     That is an apply that shows how often it was called, unless scatter signals every neighbour always; and a start that
     leaves out vertices.
     """
+    body = silent(body)
     before = (field_reads(body, "v") - first_written(body)) | field_reads(body, "old")
     shown = sorted(before & set(field_writes(body)))
     steps = any(isinstance(n, ast.Name) and n.id == "step" for node in body for n in ast.walk(node))

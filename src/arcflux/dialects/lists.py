@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import ast
 import copy
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from arcflux.dialects.syntax import names_in, renamed, replaced
+from arcflux.dialects.syntax import mentions, names_in, renamed, replaced, stored_names
 from arcflux.dialects.translation import Translation
 
-__all__ = ["Message", "add_around", "listed", "unlisted"]
+__all__ = ["Message", "add_looking", "listed", "unlisted"]
 
 _ASKED = ("g", "old", "p", "step")
 Element = Callable[[ast.AST, str], bool]
@@ -68,7 +69,8 @@ def _chosen(made: Translation, body: list[ast.stmt], local: dict[str, ast.expr],
         return _chosen(made, rest, local, like)
     raise made.refusal(
         first, f"{like} makes messages that are listed, and these are one expression each",
-        "use assignments to names, if and return here; or call a function of the module, which may loop",
+        "use assignments to names, if and return here (print in the function that takes the list); or call a "
+        "function of the module, which may loop",
     )  # fmt: skip
 
 
@@ -203,6 +205,23 @@ class _Listed(ast.NodeTransformer):
         return node
 
 
-def add_around(made: Translation, body: list[ast.stmt], like: str) -> None:
-    """Add `around`, which asks for what its statements mention."""
-    made.add("around", ["v", "edges", *sorted(names_in(body) & set(_ASKED))], body, like)
+def _contributes(node: ast.AST) -> bool:
+    stored = isinstance(getattr(node, "ctx", None), ast.Store)
+    return stored and re.match(r"g\.(?!halt$)", ast.unparse(node)) is not None
+
+
+def add_looking(made: Translation, body: list[ast.stmt], like: str) -> list[ast.stmt]:
+    """Add `around` with what sees the list. What is left contributes to totals, and is for `update`.
+
+    `update` is called once for every vertex, and v is then what `around` has made of it.
+    """
+    first = next((k for k, node in enumerate(body) if mentions([node], _contributes) is not None), len(body))
+    looking, left = body[:first], body[first:]
+    unknown = names_in(left) & {"edges", *stored_names(looking)}
+    if unknown:
+        raise made.refusal(
+            left[0], f"{like} sees a list of messages, and contributes to a total before it is through with it",
+            "keep what you need in fields of v, and contribute by these in its last lines",
+        )  # fmt: skip
+    made.add("around", ["v", "edges", *sorted(names_in(looking) & set(_ASKED))], looking, like)
+    return left

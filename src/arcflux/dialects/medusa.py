@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from arcflux.checks import shown
+from arcflux.checks import array, shown
 from arcflux.errors import UsageError
 from arcflux.graph import Graph
 
@@ -59,7 +59,7 @@ class Medusa:
 
     def graph(self) -> Graph:
         """The graph as it is now, for :func:`arcflux.run`."""
-        columns = {name: np.array(values) for name, values in self._columns.items()}
+        columns = {name: np.array(array(name, values)) for name, values in self._columns.items()}
         ids = np.array(list(self._vertices)) if self._vertices else np.empty(0, np.int64)
         tails, heads = (np.array(ends, dtype=ids.dtype) for ends in self._ends)
         return Graph.from_edges(tails, heads, columns=columns, vertices=ids, directed=self.directed)

@@ -21,7 +21,7 @@ from arcflux.dialects.syntax import (
     without_early_returns,
 )
 from arcflux.dialects.translation import Translation
-from arcflux.field_type import f64
+from arcflux.field_type import f64, i64, ref
 from arcflux.program import FieldType
 
 __all__ = [
@@ -73,7 +73,7 @@ def combine(made: Translation, name: str) -> str:
         operation = _operation(last.value, set(arguments))
     if operation is None:
         raise made.refusal(node, f"{name} is not a way to combine that kernels know in any order",
-                           f"return one of {_COMBINERS}")  # fmt: skip
+                           f"return one of {_COMBINERS}, and nothing besides: it is not called")  # fmt: skip
     return operation
 
 
@@ -102,13 +102,16 @@ def accumulator(
 ) -> Accumulator:
     """Where messages of a type combine; `writes` are the fields that may serve, if `reuse`.
 
-    Without a type, the first field that is written says it.
+    Without a type, the first field that is written says it. The numbers of vertices have 64 bits while their least or
+    largest is looked for: as fields they may have 32, which do not hold what it begins with.
     """
     fields = made.fields()
     fitting = [name for name in writes if name in fields and (kind is None or fields[name] == kind)]
-    if reuse and fitting:
+    kind = kind or (fields[fitting[0]] if reuse and fitting else f64)
+    beyond = kind == ref and operation in ("min", "max")
+    if reuse and fitting and not beyond:
         return Accumulator(fitting[0], operation)
-    kind, name = kind or f64, "accumulated"
+    kind, name = i64 if beyond else kind, "accumulated"
     while name in fields or made.own_fields.get(name, kind) != kind:
         name += "_"
     made.own_fields[name] = kind

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import overload
 
-from arcflux.dialects.lists import Message, add_around, listed, unlisted
+from arcflux.dialects.lists import Message, add_looking, listed, unlisted
 from arcflux.dialects.messages import (
     Accumulator,
     accumulator,
@@ -133,9 +133,10 @@ def _add_listing(made: Translation, operation: str, order: str, generating: list
     if unknown:
         raise made.refusal(last, f"MSGApply sees a list of messages, and returns what {min(unknown)} says",
                            f"keep {min(unknown)} in a field of v, and return by that field and old")  # fmt: skip
-    add_around(made, listed(made, body, "message", Message.of(made, generating, "MSGGen")), "MSGApply")
+    looking = listed(made, body, "message", Message.of(made, generating, "MSGGen"))
+    contributing = add_looking(made, looking, "MSGApply")
     asked = [name for name in made.arguments("MSGApply") if name not in ("v", "old", "message")]
-    made.add("update", ["v", "old", *asked], [last], "MSGApply")
+    made.add("update", ["v", "old", *asked], [*contributing, last], "MSGApply")
     made.keep("start")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 __all__ = [
     "field_reads", "field_writes", "first_written", "mentions", "names_in", "place", "renamed", "replaced",
-    "stored_names", "without_early_returns",
+    "silent", "stored_names", "without_early_returns",
 ]  # fmt: skip
 
 
@@ -68,6 +68,25 @@ def without_early_returns(body: list[ast.stmt]) -> list[ast.stmt]:
             no = without_early_returns([*node.orelse, *rest])
             return [*body[:k], ast.copy_location(ast.If(node.test, yes or [ast.Pass()], no), node)]
     return body
+
+
+def silent(body: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """The same statements without calls whose results are not used, such as print: what they read decides nothing."""
+    return [node for part in body if (node := _Silencing().visit(copy.deepcopy(part))) is not None]
+
+
+class _Silencing(ast.NodeTransformer):
+    def visit_Expr(self, node: ast.Expr) -> ast.stmt | None:
+        return None if isinstance(node.value, ast.Call) else node
+
+    def _block(self, node: ast.If | ast.For | ast.While) -> ast.stmt | None:
+        self.generic_visit(node)
+        if not node.body and not node.orelse:
+            return None
+        node.body = node.body or [ast.Pass()]
+        return node
+
+    visit_If = visit_For = visit_While = _block
 
 
 def renamed(body: list[ast.stmt], names: Mapping[str, str]) -> list[ast.stmt]:

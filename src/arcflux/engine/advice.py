@@ -1,6 +1,6 @@
 """The doorway from a run to the planner: what to do about options that were left open, and what came of it.
 
-The planner stands above the engine, and is imported when the first run asks it. ``ARCFLUX_PLAN=0`` asks nobody.
+The planner stands above the engine, and is imported when the first run asks it. ``ARCFLUX_PLAN=0`` turns that off.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from arcflux.engine.loop import Options
 from arcflux.engine.spread import SHARED, Spread
 from arcflux.graph import Graph
 from arcflux.result import Result
+from arcflux.spmd.turns import current_turns
 
 if TYPE_CHECKING:
     from arcflux.transports.base import Transport
@@ -28,8 +29,8 @@ _SPLIT_ROWS = ("grid", "degree")
 
 
 def advised(lowered: Lowered, graph: Graph, options: Options, threads: int | None) -> tuple[Options, Any]:
-    """The options of a run with what was left open filled in, and the plan; None when nobody was asked."""
-    if not config.plans():
+    """The options of a run with open choices made, and the plan; None without a planner."""
+    if not config.uses_planner():
         return options, None
     planner = enter("planner")
     # What is known of a program is the same object in all runs of it, and so is its advice on a graph.
@@ -48,9 +49,9 @@ def advised(lowered: Lowered, graph: Graph, options: Options, threads: int | Non
 def divided(lowered: Lowered, graph: Graph, options: Options, spread: Spread) -> tuple[Options, Any]:
     """The options of a run on parts, and its plan: ranges and the usual exchange, unless something else is asked for.
 
-    What devices do is known by nobody yet, so they have no plan.
+    Nothing is known of devices, so they have no plan; nor has a graph that was built in parts.
     """
-    if not config.plans() or spread.devices is not None:
+    if not config.uses_planner() or spread.devices is not None or not graph.whole:
         return options, None
     ranks = spread.ranks()
     placement = _placement(lowered, spread, ranks)
@@ -66,7 +67,7 @@ def divided(lowered: Lowered, graph: Graph, options: Options, spread: Spread) ->
 
 
 def _placement(lowered: Lowered, spread: Spread, ranks: Transport | None) -> Any:
-    """On what parts are, as the planner sees it; None for parts that somebody made by a rule of his own."""
+    """Where parts are, as the planner sees it; None for parts with owners of the user's."""
     from arcflux.engine.exchange.model import at_targets_alone
     from arcflux.partition import PARTITIONERS
     from arcflux.partition.parts import Parts
@@ -110,18 +111,19 @@ def kept(plan: Any, graph: Graph, result: Result, ranks: Transport | None = None
     """The result with its plan; what was measured is kept for the next one, of several ranks by the first."""
     if plan is None:
         return result
-    recorded: Result = enter("planner").record(plan, graph, result, keep=ranks is None or ranks.rank == 0)
+    alone = current_turns() is None  # seconds on a share of the cores, beside others, say nothing of a run
+    recorded: Result = enter("planner").record(plan, graph, result, keep=alone and (ranks is None or ranks.rank == 0))
     return recorded
 
 
 def network_bandwidth(spread: Spread) -> float | None:
     """Bytes a second between the nodes of a run, as `arcflux calibrate` has measured them; None if it has not.
 
-    Moving the bounds of parts is weighed with it; where nothing moves, or nothing crosses, nobody is asked.
+    Moving the bounds of parts is weighed with it; where nothing moves, or nothing crosses, it is not needed.
     """
     ranks = spread.ranks()
     several = spread.ranks_per_node is not None if ranks is None else ranks.nodes > 1
-    if not config.plans() or spread.rebalance == "off" or not several:
+    if not config.uses_planner() or spread.rebalance == "off" or not several:
         return None
     found = enter("planner.calibration")()
     measured = {} if found is None else found.exchange.get("local" if ranks is None else "mpi", {})
@@ -130,7 +132,7 @@ def network_bandwidth(spread: Spread) -> float | None:
 
 def chosen_threads(name: str, graph: Graph, threads: int | None) -> tuple[int, Any]:
     """Workers for an algorithm with kernels of its own, on this process alone, and the plan that says so, if any."""
-    if not config.plans():
+    if not config.uses_planner():
         return config.threads(threads), None
     planner = enter("planner")
     placement = planner.Placement(config.threads(threads) if threads is not None else 0)

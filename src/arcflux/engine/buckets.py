@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arcflux.compile.cpu.bins import Bins, width
 from arcflux.engine.loop import Loop
@@ -31,6 +32,14 @@ class Buckets(Loop):
         """Nothing: messages are reduced into the fields themselves."""
         return []
 
+    def started(self, step: int) -> list[Any]:
+        """Nothing, whatever the superstep."""
+        return []
+
+    def senders(self) -> NDArray[Any] | None:
+        """Those that wait in any bucket; not known after a round that was broken off, which had taken some out."""
+        return None if self.torn else self.bins.waiting()
+
     def begin(self, state: State) -> None:
         """Put the first vertices into bins."""
         graph = self.graph
@@ -50,11 +59,11 @@ class Buckets(Loop):
         return super().arguments(first, last)
 
     def superstep(self, k: int, row: list[float]) -> Superstep:
-        """A round: who was taken from the bucket."""
+        """A round: the vertices that were taken from the bucket."""
         size, residual, seconds = row[:3]
         return Superstep(k, "push", int(size), residual, seconds, reason=self.reason)
 
-    def done(self, last: Superstep | None) -> bool:
+    def done(self, last: list[float] | None) -> bool:
         """Whether no vertex waits."""
         return self.bins.finished
 

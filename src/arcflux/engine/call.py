@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from arcflux.checks import Rule, checked
+from arcflux.doorways import enter
+from arcflux.errors import UsageError, did_you_mean
 from arcflux.graph import Graph
 from arcflux.io import takes_graph
 from arcflux.result import Result
@@ -105,8 +107,25 @@ def graph_call(
             timeout = None if runs else options.pop("timeout", None)
             with cancelling(cancel), within_time(algorithm.__name__, timeout):
                 raise_if_cancelled()
-                return ready(*given, **options)
+                try:
+                    return ready(*given, **options)
+                except UsageError as error:
+                    _raise_of_slip(algorithm, options, error)
+                    raise
 
         return whole
 
     return decorate
+
+
+def _raise_of_slip(algorithm: Callable[..., Any], options: Mapping[str, Any], error: UsageError) -> None:
+    """Refuse an unknown argument by what the algorithm takes: it was passed on to a run, which knows only its own."""
+    known = {*inspect.signature(algorithm).parameters, *inspect.signature(enter("run")).parameters}
+    for name in options:
+        if name not in known and str(error).partition("\n")[0].endswith((f"no parameter {name!r}", f"take {name}")):
+            own = [one for one in inspect.signature(algorithm).parameters if one not in ("graph", "options", "where")]
+            raise UsageError(
+                f"{algorithm.__name__} does not take {name}",
+                expected=f"its arguments ({', '.join(own) or 'none'}), or options that say how and where it runs",
+                remedy=did_you_mean(name, [*own, *known], "leave it out"),
+            ) from error

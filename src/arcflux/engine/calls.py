@@ -28,6 +28,8 @@ Array = NDArray[Any]
 
 # Kernels that a rank may call when others do not, and that one thread runs.
 _ALONE = ("receive", "residual", "stop")
+# Those of them that call nothing of the program's.
+_BRIEF = ("receive", "residual")
 
 
 class Carrier(Protocol):
@@ -138,7 +140,8 @@ class OnCores:
         kernel, threads = getattr(self.made, f"part_{name}"), self.threads
         if name not in self._ready:
             self._compile(name, *arguments)
-        if self.watch is not None and name not in _ALONE:
+        if self.watch is not None and name not in _BRIEF:
+            threads = 1 if name in _ALONE else threads
             launch(kernel, threads, *arguments, threads=threads, glance=self.watch, ends=True)
         elif threads == 1 or name in _ALONE:
             kernel(0, 1, np.zeros(16, np.int64), *arguments)
@@ -146,10 +149,13 @@ class OnCores:
             launch(kernel, threads, *arguments, threads=threads)
 
     def fixed(self, own: OwnPart) -> int:
-        """What kernels work on of all vertices; a device that computes on cores pretends to have it."""
-        state = self.state
+        """What kernels work on of all vertices, and beside them; a device that computes on cores pretends to have it.
+
+        Of messages, which have two halves, one is with the device.
+        """
+        state, n = self.state, self.state.graph.vertices
         arrays = [*(array for array in state.held[2:] if array is not state.tally), *state.fields.values()]
-        return sum(array.nbytes // max(1, len(array)) for array in arrays) * state.graph.vertices
+        return sum(array.nbytes // 2 if len(array) == 2 * n else array.nbytes for array in arrays)
 
     def take(self, own: OwnPart, placed: Placed) -> None:
         """Kernels are given the part's arrays each time."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from arcflux.compile.cpu.dense import CHUNK, takes_any_order
 from arcflux.compile.cpu.even import STRIP, added_later, evenly
-from arcflux.compile.pieces.edges import narrow_sums, taken
+from arcflux.compile.pieces.edges import any_flags, narrow_sums
 from arcflux.compile.pieces.source import edge_reads
 from arcflux.engine.loop import Loop
 from arcflux.engine.state import State, rows
@@ -90,20 +89,23 @@ class Dense(Loop):
         floats in memory, so not to the same bits as in a register.
         """
         messages = self.lowered.messages
-        if taken(self.lowered) or (self.lowered.deterministic and narrow_sums(self.lowered)):
+        if any_flags(self.lowered) or (self.lowered.deterministic and narrow_sums(self.lowered)):
             return False
         size = sum(message.dtype.itemsize for message in messages)
         plain = all(message.length is None for message in messages)
         return plain and blocks_pay(self.graph.vertices, self.graph.arcs, size, self.threads)
 
     def _any_order(self) -> bool:
-        """Whether messages may come in any order, and do not say from whom."""
+        """Whether messages may come in any order, and do not name their sender."""
         return not self.lowered.deterministic and "u_number" not in edge_reads(self.lowered)
 
     def extra(self) -> list[Any]:
-        """Messages, now and next; push computes them as it sends."""
+        """Messages, now and next, or fields that stay as they are; push computes them as it sends."""
+        if self.lowered.direct and not self.push:
+            self.messages: list[Any] = [self.fields[str(message.field)] for message in self.lowered.messages]
+            return self.messages
         size = self.graph.vertices * (1 if self.lowered.in_place else 2)
-        self.messages: list[Any] = [
+        self.messages = [
             None if self.push else rows(self.borrowed, size, message.dtype, message.length)
             for message in self.lowered.messages
         ]
@@ -114,7 +116,7 @@ class Dense(Loop):
         return [None if each is None else each[self._half(step) :] for each in self.messages]
 
     def _half(self, step: int) -> int:
-        return self.graph.vertices if step & 1 and not self.lowered.in_place else 0
+        return self.graph.vertices if step & 1 and not (self.lowered.in_place or self.lowered.direct) else 0
 
     def begin(self, state: State) -> None:
         """Prepare the kernels that may run; with blocks there are two, unless their sources are ranked."""
@@ -175,9 +177,7 @@ class Dense(Loop):
         seconds = super().compile(state)
         for way in list(self.ways)[1:]:
             self._take(way)
-            begun = time.perf_counter()
-            self.kernel.ready(0, self.threads, np.zeros(16, np.int64), *self.arguments(0, 1))
-            seconds += time.perf_counter() - begun
+            seconds += state.compile(self.kernel, lambda: self.arguments(0, 1))
         return seconds
 
     @property
@@ -235,5 +235,5 @@ class Dense(Loop):
         return Superstep(k, name, self.graph.vertices, residual, seconds, int(changed), self.graph.arcs, reason)
 
     def columns(self, rows: NDArray[Any]) -> Mapping[str, NDArray[Any] | float]:
-        """All vertices sent; along which edges nobody had to count."""
+        """All vertices sent; their edges were not counted."""
         return {**super().columns(rows), "frontier": float(self.graph.vertices), "changed": rows[:, 0]}

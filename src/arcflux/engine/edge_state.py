@@ -47,6 +47,7 @@ class EdgeArrays:
         self.constants: list[Array] = []
         if not program.edge_fields:
             return
+        graph.into  # noqa: B018 - fields stand in the order of in-edges, once for a node
         for name, one in program.edge_fields.items():
             length = length_of(program, one.type)
             size = graph.arcs * (2 if name in program.mirrored else 1)

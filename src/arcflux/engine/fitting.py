@@ -15,8 +15,11 @@ __all__ = ["fitting"]
 
 def fitting(name: str, values: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     """Values as a field keeps them, to be read only; what would be changed by that is refused."""
-    array = np.asarray(values, dtype if not np.size(values) else None)
     expected = f"{dtype} of shape {shape}"
+    try:
+        array = np.asarray(values, dtype if not np.size(values) else None)
+    except (ValueError, TypeError) as error:  # rows of several lengths
+        raise UsageError(f"{name} is given as values that are no array", expected=expected) from error
     kinds = {"b": "b", "f": "biuf"}.get(dtype.kind, "biu")
     if array.shape != shape or array.dtype.kind not in kinds:
         raise UsageError(f"{name} is given as {array.dtype} of shape {array.shape}", expected=expected)

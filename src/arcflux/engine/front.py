@@ -25,7 +25,7 @@ from arcflux.engine.loop import Options, ending, tolerance_of
 from arcflux.engine.spread import Spread, run_spread
 from arcflux.engine.state import given_values
 from arcflux.engine.together import run_together
-from arcflux.errors import CancelledError, UsageError, did_you_mean
+from arcflux.errors import CancelledError, UsageError, WeightError, did_you_mean
 from arcflux.graph import Graph
 from arcflux.io import load
 from arcflux.program import Program
@@ -38,6 +38,7 @@ from arcflux.spmd.turns import current_turns
 
 if TYPE_CHECKING:
     from arcflux.devices import Device
+    from arcflux.engine.checkpoint import Checkpoint
     from arcflux.engine.phases import LoweredPhases
     from arcflux.partition.parts import Parts
 
@@ -71,6 +72,7 @@ def run(
     devices: str | Sequence[Device] | None = None,
     rebalance: str = "auto",
     cancel: CancelToken | None = None,
+    checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
     **parameters: Any,
 ) -> Result:
     """Run a vertex program until no vertex changes.
@@ -131,6 +133,10 @@ def run(
     cancel
         A :class:`arcflux.CancelToken` by which another thread can end the run: it raises
         :class:`~arcflux.errors.CancelledError`, whose `result` is that of the last whole superstep.
+    checkpoint
+        A folder in which the run keeps how far it is, every minute and when it ends before it has converged: by Ctrl-C,
+        `timeout`, `cancel` or `max_supersteps`. The same call goes on from there, also on other threads, parts, ranks
+        or devices, and removes the folder when it has converged. :class:`arcflux.Checkpoint` says how often.
 
     Examples
     --------
@@ -147,36 +153,50 @@ def run(
         options = replace(options, limit=chosen.most_supersteps)
     graph = graph if isinstance(graph, Graph) else load(graph)
     chosen = (chosen.narrow if graph.vertices < 1 << 31 else chosen)(**parameters)
-    columns = {name: column.dtype for name, column in graph.columns.items()}
+    columns = graph.column_types
     lowered = lower(chosen, columns, deterministic, debug)
     values = given_values(lowered, graph, given or {})
     _refuse_unsorted(lowered, graph)
+    _refuse_wide_columns(lowered, graph)
     phases: LoweredPhases | None = None
     if chosen.phases:
         from arcflux.engine.phases import lower_phases, run_phases
 
         phases = lower_phases(lowered, columns, debug)
+        for each in phases.phases.values():
+            _refuse_wide_columns(each, graph)
     else:
         _warn_of_ignored_start(lowered)
     spread = Spread(parts, partition, exchange, transport, ranks_per_node, None, rebalance).checked()
     if devices is not None and not debug:
         spread = spread.on(devices, threads)
+
+    def run_piece(lowered: Lowered, values: Mapping[str, Any], options: Options) -> Result:
+        if lowered.mails and not spread.wanted:
+            return replace(run_spread(lowered, graph, values, options, spread), where="", exchange="")
+        if spread.wanted:
+            return _run_on_parts(lowered, graph, values, replace(options, threads=threads or 1), spread)
+        options, plan = advised(lowered, graph, options, threads)
+        return kept(plan, graph, run_together(lowered, graph, values, options, Team(options.threads)))
+
     with watching(progress), cancelling(cancel), refusing_failures(lowered):
-        if phases is not None:
+        if checkpoint is not None:
+            from arcflux.engine.checkpoint import checked_checkpoint, run_in_pieces
+
+            keeping = checked_checkpoint(checkpoint, lowered, debug)
+            result = run_in_pieces(keeping, lowered, graph, values, options, spread, run_piece)
+        elif phases is not None:
             result = run_phases(phases, graph, values, options, None if debug else spread, threads)
         elif debug:
             from arcflux.compile.python.run import run_python
 
             result = run_python(lowered, graph, options.limit, values, ending(options))
-        elif lowered.mails and not spread.wanted:
-            result = replace(run_spread(lowered, graph, values, options, spread), where="", exchange="")
-        elif spread.wanted:
-            result = _run_on_parts(lowered, graph, values, replace(options, threads=threads or 1), spread)
         else:
-            options, plan = advised(lowered, graph, options, threads)
-            result = kept(plan, graph, run_together(lowered, graph, values, options, Team(options.threads)))
+            result = run_piece(lowered, values, options)
         token = current_token()
     result = never_with_nan(_without_hidden(result, chosen))
+    if spread.idle:
+        result = replace(result, notes=(*result.notes, spread.idle))
     if token is not None and token.cancelled and not result.converged:
         error = CancelledError(f"{result.name} was cancelled after {result.supersteps} supersteps")
         error.result = result
@@ -188,7 +208,7 @@ def run(
 
 
 def _without_hidden(result: Result, program: Program) -> Result:
-    """A result without fields of nobody's business: of dialects, who is in a set of vertices, locks, senders."""
+    """A result without hidden fields: those of dialects, sets of vertices, locks, senders."""
     if result.values.keys() == program.fields.keys() and not program.hidden:
         return result
     shown = set(program.fields) - program.hidden
@@ -250,13 +270,15 @@ def values_with_nan(result: Result) -> list[str]:
     named |= {f"{name} of some edges": values for name, values in edges.items()}
     named |= {f"the total {name}": np.asarray(value) for name, value in result.totals.items()}
     floats = {name: values for name, values in named.items() if values.dtype.kind == "f"}
+    if not floats:
+        return []
     with np.errstate(invalid="ignore", over="ignore"):
         return [name for name, values in floats.items() if np.isnan(values.sum()) and np.isnan(values).any()]
 
 
 def warn_unless_converged(result: Result) -> None:
     """Warn the caller if the run ended before it converged; a job's result says so itself."""
-    if not result.converged and config.speaks() and not is_interrupted() and current_turns() is None:
+    if not result.converged and config.is_first_rank() and not is_interrupted() and current_turns() is None:
         lost = values_with_nan(result)
         said = f"{result.name} stopped after {result.supersteps} supersteps before it converged"
         said += f": {lost[0]} is NaN" if lost else ""
@@ -274,9 +296,19 @@ def _refuse_unsorted(lowered: Lowered, graph: Graph) -> None:
         )  # fmt: skip
 
 
+def _refuse_wide_columns(lowered: Lowered, graph: Graph) -> None:
+    """Refuse an edge column of numbers from 2 ** 63 on: programs see integers of columns with a sign."""
+    for name in {*lowered.columns, *lowered.out_columns}:
+        if graph.column_types[name] == np.uint64 and (column := graph.columns[name]).max(initial=0) >= 1 << 63:
+            raise WeightError(
+                f"the edge column {name!r} has {column.max()}", expected="integers below 2**63, or floats",
+                remedy=f"graph.with_columns({{{name!r}: graph.columns[{name!r}].astype('float64')}})",
+            )  # fmt: skip
+
+
 def _warn_of_ignored_start(lowered: Lowered) -> None:
     """Warn the author of a dense program whose `start` returns which vertices should send."""
-    if not (ignores_start(lowered) and config.speaks()):
+    if not (ignores_start(lowered) and config.is_first_rank()):
         return
     program, writes = lowered.program, lowered.functions["update"].writes
     why = f"update writes v.{min(writes)}, so " if writes else ""

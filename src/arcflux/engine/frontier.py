@@ -12,11 +12,11 @@ from arcflux.compile.cpu.dense import CHUNK
 from arcflux.compile.cpu.frontier import SMALL
 from arcflux.compile.cpu.frontier_pull import kept_apart
 from arcflux.compile.cpu.lists import BLOCK, PARTS, board_size
-from arcflux.compile.direction import explained
-from arcflux.compile.sparse import buffered, precomputed
+from arcflux.compile.direction import reason_text
+from arcflux.compile.sparse import buffers, precomputed
 from arcflux.engine.loop import Loop
 from arcflux.engine.state import State, rows
-from arcflux.graph.alike import NONE, kinds
+from arcflux.graph.neighbour_patterns import NONE, neighbour_patterns
 from arcflux.history import Superstep
 
 __all__ = ["Frontier"]
@@ -27,14 +27,18 @@ _CODES = {"auto": 0, "push": 1, "pull": 2}
 class Frontier(Loop):
     """A program with a frontier; each superstep goes push or pull."""
 
+    changed_at = 6
+
     def prepare(self) -> None:
-        """Have in-edges, and the kinds of vertices where edges differ in nothing but their ends."""
+        """Have in-edges, and the neighbour patterns, if edges differ in nothing but their ends."""
         self.graph.into  # noqa: B018 - built on first use
-        self.kinds = NONE if self.lowered.columns or self.lowered.edge_state is not None else kinds(self.graph)
+        self.patterns = (
+            NONE if self.lowered.columns or self.lowered.edge_state is not None else neighbour_patterns(self.graph)
+        )
 
     def extra(self) -> list[Any]:
         """Accumulators, and the messages that pull computes once a vertex."""
-        kinds = [self.lowered.fields[name] for name in buffered(self.lowered)]
+        kinds = [self.lowered.fields[name] for name in buffers(self.lowered)]
         kinds += [(message.dtype, message.length) for message in precomputed(self.lowered)]
         self.arrays = [rows(self.borrowed, self.graph.vertices, *kind) for kind in kinds]
         return self.arrays
@@ -50,11 +54,11 @@ class Frontier(Loop):
         pieces = max(1, -(-n // CHUNK)) if kept_apart(self.lowered) else self.threads
         self.sums = self.team.small(2 * pieces, np.float64)
         columns = [side[name] for name in self.lowered.columns for side in (graph.in_columns, graph.columns)]
-        bits, flags = self.borrowed(2 * ((n + 63) // 64), np.uint64), self.borrowed(n, np.bool_)
+        self.bits, flags = self.borrowed(2 * ((n + 63) // 64), np.uint64), self.borrowed(n, np.bool_)
         buffers = self.team.small((self.threads, 2, CHUNK), kind)
-        work = [self.queues, self.borrowed(n, kind), stamp, bits, flags, buffers]
-        alike = [self.kinds.of, self.kinds.rows, self.kinds.distances]
-        self.rest = [*graph.into, *graph.out, *alike, *work, *columns, *self.arrays, *state.constants]
+        work = [self.queues, self.borrowed(n, kind), stamp, self.bits, flags, buffers]
+        patterns = [self.patterns.of, self.patterns.rows, self.patterns.distances]
+        self.rest = [*graph.into, *graph.out, *patterns, *work, *columns, *self.arrays, *state.constants]
         direction = _CODES["pull" if self.lowered.pull_only else self.options.direction]
         self.choice = [direction, self.tolerance, float(self.options.push_over_pull)]
 
@@ -77,20 +81,43 @@ class Frontier(Loop):
         alone = self.threads > 1 and edges < SMALL
         self.board[3 * BLOCK : PARTS] = count, edges, 0, step, graph.arcs, 0, alone, count
 
+    def saved(self) -> dict[str, NDArray[Any]]:
+        """Also what the board says of the frontier, which a superstep that is undone has replaced by the next one's."""
+        if self.polled:
+            self.waiting = self.board[3 * BLOCK : PARTS].copy()
+        return super().saved()
+
+    def restore(self, before: dict[str, NDArray[Any]]) -> None:
+        """The frontier is that before the superstep, which is still there."""
+        if self.team.leads:
+            self.board[3 * BLOCK : PARTS] = self.waiting
+        super().restore(before)
+
+    def senders(self) -> NDArray[Any]:
+        """The next frontier: a list, or bits where a pull has left it."""
+        n, step = self.graph.vertices, self.steps
+        found = np.zeros(n, np.bool_)
+        if self.board[3 * BLOCK + 2]:
+            half = self.bits[len(self.bits) // 2 * (step & 1) :]
+            found[:] = np.unpackbits(half[: len(self.bits) // 2].view(np.uint8), bitorder="little")[:n]
+        else:
+            found[self.queues[n * (step & 1) :][: int(self.board[3 * BLOCK])]] = True
+        return found
+
     def give_back(self) -> None:
         """The queue is among what was borrowed."""
-        self.arrays, self.queues = [], self.queues[:0].copy()
+        self.arrays, self.queues, self.bits = [], self.queues[:0].copy(), self.bits[:0].copy()
         super().give_back()
 
     def launched(self, steps: int) -> None:
-        """Whoever is launched next begins together with the others, whose claims stand elsewhere."""
+        """The next launch begins together with the others, whose claims are stored elsewhere."""
         self.board[3 * BLOCK + 6] = 0
         self.board[PARTS:] = 0
 
     def superstep(self, k: int, row: list[float]) -> Superstep:
         """Who sent, along how many edges, and how many changed."""
         size, residual, seconds, way, edges, about, changed = row[:7]
-        reason = self.asked or explained(self.lowered, way == 2, int(edges), self.graph.arcs, about)
+        reason = self.asked or reason_text(self.lowered, way == 2, int(edges), self.graph.arcs, about)
         name = "pull" if way == 2 else "push"
         return Superstep(k, name, int(size), residual, seconds, int(changed), int(edges), reason)
 

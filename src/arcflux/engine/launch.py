@@ -18,7 +18,7 @@ import numpy as np
 from arcflux.devices import CPU, Device
 from arcflux.engine.advice import chosen_threads, kept
 from arcflux.engine.shares import weight
-from arcflux.engine.spread import SHARED, USUAL, Spread, on_ranks
+from arcflux.engine.spread import SHARED, USUAL, WHERE, Spread, on_ranks
 from arcflux.engine.team import Ranks
 from arcflux.engine.worker import Cores, Worker
 from arcflux.errors import UsageError, did_you_mean
@@ -33,13 +33,11 @@ from arcflux.transports.base import Transport, nodes_by_size
 if TYPE_CHECKING:
     from arcflux.gpu.room import Room
 
-__all__ = ["WHERE", "Launched", "Where", "launch", "launch_on_parts", "launch_shared"]
+__all__ = ["Launched", "Where", "launch", "launch_on_parts", "launch_shared"]
 
 Answer = TypeVar("Answer")
 Finished = TypeVar("Finished", bound=Result)
 Work = Callable[[Worker], Answer]
-# The options of :func:`arcflux.run` that say where a native algorithm runs.
-WHERE = ("threads", "parts", "partition", "transport", "ranks_per_node", "devices")
 
 
 @dataclass(frozen=True)
@@ -61,7 +59,7 @@ class Where:
             raise UsageError(
                 f"a native algorithm does not take {unknown}",
                 expected=f"options that say where it runs: {', '.join(WHERE)}",
-                remedy=did_you_mean(unknown, WHERE, "leave it away"),
+                remedy=did_you_mean(unknown, WHERE, "leave it out"),
             )
         given = {name: options[name] for name in WHERE[1:-1] if name in options}
         threads, devices = options.get("threads"), options.get("devices")
@@ -84,12 +82,12 @@ class Where:
         if self.threads not in (None, 1):
             raise UsageError(
                 f"threads is {self.threads!r}, and there are parts: each is the work of one thread",
-                expected="either of them", remedy="leave threads= away, and take more parts",
+                expected="either of them", remedy="leave threads= out, and take more parts",
             )  # fmt: skip
         if isinstance(spread.parts, Parts):
             if spread.partition not in USUAL:
                 raise UsageError(
-                    f"partition is {spread.partition!r}, and the parts are made already", remedy="leave partition= away"
+                    f"partition is {spread.partition!r}, and the parts are made already", remedy="leave partition= out"
                 )
             if spread.parts.graph is not graph and not spread.parts.graph.equals(graph):
                 raise UsageError("the parts are those of another graph", expected="parts of the graph that is run on")
@@ -108,7 +106,7 @@ class Where:
             raise UsageError(
                 f"devices are {', '.join(device.name for device in devices)}, and this is no vertex program",
                 expected="GPUs, or GPUs and cores, or cores alone",
-                remedy="devices='cuda' or 'cpu+cuda', or leave devices= away",
+                remedy="devices='cuda' or 'cpu+cuda', or leave devices= out",
             )
         if (ranks := spread.ranks()) is not None and ranks.size != len(devices):
             said = f"there are {ranks.size} ranks and {len(devices)} devices"
@@ -118,7 +116,7 @@ class Where:
         if (how := _split_of(spread)) not in (*USUAL, "duplicate"):
             raise UsageError(
                 f"partition is {how!r}, and each device has the whole graph", expected="'duplicate'",
-                remedy="leave it away",
+                remedy="leave it out",
             )  # fmt: skip
 
 

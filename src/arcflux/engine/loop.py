@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from arcflux import trace
 from arcflux.compile.lower import Lowered, fact
-from arcflux.compile.pieces.source import polls
+from arcflux.compile.pieces.source import has_long_loops
 from arcflux.engine.call import note_interrupt
 from arcflux.engine.state import State
 from arcflux.graph import Graph
@@ -23,7 +24,7 @@ from arcflux.spmd.pool import BRIEF, BRIEF_VISITS, STOP, TORN
 from arcflux.spmd.team import Team
 from arcflux.spmd.turns import current_turns
 
-__all__ = ["Loop", "Options", "ending", "stopping", "tolerance_of"]
+__all__ = ["Loop", "Options", "Piece", "ending", "seconds_of", "stopping", "tolerance_of"]
 
 Array = NDArray[Any]
 
@@ -46,12 +47,24 @@ _APART = 5e-3
 _SHOWN = 64
 
 
+@dataclass
+class Piece:
+    """A piece of a run that is taken in several (checkpoint.py): it begins with superstep `first`, knowing `totals`.
+
+    When it is over, `senders` are the vertices that send next; None where all do.
+    """
+
+    first: int = 0
+    totals: Mapping[str, Any] = field(default_factory=dict)
+    senders: Array | None = None
+
+
 @dataclass(frozen=True)
 class Options:
     """How to run: "auto", "push" or "pull"; workers; the most supersteps; the most seconds.
 
     `push_over_pull`: what an arc is expected to cost to push over what it costs to pull, until both were measured;
-    `at_once`: supersteps of one launch, at most.
+    `at_once`: supersteps of one launch, at most; `piece`: which piece of the run it is, None if it is all of it.
     """
 
     direction: str
@@ -60,12 +73,18 @@ class Options:
     timeout: float | None
     push_over_pull: float = 3.0
     at_once: int = _AT_ONCE
+    piece: Piece | None = None
+
+    @property
+    def first(self) -> int:
+        """The superstep that the run begins with."""
+        return 0 if self.piece is None else self.piece.first
 
 
 @fact
 def _polled(lowered: Lowered) -> bool:
     """Whether a function of the program has a loop that may be long."""
-    return any(polls(lowered, name) for name in lowered.functions)
+    return any(has_long_loops(lowered, name) for name in lowered.functions)
 
 
 class _Clock:
@@ -85,6 +104,11 @@ class _Clock:
 _clock = _Clock()
 
 
+def seconds_of(ticks: float) -> float:
+    """How long so many ticks of kernels are; for ever, as long as nobody knows how long a tick is."""
+    return ticks / _clock.rate if _clock.rate else math.inf
+
+
 def _waited() -> float:
     """Seconds that the run of this thread has waited for its turns, where others share the cores."""
     turns = current_turns()
@@ -95,10 +119,12 @@ class Loop:
     """One run of a kernel. Each kind of kernel has a subclass, which knows its arguments and its history.
 
     `board` are the kernel's counters, `sums` its partial residuals; `choice` and `rest` are its other arguments.
-    `shrinks` says whether a launch may have fewer workers than the one before it.
+    `shrinks` says whether a launch may have fewer workers than the one before it; `changed_at` is where a row of the
+    history has how many vertices changed.
     """
 
     shrinks = True
+    changed_at = 0
     kernel: Any
     board: Array
     sums: Array
@@ -118,7 +144,7 @@ class Loop:
         self.history = team.small((min(_AT_FIRST, options.at_once), 8), np.float64)
         # When the run, or the call of a phase, launched first, and with which superstep.
         self.first_launch: float | None = None
-        self.first_step = 0
+        self.first_step = self.steps = options.first
         self.fresh = True  # the history has no rows yet
         self.seconds = 0.0  # of all launches
         self.tolerance = tolerance_of(lowered)
@@ -148,7 +174,11 @@ class Loop:
         raise NotImplementedError
 
     def refill(self, state: State, step: int) -> None:
-        """Let a superstep begin with what `started` has left: who sends, and what."""
+        """Begin a superstep with what `started` has left: the active vertices and their messages."""
+
+    def senders(self) -> Array | None:
+        """The vertices that send next, now that the run has ended; None where all do."""
+        return None
 
     def superstep(self, k: int, row: list[float]) -> Superstep:
         """What a row of the kernel's history says, with the seconds in the third place."""
@@ -156,11 +186,11 @@ class Loop:
 
     def columns(self, rows: Array) -> Mapping[str, Array | float]:
         """The same for all supersteps at once: what is known of them, by name."""
-        return {"frontier": rows[:, 0], "residual": rows[:, 1], "seconds": rows[:, 2]}
+        return {"frontier": rows[:, 0], "residual": rows[:, 1], "seconds": rows[:, 2], "pull": rows[:, 3] == 2}
 
-    def done(self, last: Superstep | None) -> bool:
-        """Whether the run has converged with this superstep; None when none was completed."""
-        return last is not None and (last.changed == 0 or last.residual < self.tolerance)
+    def done(self, last: list[float] | None) -> bool:
+        """Whether the run has converged with the superstep of this row; None when none was completed."""
+        return last is not None and (last[self.changed_at] == 0 or last[1] < self.tolerance)
 
     def choose(self, steps: int) -> int:
         """Set the kernel for what comes after so many supersteps; how many of them, at most, before asking again."""
@@ -191,10 +221,13 @@ class Loop:
 
     def start(self, state: State) -> float:
         """Run the program's `start` on every vertex; the seconds of that which went into compiling."""
+        extra = self.extra()
+        if self.options.first:
+            extra = self.started(self.options.first)
         if self.brief and self.team.kind == "threads":
-            return state.start(self.made, self.extra(), brief=True)
+            return state.start(self.made, extra, brief=True)
         with stopping(self.options, self.team.agreed) as over:
-            compiled = state.start(self.made, self.extra(), self.watched(over) if self.polled else None)
+            compiled = state.start(self.made, extra, self.watched(over) if self.polled else None)
             self.stopped = self.polled and self.team.agreed(over())
         if self.torn:
             state.reset()
@@ -203,12 +236,10 @@ class Loop:
     def compile(self, state: State) -> float:
         """Compile the kernel, so that a run is only a run; the seconds it took."""
         self.begin(state)
-        self.refill(state, 0)
+        self.refill(state, self.options.first)
         self.fields, self.totals = {**state.fields, **state.edges.undone}, state.totals
         self.edges = state.edges
-        begun = time.perf_counter()
-        self.kernel.ready(0, self.threads, np.zeros(16, np.int64), *self.arguments(0, 1))
-        return time.perf_counter() - begun
+        return state.compile(self.kernel, lambda: self.arguments(0, 1))
 
     def arguments(self, first: int, last: int) -> list[Any]:
         """The kernel's arguments for supersteps from `first` to before `last`."""
@@ -218,7 +249,7 @@ class Loop:
     def run(self) -> History:
         """Run; what happened in each superstep."""
         rows: list[Array] = []
-        steps = 0
+        steps = self.steps
         limit = 0 if self.stopped else self.options.limit
         self.team.at(steps)
         with (
@@ -234,6 +265,7 @@ class Loop:
                 steps += len(taken)
                 self.team.at(steps)
                 task.at(steps)
+        self.steps = steps
         return History(self.past(rows), self.superstep, self.columns, self.totals.history)
 
     def _stops(self, rows: Array) -> bool:
@@ -255,7 +287,7 @@ class Loop:
         before = self.saved()
         since = first - self.first_step
         brief = self._brief_ticks(since) if self._may_be_brief(begun) else 0
-        crew = self.crew(since) if brief else self.threads
+        crew = self.crew(since) if brief or since else self.threads
         waited = _waited()
         self.team.launch(self.kernel, crew, *arguments, glance=glance, ends=True, brief=brief, shrinks=self.shrinks)
         begun += _waited() - waited
@@ -269,7 +301,7 @@ class Loop:
         seconds = time.perf_counter() - begun
         self.seconds += seconds
         self._tell(first, taken, seconds)
-        self.finished = self.done(self.superstep(first, taken[-1].tolist()) if len(taken) else None)
+        self.finished = self.done(taken[-1].tolist() if len(taken) else None)
         self.finished = self.finished or self._stops(taken)
         self.totals.advance(len(taken))
         self.edges.advance(self.lowered, len(taken))
@@ -296,11 +328,11 @@ class Loop:
         return self.first_launch is not None and begun - self.first_launch < _BRIEF_SECONDS
 
     def _brief_ticks(self, steps: int) -> int:
-        """After how many ticks a launch should end that nobody watches; 0 if it has to be watched.
+        """After how many ticks an unwatched launch should end; 0 if it has to be watched.
 
         How long a tick is, the first launches of a process tell, which are watched.
         """
-        seconds = _BRIEF_SECONDS if self.crew(steps) == self.threads else _WAKING_SECONDS
+        seconds = _BRIEF_SECONDS if steps or self.crew(steps) == self.threads else _WAKING_SECONDS
         watched = ending(self.options) is not None and current_turns() is None  # whoever gives turns ends launches, too
         return int(seconds * _clock.rate) if self.brief and not watched else 0
 

@@ -58,7 +58,7 @@ class Neighbourhoods(Dense):
 
 
 class SparseNeighbourhoods(Neighbourhoods):
-    """The same where only those look around again of whom a neighbour has sent."""
+    """The same for sparse programs: only vertices with a neighbour that has sent look around again."""
 
     def extra(self) -> list[Any]:
         """What each vertex last sent."""
@@ -109,4 +109,4 @@ class SparseNeighbourhoods(Neighbourhoods):
 
     def columns(self, rows: NDArray[Any]) -> Mapping[str, NDArray[Any] | float]:
         """The same for all supersteps at once."""
-        return {**super().columns(rows), "frontier": rows[:, 5], "edges": rows[:, 6]}
+        return {**super().columns(rows), "frontier": rows[:, 5], "edges": rows[:, 6], "pull": 1.0}

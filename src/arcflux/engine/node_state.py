@@ -69,7 +69,7 @@ class NodeState:
         """`like`: the state of another phase of the same run, of which this one has the fields and the constants."""
         self.lowered, self.graph, self.transport = lowered, graph, transport
         self.team = team = Ranks.of(transport)
-        n, kind = graph.vertices, graph.out.neighbours.dtype
+        n, kind = graph.vertices, graph.number_type
         written = lowered.functions["start"].always_writes - set(values)
         zeros = team.small
         self.fields: dict[str, Array] = {} if like is None else like.fields
@@ -108,7 +108,7 @@ class NodeState:
         fixed = [*self.fields.values(), *numbers, *self.edges.constants]
         self.constants: list[Any] = fixed if like is None else like.constants
         self.mirrors: dict[int, Any] = {} if like is None else like.mirrors
-        self.held: list[Array] = [graph.into.offsets, graph.out.offsets, self.moves, self.pending, self.residuals]
+        self.held: list[Array] = [graph.in_offsets, graph.out_offsets, self.moves, self.pending, self.residuals]
         self.held += [self.tally, *self.each.values(), *self.messages, *self.accumulators.values()]
         if lowered.around is not None:
             self.held += [graph.into.neighbours] if lowered.around.intersects else []
@@ -133,7 +133,7 @@ class NodeState:
 
     @property
     def brought(self) -> list[Array]:
-        """What vertices bring one by one to measures that have one order; residuals that nobody needs are left out."""
+        """What vertices bring one by one to measures that have one order; unneeded residuals are left out."""
         needed = len(self.residuals) == self.graph.vertices
         return [*([self.residuals] if needed else []), *self.each.values()]
 

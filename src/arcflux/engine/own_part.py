@@ -1,4 +1,4 @@
-"""What a rank has of the graph: its vertices, its edges, and the lists of who tells whom; another one after a move."""
+"""A rank's part of the graph: its vertices, its edges, and its send and receive lists; replaced after a move."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class OwnPart:
 
     parts: the split of which it is one; part: its arcs; whole: whether all in-edges of its vertices are in it;
     mine: vid[owned vertices], without those that every node has whole; everywhere: vid[this rank's share of these];
-    targets: vid[rows of in-edges]; lists: who tells whom; columns: those of the edges that the program reads;
+    targets: vid[rows of in-edges]; lists: what to send and receive; columns: those of the edges that the program reads;
     reached: vid[V], told: vid[mine + everywhere]: room for the vertices that received, and for those that changed.
     """
 

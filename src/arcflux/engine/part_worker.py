@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcflux.compile.lower import Lowered
-from arcflux.compile.pieces.source import polls
+from arcflux.compile.pieces.source import has_long_loops
 from arcflux.devices import Demand, Device
 from arcflux.engine.calls import Calls, OnCores, Watch
 from arcflux.engine.node_state import NodeState
@@ -43,7 +43,7 @@ class PartWorker:
         self.transport: Transport = state.transport
         self.threads, self.linked = threads, linked
         self.watch = Watch(over)
-        self.polled = any(polls(self.lowered, name) for name in self.lowered.functions)
+        self.polled = any(has_long_loops(self.lowered, name) for name in self.lowered.functions)
         self.calls: Calls = device.calls(state, OnCores(state, threads, self.watch if self.polled else None), linked)
         self._held_bytes = 0
         self.take(own)
@@ -145,7 +145,7 @@ class PartWorker:
         return self.own.told[: int(self.state.counts[1])]
 
     def forget_changes(self, told: Array) -> None:
-        """All who have to know what changed know it."""
+        """All nodes that read changed vertices have their values."""
         self.state.moves[told] = False
         self.calls.changed(self.state.moves)
 
@@ -199,10 +199,16 @@ class PartWorker:
             self.state.totals.set(known)
             self.calls.changed(*(self.state.totals.values[name] for name in known))
 
-    def stops(self, step: int) -> bool:
-        """Whether the program's `stop` ends the run after a superstep; all ranks know the same, and answer alike."""
+    def stops(self, step: int) -> bool | None:
+        """Whether the program's `stop` ends the run after a superstep; all ranks know the same, and answer alike.
+
+        None when a loop of it was broken off, on any rank.
+        """
         if "stop" not in self.lowered.functions:
             return False
         answer = np.zeros(1, np.bool_)
         self.calls.alone("stop", answer, step, *self.state.constants)
-        return bool(answer[0])
+        if not has_long_loops(self.lowered, "stop"):
+            return bool(answer[0])
+        stops, torn = self.transport.reduce(np.array([answer[0], self.watch.torn], np.uint8), "max")
+        return None if torn else bool(stops)

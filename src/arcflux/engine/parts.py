@@ -22,7 +22,7 @@ from arcflux.devices import CPU, Device
 from arcflux.engine.agreement import Agreement, agree
 from arcflux.engine.balance.migrate import Balancer
 from arcflux.engine.compute import Compute
-from arcflux.engine.exchange.collect import collect_fields
+from arcflux.engine.exchange.collect import collect_fields, collect_senders
 from arcflux.engine.exchange.cut_edges import CutEdges, collect_edges
 from arcflux.engine.exchange.model import Model
 from arcflux.engine.loop import Options, tolerance_of
@@ -32,6 +32,7 @@ from arcflux.engine.part_worker import PartWorker
 from arcflux.engine.record import Record
 from arcflux.graph import Graph
 from arcflux.result import Result
+from arcflux.spmd.interrupt import ending_by_itself
 from arcflux.transports.base import Transport
 
 __all__ = ["PartRun", "Setting"]
@@ -81,21 +82,30 @@ class PartRun:
         self.record = Record(self.direction, transport.size)
         self.notes = [said for said in (model.note, self.worker.note, self.balancer.note) if said]
         self.finished, self.tolerance = graph.vertices == 0, tolerance_of(lowered)
+        self.broken_off = False  # in the program's `stop`
 
     def run(self) -> Result:
         """Run; the same result on every rank."""
         begun = time.perf_counter()
-        agreed = self.start()
-        with trace.task(self.lowered.program.name, unit="supersteps") as task:
-            while self._goes_on(agreed):
-                agreed = self.superstep(agreed)
-                task.at(len(self.record))
-        return self._result(begun)
+        with ending_by_itself():
+            agreed = self.start()
+            with trace.task(self.lowered.program.name, unit="supersteps") as task:
+                while self._goes_on(agreed):
+                    agreed = self.superstep(agreed)
+                    task.at(self.step)
+            if self.options.piece is not None and not (agreed.torn and self.lowered.ordered):
+                self.options.piece.senders = collect_senders(self.worker, self.step)
+            return self._result(begun)
+
+    @property
+    def step(self) -> int:
+        """The number of the next superstep."""
+        return self.options.first + len(self.record)
 
     def superstep(self, last: Agreement) -> Agreement:
         """One superstep more; what comes of it everywhere. One that is torn is undone."""
         worker, exchange, transport = self.worker, self.exchange, self.worker.transport
-        transport.superstep = step = len(self.record)
+        transport.superstep = step = self.step
         started, before, edges = time.perf_counter(), self.saved(), worker.saved_edges()
         worker.state.edges.begin(self.lowered, step)
         pull = self.direction.choose(last.senders, last.edges)
@@ -111,19 +121,19 @@ class PartRun:
             return agreed
         worker.state.edges.advance(self.lowered, 1)
         self._converge(last, agreed, started)
-        if not self.finished and (cost := self.balancer.after(step, agreed)):
+        if not (self.finished or self.broken_off) and (cost := self.balancer.after(step, agreed)):
             self.record.balanced(*cost)
         return agreed
 
     def _goes_on(self, agreed: Agreement) -> bool:
         """Whether there is another superstep; one is taken even if the time is over."""
-        steps = len(self.record)
-        return not (self.finished or agreed.torn or (agreed.stopped and steps)) and steps < self.options.limit
+        over = agreed.torn or self.broken_off or (agreed.stopped and len(self.record))
+        return not (self.finished or over) and self.step < self.options.limit
 
     def start(self) -> Agreement:
         """The state before the next superstep as `start` makes it; what vertices that are active at first send."""
-        step = len(self.record)
-        before = self.saved(first=not step)
+        step = self.step
+        before = self.saved(first=not len(self.record))
         self.direction.begin()
         self.compute.start(step)
         self.exchange.tell(step - 1, halves=False)
@@ -131,7 +141,8 @@ class PartRun:
         if agreed.torn:
             self.worker.restore(*before)
             return agreed
-        self.worker.set_totals(agreed.totals)
+        piece = self.options.piece
+        self.worker.set_totals({**agreed.totals, **(piece.totals if piece is not None else {})})
         if self.lowered.sparse:
             self.finished = agreed.senders == 0
         if self.lowered.rests:
@@ -166,7 +177,8 @@ class PartRun:
         self.direction.measured(edges, max(agreed.part_seconds))
         over = (agreed.senders if lowered.sparse else agreed.changed) == 0 and not self._mail_under_way()
         self.finished = over or (measured and agreed.residual < self.tolerance)
-        self.finished = self.worker.stops(len(self.record)) or self.finished
+        stops = self.worker.stops(self.step)
+        self.finished, self.broken_off = bool(stops) or self.finished, stops is None
         self.record.add(
             agreed.part_seconds, self.worker.own.parts.bounds, pull=self.direction.pull, frontier=frontier,
             residual=agreed.residual if measured else 0.0, seconds=time.perf_counter() - started,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from arcflux import trace
 from arcflux.compile.lower import Lowered
-from arcflux.config import place
+from arcflux.config import rank_and_size
 from arcflux.engine.loop import Options, stopping
 from arcflux.errors import UsageError
 from arcflux.graph import Graph
@@ -24,13 +24,15 @@ if TYPE_CHECKING:
     from arcflux.partition.parts import Parts
     from arcflux.transports.base import Transport
 
-__all__ = ["SHARED", "USUAL", "Spread", "on_ranks", "pressed_anywhere", "run_spread", "spread_out"]
+__all__ = ["SHARED", "USUAL", "WHERE", "Spread", "on_ranks", "pressed_anywhere", "run_spread", "spread_out"]
 
 Array = NDArray[Any]
 Answer = TypeVar("Answer")
 
 # What is run where all workers see one memory, so that nothing has to be told.
 SHARED = "shared"
+# The options of :func:`arcflux.run` that say where a native algorithm runs.
+WHERE = ("threads", "parts", "partition", "transport", "ranks_per_node", "devices")
 # What says nothing about how to split.
 USUAL = ("auto", "ranges")
 
@@ -57,6 +59,10 @@ class Spread:
             from arcflux.engine.exchange.model import EXCHANGES
 
             _refuse_unless("exchange", self.exchange, EXCHANGES)
+        if self.ranks_per_node is not None:
+            from arcflux.transports.base import nodes_by_size
+
+            nodes_by_size(1, self.ranks_per_node)
         if self.transport is not None:
             from arcflux.transports.registry import check_transport
 
@@ -73,6 +79,8 @@ class Spread:
             from arcflux.devices import named
 
             devices = named(devices, self.ranks(), threads)
+        elif devices is not None and self.ranks() is None:
+            _check_apart(devices)
         return replace(self, devices=devices)
 
     @property
@@ -81,10 +89,22 @@ class Spread:
         asked = any(said is not None for said in (self.parts, self.transport, self.devices))
         return asked or self.ranks() is not None
 
+    @property
+    def idle(self) -> str:
+        """What is asked of parts, of a run that has none: a note; "" where nothing is."""
+        asked = {
+            f"partition={self.partition!r}": self.partition not in USUAL,
+            f"exchange={self.exchange!r}": self.exchange != "auto",
+            f"rebalance={self.rebalance!r}": self.rebalance not in ("auto", "off"),
+            f"ranks_per_node={self.ranks_per_node}": self.ranks_per_node is not None,
+        }
+        said = " and ".join(name for name, given in asked.items() if given)
+        return f"there are no parts: no effect of {said}" if said and not self.wanted else ""
+
     def ranks(self) -> Transport | None:
         """The ranks that this process is one of; None when it is alone, or is to be."""
         found: Transport | None = None
-        if self.transport in (None, "mpi", "tcp") and place() is not None:
+        if self.transport in (None, "mpi", "tcp") and rank_and_size() is not None:
             from arcflux.transports.launch import current
 
             found = current(ranks_per_node=self.ranks_per_node)
@@ -125,7 +145,7 @@ class Spread:
             key = ("parts", count, how)
             if key not in graph.kept:
                 graph.kept[key] = partition(graph, count, how)
-                if (place() or (0, 1))[0] == 0:  # one rank says it for all
+                if (rank_and_size() or (0, 1))[0] == 0:  # one rank says it for all
                     for said in graph.kept[key].notes:
                         trace.note(f"parts by {how}: {said}")
             made = graph.kept[key]
@@ -137,7 +157,7 @@ class Spread:
         if self.devices is not None and len(self.devices) != made.k:
             raise UsageError(
                 f"there are {made.k} parts and {len(self.devices)} devices", expected="one for each part",
-                remedy="leave parts= away, and every device gets one",
+                remedy="leave parts= out, and every device gets one",
             )  # fmt: skip
         return made
 
@@ -177,8 +197,6 @@ def run_spread(lowered: Lowered, graph: Graph, values: Mapping[str, Array], opti
 
     def work(transport: Transport, parts: Parts, over: Callable[[], bool]) -> Result:
         model = Model.choose("auto" if spread.exchange == SHARED else spread.exchange, lowered, parts)
-        if model.note and transport.rank == 0:
-            trace.note(model.note)
         if spread.devices is None:
             setting = Setting(model, options, over, None, spread.rebalance, spread.network)
             return PartRun(lowered, graph, values, setting, transport).run()
@@ -231,6 +249,17 @@ def spread_out(
     limited = nullcontext() if ranks is None else ranks.limited(options.timeout)
     with stopping(options, lambda pressed: pressed_anywhere(ranks, pressed)) as over, limited:
         return on_ranks(spread, graph, lambda transport, parts: work(transport, parts, over), ends=True)
+
+
+def _check_apart(devices: Sequence[Device]) -> None:
+    """Refuse a device that is to hold two parts at once: threads would take and give back each other's memory."""
+    own = [device for device in devices if getattr(device, "memory", None) is not None]
+    twice = next((device for place, device in enumerate(own) if any(device is one for one in own[:place])), None)
+    if twice is not None:
+        raise UsageError(
+            f"{twice.name} has a memory of its own and is given twice", expected="a device for each part",
+            remedy="several parts on a GPU: [af.devices.Cuda(0, memory=4 << 30), af.devices.Cuda(0, memory=4 << 30)]",
+        )  # fmt: skip
 
 
 def pressed_anywhere(ranks: Transport | None, pressed: bool) -> bool:

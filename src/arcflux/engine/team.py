@@ -115,7 +115,7 @@ class Ranks(Team):
         return self._memory(int(np.prod(shape)), dtype, zero=True).reshape(shape)
 
     def lasting(self, size: int, dtype: DTypeLike) -> Array:
-        """Shared for as long as anybody has it."""
+        """Shared for as long as it is referenced."""
         made: Array = self.transport.shared(size, dtype)
         return made
 

@@ -13,6 +13,7 @@ from arcflux.engine.loop import Loop, Options
 from arcflux.engine.state import State
 from arcflux.graph import Graph
 from arcflux.result import Result
+from arcflux.spmd.interrupt import ending_by_itself
 from arcflux.spmd.team import Team
 
 __all__ = ["loop_of", "run_together"]
@@ -30,11 +31,16 @@ def run_together(lowered: Lowered, graph: Graph, values: Mapping[str, Any], opti
     once = time.perf_counter() - begun
     state = State(lowered, graph, values, team, options.at_once)
     once += loop.start(state)
+    if options.piece is not None:
+        state.totals.set(options.piece.totals)
     once += loop.compile(state)
     history = loop.run()
-    fields = {name: team.result(array) for name, array in state.fields.items()}
-    totals, edges = state.totals.last, state.edges.result()
-    loop.give_back()
+    with ending_by_itself():
+        if options.piece is not None:
+            options.piece.senders = loop.senders()
+        fields = {name: team.result(array) for name, array in state.fields.items()}
+        totals, edges = state.totals.last, state.edges.result()
+        loop.give_back()
     seconds = time.perf_counter() - begun - once
     name, references = lowered.program.name, lowered.program.references
     return Result(name, graph, fields, history, loop.finished, seconds, once, references, totals=totals, edges=edges)

@@ -2,7 +2,7 @@
 
 `values` has a total's value before a launch in its first row, and after each superstep of the launch in the next ones:
 kernels of many supersteps fill them in, and they are the history. `sums` is what each chunk of vertices, or each worker
-of a part, has reduced; whoever reduces these to one does it in their order.
+of a part, has reduced; these are reduced to one in their order.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Totals:
 
 
 def reduced(measure: Measure, values: Array) -> Any:
-    """Values reduced to one, in their order; a minimum or maximum has no sign of nought, as in kernels."""
+    """Values reduced to one, in their order; a minimum or maximum never is a negative zero, as in kernels."""
     first = np.full((1, *values.shape[1:]), identity(measure.operation, measure.dtype), measure.dtype)
     with np.errstate(over="ignore", invalid="ignore"):
         total = _REDUCING[measure.operation].accumulate(np.concatenate([first, values]), axis=0)[-1]

@@ -165,7 +165,7 @@ class Worker:
         if find_spec(module) is None:
             raise UsageError(
                 f"{package.rpartition('.')[2]} has no kernels for a device of kind {self.device.kind!r}",
-                expected="cores", remedy="leave devices= away",
+                expected="cores", remedy="leave devices= out",
             )  # fmt: skip
         return import_module(module)
 
@@ -298,7 +298,7 @@ class Worker:
 
 
 class _Silent(trace.Task):
-    """A task that nobody hears of."""
+    """A task without listeners."""
 
     def at(self, done: int) -> None:
         """`done` is done by now."""

@@ -1,7 +1,7 @@
 """Messages that go from the memory of one node's GPU to that of another's, without a stop in the node's own memory.
 
-Where every rank has a GPU and a node to itself, what its vertices send lives on the GPU alone. Who tells whom about
-which vertices is settled between the hosts (engine/exchange/telling.py), and the values follow on a link (links.py):
+Where every rank has a GPU and a node to itself, what its vertices send lives on the GPU alone. Which values go to
+which rank is settled between the hosts (engine/exchange/telling.py), and the values follow on a link (links.py):
 gathered on one side, scattered on the other.
 """
 

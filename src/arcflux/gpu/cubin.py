@@ -65,11 +65,9 @@ def compiled(lowered: Lowered, name: str, architecture: int, columns: dict[str, 
 
 
 def compiled_kernel(name: str, kernel: Any, types: Sequence[str], architecture: int) -> Compiled:
-    """A kernel that belongs to no program; `types` are those of NumPy, with [] for arrays: ("u4[]", "f8")."""
-    given = tuple(
-        api.array_type(np.dtype(said[:-2]), 1) if said.endswith("[]") else api.number_type(np.dtype(said))
-        for said in types
-    )
+    """A kernel that is none of a part; `types` are those of NumPy, with [] for each dimension of arrays ("u4[]")."""
+    names = [(np.dtype(said.rstrip("[]")), said.count("[]")) for said in types]
+    given = tuple(api.array_type(kind, count) if count else api.number_type(kind) for kind, count in names)
     return _assembled(name, _ptx(kernel, given, architecture), architecture, _THREADS)
 
 

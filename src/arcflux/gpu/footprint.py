@@ -38,7 +38,7 @@ def of_part(node: NodeView, own: PartView, loader: Loader | None, linked: bool) 
     """Bytes of what a part brings: its lists, its rows, what it reads of others, and room for what others send."""
     n, rows, arcs = int(node.graph.vertices), len(own.part.into.offsets) - 1, len(own.part.into.neighbours)
     lists = sum(int(array.nbytes) for array in lists_of(own))
-    # Where each row begins, which of them each kernel takes, who is updated, and of whom the part reads.
+    # Where each row begins, which rows each kernel takes, which vertices are updated, and which are read.
     lists += _INDEX * (rows + 1 + rows + len(own.mine) + len(own.everywhere) + min(n, arcs))
     brought = 0 if loader is None else int(loader.nbytes(n))
     return lists + brought + (_carried(node, own) if linked else 0)

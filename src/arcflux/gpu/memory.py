@@ -1,7 +1,7 @@
 """Arrays on one GPU: what does not fit is told in bytes, and nothing stays when a kernel fails.
 
-Numba frees an array when nobody refers to it any more; the traceback of an error refers to all that its functions had.
-So whoever works on a GPU does it within a :class:`Memory`, which knows the arrays that were made meanwhile, without
+Numba frees an array with the last reference to it; the traceback of an error refers to all that its functions had.
+So work on a GPU is done within a :class:`Memory`, which knows the arrays that were made meanwhile, without
 keeping them, and gives back what is left of them at its end, whatever happened.
 """
 
@@ -69,7 +69,7 @@ class Memory:
         return self._made(array.nbytes, what, lambda: api.cuda().to_device(array, stream=on))
 
     def opened(self, mapping: Any) -> None:
-        """Pages of the node's memory are mapped: close that at the end, if nobody did before."""
+        """Pages of the node's memory are mapped: close that at the end, unless it is closed."""
         self._opened.append(mapping)
 
     def close(self) -> None:
@@ -173,7 +173,7 @@ def _left() -> int | None:
 
 
 def _free(array: Any) -> None:
-    """Give the memory of an array back now, whoever still refers to it; the simulator has none to give."""
+    """Give the memory of an array back now, even if it is still referred to; the simulator has none to give."""
     pointer = getattr(array, "gpu_data", None)
     if pointer is not None:
         pointer.free()

@@ -31,7 +31,7 @@ def lockable(array: Array) -> Array:
     if _of_file(array):
         return array.copy()
     memory: Any = (ctypes.c_byte * array.nbytes).from_address(array.ctypes.data)
-    memory.owner = array  # which lives as long as somebody has the result
+    memory.owner = array  # which lives as long as the result does
     found: Array = np.frombuffer(memory, array.dtype).reshape(array.shape)
     return found
 

@@ -210,7 +210,7 @@ def _shared_array(self: Any, shape: Any, dtype: Any, alignment: Any = None) -> A
     if key not in self._allocations:
         kind = dtype if isinstance(dtype, (type, np.dtype)) else numpy_support.as_dtype(dtype)
         self._allocations[key] = np.zeros(shape, kind)
-        self._allocations[key].view(np.uint8)[:] = 0xA5  # nobody may rely on zeros
+        self._allocations[key].view(np.uint8)[:] = 0xA5  # kernels must not rely on zeros
     return self._allocations[key]
 
 

@@ -57,7 +57,7 @@ class State:
         self.twins.append(_Twin(host, api.empty(host.shape, host.dtype), False, shared=shared))
 
     def adopt(self, host: Array, known: dict[int, Any], shared: bool = False) -> None:
-        """Mirror an array as another phase of the run does: both have one copy on the device, from whoever was first.
+        """Mirror an array as another phase of the run does: both have the first one's copy on the device.
 
         `known` are the copies so far, by the array that they are of.
         """

@@ -104,7 +104,7 @@ class PartView(Protocol):
 
     @property
     def lists(self) -> ListsView:
-        """Who tells whom."""
+        """Which values go to which rank."""
 
     @property
     def updated(self) -> Array:

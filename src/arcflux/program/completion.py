@@ -40,7 +40,7 @@ def inherited(made: Program, base: Program) -> Program:
         if there and here != there:
             what = f"{name} is one of the {here} here, and one of the {there} of {base.name}"
             raise made.refusal(line, what, "choose another name")
-    if base.phases:  # its update is none that anybody wrote
+    if base.phases:  # its update is not the user's
         own = {name: each for name, each in base.functions.items() if name == "start"}
         base = replace(base, functions=MappingProxyType(own))
     merged: dict[str, Any] = {
@@ -50,7 +50,7 @@ def inherited(made: Program, base: Program) -> Program:
 
 
 def with_defaults(made: Program) -> Program:
-    """A program whose start and update stand for what they are when nobody writes them.
+    """A program whose start and update stand for what they are by default.
 
     Without start every vertex is active at first; without update v has changed when a field has that compute reduces,
     or around writes; where mail alone wakes vertices, none stays awake.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from html import escape
 from types import MappingProxyType
@@ -102,7 +102,12 @@ class Program:
                                  remedy=did_you_mean(name, changed))  # fmt: skip
             kind = changed[name].kind
             changed[name] = Parameter(kind, parameter_value(self.name, name, kind, value))
-        return replace(self, parameters=MappingProxyType(changed))
+        made = object.__new__(Program)  # sooner than dataclasses.replace; what was found out about it is found anew
+        made.__dict__.update({name: self.__dict__[name] for name in _OWN}, parameters=MappingProxyType(changed))
+        return made
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.path, self.promises, *self.fields))
 
     def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
         return ()  # a class that names it as its base keeps that in __orig_bases__, and has no other
@@ -191,3 +196,7 @@ class Program:
         for native, written in self.words.items():
             what, remedy = (re.sub(rf"\b{native}\b", written, said) for said in (what, remedy))
         return ProgramError(what, program=self.name, path=path, line=int(line), text=text, remedy=remedy)
+
+
+# Of what a program keeps, what was said, and not found out later.
+_OWN = tuple(one.name for one in fields(Program))

@@ -15,10 +15,11 @@ from arcflux.class_source import ClassSource, find_source
 from arcflux.edge_fields import EdgeField, check_along, declare_edge_field, reversed_fields
 from arcflux.errors import UsageError
 from arcflux.field_type import TYPES, FieldType
-from arcflux.mail import Mail, check_mails, declare_mail
+from arcflux.mail import Mail
 from arcflux.phase import PhaseClass, check_phase, refuse_namesake
 from arcflux.program.completion import base_of, inherited, with_defaults, with_phases
 from arcflux.program.contract import ABOUT_GRAPH, FUNCTIONS, NORMS, PROMISES, REQUIRED
+from arcflux.program.mails import check_mails, declare_mail
 from arcflux.program.model import Function, Line, Program
 from arcflux.program.parameters import Parameter, parameter_value, vertex, vertices
 from arcflux.program.totals import TOTALLED, Total
@@ -171,6 +172,7 @@ def _check_parts(
         )  # fmt: skip
     for name in () if read.phases else REQUIRED:
         if name not in functions and "around" not in functions and not ("receive" in functions and read.mails):
+            _refuse_mail_without_kind(read, functions)
             raise read.refusal(
                 first, f"the function {name} is missing", f"add `def {name}({', '.join(FUNCTIONS[name][:2])}): ...`"
             )
@@ -185,6 +187,18 @@ def _check_parts(
                 f"the length of {name} is {kind.length!r}, which is no int parameter",
                 f"add `{kind.length}: int = 8`, or write the length as a number",
             )
+
+
+def _refuse_mail_without_kind(read: Program, functions: Mapping[str, Function]) -> None:
+    """Refuse to send what is not declared, rather than to miss a compute that mail makes needless."""
+    for function in functions.values() if not read.mails else ():
+        for node in (node for statement in function.body for node in ast.walk(statement)):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "af.send" and node.keywords:
+                name = node.keywords[0].arg
+                raise read.refusal(
+                    function.at(node.lineno), f"{function.name} sends the mail {name}, which is not declared",
+                    f"write `{name}: af.mail(af.i64)` in the class, and `def receive(v, {name}): ...`",
+                )  # fmt: skip
 
 
 def _annotations(read: Program, source: ClassSource, cls: type) -> Mapping[str, Any]:

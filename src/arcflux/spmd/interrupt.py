@@ -7,13 +7,22 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
 from arcflux.errors import CancelledError, UsageError
 
-__all__ = ["CancelToken", "cancelling", "current_token", "held", "raise_if_cancelled", "unless_over", "within_time"]
+__all__ = [
+    "CancelToken",
+    "cancelling",
+    "current_token",
+    "ending_by_itself",
+    "held",
+    "raise_if_cancelled",
+    "unless_over",
+    "within_time",
+]
 
 Answer = TypeVar("Answer")
 _GLANCE = 0.05
@@ -79,12 +88,13 @@ class _Deadline(CancelToken):
 _token: ContextVar[CancelToken | None] = ContextVar("cancel", default=None)
 
 
-@contextmanager
-def within_time(what: str, seconds: float | None) -> Iterator[None]:
+def within_time(what: str, seconds: float | None) -> AbstractContextManager[None]:
     """Raise :class:`~arcflux.errors.CancelledError` in the block at its next good place after so many seconds."""
-    if seconds is None:
-        yield
-        return
+    return nullcontext() if seconds is None else _within_time(what, seconds)
+
+
+@contextmanager
+def _within_time(what: str, seconds: float) -> Iterator[None]:
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not seconds >= 0:
         raise UsageError(f"timeout is {seconds!r}", expected="seconds, from 0 on")
     before = _token.set(_Deadline(what, seconds, _token.get()))
@@ -95,15 +105,30 @@ def within_time(what: str, seconds: float | None) -> Iterator[None]:
         _token.reset(before)
 
 
-@contextmanager
-def cancelling(token: CancelToken | None) -> Iterator[None]:
+def cancelling(token: CancelToken | None) -> AbstractContextManager[None]:
     """Let a token cancel what this thread does in the block; without one, it is as it was."""
-    if token is None:
-        yield
-        return
+    return nullcontext() if token is None else _cancelling(token)
+
+
+@contextmanager
+def _cancelling(token: CancelToken) -> Iterator[None]:
     if not isinstance(token, CancelToken):
         raise UsageError(f"cancel is {token!r}", expected="an af.CancelToken()")
     before = _token.set(token)
+    try:
+        yield
+    finally:
+        _token.reset(before)
+
+
+@contextmanager
+def ending_by_itself() -> Iterator[None]:
+    """Let no token cancel what this thread does in the block: a run looks at its token between supersteps.
+
+    Else the work between two supersteps (moving bounds of parts, gathering results) would raise, and the last whole
+    superstep would be lost.
+    """
+    before = _token.set(None)
     try:
         yield
     finally:

@@ -17,15 +17,16 @@ import numpy as np
 
 from arcflux import config, requirements, trace
 from arcflux.spmd.blas import look_later
-from arcflux.spmd.memory import require
+from arcflux.spmd.memory import require, within_memory
 
-numba = requirements.load("numba")
-from numba.core import caching  # noqa: E402
-from numba.core.caching import CompileResultCacheImpl, FunctionCache  # noqa: E402
+with within_memory("loading the compiler"):
+    numba = requirements.load("numba")
+    from numba.core import caching
+    from numba.core.caching import CompileResultCacheImpl, FunctionCache
 
-from arcflux.spmd.pipeline import Lean  # noqa: E402
-from arcflux.spmd.private import Generated  # noqa: E402
-from arcflux.spmd.sealed import SealedCacheFile  # noqa: E402
+from arcflux.spmd.pipeline import Lean
+from arcflux.spmd.private import Generated
+from arcflux.spmd.sealed import SealedCacheFile
 
 __all__ = ["Careful", "Locator", "borrowed", "fragment", "inner", "kernel", "kernel_with_lock"]
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 import mmap
 import threading
 import weakref
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ContextDecorator, suppress
 from typing import Any
 
 import numpy as np
@@ -137,7 +136,7 @@ def recycled(size: int, dtype: DTypeLike, *, zero: bool = True) -> Array:
     lent = borrow(size, dtype)
     if zero:
         lent.fill(0)
-    block = _block_below(lent)
+    block = _block_below(lent) if lent.nbytes >= _BIG else None
     if block is None:
         return lent
     fresh = np.frombuffer(block, lent.dtype, size)
@@ -252,8 +251,7 @@ def require(count: int, purpose: str) -> None:
         raise _short_of_memory(purpose) from error
 
 
-@contextmanager
-def within_memory(doing: str) -> Iterator[None]:
+class within_memory(ContextDecorator):
     """Raise a :class:`~arcflux.errors.SpaceError` that says what was being done, where memory was not enough for it.
 
     Examples
@@ -265,15 +263,16 @@ def within_memory(doing: str) -> Iterator[None]:
     arcflux.errors.SpaceError: there is not enough memory for counting
       try: a smaller graph, fewer threads or parts, or a machine with more memory
     """
-    try:
-        yield
-    except ArcfluxError:
-        raise
-    except Exception as error:
-        if not _is_of_memory(error):
-            raise
-        _drop_spare()
-        raise _short_of_memory(doing) from error
+
+    def __init__(self, doing: str) -> None:
+        self.doing = doing
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, Exception) and not isinstance(error, ArcfluxError) and _is_of_memory(error):
+            _drop_spare()
+            raise _short_of_memory(self.doing) from error
 
 
 def _short_of_memory(doing: str) -> SpaceError:

@@ -27,7 +27,7 @@ from arcflux.spmd.memory import free_reserve, hold_reserve, require
 from arcflux.spmd.turns import current_turns
 from arcflux.trace import Task
 
-__all__ = ["BRIEF", "BRIEF_VISITS", "SERIAL_VISITS", "STOP", "TORN", "abandoned", "run", "start_thread"]
+__all__ = ["BRIEF", "BRIEF_VISITS", "PATIENCE", "SERIAL_VISITS", "STOP", "TORN", "abandoned", "run", "start_thread"]
 
 # Where a launch's control array says that it should end early; and that a loop of a user's program was left for it, so
 # that the superstep in hand is worth nothing.
@@ -44,7 +44,7 @@ SERIAL_VISITS = 1 << 16
 _FAR = 1 << 62
 _GLANCE = 0.1
 # How many seconds workers have who were told to end before they were interrupted once more.
-_PATIENCE = 1.0
+PATIENCE = 1.0
 # Bytes that a new thread takes of the address space, about: its stack, and what it begins with.
 _THREAD = 10 << 20
 
@@ -200,7 +200,7 @@ def _launch(
                 raise_if_cancelled()
     except BaseException:
         told, control[0], control[STOP] = control[STOP], _FAR, 1
-        _wait_out(job, _PATIENCE if told else None)
+        _wait_out(job, PATIENCE if told else None)
         raise
     finally:
         if job.done.is_set():

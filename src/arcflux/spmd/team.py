@@ -1,4 +1,4 @@
-"""Those who run kernels together: threads of this process here; ranks of a node, elsewhere, look the same.
+"""A team of workers that run kernels together: threads of this process; ranks of a node look the same elsewhere.
 
 A kernel only knows its worker's number, how many there are, and arrays. So whoever can hand the same arrays to all
 workers can run it: threads share everything, processes what was allocated for them to share.

@@ -16,7 +16,7 @@ from arcflux.errors import RankError
 from arcflux.spmd.layout import ALARM, ARRIVED, GENERATION, LINE, ROWS, watched_words
 from arcflux.spmd.memory import Array
 
-__all__ = ["DIED", "ENDED", "HUNG", "LEAVES", "ORPHANED", "RUNNING", "STUCK", "THREW", "TOLD", "Board"]
+__all__ = ["DIED", "ENDED", "HUNG", "LEAVES", "ORPHANED", "RUNNING", "STUCK", "THREW", "TOLD", "Board", "error_of"]
 
 # States of a rank.
 RUNNING, ENDED, LEAVES = 0, 1, 2
@@ -32,7 +32,7 @@ _SAID = {
     TOLD: "was ended from outside, mpiexec says why,",
 }
 
-# Each rank has a cache line of its own, whose last word is the barrier's: what it writes often disturbs nobody.
+# Each rank has a cache line of its own, whose last word is the barrier's: what it writes often disturbs no other.
 _SUPERSTEP, _STATE, _PID, _WAITING, _PATIENCE, _BEAT, _BUSY = range(ARRIVED)
 _TRACE_BYTES = 16 << 10
 # Where a kernel of many supersteps counts them in its control.
@@ -80,7 +80,7 @@ class Board:
         return int(self.rows[rank, _PID])
 
     def end(self, rank: int) -> None:
-        """The rank has done its work and will answer nobody any more."""
+        """The rank has done its work and will answer no more."""
         self.rows[rank, _STATE] = ENDED
 
     def ended(self, rank: int) -> bool:
@@ -88,7 +88,7 @@ class Board:
         return bool(self.rows[rank, _STATE] == ENDED)
 
     def leave(self, rank: int) -> None:
-        """The rank was told to end by a signal, and will: nobody has killed it."""
+        """The rank was told to end by a signal, and will: it was not killed."""
         self.rows[rank, _STATE] = LEAVES
 
     def runs(self, rank: int) -> bool:
@@ -170,6 +170,9 @@ class Board:
     def error(self) -> RankError | None:
         """The alarm as an error that every rank can raise; None when there is none."""
         kind, rank, superstep, _, trace = self.alarm_words()
-        if not kind:
-            return None
-        return RankError(_SAID[kind], rank=rank, superstep=superstep, trace=trace)
+        return error_of(kind, rank, superstep, trace) if kind else None
+
+
+def error_of(kind: int, rank: int, superstep: int, trace: str = "") -> RankError:
+    """What happened to a rank, as an error that every rank can raise."""
+    return RankError(_SAID[kind], rank=rank, superstep=superstep, trace=trace)

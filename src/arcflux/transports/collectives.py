@@ -252,7 +252,7 @@ def _reduce_nodes(transport: Member, total: Array, combine: np.ufunc) -> None:
 
 
 class Pending:
-    """A reduction under way. Arrays too large for a room are only reduced when somebody waits for them."""
+    """A reduction under way. Arrays too large for a room are only reduced when a rank waits for them."""
 
     def __init__(self, transport: Member, values: Array, operation: str) -> None:
         if transport._pending is not None:

@@ -51,7 +51,7 @@ class Guard:
         states = self._states()
         stopped = [pid for pid, state in states.items() if state in "Tt"]
         self._stopped = {pid: self._stopped.get(pid, now) if gap < _GAP else now for pid in stopped}
-        if not stopped or (len(stopped) == len(states) and not self._hurried):  # all: somebody has suspended the run
+        if not stopped or (len(stopped) == len(states) and not self._hurried):  # all: the run was suspended
             if not self._ran:
                 self._ran = any(map(_watches, states))
             return None

@@ -10,12 +10,12 @@ import json
 import secrets
 import socket
 import struct
-from contextlib import suppress
+from collections.abc import Sequence
 from typing import Any
 
 from arcflux.errors import RankError
 
-__all__ = ["admit", "dial", "exactly", "introduce", "receive", "send"]
+__all__ = ["admit", "dial", "exactly", "introduce", "listen_here", "place_of", "receive", "send"]
 
 _MAGIC = b"arcflux1"
 _NONCE = 16
@@ -50,14 +50,40 @@ def admit(connection: socket.socket, token: bytes) -> bool:
     return hmac.compare_digest(exactly(connection, _PROOF), _proof(token, b"connects", mine, theirs))
 
 
-def dial(places: list[tuple[str, int]], token: bytes, seconds: float, whom: str) -> socket.socket:
-    """A connection to the first of these places that answers and knows the token."""
+def listen_here(backlog: int) -> socket.socket:
+    """A socket for processes of this host, without a file: the kernel gives it a name, which ends with it."""
+    made = socket.socket(socket.AF_UNIX)
+    made.bind("")
+    made.listen(backlog)
+    return made
+
+
+def place_of(listening: socket.socket) -> str:
+    """Where processes of this host reach such a socket, as :func:`dial` takes it."""
+    return bytes(listening.getsockname()).hex()
+
+
+def _connected(place: tuple[str, int] | str, seconds: float) -> socket.socket:
+    if not isinstance(place, str):
+        made = socket.create_connection(place, timeout=seconds)
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return made
+    made = socket.socket(socket.AF_UNIX)
+    try:
+        made.settimeout(seconds)
+        made.connect(bytes.fromhex(place))
+    except BaseException:
+        made.close()
+        raise
+    return made
+
+
+def dial(places: Sequence[tuple[str, int] | str], token: bytes, seconds: float, whom: str) -> socket.socket:
+    """A connection to the first of these places that answers and knows the token: host and port, or `place_of`."""
     why = "there is no address"
     for place in places:
         try:
-            made = socket.create_connection(place, timeout=seconds)
-            with suppress(OSError):
-                made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            made = _connected(place, seconds)
             try:
                 introduce(made, token)
                 return made
@@ -65,7 +91,7 @@ def dial(places: list[tuple[str, int]], token: bytes, seconds: float, whom: str)
                 made.close()
                 raise
         except OSError as error:  # noqa: PERF203
-            why = f"{place[0]}:{place[1]}: {error}"
+            why = f"{place if isinstance(place, str) else f'{place[0]}:{place[1]}'}: {error}"
     raise RankError(
         f"{whom} cannot be reached: {why}", expected="a process that listens there, with the same token",
         remedy="see that hosts let each other connect, and that the process that started the ranks still runs",

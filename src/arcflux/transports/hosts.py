@@ -22,7 +22,8 @@ from typing import Any
 
 from arcflux import config
 from arcflux.errors import RankError, UsageError
-from arcflux.transports.board import Board
+from arcflux.transports.board import DIED, HUNG, error_of
+from arcflux.transports.guard import Guard
 from arcflux.transports.rendezvous import Rendezvous
 
 __all__ = ["existing", "joined_world", "launch_on", "named_hosts"]
@@ -31,6 +32,9 @@ _HERE = ("localhost", "127.0.0.1", "::1")
 _PASSED_ON = ("ARCFLUX_", "NUMBA_", "PYTHONPATH")
 # Seconds that ranks have to end by themselves once one has failed.
 _GRACE = 5.0
+# Seconds between looks at their processes, and that the rendezvous has to name one that is lost, with its superstep.
+_GLANCE, _LATER = 0.5, 1.0
+_INTERRUPTED = 130
 _made: list[Any] = []
 
 
@@ -104,35 +108,67 @@ def _started(
 
 def _attend(ranks: list[subprocess.Popen[bytes]], meeting: Rendezvous) -> int:
     """Wait for all ranks; when one fails, end the others."""
-    code, since = 0, 0.0
-    while any(rank.poll() is None for rank in ranks):
+    watch = _Watch(ranks, meeting)
+    while any([rank.poll() is None for rank in ranks]):  # noqa: C419 (all are asked: who does not ask sees no end)
         try:
             time.sleep(0.02)
-            ended = [rank.returncode for rank in ranks if rank.returncode]
-            if (ended or meeting.failure) and not since:
-                since = time.monotonic()
-            if since and time.monotonic() - since > _GRACE:
-                _end(ranks, signal.SIGKILL)
+            watch.look()
         except KeyboardInterrupt:  # noqa: PERF203 (the ranks hear it, too, as far as they are of this terminal)
-            since = since or time.monotonic()
-    codes = [rank.returncode for rank in ranks]
+            watch.interrupt()
+    codes, code = [rank.returncode for rank in ranks], 0
     if any(codes):
-        if meeting.failure is not None:
-            code = int(meeting.failure[3])
-            if meeting.failure[0] != 1:  # a rank that threw has said so itself
-                print(f"arcflux: error: {_lost(meeting, len(ranks))}", file=sys.stderr, flush=True)
+        failure = watch.failure if watch.killed else meeting.failure
+        if failure is not None:
+            code = int(failure[3])
+            if failure[0] != 1:  # a rank that threw has said so itself
+                print(f"arcflux: error: {error_of(*failure[:3])}", file=sys.stderr, flush=True)
+        elif watch.interrupted:
+            code = _INTERRUPTED
+        elif (killed := next((rank for rank, one in enumerate(codes) if one < 0), None)) is not None:  # at its end
+            print(f"arcflux: error: {watch.lost(killed)}", file=sys.stderr, flush=True)
         code = code or next(int(one) for one in codes if one)
     return code if 0 <= code < 256 else RankError.exit_code
 
 
-def _lost(meeting: Rendezvous, size: int) -> RankError | None:
-    import numpy as np
+class _Watch:
+    """What the process that has started the ranks sees of them: those that never come to meet the others, too."""
 
-    assert meeting.failure is not None
-    kind, rank, superstep, _, _ = meeting.failure
-    board = Board(np.zeros(Board.bytes(size), np.uint8), size)
-    board.raise_alarm(kind, rank, superstep)
-    return board.error()
+    def __init__(self, ranks: list[subprocess.Popen[bytes]], meeting: Rendezvous) -> None:
+        self.ranks, self.meeting = ranks, meeting
+        self.failure: tuple[Any, ...] | None = None
+        self.interrupted = self.killed = False
+        self._guard = Guard(os.getpid(), len(ranks), config.hang_seconds() + _LATER)
+        self._since = self._looked = 0.0
+
+    def interrupt(self) -> None:
+        """Ctrl-C was pressed: the run should end."""
+        self.interrupted = True
+        self._since = self._since or time.monotonic()
+        self._guard.hurry()
+
+    def lost(self, rank: int) -> RankError:
+        """What to say of a rank that was killed when the others had no need of it any more."""
+        return self._guard.lost(rank, "was killed,")
+
+    def look(self) -> None:
+        """Name a rank that is lost, and end all when they do not do so by themselves."""
+        now = time.monotonic()
+        if now - self._looked > _GLANCE:
+            self._looked = now
+            if self.meeting.failure is None and (stopped := self._guard.look()) is not None:
+                self.meeting.lose(HUNG, self._guard.rank(stopped))
+        ended = [(rank, each.returncode) for rank, each in enumerate(self.ranks) if each.returncode]
+        if (ended or self.meeting.failure) and not self._since:
+            self._since = now
+        if not self._since:
+            return
+        killed = [rank for rank, code in ended if code < 0]
+        if killed and self.meeting.failure is None and now - self._since > _LATER:  # it had not met the others
+            self.meeting.lose(DIED, killed[0])
+        if now - self._since > _GRACE:
+            if not self.killed:
+                self.killed, self.failure = True, self.meeting.failure
+            _end(self.ranks, signal.SIGKILL)
 
 
 def _end(ranks: list[subprocess.Popen[bytes]], number: int) -> None:
@@ -161,7 +197,7 @@ def joined_world() -> Any:
     if not _made:
         host, _, port = os.environ["ARCFLUX_RENDEZVOUS"].rpartition(":")
         token = bytes.fromhex(sys.stdin.readline().strip())
-        rank, _ = config.place() or (0, 1)
+        rank, _ = config.rank_and_size() or (0, 1)
         transport = join((host, int(port)), token, rank)
         near = len([one for one in transport.node_of if one == transport.node])
         os.environ.setdefault("ARCFLUX_THREADS", str(max(1, config.cores() // near)))

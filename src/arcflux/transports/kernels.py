@@ -45,5 +45,5 @@ def meet(barrier: Any, members: Any, alarm: Any, generation: Any, spins: Any, yi
 
 @kernel
 def first_to_claim(alarm: Any) -> Any:
-    """Whether nobody has raised this alarm before."""
+    """Whether this is the first to raise the alarm."""
     return compare_and_swap(alarm, 0, 0, -1) == 0

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arcflux import config
-from arcflux.config import place
+from arcflux.config import rank_and_size
 from arcflux.errors import MissingExtraError, RankError, UsageError
 from arcflux.transports.chatter import Chatter
 from arcflux.transports.guard import INTERRUPT, Guard
@@ -30,7 +30,7 @@ from arcflux.transports.guard import INTERRUPT, Guard
 if TYPE_CHECKING:
     from arcflux.transports.base import Transport
 
-__all__ = ["command", "current", "joined", "launch", "place"]
+__all__ = ["command", "current", "joined", "launch", "rank_and_size"]
 
 _PASSED_ON = ("ARCFLUX_", "NUMBA_", "PYTHON")
 _OURS, _INTERRUPTED = {*range(13), 130}, 130
@@ -53,7 +53,7 @@ def current(*, ranks_per_node: int | None = None) -> Transport | None:
     >>> current() is None
     True
     """
-    if place() is None:
+    if rank_and_size() is None:
         return None
     if _joined:
         return _joined[-1]
@@ -120,7 +120,7 @@ def command(
     """What starts `workers` processes of this Python with these arguments: the command, and its environment.
 
     Ranks may be more than cores, are not bound to cores (each takes its share of them), and root may start them, since
-    in a container there is nobody else. `more` is set in the environment of the ranks.
+    in a container there is no other user. `more` is set in the environment of the ranks.
     """
     mpiexec, environment = _mpiexec(), {**os.environ, **(more or {})}
     options = ["-n", str(workers)]
@@ -224,7 +224,7 @@ def _exit_code(code: int, presses: int, named: bool) -> int:
     """What to leave with, after mpiexec has ended with `code`; `named`: a stopped rank was, from here."""
     if named:
         return RankError.exit_code
-    if code in _OURS:
+    if code in _OURS and presses < 2:  # a second press ends mpiexec itself, whose code says nothing
         return code
     return _INTERRUPTED if presses else RankError.exit_code
 

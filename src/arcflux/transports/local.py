@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from contextvars import copy_context
@@ -21,6 +22,7 @@ from arcflux.errors import RankError, UsageError
 from arcflux.spmd import memory
 from arcflux.spmd.interrupt import raise_if_cancelled
 from arcflux.spmd.memory import Array
+from arcflux.spmd.pool import PATIENCE
 from arcflux.transports.base import Transport, crowded, nodes_by_size
 from arcflux.transports.board import THREW, Board
 
@@ -188,9 +190,12 @@ def run_threads(
     except BaseException as error:  # Ctrl-C, or a token
         for rank in range(size):
             _alarm(board, entered[rank], rank, error)
-        with suppress(KeyboardInterrupt):  # a second Ctrl-C does not wait
-            for thread in threads:
-                thread.join()
+        # A second Ctrl-C does not wait. Where the work ends by itself the first was held back, and this is the second.
+        until = time.monotonic() + (PATIENCE if ends else math.inf)
+        with suppress(KeyboardInterrupt):
+            while any(thread.is_alive() for thread in threads) and time.monotonic() < until:
+                for thread in threads:
+                    thread.join(_GLANCE)
         raise
     for rank, thrown in errors:
         own = entered[rank]

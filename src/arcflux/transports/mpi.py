@@ -111,7 +111,7 @@ class MpiTransport(ProcessTransport):
             self.office.inbox.setdefault(key, deque()).append(self._received(found))
 
     def apart(self) -> tuple[Any, Any]:
-        """MPI, and a communicator of these ranks that nobody here listens to, made once."""
+        """MPI, and a communicator of these ranks of which no message is awaited here, made once."""
         if self._apart is None:
             world = self._mpi.COMM_WORLD
             members = world.group.Incl(self.names)

@@ -1,8 +1,8 @@
-"""Memory that the processes of a machine share, and that nobody has to tidy up.
+"""Memory that the processes of a machine share, and that needs no tidying up.
 
 The pages have no name in any file system: one process makes them, the others open them through that process. They go
 back to the system with the last process that maps them, also when all are killed; a shared window of MPI has a name in
-/dev/shm, which stays there when nobody is left to remove it.
+/dev/shm, which stays there when no process is left to remove it.
 """
 
 from __future__ import annotations

@@ -32,8 +32,9 @@ __all__ = ["TAG_BITS", "Office", "ProcessTransport"]
 _PAGES_TAG = LAST_TAG - 2
 # A tag on the way is the number of the group, and below it, in so many bits, the tag within the group.
 TAG_BITS = LAST_TAG.bit_length()
-# How often a waiting rank looks before it gives its core away each time.
-_LOOKS = 200
+# How often a waiting rank looks before it gives its core away each time: the rank that it waits for may be on the same
+# core, whatever others are free. A look takes a microsecond or two.
+_LOOKS = 4
 # What a rank that has ended sent may still be under way for so many seconds.
 UNDER_WAY = 2.0
 

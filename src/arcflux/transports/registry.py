@@ -17,7 +17,7 @@ TRANSPORTS = {
     "local": "arcflux.transports.local:run_local",
     "tcp": "arcflux.transports.tcp:run_tcp",
 }
-# Ranks of these are started by somebody else, and a process joins them (launch.py).
+# Ranks of these are started by a launcher, and a process joins them (launch.py).
 JOINED = ("mpi",)
 
 

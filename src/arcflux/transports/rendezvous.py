@@ -30,7 +30,7 @@ __all__ = ["Rendezvous"]
 
 # Seconds for a process that has connected to show that it knows the token.
 _HELLO = 5.0
-_GLANCE = 0.25
+_GLANCE, _NAP = 0.25, 0.005
 
 
 @dataclass
@@ -105,6 +105,17 @@ class Rendezvous:
                 if self._on_failure is not None:
                     self._on_failure(self.failure)
 
+    def wait_for_end(self) -> None:
+        """Return when all ranks of the present generation have ended, or it has failed."""
+        while self.failure is None and not (self._complete and all(each.ended for each in self._ranks.values())):
+            time.sleep(_NAP)
+
+    def lose(self, kind: int, rank: int) -> None:
+        """End the present generation for a rank that died or hangs, as the process sees that has started it."""
+        with self._lock:
+            known = self._ranks.get(rank)
+            self.fail(kind, rank, -1 if known is None else known.superstep)
+
     def _dismiss(self) -> None:
         for each in self._ranks.values():
             with suppress(OSError):
@@ -178,7 +189,7 @@ class Rendezvous:
         return {
             "generation": self.generation, "node_of": places, "crowded": crowded,
             "near": [crowd[hello["host"]] for hello in hellos],
-            "cards": [[hello["host"], hello["addresses"], hello["port"]] for hello in hellos],
+            "cards": [[hello[word] for word in ("host", "addresses", "port", "near")] for hello in hellos],
         }  # fmt: skip
 
     def _tell(self, said: dict[str, Any]) -> None:

@@ -44,8 +44,8 @@ class Ring:
         leaders, rank = transport.leaders, transport.rank
         self.watched, self._told = -1, -1
         self._heard = self._rest = b""
-        self.ear: socket.socket | None = None
-        self._mouth: socket.socket | None = None
+        self.previous: socket.socket | None = None
+        self._next: socket.socket | None = None
         if transport.nodes < 2:
             return
         hosts = [host.tobytes() for host in transport.gather(np.frombuffer(host_id().encode(), np.uint8))]
@@ -60,7 +60,7 @@ class Ring:
         cards = transport.gather(np.frombuffer(card, np.uint8))
         answering = threading.Thread(target=self._answer, args=(listening, token), daemon=True)
         answering.start()
-        self._mouth = _connected(cards[following].tobytes(), near=hosts[following] == hosts[rank])
+        self._next = _connected(cards[following].tobytes(), near=hosts[following] == hosts[rank])
         answering.join()
         listening.close()
         self.at(transport.board.superstep(rank))
@@ -68,7 +68,7 @@ class Ring:
     def _answer(self, listening: socket.socket, token: bytes) -> None:
         """Wait for the process that knows the token, and confirm the connection to it."""
         end = time.monotonic() + _PATIENCE
-        while self.ear is None and (left := end - time.monotonic()) > 0:
+        while self.previous is None and (left := end - time.monotonic()) > 0:
             listening.settimeout(left)
             with suppress(OSError):
                 found, _ = listening.accept()
@@ -77,7 +77,7 @@ class Ring:
                     if secrets.compare_digest(_exactly(found, _TOKEN), token):
                         found.sendall(b"!")
                         found.setblocking(False)
-                        self.ear = found
+                        self.previous = found
                         return
                 found.close()
 
@@ -88,16 +88,16 @@ class Ring:
     def goodbye(self) -> None:
         """This rank ends by itself."""
         word, end = _WORD.pack(_GOODBYE), time.monotonic() + _ATTEMPT
-        while self._mouth is not None and not self._say(word) and time.monotonic() < end:
+        while self._next is not None and not self._say(word) and time.monotonic() < end:
             time.sleep(_ATTEMPT / 1000)
 
     def _say(self, word: bytes) -> bool:
         """Send what is left of the last word, and this one if there is room for some of it; whether all is sent."""
-        if self._mouth is None:
+        if self._next is None:
             return False
         try:
-            count = self._mouth.send(self._rest + word, socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
-        except OSError:  # there is no room, or nobody listens any more
+            count = self._next.send(self._rest + word, socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
+        except OSError:  # there is no room, or the listener is gone
             return False
         begun = count > len(self._rest)
         self._rest = (self._rest + word)[count:] if begun else self._rest[count:]
@@ -105,11 +105,11 @@ class Ring:
 
     def listen(self) -> tuple[bool, int]:
         """Whether the leader before was killed, and the last superstep that it told."""
-        if self.ear is None:
+        if self.previous is None:
             return False, self._told
         gone = False
         try:
-            while chunk := self.ear.recv(1 << 16):
+            while chunk := self.previous.recv(1 << 16):
                 self._take(chunk)
             gone = True
         except BlockingIOError:
@@ -117,8 +117,8 @@ class Ring:
         except OSError:  # the connection was reset
             gone = True
         if gone:
-            self.ear.close()
-            self.ear = None
+            self.previous.close()
+            self.previous = None
         return gone and self._told != _GOODBYE, self._told
 
     def _take(self, chunk: bytes) -> None:

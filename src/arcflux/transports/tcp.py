@@ -1,8 +1,9 @@
 """Ranks that talk over sockets: buffers only, nothing is pickled, and no call blocks.
 
-Every rank has a connection to each other one; ranks of a host share pages of memory besides (pages.py). A message is
-sent at once as far as the other side takes it, and the rest while this rank waits; what arrives is received into the
-array that is handed out. Who dies is told by the rendezvous (rendezvous.py). How a rank waits is said in processes.py.
+Every rank has a connection to each other one, within a host by a Unix socket, which takes half as long; ranks of a host
+share pages of memory besides (pages.py). A message is sent at once as far as the other side takes it, and the rest
+while this rank waits; what arrives is received into the array that is handed out. Who dies is told by the rendezvous
+(rendezvous.py). How a rank waits is said in processes.py.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import numpy as np
 from arcflux.errors import RankError
 from arcflux.spmd.memory import Array
 from arcflux.transports import handshake
-from arcflux.transports.board import Board
+from arcflux.transports.board import Board, error_of
 from arcflux.transports.control import Control
 from arcflux.transports.processes import Office, ProcessTransport
 from arcflux.transports.rendezvous import Rendezvous
@@ -48,11 +49,11 @@ class _Line:
 
     def __init__(self, connection: socket.socket, peer: int, inbox: dict[tuple[int, int], deque[Array]]) -> None:
         connection.setblocking(False)
-        with suppress(OSError):
+        if connection.family != socket.AF_UNIX:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        for buffer in (socket.SO_SNDBUF, socket.SO_RCVBUF):
-            with suppress(OSError):
-                connection.setsockopt(socket.SOL_SOCKET, buffer, _BUFFER)
+            for buffer in (socket.SO_SNDBUF, socket.SO_RCVBUF):
+                with suppress(OSError):
+                    connection.setsockopt(socket.SOL_SOCKET, buffer, _BUFFER)
         self.connection, self.peer, self.inbox = connection, peer, inbox
         self.out: deque[memoryview] = deque()
         self.gone = False
@@ -209,8 +210,14 @@ class TcpTransport(ProcessTransport):
                 self.office.poll.unregister(descriptor)
 
     def _rest(self, seconds: float) -> None:
-        """Sleep until something arrives, and no longer than this."""
-        self.office.poll.poll(max(1, int(seconds * 1000)))
+        """Sleep until something arrives, or what waits can be sent, and no longer than this."""
+        office = self.office
+        waiting = [line.connection for line in office.lines.values() if line.out and not line.gone]
+        for connection in waiting:
+            office.poll.modify(connection, select.POLLIN | select.POLLOUT)
+        office.poll.poll(max(1, int(seconds * 1000)))
+        for connection in waiting:
+            office.poll.modify(connection, select.POLLIN)
 
     def _left(self, peer: int) -> bool:
         line = self.office.lines.get(self.names[peer])
@@ -242,10 +249,11 @@ def join(
 
     connection = handshake.dial([address], token, _ATTEMPT, "the rendezvous of the ranks")
     near = connection.getpeername()[0] in ("127.0.0.1", "::1")
-    listening = socket.create_server(("127.0.0.1" if near else "", 0), backlog=1024)
+    listening = [socket.create_server(("127.0.0.1" if near else "", 0), backlog=1024), handshake.listen_here(1024)]
     try:
-        card = {"host": host_id(), "port": listening.getsockname()[1], "addresses": ["127.0.0.1"] if near else
-                [*addresses(), socket.gethostname()], "cores": config.cores()}  # fmt: skip
+        card = {"host": host_id(), "port": listening[0].getsockname()[1], "addresses": ["127.0.0.1"] if near else
+                [*addresses(), socket.gethostname()], "near": handshake.place_of(listening[1]),
+                "cores": config.cores()}  # fmt: skip
         handshake.send(connection, {"rank": rank, "attempt": attempt, **card})
         roster = _roster(connection, rank, meeting)
         secret = hashlib.sha256(token + f"mesh {roster['generation']}".encode()).digest()
@@ -259,7 +267,8 @@ def join(
         connection.close()
         raise
     finally:
-        listening.close()
+        for one in listening:
+            one.close()
     return TcpTransport(
         rank,
         roster["node_of"],
@@ -284,12 +293,13 @@ def _roster(connection: socket.socket, rank: int, meeting: float) -> dict[str, A
         raise RankError(f"was left at the rendezvous ({error}),", rank=rank) from None
     if "refused" in roster:
         raise RankError(f"was refused at the rendezvous: {roster['refused']},", rank=rank)
-    if "alarm" in roster:
-        raise RankError("has come to a run that was over already,", rank=rank)
+    if "alarm" in roster:  # a rank is lost before all have met
+        kind, lost, superstep, _, trace = roster["alarm"]
+        raise error_of(kind, lost, superstep, trace)
     return roster
 
 
-def _mesh(listening: socket.socket, cards: list[Any], rank: int, secret: bytes) -> dict[int, socket.socket]:
+def _mesh(listening: list[socket.socket], cards: list[Any], rank: int, secret: bytes) -> dict[int, socket.socket]:
     """A connection to every other rank: this one calls those below it, and is called by those above it."""
     found: dict[int, socket.socket] = {}
     failed: list[BaseException] = []
@@ -297,9 +307,11 @@ def _mesh(listening: socket.socket, cards: list[Any], rank: int, secret: bytes) 
     def call() -> None:
         try:
             for peer in range(rank):
-                host, places, port = cards[peer]
-                known = ["127.0.0.1"] if host == cards[rank][0] and "127.0.0.1" in places else places
-                made = handshake.dial([(place, port) for place in known], secret, _ATTEMPT, f"rank {peer}")
+                host, names, port, near = cards[peer]
+                places: list[Any] = [(name, port) for name in names]
+                if host == cards[rank][0]:
+                    places.insert(0, near)
+                made = handshake.dial(places, secret, _ATTEMPT, f"rank {peer}")
                 handshake.send(made, {"rank": rank})
                 found[peer] = made
         except BaseException as error:
@@ -324,18 +336,22 @@ def _mesh(listening: socket.socket, cards: list[Any], rank: int, secret: bytes) 
     return found | called
 
 
-def _answered(listening: socket.socket, secret: bytes, seconds: float) -> Iterator[tuple[int, socket.socket]]:
-    """The rank that calls next, if it knows the secret."""
+def _answered(
+    listening: list[socket.socket], secret: bytes, seconds: float
+) -> Iterator[tuple[int, socket.socket]]:  # fmt: skip
+    """The ranks that call next, if they know the secret."""
     if seconds <= 0:
         raise RankError("other ranks have not connected", remedy="see that hosts let each other connect")
-    listening.settimeout(seconds)
-    with suppress(TimeoutError):
-        made, _ = listening.accept()
+    poll, by_descriptor = select.poll(), {one.fileno(): one for one in listening}
+    for descriptor in by_descriptor:
+        poll.register(descriptor, select.POLLIN)
+    for descriptor, _ in poll.poll(seconds * 1000):
+        made, _ = by_descriptor[descriptor].accept()
         try:
             made.settimeout(_ATTEMPT)
             if handshake.admit(made, secret):
                 yield int(handshake.receive(made)["rank"]), made
-                return
+                continue
         except (OSError, EOFError, ValueError, KeyError):
             pass
         made.close()

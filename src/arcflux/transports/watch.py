@@ -64,16 +64,16 @@ class Watch:
         self._speaking = threading.Lock()
         self._glance = _GLANCE
         self._stopped = False
-        self._ear, self._mouth = os.pipe()
+        self._read_fd, self._write_fd = os.pipe()
         self._poll = select.poll()
-        self._poll.register(self._ear, select.POLLIN)
+        self._poll.register(self._read_fd, select.POLLIN)
         self._mates: dict[int, int] = {}
         self._board.beat(transport.rank, time.monotonic_ns(), True)
         transport.barrier()
         self.ring = transport.ring = Ring(transport)
         self._missed = 0.0
-        if self.ring.ear is not None:
-            self._poll.register(self.ring.ear, select.POLLRDHUP)
+        if self.ring.previous is not None:
+            self._poll.register(self.ring.previous, select.POLLRDHUP)
         for mate in transport.mates:
             if mate != transport.rank:
                 descriptor = os.pidfd_open(self._board.pid(mate))
@@ -89,7 +89,7 @@ class Watch:
 
     def wake(self) -> None:
         """Have a look now."""
-        os.write(self._mouth, b".")
+        os.write(self._write_fd, b".")
 
     def hurry(self) -> None:
         """Look more often: this rank has ended, and waits for the others to."""
@@ -126,8 +126,8 @@ class Watch:
         ctypes.CDLL(None).prctl(_PR_SET_NAME, WATCH.encode())  # so that the launcher sees that ranks watch
         while not self._stopped:
             for descriptor, _ in self._poll.poll(int(self._glance * 1000)):
-                if descriptor == self._ear:
-                    os.read(self._ear, 4096)
+                if descriptor == self._read_fd:
+                    os.read(self._read_fd, 4096)
                 else:
                     self._poll.unregister(descriptor)
                     if descriptor in self._mates:
@@ -152,7 +152,7 @@ class Watch:
 
     def _bury(self, mate: int) -> None:
         """The process of a mate is gone."""
-        if self._board.runs(mate):  # whom MPI ends has said that it leaves: on Ctrl-C, say, none has to be blamed
+        if self._board.runs(mate):  # a rank that MPI ends has said that it leaves: on Ctrl-C, say, none is to blame
             self._raise(DIED, mate)
 
     def _listen(self) -> None:
@@ -265,7 +265,7 @@ class Watch:
 
 
 def sweep() -> None:
-    """Remove the names in /dev/shm of the memory that MPI itself shares, which nobody else removes when it fails."""
+    """Remove the names in /dev/shm of the memory that MPI itself shares, which stay when it fails."""
     with open("/proc/self/maps") as maps:
         names = set(re.findall(r"/dev/shm/(?:sm_segment\.|mpich_shm_)\S+", maps.read()))
     for name in names:

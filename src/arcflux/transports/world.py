@@ -80,9 +80,9 @@ def world(ranks_per_node: int | None = None) -> MpiTransport:
             raise UsageError(f"ranks_per_node is {ranks_per_node!r}, and was {next(iter(_made))!r} before")
         return _made[ranks_per_node]
     nodes_by_size(1, ranks_per_node)
-    # MPI waits for all ranks to start. When one of them ends, Open MPI ends the others, and MPICH nobody; when one is
+    # MPI waits for all ranks to start. When one of them ends, Open MPI ends the others, and MPICH none; when one is
     # stopped, none does. Nor could a thread of Python, since MPI waits with the interpreter locked.
-    importlib.import_module("arcflux.transports.kernels")  # takes seconds on busy cores, and waits for nobody
+    importlib.import_module("arcflux.transports.kernels")  # takes seconds on busy cores, and waits for no rank
     hang = config.hang_seconds()
     patience = hang if "PMI_RANK" in os.environ else max(_STARTS * hang, _STARTS_AT_LEAST)
     faulthandler.dump_traceback_later(patience, exit=True, file=2)
@@ -120,7 +120,7 @@ def _interrupted(transport: MpiTransport) -> None:
 
 
 def _when(number: signal.Signals, act: Callable[[], None]) -> None:
-    """What to do on a signal, unless somebody else has said so."""
+    """What to do on a signal, unless it has a handler."""
     if threading.current_thread() is threading.main_thread() and signal.getsignal(number) is signal.SIG_DFL:
         signal.signal(number, lambda *_: act())
 
@@ -131,7 +131,7 @@ def existing() -> MpiTransport | None:
 
 
 def _hook(transport: MpiTransport, before: Callable[..., Any]) -> Callable[..., None]:
-    """What happens with an error that nobody caught: the first one of the run is shown, and ends all ranks."""
+    """What happens with an uncaught error: the first one of the run is shown, and ends all ranks."""
 
     def hook(kind: Any, error: BaseException, trace: Any) -> None:
         if transport.fail(error):
@@ -147,7 +147,7 @@ def failed(transport: Transport) -> str:
 
 
 def _ended_by(number: int, transport: MpiTransport, watch: Watch) -> None:
-    """MPI ends this rank, because another has died or somebody wants the run to end."""
+    """MPI ends this rank, because another has died or the run is to end."""
     board = transport.board
     board.leave(transport.rank)
     watch.hurry()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import copy
+import re
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeGuard
 
@@ -54,6 +56,12 @@ class Generated:
         """Its expressions."""
         return [part for part in (self.value, self.weight, self.condition, self.default) if part is not None]
 
+    def changed(self, change: Callable[[ast.expr], ast.expr]) -> Generated:
+        """The same with its expressions changed."""
+        some: dict[str, Any] = {name: getattr(self, name) for name in ("value", "weight", "condition", "default")}
+        changes: dict[str, Any] = {name: change(part) for name, part in some.items() if part is not None}
+        return replace(self, **changes)
+
 
 @dataclass
 class Checked:
@@ -103,13 +111,18 @@ def with_degrees_swapped(found: Checked) -> Checked:
     """The same function for a graph whose edges are turned round: what came in goes out there."""
     body = [_Swap().visit(node) for node in copy.deepcopy(found.body)]
     types = {_swapped(name): kind for name, kind in found.types.items()}
-    return replace(found, body=body, reads={_swapped(name) for name in found.reads}, types=types)
+    generated = [each.changed(lambda part: _Swap().visit(copy.deepcopy(part))) for each in found.generated]
+    return replace(found, body=body, reads={_swapped(name) for name in found.reads}, types=types, generated=generated)
+
+
+# Whose degrees they are: v, o (v before), u, and the neighbours of the loops of `around`, u0, u1, ...
+_VERTEX = re.compile(r"v|o|u\d*")
 
 
 def _swapped(name: str) -> str:
     turned = {"in_degree": "out_degree", "out_degree": "in_degree"}
     owner, _, rest = name.partition("_")
-    return f"{owner}_{turned[rest]}" if rest in turned and owner in ("v", "u", "o") else name
+    return f"{owner}_{turned[rest]}" if rest in turned and _VERTEX.fullmatch(owner) else name
 
 
 class _Swap(ast.NodeTransformer):

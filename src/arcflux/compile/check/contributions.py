@@ -24,13 +24,15 @@ class Contributions(Unpacking):
     """The contributions of one function."""
 
     def chosen(self, target: ast.expr, value: ast.expr) -> tuple[str, ast.expr] | None:
-        """What ``x = min(x, e)``, or max, reduces x by, and e; None for another assignment."""
-        if not isinstance(value, ast.Call) or value.keywords or len(value.args) != 2:
+        """What ``x = min(x, e, ...)``, or max, reduces x by, and e; None for another assignment."""
+        if not isinstance(value, ast.Call) or value.keywords or len(value.args) < 2:
             return None
         same = ast.dump(target).replace("Store()", "Load()")
         others = [a for a in value.args if ast.dump(a) != same]
         called = self.called(value.func)
-        return (called, others[0]) if called in ("min", "max") and len(others) == 1 else None
+        if called not in ("min", "max") or len(others) != len(value.args) - 1:
+            return None
+        return called, others[0] if len(others) == 1 else at(value, ast.Call(value.func, others, []))
 
     def total_target(self, target: ast.expr) -> tuple[str, ast.expr | None] | None:
         """The total that an assignment contributes to, and the index into it if there is one; None for others."""

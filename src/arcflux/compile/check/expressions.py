@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Callable, Mapping
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -42,6 +42,7 @@ Typed = tuple[ast.expr, Value]
 
 READS = {"v": "a vertex", "old": "the vertex before the superstep", "u": "the neighbour"}
 _PREFIX = {"v": "v", "u": "u", "old": "o", "edge": "e", "g": "g", "p": "p"}
+_MEMBER = {"edge": "weight", "g": "vertices", "p": "damping"}  # what remedies name
 # What a vertex has besides its fields.
 UNCHANGING = ("number", "in_degree", "out_degree")
 _SIMPLE = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
@@ -49,6 +50,8 @@ _SIGNS: dict[type[ast.operator], str] = {
     ast.Sub: "-", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**", ast.MatMult: "@",
     ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>", ast.BitAnd: "&", ast.BitOr: "|",
 }  # fmt: skip
+_LOOPED = ("sum", "len", "sorted", "list")
+_OF_CHANCE = ("random", "secrets")
 _BUILT_IN = ("abs", "min", "max", "int", "float", "bool", "range", "round", "divmod")
 # Functions of math that every back end has.
 _MATH = {
@@ -61,11 +64,48 @@ _TWO = ("math.atan2", "math.copysign", "math.fmod", "math.hypot", "math.pow")
 _NO_EXPRESSIONS = {
     "Lambda": "a function within a function", "ListComp": "a list", "List": "a list", "Tuple": "a tuple",
     "Dict": "a dictionary", "Set": "a set", "JoinedStr": "text", "GeneratorExp": "a generator", "NamedExpr": ":=",
-    "Await": "await", "Yield": "yield",
+    "Await": "await", "Yield": "yield", "Slice": "a slice",
 }  # fmt: skip
+# What to write instead, of some.
+_INSTEAD = {
+    "Tuple": "give each value a name, or an element of a vector: v.x[0], v.x[1] = a, b",
+    "Slice": "write a loop: for k in range(3), or the whole vector",
+    "ListComp": "write a generator over edges without the brackets, or a loop",
+    "List": "use a vector: a field or a parameter of type af.f64[3]",
+    "Lambda": "write a function of the module, and call it",
+    "NamedExpr": "assign on a line of its own: y = u.x",
+    "Dict": "use a vector: a field or a parameter of type af.f64[3], or locals",
+    "Set": "use flags, or a parameter of type af.vertices",
+    "JoinedStr": "use numbers; print(...) on a line of its own works with debug=True",
+}
+# What to write instead of calls that people know of Python and NumPy.
+_CALLED_ELSEWHERE = {
+    "pow": "write a ** b",
+    "sorted": "write af.median, af.topk(3, ...), min or max of a generator over edges, in around",
+    "mean": "write sum(u.x for u in edges) / v.in_degree in around; or v.x += u.x in compute, divided in update",
+    "median": "write af.median(u.x for u in edges), in around",
+    "enumerate": "count by a local: k = 0 before the loop, k += 1 in it",
+    "zip": "write one loop, and name fields of what it goes through",
+    "isinstance": "leave it out: every value has one type, that of its field",
+    "print": "write it on a line of its own, and run with debug=True",
+} | dict.fromkeys(("set", "Counter"), "write af.mode(u.label for u in edges) in around for the most frequent one, or "
+                  "af.intersect(v, u) for common neighbours")  # fmt: skip
 MISSING = object()
 # Workers have a few dozen vectors on their stacks at once (spmd/long_lanes.py).
 _LONGEST = 4096
+
+
+def written_fields(body: list[ast.stmt]) -> set[str]:
+    """The fields of v that statements assign, whole or by element."""
+    stores = [
+        node for statement in body for node in ast.walk(statement) if isinstance(getattr(node, "ctx", None), ast.Store)
+    ]
+    targets = [node.value if isinstance(node, ast.Subscript) else node for node in stores]
+    return {
+        target.attr
+        for target in targets
+        if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "v"
+    }
 
 
 class Expressions:
@@ -94,7 +134,13 @@ class Expressions:
         return self.program.refusal(self.function.line if line is None else self.function.at(line), what, remedy)
 
     def truth(self, node: ast.expr) -> ast.expr:
-        """An expression that stands for a single value, such as a condition."""
+        """An expression of which counts whether it is true: here `and` and `or` take numbers, too."""
+        if isinstance(node, ast.BoolOp):
+            return at(node, ast.BoolOp(node.op, [self.truth(value) for value in node.values]))
+        return self.single(node)
+
+    def single(self, node: ast.expr) -> ast.expr:
+        """An expression that stands for a single value."""
         done, kind = self.expression(node)
         if kind.length is not None:
             raise self.refuse(node, "a vector is neither true nor false", "compare one of its elements")
@@ -105,7 +151,8 @@ class Expressions:
         visit: Callable[[Any], Typed] | None = getattr(self, f"_{type(node).__name__.lower()}", None)
         if visit is None:
             what = _NO_EXPRESSIONS.get(type(node).__name__, type(node).__name__)
-            raise self.refuse(node, f"{what} cannot be compiled here", "use numbers, fields and arithmetic")
+            remedy = _INSTEAD.get(type(node).__name__, "use numbers, fields and arithmetic")
+            raise self.refuse(node, f"{what} cannot be compiled here", remedy)
         done, kind = visit(node)
         return at(node, done), kind
 
@@ -128,7 +175,9 @@ class Expressions:
             return ast.Name(f"l_{node.id}", ast.Load()), self.out.locals[node.id]
         if node.id in self.owners:
             raise self.refuse(
-                node, f"{node.id} by itself has no value", f"name a field of it, such as {node.id}.number"
+                node,
+                f"{node.id} by itself has no value",
+                f"name a field of it, such as {node.id}.{_MEMBER.get(node.id, 'number')}",
             )
         return self.outside(node, node.id, self.around(node.id))
 
@@ -162,9 +211,13 @@ class Expressions:
 
     def _attribute(self, node: ast.Attribute) -> Typed:
         if not isinstance(node.value, ast.Name):
-            raise self.refuse(
-                node, f"{ast.unparse(node)} cannot be compiled here", "name fields directly, as in v.rank"
+            of_list = "edges" in self.owners and ast.unparse(node).startswith("edges[")
+            remedy = (
+                "name fields directly, as in v.rank"
+                if not of_list
+                else "write for u in edges, and name fields directly: u.x"
             )
+            raise self.refuse(node, f"{ast.unparse(node)} cannot be compiled here", remedy)
         owner, name = node.value.id, node.attr
         if owner in self.owners:
             return self.member(node, self.owners[owner], name)
@@ -175,25 +228,44 @@ class Expressions:
                 f"add it: def {self.function.name}(..., {owner})",
             )
         home = self.around(owner)
-        if getattr(home, "__name__", "") in ("math", "numpy") and isinstance(getattr(home, name, None), float):
-            return self.outside(node, name, getattr(home, name))
-        raise self.refuse(node, f"{owner}.{name} is not a number", "use math.pi, math.inf and the like")
+        if home is MISSING:
+            raise self.refuse(node, f"nothing is known by the name {owner}", "list it as an argument, or import it")
+        value = self.around(f"{owner}.{name}") if isinstance(home, (type, ModuleType)) else MISSING
+        if isinstance(value, (int, float, np.number, np.bool_)):
+            return self.outside(node, f"{owner}.{name}", value)
+        raise self.refuse(
+            node,
+            f"{owner}.{name} is not a number",
+            "use numbers of modules and classes, such as math.pi, or an IntEnum",
+        )
 
     def member(self, node: ast.AST, owner: str, name: str) -> Typed:
         """What an argument says by the name of one of its members, such as ``u.rank``."""
-        # What v is does not change during a run: for compute it is what it was before the superstep, for along all is.
-        same = owner == "v" and (self.context == "along" or (self.context == "compute" and name in UNCHANGING))
+        # For compute, what v is does not change, nor do fields of v that only update writes: they are what they were
+        # before the superstep, as all are for along.
+        writer = self.writer_before_update(name) if self.context == "compute" and owner == "v" else ""
+        same = owner == "v" and (self.context == "along" or (self.context == "compute" and not writer))
         plain = f"{_PREFIX['old' if same else owner]}_{name}"
         kind = self.member_type(node, owner, name)
         self.out.reads.add(plain)
         self.out.types[plain] = kind
-        if self.context == "compute" and owner == "v" and name in self.program.fields:
+        if writer:
+            by_edges = "other edges are changing at the same time"
+            change = by_edges if writer == "compute" else "init writes in every superstep"
             raise self.refuse(
                 node,
-                f"compute reads v.{name}, which other edges are changing at the same time",
+                f"compute reads v.{name}, which {change}",
                 f"read old.{name} (list old as an argument), or reduce: v.{name} = min(v.{name}, ...)",
             )
         return ast.Name(plain, ast.Load()), kind
+
+    def writer_before_update(self, name: str) -> str:
+        """Which of compute and init writes a field of v, if one does."""
+        for each in ("compute", "init"):
+            function = self.program.functions.get(each)
+            if function is not None and name in written_fields(function.body):
+                return each
+        return ""
 
     def member_type(self, node: ast.AST, owner: str, name: str) -> Value:
         """The type of a member, which has to exist."""
@@ -228,7 +300,7 @@ class Expressions:
     def _subscript(self, node: ast.Subscript) -> Typed:
         several = self.values_of_call(node.value) if isinstance(node.value, ast.Call) else None
         if several is not None:
-            return self.expression(several[self.place(node, len(several))])
+            return self.expression(several[self.constant_index(node, len(several))])
         done, kind = self.expression(node.value)
         columns = self.columns_of(node.value)
         if columns is not None and kind.length is not None:
@@ -237,7 +309,7 @@ class Expressions:
             raise self.refuse(node, "a single value cannot be indexed", "leave the index out")
         return ast.Subscript(done, self.index(node, kind), ast.Load()), kind.scalar()
 
-    def place(self, node: ast.Subscript, several: int) -> int:
+    def constant_index(self, node: ast.Subscript, several: int) -> int:
         """Which of several values an index means, that has to stand there."""
         found = literal(node.slice)
         if type(found) is not int or not 0 <= found < several:
@@ -307,25 +379,34 @@ class Expressions:
         return None if value is None else self.outside(node, ast.unparse(node), value)
 
     def _unaryop(self, node: ast.UnaryOp) -> Typed:
+        if isinstance(node.op, ast.Not):
+            return ast.UnaryOp(node.op, self.truth(node.operand)), FLAG
         done, kind = self.expression(node.operand)
         if isinstance(node.op, ast.Invert) and kind.length is not None:
             raise self.refuse(node, "~ of a vector", "use ^ with the bits to turn")
-        if isinstance(node.op, ast.Not):
-            return ast.UnaryOp(node.op, self.truth(node.operand)), FLAG
         if isinstance(node.op, ast.Invert) and kind.kind == "float":
             raise self.refuse(node, "~ of a float", "use whole numbers")
         made = ast.UnaryOp(node.op, done)
         return self.folded(node, made) or (made, of_sign(kind))
 
     def _boolop(self, node: ast.BoolOp) -> Typed:
-        return ast.BoolOp(node.op, [self.truth(value) for value in node.values]), FLAG
+        values = [self.expression(value) for value in node.values]
+        word = "and" if isinstance(node.op, ast.And) else "or"
+        for value, (_, kind) in zip(node.values, values, strict=True):
+            if kind.kind != "flag" or kind.length is not None:
+                said = ast.unparse(value)
+                raise self.refuse(
+                    node, f"{said} is {kind}, and `{word}` gives flags where its value is used",
+                    f"write {said} != 0, or choose: a if a != 0 else b",
+                )  # fmt: skip
+        return ast.BoolOp(node.op, [done for done, _ in values]), FLAG
 
     def _compare(self, node: ast.Compare) -> Typed:
         if len(node.ops) == 1 and isinstance(node.ops[0], (ast.In, ast.NotIn)):
             return self.membership(node, node.left, node.comparators[0])
         if any(isinstance(op, (ast.In, ast.NotIn, ast.Is, ast.IsNot)) for op in node.ops):
             raise self.refuse(node, "in and is cannot be compiled here", "compare with == or !=")
-        parts = [self.truth(part) for part in (node.left, *node.comparators)]
+        parts = [self.single(part) for part in (node.left, *node.comparators)]
         return ast.Compare(parts[0], node.ops, parts[1:]), FLAG
 
     def membership(self, node: ast.Compare, left: ast.expr, right: ast.expr) -> Typed:
@@ -428,15 +509,25 @@ class Expressions:
         if not name or name == "range" or node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
             said = ast.unparse(node.func)
             reason = "a program cannot call itself" if said == self.function.name else f"{said} cannot be called here"
-            raise self.refuse(
-                node, reason,
-                "known: abs, min, max, round, int, float, bool, math.*, af.dot, af.random, functions of the module, in "
-                "compute af.any",
-            )  # fmt: skip
+            if said in _LOOPED and len(node.args) == 1 and not isinstance(node.args[0], ast.GeneratorExp):
+                raise self.refuse(node, reason, "of a vector, write a loop: for k in range(3)")
+            raise self.refuse(node, reason, self.instead(said))
         if name in ("any", "first", "last"):
             raise self.refuse(node, f"af.{name} stands for a reduction", f"in compute, write v.field = af.{name}(...)")
         arguments = [self.expression(a) for a in node.args]
         return self.known_call(node, name, [a for a, _ in arguments], [k for _, k in arguments])
+
+    def instead(self, said: str) -> str:
+        """What to write instead of a call that kernels do not know."""
+        module, _, name = said.rpartition(".")
+        if module.split(".")[-1] in _OF_CHANCE or (module and "random" in module.split(".")):
+            return "write af.random(v, step), a number in [0, 1) that is the same on any number of workers"
+        if (name or said) in _CALLED_ELSEWHERE:
+            return _CALLED_ELSEWHERE[name or said]
+        return (
+            "known: abs, min, max, round, int, float, bool, math.*, af.dot, af.random, functions of the module, in "
+            "compute af.any, in around af.mode, af.median, af.topk and af.intersect"
+        )
 
     def random(self, node: ast.Call) -> Typed:
         """``af.random(v, step, k=0, seed=0)``: a function of whole numbers."""
@@ -529,7 +620,13 @@ def length_of(program: Program, kind: FieldType) -> int | None:
     """The length of a field, with the parameters that the program has; None for a single value."""
     length = int(program.parameters[kind.length].value) if isinstance(kind.length, str) else kind.length
     if length is not None and not 0 < length <= _LONGEST:
-        raise UsageError(f"{program.name} has a vector of length {length}", expected=f"1 to {_LONGEST} elements")
+        declared = {**program.fields, **program.edge_fields, **program.totals, **program.arrays}
+        name = next((name for name, one in declared.items() if kind in (one, getattr(one, "type", None))), "")
+        where = f", in line {int(program.lines[name])} of {program.path}: {name}" if name in program.lines else ""
+        raise UsageError(
+            f"{program.name} has a vector of length {length}{where}", expected=f"1 to {_LONGEST} elements",
+            remedy="keep what is longer on edges, in mail, or on several vertices",
+        )  # fmt: skip
     return length
 
 

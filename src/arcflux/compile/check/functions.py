@@ -24,9 +24,9 @@ from arcflux.compile.check.sends import Sends
 from arcflux.compile.check.tuples import TupleReductions
 from arcflux.compile.check.types import Value
 from arcflux.errors import ProgramError
-from arcflux.program import Program
+from arcflux.program import Function, Program
 
-__all__ = ["Statements", "check"]
+__all__ = ["Statements", "check", "returns_nothing"]
 
 # Reductions in compute, by the operator that writes them.
 _REDUCING: dict[type[ast.operator], str] = {ast.Add: "sum", ast.Mult: "product", ast.BitOr: "or", ast.BitAnd: "and"}
@@ -57,6 +57,12 @@ def check(program: Program, columns: dict[str, np.dtype[Any]], helpers: Any, deb
         name: Statements(program, function, columns, helpers).checked(debug)
         for name, function in program.functions.items()
     }
+
+
+def returns_nothing(function: Function) -> bool:
+    """Whether a function is a `start` without any return: every vertex is active, as without the function."""
+    nodes = (node for statement in function.body for node in ast.walk(statement))
+    return function.name == "start" and not any(isinstance(node, ast.Return) for node in nodes)
 
 
 class Statements(EdgeNames, Sends, Contributions, TupleReductions):
@@ -202,11 +208,14 @@ class Statements(EdgeNames, Sends, Contributions, TupleReductions):
         if wanted is None and node.value is None:
             return at(node, ast.Return(None))
         if wanted is None:
+            owner = "edge" if self.function.name == "along" else "v"
             raise self.refuse(
-                node, f"{self.function.name} returns nothing", "assign to v's fields, and write return alone"
+                node, f"{self.function.name} returns nothing", f"assign to fields of {owner}, and write return alone"
             )
         if node.value is None:
             raise self.refuse(node, f"{self.function.name} has to return a {wanted}", "return an expression")
+        if wanted == "flag" and isinstance(node.value, ast.BoolOp):
+            return at(node, ast.Return(self.truth(node.value)))
         done, kind = self.expression(node.value)
         if kind.length is not None or (wanted == "flag" and kind.kind != "flag"):
             raise self.refuse(
@@ -216,7 +225,11 @@ class Statements(EdgeNames, Sends, Contributions, TupleReductions):
 
     def check_returns(self) -> None:
         """Refuse a function that may end without the return that it needs."""
-        if self.function.name in _RETURNS and not always_returns(self.function.body):
+        if self.function.name not in _RETURNS or always_returns(self.function.body):
+            return
+        if returns_nothing(self.function):  # a start of which a sparse program is told by refuse_silent_start
+            self.out.body.append(at(self.function.body[-1], ast.Return(ast.Constant(True))))
+        else:
             raise self.refuse(
                 self.function.body[-1],
                 f"{self.function.name} can end without a return",
@@ -236,9 +249,10 @@ class Statements(EdgeNames, Sends, Contributions, TupleReductions):
             reason = _READ_ONLY.get(owner, f"{owner} is not an argument of {self.function.name}")
             reason = _READ_ONLY["u" if self.near[owner][0] == "u" else "edge"] if owner in self.near else reason
             reason = _READ_ONLY["r"] if owner in self.records else reason
-            raise self.refuse(
-                target, reason, "write to a field of v" + ("" if owner in READS else "; list v as argument")
-            )
+            remedy = "write to a field of v" + ("" if owner in READS else "; list v as argument")
+            if name in self.program.edge_fields:
+                remedy = f"write {owner}.{name} = ... in along({owner}, u, v), or reduce into a field of v"
+            raise self.refuse(target, reason, remedy)
         if self.function.name == "along":
             raise self.refuse(
                 target, f"along writes the edge, and v.{name} is of all its edges", "reduce into v in compute"

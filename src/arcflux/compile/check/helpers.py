@@ -49,7 +49,7 @@ class Helper(Checked):
 
 
 @dataclass(frozen=True)
-class Given:
+class Argument:
     """What a call gives: by parameter an argument of the program's function, or an expression with type and span."""
 
     owners: dict[str, str]
@@ -120,7 +120,7 @@ class Helpers:
         return found
 
     def read(
-        self, caller: Statements, node: ast.Call, function: FunctionType, source: FunctionSource, given: Given,
+        self, caller: Statements, node: ast.Call, function: FunctionType, source: FunctionSource, given: Argument,
         element: int | None,
     ) -> Helper:  # fmt: skip
         """Read a helper for what a call gives it."""
@@ -156,7 +156,7 @@ def returned_values(tree: ast.FunctionDef) -> int:
     return counts.pop() if len(counts) == 1 else 0 if counts else 1
 
 
-def _bound(caller: Statements, node: ast.Call, function: FunctionType, source: FunctionSource) -> Given:
+def _bound(caller: Statements, node: ast.Call, function: FunctionType, source: FunctionSource) -> Argument:
     """What a call gives to each parameter: by place, by name, or by default."""
     taken = source.tree.args
     places = [argument.arg for argument in [*taken.posonlyargs, *taken.args]]
@@ -173,12 +173,12 @@ def _bound(caller: Statements, node: ast.Call, function: FunctionType, source: F
         written[keyword.arg] = keyword.value
     defaults = dict(zip(places[::-1], (function.__defaults__ or ())[::-1], strict=False))
     defaults |= function.__kwdefaults__ or {}
-    given = Given({}, {})
+    given = Argument({}, {})
     for name in names:
         if name not in written and name not in defaults:
             raise caller.refuse(node, f"{function.__name__} needs {name}", _call_of(function, names))
         one = written.get(name)
-        if isinstance(one, ast.Name) and caller.owners.get(one.id, "step") != "step":
+        if isinstance(one, ast.Name) and caller.owners.get(one.id, "step") != "step" and caller.mail(one) is None:
             given.owners[name] = caller.owners[one.id]
             continue
         done, kind = caller.expression(one) if one is not None else caller.outside(node, name, defaults[name])
@@ -197,7 +197,7 @@ class HelperReader(Statements):
     element: int | None = None
     made: Helper
 
-    def read(self, caller: Statements, function: FunctionType, given: Given, element: int | None) -> Helper:
+    def read(self, caller: Statements, function: FunctionType, given: Argument, element: int | None) -> Helper:
         """The helper over plain names, with its parameters as what a call gives."""
         self.context, self.debug, self.element = caller.context, caller.debug, element
         self.owners = dict(given.owners)

@@ -15,7 +15,7 @@ import numpy as np
 
 from arcflux.program import FieldType, Program
 
-__all__ = ["ANY", "Span", "counted", "hull", "span"]
+__all__ = ["ANY", "Span", "hull", "range_span", "span"]
 
 Span = tuple[float, float]
 ANY: Span = (-math.inf, math.inf)
@@ -40,7 +40,7 @@ def span(node: ast.expr, names: Mapping[str, Span], program: Program) -> Span:
     return ANY
 
 
-def counted(bounds: list[Span]) -> Span:
+def range_span(bounds: list[Span]) -> Span:
     """What ``range`` of such bounds counts through."""
     begin = (0, 0) if len(bounds) == 1 else bounds[0]
     end = bounds[min(1, len(bounds) - 1)]

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable
 
 from arcflux.compile.check.expressions import Expressions, at
-from arcflux.compile.check.indices import ANY, counted, hull, span
+from arcflux.compile.check.indices import ANY, hull, range_span, span
 from arcflux.compile.check.literals import literal
 from arcflux.compile.check.types import INT, Value, joined
 
@@ -40,7 +40,7 @@ class Loops(Expressions):
         self.refuse_else(node)
         counts = isinstance(node.iter, ast.Call) and self.called(node.iter.func) == "range"
         if not counts or not isinstance(node.target, ast.Name):
-            raise self.refuse(node, "this loop cannot be compiled", "write for k in range(n), or while")
+            raise self.refuse(node, "this loop cannot be compiled", self.other_loop(node.iter))
         assert isinstance(node.iter, ast.Call)
         if node.iter.keywords or not 1 <= len(node.iter.args) <= 3:
             raise self.refuse(node, "range takes one to three whole numbers", "write for k in range(n)")
@@ -54,7 +54,7 @@ class Loops(Expressions):
             )
         self.declare(node.target, INT)
         plain = f"l_{node.target.id}"
-        before, through = self.spans.get(plain), counted([span(b, self.spans, self.program) for b, _ in bounds])
+        before, through = self.spans.get(plain), range_span([span(b, self.spans, self.program) for b, _ in bounds])
         if self.assigned(node.target.id, loops=False) == 0:
             self.note_span(plain, through)
         ends = [bound for bound, _ in bounds[:2]]
@@ -103,6 +103,16 @@ class Loops(Expressions):
     def note_span(self, plain: str, found: tuple[float, float]) -> None:
         """What a local can be, unless it was given up."""
         self.spans[plain] = ANY if plain in self.endless else found
+
+    def other_loop(self, through: ast.expr) -> str:
+        """What to write instead of a loop through something that is no range."""
+        if "edges" in {name.id for name in ast.walk(through) if isinstance(name, ast.Name)} & {
+            *self.function.arguments
+        }:
+            return "write for u in edges, which come in the order of their neighbours' numbers"
+        if isinstance(through, ast.Attribute) and (length := self.expression(through)[1].length) is not None:
+            return f"write for k in range({length}), and {ast.unparse(through)}[k]"
+        return "write for k in range(n), or while"
 
     def assigned(self, name: str, *, loops: bool = True) -> int:
         """How often a local is assigned in the function, by loops too or only otherwise."""

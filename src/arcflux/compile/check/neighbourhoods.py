@@ -163,6 +163,8 @@ class Neighbourhoods(Loops):
         generator = next((a for a in node.args if isinstance(a, ast.GeneratorExp)), None)
         if name == "intersect":
             return self.intersect(node)
+        if name and any(isinstance(a, ast.ListComp) for a in node.args):
+            raise self.refuse(node, f"{name} of a list", f"leave the brackets out: {name}(u.x for u in edges)")
         if generator is not None and name:
             return self.generator(node, name, generator)
         if name in _OF_ARCFLUX:
@@ -208,6 +210,9 @@ class Neighbourhoods(Loops):
 
     def generator(self, node: ast.Call, name: str, generator: ast.GeneratorExp) -> Typed:
         """A built-in over ``expression for u in edges if condition``."""
+        if isinstance(generator.elt, ast.Tuple) and name != "mode":
+            raise self.refuse(node, f"{name} of tuples", "write a loop that keeps what belongs to the best: "
+                              "for u in edges, if u.x < least: least, best = u.x, u.number")  # fmt: skip
         k, default = self.generator_arguments(node, name)
         if len(generator.generators) != 1:
             raise self.refuse(node, "a generator with two loops", "write one generator inside the other, or for loops")
@@ -246,7 +251,8 @@ class Neighbourhoods(Loops):
             if len(node.args) != 1:
                 raise self.refuse(node, f"{name} takes a generator alone", f"write {name}(... for u in edges)")
             return None, default
-        k = self.count(node.args[0]) if len(node.args) == 2 else None
+        two = len(node.args) == 2 and not isinstance(node.args[0], ast.GeneratorExp)
+        k = self.count(node.args[0]) if two else None
         if k is None:
             raise self.refuse(node, "af.topk takes a number that is known before the run, and a generator",
                               "write af.topk(3, (u.x for u in edges)), or p.k where a field has length k")  # fmt: skip

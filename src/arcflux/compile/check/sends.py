@@ -215,6 +215,13 @@ class Sends(Neighbourhoods):
             raise self.refuse(node, "an edge by itself has no value", "name a column of it: af.out_edge(v, k).weight")
         counted = node.args[0] if len(node.args) == 1 and ast.unparse(node.func) == "len" else None
         declared = self.mail(counted) if counted is not None else None
+        for each in node.args if declared is None else ():
+            through = each.generators[0].iter if isinstance(each, (ast.GeneratorExp, ast.ListComp)) else each
+            listed = self.mail(through)
+            if listed is not None and listed.operation is None:
+                mail = ast.unparse(through)
+                raise self.refuse(node, f"{ast.unparse(node.func)} of a list of records",
+                                  f"write a loop with a local, for r in {mail}, or len({mail})")  # fmt: skip
         if declared is not None:
             assert isinstance(counted, ast.Name)
             if declared.operation is not None:

@@ -14,7 +14,7 @@ from arcflux.compile.cpu.dense import (
     LAUNCH_IS_OVER,
     dense_end,
     if_wanted,
-    loaded,
+    loads,
     messages,
     piece_of,
     sends,
@@ -25,12 +25,12 @@ from arcflux.compile.lower import Lowered
 from arcflux.compile.pieces.generators import around_call, scratch, scratch_rows
 from arcflux.compile.pieces.measures import none_yet
 from arcflux.compile.pieces.source import (
-    claimed,
-    inited,
+    chunk_loop,
+    init_call,
     inside,
-    kept,
     measured,
     shared,
+    stores,
     totals_known,
     updated,
     written,
@@ -89,8 +89,8 @@ def _listing(lowered: Lowered) -> bool:
 
 def _look(lowered: Lowered) -> list[str]:
     """The first phase: receivers look around, and those that move are listed."""
-    body = loaded(lowered, AROUND, edge=True) + inited(lowered) + [around_call(lowered)]
-    body += [*updated(lowered), *kept(lowered, written(lowered)), "changed += np.int64(moved)", *measured(lowered)]
+    body = loads(lowered, AROUND, edge=True) + init_call(lowered) + [around_call(lowered)]
+    body += [*updated(lowered), *stores(lowered, written(lowered)), "changed += np.int64(moved)", *measured(lowered)]
     moving = ["buffer[held] = v", "held += 1", "edges_out += np.int64(out_offsets[v + one] - out_offsets[v])"]
     moving += ["if held == buffer.size:", f"    {_flush('turn * 8 + 24', 'counters', 'movers')}"]
     body = if_wanted(lowered, [*body, "if moved:", *inside(moving)])
@@ -102,11 +102,11 @@ def _look(lowered: Lowered) -> list[str]:
     chunk += [*none_yet(lowered.measures), f"for v in range(few, min(few + np.uint64({CHUNK}), n)):", *inside(each)]
     chunk += sums_kept(lowered.measures, piece_of("few"))
     several = f"range(begin, min(begin + np.uint64({CHUNK}), n), np.uint64({CHUNK}))"
-    sweep = claimed("counters, turn * 8", CHUNK, "few", "n", chunk, over=several)
+    sweep = chunk_loop("counters, turn * 8", CHUNK, "few", "n", chunk, over=several)
     lines = sweep
     if _listing(lowered):
         one = ["v = np.uint64(receivers[k])", "row, row_end = in_offsets[v], in_offsets[v + one]", *body]
-        taken = claimed("counters, turn * 8", 64, "k", "listed", one)
+        taken = chunk_loop("counters, turn * 8", 64, "k", "listed", one)
         lines = [f"if mode == {LISTED}:", *inside(taken), "else:", *inside(sweep)]
     return [
         *lines,
@@ -137,7 +137,7 @@ def _tell(lowered: Lowered) -> list[str]:
         "for w in range(workers):",
         "    edges += slots[half + w, 3]",
         f"many = {MANY} * edges > g_arcs",
-        *claimed("counters, turn * 8 + 48", 64, "k", "size", lines),
+        *chunk_loop("counters, turn * 8 + 48", 64, "k", "size", lines),
         *([_flush("8 + (step & 1)", "state", "receivers")] if _listing(lowered) else []),
         "if not all_here(barrier, worker, workers): return",
         f"mode = {SEARCHED} if many else {LISTED if _listing(lowered) else MARKED}",

@@ -97,10 +97,22 @@ class Bins:
         self.board[Board.LATE] = 1
         self._give(again)
 
+    def waiting(self) -> Array:
+        """The vertices in any bin, between two rounds: some may have been taken from another bin since."""
+        found = self.lost.copy()
+        for bin in np.flatnonzero(self.counts.any(axis=0)).tolist():
+            for some in self._held(bin):
+                found[some] = True
+        return found
+
     def _given(self) -> list[Array]:
         """What was given before and is not dealt out yet."""
+        return self._held(-1)
+
+    def _held(self, bin: int) -> list[Array]:
+        """The vertices that all workers have in a bin."""
         found = []
-        for block, count in zip(self.heads[:, -1].tolist(), self.counts[:, -1].tolist(), strict=True):
+        for block, count in zip(self.heads[:, bin].tolist(), self.counts[:, bin].tolist(), strict=True):
             while count > 0:
                 held = (count - 1) % BLOCK + 1
                 found.append(self.pool[block * BLOCK : block * BLOCK + held].astype(np.int64))
@@ -137,8 +149,8 @@ def width(lowered: Lowered, graph: Graph, workers: int | None = None) -> float:
         return max(_NARROWEST, float(delta.value))
     key = "mean weight over degree", tuple(lowered.columns)
     if key not in graph.kept:
-        degree = _mean(_sampled(graph.out.offsets[1:]) - _sampled(graph.out.offsets[:-1])) or 1.0
-        means = [_mean(_sampled(graph.columns[name])) for name in lowered.columns]
+        degree = _mean(_sampled(graph.out_offsets[1:]) - _sampled(graph.out_offsets[:-1])) or 1.0
+        means = [_mean(graph.column_sample(name, _SAMPLE)) for name in lowered.columns]
         graph.kept[key] = max(means, default=1.0) / degree**_POWER
     factor = _LARGEST_FACTOR if workers is None else min(_LARGEST_FACTOR, _FACTOR * max(1.0, workers / 2) ** 0.5)
     chosen = factor * float(graph.kept[key])

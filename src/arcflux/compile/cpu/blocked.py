@@ -17,12 +17,12 @@ from arcflux.compile.cpu.dense import (
     CHUNK,
     accumulators,
     dense_end,
-    emptied,
     finished,
     halves,
     if_wanted,
     messages,
     piece_of,
+    reset_accumulators,
     sends,
     sums_kept,
 )
@@ -51,7 +51,7 @@ def blocked(lowered: Lowered) -> str:
     columns = [f"c_{column}" for column in lowered.columns]
     arrays = [*columns, *messages(lowered), *accumulators(lowered), *shared(lowered)]
     given = ", ".join(["arcs", "starts", "order", "places", "halvings", "in_offsets", "out_offsets", *arrays])
-    first = "\n".join(inside(if_wanted(lowered, emptied(lowered)), 4))
+    first = "\n".join(inside(if_wanted(lowered, reset_accumulators(lowered)), 4))
     block = "\n".join(inside(_block(_arc(lowered)), 4))
     last = "\n".join(inside([*if_wanted(lowered, finished(lowered)), *sends(lowered, "other", "place")], 5))
     known = "".join(line + "\n" for line in inside(totals_known(lowered)))

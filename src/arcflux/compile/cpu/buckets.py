@@ -16,22 +16,31 @@ from __future__ import annotations
 from arcflux.compile.cpu.bins import BLOCK, Board
 from arcflux.compile.lower import Lowered
 from arcflux.compile.pieces.edges import push_edge, push_reads
-from arcflux.compile.pieces.source import arguments, bound, call, columns_read, edge_reads, inside, made, shared
+from arcflux.compile.pieces.source import (
+    arguments,
+    bound,
+    call,
+    columns_read,
+    edge_reads,
+    inside,
+    message_values,
+    shared,
+)
 
 __all__ = ["ordered"]
 
 # A worker goes on with its own share of a bucket while it is shorter than this, and this often at most. When that share
 # is empty and it has taken fewer vertices than this since all met, it goes on with its own next bucket: a meeting takes
 # about as long as so many vertices.
-_SHORT = 1000
-_OFTEN = 4096
+_SHORT_SHARE = 1000
+_MOST_TURNS = 4096
 _AHEAD = 256
 # When fewer than one in so many of the vertices beyond the window found a place in the next, bins become wider.
-_THIN = 8
+_SPARSE = 8
 # The columns of a worker's slot: what it votes for and has there; what it noticed.
 _VOTE, _OFFSET, _BLOCKS, _ENTRIES, _LOST, _LATE, _DEALT, _ARRIVED = range(8)
 # Beyond every finite priority that is taken as it is.
-_FAR = 1.7e308
+_FARTHEST = 1.7e308
 
 
 def ordered(lowered: Lowered) -> str:
@@ -42,7 +51,7 @@ def ordered(lowered: Lowered) -> str:
 # `into_bin` returns the first of the worker's free blocks. Without a free block, the vertex is only marked as lost.
 _BINS = f"""@fragment
 def place_of(priority, origin, inverse):
-    return (max(np.float64(priority), -{_FAR}) - origin) * inverse
+    return (max(np.float64(priority), -{_FARTHEST}) - origin) * inverse
 
 
 @fragment
@@ -135,7 +144,7 @@ else:
                 own += 1
             low = np.float64(own)
         held = count[own] if own < window else 0
-        if held == 0 or held > {_SHORT} or fused == {_OFTEN}:
+        if held == 0 or held > {_SHORT_SHARE} or fused == {_MOST_TURNS}:
             break
         chain, last_fill = head[own], ((held - 1) & {BLOCK - 1}) + 1
         count[own] = 0
@@ -151,7 +160,7 @@ def _relax(lowered: Lowered) -> str:
     about = _priority_reads(lowered)
     vertex = ["u = np.uint64(pool[k])", *_announced(lowered), *bound(lowered, about, "u")]
     vertex += [f"if not late and place_of({call(lowered, 'priority')}, origin, inverse) < low:", "    continue"]
-    vertex += made(lowered, lowered.messages)
+    vertex += message_values(lowered, lowered.messages)
     vertex += ["for i in range(out_offsets[u], out_offsets[u + one]):", *inside(_edge(lowered))]
     lines = [
         "sharing, chain, last_fill, fused = True, -1, 0, 0",
@@ -264,7 +273,7 @@ _VOTES = f"""\
             late = late or slots[half + w, {_LATE}] != 0
             dealt += slots[half + w, {_DEALT}]
         if dealing:
-            thin = {_THIN} * dealt < listed
+            thin = {_SPARSE} * dealt < listed
             dealing = False
         total, size = 0, 0
         for w in range(workers):
@@ -286,13 +295,13 @@ def _deal(lowered: Lowered) -> str:
     scan = _over_beyond([
         *about,
         waits,
-        f"    lowest = min(lowest, np.float64(key)) if key < {_FAR} else lowest",
+        f"    lowest = min(lowest, np.float64(key)) if key < {_FARTHEST} else lowest",
         "    found += 1",
     ])  # fmt: skip
     deal = _over_beyond([
         *about,
         waits,
-        f"    place = place_of(key, fresh, there) if key < {_FAR} else place_of({_FAR}, fresh, there)",
+        f"    place = place_of(key, fresh, there) if key < {_FARTHEST} else place_of({_FARTHEST}, fresh, there)",
         "    bin = window",
         "    if place < far:",
         "        bin = np.int64(place)",
@@ -300,13 +309,13 @@ def _deal(lowered: Lowered) -> str:
         "    spare = into_bin(pool, links, head, count, lost, board, spare, bin, v)",
     ], ["links[done] = spare", "spare = done"])  # fmt: skip
     lines = [
-        f"lowest, found, low = {_FAR}, 0, np.float64(current)",
+        f"lowest, found, low = {_FARTHEST}, 0, np.float64(current)",
         *scan,
         "sums[worker, 0], sums[worker, 1] = lowest, np.float64(found)",
         "if not all_here(barrier, worker, workers): return",
-        f"fresh, listed, there = {_FAR}, 0, inverse * 0.5 if thin else inverse",
+        f"fresh, listed, there = {_FARTHEST}, 0, inverse * 0.5 if thin else inverse",
         "for w in range(workers):",
-        f"    fresh = min(fresh, max(sums[w, 0], -{_FAR}))",
+        f"    fresh = min(fresh, max(sums[w, 0], -{_FARTHEST}))",
         "    listed += np.int64(sums[w, 1])",
         "if listed == 0:",
         f"    board[{Board.FINISHED}] = 1",

@@ -8,28 +8,27 @@ when the superstep began; a monotone program needs one half only.
 from __future__ import annotations
 
 from arcflux.compile.lower import Lowered, Measure
-from arcflux.compile.pieces.crossing import crossed, edge_halves, uncrossed_row
+from arcflux.compile.pieces.crossing import carried_row, edge_halves, edge_loads
 from arcflux.compile.pieces.edges import edge_call, fresh, settled
-from arcflux.compile.pieces.generators import around_call, scratch, scratch_rows
 from arcflux.compile.pieces.measures import kept_at, none_yet, reduced_over
 from arcflux.compile.pieces.source import (
     accumulated,
     arguments,
     bound,
     call,
-    claimed,
+    chunk_loop,
     columns_read,
     ends_known,
-    inited,
+    init_call,
     inside,
     keep,
-    kept,
     measured,
     message_reads,
     received,
     results,
     sent,
     shared,
+    stores,
     totals_known,
     updated,
     written,
@@ -37,8 +36,8 @@ from arcflux.compile.pieces.source import (
 from arcflux.graph.degree_order import WINDOW
 
 __all__ = [
-    "AROUND", "CHUNK", "LAUNCH_IS_OVER", "accumulators", "dense", "dense_around", "dense_end", "emptied", "finished",
-    "halves", "if_wanted", "loaded", "messages", "piece_of", "sends", "stopping", "sums_kept", "swept",
+    "AROUND", "CHUNK", "LAUNCH_IS_OVER", "accumulators", "dense", "dense_around", "dense_end", "finished", "halves",
+    "if_wanted", "loads", "messages", "piece_of", "reset_accumulators", "sends", "stopping", "sums_kept", "swept",
     "takes_any_order", "total_noted",
 ]  # fmt: skip
 
@@ -67,6 +66,8 @@ def takes_any_order(lowered: Lowered) -> bool:
 
 def dense_around(lowered: Lowered) -> str:
     """Every vertex looks around. Chunks come in the order that is given: those with most edges first."""
+    from arcflux.compile.pieces.generators import scratch, scratch_rows
+
     assert lowered.around is not None
     columns = [f"c_{column}" for column in lowered.columns]
     arrays = ["in_offsets", "neighbours", "out_offsets", *columns, *messages(lowered), "order"]
@@ -80,7 +81,7 @@ def swept(lowered: Lowered, name: str, arrays: list[str], chunk: list[str], own:
     """A kernel that takes all vertices through supersteps by chunks, `span` vertices at a time; `own` stands first."""
     given = ", ".join(["span", *arrays])
     several = f"range(begin, min(begin + np.uint64(span), n), np.uint64({CHUNK}))"
-    loop = claimed("counters, turn * 8", "span", "few", "n", chunk, over=several)
+    loop = chunk_loop("counters, turn * 8", "span", "few", "n", chunk, over=several)
     first = "".join(line + "\n" for line in inside([*own, *totals_known(lowered)]))
     vertices = "\n".join(inside(loop, 2))
     begun = "".join(line + "\n" for line in inside(edge_halves(lowered), 2))
@@ -125,14 +126,17 @@ def _rows(lowered: Lowered) -> list[str]:
 
 def _vertex(lowered: Lowered) -> list[str]:
     """Statements that take v through a superstep: load, init, pull, update, store, and say what it sends next."""
-    lines = loaded(lowered, AROUND, edge=True) + inited(lowered)
+    lines = loads(lowered, AROUND, edge=True) + init_call(lowered)
     if lowered.around is not None:
+        from arcflux.compile.pieces.generators import around_call
+
         lines.append(around_call(lowered))
     elif lowered.has_edges:
         lines += [*fresh(lowered), *_edges(lowered), *settled(lowered)]
-    lines += updated(lowered) + kept(lowered, written(lowered)) + ["changed += np.int64(moved)", *measured(lowered)]
-    lines = if_wanted(lowered, lines, uncrossed_row(lowered, "row", "row_end", "i"))
-    return ["row, row_end = row_end, in_offsets[v + one]", *lines, *sends(lowered, "other")]
+    lines += updated(lowered) + stores(lowered, written(lowered)) + ["changed += np.int64(moved)", *measured(lowered)]
+    lines = if_wanted(lowered, lines, carried_row(lowered, "row", "row_end", "i"))
+    sent = [] if lowered.direct else sends(lowered, "other")
+    return ["row, row_end = row_end, in_offsets[v + one]", *lines, *sent]
 
 
 def _edges(lowered: Lowered) -> list[str]:
@@ -158,15 +162,15 @@ def _edge(lowered: Lowered, i: str) -> list[str]:
     lines += columns_read(lowered, i)
     if "u_number" in ends_known(lowered):
         lines.append("u_number = np.int64(u)")
-    return [*lines, *crossed(lowered, i), edge_call(lowered)]
+    return [*lines, *edge_loads(lowered, i), edge_call(lowered)]
 
 
 def halves(lowered: Lowered) -> str:
     """Statements that say in which half messages are read, and in which those of the next superstep are written.
 
-    Both are the first when a vertex may see what others have become already.
+    Both are the first when a vertex may see what others have become already, or when they stay as they are.
     """
-    return "base = np.uint64(0); other = base" if lowered.in_place else _HALVES
+    return "base = np.uint64(0); other = base" if lowered.in_place or lowered.direct else _HALVES
 
 
 _HALVES = "base = n if step & 1 else np.uint64(0); other = n - base"
@@ -194,9 +198,9 @@ def accumulators(lowered: Lowered) -> list[str]:
     return [f"a_{name}" for name in sorted(lowered.reductions)]
 
 
-def emptied(lowered: Lowered) -> list[str]:
+def reset_accumulators(lowered: Lowered) -> list[str]:
     """Statements that give v's accumulators what init gives."""
-    lines = loaded(lowered, ("init",), reduced=True) + inited(lowered)
+    lines = loads(lowered, ("init",), reduced=True) + init_call(lowered)
     return lines + [keep(lowered, name, f"a_{name}", "v", f"v_{name}") for name in sorted(lowered.reductions)]
 
 
@@ -204,13 +208,13 @@ def finished(lowered: Lowered, measuring: list[str] | None = None) -> list[str]:
     """Statements that update v from its accumulators, and measure it; init says again what it gave the other fields."""
     others = set(results(lowered, "init")) - {f"v_{name}" for name in lowered.reductions}
     functions = AROUND if others else AROUND[1:]
-    lines = loaded(lowered, functions, reduced=True)
-    lines += (inited(lowered) if others else []) + accumulated(lowered)
-    lines += updated(lowered) + kept(lowered, written(lowered))
+    lines = loads(lowered, functions, reduced=True)
+    lines += (init_call(lowered) if others else []) + accumulated(lowered)
+    lines += updated(lowered) + stores(lowered, written(lowered))
     return [*lines, "changed += np.int64(moved)", *(measured(lowered) if measuring is None else measuring)]
 
 
-def loaded(lowered: Lowered, functions: tuple[str, ...], *, edge: bool = False, reduced: bool = False) -> list[str]:
+def loads(lowered: Lowered, functions: tuple[str, ...], *, edge: bool = False, reduced: bool = False) -> list[str]:
     """Statements that load what functions, and the edge part, know of v: before the superstep (o_) and now (v_)."""
     names = {n for f in functions if f in lowered.functions for n in arguments(lowered, f)}
     names |= {n for n in ends_known(lowered) if edge and n.startswith("o_")}
@@ -222,7 +226,7 @@ def if_wanted(lowered: Lowered, body: list[str], otherwise: list[str] | None = N
     """Statements for a vertex that takes messages, and for one that takes none."""
     if "wants" not in lowered.functions:
         return body
-    lines = [*loaded(lowered, ("wants",)), f"if {call(lowered, 'wants')}:", *inside(body)]
+    lines = [*loads(lowered, ("wants",)), f"if {call(lowered, 'wants')}:", *inside(body)]
     return [*lines, "else:", *inside(otherwise)] if otherwise else lines
 
 

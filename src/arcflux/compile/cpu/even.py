@@ -7,19 +7,19 @@ its messages in the order of its in-edges, and accumulators are as wide as regis
 
 from __future__ import annotations
 
-from arcflux.compile.cpu.dense import AROUND, CHUNK, accumulators, loaded, messages, piece_of, sends, sums_kept, swept
+from arcflux.compile.cpu.dense import AROUND, CHUNK, accumulators, loads, messages, piece_of, sends, sums_kept, swept
 from arcflux.compile.lower import Lowered, Measure
-from arcflux.compile.pieces.edges import edge_call, settled, taken
+from arcflux.compile.pieces.edges import any_flags, edge_call, settled
 from arcflux.compile.pieces.measures import combined, imported, in_any_order, none_yet, nothing
 from arcflux.compile.pieces.source import (
     edge_reads,
-    inited,
+    init_call,
     inside,
-    kept,
     measured,
     measured_value,
     received,
     shared,
+    stores,
     updated,
     written,
 )
@@ -36,7 +36,7 @@ def evenly(lowered: Lowered) -> bool:
     """Whether a program can be swept by runs: its edges differ in their messages alone, which are numbers."""
     lengths = [*(m.length for m in lowered.messages), *(lowered.fields[name][1] for name in lowered.reductions)]
     same = all(name[0] in "gpm" or name == "step" for name in edge_reads(lowered))
-    plain = "wants" not in lowered.functions and not taken(lowered) and not lowered.in_place
+    plain = "wants" not in lowered.functions and not any_flags(lowered) and not lowered.in_place
     return same and plain and bool(lowered.messages) and not any(lengths)
 
 
@@ -52,12 +52,14 @@ def even(lowered: Lowered) -> str:
 def _chunk(lowered: Lowered) -> list[str]:
     """Statements that take the vertices from `few` on through a superstep: empty, run by run, update."""
     names = sorted(lowered.reductions)
-    first = [*loaded(lowered, ("init",), reduced=True), *inited(lowered), *(f"b_{x}[v - few] = v_{x}" for x in names)]
-    others = [*loaded(lowered, AROUND, reduced=True), *inited(lowered)]
+    first = [*loads(lowered, ("init",), reduced=True), *init_call(lowered), *(f"b_{x}[v - few] = v_{x}" for x in names)]
+    others = [*loads(lowered, AROUND, reduced=True), *init_call(lowered)]
     last = [*others, *(f"v_{x} = b_{x}[v - few]" for x in names), *settled(lowered)]
-    last += [*updated(lowered), *kept(lowered, written(lowered)), "changed += np.int64(moved)"]
+    last += [*updated(lowered), *stores(lowered, written(lowered)), "changed += np.int64(moved)"]
     later = added_later(lowered)
-    last += [f"measured_of[{_place(k)}v - near] = {measured_value(lowered, each)}" for k, each in enumerate(later)]
+    last += [
+        f"measured_of[{_strip_offset(k)}v - near] = {measured_value(lowered, each)}" for k, each in enumerate(later)
+    ]
     last += measured(lowered, [each for each in lowered.measures if each not in later], several=True)
     lines = [f"end = min(few + np.uint64({CHUNK}), n)", "for v in range(few, end):", *inside(first)]
     lines += [f"at, run = few, run_of[few // np.uint64({CHUNK})]", "while at < end:", *inside(_run(lowered))]
@@ -74,7 +76,7 @@ def added_later(lowered: Lowered) -> list[Measure]:
     return [each for each in floats if not in_any_order(lowered, each)]
 
 
-def _place(k: int) -> str:
+def _strip_offset(k: int) -> str:
     """What comes before the place of what a vertex brings: one measure after the other, a strip of each."""
     return f"np.uint64({k * STRIP}) + " if k else ""
 
@@ -84,7 +86,7 @@ def _added_up(lowered: Lowered, measure: Measure, number: int) -> list[str]:
 
     Where bits have to be those of the plain pull, they are added in its order; else eight are reduced side by side.
     """
-    first, running = _place(number), measure.running
+    first, running = _strip_offset(number), measure.running
     lines = ["w = np.uint64(0)"]
     if measure.exact or not lowered.deterministic:
         lanes = [f"lane_{k}" for k in range(_LANES)]

@@ -1,7 +1,7 @@
 """The kernel for sparse programs: a frontier, and push or pull in each superstep.
 
 Push: every vertex of the frontier computes its messages once and reduces them into the accumulators of its neighbours;
-whoever was reached is listed once (a stamp of one byte tells), and updated after a barrier, or at once when any message
+each receiver is enqueued once (marked by a stamp of one byte), and updated after a barrier, or at once when any message
 will do. Pull: every vertex that still wants messages looks at its in-neighbours in the frontier (a bitmap, so that the
 question is answered from the cache) and reduces in registers. The direction is chosen before each superstep from the
 frontier's edges, as in direction-optimising BFS (Beamer, Asanovic, Patterson 2012), for any program.
@@ -35,7 +35,7 @@ def frontier(lowered: Lowered) -> str:
 
 
 _GRAPH = "in_offsets, in_neighbours, out_offsets, out_neighbours"
-_ALIKE = "kinds, kind_rows, distances"
+_PATTERNS = "patterns, pattern_rows, distances"
 _WORK = "queues, received, stamp, bits, flags, buffers"
 
 
@@ -49,7 +49,7 @@ def _kernel(lowered: Lowered) -> str:
     begun = "".join(line + "\n" for line in inside(none_yet(lowered.totals_of("update")), 2))
     return f"""@kernel
 def frontier(worker, workers, control, barrier, board, slots, sums, history, first, last, direction, tolerance,
-             push_over_pull, {_GRAPH}, {_ALIKE}, {_WORK}, {given}):
+             push_over_pull, {_GRAPH}, {_PATTERNS}, {_WORK}, {given}):
     one, six, mask = np.uint64(1), np.uint64(6), np.uint64(63)
     n = np.uint64(in_offsets.size) - one
     words = (n + mask) >> six
@@ -61,8 +61,8 @@ def frontier(worker, workers, control, barrier, board, slots, sums, history, fir
     sent = board[{3 * BLOCK + 7}]
     middle = np.uint64(0)
 {_BEGINNING.replace("AGAIN", _lines(again, 2))}
-    alike = kinds.size != 0
-    solo, longer, seen, since, passed, rate = 0, {_WHILE}, 0, 0, 0, math.inf
+    patterned = patterns.size != 0
+    solo, longer, seen, since, passed, rate = 0, {_FIRST_PAUSE}, 0, 0, 0, math.inf
     while step < last:
         begun = ticks()
         leaving, senders = edges, size
@@ -71,7 +71,7 @@ def frontier(worker, workers, control, barrier, board, slots, sums, history, fir
             pull = {CHOICE[beamer(lowered)]}
         else:
             pull = direction == 2
-{_LONELY.replace("AGAIN", _lines(again, 3))}
+{_SERIAL_FALLBACK.replace("AGAIN", _lines(again, 3))}
         block = step % 3 * {BLOCK}
         base = n if step & 1 else np.uint64(0)
         there = n - base
@@ -117,13 +117,13 @@ SMALL = 256
 # Where others use the cores too, a team waits for whoever has lost its core, superstep after superstep. After so many
 # pushes that took longer than one worker takes for their edges when nobody disturbs it, the first one goes on alone
 # for a while, twice as long each time, unless a push is large.
-_LARGE = 1 << 14
-_LOOKED_AT = 16
-_WHILE, _LONG_WHILE = 64, 4096
-_WORTH = 1.0
-_LONELY = f"""\
+_LARGE_PUSH = 1 << 14
+_SLOW_PUSHES = 16
+_FIRST_PAUSE, _LONGEST_PAUSE = 64, 4096
+_SLOWDOWN_THRESHOLD = 1.0
+_SERIAL_FALLBACK = f"""\
         lonely = alone
-        alone = not pull and not as_bits and (workers == 1 or edges < {SMALL} or (solo > 0 and edges < {_LARGE}))
+        alone = not pull and not as_bits and (workers == 1 or edges < {SMALL} or (solo > 0 and edges < {_LARGE_PUSH}))
         solo = solo - 1 if alone else 0
         team = 1 if alone else workers
         if alone != lonely:
@@ -197,11 +197,11 @@ _END = f"""\
         if pull or alone:
             seen = 0
         else:
-            if seen == {_LOOKED_AT}:
-                if slots[half, 4] - since > {_WORTH} * rate * passed:
-                    solo, longer = longer, min(2 * longer, {_LONG_WHILE})
+            if seen == {_SLOW_PUSHES}:
+                if slots[half, 4] - since > {_SLOWDOWN_THRESHOLD} * rate * passed:
+                    solo, longer = longer, min(2 * longer, {_LONGEST_PAUSE})
                 else:
-                    longer = {_WHILE}
+                    longer = {_FIRST_PAUSE}
                 seen = 0
             if seen == 0:
                 since, passed = slots[half, 4], 0

@@ -6,29 +6,29 @@ from arcflux.compile.changes import steady
 from arcflux.compile.cpu.dense import CHUNK, piece_of, sums_kept
 from arcflux.compile.cpu.lists import Board, about, apply_phase, to_bits, to_next, to_receivers
 from arcflux.compile.lower import Lowered
-from arcflux.compile.pieces.crossing import crossed, edge_halves, uncrossed, uncrossed_row
+from arcflux.compile.pieces.crossing import carried_edge, carried_row, edge_halves, edge_loads
 from arcflux.compile.pieces.edges import edge_call, fresh, settled
 from arcflux.compile.pieces.measures import none_yet
 from arcflux.compile.pieces.source import (
     bound,
     call,
-    claimed,
+    chunk_loop,
     columns_read,
-    inited,
+    init_call,
     inside,
     keep,
-    kept,
     load,
-    made,
     measured,
     message_reads,
+    message_values,
     received,
     results,
     sent,
+    stores,
     updated,
     written,
 )
-from arcflux.compile.sparse import beamer, delayed, direct, precomputed, restored
+from arcflux.compile.sparse import beamer, delays, direct, precomputed, reset_from_init
 
 __all__ = ["kept_apart", "pull_phase"]
 
@@ -41,25 +41,25 @@ def pull_phase(lowered: Lowered) -> list[str]:
     sender = ["u = np.uint64(queues[base + k])", "into_or(bits, now + (u >> six), one << (u & mask))"]
     for message in precomputed(lowered):
         sender += [*bound(lowered, [n for n in message_reads(message) if n[0] == "u"], "u"), sent(message, "u")]
-    setting = claimed(f"board, block + {Board.CLAIM_BITS}", 4096, "k", "words", ["bits[now + k] = 0"])
+    setting = chunk_loop(f"board, block + {Board.CLAIM_BITS}", 4096, "k", "words", ["bits[now + k] = 0"])
     setting.append("if not all_here(barrier, worker, workers): return")
-    setting += claimed(f"board, block + {Board.CLAIM_SET}", 4096, "k", "np.uint64(size)", sender)
+    setting += chunk_loop(f"board, block + {Board.CLAIM_SET}", 4096, "k", "np.uint64(size)", sender)
     setting.append("if not all_here(barrier, worker, workers): return")
     if steady(lowered) and not precomputed(lowered):
         setting = []  # who is in the frontier makes no difference
     halves, into = edge_halves(lowered), _pull_into(lowered)
     if direct(lowered):
-        into += kept(lowered, written(lowered)) + restored(lowered) + to_bits()
+        into += stores(lowered, written(lowered)) + reset_from_init(lowered) + to_bits()
         cleared = f"for k in range(begin >> six, min((begin + np.uint64({CHUNK})) >> six, words)):"
         pulling = _wanting(lowered, into, [cleared, "    bits[later + k] = 0"])
         setting = ["if not as_bits:", *inside(setting)] if setting else []
         return [*halves, *setting, *pulling, "as_bits = True"]
-    if delayed(lowered):
+    if delays(lowered):
         return [*halves, *setting, *_wanting(lowered, into + _aside(lowered)), *apply_phase(_taken_over(lowered))]
     return [
         *halves,
         *setting,
-        *_wanting(lowered, into + kept(lowered, written(lowered)) + restored(lowered) + to_next()),
+        *_wanting(lowered, into + stores(lowered, written(lowered)) + reset_from_init(lowered) + to_next()),
     ]
 
 
@@ -74,13 +74,13 @@ def _wanting(lowered: Lowered, body: list[str], opening: list[str] | None = None
     begun = none_yet(lowered.measures) if kept_apart(lowered) else []
     ended = sums_kept(lowered.measures, piece_of("begin")) if kept_apart(lowered) else []
     if not beamer(lowered):
-        return claimed(*share, "v", "n", body, [*(opening or []), *begun], closing=ended)
+        return chunk_loop(*share, "v", "n", body, [*(opening or []), *begun], closing=ended)
     listing = [
         *about(lowered, ("wants",)),
         "chosen[wanting] = v",
         f"wanting += np.int64({call(lowered, 'wants')} & (in_offsets[v] != in_offsets[v + one]))",
     ]
-    if rest := uncrossed_row(lowered, "in_offsets[v]", "in_offsets[v + one]", "i"):
+    if rest := carried_row(lowered, "in_offsets[v]", "in_offsets[v + one]", "i"):
         listing += [f"if not {call(lowered, 'wants')}:", *inside(rest)]
     listed = [f"for v in range(begin, min(begin + np.uint64({CHUNK}), n)):", *inside(listing)]
     fetching = [
@@ -89,7 +89,7 @@ def _wanting(lowered: Lowered, body: list[str], opening: list[str] | None = None
         "v = np.uint64(chosen[j])",
     ]
     first = [*(opening or []), "wanting = 0", *listed, *begun]
-    return claimed(*share, "j", "n", fetching + body, first, "range(wanting)", ended)
+    return chunk_loop(*share, "j", "n", fetching + body, first, "range(wanting)", ended)
 
 
 def kept_apart(lowered: Lowered) -> bool:
@@ -99,7 +99,7 @@ def kept_apart(lowered: Lowered) -> bool:
 
 def _pull_into(lowered: Lowered) -> list[str]:
     """Statements that reduce into v, in registers, what its in-neighbours in the frontier send, and update it."""
-    lines = about(lowered, ("init", "update", "residual"), edge=True) + inited(lowered)
+    lines = about(lowered, ("init", "update", "residual"), edge=True) + init_call(lowered)
     lines += [
         "got = False",
         *fresh(lowered),
@@ -112,16 +112,20 @@ def _pull_into(lowered: Lowered) -> list[str]:
 
 def _pull_from(lowered: Lowered) -> list[str]:
     """Statements that take the messages of u at the start of an in-edge, if it is in the frontier."""
-    known = ["if not (bits[now + (u >> six)] >> (u & mask)) & one:", *inside(uncrossed(lowered, "i")), "    continue"]
+    known = [
+        "if not (bits[now + (u >> six)] >> (u & mask)) & one:",
+        *inside(carried_edge(lowered, "i")),
+        "    continue",
+    ]
     lines = [
         "u = np.uint64(in_neighbours[i])",
         *([] if steady(lowered) and not precomputed(lowered) else known),
         "got = True",
         *(received(message, "u") for message in precomputed(lowered)),
-        *made(lowered, [message for message in lowered.messages if message.field is not None]),
+        *message_values(lowered, [message for message in lowered.messages if message.field is not None]),
     ]
     lines += columns_read(lowered, "i", "ci")
-    return [*lines, *crossed(lowered, "i"), edge_call(lowered), *(["break"] if lowered.only_any else [])]
+    return [*lines, *edge_loads(lowered, "i"), edge_call(lowered), *(["break"] if lowered.only_any else [])]
 
 
 def _aside(lowered: Lowered) -> list[str]:
@@ -142,4 +146,4 @@ def _taken_over(lowered: Lowered) -> list[str]:
         keep(lowered, name[2:], f"f_{name[2:]}", "v", load(lowered, name[2:], f"a_{name[2:]}", "v"))
         for name in written(lowered)
     ]
-    return [*lines, *restored(lowered), "moved = flags[v]", *to_next()]
+    return [*lines, *reset_from_init(lowered), "moved = flags[v]", *to_next()]

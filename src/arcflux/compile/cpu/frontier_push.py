@@ -18,19 +18,19 @@ from arcflux.compile.pieces.edges import edge_call
 from arcflux.compile.pieces.source import (
     accumulated,
     bound,
-    claimed,
+    chunk_loop,
     columns_read,
     edge_reads,
-    inited,
+    init_call,
     inside,
-    kept,
-    made,
     measured,
     message_reads,
+    message_values,
+    stores,
     updated,
     written,
 )
-from arcflux.compile.sparse import claims, direct, immediate, restored
+from arcflux.compile.sparse import claims, direct, immediate, reset_from_init
 
 __all__ = ["push_phase"]
 
@@ -38,20 +38,20 @@ __all__ = ["push_phase"]
 _AHEAD = 8
 _SENDERS = 4
 
-# Where u sends: along its row, or as far away as others of its kind (graph/alike.py).
+# Where u sends: along its row, or at the distances of its pattern (graph/neighbour_patterns.py).
 _ROW = [
-    "kind = np.uint64(kinds[u]) if alike else np.uint64(0)",
-    "if kind == np.uint64(0):",
+    "pattern = np.uint64(patterns[u]) if patterned else np.uint64(0)",
+    "if pattern == np.uint64(0):",
     "    row, row_end = out_offsets[u], out_offsets[u + one]",
     "else:",
-    "    row, row_end = kind_rows[kind], kind_rows[kind + one]",
+    "    row, row_end = pattern_rows[pattern], pattern_rows[pattern + one]",
 ]
 
 
 def push_phase(lowered: Lowered) -> list[str]:
     """The frontier sends along its out-edges; then the receivers are updated."""
-    sender = ["if far and not alike:", *inside(_foreseen(lowered)), "u = np.uint64(queues[origin + k])"]
-    sender += [*made(lowered, lowered.messages), *_ROW, "walked += np.int64(row_end - row)"]
+    sender = ["if far and not patterned:", *inside(_foreseen(lowered)), "u = np.uint64(queues[origin + k])"]
+    sender += [*message_values(lowered, lowered.messages), *_ROW, "walked += np.int64(row_end - row)"]
     loop = "for i in range(row, row_end):"
     sender += [loop, *inside([*_announced(lowered), *_push_to(lowered)])]
     sending = _queued(lowered) + _by_parts(sender)
@@ -76,7 +76,7 @@ def _by_parts(sender: list[str]) -> list[str]:
         f"    if turn and board[{place}] >= np.int64(share):",
         "        continue",
         "    grain = np.int64(64) if far else max(np.int64(64), np.int64(share >> one) + 1)",
-        *inside(claimed(f"board, {place}", "grain", "k", "share", sender)),
+        *inside(chunk_loop(f"board, {place}", "grain", "k", "share", sender)),
     ]
 
 
@@ -118,7 +118,7 @@ def _queued(lowered: Lowered) -> list[str]:
     word = ["word = bits[now + k]", "while word != np.uint64(0):"]
     word += inside(["buffer[held] = (k << six) + trailing_zeros(word)", "held += 1", "word &= word - one"])
     word += inside(["if held == buffer.size:", f"    {flush}"])
-    converting = claimed(f"board, block + {Board.CLAIM_WORDS}", 64, "k", "words", word)
+    converting = chunk_loop(f"board, block + {Board.CLAIM_WORDS}", 64, "k", "words", word)
     meeting = "if not all_here(barrier, worker, workers): return"
     return ["if as_bits:", *inside([*converting, flush, meeting, "as_bits = False"])]
 
@@ -128,7 +128,7 @@ def _announced(lowered: Lowered) -> list[str]:
     if not _reached(lowered):
         return []
     fetched = _fetched(lowered, f"out_neighbours[i + np.uint64({_AHEAD})]")
-    return [f"if kind == np.uint64(0) and i + np.uint64({_AHEAD}) < row_end:", *inside(fetched)]
+    return [f"if pattern == np.uint64(0) and i + np.uint64({_AHEAD}) < row_end:", *inside(fetched)]
 
 
 def _fetched(lowered: Lowered, vertex: str) -> list[str]:
@@ -148,7 +148,7 @@ def _reached(lowered: Lowered) -> list[str]:
 
 def _push_to(lowered: Lowered) -> list[str]:
     """Statements that reduce u's messages into v at the end of an out-edge, and take note of v the first time."""
-    lines = ["v = np.uint64(out_neighbours[i]) if kind == np.uint64(0) else u + distances[i]"]
+    lines = ["v = np.uint64(out_neighbours[i]) if pattern == np.uint64(0) else u + distances[i]"]
     lines += about(lowered, ("wants",)) + unless_wanted(lowered)
     lines += columns_read(lowered, "i", "co")
     first = [
@@ -162,8 +162,8 @@ def _push_to(lowered: Lowered) -> list[str]:
             f"if before < 0 and (alone or compare_and_swap({mine}, v, before, np.{kind}(u_number)) == before):",
         ]
     if immediate(lowered):
-        taken = about(lowered, ("init", "update", "residual"), edge=True) + inited(lowered) + [edge_call(lowered)]
-        taken += updated(lowered) + kept(lowered, written(lowered)) + measured(lowered) + to_next()
+        taken = about(lowered, ("init", "update", "residual"), edge=True) + init_call(lowered) + [edge_call(lowered)]
+        taken += updated(lowered) + stores(lowered, written(lowered)) + measured(lowered) + to_next()
         return [*lines, *first, *inside(taken)]
     lines += bound(lowered, [n for n in edge_reads(lowered) if n.startswith("o_")], "v")
     return [*lines, *received_along(lowered, [*first, *inside(to_receivers())])]
@@ -171,6 +171,6 @@ def _push_to(lowered: Lowered) -> list[str]:
 
 def _finish(lowered: Lowered) -> list[str]:
     """Statements that init and update a vertex that received, from its accumulators."""
-    lines = about(lowered, ("init", "update", "residual")) + inited(lowered)
+    lines = about(lowered, ("init", "update", "residual")) + init_call(lowered)
     lines += accumulated(lowered)
-    return lines + updated(lowered) + kept(lowered, written(lowered)) + measured(lowered) + restored(lowered)
+    return lines + updated(lowered) + stores(lowered, written(lowered)) + measured(lowered) + reset_from_init(lowered)

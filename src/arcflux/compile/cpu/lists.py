@@ -5,7 +5,7 @@ from __future__ import annotations
 from arcflux.compile.changes import quiet
 from arcflux.compile.lower import Lowered
 from arcflux.compile.pieces.edges import push_reads
-from arcflux.compile.pieces.source import arguments, bound, call, claimed, ends_known, inside, written
+from arcflux.compile.pieces.source import arguments, bound, call, chunk_loop, ends_known, inside, written
 
 __all__ = [
     "BLOCK",
@@ -62,7 +62,7 @@ def apply_phase(body: list[str]) -> list[str]:
         f"held, middle = flush(board, block + {Board.RECEIVED}, buffer, held, received, np.uint64(0))",
         "if not all_here(barrier, worker, team): return",
         f"reached = np.uint64(board[block + {Board.RECEIVED}])",
-        *claimed(f"board, block + {Board.CLAIM_LATER}", 256, "k", "reached", ["v = np.uint64(received[k])", *body]),
+        *chunk_loop(f"board, block + {Board.CLAIM_LATER}", 256, "k", "reached", ["v = np.uint64(received[k])", *body]),
     ]
 
 
@@ -97,15 +97,15 @@ def to_next() -> list[str]:
     """Statements that put v into the next frontier if it moved, and count its edges: all at first, then by a sample.
 
     Vertices come in no order, so that looking at the offsets of each would cost as much as everything else. While they
-    are few, what they will send along is fetched: it stays in the cache until the next superstep. Of vertices that are
-    alike (graph/alike.py) the kind says it.
+    are few, what they will send along is fetched: it stays in the cache until the next superstep. The pattern of
+    a vertex (graph/neighbour_patterns.py) says it, if there is one.
     """
     count = [
         "listed += 1",
         f"if listed < {FEW}:",
-        "    kind_of_v = np.uint64(kinds[v]) if alike else np.uint64(0)",
-        "    if kind_of_v != np.uint64(0):",
-        "        edges_out += np.int64(kind_rows[kind_of_v + one] - kind_rows[kind_of_v])",
+        "    pattern_of_v = np.uint64(patterns[v]) if patterned else np.uint64(0)",
+        "    if pattern_of_v != np.uint64(0):",
+        "        edges_out += np.int64(pattern_rows[pattern_of_v + one] - pattern_rows[pattern_of_v])",
         "    else:",
         "        edges_out += np.int64(out_offsets[v + one] - out_offsets[v])",
         "        prefetch_to_read(out_neighbours, out_offsets[v])",

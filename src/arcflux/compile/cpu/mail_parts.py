@@ -1,6 +1,6 @@
 """Kernels for one superstep of one part, of programs with mail: every one counts what is sent, or writes it.
 
-A kernel that counts leaves how many records each vertex sends, and changes nothing else. Whoever calls it adds these
+A kernel that counts stores how many records each vertex sends, and changes nothing else. Its caller adds these
 numbers up, makes room, and calls the one that writes with where each vertex's records begin (`cursor_walker`). Both do
 the same to a vertex: around, receive, update. Where there are no edges, a vertex rests unless it has mail or stayed
 awake, which `pending` says.
@@ -8,7 +8,7 @@ awake, which `pending` says.
 
 from __future__ import annotations
 
-from arcflux.compile.cpu.dense import loaded, sends
+from arcflux.compile.cpu.dense import loads, sends
 from arcflux.compile.cpu.parts import (
     PART_CHUNK,
     first_sends,
@@ -26,14 +26,14 @@ from arcflux.compile.pieces.generators import around_call, scratch_rows
 from arcflux.compile.pieces.measures import none_yet
 from arcflux.compile.pieces.source import (
     call,
-    claimed,
+    chunk_loop,
     function,
-    inited,
+    init_call,
     inside,
-    kept,
     results,
     returned,
-    tupled,
+    stores,
+    tuple_text,
     updated,
     written,
 )
@@ -86,17 +86,17 @@ def _start(lowered: Lowered, counting: bool) -> str:
     totals = [] if counting else running_totals(lowered, "start")
     lines = ["v = np.uint64(mine[k])", *mailed_start(lowered, counting)]
     loop = ["short = 0", *none_yet(totals)]
-    loop += claimed("control, 0", PART_CHUNK, "k", "np.uint64(mine.size)", lines)
+    loop += chunk_loop("control, 0", PART_CHUNK, "k", "np.uint64(mine.size)", lines)
     after = [] if counting else [*_short(counting), "tally[worker, 0] += changed", *part_totalled(totals)]
     return part_kernel(lowered, _named("start", counting), _given(lowered, "mine"), loop, after)
 
 
 def mailed_start(lowered: Lowered, counting: bool) -> list[str]:
     """Statements that start v, the k-th of own vertices."""
-    lines = [*_opened(lowered, counting), *loaded(lowered, ("start",))]
+    lines = [*_opened(lowered, counting), *loads(lowered, ("start",))]
     lines.append(f"{', '.join(['moved', *returned(lowered, 'start')])} = {call(lowered, 'start', counting)}")
     if not counting:
-        lines += [*kept(lowered, results(lowered, "start")), *measured(lowered, lowered.totals_of("start"))]
+        lines += [*stores(lowered, results(lowered, "start")), *measured(lowered, lowered.totals_of("start"))]
         lines += ["moves[v] = moved", "pending[v] = moved", "changed += np.int64(moved)", *first_sends(lowered)]
     return [*lines, *_closed(lowered, counting)]
 
@@ -104,7 +104,7 @@ def mailed_start(lowered: Lowered, counting: bool) -> list[str]:
 def _apply(lowered: Lowered, counting: bool) -> str:
     """Own vertices that have mail, or stayed awake, are updated."""
     lines = ["v = np.uint64(which[k])", *mailed_vertex(lowered, counting)]
-    loop = claimed("control, 0", 256, "k", "np.uint64(which.size)", lines)
+    loop = chunk_loop("control, 0", 256, "k", "np.uint64(which.size)", lines)
     return _superstep(lowered, "apply", counting, _given(lowered, "which"), loop)
 
 
@@ -135,13 +135,13 @@ def mailed_vertex(lowered: Lowered, counting: bool, array: str = "s") -> list[st
     lines += ["moved = False", *_opened(lowered, counting), "box = v - low"]
     for name in lowered.mails:
         lines.append(f"first_{name}, end_{name} = box_{name}[box], box_{name}[box + one]")
-    body = loaded(lowered, ("init", "around", "receive", "update"), reduced=True) + inited(lowered)
+    body = loads(lowered, ("init", "around", "receive", "update"), reduced=True) + init_call(lowered)
     if lowered.around is not None:
         body.append(around_call(lowered, array, counting))
     has_mail = " or ".join(f"first_{name} != end_{name}" for name in lowered.mails)
     body += [f"if {has_mail}:", *inside(_received(lowered, counting)), *updated(lowered, counting)]
     if not counting:
-        body += [*kept(lowered, written(lowered)), "changed += np.int64(moved)", "pending[v] = moved"]
+        body += [*stores(lowered, written(lowered)), "changed += np.int64(moved)", "pending[v] = moved"]
         body += [*measured(lowered), *sends(lowered, "other")]
     if lowered.rests:
         body += [] if counting else ["edges_out += 1"]
@@ -159,7 +159,7 @@ def _received(lowered: Lowered, counting: bool) -> list[str]:
         lines += made
     back = returned(lowered, "receive")
     said = call(lowered, "receive", counting)
-    return [*lines, f"{tupled(back)} = {said}" if back else said]
+    return [*lines, f"{tuple_text(back)} = {said}" if back else said]
 
 
 def _opened(lowered: Lowered, counting: bool) -> list[str]:

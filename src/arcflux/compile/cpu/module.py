@@ -16,23 +16,22 @@ from arcflux.compile.lower import Lowered
 from arcflux.compile.mail import finding, sending
 from arcflux.compile.pieces.crossing import along_function
 from arcflux.compile.pieces.edges import edge, push_edge
-from arcflux.compile.pieces.generators import around
 from arcflux.compile.pieces.measures import imported, none_yet
 from arcflux.compile.pieces.source import (
     also,
     arguments,
     bound,
     call,
-    claimed,
+    chunk_loop,
     function,
     helpers,
     inside,
-    kept,
     measured,
     results,
     returned,
     shared,
     sources,
+    stores,
     totals_known,
 )
 
@@ -56,6 +55,7 @@ CHUNK = {chunk}
 
 '''
 
+_IMPORT = re.compile(r"^from (arcflux\.[\w.]+) import (.+)\n", re.MULTILINE)
 _VOTES = "from arcflux.spmd.votes import common, heaviest, leading, middle, shares, table_shift, vote, weigh\n\n\n"
 
 
@@ -81,12 +81,34 @@ def parts_source(lowered: Lowered) -> str:
 
 
 def with_names(text: str) -> str:
-    """The same with names for what is said again and again: Numba types every ``np.uint64(8)`` anew, as a call."""
+    """The text of a module without imports that it does not use, and with names for what it repeats.
+
+    Numba types every ``np.uint64(8)`` anew, as a call; an import of vectors costs every later process time.
+    """
+    text = _without_unused_imports(text)
     numbers = sorted(set(re.findall(r"np\.uint64\((\d+)\)", text)), key=int)
     text = re.sub(r"np\.uint64\((\d+)\)", r"U\1", text)
     text = text.replace("np.uint64(", "u64(").replace("np.int64(", "i64(")
     head = "\n".join(["u64, i64 = np.uint64, np.int64", *(f"U{number} = np.uint64({number})" for number in numbers)])
     return text.replace("\nCHUNK = ", f"\n{head}\nCHUNK = ", 1)
+
+
+def _without_unused_imports(text: str) -> str:
+    """The text of a module without the names that its head imports and nothing in it uses.
+
+    Examples
+    --------
+    >>> print(_without_unused_imports("from arcflux.spmd.jit import fragment, kernel\\n@kernel"))
+    from arcflux.spmd.jit import kernel
+    @kernel
+    """
+    used = set(re.findall(r"\w+", _IMPORT.sub("", text)))
+
+    def used_names(found: re.Match[str]) -> str:
+        names = [name for name in found[2].split(", ") if name in used]
+        return f"from {found[1]} import {', '.join(names)}\n" if names else ""
+
+    return _IMPORT.sub(used_names, text)
 
 
 def pieces(lowered: Lowered) -> list[str]:
@@ -99,6 +121,8 @@ def pieces(lowered: Lowered) -> list[str]:
         made += counting_functions(lowered)
     calls = made
     if lowered.around is not None:
+        from arcflux.compile.pieces.generators import around
+
         made += [sources(lowered), _VOTES + around(lowered)]
     elif lowered.has_edges:
         made += [sources(lowered), *along_function(lowered), edge(lowered)]
@@ -139,19 +163,19 @@ def _started(lowered: Lowered) -> str:
     lines = bound(lowered, [*constant, *first], "v")
     lines.append(f"{', '.join(['active[v]', *returned(lowered, 'start')])} = {call(lowered, 'start')}")
     totals = lowered.totals_of("start")
-    lines += [*kept(lowered, first), *measured(lowered, totals, several=True)]
+    lines += [*stores(lowered, first), *measured(lowered, totals, several=True)]
     reduces = lowered.sparse and lowered.around is None
     if reduces:
-        from arcflux.compile.sparse import extra, restored
+        from arcflux.compile.sparse import extra, reset_from_init
 
-        lines += restored(lowered)
+        lines += reset_from_init(lowered)
     elif lowered.messages:  # without their arrays when every vertex pushes: it computes them as it sends
         lines += [f"if {messages(lowered)[0]} is not None:", *inside(sends(lowered, "base"))]
     more = extra(lowered) if reduces else messages(lowered)
     given = ", ".join(["in_offsets", "out_offsets", "active", *more, *shared(lowered)])
     sums = sums_kept(totals, f"begin // np.uint64({CHUNK})")
     read = [line for line in totals_known(lowered) if line.partition(" = ")[0] in lowered.reads("start")]
-    loop = claimed("control, 0", CHUNK, "v", "n", lines, none_yet(totals), closing=sums)
+    loop = chunk_loop("control, 0", CHUNK, "v", "n", lines, none_yet(totals), closing=sums)
     body = "\n".join(inside([*read, *loop]))
     return f"""{imported(lowered, totals)}@kernel
 def started(worker, workers, control, {given}):

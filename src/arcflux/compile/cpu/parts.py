@@ -7,7 +7,7 @@ to the other when nobody reads any more, and says who changed, which is all that
 
 `part_pull` takes a vertex through a superstep at once, when all its in-edges are in the part. Otherwise messages are
 reduced into accumulators first, along rows of in-edges (`part_gather`) or out-edges (`part_push`), maybe on several
-nodes, and `part_apply` updates whoever received.
+nodes, and `part_apply` updates the receivers.
 """
 
 from __future__ import annotations
@@ -15,28 +15,37 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from arcflux.compile.changes import steady
-from arcflux.compile.cpu.dense import AROUND, accumulators, emptied, finished, if_wanted, loaded, messages, sends
+from arcflux.compile.cpu.dense import (
+    AROUND,
+    accumulators,
+    finished,
+    if_wanted,
+    loads,
+    messages,
+    reset_accumulators,
+    sends,
+)
 from arcflux.compile.cpu.lists import received_along
 from arcflux.compile.lower import Lowered, Measure
-from arcflux.compile.pieces.crossing import crossed, edge_halves, uncrossed, uncrossed_row
+from arcflux.compile.pieces.crossing import carried_edge, carried_row, edge_halves, edge_loads
 from arcflux.compile.pieces.edges import edge_call, fresh, push_edge, push_reads, settled
 from arcflux.compile.pieces.generators import around_call, scratch, scratch_rows
 from arcflux.compile.pieces.measures import combined, kept_at, loaded_from, none_yet
 from arcflux.compile.pieces.source import (
     bound,
     call,
-    claimed,
+    chunk_loop,
     columns_read,
     edge_reads,
     ends_known,
-    inited,
+    init_call,
     inside,
-    kept,
     measured_value,
     received,
     results,
     returned,
     shared,
+    stores,
     totals_known,
     updated,
     written,
@@ -125,16 +134,21 @@ def _start(lowered: Lowered) -> str:
     """The first state of the part's own vertices, and what they send."""
     totals = running_totals(lowered, "start")
     lines = ["v = np.uint64(mine[k])", *started(lowered), *first_sends(lowered)]
-    loop = claimed("control, 0", PART_CHUNK, "k", "np.uint64(mine.size)", lines)
+    loop = chunk_loop("control, 0", PART_CHUNK, "k", "np.uint64(mine.size)", lines)
     return part_kernel(lowered, "start", "mine", [*none_yet(totals), *loop], part_totalled(totals))
 
 
 def started(lowered: Lowered) -> list[str]:
     """Statements that give v its first state, and its accumulators what init gives."""
-    lines = loaded(lowered, ("start",))
+    lines = loads(lowered, ("start",))
     lines.append(f"{', '.join(['moved', *returned(lowered, 'start')])} = {call(lowered, 'start')}")
-    lines += [*kept(lowered, results(lowered, "start")), *measured(lowered, lowered.totals_of("start"))]
-    return [*lines, "moves[v] = moved", "pending[v] = moved", *([] if empties_first(lowered) else emptied(lowered))]
+    lines += [*stores(lowered, results(lowered, "start")), *measured(lowered, lowered.totals_of("start"))]
+    return [
+        *lines,
+        "moves[v] = moved",
+        "pending[v] = moved",
+        *([] if empties_first(lowered) else reset_accumulators(lowered)),
+    ]
 
 
 def empties_first(lowered: Lowered) -> bool:
@@ -144,8 +158,12 @@ def empties_first(lowered: Lowered) -> bool:
 
 def _empty(lowered: Lowered) -> str:
     """The accumulators of own vertices get what init gives."""
-    loop = claimed(
-        "control, 0", PART_CHUNK, "k", "np.uint64(which.size)", ["v = np.uint64(which[k])", *emptied(lowered)]
+    loop = chunk_loop(
+        "control, 0",
+        PART_CHUNK,
+        "k",
+        "np.uint64(which.size)",
+        ["v = np.uint64(which[k])", *reset_accumulators(lowered)],
     )
     return part_kernel(lowered, "empty", "which", loop, [])
 
@@ -162,17 +180,17 @@ def first_sends(lowered: Lowered) -> list[str]:
 def _pull(lowered: Lowered) -> str:
     """Own vertices at the places from `first` to before `last` take all their messages, in registers."""
     lines = ["v = np.uint64(mine[k])", "moves[v] = False", "moved = False"]
-    body = loaded(lowered, AROUND, edge=True) + inited(lowered) + fresh(lowered)
+    body = loads(lowered, AROUND, edge=True) + init_call(lowered) + fresh(lowered)
     if lowered.around is not None:
         body = [*looking_around(lowered), *body, around_call(lowered)]
     elif lowered.sparse:
-        body += ["got = False", *_row(lowered, "k", [*_known(lowered), "got = True", *_taken(lowered)])]
+        body += ["got = False", *_row("k", [*_skip_inactive(lowered), "got = True", *_taken(lowered)])]
         body += ["if not got:", "    continue"]
     else:
-        body += _row(lowered, "k", _taken(lowered))
+        body += _row("k", _taken(lowered))
     body += settled(lowered)
-    body += [*updated(lowered), *kept(lowered, written(lowered)), "changed += np.int64(moved)", *measured(lowered)]
-    unwanted = uncrossed_row(lowered, "rows[k]", "rows[k + one]", _PLACE)
+    body += [*updated(lowered), *stores(lowered, written(lowered)), "changed += np.int64(moved)", *measured(lowered)]
+    unwanted = carried_row(lowered, "rows[k]", "rows[k + one]", _PLACE)
     if lowered.sparse:
         body += [*emptied_for_next(lowered), *sends(lowered, "other"), *moved(lowered)]
         lines += if_wanted(lowered, body, unwanted)
@@ -211,16 +229,16 @@ def part_in_edges(lowered: Lowered) -> list[str]:
     return ["rows", "neighbours", *(f"c_{column}" for column in lowered.columns)]
 
 
-def _row(lowered: Lowered, row: str, body: list[str]) -> list[str]:
+def _row(row: str, body: list[str]) -> list[str]:
     """A loop over the in-edges of a row of the part."""
     return [f"for i in range(rows[{row}], rows[{row} + one]):", "    u = np.uint64(neighbours[i])", *inside(body)]
 
 
-def _known(lowered: Lowered) -> list[str]:
+def _skip_inactive(lowered: Lowered) -> list[str]:
     """Statements that pass over u when it is not in the frontier; when that makes no difference, none."""
     if steady(lowered) and not lowered.ordered:
         return []
-    return ["if not (bits[u >> six] >> (u & mask)) & one:", *inside(uncrossed(lowered, _PLACE)), "    continue"]
+    return ["if not (bits[u >> six] >> (u & mask)) & one:", *inside(carried_edge(lowered, _PLACE)), "    continue"]
 
 
 def _message(lowered: Lowered) -> list[str]:
@@ -233,7 +251,7 @@ def _message(lowered: Lowered) -> list[str]:
 def _taken(lowered: Lowered) -> list[str]:
     return [
         *_message(lowered),
-        *crossed(lowered, _PLACE),
+        *edge_loads(lowered, _PLACE),
         edge_call(lowered),
         *(["break"] if lowered.only_any and lowered.sparse else []),
     ]
@@ -258,7 +276,7 @@ def moved(lowered: Lowered) -> list[str]:
 
 def emptied_for_next(lowered: Lowered) -> list[str]:
     """Statements that give v's accumulators what init will give in the next superstep, if that is known already."""
-    lines = [] if empties_first(lowered) else emptied(lowered)
+    lines = [] if empties_first(lowered) else reset_accumulators(lowered)
     if "step" not in lowered.reads("init"):
         return lines
     return ["step = step + 1", *lines, "step = step - 1"]
@@ -276,13 +294,13 @@ def _push(lowered: Lowered) -> str:
     into = ["v = np.uint64(neighbours[i])"]
     into += columns_read(lowered, "i")
     if "wants" in lowered.functions and lowered.sparse:
-        into += ["if whole:", *inside(loaded(lowered, ("wants",))), f"    if not {call(lowered, 'wants')}:"]
+        into += ["if whole:", *inside(loads(lowered, ("wants",))), f"    if not {call(lowered, 'wants')}:"]
         into += ["        continue"]
     into += _reduced(lowered)
     lines += ["for i in range(row, row_end):", *inside(into)]
     end = "np.uint64(size)" if lowered.sparse else "n"
     given = ", ".join(["queue", "size", *part_in_edges(lowered), "whole", "stamp", "mark", "reached", "counts"])
-    return part_kernel(lowered, "push", given, claimed("control, 0", 64, "k", end, lines), [])
+    return part_kernel(lowered, "push", given, chunk_loop("control, 0", 64, "k", end, lines), [])
 
 
 def _reduced(lowered: Lowered) -> list[str]:
@@ -309,10 +327,10 @@ def _listed() -> list[str]:
 def _gather(lowered: Lowered) -> str:
     """Messages along the in-edges of the part, of whatever vertices they are, reduced into accumulators."""
     lines = ["v = np.uint64(targets[k])"]
-    body = [*(_known(lowered) if lowered.sparse else []), *_message(lowered), *_reduced(lowered)]
-    lines += _row(lowered, "k", body)
+    body = [*(_skip_inactive(lowered) if lowered.sparse else []), *_message(lowered), *_reduced(lowered)]
+    lines += _row("k", body)
     given = ", ".join(["targets", *part_in_edges(lowered), "bits", "stamp", "mark", "reached", "counts"])
-    loop = claimed("control, 0", 256, "k", "np.uint64(targets.size)", lines)
+    loop = chunk_loop("control, 0", 256, "k", "np.uint64(targets.size)", lines)
     return part_kernel(lowered, "gather", given, loop, [])
 
 
@@ -325,7 +343,7 @@ def _apply(lowered: Lowered) -> str:
         lines += emptied_for_next(lowered)
     else:
         lines += [*if_wanted(lowered, done), *sends(lowered, "other"), *emptied_for_next(lowered)]
-    loop = claimed("control, 0", 256, "k", "np.uint64(which.size)", lines)
+    loop = chunk_loop("control, 0", 256, "k", "np.uint64(which.size)", lines)
     return part_kernel(
         lowered, "apply", "which", [*none_yet(running_totals(lowered, "update")), *loop], part_tallied(lowered)
     )
@@ -347,7 +365,7 @@ def _publish(lowered: Lowered) -> str:
     told += ["told[fetch_add(counts, 1, 1)] = v"]
     lines = ["v = np.uint64(which[k])"]
     if lowered.ordered:
-        lines += ["moves[v] = False", "if pending[v]:", *inside(loaded(lowered, ("priority",)))]
+        lines += ["moves[v] = False", "if pending[v]:", *inside(loads(lowered, ("priority",)))]
         lines += [f"    if {call(lowered, 'priority')} < limit:"]
         lines += inside(["pending[v] = False", "moves[v] = True", *told, *_in_frontier()], 2)
     elif lowered.sparse:
@@ -362,7 +380,7 @@ def _publish(lowered: Lowered) -> str:
                 one = f"differs = differs or {array}[v, j] != {array}[n + v, j]"
                 lines += [f"for j in range({message.length}):", f"    {one}"]
         lines += ["moves[v] = differs", "if differs:", *inside(told)]
-    loop = claimed("control, 0", 256, "k", "np.uint64(which.size)", lines)
+    loop = chunk_loop("control, 0", 256, "k", "np.uint64(which.size)", lines)
     given = "which, limit, bits, queue, heads, told, counts"
     return part_kernel(lowered, "publish", given, loop, [f"tally[worker, {_EDGES}] += edges_out"])
 
@@ -404,8 +422,8 @@ def _stop(lowered: Lowered) -> str:
 
 def _least(lowered: Lowered) -> str:
     """The smallest priority among own vertices that wait, and how many wait."""
-    lines = ["v = np.uint64(mine[k])", "if pending[v]:", *inside(loaded(lowered, ("priority",)))]
+    lines = ["v = np.uint64(mine[k])", "if pending[v]:", *inside(loads(lowered, ("priority",)))]
     lines += inside([f"least = min(least, np.float64({call(lowered, 'priority')}))", "changed += 1"])
-    loop = ["least = math.inf", *claimed("control, 0", PART_CHUNK, "k", "np.uint64(mine.size)", lines)]
+    loop = ["least = math.inf", *chunk_loop("control, 0", PART_CHUNK, "k", "np.uint64(mine.size)", lines)]
     after = ["least_of[worker] = least", f"tally[worker, {_CHANGED}] += changed"]
     return part_kernel(lowered, "least", "mine, least_of", loop, after)

@@ -12,16 +12,25 @@ from arcflux.compile.cpu.dense import (
     CHUNK,
     accumulators,
     dense_end,
-    emptied,
     finished,
     if_wanted,
     piece_of,
+    reset_accumulators,
     sums_kept,
 )
 from arcflux.compile.lower import Lowered
 from arcflux.compile.pieces.edges import push_edge, push_reads
 from arcflux.compile.pieces.measures import none_yet
-from arcflux.compile.pieces.source import bound, claimed, columns_read, edge_reads, inside, made, shared, totals_known
+from arcflux.compile.pieces.source import (
+    bound,
+    chunk_loop,
+    columns_read,
+    edge_reads,
+    inside,
+    message_values,
+    shared,
+    totals_known,
+)
 
 __all__ = ["dense_push"]
 
@@ -31,11 +40,11 @@ def dense_push(lowered: Lowered) -> str:
     columns = [f"c_{column}" for column in lowered.columns]
     given = ", ".join(["in_offsets", "out_offsets", "neighbours", *columns, *accumulators(lowered), *shared(lowered)])
     passes = [
-        *claimed("counters, turn * 8", CHUNK, "v", "n", if_wanted(lowered, emptied(lowered))),
+        *chunk_loop("counters, turn * 8", CHUNK, "v", "n", if_wanted(lowered, reset_accumulators(lowered))),
         "if not all_here(barrier, worker, workers): return",
-        *claimed("counters, turn * 8 + 24", 256, "u", "n", _pushed(lowered)),
+        *chunk_loop("counters, turn * 8 + 24", 256, "u", "n", _pushed(lowered)),
         "if not all_here(barrier, worker, workers): return",
-        *claimed(
+        *chunk_loop(
             "counters, turn * 8 + 48",
             CHUNK,
             "v",
@@ -69,4 +78,8 @@ def _pushed(lowered: Lowered) -> list[str]:
     lines += columns_read(lowered, "i")
     lines += bound(lowered, [n for n in edge_reads(lowered) if n.startswith("o_")], "v")
     lines.append(f"push_edge({', '.join(push_reads(lowered))})")
-    return [*made(lowered, lowered.messages), "for i in range(out_offsets[u], out_offsets[u + one]):", *inside(lines)]
+    return [
+        *message_values(lowered, lowered.messages),
+        "for i in range(out_offsets[u], out_offsets[u + one]):",
+        *inside(lines),
+    ]

@@ -10,14 +10,16 @@ into accumulators that begin with the identity of their reduction, so that block
 - `triplet_apply`: vertices updated by what was reduced for them.
 
 Where a program looks at lists of messages, `triplet_list` writes one message a triplet, and `triplet_apply` sees those
-of a vertex as a row.
+of a vertex as a row. What the kernels for a GPU do otherwise is a `Style` (compile/cuda/triplets.py).
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import NamedTuple
 
-from arcflux.compile.cpu.dense import AROUND, accumulators, if_wanted, loaded, messages
+from arcflux.compile.cpu.dense import AROUND, accumulators, if_wanted, loads, messages
 from arcflux.compile.cpu.module import pieces, with_names
 from arcflux.compile.lower import Lowered
 from arcflux.compile.pieces.edges import Registers, Shared, narrow_sums, push_edge, push_reads, settled
@@ -26,24 +28,25 @@ from arcflux.compile.pieces.measures import kept_at, none_yet
 from arcflux.compile.pieces.source import (
     bound,
     call,
-    claimed,
+    chunk_loop,
     columns_read,
     edge_reads,
-    inited,
+    init_call,
     inside,
-    kept,
     load,
-    made,
     measured,
+    message_values,
     results,
     returned,
     shared,
+    stores,
     totals_known,
     updated,
     written,
 )
 
-__all__ = ["applied_fields", "can_be_triplets", "generated_fields", "knows", "triplet_source"]
+__all__ = ["Style", "applied_fields", "can_be_triplets", "generated_fields", "given_to", "knows", "of_blocks",
+           "triplet_kernels", "triplet_source"]  # fmt: skip
 
 _CHUNK = 1024
 _VERTEX = ["numbers", "in_degrees", "out_degrees"]
@@ -70,25 +73,49 @@ def can_be_triplets(lowered: Lowered) -> str:
 def triplet_source(lowered: Lowered) -> str:
     """The module with the kernels of a program for blocks of triplets."""
     if "triplets" not in lowered.sources:
-        kernels = [_start(lowered), _list(lowered)] if lowered.around is not None else [
-            push_edge(lowered), _start(lowered), _gen(lowered), _merge(lowered)
-        ]  # fmt: skip
-        text = [*pieces(lowered), *kernels, _apply(lowered)]
-        lowered.sources["triplets"] = with_names(_of_blocks("\n\n".join(text)))
+        lowered.sources["triplets"] = with_names(
+            of_blocks("\n\n".join([*pieces(lowered), *triplet_kernels(lowered, _CORES)]))
+        )
     return lowered.sources["triplets"]
 
 
-def _of_blocks(text: str) -> str:
+def triplet_kernels(lowered: Lowered, style: Style) -> list[str]:
+    """The kernels, and the part of an edge, without the user's functions."""
+    if lowered.around is not None:
+        return [_start(lowered, style), _list(lowered, style), _apply(lowered, style)]
+    edges = push_edge(lowered, style.shared)
+    return [edges, _start(lowered, style), _gen(lowered, style), _merge(lowered, style), _apply(lowered, style)]
+
+
+class Style(NamedTuple):
+    """What differs between devices.
+
+    kernel: a kernel of a name, the arrays it is given, and statements; each: a loop over what there is to do; shared:
+    how values are reduced into arrays that others write to, too; ended: statements that hand over what was counted, and
+    reduced for the totals of a function.
+    """
+
+    kernel: Callable[[Lowered, str, list[str], list[str]], str]
+    each: Callable[[str, list[str]], list[str]]
+    shared: type[Shared]
+    ended: Callable[[Lowered, str], list[str]]
+
+
+def of_blocks(text: str) -> str:
     """Kernels in which a vertex of a block is asked for its number and degrees in the graph."""
     text = _NUMBER.sub(r"\1 = numbers[\2]", text)
     return _DEGREE.sub(r"\1_degrees[\2]", text)
 
 
-def _kernel(lowered: Lowered, name: str, given: list[str], loop: list[str], after: list[str] | None = None) -> str:
-    everything = ", ".join([*given, *_VERTEX, *accumulators(lowered), *shared(lowered)])
-    lines = "\n".join(inside([*totals_known(lowered), *loop, *(after or [])]))
+def given_to(lowered: Lowered, given: list[str]) -> str:
+    """The arrays and constants that a kernel is given: its own, and those that all have."""
+    return ", ".join([*given, *_VERTEX, *accumulators(lowered), *shared(lowered)])
+
+
+def _kernel(lowered: Lowered, name: str, given: list[str], statements: list[str]) -> str:
+    lines = "\n".join(inside([*totals_known(lowered), *statements]))
     return f"""@kernel
-def triplet_{name}(worker, workers, control, step, size, {everything}):
+def triplet_{name}(worker, workers, control, step, size, {given_to(lowered, given)}):
     one, base = np.uint64(1), np.uint64(0)
     changed, residual_sum = 0, 0.0
 {lines}
@@ -96,37 +123,47 @@ def triplet_{name}(worker, workers, control, step, size, {everything}):
 
 
 def _each(name: str, body: list[str]) -> list[str]:
-    return claimed("control, 0", _CHUNK, name, "np.uint64(size)", body)
+    return chunk_loop("control, 0", _CHUNK, name, "np.uint64(size)", body)
 
 
-def _start(lowered: Lowered) -> str:
+def _ended(lowered: Lowered, function: str) -> list[str]:
+    totals = lowered.totals_of(function)
+    lines = [kept_at(each, each.sums, "np.uint64(worker)", each.running) for each in totals]
+    tallied = ["tally[worker, 0] = changed", "tally[worker, 1] = residual_sum"]
+    return [*lines, *(tallied if function == "update" else [])]
+
+
+_CORES = Style(_kernel, _each, Shared, _ended)
+
+
+def _start(lowered: Lowered, style: Style = _CORES) -> str:
     """The first state of vertices, and whether they send; fields that are given stand there already."""
     totals = lowered.totals_of("start")
-    lines = loaded(lowered, ("start",))
+    lines = loads(lowered, ("start",))
     lines.append(f"{', '.join(['moved[v]', *returned(lowered, 'start')])} = {call(lowered, 'start')}")
-    lines += [*kept(lowered, results(lowered, "start")), *measured(lowered, totals)]
-    after = [kept_at(each, each.sums, "np.uint64(worker)", each.running) for each in totals]
-    return _kernel(lowered, "start", ["moved"], [*none_yet(totals), *_each("v", lines)], after)
+    lines += [*stores(lowered, results(lowered, "start")), *measured(lowered, totals)]
+    loop = [*none_yet(totals), *style.each("v", lines)]
+    return style.kernel(lowered, "start", ["moved"], [*loop, *style.ended(lowered, "start")])
 
 
 def _triplet(lowered: Lowered) -> list[str]:
     """Statements that say what the i-th triplet has: messages of its source, and columns of its edge."""
-    lines = ["u = np.uint64(sources[i])", *made(lowered, lowered.messages), *columns_read(lowered, "i")]
+    lines = ["u = np.uint64(sources[i])", *message_values(lowered, lowered.messages), *columns_read(lowered, "i")]
     return lines
 
 
-def _gen(lowered: Lowered) -> str:
+def _gen(lowered: Lowered, style: Style = _CORES) -> str:
     """Messages of triplets, reduced into the accumulators of their targets."""
     old = [name for name in edge_reads(lowered) if name.startswith("o_")]
     lines = [*_triplet(lowered), "v = np.uint64(targets[i])", *bound(lowered, old, "v")]
     lines += [f"push_edge({', '.join(push_reads(lowered))})", "hit[v] = np.uint8(1)"]
     columns = [f"c_{column}" for column in lowered.columns]
-    return _kernel(lowered, "gen", ["sources", "targets", *columns, "hit"], _each("i", lines))
+    return style.kernel(lowered, "gen", ["sources", "targets", *columns, "hit"], style.each("i", lines))
 
 
-def _merge(lowered: Lowered) -> str:
+def _merge(lowered: Lowered, style: Style = _CORES) -> str:
     """Accumulators x_ of those that something came for, reduced into those of their targets."""
-    into = Shared(lowered)
+    into = style.shared(lowered)
     text, grouped = [], set()
     for name, how in sorted(lowered.reductions.items()):
         if how.group:
@@ -140,24 +177,25 @@ def _merge(lowered: Lowered) -> str:
     lines += ["    hit_ = False", *inside([line.replace("hit = ", "hit_ = ").replace("or hit", "or hit_")
                                              for line in reducing])]  # fmt: skip
     given = ["targets", *(f"x_{name}" for name in sorted(lowered.reductions)), "came", "hit"]
-    return _kernel(lowered, "merge", given, _each("i", lines))
+    return style.kernel(lowered, "merge", given, style.each("i", lines))
 
 
-def _list(lowered: Lowered) -> str:
+def _list(lowered: Lowered, style: Style = _CORES) -> str:
     """The messages of triplets, one by one."""
     lines = _triplet(lowered)
     for message in lowered.messages:
         place = f"x_{message.name}"
         lines.append(f"{place}[i] = {message.name}" if message.length is None else f"keep({place}, i, {message.name})")
     given = ["sources", *(f"c_{column}" for column in lowered.columns)]
-    return _kernel(lowered, "list", [*given, *(f"x_{message.name}" for message in lowered.messages)], _each("i", lines))
+    given += [f"x_{message.name}" for message in lowered.messages]
+    return style.kernel(lowered, "list", given, style.each("i", lines))
 
 
-def _apply(lowered: Lowered) -> str:
+def _apply(lowered: Lowered, style: Style = _CORES) -> str:
     """Vertices that received something, or all of a dense program, are updated; `moved` says which send next."""
     lines = ["moved[v] = False"]
     lines += ["if hit[v] == np.uint8(0):", "    continue"] if lowered.sparse else []
-    body = loaded(lowered, AROUND, edge=True, reduced=True) + inited(lowered)
+    body = loads(lowered, AROUND, edge=True, reduced=True) + init_call(lowered)
     given = ["hit", "moved"]
     if lowered.around is not None:
         body = ["row, row_end = rows[v], rows[v + one]", *body, around_call(lowered)]
@@ -166,13 +204,11 @@ def _apply(lowered: Lowered) -> str:
     else:
         body += ["if hit[v] != np.uint8(0):", *inside(_combined(lowered)), *settled(lowered)]
     body += ["now = False", *(line.replace("moved", "now", 1) for line in updated(lowered))]
-    body += [*kept(lowered, written(lowered)), "moved[v] = now", "changed += np.int64(now)", *measured(lowered)]
+    body += [*stores(lowered, written(lowered)), "moved[v] = now", "changed += np.int64(now)", *measured(lowered)]
     lines += if_wanted(lowered, body)
     totals = lowered.totals_of("update")
-    after = [kept_at(each, each.sums, "np.uint64(worker)", each.running) for each in totals]
-    after += ["tally[worker, 0] = changed", "tally[worker, 1] = residual_sum"]
-    loop = [*scratch_rows(lowered), *none_yet(totals), *_each("v", lines)]
-    return _kernel(lowered, "apply", [*given, "tally"], loop, after)
+    loop = [*scratch_rows(lowered), *none_yet(totals), *style.each("v", lines)]
+    return style.kernel(lowered, "apply", [*given, "tally"], [*loop, *style.ended(lowered, "update")])
 
 
 def _combined(lowered: Lowered) -> list[str]:
@@ -220,5 +256,5 @@ def knows(lowered: Lowered, what: str) -> list[str]:
     every = {"start": _start, "gen": _list if lowered.around is not None else _gen, "apply": _apply}
     if what not in every:
         return []
-    body = _of_blocks(every[what](lowered).partition("\n")[2].partition("\n")[2])
+    body = of_blocks(every[what](lowered).partition("\n")[2].partition("\n")[2])
     return [name for name in _VERTEX if f"{name}[" in body]

@@ -6,12 +6,12 @@ What is collected for a mode or a median stands in the row's own place of an arr
 
 from __future__ import annotations
 
-from arcflux.compile.cpu.dense import AROUND, if_wanted, loaded, sends
+from arcflux.compile.cpu.dense import AROUND, if_wanted, loads, sends
 from arcflux.compile.cpu.parts import measured, moved
-from arcflux.compile.cuda.source import kernel, strided, tallied, threads
+from arcflux.compile.cuda.source import counter_sums, kernel, strided_loop, threads
 from arcflux.compile.lower import Lowered
 from arcflux.compile.pieces.generators import around_call, scratch
-from arcflux.compile.pieces.source import inited, inside, kept, updated, written
+from arcflux.compile.pieces.source import init_call, inside, stores, updated, written
 
 __all__ = ["look_kernels"]
 
@@ -24,8 +24,8 @@ def look_kernels(lowered: Lowered) -> list[str]:
 def _look(lowered: Lowered, who: str) -> str:
     warp = who == "warp"
     call = around_call(lowered, "r")
-    look = [*loaded(lowered, AROUND, edge=True), *inited(lowered), _warp_call(call) if warp else call]
-    end = [*updated(lowered), *kept(lowered, written(lowered)), "changed += np.int64(moved)", *measured(lowered)]
+    look = [*loads(lowered, AROUND, edge=True), *init_call(lowered), _warp_call(call) if warp else call]
+    end = [*updated(lowered), *stores(lowered, written(lowered)), "changed += np.int64(moved)", *measured(lowered)]
     end += [*sends(lowered, "other"), *moved(lowered)] if lowered.sparse else []
     look += ["cuda.syncwarp()", "if lane == zero:", *inside(end)] if warp else end
     body = ["row, row_end = np.uint64(rows[k]) - shift, np.uint64(rows[k + one]) - shift"]
@@ -38,7 +38,7 @@ def _look(lowered: Lowered, who: str) -> str:
     sent = [] if lowered.sparse else sends(lowered, "other")
     lines += ["if lane == zero:", *inside(sent)] if warp and sent else sent
     taken = ["t = cuda.grid(1) >> 5", "if t < which.size:", *inside(lines)] if warp else threads("which.size", lines)
-    return kernel(lowered, f"pull_{who}", [*taken, *tallied(lowered)])
+    return kernel(lowered, f"pull_{who}", [*taken, *counter_sums(lowered)])
 
 
 def _searched(look: list[str], warp: bool) -> list[str]:
@@ -54,7 +54,7 @@ def _searched(look: list[str], warp: bool) -> list[str]:
         "    got = True",
         "    break",
     ]
-    lines = ["got = False", *strided("begun", "row", "row_end", "np.uint64(32)", some)]
+    lines = ["got = False", *strided_loop("begun", "row", "row_end", "np.uint64(32)", some)]
     return [*lines, "if got:", *inside(look)]
 
 

@@ -6,7 +6,7 @@ They do to a vertex what those of mail_parts.py do. Records are sorted by receiv
 from __future__ import annotations
 
 from arcflux.compile.cpu.mail_parts import TALLIED_SHORT, mailed_start, mailed_vertex
-from arcflux.compile.cuda.source import kernel, tallied, threads, totalled
+from arcflux.compile.cuda.source import counter_sums, kernel, threads, totalled
 from arcflux.compile.lower import Lowered
 from arcflux.compile.pieces.generators import scratch
 
@@ -49,6 +49,6 @@ def _look(lowered: Lowered, counting: bool) -> str:
 
 def _superstep(lowered: Lowered, name: str, counting: bool, body: list[str]) -> str:
     if not counting:
-        counts = [f"counted(tally, {TALLIED_SHORT}, short)", "counted(tally, 1, edges_out)", *tallied(lowered)]
+        counts = [f"counted(tally, {TALLIED_SHORT}, short)", "counted(tally, 1, edges_out)", *counter_sums(lowered)]
         body = ["short, edges_out = np.int64(0), np.int64(0)", *body, *counts]
     return kernel(lowered, _named(name, counting), body)

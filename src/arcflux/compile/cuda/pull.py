@@ -1,7 +1,7 @@
 """Kernels for a GPU that take vertices through a superstep at once: init, all their messages, update.
 
 `pull_thread` has a thread for each vertex, `pull_warp` a warp, `pull_block` a block, and in `pull_scan` (scan.py)
-the vertices of a block share their edges: whoever launches them shares the rows out by their lengths. A warp reads 32
+the vertices of a block share their edges: the launcher assigns rows by their lengths. A warp reads 32
 neighbours side by side, every lane reduces its own, and lanes are combined by shuffles, warps by shared memory; where
 vectors are, vectors.py says. When sums of floats must have the order of the edges, lanes read together and every
 lane then reduces all that was read, in order.
@@ -16,17 +16,17 @@ import numpy as np
 
 from arcflux.compile.check.checked import Reduction
 from arcflux.compile.check.tuples import better
-from arcflux.compile.cpu.dense import AROUND, if_wanted, loaded, sends
+from arcflux.compile.cpu.dense import AROUND, if_wanted, loads, sends
 from arcflux.compile.cpu.parts import emptied_for_next, measured, moved
 from arcflux.compile.cuda.source import (
+    counter_sums,
     identity,
+    in_frontier,
     kernel,
-    known,
     merged,
+    message_loads,
     shuffled,
-    strided,
-    taken,
-    tallied,
+    strided_loop,
     threads,
 )
 from arcflux.compile.cuda.vectors import (
@@ -43,9 +43,9 @@ from arcflux.compile.cuda.vectors import (
 )
 from arcflux.compile.lower import Lowered
 from arcflux.compile.pieces.edges import edge_call, fresh, settled
-from arcflux.compile.pieces.source import column_value, edge_reads, inited, inside, kept, updated, written
+from arcflux.compile.pieces.source import column_value, edge_reads, init_call, inside, stores, updated, written
 
-__all__ = ["PULLS", "gone", "in_order", "left", "pulls"]
+__all__ = ["PULLS", "enter_edges", "in_order", "leave_edges", "pulls"]
 
 PULLS = ("pull_thread", "pull_scan", "pull_warp", "pull_block")
 
@@ -67,7 +67,7 @@ def pulls(lowered: Lowered) -> list[str]:
 
 def _ended(lowered: Lowered) -> list[str]:
     """Statements after the last message: v is updated."""
-    lines = [*settled(lowered), *updated(lowered), *kept(lowered, written(lowered))]
+    lines = [*settled(lowered), *updated(lowered), *stores(lowered, written(lowered))]
     lines += ["changed += np.int64(moved)", *measured(lowered)]
     if lowered.sparse:
         lines += [*emptied_for_next(lowered), *sends(lowered, "other"), *moved(lowered)]
@@ -76,49 +76,51 @@ def _ended(lowered: Lowered) -> list[str]:
 
 def _by_thread(lowered: Lowered) -> str:
     flagged = replace(lowered, deterministic=True, facts={})
-    body = loaded(lowered, AROUND, edge=True) + inited(lowered) + fresh(flagged)
-    message = [*taken(lowered), edge_call(flagged), *(["got = True"] if lowered.sparse else [])]
+    body = loads(lowered, AROUND, edge=True) + init_call(lowered) + fresh(flagged)
+    message = [*message_loads(lowered), edge_call(flagged), *(["got = True"] if lowered.sparse else [])]
     message += ["break"] if lowered.only_any and lowered.sparse else []
-    asked = known(lowered)
+    asked = in_frontier(lowered)
     row = ["u = np.uint64(neighbours[i])", *([f"if {asked}:", *inside(message)] if asked else message)]
     body += [*(["got = False"] if lowered.sparse else []), *_bounds(), "for i in range(begin, end):", *inside(row)]
     body += ["if got:", *inside(_ended(lowered))] if lowered.sparse else _ended(lowered)
     lines = ["k = np.uint64(which[t])", "v = np.uint64(mine[k])", "moves[v] = False", "moved = False"]
     lines += if_wanted(lowered, body)
     lines += [] if lowered.sparse else sends(lowered, "other")
-    return kernel(lowered, "pull_thread", [*threads("which.size", lines), *tallied(lowered)])
+    return kernel(lowered, "pull_thread", [*threads("which.size", lines), *counter_sums(lowered)])
 
 
 def _by_lane(lowered: Lowered) -> str:
     """A thread for each vertex, where the warp goes through the loop together."""
     flagged = replace(lowered, deterministic=True, facts={})
-    message = [*taken(lowered), *around(lowered, edge_call(flagged), "thread")]
+    message = [*message_loads(lowered), *around(lowered, edge_call(flagged), "thread")]
     message += ["got = True"] if lowered.sparse else []
-    asked = known(lowered)
+    asked = in_frontier(lowered)
     step = ["i = begin", "begin += one", "u = np.uint64(neighbours[i])"]
     step += [f"if {asked}:", *inside(message)] if asked else message
     if lowered.only_any and lowered.sparse:
         step += ["if got:", "    begin = end"]
     loop = ["while cuda.any_sync(FULL, begin < end):", "    if begin < end:", *inside(step, 2), "    cuda.syncwarp()"]
     again = [*old_again(lowered, "thread"), *sums_again(lowered)]
-    before = [*room(lowered, "thread"), *gone(lowered, stored(lowered, "thread"))]
-    return kernel(lowered, "pull_thread", [*before, *loop, *left(lowered, again)])
+    before = [*room(lowered, "thread"), *enter_edges(lowered, stored(lowered, "thread"))]
+    return kernel(lowered, "pull_thread", [*before, *loop, *leave_edges(lowered, again)])
 
 
-def gone(lowered: Lowered, more: list[str]) -> list[str]:
+def enter_edges(lowered: Lowered, more: list[str]) -> list[str]:
     """Statements with which every thread of a block comes before its vertex's edges, also those that have none."""
-    body = loaded(lowered, AROUND, edge=True) + inited(lowered) + fresh(replace(lowered, deterministic=True, facts={}))
+    body = (
+        loads(lowered, AROUND, edge=True) + init_call(lowered) + fresh(replace(lowered, deterministic=True, facts={}))
+    )
     lines = ["k = np.uint64(which[t])", "v = np.uint64(mine[k])", "moves[v] = False", "moved = False"]
     lines += if_wanted(lowered, [*body, *more, *_bounds(), "goes = True"])
     first = ["t = cuda.grid(1)", "goes = False", "begin, end, v = zero, zero, zero"]
     return [*first, *(["got = False"] if lowered.sparse else []), "if t < which.size:", *inside(lines)]
 
 
-def left(lowered: Lowered, more: list[str]) -> list[str]:
+def leave_edges(lowered: Lowered, more: list[str]) -> list[str]:
     """Statements with which all of them leave their edges."""
     lines = [f"if goes{' and got' if lowered.sparse else ''}:", *inside([*more, *_ended(lowered)])]
     lines += _prepared(lowered, "t < which.size")
-    return [*lines, *tallied(lowered)]
+    return [*lines, *counter_sums(lowered)]
 
 
 def _prepared(lowered: Lowered, condition: str) -> list[str]:
@@ -139,11 +141,13 @@ def _together(lowered: Lowered, who: str) -> str:
     flagged = replace(lowered, deterministic=True, facts={})
     ordered, wide = in_order(lowered), "np.uint64(32)" if who == "warp" else "np.uint64(cuda.blockDim.x)"
     own = "lane" if who == "warp" else "own"
-    body = loaded(lowered, AROUND, edge=True) + inited(lowered) + fresh(flagged)
+    body = loads(lowered, AROUND, edge=True) + init_call(lowered) + fresh(flagged)
     if not ordered and (empty := _empty(lowered)):
         body += [f"if {own} != zero:", *inside(empty)]
     body += [*(["got = False"] if lowered.sparse else []), *_bounds(), *stored(lowered, "warp")]
-    body += strided("begun", "begin", "end", wide, _in_turn(lowered) if ordered else _alone(lowered, own, who))
+    body += strided_loop(
+        "begun", "begin", "end", wide, _in_turn(lowered) if ordered else _own_messages(lowered, own, who)
+    )
     body += sums_again(lowered)
     if not ordered:
         body += _combined(lowered, who)
@@ -156,10 +160,10 @@ def _together(lowered: Lowered, who: str) -> str:
     lines += _prepared(lowered, f"{own} == zero")
     if who == "warp":
         loop = ["t = cuda.grid(1) >> 5", "if t < which.size:", *inside(lines)]
-        return kernel(lowered, "pull_warp", [*room(lowered, "warp"), *loop, *tallied(lowered)])
+        return kernel(lowered, "pull_warp", [*room(lowered, "warp"), *loop, *counter_sums(lowered)])
     loop = ["t = cuda.blockIdx.x", *lines]
     first = ["own = np.uint64(cuda.threadIdx.x)", *_slots(lowered)]
-    return kernel(lowered, "pull_block", [*first, *loop, *tallied(lowered)])
+    return kernel(lowered, "pull_block", [*first, *loop, *counter_sums(lowered)])
 
 
 def _empty(lowered: Lowered) -> list[str]:
@@ -179,12 +183,12 @@ def _lanes(value: str, dtype: np.dtype[Any], length: int) -> str:
     return f"as_{kind[dtype.kind]}({value}, {length})"
 
 
-def _alone(lowered: Lowered, own: str, who: str) -> list[str]:
+def _own_messages(lowered: Lowered, own: str, who: str) -> list[str]:
     """Statements in which every thread takes its own message of those that are read together."""
-    message = from_tile(lowered, taken(lowered))
+    message = from_tile(lowered, message_loads(lowered))
     message += around(lowered, edge_call(replace(lowered, deterministic=True, facts={})), "warp")
     message += ["got = True"] if lowered.sparse else []
-    asked = known(lowered)
+    asked = in_frontier(lowered)
     lines = [f"i = begun + {own}"]
     if any(message.length is not None for message in lowered.messages):
         lines += copied(lowered)
@@ -201,7 +205,7 @@ def _alone(lowered: Lowered, own: str, who: str) -> list[str]:
 
 def _in_turn(lowered: Lowered) -> list[str]:
     """Statements in which lanes read together, and then all of them take every message in the order of the edges."""
-    asked = known(lowered)
+    asked = in_frontier(lowered)
     lines = ["i = begun + lane"]
     if any(message.length is not None for message in lowered.messages):
         lines += copied(lowered)
@@ -249,7 +253,7 @@ def _combined(lowered: Lowered, who: str) -> list[str]:
             steps += _exchanged(how, name)
         elif how.operation == "any":
             steps += [f"other_{name} = {other}", f"came = cuda.shfl_xor_sync(FULL, np.int32(taken_{name}), apart) != 0"]
-            steps += _chosen(name, "came")
+            steps += _any_of_lanes(name, "came")
         else:
             steps.append(f"v_{name} = {merged(how.operation, f'v_{name}', other)}")
     lines += ["for level in range(5):", "    apart = 16 >> level", *inside(steps)]
@@ -266,7 +270,7 @@ def _combined(lowered: Lowered, who: str) -> list[str]:
         if how.group:
             lines += inside(_exchanged(how, name), 2)
         elif how.operation == "any":
-            lines += inside(_chosen(name, f"came_{name}[w] != 0"), 2)
+            lines += inside(_any_of_lanes(name, f"came_{name}[w] != 0"), 2)
         else:
             lines.append(f"        v_{name} = {merged(how.operation, f'v_{name}', f'other_{name}')}")
     return lines
@@ -280,7 +284,7 @@ def _exchanged(how: Reduction, name: str) -> list[str]:
     return [f"if {better(how.operation, new, old)}:", *(f"    {a} = {x}" for a, x in zip(old, new, strict=True))]
 
 
-def _chosen(name: str, came: str) -> list[str]:
+def _any_of_lanes(name: str, came: str) -> list[str]:
     """Statements that take another lane's `any`, if one came to it, and it is the smaller of two."""
     return [
         f"if {came}:",

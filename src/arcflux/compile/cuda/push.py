@@ -8,9 +8,9 @@ rows' own offsets are the scan, of all vertices or of those from `lowest` on.
 
 from __future__ import annotations
 
-from arcflux.compile.cpu.dense import loaded
+from arcflux.compile.cpu.dense import loads
 from arcflux.compile.cpu.lists import received_along
-from arcflux.compile.cuda.source import kernel, known, native, old, strided, taken
+from arcflux.compile.cuda.source import in_frontier, kernel, message_loads, native, old, strided_loop
 from arcflux.compile.lower import Lowered
 from arcflux.compile.pieces.edges import Shared, push_reads
 from arcflux.compile.pieces.source import call, inside
@@ -38,18 +38,18 @@ def expansions(lowered: Lowered) -> list[str]:
     """The kernels `push` and `gather`."""
     lines = ["u = np.uint64(queue[k])" if lowered.sparse else "u = k + lowest"]
     place = "np.uint64(rows[u]) + (number - np.uint64(scan[k]))" if lowered.sparse else "number"
-    lines += [f"i = {place}", "v = np.uint64(neighbours[i])", *taken(lowered)]
+    lines += [f"i = {place}", "v = np.uint64(neighbours[i])", *message_loads(lowered)]
     wanted = "wants" in lowered.functions and lowered.sparse
     if wanted:
-        lines += ["wanted = True", "if whole:", *inside(loaded(lowered, ("wants",)))]
+        lines += ["wanted = True", "if whole:", *inside(loads(lowered, ("wants",)))]
         lines += [f"    wanted = {call(lowered, 'wants')}", "if wanted:", *inside(_reduced(lowered))]
     else:
         lines += _reduced(lowered)
     scan, many = ("scan", "np.uint64(size)") if lowered.sparse else ("rows", "(np.uint64(rows.size) - one)")
     push = kernel(lowered, "push", _edges(lowered, scan, many, lines))
     lines = ["i = number", "v = np.uint64(targets[k])", "u = np.uint64(neighbours[i])"]
-    asked = known(lowered)
-    body = [*taken(lowered), *_reduced(lowered)]
+    asked = in_frontier(lowered)
+    body = [*message_loads(lowered), *_reduced(lowered)]
     lines += [f"if {asked}:", *inside(body)] if asked else body
     return [push, kernel(lowered, "gather", _edges(lowered, "rows", "np.uint64(targets.size)", lines))]
 
@@ -91,5 +91,5 @@ def _edges(lowered: Lowered, scan: str, many: str, body: list[str]) -> list[str]
         f"total_edges = np.uint64({scan}[{many}])",
         "width = np.uint64(cuda.blockDim.x)",
         "own = np.uint64(cuda.threadIdx.x)",
-        *strided("first", begin, "total_edges", "np.uint64(cuda.gridsize(1))", loop),
+        *strided_loop("first", begin, "total_edges", "np.uint64(cuda.gridsize(1))", loop),
     ]

@@ -1,7 +1,7 @@
 """The kernel for a GPU that pulls along rows of middle length: a block shares the edges of its rows by a scan.
 
 Every thread has a vertex, and the scan of their degrees numbers all edges of the block through (Merrill, Garland and
-Grimshaw's gathering). Threads then read the next edges side by side, whoever's they are, and leave what comes along
+Grimshaw's gathering). Threads then read the next edges side by side, whatever their row, and leave what comes along
 them in shared memory; from there every thread takes those of its own vertex, in their order. So loads are
 balanced and close to each other, as with a warp for each vertex, and no lane is without an edge where rows are shorter
 than a warp; and sums have the order of the edges in every run.
@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from arcflux.compile.cuda.pull import gone, left
-from arcflux.compile.cuda.source import kernel, known, taken
+from arcflux.compile.cuda.pull import enter_edges, leave_edges
+from arcflux.compile.cuda.source import in_frontier, kernel, message_loads
 from arcflux.compile.cuda.vectors import vectors
 from arcflux.compile.lower import Lowered
 from arcflux.compile.pieces.edges import edge_call
@@ -58,7 +58,7 @@ def scans(lowered: Lowered) -> list[str]:
     window += ["while cuda.any_sync(FULL, place < last):", "    if place < last:", *inside(_taken(lowered), 2)]
     window += ["cuda.syncthreads()"]
     loop = _counted("window", "np.uint32(0)", "total_edges", "wide", window)
-    return [kernel(lowered, "pull_scan", [*room, *gone(lowered, []), *scan, *loop, *left(lowered, [])])]
+    return [kernel(lowered, "pull_scan", [*room, *enter_edges(lowered, []), *scan, *loop, *leave_edges(lowered, [])])]
 
 
 def _tiles(lowered: Lowered) -> dict[str, tuple[str, int, str]]:
@@ -70,8 +70,8 @@ def _tiles(lowered: Lowered) -> dict[str, tuple[str, int, str]]:
         found[f"c_{column}"] = (_name(stored), stored.itemsize, f"c_{column}[i]")
     if "u_number" in edge_reads(lowered):
         found["u"] = ("uint64", 8, "u")
-    if known(lowered):
-        found["known"] = ("uint8", 1, f"np.uint8({known(lowered)})")
+    if in_frontier(lowered):
+        found["known"] = ("uint8", 1, f"np.uint8({in_frontier(lowered)})")
     return found
 
 
@@ -101,7 +101,7 @@ def _taken(lowered: Lowered) -> list[str]:
     """Statements in which a thread takes the next message of its own vertex."""
     tiles = _tiles(lowered)
     lines = ["slot = np.uint32(place - window)"]
-    for line in taken(lowered):
+    for line in message_loads(lowered):
         name, _, value = line.partition(" = ")
         for tile, (_, _, expression) in tiles.items():
             whole = tile in ("u", "known")  # short words, which stand in the text of others, too

@@ -1,4 +1,4 @@
-"""Pieces that the kernels for a GPU have in common: their heads, their loops, and what they take from whom."""
+"""Pieces that the kernels for a GPU have in common: their heads, their loops, and how they load messages."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ from arcflux.compile.pieces.generators import scratch
 from arcflux.compile.pieces.measures import loaded_from, nothing
 from arcflux.compile.pieces.source import columns_read, edge_reads, ends_known, inside, load, shared
 
-__all__ = ["identity", "in_frontier", "kernel", "known", "merged", "native", "old", "shuffled", "strided", "taken",
-           "tallied", "threads", "totalled"]  # fmt: skip
+__all__ = [
+    "counter_sums", "identity", "in_frontier", "join_frontier", "kernel", "merged", "message_loads", "native",
+    "old", "shuffled", "strided_loop", "threads", "totalled",
+]  # fmt: skip
 
 _GIVEN = ("step", "mine", "which", "targets", "rows", "neighbours", "shift", "lowest", "bits", "queue", "scan", "size",
           "whole", "stamp", "mark", "reached", "counts", "told", "heads", "queues_too", "in_offsets", "out_offsets",
@@ -60,12 +62,12 @@ def threads(end: str, body: list[str]) -> list[str]:
     return ["t = cuda.grid(1)", f"if t < {end}:", *inside(body)]
 
 
-def strided(name: str, begin: str, end: str, step: str, body: list[str]) -> list[str]:
+def strided_loop(name: str, begin: str, end: str, step: str, body: list[str]) -> list[str]:
     """A loop by steps that are no constant, of which a range would first count the rounds, by a division."""
     return [f"{name} = {begin}", f"while {name} < {end}:", *inside([*body, f"{name} += {step}"])]
 
 
-def tallied(lowered: Lowered) -> list[str]:
+def counter_sums(lowered: Lowered) -> list[str]:
     """Statements that add up what the threads of a kernel have counted and measured."""
     lines = ["counted(tally, 0, changed)"]
     for each in lowered.measures:
@@ -137,19 +139,19 @@ def native(operation: str, dtype: np.dtype[Any]) -> str:
     return "_native" if has else ""
 
 
-def known(lowered: Lowered) -> str:
+def in_frontier(lowered: Lowered) -> str:
     """The expression that says whether u is in the frontier; "" when that makes no difference."""
     if not lowered.sparse or steady(lowered):
         return ""
     return "(bits[u >> five] >> (u & mask)) & one"
 
 
-def in_frontier() -> list[str]:
+def join_frontier() -> list[str]:
     """Statements that set v's bit in the next frontier."""
     return ["if queues_too:", "    cuda.atomic.or_(bits, v >> five, np.uint32(one << (v & mask)))"]
 
 
-def taken(lowered: Lowered) -> list[str]:
+def message_loads(lowered: Lowered) -> list[str]:
     """Statements that take what u sends along edge i."""
     lines = []
     for message in lowered.messages:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from arcflux.compile.cpu.dense import AROUND, loaded
+from arcflux.compile.cpu.dense import AROUND, loads
 from arcflux.compile.lower import Lowered
 from arcflux.compile.pieces.source import inside
 
@@ -42,7 +42,7 @@ def widened(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 def _old(lowered: Lowered) -> dict[str, tuple[np.dtype[Any], int]]:
     """Vectors of v's old state that are read along its edges, or after them."""
-    names = re.findall(r"^o_(\w+) = load", "\n".join(loaded(lowered, AROUND, edge=True)), re.MULTILINE)
+    names = re.findall(r"^o_(\w+) = load", "\n".join(loads(lowered, AROUND, edge=True)), re.MULTILINE)
     return {name: (lowered.fields[name][0], lowered.fields[name][1] or 0) for name in names}
 
 

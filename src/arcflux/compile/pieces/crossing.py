@@ -15,9 +15,9 @@ import textwrap
 from arcflux.compile.edge_state import EdgeState, names_of
 from arcflux.compile.lower import Lowered
 from arcflux.compile.pieces.polling import polls as has_long_loops
-from arcflux.compile.pieces.source import ReturnsOf, in_function, inside, keep_in, lengths_of, load_from, tupled
+from arcflux.compile.pieces.source import ReturnsOf, in_function, inside, keep_in, lengths_of, load_from, tuple_text
 
-__all__ = ["along_function", "crossed", "edge_halves", "uncrossed", "uncrossed_row"]
+__all__ = ["along_function", "carried_edge", "carried_row", "edge_halves", "edge_loads"]
 
 
 def _looked_at(lowered: Lowered) -> list[str]:
@@ -36,7 +36,7 @@ def along_function(lowered: Lowered) -> list[str]:
     body = [ReturnsOf(back).visit(node) for node in body]
     text = "\n".join(ast.unparse(ast.fix_missing_locations(node)) for node in body)
     names = ", ".join([*names_of(state), *_looked_at(lowered)])
-    return [f"@fragment\ndef along({names}):\n{textwrap.indent(text, '    ')}\n    return {tupled(back)}\n"]
+    return [f"@fragment\ndef along({names}):\n{textwrap.indent(text, '    ')}\n    return {tuple_text(back)}\n"]
 
 
 def edge_halves(lowered: Lowered) -> list[str]:
@@ -49,7 +49,7 @@ def edge_halves(lowered: Lowered) -> list[str]:
     return [*lines, *(["back = np.uint64(g_arcs) - front"] if state.turns else [])]
 
 
-def crossed(lowered: Lowered, place: str) -> list[str]:
+def edge_loads(lowered: Lowered, place: str) -> list[str]:
     """Statements that cross the edge at a place of the rows: its fields are known then as compute sees them."""
     state = lowered.edge_state
     if state is None:
@@ -61,20 +61,20 @@ def crossed(lowered: Lowered, place: str) -> list[str]:
         lines += [f"r_{name} = {_load(state, name, 'twin')}" for name in state.reversed]
     if state.written:
         taken = ", ".join([*names_of(state), *_looked_at(lowered)])
-        lines += [f"{tupled([f'e_{name}' for name in state.written])} = along({taken})"]
+        lines += [f"{tuple_text([f'e_{name}' for name in state.written])} = along({taken})"]
         lines += [_keep(state, name, f"e_{name}") for name in state.written]
     return [*lines, *(_carried(state, set(state.written)) if state.turns else [])]
 
 
-def uncrossed(lowered: Lowered, place: str) -> list[str]:
+def carried_edge(lowered: Lowered, place: str) -> list[str]:
     """Statements that carry an edge over that is not crossed: what it has becomes what it will have."""
     state = lowered.edge_state
     return [_arc(state, place), *_carried(state, set())] if state is not None and state.turns else []
 
 
-def uncrossed_row(lowered: Lowered, begin: str, end: str, place: str) -> list[str]:
+def carried_row(lowered: Lowered, begin: str, end: str, place: str) -> list[str]:
     """A loop over the edges of a vertex that takes no messages."""
-    lines = uncrossed(lowered, place)
+    lines = carried_edge(lowered, place)
     return [f"for i in range({begin}, {end}):", *inside(lines)] if lines else []
 
 

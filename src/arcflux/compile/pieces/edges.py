@@ -9,13 +9,14 @@ import numpy as np
 
 from arcflux.compile.check.tuples import TUPLES, better, into_tuple, lock_of
 from arcflux.compile.lower import Lowered
-from arcflux.compile.pieces.numbers import low_bits, nearest, wrapping
-from arcflux.compile.pieces.source import edge_reads, in_function, polls, reduced, tupled
+from arcflux.compile.pieces.numbers import low_bits, saturated, wrapping
+from arcflux.compile.pieces.source import edge_reads, has_long_loops, in_function, reduced, tuple_text
 from arcflux.parsing import parse, parse_expression
 
 __all__ = [
     "Registers",
     "Shared",
+    "any_flags",
     "edge",
     "edge_call",
     "fresh",
@@ -23,7 +24,6 @@ __all__ = [
     "push_edge",
     "push_reads",
     "settled",
-    "taken",
 ]
 
 
@@ -32,7 +32,7 @@ def fresh(lowered: Lowered) -> list[str]:
 
     Of several `any` the smallest is looked for, and none has come yet; narrow floats add up in wide registers.
     """
-    return [*(f"{name} = False" for name in taken(lowered)), *_converted(lowered, "float64")]
+    return [*(f"{name} = False" for name in any_flags(lowered)), *_converted(lowered, "float64")]
 
 
 def settled(lowered: Lowered) -> list[str]:
@@ -62,7 +62,7 @@ def _converted(lowered: Lowered, kind: str) -> list[str]:
     return [f"v_{name} = np.{kind}(v_{name})" for name in narrow_sums(lowered)]
 
 
-def taken(lowered: Lowered) -> list[str]:
+def any_flags(lowered: Lowered) -> list[str]:
     """The names that say whether an `any` has come, when the smallest is looked for."""
     found = sorted(name for name, how in lowered.reductions.items() if how.operation == "any")
     return [f"taken_{name}" for name in found] if lowered.deterministic else []
@@ -70,16 +70,18 @@ def taken(lowered: Lowered) -> list[str]:
 
 def edge_call(lowered: Lowered) -> str:
     """The statement that reduces along an edge, in registers."""
-    targets = [*reduced(lowered), *taken(lowered)]
-    return f"{tupled(targets)} = edge({', '.join([*targets, *edge_reads(lowered), *_looked_at(lowered)])})"
+    targets = [*reduced(lowered), *any_flags(lowered)]
+    return f"{tuple_text(targets)} = edge({', '.join([*targets, *edge_reads(lowered), *_looked_at(lowered)])})"
 
 
 def edge(lowered: Lowered) -> str:
     """The edge part for pull: reduces into values."""
-    targets = [*reduced(lowered), *taken(lowered)]
+    targets = [*reduced(lowered), *any_flags(lowered)]
     text = _edge_part(lowered, Registers(lowered))
     names = [*targets, *edge_reads(lowered), *_looked_at(lowered)]
-    return f"@fragment\ndef edge({', '.join(names)}):\n{textwrap.indent(text, '    ')}\n    return {tupled(targets)}\n"
+    return (
+        f"@fragment\ndef edge({', '.join(names)}):\n{textwrap.indent(text, '    ')}\n    return {tuple_text(targets)}\n"
+    )
 
 
 def push_edge(lowered: Lowered, how: type[Shared] | None = None) -> str:
@@ -99,7 +101,7 @@ def push_reads(lowered: Lowered) -> list[str]:
 
 def _looked_at(lowered: Lowered) -> list[str]:
     """The name of what long loops of compute look at, if it has any."""
-    return ["control"] if polls(lowered, "compute") else []
+    return ["control"] if has_long_loops(lowered, "compute") else []
 
 
 def _edge_part(lowered: Lowered, reduce: ast.NodeTransformer) -> str:
@@ -147,7 +149,7 @@ class _Reduces(ast.NodeTransformer):
         if operation == "any":
             return f"np.{dtype.name}({value})"
         whole = length is not None and index is None
-        return nearest(value if whole else f"np.int64({value})", dtype, length if whole else None)
+        return saturated(value if whole else f"np.int64({value})", dtype, length if whole else None)
 
     def reduced(self, operation: str, field: str, index: str | None, value: str) -> str:
         """The statements that reduce a value into a field of v, or into an element of it."""
@@ -163,7 +165,7 @@ class Registers(_Reduces):
 
     def returned(self) -> str:
         """The fields that were reduced into."""
-        return tupled([*reduced(self.lowered), *taken(self.lowered)])
+        return tuple_text([*reduced(self.lowered), *any_flags(self.lowered)])
 
     def reduced_tuple(self, group: tuple[str, ...], values: list[str]) -> str:
         """The statements that reduce values into fields of v together."""

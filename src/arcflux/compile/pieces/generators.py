@@ -3,7 +3,7 @@
 All take the row of v (``row``, ``row_end``), the arrays of neighbours, messages and edge columns, and what they name of
 v. A sum, a maximum and the like are loops in plain names, as if the user had written them. A mode counts in a table of
 its worker's (``vote``, ``leading``), a median selects in a buffer of it: kernels cannot allocate, so `scratch` says
-what whoever launches them has to bring along.
+what their launcher has to provide.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from arcflux.compile.check.types import INT, Value, of_sign, typed
 from arcflux.compile.lower import Lowered
 from arcflux.compile.mail import cursors, in_kernels
 from arcflux.compile.pieces import polling
-from arcflux.compile.pieces.source import arguments, column_value, in_function, polls, results, tupled
+from arcflux.compile.pieces.source import arguments, column_value, has_long_loops, in_function, results, tuple_text
 from arcflux.parsing import parse, parse_expression
 
 __all__ = ["Scratch", "around", "around_call", "environment", "scratch", "scratch_rows"]
@@ -76,14 +76,14 @@ def environment(lowered: Lowered, array: str = "s") -> list[str]:
     names += [*(f"c_{column}" for column in lowered.columns), *(one.name for one in scratch(lowered))]
     names += ["in_offsets", "in_neighbours"] if around.intersects else []
     calls = [ast.Expr(part) for each in around.generated for part in each.parts]
-    looks = polls(lowered, "around") or polling.polls(list(calls), {})
+    looks = has_long_loops(lowered, "around") or polling.polls(list(calls), {})
     return [*names, *(["control"] if looks else [])]
 
 
 def around_call(lowered: Lowered, array: str = "s", counting: bool = False) -> str:
     """The statement that gives v what its neighbourhood makes of it; if `counting`, what it sends is only counted."""
     said = "around_count" if counting and lowered.edgewise.sends else "around"
-    return f"{tupled(_returned(lowered))} = {said}({', '.join(_arguments(lowered, array))})"
+    return f"{tuple_text(_returned(lowered))} = {said}({', '.join(_arguments(lowered, array))})"
 
 
 def _returned(lowered: Lowered) -> list[str]:
@@ -112,7 +112,7 @@ def _itself(lowered: Lowered, array: str, counting: bool) -> str:
         statements = in_kernels(lowered, statements, counting)
     body = [_Returning(returned).visit(node) for node in statements]
     text = "\n".join(ast.unparse(ast.fix_missing_locations(node)) for node in body)
-    text += f"\nreturn {tupled(returned)}"
+    text += f"\nreturn {tuple_text(returned)}"
     return _fragment("around_count" if counting else "around", _arguments(lowered, array), text)
 
 
@@ -137,7 +137,7 @@ class _Returning(ast.NodeTransformer):
         self.names = names
 
     def visit_Return(self, node: ast.Return) -> ast.Return:
-        return ast.Return(parse_expression(tupled(self.names)))
+        return ast.Return(parse_expression(tuple_text(self.names)))
 
 
 # --- loops over edges

@@ -1,7 +1,7 @@
 """How measures are reduced over vertices, in the source of kernels: residuals, and contributions to totals.
 
 Every chunk of vertices, or every worker, reduces its own; what they have is reduced in the order of the chunks where
-the order shows. A minimum or maximum of floats passes over NaN, and has no sign of nought, so that it has none of the
+the order shows. A minimum or maximum of floats passes over NaN, and never a negative zero, so that it has none of the
 order either.
 """
 
@@ -75,7 +75,7 @@ def imported(lowered: Lowered, measures: list[Measure]) -> str:
 
 
 def final(measure: Measure, value: str) -> str:
-    """The expression for a total of all vertices: without the sign of nought, which would tell their order."""
+    """The expression for a total of all vertices: without a negative zero, which would depend on the order."""
     if measure.operation not in _CHOSEN or measure.dtype.kind != "f":
         return value
     return f"{value} + {'0.0' if measure.length is None else f'as_float64(0.0, {measure.length})'}"

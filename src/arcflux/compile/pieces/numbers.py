@@ -1,10 +1,10 @@
 """Scalar arithmetic as types.py says it: what compiled code would do otherwise, or does not define, is rewritten here.
 
 Numba makes a float of u64 and an integer with a sign where the two meet, computes narrow unsigned integers without a
-sign, negates narrow ones in their width, and leaves shifts by 64 or more, floats that no integer can hold, and the
-smallest integer divided by -1 to the processor, which traps there. It tells LLVM that sums and products of integers
-with a sign never overflow, and LLVM draws conclusions from that; those of integers without one wrap around, and have
-the same bits.
+sign and counts loops in them, negates narrow ones in their width, which int() keeps, and leaves shifts by 64 or more,
+floats that no integer can hold, and the smallest integer divided by -1 to the processor, which traps there. It tells
+LLVM that sums and products of integers with a sign never overflow, and LLVM draws conclusions from that; those of
+integers without one wrap around, and have the same bits.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ import numpy as np
 
 from arcflux.compile.check.types import Value
 
-__all__ = ["called", "compared", "floating", "low_bits", "met", "nearest", "operated", "wide", "wrapping"]
+__all__ = [
+    "binary_operation", "called", "compared", "floating", "low_bits", "promoted", "saturated", "wide", "wrapping",
+]  # fmt: skip
 
 _BITS = 64
 _CONVERTED = {
@@ -24,14 +26,14 @@ _CONVERTED = {
 }  # fmt: skip
 
 
-def met(done: ast.expr, own: Value, kind: Value) -> ast.expr:
+def promoted(done: ast.expr, own: Value, kind: Value) -> ast.expr:
     """An operand of type `own` as it is used where the operands together have the type `kind`."""
     if own.length is not None or kind.length is not None:
         return done
     if kind.dtype == np.float32 and (own.dtype is None or own.kind != "float"):  # takes the type of the narrow float
         return _as("float32", done)
     if own.kind == "flag" and kind.kind != "flag":
-        return _as("int64", done)
+        return _as("uint64" if kind.dtype == np.uint64 else "int64", done)
     if kind.kind != "int" or own.kind != "int" or own.dtype == kind.dtype:
         return done
     if kind.dtype == np.uint64:
@@ -60,7 +62,7 @@ def _unsigned(node: ast.expr) -> ast.expr:
     return _as("uint64", _as("int64", node))
 
 
-def operated(op: ast.operator, left: ast.expr, right: ast.expr, kind: Value) -> ast.expr:
+def binary_operation(op: ast.operator, left: ast.expr, right: ast.expr, kind: Value) -> ast.expr:
     """``left op right`` of operands that have met, of type `kind`."""
     literal = _literal(right)
     if isinstance(op, (ast.LShift, ast.RShift)) and not (literal is not None and 0 <= literal < _BITS):
@@ -69,7 +71,7 @@ def operated(op: ast.operator, left: ast.expr, right: ast.expr, kind: Value) -> 
         return ast.BinOp(left, op, ast.BinOp(right, ast.BitAnd(), last_bits))
     if isinstance(op, ast.Pow) and kind.kind == "int":
         if literal is not None and 0 <= literal <= 2:
-            return {0: ast.Constant(1), 1: left}.get(literal) or operated(ast.Mult(), left, left, kind)
+            return {0: ast.Constant(1), 1: left}.get(literal) or binary_operation(ast.Mult(), left, left, kind)
         made = ast.Call(ast.Name("power", ast.Load()), [_unsigned(left), right], [])
         return made if kind.dtype == np.uint64 else _as("int64", made)
     if isinstance(op, ast.Pow) and kind.length is None:
@@ -86,9 +88,10 @@ def operated(op: ast.operator, left: ast.expr, right: ast.expr, kind: Value) -> 
     return ast.BinOp(left, op, right)
 
 
-def floating(op: ast.operator, left: ast.expr, right: ast.expr) -> ast.expr:
-    """``left op right`` in floats, such as ``2 ** -1``."""
-    return ast.BinOp(_as("float64", left), op, _as("float64", right))
+def floating(op: ast.operator, left: ast.expr, right: ast.expr, kind: Value) -> ast.expr:
+    """``left op right`` in floats, such as ``2 ** -1``, rounded if that is narrow."""
+    done = ast.BinOp(_as("float64", left), op, _as("float64", right))
+    return _as("float32", done) if kind.dtype == np.float32 else done
 
 
 def compared(op: ast.cmpop, left: ast.expr, right: ast.expr, a: Value, b: Value) -> ast.expr:
@@ -104,9 +107,13 @@ def compared(op: ast.cmpop, left: ast.expr, right: ast.expr, a: Value, b: Value)
 
 def called(name: str, done: ast.Call, own: list[Value], kind: Value) -> ast.expr:
     """A call of a function that kernels know, of scalars: arguments of types `own`, a result of type `kind`."""
+    if not own:  # int(), float(), bool()
+        return ast.Constant({"int": 0, "float": 0.0, "flag": False}[kind.kind])
     if name in _CONVERTED and own[0].kind == "float":
         return ast.Call(ast.Name(_CONVERTED[name], ast.Load()), done.args, [])
-    if name in ("math.trunc", "round"):  # of what is whole already
+    if name == "float" and own[0].kind == "flag":  # which Numba has no float of
+        return _as("float64", done.args[0])
+    if name in _CONVERTED:  # of what is whole already; Numba's own int() keeps a narrow type
         return _as("int64", done.args[0])
     if name.startswith("random_"):
         done.args = [a if each.kind == "flag" else _unsigned(a) for a, each in zip(done.args, own, strict=True)]
@@ -116,10 +123,16 @@ def called(name: str, done: ast.Call, own: list[Value], kind: Value) -> ast.expr
         return _as(kind.stored.name, ast.Call(ast.Name("remainder", ast.Load()), ends, []))
     if name.startswith("math.") and kind.kind == "float":
         done.args = [a if each.kind == "float" else _as("float64", a) for a, each in zip(done.args, own, strict=True)]
+        if kind.dtype == np.float32 and any(each.dtype != np.float32 for each in own):
+            return _as("float32", done)
     if name == "abs":
         done.args = [wide(a, each) for a, each in zip(done.args, own, strict=True)]
+    if name == "range":  # counts in the type of its bounds, and without a sign where they have none
+        done.args = [
+            a if each.dtype in (None, np.int64) else _as("int64", a) for a, each in zip(done.args, own, strict=True)
+        ]
     if name in ("min", "max"):
-        done.args = [met(a, each, kind) for a, each in zip(done.args, own, strict=True)]
+        done.args = [promoted(a, each, kind) for a, each in zip(done.args, own, strict=True)]
     return done
 
 
@@ -133,7 +146,7 @@ def low_bits(done: ast.expr, dtype: np.dtype[Any], length: int | None) -> ast.ex
     return ast.BinOp(ast.BinOp(done, ast.LShift(), unused), ast.RShift(), unused)
 
 
-def nearest(value: str, dtype: np.dtype[Any], length: int | None) -> str:
+def saturated(value: str, dtype: np.dtype[Any], length: int | None) -> str:
     """The number of a narrow integer type that is nearest to a number of 64 bits, or to each of a vector."""
     least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
     if length is None:

@@ -2,7 +2,7 @@
 
 ``for k in range(10**18)`` or ``while True`` in a kernel would be stopped by nobody: a thread in compiled code cannot be
 interrupted. So every round of a loop that is not short for certain counts down, over all such loops of a function, and
-at nought the control array is looked at (spmd/polling.py). A loop that is left makes the whole superstep worthless; the
+at zero the control array is checked (spmd/polling.py). A loop that is left makes the whole superstep worthless; the
 run ends with the one before. Loops of few rounds, known when the program is compiled, are left as they are.
 """
 
@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 from arcflux.parsing import parse
 
-__all__ = ["is_polled", "polled", "polls"]
+__all__ = ["is_polled", "polls", "with_polling"]
 
 # A loop of at most so many rounds, those of the loops inside it included, ends by itself soon enough.
 _SHORT = 4096
@@ -31,12 +31,12 @@ def polls(body: list[ast.stmt], lengths: Mapping[str, int]) -> bool:
     return is_polled(body, lengths) or any(name.id == "control" for name in looked_at)
 
 
-def polled(body: list[ast.stmt]) -> list[ast.stmt]:
+def with_polling(body: list[ast.stmt]) -> list[ast.stmt]:
     """The statements of a function with such loops, in which these look whether the run should end.
 
     Examples
     --------
-    >>> print(ast.unparse(polled(ast.parse("for l_k in range(p_n): l_x += 1").body)))
+    >>> print(ast.unparse(with_polling(ast.parse("for l_k in range(p_n): l_x += 1").body)))
     turns = patience(control)
     for l_k in range(p_n):
         turns -= 1

@@ -23,11 +23,11 @@ from arcflux.compile.pieces.vectors import in_lanes
 from arcflux.parsing import parse_expression
 
 __all__ = [
-    "EDGE_ARRAYS", "ReturnsOf", "accumulated", "also", "arguments", "bound", "call", "claimed", "column_value",
-    "columns_read", "contributions", "edge_reads", "ends_known", "function", "helpers", "in_function", "inited",
-    "inside", "keep", "keep_in", "kept", "lengths_of", "load", "load_from", "made", "measured", "measured_value",
-    "message_reads", "polls", "received", "reduced", "results", "returned", "sent", "shared",
-    "sources", "totals_known", "tupled", "updated", "written",
+    "EDGE_ARRAYS", "ReturnsOf", "accumulated", "also", "arguments", "bound", "call", "chunk_loop", "column_value",
+    "columns_read", "contributions", "edge_reads", "ends_known", "function", "has_long_loops", "helpers",
+    "in_function", "init_call", "inside", "keep", "keep_in", "lengths_of", "load", "load_from", "measured",
+    "measured_value", "message_reads", "message_values", "received", "reduced", "results", "returned", "sent",
+    "shared", "sources", "stores", "totals_known", "tuple_text", "updated", "written",
 ]  # fmt: skip
 
 # What few programs use is imported by those alone: by room, the functions of a module.
@@ -53,12 +53,12 @@ def also(made: list[str], room: str) -> str:
 def arguments(lowered: Lowered, name: str) -> list[str]:
     """The names a function takes: all it reads, the fields it writes, and where its long loops look."""
     found = lowered.functions[name]
-    looked_at = ["control"] if polls(lowered, name) else []
+    looked_at = ["control"] if has_long_loops(lowered, name) else []
     taken = sorted(found.reads | {f"v_{field}" for field in found.writes})
     return [*taken, *(mail_arguments(lowered, name) if lowered.mails else []), *looked_at]
 
 
-def polls(lowered: Lowered, name: str) -> bool:
+def has_long_loops(lowered: Lowered, name: str) -> bool:
     """Whether a function has a loop that may be long, and so looks whether the run should end."""
     found = lowered.functions[name]
     return found.nests or polling.polls(found.body, lengths_of(lowered))
@@ -91,10 +91,10 @@ def call(lowered: Lowered, name: str, counting: bool = False) -> str:
     return f"{said}({', '.join(arguments(lowered, name))})"
 
 
-def inited(lowered: Lowered) -> list[str]:
+def init_call(lowered: Lowered) -> list[str]:
     """The statement that gives fields what init gives; none without such fields."""
     given = results(lowered, "init")
-    return [f"{tupled(given)} = {call(lowered, 'init')}"] if given else []
+    return [f"{tuple_text(given)} = {call(lowered, 'init')}"] if given else []
 
 
 def updated(lowered: Lowered, counting: bool = False) -> list[str]:
@@ -139,7 +139,7 @@ def function(lowered: Lowered, name: str, counting: bool = False) -> str:
     text = "\n".join(ast.unparse(ast.fix_missing_locations(node)) for node in body) or "pass"
     text = "".join(f"t_{each.name} = {nothing(each)}\n" for each in lowered.totals_of(name)) + text
     if nothing_said and not (body and isinstance(body[-1], ast.Return)):
-        text += f"\nreturn {tupled(back)}"
+        text += f"\nreturn {tuple_text(back)}"
     said = f"{name}_count" if counting else name
     return f"@fragment\ndef {said}({', '.join(arguments(lowered, name))}):\n{textwrap.indent(text, '    ')}\n"
 
@@ -168,7 +168,7 @@ class ReturnsOf(ast.NodeTransformer):
     def visit_Return(self, node: ast.Return) -> ast.Return:
         """A return with the written fields."""
         if node.value is None:
-            return ast.Return(parse_expression(tupled(self.results)))
+            return ast.Return(parse_expression(tuple_text(self.results)))
         values = [node.value, *(ast.Name(result, ast.Load()) for result in self.results)]
         return ast.Return(ast.Tuple(values, ast.Load()) if self.results else node.value)
 
@@ -179,7 +179,7 @@ def in_function(lowered: Lowered, found: Checked, body: list[ast.stmt]) -> list[
     result = found.result if isinstance(found, Helper) else None
     arrays = {f"p_{name}": length_of(lowered.program, kind) for name, kind in lowered.program.arrays.items()}
     made = in_lanes(body, _types(lowered, found), lengths_of(lowered), helpers, result, arrays)
-    return polling.polled(made) if polling.is_polled(made, {}) else made
+    return polling.with_polling(made) if polling.is_polled(made, {}) else made
 
 
 def _types(lowered: Lowered, found: Checked) -> dict[str, Value]:
@@ -200,7 +200,7 @@ def lengths_of(lowered: Lowered) -> dict[str, int]:
     return {f"p_{k.length}": program.parameters[k.length].value for k in kinds if isinstance(k.length, str)}
 
 
-def tupled(names: list[str]) -> str:
+def tuple_text(names: list[str]) -> str:
     """Names as a tuple, to assign to or to return."""
     return f"({', '.join(names)},)" if names else "()"
 
@@ -317,7 +317,7 @@ def bound(lowered: Lowered, names: list[str], place: str) -> list[str]:
     return made
 
 
-def made(lowered: Lowered, messages: list[Message]) -> list[str]:
+def message_values(lowered: Lowered, messages: list[Message]) -> list[str]:
     """Statements that compute messages of u, and say its number where the edge part asks for it."""
     lines = []
     for message in messages:
@@ -340,12 +340,12 @@ def written(lowered: Lowered) -> list[str]:
     return sorted({name for each in functions for name in results(lowered, each)} | set(reduced(lowered)))
 
 
-def kept(lowered: Lowered, names: list[str]) -> list[str]:
+def stores(lowered: Lowered, names: list[str]) -> list[str]:
     """Statements that store v's new values."""
     return [keep(lowered, name[2:], f"f_{name[2:]}", "v", name) for name in names]
 
 
-def claimed(
+def chunk_loop(
     counter: str, chunk: int | str, name: str, end: str, body: list[str],
     opening: tuple[str, ...] | list[str] = (), over: str = "", closing: tuple[str, ...] | list[str] = (),
 ) -> list[str]:  # fmt: skip

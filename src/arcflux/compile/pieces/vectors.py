@@ -20,7 +20,7 @@ import numpy as np
 
 from arcflux.compile.check.literals import literal
 from arcflux.compile.check.types import Value, joined, of_sign, typed
-from arcflux.compile.pieces.numbers import called, compared, floating, low_bits, met, operated, wide
+from arcflux.compile.pieces.numbers import binary_operation, called, compared, floating, low_bits, promoted, wide
 from arcflux.parsing import parse_expression
 
 __all__ = ["LONGEST_VALUE", "in_lanes"]
@@ -147,7 +147,7 @@ class _InLanes(ast.NodeTransformer):
 
     def _met(self, node: ast.expr, kind: Value) -> ast.expr:
         """An operand as it is used, or a value as it is kept."""
-        return met(self.visit(node), typed(node, self.names), kind)
+        return promoted(self.visit(node), typed(node, self.names), kind)
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         if isinstance(node.value, ast.Name) and node.value.id in self.arrays:
@@ -165,8 +165,8 @@ class _InLanes(ast.NodeTransformer):
         kind = typed(node, self.names)
         if kind.length is None:
             if isinstance(node.op, ast.Pow) and kind.kind == "float" and typed(node.left, self.names).kind != "float":
-                return floating(node.op, self.visit(node.left), self.visit(node.right))
-            return operated(node.op, self._met(node.left, kind), self._met(node.right, kind), kind)
+                return floating(node.op, self.visit(node.left), self.visit(node.right), kind)
+            return binary_operation(node.op, self._met(node.left, kind), self._met(node.right, kind), kind)
         left = self.whole(node.left, kind)
         if isinstance(node.op, ast.Pow) and isinstance(node.right, ast.Constant) and node.right.value == 2:
             return ast.BinOp(left, ast.Mult(), left)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from arcflux.compile.python.numbers import chosen
+from arcflux.compile.python.numbers import min_max
 
 __all__ = ["EdgeList", "Neighbour", "choosing", "shared"]
 
@@ -21,7 +21,7 @@ class Neighbour:
     _edge: Any
 
     def __init__(self, vertex: Any, edge: Any) -> None:
-        self.__dict__.update(_vertex=vertex, _edge=edge)
+        self.__dict__.update(_vertex=vertex, _edge=edge, number=vertex.number)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._vertex, name)
@@ -33,6 +33,9 @@ class Neighbour:
         yield self
         yield self._edge
 
+    def __repr__(self) -> str:
+        return repr(self._vertex)
+
 
 class EdgeList:
     """The list of v's edges, to go through as often as one likes."""
@@ -43,11 +46,14 @@ class EdgeList:
     def __iter__(self) -> Iterator[Neighbour]:
         return iter(self._neighbours)
 
+    def __repr__(self) -> str:
+        return f"<{len(self._neighbours)} edges>"
+
 
 def shared(a: Any, b: Any) -> Iterator[Neighbour]:
     """The neighbours that v has in common with a neighbour of it, each once; one of a and b is v."""
     other = a if isinstance(a, Neighbour) else b
-    near, seen = set(other._run.into[other.number]), set()
+    near, seen = other._run.near(other.number), set()
     for each in other._run.listed:
         if each.number in near and each.number not in seen:
             seen.add(each.number)
@@ -58,7 +64,7 @@ def choosing(choose: Any, values: Any, default: Any) -> Any:
     """`min` or `max` of what a generator gives, in the type that compiled code gives it."""
     best = None
     for value in values:
-        best = value if best is None else chosen(choose, best, value)
+        best = value if best is None else min_max(choose, best, value)
     if best is None:
         if default is None:
             raise ValueError(f"{choose.__name__} of nothing")

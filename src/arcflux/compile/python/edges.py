@@ -15,6 +15,7 @@ from arcflux.compile.check.expressions import length_of
 from arcflux.compile.python.numbers import Unfit, keeper
 from arcflux.compile.python.numbers import number as as_number
 from arcflux.compile.python.vectors import Matrix, Vector
+from arcflux.compile.python.vertex import shown
 from arcflux.edge_values import EdgeValues
 from arcflux.errors import ProgramError
 from arcflux.graph import Graph
@@ -24,19 +25,37 @@ from arcflux.program import Program
 __all__ = ["PlainEdges"]
 
 
-class Edge:
+class Fields:
+    """The fields of an edge as they were when the superstep began; each is made when it is asked for."""
+
+    _edges: Any
+    _arc: int
+    _said: Callable[[], str]
+
+    def __init__(self, edges: Any, arc: int, said: Callable[[], str]) -> None:
+        self.__dict__.update(_edges=edges, _arc=arc, _said=said)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self._edges.kinds:
+            raise AttributeError(f"an edge has no {name!r}")
+        found = self.__dict__[name] = self._edges.own(name, self._edges.values[name][self._arc], self._said)
+        return found
+
+    def __repr__(self) -> str:
+        return shown("edge", {**self.__dict__, **{name: getattr(self, name) for name in self._edges.kinds}})
+
+
+class Edge(Fields):
     """An edge as a function sees it: its columns, its fields, and the edge the other way."""
 
-    _store: Any
-    _fields: dict[str, Any]
-
-    def __init__(self, columns: Mapping[str, Any], fields: dict[str, Any], store: Any, reverse: Any) -> None:
+    def __init__(self, columns: Mapping[str, Any], edges: Any, arc: int, said: Callable[[], str]) -> None:
+        super().__init__(edges, arc, said)
         self.__dict__.update(columns)
-        self.__dict__.update(fields)
-        self.__dict__.update(_fields=fields, _store=store, reverse=reverse)
+        if edges.twins:
+            self.__dict__["reverse"] = Fields(edges, edges.twins[arc], said)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        self.__dict__[name] = self._fields[name] = self._store(name, value)
+        self.__dict__[name] = self._edges.stored(name, value, self._said)
 
 
 class PlainEdges:
@@ -48,6 +67,7 @@ class PlainEdges:
             name: (one.type.dtype, length_of(program, one.type), one.type.columns)
             for name, one in program.edge_fields.items()
         }
+        self.keepers = {name: keeper(dtype) for name, (dtype, _, _) in self.kinds.items()}
         self.values: dict[str, list[Any]] = {name: self._first(name, given) for name in self.kinds}
         self.after: dict[str, dict[int, Any]] = {name: {} for name in self.kinds}
         against = any(each.edges == "against" for each in (program, *program.phases.values()))
@@ -57,9 +77,9 @@ class PlainEdges:
     def _first(self, name: str, given: Mapping[str, Any]) -> list[Any]:
         dtype, length, _ = self.kinds[name]
         if name in given:
-            values: list[Any] = given[name].tolist()
-            return values
-        first = dtype.type(self.program.edge_fields[name].first).item()
+            rows: list[Any] = given[name].tolist()
+            return [as_number(x, dtype) if length is None else [as_number(y, dtype) for y in x] for x in rows]
+        first = as_number(dtype.type(self.program.edge_fields[name].first).item(), dtype)
         return [first if length is None else [first] * length for _ in range(self.graph.arcs)]
 
     def crossed(self, run: Any, place: int, columns: Mapping[str, Any], u: Any, v: Any) -> Edge:
@@ -70,45 +90,37 @@ class PlainEdges:
         def said() -> str:
             return f"the edge from {run.said(source.number)} to {run.said(target.number)}, {run.when}"
 
-        reverse = self._seen(self.twins[arc], said) if self.twins else None
-        edge = Edge(
-            columns, self._seen(arc, said).__dict__.copy(), lambda name, x: self._stored(name, x, said), reverse
-        )
+        edge = Edge(columns, self, arc, said)
         if "along" in run.lowered.functions:
             run.call("along", edge=edge, u=u, v=v)
             for name in run.lowered.functions["along"].edge_writes:
-                self.after[name][arc] = self._plain(name, edge._fields[name])
+                self.after[name][arc] = self._plain(name, getattr(edge, name))
         return edge
 
-    def _seen(self, arc: int, said: Callable[[], str]) -> Any:
-        """The fields of an edge as they were when the superstep began."""
-        return _Fields(**{name: self._own(name, values[arc], said) for name, values in self.values.items()})
-
-    def _own(self, name: str, value: Any, said: Callable[[], str]) -> Any:
-        """A field's value for one who may change it."""
-        dtype, length, columns = self.kinds[name]
+    def own(self, name: str, value: Any, said: Callable[[], str]) -> Any:
+        """A field's value for a function that may change it."""
+        _, length, columns = self.kinds[name]
         if length is None:
-            return as_number(value, dtype)
-        listed = list(value) if isinstance(value, (Vector, list)) else [value] * length
-        elements = [as_number(each, dtype) for each in listed]
+            return value
+        elements = list(value) if isinstance(value, (Vector, list)) else [value] * length
 
         def store(element: Any) -> Any:
             return self._stored_number(name, element, said)
 
         return Vector(elements, store) if columns is None else Matrix(elements, columns, store)
 
-    def _stored(self, name: str, value: Any, said: Callable[[], str]) -> Any:
+    def stored(self, name: str, value: Any, said: Callable[[], str]) -> Any:
         """A value as the field keeps it."""
         if self.kinds[name][1] is None:
             return self._stored_number(name, value, said)
-        vector = self._own(name, value, said)
+        vector = self.own(name, value, said)
         vector.elements = [self._stored_number(name, element, said) for element in vector.elements]
         return vector
 
     def _stored_number(self, name: str, value: Any, said: Callable[[], str]) -> Any:
         """A number as the field keeps it; what the field cannot keep is an error here."""
         try:
-            return keeper(self.kinds[name][0])(value)
+            return self.keepers[name](value)
         except Unfit as unfit:
             what = f"{name} becomes {unfit.value} at {said()}{unfit.outside}"
             raise ProgramError(what, program=self.program.name) from None
@@ -135,10 +147,3 @@ class PlainEdges:
             array = np.array(self.values[name], dtype).reshape(shape)
             made[name] = array if columns is None else array.reshape(len(array), -1, columns)
         return EdgeValues(self.graph, made)
-
-
-class _Fields:
-    """A bag of fields that nobody may assign to."""
-
-    def __init__(self, **values: Any) -> None:
-        self.__dict__.update(values)

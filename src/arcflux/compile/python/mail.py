@@ -11,6 +11,7 @@ import numpy as np
 from arcflux.compile.lower import Lowered
 from arcflux.compile.python.numbers import Fault, Unfit, keeper
 from arcflux.compile.python.numbers import number as as_number
+from arcflux.compile.python.vertex import shown
 from arcflux.graph import Graph
 from arcflux.mail import VALUE, Mail
 
@@ -35,6 +36,9 @@ class Record:
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"r.{name} is assigned, and records never change")
+
+    def __repr__(self) -> str:
+        return shown("record", self.__dict__)
 
 
 class PlainMail:

@@ -17,8 +17,10 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["IEEE", "KNOWN", "Fault", "Float", "Unfit", "as_exponent", "as_operand", "as_value", "chosen", "keeper",
-           "number"]  # fmt: skip
+__all__ = [
+    "IEEE", "KNOWN", "Fault", "Float", "Unfit", "as_exponent", "as_operand", "as_value", "keeper", "min_max",
+    "number",
+]  # fmt: skip
 
 
 class Fault(ArithmeticError):
@@ -36,6 +38,8 @@ class Unfit(Exception):
 class Int(int):
     """An integer with a sign, of 64 bits."""
 
+    # Without a dictionary numbers are made sooner, and nobody looks for garbage in them.
+    __slots__ = ()
     low, high = -(1 << 63), (1 << 63) - 1
     named = "64 bits"
 
@@ -55,16 +59,21 @@ class Int(int):
 class Weak(Int):
     """An integer that takes the type of the field it meets: a parameter, a count, a narrow unsigned field."""
 
+    __slots__ = ()
+
 
 class Unsigned(Int):
     """What a u64 has, and what comes of it and integers without a sign."""
 
+    __slots__ = ()
     low, high = 0, (1 << 64) - 1
     named = "64 bits without a sign"
 
 
 class Float(float):
     """A float that takes the type of the field it meets, such as a parameter."""
+
+    __slots__ = ()
 
     def __neg__(self) -> Float:
         return type(self)(-float(self))
@@ -76,9 +85,13 @@ class Float(float):
 class Wide(Float):
     """What an f64 has."""
 
+    __slots__ = ()
+
 
 class Narrow(Float):
     """What an f32 has, and what comes of it and numbers that are not f64: all are rounded to 32 bits."""
+
+    __slots__ = ()
 
     def __new__(cls, value: float) -> Narrow:
         return value if type(value) is Narrow else float.__new__(cls, c_float(value).value)
@@ -164,7 +177,10 @@ def _fitting(kind: type[Int], value: int, said: str) -> Int:
 
 def _integers(name: str, a: Any, b: Any) -> Any:
     """An operation on two integers."""
-    said = f"{int(a)} {_SIGNS[name]} {int(b)}"
+    said, kind = f"{int(a)} {_SIGNS[name]} {int(b)}", _class(a, b)
+    if name in ("floordiv", "mod", "rshift"):  # the others give the same of numbers that have wrapped around
+        for x in (a, b):
+            _fitting(kind, int(x), f"{said}: an operand")
     if name in ("floordiv", "mod") and b == 0:
         raise Fault(f"{said}: there is no division by 0 of integers")
     if name in ("lshift", "rshift") and not 0 <= b < 64:
@@ -173,8 +189,8 @@ def _integers(name: str, a: Any, b: Any) -> Any:
         if b < 0:
             raise Fault(f"{said}: an integer to a power below 0; write float(...) ** ...")
         if b > 64 and abs(a) > 1:
-            raise Fault(f"{said} does not fit in {_class(a, b).named}")
-    return _fitting(_class(a, b), _PLAIN[name](int(a), int(b)), said)
+            raise Fault(f"{said} does not fit in {kind.named}")
+    return _fitting(kind, _PLAIN[name](int(a), int(b)), said)
 
 
 def _floats(name: str, a: float, b: float) -> Float:
@@ -208,12 +224,14 @@ _AS_FLOATS, _AS_EITHER = ("truediv",), ("add", "sub", "mul")
 
 def _operation(name: str) -> Callable[[Any, Any], Any]:
     plain, either, floats = _PLAIN[name], name in _AS_EITHER, name in _AS_FLOATS + _AS_EITHER
+    # As methods of float itself, which take an integer on the right: sooner than to make floats of both.
+    of_float = getattr(float, f"__{name}__") if floats else None
 
     def apply(a: Any, b: Any) -> Any:
         kind = _COMMON.get((type(a), type(b)))
         if kind is Wide or kind is Float or kind is Narrow:
-            if floats and (either or b != 0):
-                return kind(plain(float(a), float(b)))
+            if of_float is not None and (either or b != 0):
+                return kind(of_float(a if isinstance(a, float) else float(a), b))
         elif kind is not None and either:
             whole = plain(int(a), int(b))
             if Int.low <= whole <= Int.high:
@@ -279,7 +297,7 @@ def _whole(name: str, plain: Callable[[Any], int]) -> Callable[..., Any]:
 
     def apply(x: Any = 0) -> Any:
         if not isinstance(x, float):
-            return Weak(int(x))
+            return _fitting(Weak, int(x), f"{name}({int(x)})")
         if not math.isfinite(x):
             raise Fault(f"{name}({float(x)}): there is no such integer")
         return _fitting(Weak, plain(float(x)), f"{name}({float(x)})")
@@ -290,14 +308,14 @@ def _whole(name: str, plain: Callable[[Any], int]) -> Callable[..., Any]:
 _ALIKE = {bool, Int, Weak, Wide, Float, Narrow}
 
 
-def chosen(choose: Callable[..., Any], *given: Any) -> Any:
+def min_max(choose: Callable[..., Any], *given: Any) -> Any:
     """`min` or `max` of numbers, in the type that all of them have together, in which each has to fit."""
-    kinds = {type(x) for x in given}
-    if len(kinds) == 1 and kinds <= _ALIKE:
+    kind = type(given[0])
+    if kind in _ALIKE and all(type(x) is kind for x in given):
         return choose(*given)
     if any(isinstance(x, float) for x in given):
         return choose(*map(_widest(*given), given))
-    kind: type[Int] = Weak
+    kind = Weak
     for x in given:
         kind = _class(kind(0), x)
     return choose(*(_fitting(kind, int(x), f"{int(x)} in {choose.__name__}") for x in given))

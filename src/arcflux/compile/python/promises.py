@@ -1,4 +1,4 @@
-"""What a program promises, checked in plain Python: sparse, monotone, and wants beside priority."""
+"""What a program promises, checked in plain Python: sparse, monotone, priority, and wants beside it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from arcflux.compile.python.vertex import Vertex
 
-__all__ = ["check_same_end", "check_settled", "check_sparse", "check_wants"]
+__all__ = ["check_order", "check_same_end", "check_settled", "check_sparse", "check_wants"]
 
 # How many tolerances an honest superstep may move what a run with fresher values has left, and below what all is noise.
 _SETTLED = 10
@@ -22,7 +22,7 @@ def check_same_end(run: Any, fresh: Any) -> None:
                         for each in (run, fresh))  # fmt: skip
         a, b = np.array(ours, dtype), np.array(theirs, dtype)
         near = np.isclose(a, b, rtol=1e-6, atol=0, equal_nan=True) if dtype.kind == "f" else a == b
-        apart = np.flatnonzero(~near.reshape(len(near), -1).all(axis=1))
+        apart = np.flatnonzero(~near.all(axis=tuple(range(1, near.ndim))))
         if len(apart):
             v = int(apart[0])
             said = f"with fresher values of u, {name} of vertex {run.said(v)} becomes {theirs[v]}, not {ours[v]}"
@@ -59,6 +59,27 @@ def check_sparse(run: Any, v: int, new: Vertex, old: Vertex, moved: bool, receiv
         what = f"vertex {run.said(v)} {change} {why}"
         remedy = "let update see whether a message came, and return False when none did; or leave sparse out"
         raise run.broken(promise, f"{what}, in superstep {run.step}", remedy)
+
+
+def check_order(run: Any, first: list[dict[str, Any]]) -> None:
+    """Whether an order by priority ends as supersteps did: what neighbours sent last has to explain every value.
+
+    By priority a vertex may send its last value alone. `first` are the states after start. Where a better value sends a
+    worse message, some vertex has got here what it would not get there.
+    """
+    end, run.states = run.states, first
+    run.seen = {u: Vertex(run, u, run.sent[u]) for u in run.senders}
+    for v in range(run.graph.vertices):
+        if "wants" in run.lowered.functions and v not in run.wanted:
+            continue
+        new, *_ = run.computed(v, Vertex(run, v, first[v]), run.senders)
+        for name in sorted(run.lowered.reductions):
+            if new._fields[name] != end[v][name]:
+                found, kept = new._fields[name], end[v][name]
+                said = f"{name} of vertex {run.said(v)} is {kept}, and {found} by what its neighbours sent last"
+                remedy = "let a better value of u never send a worse message, or leave priority out"
+                raise run.broken("priority", said, remedy)
+    run.states = end
 
 
 def check_wants(run: Any, v: int, new: Vertex, old: Vertex, wants: bool) -> None:

@@ -7,8 +7,12 @@ the superstep.
 
 from __future__ import annotations
 
+import gc
 import time
-from collections.abc import Callable, Mapping
+from bdb import BdbQuit
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -17,22 +21,36 @@ from arcflux.compile.lower import Lowered
 from arcflux.compile.python.around import EdgeList, Neighbour
 from arcflux.compile.python.edges import PlainEdges
 from arcflux.compile.python.mail import PlainMail
+from arcflux.compile.python.messages import gather
 from arcflux.compile.python.numbers import Unfit, keeper
 from arcflux.compile.python.numbers import number as as_number
-from arcflux.compile.python.promises import check_same_end, check_settled, check_sparse, check_wants
+from arcflux.compile.python.promises import check_order, check_same_end, check_settled, check_sparse, check_wants
 from arcflux.compile.python.source import rewritten
 from arcflux.compile.python.totals import Counted
 from arcflux.compile.python.vectors import Vector, elementwise
 from arcflux.compile.python.vertex import Named, Vertex, ends, of_column, parameter
-from arcflux.errors import ProgramError
+from arcflux.errors import ArcfluxError, ProgramError
 from arcflux.graph import Graph
 from arcflux.mail import posting
 from arcflux.result import Result, Superstep
 from arcflux.spmd.interrupt import unless_over
 
-__all__ = ["PlainRun", "fields_of", "given_fields", "run_python"]
+__all__ = ["PlainRun", "fields_of", "given_fields", "run_python", "without_garbage_collection"]
 
 
+@contextmanager
+def without_garbage_collection() -> Iterator[None]:
+    """Without a search for garbage, which takes a quarter of the time of a run in plain Python, and finds none."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+@without_garbage_collection()
 def run_python(
     lowered: Lowered, graph: Graph, limit: int, given: Mapping[str, Any], over: Callable[[], bool] | None = None
 ) -> Result:
@@ -42,8 +60,23 @@ def run_python(
     run = unless_over(lambda: PlainRun(lowered, graph, given), over)
     if run is None:  # start was broken off: fields are as they were before it
         return Result(program.name, graph, given_fields(lowered, graph, given), [], False, time.perf_counter() - begun)
-    history = run.supersteps(limit, over)
+    first = run.states
+
+    def outcome(converged: bool) -> Result:
+        fields, seconds = fields_of(lowered, run.states), time.perf_counter() - begun
+        return Result(
+            program.name, graph, fields, run.history, converged, seconds, references=program.references,
+            totals=run.g.shown(), edges=run.edge_state.result(),
+        )  # fmt: skip
+
+    try:
+        run.supersteps(limit, over)
+    except KeyboardInterrupt as error:  # not held back, so that a debugger sees it
+        error.__dict__["result"] = outcome(converged=False)
+        raise
     converged = not run.active
+    if converged and lowered.ordered:
+        check_order(run, first)
     if converged and "monotone" in program.promises:
         fresh = PlainRun(lowered, graph, given, fresh=True)
         fresh.supersteps(limit + graph.vertices)
@@ -51,12 +84,7 @@ def run_python(
             check_settled(fresh)
         else:
             check_same_end(run, fresh)
-    fields = fields_of(lowered, run.states)
-    seconds = time.perf_counter() - begun
-    return Result(
-        program.name, graph, fields, history, converged, seconds, references=program.references, totals=run.g.shown(),
-        edges=run.edge_state.result(),
-    )  # fmt: skip
+    return outcome(converged)
 
 
 def fields_of(lowered: Lowered, states: list[dict[str, Any]]) -> dict[str, Any]:
@@ -78,7 +106,7 @@ def given_fields(lowered: Lowered, graph: Graph, given: Mapping[str, Any]) -> di
 
 
 class PlainRun:
-    """One run: the state of every vertex as a dictionary, and who is active.
+    """One run: the state of every vertex as a dictionary, and which are active.
 
     A `fresh` one lets vertices see what others became in the same superstep, as a monotone program has to bear. One
     `like` another is a phase of its program: it has the degrees of the whole graph, whatever its own edges, and no
@@ -94,6 +122,7 @@ class PlainRun:
         self.graph = graph
         self.begin_superstep(-1)
         self.wanted: set[int] = set()
+        self.senders: set[int] = set()
         self.sparse, self.rests = lowered.sparse, lowered.rests
         self.vectors = [name for name, (_, length) in lowered.fields.items() if length is not None]
         self.keepers = {name: keeper(dtype) for name, (dtype, _) in lowered.fields.items()}
@@ -101,7 +130,8 @@ class PlainRun:
         self.one_of = [name for name, how in lowered.reductions.items() if how.operation == "any"]
         self.senders_of = {group: how for group, how in lowered.groups.items() if group[0].startswith("1")}
         self.seen: dict[int, Vertex] = {}
-        self.mail = PlainMail(lowered, graph)
+        self.history: list[Superstep] = []
+        self.mail, self.mails = PlainMail(lowered, graph), bool(lowered.mails)
         counted = graph if like is None else like.graph
         self.numbers = [as_number(v) for v in range(graph.vertices)]
         self.out_degrees = [as_number(degree) for degree in counted.out_degrees.tolist()]
@@ -110,13 +140,14 @@ class PlainRun:
         counts = {"vertices": counted.vertices, "edges": counted.edges, "arcs": counted.arcs}
         self.g: Counted = Counted(lowered, **counts) if like is None else like.g
         own = {name: parameter(one, graph, given.get(name)) for name, one in parameters.items() if like is None}
-        self.p: Named = Named(**own) if like is None else like.p
+        self.p: Named = Named("parameters", **own) if like is None else like.p
         offsets, neighbours = graph.into if lowered.has_edges else (np.zeros(graph.vertices + 1, int), np.zeros(0, int))
         self.into = [neighbours[int(offsets[v]) : int(offsets[v + 1])].tolist() for v in range(graph.vertices)]
         columns = {name: graph.in_columns[name] for name in lowered.columns}
         self.edges: list[list[Any]] = [
             [
                 Named(
+                    "edge",
                     _ends=ends(counted, lowered.program.edges, int(neighbours[i]), v),
                     **{name: of_column(column, i) for name, column in columns.items()},
                 )
@@ -129,6 +160,9 @@ class PlainRun:
             name: elementwise(rewritten(function, lowered.totals), function.names, helpers)
             for name, function in lowered.program.functions.items()
         }
+        self.bound = {name: (function, itemgetter("step", "step", *lowered.program.functions[name].arguments))
+                      for name, function in self.functions.items()}  # fmt: skip
+        self.sets: dict[int, set[int]] = {}
         self.first_places = [int(place) for place in offsets[:-1]]
         self.edge_state: PlainEdges = PlainEdges(lowered.program, graph, given) if like is None else like.edge_state
         if like is not None:
@@ -142,7 +176,7 @@ class PlainRun:
         self.begin()
 
     def begin(self) -> bool:
-        """Let `start` say who is active, and change what it writes."""
+        """Call `start` on every vertex: which are active, and what it writes."""
         firsts = [Vertex(self, v, state) for v, state in enumerate(self.states)]
         self.active = {v.number for v in firsts if self.started(v)}
         self.g.finish(self.lowered.totals_of("start"))
@@ -175,13 +209,15 @@ class PlainRun:
     def call(self, name: str, **given: Any) -> Any:
         """What a function of the program returns for these arguments, of which it takes those that it names."""
         given["g"], given["p"], given["step"] = self.g, self.p, self._now
-        arguments = [given[argument] for argument in self.lowered.program.functions[name].arguments]
+        function, arguments = self.bound[name]
         try:
-            if not self.lowered.mails:
-                return self.functions[name](*arguments)
+            if not self.mails:
+                return function(*arguments(given)[2:])
             with posting(self.mail.take):
-                return self.functions[name](*arguments)
-        except (ArithmeticError, ValueError, NameError, AttributeError, TypeError, LookupError) as error:
+                return function(*arguments(given)[2:])
+        except (ArcfluxError, MemoryError, BdbQuit):  # says it already, or is meant to end the run
+            raise
+        except Exception as error:
             raise self.fault(name, given["v"].number if "v" in given else None, error) from error
 
     @property
@@ -210,7 +246,7 @@ class PlainRun:
         return program.refusal(program.functions[name].at(line), what, remedy)
 
     def own(self, name: str, value: Any, number: int) -> Any:
-        """A field's value for one who may change it: a vector of its own, or the number as it is."""
+        """A field's value for a function that may change it: a copy of a vector, or the number."""
         dtype, length = self.lowered.fields[name]
         if length is None:
             return as_number(value, dtype)
@@ -252,24 +288,32 @@ class PlainRun:
         self, limit: int, over: Callable[[], bool] | None = None, first: int = 0, at_least: int = 0
     ) -> list[Superstep]:
         """Take supersteps, numbered from `first` on, until no vertex is active."""
-        history: list[Superstep] = []
+        history = self.history = []
         tolerance = self.p.__dict__.get("tolerance", -1.0) if "residual" in self.lowered.functions else -1.0
         while self.active and len(history) < limit and not (len(history) >= at_least and over and over()):
             self.begin_superstep(first + len(history))
             begun = time.perf_counter()
             senders = len(self.active)
+            self.senders |= self.active
             before = self.states
-            outcome = unless_over(self.superstep, over)
+            try:
+                outcome = unless_over(self.superstep, over)
+            except KeyboardInterrupt:
+                self.states = before
+                raise
             if outcome is None:
                 self.states = before
                 break
             changed, residual = outcome
             self.mail.deliver()
             self.active = changed if self.sparse else self.awake(changed)
-            if residual < tolerance or ("stop" in self.lowered.functions and self.call("stop")):
+            stops = unless_over(lambda: self.call("stop"), over) if "stop" in self.lowered.functions else False
+            if residual < tolerance or stops:
                 self.active = set()
             took, totals = time.perf_counter() - begun, self.g.shown()
             history.append(Superstep(self.step, "python", senders, residual, took, len(changed), totals=totals))
+            if stops is None:  # broken off, after a superstep that is whole
+                break
         return history
 
     def superstep(self) -> tuple[set[int], float]:
@@ -330,7 +374,7 @@ class PlainRun:
             active = self.active if senders is None else senders
             return new, not active.isdisjoint(self.into[v]), False, self.call("update", v=new, old=old)
         before = {name: self.own(name, new._fields[name], v) for name in self.lowered.reductions}
-        received = self.gather(v, new, old, self.active if senders is None else senders)
+        received = gather(self, v, new, old, self.active if senders is None else senders)
         touched = any(new._fields[name] != value for name, value in before.items())
         self.receive(v, new, old)
         return new, received, touched, self.call("update", v=new, old=old)
@@ -347,8 +391,14 @@ class PlainRun:
         self.listed = EdgeList([Neighbour(self.view(u, states), edge) for u, edge in pairs])
         return self.listed
 
+    def near(self, v: int) -> set[int]:
+        """The in-neighbours of a vertex."""
+        if v not in self.sets:
+            self.sets[v] = set(self.into[v])
+        return self.sets[v]
+
     def view(self, u: int, states: list[dict[str, Any]]) -> Vertex:
-        """A neighbour as all others see it in this superstep, who may not change it."""
+        """A neighbour as all others see it in this superstep; it is read-only."""
         found = self.seen.get(u)
         if found is None:
             found = self.seen[u] = Vertex(self, u, states[u])
@@ -361,42 +411,3 @@ class PlainRun:
             what = f"it is {found} at vertex {self.said(v)}, superstep {self.step}"
             raise self.broken("residual", what, "return how far v moved, such as abs(v.rank - old.rank)")
         return float(found)
-
-    def gather(self, v: int, new: Vertex, old: Vertex, senders: set[int]) -> bool:
-        """Compute along every in-edge from a sender; of several `any` the smallest stays, of `first` the first."""
-        received = False
-        taken: set[str] = set()
-        best: dict[tuple[str, ...], tuple[Any, ...]] = {}
-        for k, (u, edge) in enumerate(zip(self.into[v], self.edges[v], strict=True)):
-            if u not in senders:
-                continue
-            sender, seen = self.view(u, self.states), edge
-            if self.lowered.edge_state is not None:
-                place, columns = self.first_places[v] + k, edge.__dict__
-                seen = self.edge_state.crossed(self, place, columns, sender, old)
-            before = dict(new._fields) if self.one_of or self.senders_of else {}
-            new._assigned.clear()
-            self.call("compute", v=new, u=sender, edge=seen, old=old)
-            if before:
-                self._choose(u, new, before, taken, best)
-            received = True
-        return received
-
-    def _choose(
-        self, u: int, new: Vertex, before: dict[str, Any], taken: set[str],
-        best: dict[tuple[str, ...], tuple[Any, ...]],
-    ) -> None:  # fmt: skip
-        """Of what several senders assign, let the smallest stay (`any`), or that of the first or last of them."""
-        for name in new._assigned.intersection(self.one_of):
-            if name in taken:
-                setattr(new, name, min(before[name], new._fields[name]))
-            taken.add(name)
-        for group, how in self.senders_of.items():
-            if not new._assigned.intersection(group):
-                continue
-            came = (u, *(new._fields[name] for name in group[1:]))
-            if group not in best or (came < best[group] if how == "least" else came > best[group]):
-                best[group] = came
-            else:
-                for name in group[1:]:
-                    setattr(new, name, before[name])

@@ -59,14 +59,15 @@ def _compiled(
     own |= {n.id for node in body for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     for each in [*taken.posonlyargs, *taken.args, *taken.kwonlyargs]:
         each.annotation = None
-    rewrite = _Rewrite(names, own, totals)
+    cells = zip(call.__code__.co_freevars, call.__closure__ or (), strict=True)
+    around = {**call.__globals__, **{name: names[name] for name, _ in cells if name in names}}
+    rewrite = _Rewrite(names, own, totals, around)
     made = ast.FunctionDef(call.__name__, taken, [rewrite.visit(node) for node in copy.deepcopy(body)], [], None)
     made.lineno, made.end_lineno = int(line), body[-1].end_lineno
     tree = ast.fix_missing_locations(ast.Module([made], []))
     whole = compile(tree, call.__code__.co_filename, "exec", dont_inherit=True)
     code = next(each for each in whole.co_consts if isinstance(each, CodeType))
-    cells = zip(call.__code__.co_freevars, call.__closure__ or (), strict=True)
-    around = {**call.__globals__, **{name: names[name] for name, _ in cells if name in names}}
+    around |= rewrite.constants
     around |= {_VALUE: as_value, _EXPONENT: as_exponent, _OPERAND: as_operand, _OWN: _own, _SHARED: shared}
     return FunctionType(code, around, call.__name__)
 
@@ -74,16 +75,25 @@ def _compiled(
 class _Rewrite(ast.NodeTransformer):
     """Contributions to totals as assignments, and numbers as those of kernels."""
 
-    def __init__(self, names: Mapping[str, Any], own: set[str], totals: frozenset[str]) -> None:
-        self.names, self.own, self.totals = names, own, totals
+    def __init__(
+        self, names: Mapping[str, Any], own: set[str], totals: frozenset[str], around: Mapping[str, Any]
+    ) -> None:  # fmt: skip
+        self.names, self.own, self.totals, self.around = names, own, totals, around
+        self.constants: dict[str, Any] = {}
 
     # --- numbers
 
     def visit(self, node: ast.AST) -> Any:
-        """Any node; one of numbers alone is computed as Python does."""
-        if isinstance(node, ast.expr) and self._is_constant(node):
+        """Any node; one of numbers alone is computed as Python does, once where that gives a number."""
+        if not (isinstance(node, ast.expr) and self._is_constant(node)):
+            return super().visit(node)
+        try:
+            value = as_value(eval(compile(ast.Expression(node), "", "eval"), dict(self.around)))  # noqa: S307 - numbers
+        except ArithmeticError:  # told where it happens
             return _call(_VALUE, node)
-        return super().visit(node)
+        name = f"{_VALUE}{len(self.constants)}"
+        self.constants[name] = value
+        return ast.copy_location(ast.Name(name, ast.Load()), node)
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         if not isinstance(node.op, _ARITHMETIC):
@@ -141,7 +151,8 @@ class _Rewrite(ast.NodeTransformer):
             node.value = _owned(node.value)
             return self.generic_visit(node)  # type: ignore[return-value]
         assert isinstance(node.value, ast.Call)
-        (value,) = (each for each in node.value.args if ast.unparse(each) != ast.unparse(target))
+        others = [each for each in node.value.args if ast.unparse(each) != ast.unparse(target)]
+        value = others[0] if len(others) == 1 else ast.copy_location(ast.Call(node.value.func, others, []), node)
         return ast.copy_location(ast.Assign([self.visit(target)], self.visit(value)), node)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from arcflux.compile.lower import Lowered, Measure
 from arcflux.compile.python.numbers import Fault
 from arcflux.compile.python.numbers import number as as_number
 from arcflux.compile.python.vectors import Vector
+from arcflux.compile.python.vertex import shown
 
 __all__ = ["Counted"]
 
@@ -36,6 +38,9 @@ class Counted:
         if not isinstance(value, list):
             return as_number(value, dtype)
         return _Elements([as_number(each, dtype) for each in value], lambda k, x: self._contribute(name, {k: x}))
+
+    def __repr__(self) -> str:
+        return shown("graph", {**self.__dict__, **{name: getattr(self, name) for name in self._measures}})
 
     def __setattr__(self, name: str, value: Any) -> None:
         length = self._measures[name].length
@@ -88,6 +93,12 @@ class _Elements(Vector):
         self.contribute(index, value)
 
 
+@lru_cache
+def _limits(dtype: np.dtype[Any]) -> tuple[int, int]:
+    """The smallest and the largest integer of a type."""
+    return int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+
+
 def _identity(measure: Measure) -> Any:
     """What leaves a total as it is, as a number of Python's."""
     kind, operation = measure.dtype.kind, measure.operation
@@ -95,7 +106,7 @@ def _identity(measure: Measure) -> Any:
         return operation == "and"
     if kind == "f":
         return {"sum": 0.0, "min": np.inf, "max": -np.inf}[operation]
-    least, most = int(np.iinfo(measure.dtype).min), int(np.iinfo(measure.dtype).max)
+    least, most = _limits(measure.dtype)
     return {"sum": 0, "or": 0, "and": most if kind == "u" else -1, "min": most, "max": least}[operation]
 
 
@@ -111,6 +122,7 @@ def _combined(measure: Measure, a: Any, b: Any) -> Any:
         return bool(a or b) if measure.operation == "or" else bool(a and b)
     a, b = int(a), int(b)
     found = {"sum": a + b, "or": a | b, "and": a & b, "min": min(a, b), "max": max(a, b)}[measure.operation]
-    if not np.iinfo(measure.dtype).min <= min(found, b) <= max(found, b) <= np.iinfo(measure.dtype).max:
+    least, most = _limits(measure.dtype)
+    if not least <= min(found, b) <= max(found, b) <= most:
         raise Fault(f"g.{measure.name} becomes {found}, which does not fit in {measure.dtype}")
     return found

@@ -10,7 +10,7 @@ from typing import Any
 
 from arcflux.class_source import names_around
 from arcflux.compile.python.around import choosing
-from arcflux.compile.python.numbers import KNOWN, Float, chosen
+from arcflux.compile.python.numbers import KNOWN, Float, min_max
 from arcflux.compile.python.source import helper_for_plain_python
 from arcflux.program import random
 
@@ -168,6 +168,8 @@ def _choosing(choose: Callable[..., Any]) -> Callable[..., Any]:
             return choosing(choose, given[0], default)
         if isinstance(given[0], tuple):
             return choose(*given)
-        return _pairs(lambda *numbers: chosen(choose, *numbers), *given)
+        if not any(isinstance(x, Vector) for x in given):
+            return min_max(choose, *given)
+        return _pairs(lambda *numbers: min_max(choose, *numbers), *given)
 
     return apply

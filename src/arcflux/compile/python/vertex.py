@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from arcflux.compile.python.numbers import number as as_number
@@ -9,7 +10,18 @@ from arcflux.compile.python.vectors import Matrix, Vector
 from arcflux.graph import Graph
 from arcflux.program import FieldType, Parameter, vertex, vertices
 
-__all__ = ["Members", "Named", "Vertex", "ends", "of_column", "parameter"]
+__all__ = ["Members", "Named", "Vertex", "ends", "of_column", "parameter", "shown"]
+
+
+def shown(what: str, values: Mapping[str, Any]) -> str:
+    """What a print or a debugger shows of one of these: its names and their values.
+
+    Examples
+    --------
+    >>> shown("vertex 3", {"hops": 2, "_run": None})
+    '<vertex 3: hops=2>'
+    """
+    return f"<{what}: {', '.join(f'{name}={value}' for name, value in values.items() if name[0] != '_')}>"
 
 
 class Vertex:
@@ -37,22 +49,29 @@ class Vertex:
         self.__dict__[name] = self._fields[name] = self._run.stored(name, value, self.number)
         self._assigned.add(name)
 
+    def __repr__(self) -> str:
+        return shown(f"vertex {self.number}", self._fields)
+
     def _out(self, k: int) -> tuple[int, Any]:
         """The number of the k-th out-neighbour, and the edge to it."""
         return self._run.mail.out(int(self.number), k)  # type: ignore[no-any-return]
 
     def _common(self, other: Vertex) -> int:
         """How many vertices are in-neighbours of both."""
-        into = self._run.into
-        return as_number(len(set(into[self.number]) & set(into[other.number])))  # type: ignore[no-any-return]
+        return as_number(len(self._run.near(self.number) & self._run.near(other.number)))  # type: ignore[no-any-return]
 
 
 class Named:
     """A bag of names: the parameters, an edge's columns."""
 
-    def __init__(self, **values: Any) -> None:
+    _what: str
+
+    def __init__(self, _what: str, **values: Any) -> None:
         own = {name: as_number(value) if type(value) in (int, float) else value for name, value in values.items()}
-        self.__dict__.update(own)
+        self.__dict__.update(own, _what=_what)
+
+    def __repr__(self) -> str:
+        return shown(self._what, self.__dict__)
 
 
 class Members:
@@ -63,6 +82,9 @@ class Members:
 
     def __contains__(self, v: Vertex) -> bool:
         return bool(self.members[v.number])
+
+    def __repr__(self) -> str:
+        return f"<{int(sum(self.members))} vertices>"
 
 
 def parameter(one: Parameter, graph: Graph, members: Any) -> Any:

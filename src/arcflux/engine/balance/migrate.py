@@ -28,7 +28,7 @@ __all__ = ["Balancer"]
 Array = NDArray[Any]
 
 
-# Seconds an in-edge of a part: for lists of who tells whom, and for out-edges.
+# Seconds an in-edge of a part: for send and receive lists, and for out-edges.
 _LISTED, _TURNED = 3e-9, 20e-9
 _TAG = 3
 
@@ -52,7 +52,7 @@ class Balancer:
         self.told: Array | None = None
         self._balance: Balance | None = None
         if self.on and transport.rank == 0:
-            offsets = worker.graph.into.offsets
+            offsets = worker.graph.in_offsets
             self._balance = Balance(offsets, transport.node_of, how, _prices(worker, network), limit)
 
     def after(self, step: int, agreed: Agreement) -> tuple[float, float] | None:
@@ -96,7 +96,7 @@ class Balancer:
         worker.calls.fetch()
         known, kind = worker.own.lists.read, worker.own.mine.dtype
         arrays = [*state.fields.values(), *state.accumulators.values(), state.pending, *state.sent(later=True)]
-        for move in moves(parts.bounds, new, worker.graph.into.offsets, transport.node_of):
+        for move in moves(parts.bounds, new, worker.graph.in_offsets, transport.node_of):
             if move.far and transport.rank in (move.source, move.target):
                 vertices = np.arange(move.begin, move.end, dtype=kind)
                 if transport.rank == move.source:
@@ -144,7 +144,9 @@ def _why_fixed(own: OwnPart, exchange: str) -> str:
         return f"with exchange {exchange}, in-edges of a vertex are at several parts"
     if own.parts.bounds is None:
         return f"parts by {own.parts.how} are no ranges of vertices"
-    return "parts have copies of vertices" if own.parts.duplicated else ""
+    if own.parts.duplicated:
+        return "parts have copies of vertices"
+    return "" if own.parts.graph.whole else "the edges of a part are with its rank alone"
 
 
 def _among(bits: Array, vertices: Array) -> Array:
@@ -157,8 +159,8 @@ def _among(bits: Array, vertices: Array) -> Array:
 def _prices(worker: PartWorker, network: float | None) -> Prices:
     """What an in-edge and a vertex of this run weigh; links as fast as its devices say, the network as was measured.
 
-    Until a move was timed, what it costs besides is guessed: who tells whom is found anew where there are several
-    nodes, and out-edges are made of in-edges anew for programs that push.
+    Until a move was timed, its other costs are estimated: send and receive lists are rebuilt if there are several
+    nodes, and so are out-edges for programs that push.
     """
     graph, state, lowered = worker.graph, worker.state, worker.lowered
     arc = graph.into.neighbours.itemsize + sum(graph.in_columns[name].dtype.itemsize for name in lowered.columns)

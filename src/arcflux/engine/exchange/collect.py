@@ -1,4 +1,4 @@
-"""The end of a run: every node gets the fields of all vertices, from who owns them."""
+"""The end of a run: every node gets the fields of all vertices from their owners."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from arcflux.engine.exchange.messages import rows_of
 from arcflux.engine.part_worker import PartWorker
 from arcflux.partition.parts import Parts
 
-__all__ = ["collect_fields"]
+__all__ = ["collect_fields", "collect_senders"]
 
 Array = NDArray[Any]
 
@@ -21,8 +21,29 @@ _TAG = 4
 
 def collect_fields(worker: PartWorker) -> dict[str, Array]:
     """All fields of all vertices, in arrays that the node's ranks share. Collective."""
-    transport, parts, fields = worker.transport, worker.own.parts, worker.state.fields
-    arrays = list(fields.values())
+    fields = worker.state.fields
+    _collect(worker, list(fields.values()))
+    return {name: worker.state.team.result(array) for name, array in fields.items()}
+
+
+def collect_senders(worker: PartWorker, step: int) -> Array | None:
+    """The vertices that send in a superstep, or wait for their bucket; None where all do. Collective."""
+    state, transport = worker.state, worker.transport
+    if not worker.lowered.sparse:
+        return None
+    bits = state.bits_at(step)
+    worker.calls.fetch(bits, state.pending)
+    transport.node_barrier()
+    own = _stretch(worker.own.parts, transport.rank)
+    found = np.unpackbits(bits.view(np.uint8), bitorder="little")[: worker.graph.vertices].astype(np.bool_)
+    state.pending[own] = found[own] | (state.pending[own] & worker.lowered.ordered)
+    _collect(worker, [state.pending])
+    return state.pending.copy()
+
+
+def _collect(worker: PartWorker, arrays: list[Array]) -> None:
+    """Get the values of all vertices from their owners, in arrays that the node's ranks share. Collective."""
+    transport, parts = worker.transport, worker.own.parts
     worker.calls.fetch(*arrays)
     transport.node_barrier()
     nodes = transport.node_of
@@ -38,7 +59,6 @@ def collect_fields(worker: PartWorker) -> dict[str, Array]:
                 array[theirs] = values
     transport.finish()
     transport.node_barrier()
-    return {name: worker.state.team.result(array) for name, array in fields.items()}
 
 
 def _stretch(parts: Parts, rank: int) -> Any:

@@ -44,7 +44,7 @@ class CutEdges:
             self._list(state is not None and state.against)
 
     def _list(self, against: bool) -> None:
-        """The cut edges of this rank's rows by who hears of them, and those of others' rows that lead from here."""
+        """The cut edges of this rank's rows by receiving rank, and those of others' rows that start here."""
         graph, transport = self.worker.graph, self.worker.transport
         owner = _owners(self.worker.own.parts)
         offsets, neighbours = graph.into

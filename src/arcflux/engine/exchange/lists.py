@@ -1,4 +1,4 @@
-"""Who tells whom about which vertices, decided once for the parts.
+"""Send and receive lists: which ranks send which vertices to which, computed once for the parts.
 
 Owners tell readers: what a vertex sends goes to the nodes that have it as a source (their UDS, equation 9 of the Lux
 paper), when it changed. Contributors tell owners: when the in-edges of a vertex are split over nodes, each node reduces
@@ -27,7 +27,7 @@ Array = NDArray[Any]
 
 @dataclass
 class Lists:
-    """Who tells whom about which vertices. Every pair of ranks that talk has a list that both derive alike.
+    """Send and receive lists of vertices. Both ranks of a pair derive the same list.
 
     `tell[peer]` are own vertices that the peer's node reads, `hear[peer]` those of the peer that this rank takes for
     its node. `give[peer]` are the peer's vertices to which this rank's node contributes, `take[peer]` own vertices to
@@ -83,7 +83,7 @@ def _owned(parts: Parts, i: int, flags: Array) -> Array:
         found: Array = parts.owned(i)[flags[parts.owned(i)]]
     else:
         begin, end = parts.bounds[i : i + 2].tolist()
-        found = (np.flatnonzero(flags[begin:end]) + begin).astype(parts.graph.out.neighbours.dtype)
+        found = (np.flatnonzero(flags[begin:end]) + begin).astype(parts.graph.number_type)
     return found
 
 

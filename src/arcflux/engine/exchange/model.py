@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arcflux.compile.check.expressions import UNCHANGING
 from arcflux.compile.lower import Lowered
 from arcflux.engine.exchange.allreduce import AllReduce
 from arcflux.engine.exchange.base import Exchange
@@ -101,7 +102,7 @@ def reason_for_targets(lowered: Lowered) -> str:
         return "the fields of an edge are with the owner of the vertex that it leads to"
     if lowered.deterministic:
         return "deterministic sums have one order, in which the owner of a vertex adds"
-    if any(name.startswith("o_") for name in lowered.reads("compute")):
+    if any(name.startswith("o_") and name[2:] not in UNCHANGING for name in lowered.reads("compute")):
         return "compute reads the old state of v, which only its owner has"
     one_of = any(how.operation == "any" for how in lowered.reductions.values())
     turns = (ast.If, ast.For, ast.While, ast.Return)

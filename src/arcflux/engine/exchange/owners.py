@@ -37,10 +37,14 @@ class Owners:
         transport.node_barrier()
         calls.fetch(state.stamp, *state.accumulators.values())
         with self.meter:
-            contribute(self.worker, self.meter, step)
+            self._reduce(step)
         calls.changed(state.stamp, *state.accumulators.values())
         transport.finish()
         transport.node_barrier()
+
+    def _reduce(self, step: int) -> None:
+        """Send what this node has reduced for vertices of others."""
+        contribute(self.worker, self.meter, step)
 
     def empty_replicas(self) -> None:
         """No vertex is in several nodes."""

@@ -1,4 +1,4 @@
-"""The exchange `readers`: all in-edges of a vertex are with its owner, and owners send what changed to who reads it."""
+"""The exchange `readers`: all in-edges of a vertex are with its owner, which sends changes to its readers."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class Replicas:
             array = accumulators[name]
             mine = np.where(best, array[high], identity(operation, array.dtype))
             found = self.leaders.reduce(np.ascontiguousarray(mine), TUPLES[operation]).reshape(mine.shape)
-            best &= mine == found
+            best &= (mine == found) | (np.isnan(mine) & np.isnan(found))  # a vertex keeps its own NaN
             array[high] = found
 
     def leave_to_one(self) -> None:

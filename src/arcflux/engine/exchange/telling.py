@@ -50,7 +50,7 @@ class Telling:
         worker.forget_changes(told)
 
     def tell_all(self) -> None:
-        """What all own vertices send goes to the nodes that read them; nobody joins the frontier by that."""
+        """Send all own vertices to the nodes that read them; no vertex joins the frontier by that."""
         worker, lists, carrier = self.worker, self.worker.own.lists, self.worker.calls.carrier
         for peer, vertices in lists.tell.items():
             self._post(peer, vertices, np.ones(len(vertices), bool), later=False)

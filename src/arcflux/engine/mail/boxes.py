@@ -23,7 +23,7 @@ class Box:
     """One kind of mail.
 
     begins: uint64[boxes + 1], where the records of each vertex begin among those that arrived; into: an array for each
-    part of these; cursor: uint64[vertices + 1], where those begin that each vertex sends; to: int64, for whom they are;
+    part of these; cursor: uint64[vertices + 1], where those begin that each vertex sends; to: int64, their receivers;
     out: an array for each part of them; sent: how many there are.
     """
 

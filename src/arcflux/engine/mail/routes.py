@@ -38,7 +38,7 @@ class Routes:
         self._shared: dict[str, list[Array]] = {}
 
     def bring(self, box: Box) -> tuple[Array, list[Array], int]:
-        """For whom the records are that others have for this rank, in the order of their senders, and their parts.
+        """The receivers of the records that others have for this rank, ordered by sender, and their parts.
 
         The last is how many records all ranks have sent.
         """

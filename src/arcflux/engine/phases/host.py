@@ -1,7 +1,8 @@
 """The host's side of phases: `iteration` is called until it returns False, and calls phases through `run`.
 
 Where phases run is a :class:`Stage`: it keeps the fields from one phase to the next, and has every phase prepared once,
-so that a call costs a launch. Each rank runs `iteration` for itself: all see the same counts, so all decide alike.
+so that a call costs a launch, or many iterations cost one (fused.py). Each rank runs `iteration` for itself: all see
+the same counts, so all decide alike.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from arcflux.history import Phased, Superstep
 from arcflux.phase import RUN
 from arcflux.program import ABOUT_GRAPH, Function, Program
 
-__all__ = ["Advanced", "Hosted", "Stage", "StagedPhase", "host"]
+__all__ = ["Advanced", "Hosted", "Several", "Stage", "StagedPhase", "host"]
 
 
 class Advanced(NamedTuple):
@@ -29,6 +30,19 @@ class Advanced(NamedTuple):
     supersteps: int
     changed: int
     cut: bool
+
+
+class Several(NamedTuple):
+    """What many iterations in one launch did: the phases that were called, in order, and where the host goes on.
+
+    `iterations` have been called in all, the last phase has `changed` so many vertices, and the last iteration said
+    whether it is `over`.
+    """
+
+    phases: Sequence[str]
+    iterations: int
+    changed: int
+    over: bool
 
 
 class StagedPhase(Protocol):
@@ -53,6 +67,9 @@ class Stage(Protocol):
 
     def total(self, name: str) -> Any:
         """A total, of the last superstep that wrote it."""
+
+    def iterate(self, iterations: int, changed: int, room: int) -> Several | None:
+        """Go on after so many iterations without Python, for `room` supersteps at most; None where it has to decide."""
 
 
 @dataclass(frozen=True)
@@ -80,11 +97,26 @@ class Run:
         for name, phase in stage.phases.items():
             self.__dict__[name] = self._caller(name, phase)
 
+    def several(self) -> bool | None:
+        """Take iterations without Python; whether the last one ended the run, None where Python has to decide."""
+        taken = self._stage.iterate(self.iterations, self.changed, self._limit - len(self._taken))
+        if taken is None:
+            return None
+        self.iterations, self.changed = taken.iterations, taken.changed
+        self._taken += taken.phases
+        self._task.at(len(self._taken))
+        if not taken.over and self._stage.over():
+            raise _CutShort
+        return taken.over
+
     def _caller(self, name: str, phase: StagedPhase) -> Callable[..., int]:
-        def call(until: str | None = None) -> int:
-            if until not in (None, "quiet"):
+        def call(*given: Any, **named: Any) -> int:
+            until = given[0] if len(given) == 1 else named.get("until")
+            if len(given) + len(named) > 1 or named.keys() - {"until"} or until not in (None, "quiet"):
+                said = [*(repr(one) for one in given), *(f"{key}={value!r}" for key, value in named.items())]
                 raise self._refusal(
-                    f"run.{name} is called with until={until!r}", "write until='quiet', or leave it away: one superstep"
+                    f"run.{name} is called with {', '.join(said)}",
+                    "write until='quiet', or leave it out: one superstep",
                 )
             room = self._limit - len(self._taken)
             if room <= 0 or (self._taken and self._stage.over()):
@@ -139,9 +171,16 @@ def host(
         known = {"run": run, "g": _Known(program, stage, graph), "p": SimpleNamespace(**p)}
         given = [known[name] for name in iteration.arguments]
         try:
-            while not converged:
+            idle, before = 0, -1
+            while not converged and idle <= limit:
+                if (over := run.several()) is not None:
+                    converged = over
+                    continue
                 run.iterations += 1
                 converged = not _answer(program, iteration, iteration.call(*given))
+                idle, before = idle + 1 if len(run._taken) == before else 0, len(run._taken)
+                if idle and stage.over():  # no phase was called, which would have asked
+                    break
         except _CutShort:
             pass
     histories = {name: phase.history() for name, phase in stage.phases.items()}

@@ -1,4 +1,4 @@
-"""Which model of exchange each phase of a program gets: any, as long as all agree about who has a vertex whole.
+"""Which model of exchange each phase of a program gets: any, as long as all replicate the same vertices.
 
 `readers` and `owners` leave the fields of a vertex with its owner, and phases may differ in them. With `allreduce` and
 `mixed`, some vertices are updated by every node, from accumulators that all nodes have reduced; a phase in which their

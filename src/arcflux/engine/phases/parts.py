@@ -14,7 +14,6 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from arcflux import trace
 from arcflux.engine.agreement import Agreement
 from arcflux.engine.exchange.collect import collect_fields
 from arcflux.engine.exchange.cut_edges import collect_edges
@@ -32,6 +31,7 @@ from arcflux.engine.totals import shown
 from arcflux.graph import Graph
 from arcflux.partition.parts import Parts
 from arcflux.result import Result, Superstep
+from arcflux.spmd.interrupt import ending_by_itself
 from arcflux.spmd.team import Team
 from arcflux.transports.base import Transport
 
@@ -50,8 +50,6 @@ def phases_spread(
 
     def work(transport: Transport, parts: Parts, over: Callable[[], bool]) -> Result:
         models = phase_models("auto" if spread.exchange == SHARED else spread.exchange, lowered, graph, parts)
-        if models[FIRST].note and transport.rank == 0:
-            trace.note(models[FIRST].note)
         setting = Setting(models[FIRST], options, over, spread.devices)
         if spread.devices is None:
             return _Parts(lowered, graph, values, setting, models, transport).run()
@@ -83,6 +81,9 @@ class _Parts:
         }
         self.stopped = False
 
+    def iterate(self, iterations: int, changed: int, room: int) -> None:
+        """Every rank asks Python: between supersteps values cross to other nodes."""
+
     def over(self) -> bool:
         """Whether the run is to end: what all ranks agreed on in the last superstep."""
         return any(phase.agreed is not None and phase.agreed.stopped for phase in self.phases.values())
@@ -93,6 +94,10 @@ class _Parts:
 
     def run(self) -> Result:
         """Run; the same result on every rank."""
+        with ending_by_itself():
+            return self._run()
+
+    def _run(self) -> Result:
         graph, program = self.graph, self.program
         agreed = self.first.start()
         p = dict(zip(program.constants, parameter_values(program, graph), strict=True))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from arcflux.compile.python.run import PlainRun, fields_of, given_fields
+from arcflux.compile.python.promises import check_same_end, check_settled
+from arcflux.compile.python.run import PlainRun, fields_of, given_fields, without_garbage_collection
+from arcflux.compile.python.totals import Counted
 from arcflux.engine.phases.host import Advanced, host
 from arcflux.engine.phases.lowered import LoweredPhases
 from arcflux.graph import Graph
@@ -16,6 +19,7 @@ from arcflux.spmd.interrupt import unless_over
 __all__ = ["phases_in_python"]
 
 
+@without_garbage_collection()
 def phases_in_python(
     lowered: LoweredPhases, graph: Graph, limit: int, given: Mapping[str, Any], over: Callable[[], bool] | None
 ) -> Result:
@@ -49,6 +53,9 @@ class _Plain:
         """A total as it is now."""
         return self._g.shown()[name]
 
+    def iterate(self, iterations: int, changed: int, room: int) -> None:
+        """Python decides."""
+
     def over(self) -> bool:
         """Whether the run is to end."""
         return self._over is not None and self._over()
@@ -60,10 +67,11 @@ class _Phase:
     def __init__(self, run: PlainRun, first: PlainRun, over: Callable[[], bool] | None) -> None:
         self.run, self.first, self.over = run, first, over
         self.taken: list[Superstep] = []
+        self.fresher: PlainRun | None = None
 
     def advance(self, room: int, quiet: bool) -> Advanced:
         """Ask `start`, then take one superstep, or as many as it takes until no vertex changes."""
-        run, before = self.run, self.first.states
+        run, before, totals = self.run, self.first.states, copy.deepcopy(self.first.g)
         run.states = before
         run.begin_superstep(len(self.taken))
         if unless_over(run.begin, self.over) is None:
@@ -75,7 +83,24 @@ class _Phase:
         self.taken += rows
         self.first.states = run.states if rows else before
         cut = not rows or (quiet and bool(run.active))
+        if quiet and not cut and "monotone" in run.lowered.program.promises:
+            self._check_fresher(before, totals, len(rows))
         return Advanced(len(rows), sum(row.changed or 0 for row in rows), cut)
+
+    def _check_fresher(self, before: list[dict[str, Any]], totals: Counted, supersteps: int) -> None:
+        """Whether the call comes to the same end where vertices see what others have become in the same superstep."""
+        run = self.run
+        if self.fresher is None:
+            self.fresher = PlainRun(run.lowered, run.graph, {}, fresh=True, like=self.first)
+        fresh = self.fresher
+        fresh.states, fresh.g, first = before, totals, len(self.taken) - supersteps
+        fresh.begin_superstep(first)
+        fresh.begin()
+        fresh.supersteps(supersteps + run.graph.vertices, first=first, at_least=1)
+        if "residual" in run.lowered.functions:
+            check_settled(fresh)
+        else:
+            check_same_end(run, fresh)
 
     def history(self) -> list[Superstep]:
         """All its supersteps so far."""
