@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from arcflux.algorithms.coloring import Coloring, greedy_color
     from arcflux.algorithms.components import Components, connected_components, weakly_connected_components
     from arcflux.algorithms.condensation import condensation
-    from arcflux.algorithms.core_number import CoreNumber, core_number
+    from arcflux.algorithms.core_number import CoreNumber, core_number, k_core
     from arcflux.algorithms.degrees import degree_assortativity_coefficient, degree_centrality, density, reciprocity
     from arcflux.algorithms.edge_betweenness import edge_betweenness_centrality
     from arcflux.algorithms.edge_subset import EdgeSubset
@@ -142,6 +142,7 @@ __all__ = [
     "has_path",
     "hits",
     "jaccard_coefficient",
+    "k_core",
     "k_hop",
     "k_shortest_paths",
     "k_truss",
@@ -191,7 +192,7 @@ import_lazily(
         "coloring": "Coloring greedy_color",
         "components": "Components connected_components weakly_connected_components",
         "condensation": "condensation",
-        "core_number": "CoreNumber core_number",
+        "core_number": "CoreNumber core_number k_core",
         "degrees": "degree_assortativity_coefficient degree_centrality density reciprocity",
         "edge_betweenness": "edge_betweenness_centrality",
         "edge_subset": "EdgeSubset",

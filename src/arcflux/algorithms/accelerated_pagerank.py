@@ -43,6 +43,8 @@ class AcceleratedPageRank:
     damping: float = 0.85
     tolerance: float = 1e-6
     redistribute: bool = False
+    even: float = 1.0
+    by_degree: float = 0.0
     rank: af.f64
     before: af.f64
     lost: af.total(af.f64)
@@ -51,7 +53,7 @@ class AcceleratedPageRank:
     radius: af.total(af.f64)
 
     def start(v, g, p):
-        v.rank = 1.0 / g.vertices
+        v.rank = p.even / g.vertices + p.by_degree * v.out_degree
         v.before = v.rank
         if p.redistribute and v.out_degree == 0:
             g.lost += v.rank

@@ -1,11 +1,11 @@
-"""Breadth-first search: how many edges away each vertex is, and from whom it was reached."""
+"""Breadth-first search: the level of each vertex, and its parent."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import arcflux as af
-from arcflux.algorithms.bfs_grid import grid_bfs, searched_on_grid
 from arcflux.checks import maybe, text
 from arcflux.engine.call import graph_call
 from arcflux.graph import Graph
@@ -48,7 +48,7 @@ def bfs(graph: Graph, source: Any, *, scan: str | None = None, **options: Any) -
     parents any may be taken. Weights, self-loops and parallel edges make no difference.
 
     With ``parts=p * q, partition="grid"`` it is MapGraph's traversal by bitmaps; `scan` is then how a column of parts
-    agrees on who found a vertex first: "log" (ceil(log2 p) steps, the default) or "wave" (p - 1 steps). It takes no
+    agrees which part was first: "log" (ceil(log2 p) steps, the default) or "wave" (p - 1 steps). It takes no
     ``deterministic``, ``debug``, ``given``, ``exchange`` nor several ``threads`` a part: with these, with devices that
     are not all GPUs, and on a number of parts that makes no whole grid (7), the program above runs on the parts. With
     ``devices`` that are GPUs, one for each part, they expand the frontier.
@@ -61,7 +61,9 @@ def bfs(graph: Graph, source: Any, *, scan: str | None = None, **options: Any) -
     >>> af.algorithms.bfs(af.load("path:4"), 1, parts=4, partition="grid")["level"].tolist()
     [1, 0, 1, 2]
     """
-    if scan is not None or searched_on_grid(options):
+    if scan is not None or _searched_on_grid(options):
+        from arcflux.algorithms.bfs_grid import grid_bfs
+
         where = {name: options[name] for name in ("parts", "transport", "ranks_per_node") if name in options}
         return grid_bfs(graph, source, scan or "log", **options).checked_by(
             lambda result: af.validate.grid_bfs(
@@ -71,3 +73,12 @@ def bfs(graph: Graph, source: Any, *, scan: str | None = None, **options: Any) -
     return af.run(BFS, graph, source=source, **options).checked_by(
         lambda result: af.validate.bfs(graph, source, result["level"], result.numbers("parent"), numbers=True)
     )
+
+
+def _searched_on_grid(options: Mapping[str, Any]) -> bool:
+    """Whether the search is one on a grid, whose modules are loaded only if it might be."""
+    if options.keys().isdisjoint(("parts", "partition")):
+        return False
+    from arcflux.algorithms.bfs_grid import searched_on_grid
+
+    return searched_on_grid(options)

@@ -46,4 +46,5 @@ def clustering(graph: Graph, **where: Any) -> af.Result:
     pairs = degrees.astype(np.float64) * (degrees - 1)
     share = np.divide(links, pairs, out=np.zeros(graph.vertices), where=degrees > 1)
     times = done.seconds, done.compile_seconds
-    return done.finish(af.Result("clustering", graph, {"clustering": share}, [], True, *times))
+    made = done.finish(af.Result("clustering", graph, {"clustering": share}, [], True, *times))
+    return made.checked_by(lambda found: af.validate.clustering(graph, found["clustering"]))

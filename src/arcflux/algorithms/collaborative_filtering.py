@@ -127,7 +127,12 @@ def collaborative_filtering(
             remedy="a smaller rate, or none: then one is chosen",
         )  # fmt: skip
     history = [replace(step, residual=math.sqrt(step.residual)) for step in result.history]
-    return replace(result, graph=graph, values={"factors": result["factors"]}, history=history)
+    made = replace(result, graph=graph, values={"factors": result["factors"]}, history=history)
+    return made.checked_by(
+        lambda found: af.validate.collaborative_filtering(
+            graph, found["factors"], rate, regularisation, len(found.history), seed % (1 << 32), weight=weight
+        )
+    )
 
 
 def _ratings(graph: Graph, weight: str) -> Graph:

@@ -115,4 +115,7 @@ def eigenvector_centrality(
     result = replace(made, graph=graph, values=values, converged=made.converged and (moved < least or not len(first)))
     if made.converged:
         warn_unless_converged(result)
-    return result
+    named, reached = None if choosing is None else weight, max(10 * max(least, moved), 1e-9)
+    return result.checked_by(
+        lambda found: af.validate.eigenvector(graph, found["centrality"], weight=named, tolerance=reached)
+    )

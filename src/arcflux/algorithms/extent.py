@@ -102,10 +102,12 @@ def average_shortest_path_length(
     count = n if k is None else min(k, n)
     chosen = np.sort(np.random.Generator(np.random.Philox(seed % (1 << 64))).permutation(n)[:count])
     size, sums = max(1, (1 << 23) // n), 0.0
+    huge = weight in graph.columns and float(graph.columns[str(weight)].max(initial=0)) > 1e200
+    unit = 2.0**-64 if huge else 1.0  # so that sums of distances are floats, too
     for begin in range(0, count, size):
         ids = graph.ids.to_ids(chosen[begin : begin + size])
-        sums += float(distance_matrix(graph, ids, weight, **where).sum())
-    return sums / (count * (n - 1))
+        sums += float((distance_matrix(graph, ids, weight, **where) * unit).sum())
+    return sums / (count * (n - 1)) / unit
 
 
 def _eccentricity(graph: Graph, options: dict[str, Any]) -> Any:

@@ -1,4 +1,4 @@
-"""FastRP: vectors of vertices by random projection of who is near (Chen, Sultan, Tian, Chen, Skiena 2019)."""
+"""FastRP: vectors of vertices by random projection of their neighbourhoods (Chen, Sultan, Tian, Chen, Skiena 2019)."""
 
 from __future__ import annotations
 
@@ -82,4 +82,9 @@ def fast_random_projection(
     padded = tuple(np.concatenate([weights, np.zeros(16 - len(weights))]).tolist())
     given = {"strength": normalization_strength, "iterations": len(weights), "weights": padded, "seed": seed}
     made = af.run(FastRP, graph, k=dimension, **given, **options)
-    return replace(made, name="fast_random_projection", values={"embedding": made.values["embedding"]})
+    result = replace(made, name="fast_random_projection", values={"embedding": made.values["embedding"]})
+    return result.checked_by(
+        lambda found: af.validate.fast_random_projection(
+            graph, found["embedding"], weights.tolist(), normalization_strength, seed
+        )
+    )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import arcflux as af
+from arcflux.algorithms.katz import start_values
 from arcflux.checks import flag, real, unwelcome, wholes
 from arcflux.engine.call import graph_call
 from arcflux.engine.front import warn_unless_converged
@@ -49,9 +50,10 @@ class HITS:
             v.authority += u.weight
 
         def update(v, g):
-            v.authority = v.authority / g.hubs if g.hubs > 0.0 else 0.0
-            hub = v.weight / g.hubs if g.hubs > 0.0 else 0.0
+            scale = 1.0 / g.hubs if g.hubs > 0.0 else 0.0  # the same for all: divided by once
+            hub = v.weight * scale
             g.moved += abs(hub - v.hub)
+            v.authority = v.authority * scale
             v.hub = hub
             return True
 
@@ -106,21 +108,23 @@ def hits(
         first = _shares(graph, nstart)
     made = af.run(HITS, graph, given={"weight": first}, tolerance=tol, most=max_iter, **options)
     values = {name: _scaled(made.values[name], normalized) for name in ("hub", "authority")}
-    result = replace(made, values=values, converged=made.converged and made.totals["moved"] < tol)
+    moved = float(made.totals.get("moved", 0.0))
+    result = replace(made, values=values, converged=made.converged and moved < tol)
     if made.converged:
         warn_unless_converged(result)
-    return result
+    # One more iteration may move hubs a little more, and floats are rounded.
+    reached = max(10 * max(tol, moved), 1e-9)
+    return result.checked_by(lambda found: af.validate.hits(graph, found["hub"], found["authority"], reached))
 
 
 def _shares(graph: Graph, nstart: Any) -> Any:
     known = by_id(nstart)
     if not isinstance(known, Mapping):
         raise UsageError(f"nstart is a {type(nstart).__name__}", expected="a number for each id, such as {7: 1.0}")
-    first = np.zeros(graph.vertices)
-    first[graph.ids.to_numbers(list(known))] = list(known.values())
-    if not (np.isfinite(first).all() and (first >= 0).all() and first.any()):
+    first = start_values(graph, "nstart", known, 0.0)
+    if not ((first >= 0).all() and first.any()):
         raise UsageError("nstart has no number above 0, or one that is none", expected="numbers from 0 on, not all 0")
-    return first
+    return first / first.max()  # only shares count, and one divided by what all have may be no float
 
 
 def _scaled(values: Any, normalized: bool) -> Any:

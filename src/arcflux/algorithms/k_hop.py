@@ -20,7 +20,7 @@ _FAR = 2**31 - 1
 
 @af.program
 class Hops:
-    """The distance spreads by one edge in each superstep; a vertex that is `most` away tells nobody."""
+    """The distance spreads by one edge in each superstep; a vertex that is `most` away sends nothing."""
 
     most: int = 1
     hops: af.i32
@@ -52,7 +52,8 @@ def k_hop(graph: Graph, sources: Any, k: int = 2, **options: Any) -> af.Result:
     hops[graph.ids.to_numbers(np.atleast_1d(np.asarray(array("sources", sources))))] = 0
     made = af.run(Hops, graph, given={"hops": hops}, most=min(k, _FAR - 1), **options)
     found = made.values["hops"]
-    return replace(made, name="k_hop", values={"hops": np.where(found == _FAR, -1, found).astype(np.int32)})
+    result = replace(made, name="k_hop", values={"hops": np.where(found == _FAR, -1, found).astype(np.int32)})
+    return result.checked_by(lambda made: af.validate.k_hop(graph, sources, made["hops"], k))
 
 
 @graph_call(n=None, radius=wholes(0), center=flag, undirected=flag)

@@ -95,7 +95,13 @@ def katz_centrality(
     length = float(np.linalg.norm(found)) if normalized else 1.0
     if 0 < length < np.inf:  # sums that grew for ever stay as they are: the result has not converged
         found = found / length
-    return replace(result, graph=graph, values={"centrality": found})
+    reached = max(10 * max(n * tol, result.residual), 1e-9 * float(np.abs(found).sum() * length))
+    return replace(result, graph=graph, values={"centrality": found}).checked_by(
+        lambda made: af.validate.katz(
+            graph, made["centrality"], alpha, given["beta"], normalized=normalized,
+            weight=None if choosing is None else weight, tolerance=reached,
+        )
+    )  # fmt: skip
 
 
 def start_values(graph: Graph, name: str, values: Any, otherwise: float) -> Any:

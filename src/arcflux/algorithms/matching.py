@@ -17,6 +17,7 @@ from arcflux.checks import unwelcome
 from arcflux.engine.call import graph_call
 from arcflux.errors import GraphError
 from arcflux.graph import Graph
+from arcflux.graph.arcs import not_both_ways
 
 __all__ = ["Matching", "maximal_matching"]
 
@@ -71,8 +72,7 @@ class Matching:
     def iteration(run, g, p):
         if run.choose() == 0:
             return False
-        run.shake()
-        return True
+        return run.shake() > 0
 
 
 @graph_call(seed=any_seed, given=unwelcome)
@@ -97,5 +97,8 @@ def maximal_matching(graph: Graph, seed: int = 0, **options: Any) -> af.Result:
     if graph.directed:
         raise GraphError("the graph is directed", expected="an undirected graph", remedy="graph.to_undirected()")
     made = af.run(Matching, graph, seed=seed, **options)
+    # The lowest edge of all is the lowest of both its ends: who still points to somebody has nobody who points back.
+    if made.converged and (made.values["choice"] >= 0).any():
+        raise not_both_ways()
     result = replace(made, name="maximal_matching", values={"mate": made.values["mate"]})
     return result.checked_by(lambda found: af.validate.matching(graph, np.asarray(found.numbers("mate"))))

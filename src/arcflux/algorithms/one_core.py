@@ -19,6 +19,6 @@ def walk(worker: Worker, kernel: Any, *arguments: Any) -> None:
     if not isinstance(worker.device, Cores):
         raise UsageError(
             f"{kernel.__name__} has no kernels for a device of kind {worker.device.kind!r}", expected="cores",
-            remedy="leave devices= away",
+            remedy="leave devices= out",
         )  # fmt: skip
     run(kernel, 1, *arguments, threads=1)

@@ -6,20 +6,22 @@ On undirected graphs the power iteration is accelerated (accelerated_pagerank.py
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import arcflux as af
-from arcflux.algorithms.accelerated_pagerank import accelerated
-from arcflux.algorithms.surfer import choosable, dangling_count, first_residual, shares, weighed
 from arcflux.checks import array, flag, maybe, real, text, unwelcome, wholes
 from arcflux.engine.call import graph_call
 from arcflux.errors import UsageError
 from arcflux.graph import Graph
+
+if TYPE_CHECKING:
+    from arcflux.algorithms.surfer import Start
 
 __all__ = ["PageRank", "PersonalPageRank", "PushPageRank", "WeightedPageRank", "pagerank", "pagerank_delta"]
 
@@ -38,17 +40,20 @@ class PageRank:
 
     With `redistribute`, the surfer jumps from a dangling vertex as from anywhere: in every superstep the ranks of these
     are added up (`lost`), and the next one gives them to all (LDBC Graphalytics, section 2.3.3, and NetworkX). Without,
-    they are lost, which comes to the same proportions in the end, but not after a fixed number of supersteps.
+    they are lost, which comes to the same proportions in the end, but not after a fixed number of supersteps. Ranks
+    begin with `even`, shared by all vertices, and `by_degree` for each out-edge.
     """
 
     damping: float = 0.85
     tolerance: float = 1e-6
     redistribute: bool = False
+    even: float = 1.0
+    by_degree: float = 0.0
     rank: af.f64
     lost: af.total(af.f64)
 
     def start(v, g, p):
-        v.rank = 1.0 / g.vertices
+        v.rank = p.even / g.vertices + p.by_degree * v.out_degree
         if p.redistribute and v.out_degree == 0:
             g.lost += v.rank
         return True
@@ -102,26 +107,17 @@ class PersonalPageRank:
 
 
 @af.program
-class WeightedPageRank:
+class WeightedPageRank(PersonalPageRank):
     """The surfer takes an edge in proportion to its weight; `share`, 1 over the sum of a vertex's weights, is given."""
 
-    damping: float = 0.85
-    tolerance: float = 1e-6
-    redistribute: bool = False
-    rank: af.f64
-    home: af.f64
     share: af.f64
-    lost: af.total(af.f64)
 
     def start(v, g, p):
         if p.redistribute and v.share == 0.0:
             g.lost += v.rank
         return True
 
-    def init(v):
-        v.rank = 0.0
-
-    def compute(v, u, edge):
+    def compute(v, u, edge):  # type: ignore[override]
         v.rank += u.rank * u.share * edge.weight
 
     def update(v, old, g, p):
@@ -129,9 +125,6 @@ class WeightedPageRank:
         if p.redistribute and v.share == 0.0:
             g.lost += v.rank
         return v.rank != old.rank
-
-    def residual(v, old):
-        return abs(v.rank - old.rank)
 
 
 @af.program
@@ -225,7 +218,8 @@ def pagerank(
     method
         "power": each superstep is one of the power iteration. "accelerated": each goes further in the direction of the
         last ones, which takes a half to a third of the supersteps where they are many, and ends by the same test; on
-        undirected graphs only, whose eigenvalues are real. "auto" is the latter there, unless `eager` is set, few
+        undirected graphs only, whose eigenvalues are real. "auto" is the latter there, unless `eager` is set, the graph
+        was built in parts, of which none can judge how long it takes, few
         supersteps are to be expected (on meshes, with a loose tolerance) or the tolerance is as small as rounding:
         ``tol=0`` asks for `max_iter` supersteps of the power iteration, exactly.
 
@@ -238,6 +232,9 @@ def pagerank(
     >>> af.algorithms.pagerank(af.Graph.from_edges([0, 1], [2, 2]))["rank"].round(3).tolist()
     [0.213, 0.213, 0.574]
     """
+    from arcflux.algorithms.accelerated_pagerank import accelerated
+    from arcflux.algorithms.surfer import best_start, choosable, dangling_count, shares, weighed
+
     if dangling not in ("redistribute", "drop"):
         raise UsageError(f"dangling is {dangling!r}", expected="'redistribute' or 'drop'")
     if dtype not in ("f64", "f32"):
@@ -261,9 +258,14 @@ def pagerank(
     some = dangling_count(graph) if strength is None else n - np.count_nonzero(strength)
     redistribute = dangling == "redistribute" and bool(some)
     moved, rounding = min(n * tol, _MOST_MOVED), _ROUNDING * float(np.finfo(dtype.replace("f", "float")).eps)
-    even = program is PageRank
+    start = None
+    # What is deterministic cannot be eager: it is the power iteration then, to the bit.
+    power = method == "power" or (eager and bool(options.get("deterministic")))
+    if program is PageRank and not power and moved > rounding and not graph.directed and graph.whole:
+        start = best_start(graph, alpha, moved, redistribute)
+        options |= {"even": start.even, "by_degree": start.by_degree}
     sooner = _accelerates(graph, method, eager) and (
-        method == "accelerated" or (moved > rounding and _takes_long(graph, alpha, moved, even))
+        method == "accelerated" or (moved > rounding and _takes_long(start, alpha, moved))
     )
     chosen = _variant(accelerated(program) if sooner else program, dtype, eager)
     options = {"max_supersteps": max_iter, **options}
@@ -297,7 +299,7 @@ def pagerank_delta(graph: Graph, alpha: float = _DAMPING, tol: float = 1e-9, **o
     [0.25, 0.25, 0.25, 0.25]
     """
     _damping(alpha, None)
-    if not tol > 0:
+    if not tol >= sys.float_info.min:  # what is less than that does not decline when it is multiplied by alpha
         raise UsageError(f"tol is {tol!r}", expected="a positive number, such as 1e-9")
     result = af.run(PushPageRank, graph, damping=alpha, tolerance=tol, **options)
     reached = min(10 * max(1, graph.vertices) * tol / (1.0 - alpha), 10 * _MOST_MOVED)
@@ -327,19 +329,18 @@ def _accelerates(graph: Graph, method: str, eager: bool) -> bool:
             "method is 'accelerated'" + (", and the graph is directed" if graph.directed else ", and eager is set"),
             expected="an undirected graph, without eager", remedy="method='auto' or 'power'",
         )  # fmt: skip
-    return method != "power" and not (graph.directed or eager)
+    return method != "power" and not (graph.directed or eager) and (graph.whole or method == "accelerated")
 
 
-def _takes_long(graph: Graph, alpha: float, moved: float, even: bool) -> bool:
+def _takes_long(start: Start | None, alpha: float, moved: float) -> bool:
     """Whether acceleration pays if the residual declines as slowly as it can, by the damping a superstep.
 
     It takes a few supersteps to learn from, then each does as much as several of the power iteration, and costs up to
-    twice as much on a mesh. Ranks that begin `even` may be nearly right at once: on a mesh, or a ring.
+    twice as much on a mesh. Ranks of which the `start` is known may be nearly right at once: on a mesh, or a ring.
     """
-    if not even or not alpha:
+    if start is None or not alpha:
         return bool(alpha)
-    first = alpha * first_residual(graph)
-    power = math.log(max(1.0, first / moved)) / -math.log(alpha)
+    power = math.log(max(1.0, start.residual / moved)) / -math.log(alpha)
     faster = math.log(alpha) / math.log(alpha / (1.0 + math.sqrt(1.0 - alpha * alpha)))
     return power > 2.0 * (_LEARNING + faster * power)
 

@@ -1,4 +1,7 @@
-"""The algorithms that the command line can name: one line each, and nothing else to touch there when one is added."""
+"""The algorithms that the command line can name: one line each, and nothing else to touch there when one is added.
+
+Those of Arcflux are called what `arcflux` calls them, and imported when they are used.
+"""
 
 from __future__ import annotations
 
@@ -9,33 +12,9 @@ from functools import cache, cached_property
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin
 
+import arcflux
 from arcflux import Result, vertex
-from arcflux.algorithms.betweenness import betweenness_centrality
-from arcflux.algorithms.bfs import bfs
-from arcflux.algorithms.biconnected import articulation_points, biconnected_components, bridges
-from arcflux.algorithms.closeness import closeness_centrality, eccentricity, harmonic_centrality
-from arcflux.algorithms.clustering import clustering
-from arcflux.algorithms.collaborative_filtering import collaborative_filtering
-from arcflux.algorithms.coloring import greedy_color
-from arcflux.algorithms.components import connected_components, weakly_connected_components
-from arcflux.algorithms.core_number import core_number
-from arcflux.algorithms.edge_betweenness import edge_betweenness_centrality
-from arcflux.algorithms.eigenvector import eigenvector_centrality
-from arcflux.algorithms.fast_random_projection import fast_random_projection
-from arcflux.algorithms.hits import hits
-from arcflux.algorithms.independent_set import maximal_independent_set
-from arcflux.algorithms.k_hop import k_hop
-from arcflux.algorithms.k_truss import edge_support, k_truss, truss_number
-from arcflux.algorithms.katz import katz_centrality
-from arcflux.algorithms.label_propagation import label_propagation
-from arcflux.algorithms.matching import maximal_matching
-from arcflux.algorithms.pagerank import pagerank, pagerank_delta
-from arcflux.algorithms.spanning_forest import maximum_spanning_tree, minimum_spanning_tree
-from arcflux.algorithms.sssp import multi_source_sssp, sssp
-from arcflux.algorithms.strong_components import strongly_connected_components
-from arcflux.algorithms.triangles import triangles
-from arcflux.algorithms.two_hop_friends import two_hop_friends
-from arcflux.engine.launch import WHERE
+from arcflux.engine.spread import WHERE
 from arcflux.errors import UsageError, did_you_mean
 from arcflux.extensions import extension, extension_names
 
@@ -62,14 +41,15 @@ class Argument:
 
 @dataclass(frozen=True)
 class Algorithm:
-    """An algorithm by name: its function, the fields of its result, other names, and how its speed is counted.
+    """An algorithm: its function or the name of it in `arcflux`, its result's fields, other names, how speed counts.
 
     `counts`: "supersteps" (every arc in each of them), "reached" (the edges of what was reached, as Graph500 does), or
     "once" (every edge). `groups`: the first field is a label, so that the largest groups are its top. `unordered`:
     fields that have no top. `checked`: there are rules to check results by. `cores`: it has no kernels for GPUs.
+    `cost`: the work that it does on V vertices and E edges.
     """
 
-    call: Callable[..., Result]
+    function: Callable[..., Result] | str
     fields: tuple[str, ...]
     also: tuple[str, ...] = ()
     counts: str = "once"
@@ -77,11 +57,20 @@ class Algorithm:
     unordered: tuple[str, ...] = ()
     checked: bool = True
     cores: bool = False
+    cost: str = ""
 
     @property
     def name(self) -> str:
         """The name of the function."""
-        return self.call.__name__
+        return self.function if isinstance(self.function, str) else self.function.__name__
+
+    @cached_property
+    def call(self) -> Callable[..., Result]:
+        """The function, imported by now."""
+        found: Callable[..., Result] = (
+            getattr(arcflux, self.function) if isinstance(self.function, str) else self.function
+        )
+        return found
 
     @property
     def summary(self) -> str:
@@ -146,41 +135,72 @@ def _argument(parameter: inspect.Parameter) -> Argument:
 
 
 _ENTRIES = (
-    Algorithm(bfs, ("level", "parent"), counts="reached", unordered=("parent",)),
-    Algorithm(sssp, ("distance", "predecessor"), counts="reached", unordered=("predecessor",)),
-    Algorithm(multi_source_sssp, ("distance", "predecessor"), counts="reached", unordered=("predecessor",)),
-    Algorithm(pagerank, ("rank",), also=("pr",), counts="supersteps"),
-    Algorithm(pagerank_delta, ("rank",)),
-    Algorithm(connected_components, ("component",), also=("components", "cc"), groups=True),
-    Algorithm(weakly_connected_components, ("component",), also=("wcc",), groups=True),
-    Algorithm(strongly_connected_components, ("component",), also=("scc",), groups=True, checked=False),
-    Algorithm(hits, ("hub", "authority"), counts="supersteps", checked=False),
-    Algorithm(katz_centrality, ("centrality",), also=("katz",), counts="supersteps", checked=False),
-    Algorithm(eigenvector_centrality, ("centrality",), also=("eigenvector",), counts="supersteps", checked=False),
-    Algorithm(closeness_centrality, ("centrality",), also=("closeness",), checked=False),
-    Algorithm(harmonic_centrality, ("centrality",), also=("harmonic",), checked=False),
-    Algorithm(eccentricity, ("eccentricity",), checked=False),
-    Algorithm(core_number, ("core",), also=("cores",), checked=False),
-    Algorithm(betweenness_centrality, ("centrality",), also=("betweenness", "bc")),
-    Algorithm(label_propagation, ("label",), also=("cdlp",), groups=True, checked=False),
-    Algorithm(triangles, ("triangles",), also=("tc",)),
-    Algorithm(clustering, ("clustering",), also=("lcc",), checked=False),
-    Algorithm(collaborative_filtering, ("factors",), ("cf",), "supersteps", unordered=("factors",), checked=False),
-    Algorithm(two_hop_friends, ("count",), also=("tfl",), checked=False),
-    Algorithm(minimum_spanning_tree, ("tree",), also=("mst",), groups=True, cores=True),
-    Algorithm(maximum_spanning_tree, ("tree",), groups=True, cores=True),
-    Algorithm(edge_support, ("support",), cores=True, checked=False),
-    Algorithm(truss_number, ("truss",), cores=True, checked=False),
-    Algorithm(k_truss, ("inside",), cores=True),
-    Algorithm(articulation_points, ("articulation",), cores=True),
-    Algorithm(bridges, ("bridges",), cores=True),
-    Algorithm(biconnected_components, ("components",), cores=True, checked=False),
-    Algorithm(maximal_independent_set, ("inside",), also=("mis",)),
-    Algorithm(greedy_color, ("color",)),
-    Algorithm(maximal_matching, ("mate",), unordered=("mate",)),
-    Algorithm(k_hop, ("hops",), counts="reached", checked=False),
-    Algorithm(edge_betweenness_centrality, ("centrality",), cores=True, checked=False),
-    Algorithm(fast_random_projection, ("embedding",), also=("fastrp",), unordered=("embedding",), checked=False),
+    Algorithm("bfs", ("level", "parent"), counts="reached", unordered=("parent",), cost="O(V + E)"),
+    Algorithm(
+        "sssp",
+        ("distance", "predecessor"),
+        counts="reached",
+        unordered=("predecessor",),
+        cost="O(V + E) a bucket's round",
+    ),
+    Algorithm(
+        "multi_source_sssp",
+        ("distance", "predecessor"),
+        counts="reached",
+        unordered=("predecessor",),
+        cost="O(V + E) a bucket's round",
+    ),
+    Algorithm("pagerank", ("rank",), also=("pr",), counts="supersteps", cost="O(V + E) a superstep"),
+    Algorithm("pagerank_delta", ("rank",), cost="O(V + E) a superstep"),
+    Algorithm("connected_components", ("component",), also=("components", "cc"), groups=True, cost="about O(V + E)"),
+    Algorithm("weakly_connected_components", ("component",), also=("wcc",), groups=True, cost="about O(V + E)"),
+    Algorithm("strongly_connected_components", ("component",), also=("scc",), groups=True, cost="about O(V + E)"),
+    Algorithm("hits", ("hub", "authority"), counts="supersteps", cost="O(V + E) a superstep"),
+    Algorithm("katz_centrality", ("centrality",), also=("katz",), counts="supersteps", cost="O(V + E) a superstep"),
+    Algorithm(
+        "eigenvector_centrality",
+        ("centrality",),
+        also=("eigenvector",),
+        counts="supersteps",
+        cost="O(V + E) a superstep",
+    ),
+    Algorithm("closeness_centrality", ("centrality",), also=("closeness",), cost="O(V E), 62 sources at once"),
+    Algorithm("harmonic_centrality", ("centrality",), also=("harmonic",), cost="O(V E), 62 sources at once"),
+    Algorithm("eccentricity", ("eccentricity",), cost="O(V E), 62 sources at once"),
+    Algorithm("core_number", ("core",), also=("cores",), cost="O(E), and O(V) a level"),
+    Algorithm("betweenness_centrality", ("centrality",), also=("betweenness", "bc"), cost="O(V E), with k O(k E)"),
+    Algorithm("label_propagation", ("label",), also=("cdlp",), groups=True, cost="O(V + E) a round"),
+    Algorithm("triangles", ("triangles",), also=("tc",), cost="O(E^1.5)"),
+    Algorithm("clustering", ("clustering",), also=("lcc",), cost="O(E^1.5)"),
+    Algorithm(
+        "collaborative_filtering",
+        ("factors",),
+        ("cf",),
+        "supersteps",
+        unordered=("factors",),
+        cost="O(E factors) a superstep",
+    ),
+    Algorithm("two_hop_friends", ("count",), also=("tfl",), cost="O(sum of degrees squared)"),
+    Algorithm("minimum_spanning_tree", ("tree",), also=("mst",), groups=True, cores=True, cost="O(E log V)"),
+    Algorithm("maximum_spanning_tree", ("tree",), groups=True, cores=True, cost="O(E log V)"),
+    Algorithm("edge_support", ("support",), cores=True, cost="O(E^1.5)"),
+    Algorithm("truss_number", ("truss",), cores=True, cost="O(E^1.5), O(sum of degrees squared) to peel"),
+    Algorithm("k_truss", ("inside",), cores=True, cost="O(E^1.5), O(sum of degrees squared) to peel"),
+    Algorithm("articulation_points", ("articulation",), cores=True, cost="O(V + E)"),
+    Algorithm("bridges", ("bridges",), cores=True, cost="O(V + E)"),
+    Algorithm("biconnected_components", ("components",), cores=True, cost="O(V + E)"),
+    Algorithm("maximal_independent_set", ("inside",), also=("mis",), cost="O(V + E) a round"),
+    Algorithm("greedy_color", ("color",), cost="O(V + E)"),
+    Algorithm("maximal_matching", ("mate",), unordered=("mate",), cost="O(V + E) a round"),
+    Algorithm("k_hop", ("hops",), counts="reached", cost="O(V + E)"),
+    Algorithm("edge_betweenness_centrality", ("centrality",), cores=True, cost="O(V E), with k O(k E)"),
+    Algorithm(
+        "fast_random_projection",
+        ("embedding",),
+        also=("fastrp",),
+        unordered=("embedding",),
+        cost="O(E dimension) a weight",
+    ),
 )
 
 ALGORITHMS: Mapping[str, Algorithm] = {entry.name: entry for entry in _ENTRIES}

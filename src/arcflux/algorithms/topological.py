@@ -154,8 +154,11 @@ def _finite(graph: Graph, weight: str | None) -> Array:
     if weight not in graph.columns:
         arguments.weights(graph, weight)  # says what is there
     column = graph.columns[str(weight)].astype(np.float64)
-    if not np.isfinite(column).all():
-        raise GraphError(f"the column {weight!r} has a value that is not finite", expected="finite numbers")
+    if not np.isfinite(float(np.abs(column).max(initial=0)) * max(1, graph.vertices - 1)):
+        raise GraphError(
+            f"the column {weight!r} has a value that is not finite, or lengths of paths may be no floats",
+            expected="finite numbers, of which as many as a path has edges sum to a float",
+        )  # fmt: skip
     return column
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcflux.errors import ArcfluxError, FormatError, UsageError
+from arcflux.io.npy import read_npy
 
 __all__ = ["numbers_of_vertices"]
 
@@ -47,8 +48,7 @@ def numbers_of_vertices(name: str, given: Any, vertices: int, columns: int | Non
 def _read(name: str, path: Any) -> NDArray[Any]:
     try:
         if str(path).endswith(".npy"):
-            loaded: NDArray[Any] = np.load(path, allow_pickle=False)
-            return loaded
+            return read_npy(path)
         return np.loadtxt(path, ndmin=1)
     except (OSError, ValueError) as error:
         raise FormatError(f"{name}: {error}", path=path, expected="a .npy file, or text with a row a line") from error

@@ -103,8 +103,16 @@ def fused_lasso(
     solver = solver_of(method)
     given = numbers_of_vertices("signal", signal, graph.vertices)
     rates = edge_weights(graph, weight)
-    prices = penalty * (np.ones(graph.arcs) if rates is None else rates.astype(np.float64))
-    if not np.isfinite(prices.sum()):
+    with np.errstate(over="ignore"):
+        squares = float((given**2).sum())
+        prices = penalty * (np.ones(graph.arcs) if rates is None else rates.astype(np.float64))
+        whole = float(prices.sum())
+    if squares == math.inf:
+        raise UsageError(
+            f"the largest number of signal is {np.abs(given).max():g}, and squares sum to infinity",
+            expected="smaller numbers", remedy="divide signal, penalty and l1 by the same number",
+        )  # fmt: skip
+    if whole == math.inf:
         raise UsageError("penalty times the weights sums to infinity", expected="smaller numbers")
     made = _network(graph, prices)
     done = launch(graph, where, lambda worker: _work(worker, made, given, solver))
@@ -148,22 +156,23 @@ def _work(
     (offsets, heads), n = graph.out, graph.vertices - 1
     mean = float(signal.mean()) if n else 0.0
     whole = float(np.abs(signal - mean).sum())
-    scale = math.ldexp(1.0, _BITS - 2 - max(-900, math.frexp(whole)[1])) if whole else 1.0
+    bits = _BITS - 2 - math.frexp(whole)[1]
     # No edge is asked for more than all there is, so that a price above that is as good as infinite.
-    price = np.rint(np.minimum(graph.columns["price"], 2 * whole) * scale).astype(np.int64)
+    price = np.rint(np.ldexp(np.minimum(graph.columns["price"], 2 * whole or 1.0), bits)).astype(np.int64)
     free = Network(offsets, heads, back, np.zeros_like(price), 1.0, 0)
     rows = np.repeat(np.arange(n + 1), np.diff(offsets).astype(np.int64))
     solver = method(worker, free)
-    state = _Regions(np.rint((signal - mean) * scale).astype(np.int64), rows, heads.astype(np.int64), price)
-    full = graph.columns["price"] * scale
+    state = _Regions(np.rint(np.ldexp(signal - mean, bits)).astype(np.int64), rows, heads.astype(np.int64), price)
+    full = np.where(price > 0, graph.columns["price"], 1.0)
     with worker.task("fused lasso", n, "vertices") as task:
         while state.live.any():
             capacity, excess = state.demand(offsets)
             solver.reset(capacity, excess)
             solver.flow(n, n)
-            state.split(~solver.reaches()[:n], (capacity - solver.rows_left()) / np.maximum(full, 1.0))
+            taken = np.ldexp((capacity - solver.rows_left()).astype(np.float64), -bits)
+            state.split(~solver.reaches()[:n], taken / full)
             task.at(n - int(state.live.sum()))
-    return state.level / scale + mean, state.region, state.ratio, state.rounds, solver.traffic.total()
+    return np.ldexp(state.level, -bits) + mean, state.region, state.ratio, state.rounds, solver.traffic.total()
 
 
 class _Regions:

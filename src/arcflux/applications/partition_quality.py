@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux.applications.weights import edge_weights
+from arcflux.applications.weights import edge_weights, within_one
 from arcflux.checks import array, maybe, text
 from arcflux.engine.call import graph_call
 from arcflux.errors import UsageError
@@ -104,7 +104,7 @@ def _weighed(graph: Graph, community: Any, weight: str | None) -> tuple[Array, A
     labels = np.unique(arguments.labels("community", community, graph.vertices), return_inverse=True)[1]
     column = edge_weights(graph, weight)
     sources, targets, arcs = graph.edge_numbers()
-    weights = np.ones(len(sources)) if column is None else column[arcs].astype(np.float64)
+    weights = np.ones(len(sources)) if column is None else within_one(column[arcs])[0]
     return labels, weights, sources, targets
 
 

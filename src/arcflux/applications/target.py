@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import sys
 import traceback
@@ -19,6 +20,7 @@ from arcflux.algorithms.registry import Algorithm, Argument, run_options
 from arcflux.applications.registry import find
 from arcflux.errors import ArcfluxError, FormatError, ProgramError, UsageError, did_you_mean
 from arcflux.graph import Graph
+from arcflux.io.npy import read_npy, read_npz
 from arcflux.program import FieldType, Parameter, Program, vertex, vertices
 
 __all__ = ["Target", "find_target", "program_target", "programs_in", "split_settings", "with_ids"]
@@ -101,7 +103,7 @@ def programs_in(path: Path) -> tuple[ModuleType, dict[str, Program], dict[str, P
 
 def _imported(path: Path) -> ModuleType:
     """The module of a file, which can import its neighbours as a script can; what it raises is told with its line."""
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise FormatError("no such file", path=path, expected="a Python file with a vertex program")
     whole = path.resolve()
     name = f"arcflux_run_{whole.stem}"
@@ -173,19 +175,20 @@ def _read(argument: Argument, text: str) -> Any:
 
 def _from_file(argument: Argument, path: Path) -> Any:
     """Numbers in a file: an array of a .npy, the arrays of a .npz, else lines of numbers with commas."""
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise FormatError("no such file", path=path, expected=f"numbers for {argument.name}: .npy, .npz or .csv")
     try:
         if path.suffix == ".npy":
-            return np.load(path, allow_pickle=False)
+            return read_npy(path)
         if path.suffix == ".npz":
-            with np.load(path, allow_pickle=False) as arrays:
-                return [arrays[name] for name in arrays.files]
+            return read_npz(path)
         read: Any = np.loadtxt(path, dtype=np.int64 if argument.kind is int else np.float64, delimiter=",")
         return read
     except (ValueError, OSError, EOFError) as error:
         raise FormatError(
-            str(error), path=path, expected="numbers: .npy, .npz, or lines of them with commas"
+            str(error),
+            path=path,
+            expected="numbers: .npy, .npz, or lines of them with commas, and no names",
         ) from error
 
 

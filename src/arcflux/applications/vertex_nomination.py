@@ -1,4 +1,4 @@
-"""Vertex nomination: who is nearest to those who are known to be of interest."""
+"""Vertex nomination: the vertices nearest to those that are known to be of interest."""
 
 from __future__ import annotations
 

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arcflux.errors import WeightError
 from arcflux.graph import Graph
 from arcflux.validate import arguments
 
-__all__ = ["edge_weights", "whole_units", "within_one"]
+__all__ = ["edge_weights", "summable_weights", "whole_units", "within_one"]
 
 # Sums of whole units have at most so many bits: they and their differences are exact as floats.
 _BITS = 52
@@ -25,6 +26,20 @@ def edge_weights(graph: Graph, name: str | None) -> NDArray[Any] | None:
     if name == "weight" and name not in graph.columns:
         return None
     return arguments.weights(graph, name)
+
+
+def summable_weights(graph: Graph, name: str | None) -> NDArray[Any] | None:
+    """The same, sure to have sums that are finite."""
+    column = edge_weights(graph, name)
+    if column is not None:
+        with np.errstate(over="ignore"):
+            finite = np.isfinite(column.sum(dtype=np.float64))
+        if not finite:
+            raise WeightError(
+                f"the column {name!r} sums to infinity", expected="smaller numbers",
+                remedy="divide all by the same number",
+            )  # fmt: skip
+    return column
 
 
 def within_one(weights: NDArray[Any]) -> tuple[NDArray[np.float64], int]:

@@ -4,7 +4,8 @@ traversal.py: :func:`bfs` and :func:`sssp`, by the rules of Graph500 (paths.py).
 MapGraph as well, on parts. gap.py and recount.py: what else the
 GAP suite verifies, :func:`pagerank` and :func:`components`, :func:`betweenness` and :func:`triangles`. ldbc.py:
 :func:`ldbc`, by the match rules of LDBC Graphalytics. structure.py and chains.py: what is defined by what it must have,
-such as colours and forests. walks.py: :func:`walks` and :func:`search`, by chi-square. flows.py: flows and cuts, by
+such as colours and forests. partitions.py, peeling.py, fixed_points.py, distances.py, replays.py: what else the library
+finds. walks.py: :func:`walks` and :func:`search`, by chi-square. flows.py: flows and cuts, by
 each other. Each returns a :class:`Report` (report.py).
 
 Results are arrays in the order of vertex numbers; a report names vertices by the user's ids.
@@ -28,20 +29,31 @@ if TYPE_CHECKING:
     from arcflux.validate.classifications import classification
     from arcflux.validate.clusters import local_clusters
     from arcflux.validate.communities import communities
+    from arcflux.validate.distances import closeness, eccentricity, harmonic, k_hop
+    from arcflux.validate.fixed_points import eigenvector, hits, katz
     from arcflux.validate.flows import maximum_flow
     from arcflux.validate.gap import components, pagerank
     from arcflux.validate.grid import grid_bfs
     from arcflux.validate.lassos import fused_lasso
     from arcflux.validate.ldbc import ldbc, read_ldbc_output
     from arcflux.validate.matchings import graph_matching
+    from arcflux.validate.partitions import biconnected_components, strong_components
+    from arcflux.validate.peeling import core_number, edge_support, k_truss, truss_number
     from arcflux.validate.places import geolocation
     from arcflux.validate.projections import projection
-    from arcflux.validate.recount import betweenness, scan_statistics, triangles
+    from arcflux.validate.recount import (
+        betweenness,
+        clustering,
+        edge_betweenness,
+        scan_statistics,
+        triangles,
+        two_hop_friends,
+    )
+    from arcflux.validate.replays import collaborative_filtering, fast_random_projection, label_propagation
     from arcflux.validate.report import Offence, Report, Rule
     from arcflux.validate.structure import (
         coloring,
         independent_set,
-        k_truss,
         matching,
         maximum_matching,
         spanning_forest,
@@ -58,18 +70,33 @@ __all__ = [
     "articulation_points",
     "betweenness",
     "bfs",
+    "biconnected_components",
     "bridges",
     "classification",
+    "closeness",
+    "clustering",
+    "collaborative_filtering",
     "coloring",
     "communities",
     "components",
+    "core_number",
+    "eccentricity",
+    "edge_betweenness",
+    "edge_support",
+    "eigenvector",
     "embedding",
+    "fast_random_projection",
     "fused_lasso",
     "geolocation",
     "graph_matching",
     "grid_bfs",
+    "harmonic",
+    "hits",
     "independent_set",
+    "k_hop",
     "k_truss",
+    "katz",
+    "label_propagation",
     "ldbc",
     "local_clusters",
     "matching",
@@ -82,8 +109,11 @@ __all__ = [
     "search",
     "spanning_forest",
     "sssp",
+    "strong_components",
     "topological_order",
     "triangles",
+    "truss_number",
+    "two_hop_friends",
     "walks",
 ]
 
@@ -102,11 +132,16 @@ import_lazily(
         "matchings": "graph_matching",
         "places": "geolocation",
         "projections": "projection",
-        "recount": "betweenness scan_statistics triangles",
         "report": "Offence Report Rule",
-        "structure": "coloring independent_set k_truss matching maximum_matching spanning_forest topological_order",
+        "structure": "coloring independent_set matching maximum_matching spanning_forest topological_order",
         "traversal": "bfs sssp",
         "vectors": "embedding",
         "walks": "search walks",
+        "distances": "closeness eccentricity harmonic k_hop",
+        "fixed_points": "eigenvector hits katz",
+        "partitions": "biconnected_components strong_components",
+        "peeling": "core_number edge_support k_truss truss_number",
+        "replays": "collaborative_filtering fast_random_projection label_propagation",
+        "recount": "betweenness clustering edge_betweenness scan_statistics triangles two_hop_friends",
     },
 )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arcflux.checks import array
+from arcflux.checks import array, shown
 from arcflux.errors import UsageError, WeightError
 from arcflux.spmd.memory import frozen
 
@@ -26,12 +26,13 @@ __all__ = [
     "checked_tolerance",
     "flags",
     "labels",
+    "lengths",
     "numbers_of",
     "parents",
     "reals",
-    "shown",
     "source_of",
     "unknown_choice",
+    "user_id",
     "weights",
     "wholes",
 ]
@@ -111,9 +112,16 @@ def _sized(name: str, given: Any, size: int) -> Array:
     return values
 
 
-def shown(graph: Graph, number: Any) -> Any:
+def graph(name: str, given: Any) -> Any:
+    """The rule for an argument that is another graph."""
+    if not hasattr(given, "out") or not hasattr(given, "arcs"):
+        raise UsageError(f"{name} is {shown(given)}", expected="a graph")
+    return given
+
+
+def user_id(graph: Graph, number: Any) -> Any:
     """The user's id of one vertex number."""
-    return graph.ids.to_ids([int(number)])[0]
+    return graph.ids.to_ids([int(number)]).tolist()[0]
 
 
 def arc(graph: Graph, place: int) -> tuple[int, int]:
@@ -124,14 +132,14 @@ def arc(graph: Graph, place: int) -> tuple[int, int]:
 
 def source_of(graph: Graph, source: Any) -> Array:
     """The number of one vertex, given by its id: int64[1]."""
-    if np.ndim(source) or source is None:
+    if np.ndim(array("source", source)) or source is None:
         raise UsageError(f"source is {source!r}", expected="the id of one vertex")
     return numbers_of(graph, [source])
 
 
 def numbers_of(graph: Graph, sources: Any) -> Array:
     """The numbers of vertices, given by their ids: int64[sources]."""
-    if np.ndim(sources) != 1:
+    if np.ndim(array("sources", sources)) != 1:
         raise UsageError(f"sources is {sources!r}", expected="a list of vertex ids", remedy="[source] for a single one")
     return graph.ids.to_numbers(sources).astype(np.int64) if len(sources) else np.empty(0, np.int64)
 
@@ -144,7 +152,7 @@ def parents(graph: Graph, given: Any, numbers: bool) -> Array:
         return np.where((found >= NOBODY) & (found < size), found, STRANGER)
     values = _sized("parent", given, size)
     if graph.ids.kind == "text":
-        nobody = _nameless(values)
+        missing = _nameless(values)
     else:
         if graph.ids.find([NOBODY])[0] >= 0:
             raise UsageError(
@@ -153,23 +161,23 @@ def parents(graph: Graph, given: Any, numbers: bool) -> Array:
                 remedy="numbers=True, with such parents; graph.ids.to_numbers(ids) gives the numbers of ids",
             )
         values = wholes("parent", values, size)
-        nobody = values == NOBODY
+        missing = values == NOBODY
     found = graph.ids.find(values)
-    return np.where(nobody, NOBODY, np.where(found < 0, STRANGER, found))
+    return np.where(missing, NOBODY, np.where(found < 0, STRANGER, found))
 
 
 def _nameless(values: Array) -> Array:
     """Where an array of text has None."""
     if values.dtype.kind in "UT":
         return np.zeros(len(values), bool)
-    nobody = np.fromiter((value is None for value in values), bool, len(values))
-    if values.dtype.kind != "O" or not all(isinstance(value, str) for value in values[~nobody]):
+    missing = np.fromiter((value is None for value in values), bool, len(values))
+    if values.dtype.kind != "O" or not all(isinstance(value, str) for value in values[~missing]):
         raise UsageError(
             f"parent holds {values.dtype}, and the graph's ids are text",
             expected="text, None for a vertex that is not reached",
             remedy="numbers=True when parents are vertex numbers",
         )
-    return nobody
+    return missing
 
 
 def weights(graph: Graph, name: str | None) -> Array | None:
@@ -191,6 +199,18 @@ def weights(graph: Graph, name: str | None) -> Array | None:
     return frozen(column)
 
 
+def lengths(graph: Graph, name: str | None) -> Array | None:
+    """As :func:`weights`, and a path through all vertices has a length that is a float: else it would not be found."""
+    column, most = weights(graph, name), max(1, graph.vertices - 1)
+    if column is not None and not np.isfinite(float(column.max(initial=0)) * most):
+        raise WeightError(
+            f"the largest value of the column {name!r} is {column.max()}, and lengths of paths may be no floats",
+            expected=f"at most {np.finfo(np.float64).max / most:.3g}, for paths of {most:,} edges",
+            remedy="divide all by the same number, or drop edges that no path should take",
+        )
+    return column
+
+
 def _other_weight(graph: Graph, name: str) -> str:
     """What to say instead of a column that is not there: one that looks like it, or the only one of numbers."""
     near = get_close_matches(name, graph.columns, n=1) or (list(graph.columns) if len(graph.columns) == 1 else [])
@@ -199,7 +219,7 @@ def _other_weight(graph: Graph, name: str) -> str:
 
 
 def _bad_weight(graph: Graph, name: str, place: int) -> WeightError:
-    ends = " -> ".join(str(shown(graph, end)) for end in arc(graph, place))
+    ends = " -> ".join(str(user_id(graph, end)) for end in arc(graph, place))
     return WeightError(
         f"the {name} of edge {ends} is {graph.columns[name][place]}",
         expected="a finite number, 0 or more",

@@ -21,7 +21,7 @@ from arcflux.validate.report import Offence, Report, Rule
 if TYPE_CHECKING:
     from arcflux.graph import Graph
 
-__all__ = ["articulation_points", "bridges"]
+__all__ = ["articulation_flags", "articulation_points", "bridges"]
 
 Array = NDArray[Any]
 
@@ -38,11 +38,11 @@ def articulation_points(graph: Graph, articulation: Any) -> Report:
     True
     """
     given = arguments.flags("articulation", articulation, graph.vertices)
-    points, _ = _chains(graph)
+    points = articulation_flags(graph)
 
     def tell(v: int) -> Offence:
         said = ("no articulation point", "an articulation point")
-        return Offence(arguments.shown(graph, v), said[int(given[v])], said[int(points[v])])
+        return Offence(arguments.user_id(graph, v), said[int(given[v])], said[int(points[v])])
 
     rule = Rule.checked("points", "a vertex is marked exactly when its component falls apart without it",
                         np.flatnonzero(given != points), tell)  # fmt: skip
@@ -66,12 +66,17 @@ def bridges(graph: Graph, chosen: Any) -> Report:
     def tell(place: int) -> Offence:
         u, v = arguments.arc(graph, place)
         said = ("no bridge", "a bridge")
-        ends = f"edge {arguments.shown(graph, u)} -> {arguments.shown(graph, v)}"
-        return Offence(arguments.shown(graph, u), f"{ends}, {said[int(given[place])]}", said[int(bridged[place])])
+        ends = f"edge {arguments.user_id(graph, u)} -> {arguments.user_id(graph, v)}"
+        return Offence(arguments.user_id(graph, u), f"{ends}, {said[int(given[place])]}", said[int(bridged[place])])
 
     rule = Rule.checked("edges", "an edge is marked exactly when its component falls apart without it",
                         np.flatnonzero(given != bridged), tell, unit="edges")  # fmt: skip
     return Report("bridges", (rule,))
+
+
+def articulation_flags(graph: Graph) -> Array:
+    """Which vertices of an undirected graph are articulation points: bool[vertices]."""
+    return _chains(graph)[0]
 
 
 def _chains(graph: Graph) -> tuple[Array, Array]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import arcflux.validate.arguments as arguments
+from arcflux.checks import checked, maybe, real, shown, wholes
 from arcflux.errors import UsageError
 from arcflux.io import takes_graph
 from arcflux.validate.report import Offence, Report, Rule
@@ -19,6 +20,7 @@ __all__ = ["classification"]
 
 
 @takes_graph
+@checked(iterations=maybe(wholes(0)), null_cost=maybe(real), tolerance=real)
 def classification(
     graph: Graph,
     log_probability: Any,
@@ -43,7 +45,7 @@ def classification(
     >>> bool(af.validate.classification(found.graph, found["log_probability"]))
     True
     """
-    values = np.asarray(log_probability, np.float64)
+    values = _numbers("log_probability", log_probability)
     if values.ndim != 2 or len(values) != graph.vertices:
         raise UsageError(f"log_probability has shape {values.shape}", expected=f"({graph.vertices}, labels)")
     wrong = np.flatnonzero(~(values <= 1e-12).all(1))
@@ -53,19 +55,55 @@ def classification(
     rules = [
         Rule.checked(
             "range", "no probability is above 1", wrong,
-            lambda v: Offence(arguments.shown(graph, v), f"{values[v].max()}", "at most 0"),
+            lambda v: Offence(arguments.user_id(graph, v), f"{values[v].max()}", "at most 0"),
         ),
         Rule.overall("sums", "the probabilities of each label sum to 1", f"{off:.3g} off", not off <= 1e-9),
     ]  # fmt: skip
     if pattern is not None:
+        _check_pattern(graph, pattern, edges)
+        if features is not None or pattern_features is not None:
+            features = _rows("features", features, graph.vertices)
+            pattern_features = _rows("pattern_features", pattern_features, pattern.vertices)
+            if features.shape[1] != pattern_features.shape[1]:
+                raise UsageError(
+                    f"features have {features.shape[1]} numbers, and pattern_features {pattern_features.shape[1]}",
+                    expected="as many for each vertex of both graphs",
+                )
         again = _beliefs(graph, pattern, features, pattern_features, list(edges), iterations, null_cost)
+        if again.shape != values.shape:
+            raise UsageError(f"log_probability has shape {values.shape}", expected=f"{again.shape}")
         far = np.flatnonzero(~(np.abs(again - values) <= tolerance).all(1))
         said = "messages that are computed once more give the same"
         rules.append(
             Rule.checked("messages", said, far,
-                         lambda v: Offence(arguments.shown(graph, v), f"{values[v]}", f"{again[v]}"))
+                         lambda v: Offence(arguments.user_id(graph, v), f"{values[v]}", f"{again[v]}"))
         )  # fmt: skip
     return Report("classification", tuple(rules))
+
+
+def _numbers(name: str, given: Any) -> Any:
+    try:
+        return np.asarray(given, np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise UsageError(f"{name} is {shown(given)}", expected="an array of numbers") from error
+
+
+def _rows(name: str, given: Any, size: int) -> Any:
+    """A row of numbers for each vertex."""
+    values = _numbers(name, given)
+    if values.ndim not in (1, 2) or len(values) != size or not values.size:
+        raise UsageError(f"{name} has shape {values.shape}", expected=f"a row of numbers for each of {size:,} vertices")
+    return values.reshape(size, -1)
+
+
+def _check_pattern(graph: Graph, pattern: Any, edges: Any) -> None:
+    if not hasattr(pattern, "out"):
+        raise UsageError(f"pattern is {shown(pattern)}", expected="a graph")
+    if isinstance(edges, str) or not isinstance(edges, (list, tuple)):
+        raise UsageError(f"edges is {shown(edges)}", expected="a list of names of edge columns")
+    for name in edges:
+        if not isinstance(name, str) or name not in graph.columns or name not in pattern.columns:
+            raise UsageError(f"edges has {shown(name)}", expected="names of edge columns that both graphs have")
 
 
 def _beliefs(

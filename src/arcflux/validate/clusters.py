@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import arcflux.validate.arguments as arguments
-from arcflux.checks import checked, maybe, real, text
+from arcflux.checks import checked, maybe, real, shown, text
+from arcflux.errors import UsageError
 from arcflux.io import takes_graph
 from arcflux.validate.report import Report, Rule
 
@@ -69,6 +70,10 @@ def local_clusters(
     >>> bool(af.local_clustering(af.load("grid:4x4"), [5], rho=1e-3, method="fista").validate())
     True
     """
+    if not hasattr(found, "scores_of"):
+        raise UsageError(f"found is {shown(found)}", expected="what af.local_clustering returned")
+    if method not in ("push", "fista"):
+        raise arguments.unknown_choice("method", method, ("push", "fista"))
     matrix = _matrix(graph, weight)
     degree = np.asarray(matrix.sum(axis=1)).ravel()
     enough = 1e-2 * rho * alpha if tol is None else tol
@@ -107,7 +112,7 @@ def _cut_error(matrix: Any, degree: Array, found: Any, k: int) -> float:
     inside[found.members[begin : begin + int(found.sizes[k])]] = 1.0
     volume = float(degree @ inside)
     smaller = min(volume, float(degree.sum()) - volume)
-    if not smaller > 0:
+    if not smaller > 1e-12 * float(degree.sum()):  # as much is rounding
         return 0.0 if np.isinf(found.conductances[k]) else np.inf
     cut = float((1 - inside) @ (matrix @ inside))
     return abs(cut / smaller - float(found.conductances[k]))

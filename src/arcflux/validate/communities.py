@@ -63,24 +63,28 @@ def communities(
     column = graph.columns.get(weight) if weight is not None else None
     source, target, places = graph.edge_numbers()
     weights = np.ones(len(places)) if column is None else column[places].astype(np.float64)
+    exponent = int(np.frexp(weights.max(initial=0))[1])  # of a power of two that leaves sums finite
+    weights = np.ldexp(weights, -exponent)
     ends = np.concatenate([source, target]).astype(np.int64), np.concatenate([target, source]).astype(np.int64)
     matrix = csr_array((np.concatenate([weights, weights]), ends), (n, n))  # a loop counts twice
     strength = np.asarray(matrix.sum(1)).reshape(-1)
     whole = float(strength.sum()) or 1.0
-    mass, rate = (strength, resolution / whole) if objective == "modularity" else (np.ones(n), resolution)
+    mass, rate = strength, resolution / whole
+    if objective != "modularity":
+        mass, rate = np.ones(n), float(np.ldexp(resolution, -exponent))
     rules = []
     if modularity is not None:
         inside = float(weights[labels[source] == labels[target]].sum()) * 2
         shares = np.bincount(labels, strength, count) / whole
         value = inside / whole - resolution * float((shares**2).sum()) if strength.any() else 0.0
-        wrong = not abs(value - modularity) <= 1e-9
+        wrong = not np.isclose(value, modularity, rtol=1e-9, atol=1e-9)
         rules.append(Rule.overall("modularity", f"the modularity is {modularity:.6f}", f"{value:.6f}", wrong))
     gains = _gains(matrix, labels, count, mass, rate) * (2.0 / whole)
     movable = np.flatnonzero(gains > tolerance)
     rules.append(
         Rule.checked(
             "moves", f"no single move gains more than {tolerance:g}", movable,
-            lambda v: Offence(arguments.shown(graph, v), f"a move that gains {gains[v]:.3g}", "none"),
+            lambda v: Offence(arguments.user_id(graph, v), f"a move that gains {gains[v]:.3g}", "none"),
         )
     )  # fmt: skip
     if connected:

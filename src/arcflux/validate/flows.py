@@ -54,6 +54,8 @@ def maximum_flow(
     ends = [int(arguments.numbers_of(graph, [one])[0]) for one in (source, sink)]
     sides = arguments.wholes("side", side, graph.vertices)
     limits = np.ones(graph.arcs, np.int64) if capacity is None else graph.columns[capacity]
+    if limits.dtype.kind in "bu":  # whose numbers below 0 are large ones
+        limits = np.minimum(limits.astype(np.uint64), np.uint64(1 << 62)).astype(np.int64)
     exact = limits.dtype.kind != "f"
     offsets, neighbours = graph.out
     rows = np.repeat(np.arange(graph.vertices), np.diff(offsets).astype(np.int64))
@@ -96,11 +98,11 @@ def _flow_rules(
     return [
         Rule.checked(
             "capacity", "no arc carries more than its capacity, or less than nothing", np.flatnonzero(wrong),
-            lambda a: Offence(arguments.shown(graph, rows[a]), f"{flow[a]}", f"at most {limits[a]}"), unit="edges",
+            lambda a: Offence(arguments.user_id(graph, rows[a]), f"{flow[a]}", f"at most {limits[a]}"), unit="edges",
         ),
         Rule.checked(
             "conservation", "what comes in goes out, but for source and sink", np.flatnonzero(lost),
-            lambda v: Offence(arguments.shown(graph, v), f"{net[v]} more comes in", "0"),
+            lambda v: Offence(arguments.user_id(graph, v), f"{net[v]} more comes in", "0"),
         ),
         Rule.overall("value", "the value reaches the sink", f"{came!r}", not abs(came - value) <= slack),
     ]  # fmt: skip

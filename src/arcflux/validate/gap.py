@@ -79,14 +79,14 @@ def pagerank(
         if not (np.isfinite(home).all() and (home >= 0).all()):
             raise UsageError("personalization has a value that is no share", expected="finite numbers from 0 on")
     with np.errstate(over="ignore", invalid="ignore"):  # of ranks that are none; the rules find them
-        moved = np.abs(_iterated(graph, ranks, damping, dangling, weight, home) - ranks)
+        moved = np.abs(_iterate(graph, ranks, damping, dangling, weight, home) - ranks)
         total, change = float(ranks.sum()), float(moved.sum())
     rules = (
         Rule.checked(
             "range",
             "every rank is a finite number from 0 on",
             np.flatnonzero(~sane),
-            lambda v: Offence(arguments.shown(graph, v), f"rank {given[v]}", "a finite number from 0 on"),
+            lambda v: Offence(arguments.user_id(graph, v), f"rank {given[v]}", "a finite number from 0 on"),
         ),
         _sum_rule(total, tolerance, dangling, graph.vertices),
         _iteration_rule(graph, ranks, moved, change, tolerance),
@@ -94,7 +94,7 @@ def pagerank(
     return Report("pagerank", rules)
 
 
-def _iterated(graph: Graph, rank: Array, damping: float, dangling: str, weight: str | None, home: Any) -> Array:
+def _iterate(graph: Graph, rank: Array, damping: float, dangling: str, weight: str | None, home: Any) -> Array:
     """The ranks after one more iteration."""
     column = arguments.weights(graph, weight)
     if column is None:
@@ -107,7 +107,8 @@ def _iterated(graph: Graph, rank: Array, damping: float, dangling: str, weight: 
     else:
         n, degrees = graph.vertices, graph.out_degrees.astype(np.int64)
         source = np.repeat(np.arange(n), degrees)
-        column = column / max(float(column.max(initial=0)), _TINIEST)  # so that no sum of weights overflows
+        column = column.astype(np.float64)
+        column /= max(float(column.max(initial=0)), _TINIEST)  # so that no sum of weights overflows
         strength = np.bincount(source, column, n).astype(np.float64)
         share = np.divide(column, strength[source], out=np.zeros(len(source)), where=strength[source] > 0)
         gathered = np.bincount(graph.out.neighbours, rank[source] * share, n)
@@ -133,7 +134,7 @@ def _iteration_rule(graph: Graph, rank: Array, moved: Array, change: float, tole
     restless = restless[np.argsort(-moved[restless], kind="stable")]
 
     def tell(v: int) -> Offence:
-        return Offence(arguments.shown(graph, v), f"rank {rank[v]}", f"one that moves less than by {moved[v]:.3g}")
+        return Offence(arguments.user_id(graph, v), f"rank {rank[v]}", f"one that moves less than by {moved[v]:.3g}")
 
     return Rule.checked("iteration", f"{sentence}; it moves them by {change:.3g}", restless, tell)
 
@@ -165,14 +166,14 @@ def components(graph: Graph, component: Any) -> Report:
     parts = int((root == np.arange(graph.vertices)).sum())
 
     def torn(place: int) -> Offence:
-        u, v = (arguments.shown(graph, end) for end in arguments.arc(graph, place))
+        u, v = (arguments.user_id(graph, end) for end in arguments.arc(graph, place))
         mine, other = (given[end] for end in arguments.arc(graph, place))
         return Offence(v, f"label {other}", f"{mine}, the label of {u}: edge {u} -> {v}")
 
     def merged(v: int) -> Offence:
-        other = arguments.shown(graph, place[label[v]])
+        other = arguments.user_id(graph, place[label[v]])
         return Offence(
-            arguments.shown(graph, v), f"label {given[v]}, as {other}", f"another: no path joins it to {other}"
+            arguments.user_id(graph, v), f"label {given[v]}, as {other}", f"another: no path joins it to {other}"
         )
 
     rules = (

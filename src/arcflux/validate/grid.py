@@ -66,10 +66,12 @@ def grid_bfs(
     found = enter("validate.grid_bfs")(spread, graph, root, levels, before, SHOWN)
 
     def chain(v: int) -> Offence:
-        return Offence(arguments.shown(graph, v), "predecessors that never come to the source", "a chain to the source")
+        return Offence(
+            arguments.user_id(graph, v), "predecessors that never come to the source", "a chain to the source"
+        )
 
     def arc(ends: tuple[int, int]) -> Offence:
-        u, v = (arguments.shown(graph, end) for end in ends)
+        u, v = (arguments.user_id(graph, end) for end in ends)
         most = levels[ends[0]] + 1
         at = "outside the tree" if before[ends[1]] < 0 else f"level {levels[ends[1]]}"
         return Offence(v, at, f"at most level {most}: edge {u} -> {v}")

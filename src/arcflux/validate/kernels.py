@@ -16,8 +16,8 @@ from arcflux.spmd.jit import inner, kernel
 from arcflux.spmd.machine import claim
 
 __all__ = [
-    "FAR", "FLAT", "UNREACHED", "brandes", "differ", "join_sorted", "pull", "relax", "search_in_depth", "tight_paths",
-    "triangles", "unite", "walk_chains",
+    "FAR", "FLAT", "UNREACHED", "brandes", "differ", "join_sorted", "peel", "pull", "relax", "search_in_depth",
+    "tight_paths", "triangles", "unite", "walk_chains",
 ]  # fmt: skip
 
 FAR, UNREACHED, FLAT = 0, 1, 2
@@ -195,13 +195,15 @@ def _repeats(offsets: Any, neighbours: Any, u: Any, i: Any) -> Any:
 
 @kernel
 def brandes(
-    worker: Any, workers: Any, control: Any, offsets: Any, neighbours: Any, sources: Any, whole: Any, real: Any
-) -> None:
+    worker: Any, workers: Any, control: Any, offsets: Any, neighbours: Any, sources: Any, whole: Any, real: Any,
+    shares: Any,
+) -> None:  # fmt: skip
     """Brandes' accumulation (2001), one source after another.
 
     Each worker has its own whole: int64[workers, 2, vertices] and real: float64[workers, 3, vertices] to work in, and
     leaves its share of the centralities in ``real[worker, 0]``, which starts as 0. Rows are sorted, and of parallel
-    arcs only the first counts. Self-loops lie on no shortest path.
+    arcs only the first counts; with ``shares: float64[workers, arcs]``, where a worker adds up the centralities of
+    arcs, rows are in any order and each arc counts. Self-loops lie on no shortest path.
     """
     level, queue = whole[worker, 0], whole[worker, 1]
     score, paths, credit = real[worker, 0], real[worker, 1], real[worker, 2]
@@ -221,7 +223,7 @@ def brandes(
             head += 1
             for i in range(offsets[u], offsets[u + 1]):
                 v = neighbours[i]
-                if _repeats(offsets, neighbours, u, i):
+                if shares is None and _repeats(offsets, neighbours, u, i):
                     continue
                 if level[v] < 0:
                     level[v] = level[u] + 1
@@ -234,8 +236,14 @@ def brandes(
             credit[u] = 0.0
             for i in range(offsets[u], offsets[u + 1]):
                 v = neighbours[i]
-                if level[v] == level[u] + 1 and not _repeats(offsets, neighbours, u, i):
-                    credit[u] += paths[u] / paths[v] * (1.0 + credit[v])
+                if level[v] != level[u] + 1:
+                    continue
+                share = paths[u] / paths[v] * (1.0 + credit[v])
+                if shares is not None:
+                    shares[worker, i] += share
+                elif _repeats(offsets, neighbours, u, i):
+                    continue
+                credit[u] += share
             if u != source:
                 score[u] += credit[u]
 
@@ -314,3 +322,25 @@ def join_sorted(
             other = root[other]
         joined[k] = one != other
         root[max(one, other)] = min(one, other)
+
+
+@kernel
+def peel(
+    worker: Any, workers: Any, control: Any, offsets: Any, neighbours: Any, degree: Any, order: Any, place: Any,
+    start: Any,
+) -> None:  # fmt: skip
+    """Degrees become core numbers, vertex by vertex in an order that stays sorted (Batagelj, Zaversnik 2003).
+
+    order: int64[vertices], by degree; place: its inverse; start: int64[largest degree + 1], where each degree begins.
+    """
+    for k in range(order.size):
+        v = np.uint64(order[k])
+        for i in range(offsets[v], offsets[v + np.uint64(1)]):
+            u = np.int64(neighbours[i])
+            if degree[u] > degree[v]:
+                first = start[degree[u]]
+                other = order[first]
+                order[first], order[place[u]] = u, other
+                place[other], place[u] = place[u], first
+                start[degree[u]] += 1
+                degree[u] -= 1

@@ -8,7 +8,6 @@ import numpy as np
 
 import arcflux.validate.arguments as arguments
 from arcflux.checks import checked, maybe, real, text
-from arcflux.errors import UsageError
 from arcflux.io import takes_graph
 from arcflux.validate.report import Offence, Report, Rule
 
@@ -55,9 +54,7 @@ def fused_lasso(
     False
     """
     given, x = arguments.reals("signal", signal, graph.vertices), arguments.reals("found", found, graph.vertices)
-    z = np.asarray(dual, np.float64)
-    if z.shape != (graph.arcs,):
-        raise UsageError(f"dual has shape {z.shape}", expected=f"({graph.arcs},): a number for each arc")
+    z = arguments.reals("dual", dual, graph.arcs)
     column = graph.columns.get(weight) if weight is not None else None
     prices = penalty * (np.ones(graph.arcs) if column is None else column.astype(np.float64))
     source, target, places = graph.edge_numbers()
@@ -73,7 +70,7 @@ def fused_lasso(
     allowed = tolerance * max(float(primal), float((given**2).sum()), 1e-300)
     dual_rule = Rule.checked(
         "dual", "no arc takes more than its price", beyond,
-        lambda a: Offence(arguments.shown(graph, arguments.arc(graph, int(a))[0]), f"{z[a]:g}", f"{prices[a]:g}"),
+        lambda a: Offence(arguments.user_id(graph, arguments.arc(graph, int(a))[0]), f"{z[a]:g}", f"{prices[a]:g}"),
         unit="edges",
     )  # fmt: skip
     wide = not -allowed <= gap <= allowed

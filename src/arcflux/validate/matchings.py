@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import arcflux.validate.arguments as arguments
-from arcflux.checks import checked, maybe, real, text
+from arcflux.checks import checked, maybe, real, shown, text
+from arcflux.errors import UsageError
 from arcflux.io import takes_graph
 from arcflux.validate.report import Offence, Report, Rule
 
@@ -18,7 +19,7 @@ __all__ = ["graph_matching"]
 
 
 @takes_graph
-@checked(disagreements=real, weight=maybe(text))
+@checked(other=arguments.graph, disagreements=real, weight=maybe(text))
 def graph_matching(
     graph: Graph, other: Graph, match: Any, disagreements: float, *, seeds: Any = (), weight: str | None = "weight"
 ) -> Report:  # fmt: skip
@@ -44,16 +45,19 @@ def graph_matching(
     inside = (given >= 0) & (given < n)
     often = np.bincount(given[inside], minlength=n)
     wrong = np.flatnonzero(~inside | (often[np.where(inside, given, 0)] != 1))
-    pairs = np.asarray(list(seeds), np.int64).reshape(-1, 2)
+    try:
+        pairs = np.asarray(list(seeds), np.int64).reshape(-1, 2)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise UsageError(f"seeds is {shown(seeds)}", expected="pairs of vertex numbers") from error
     lost = pairs[given[pairs[:, 0]] != pairs[:, 1]]
     rules = [
         Rule.checked(
             "partners", "each vertex has a partner of its own", wrong,
-            lambda v: Offence(arguments.shown(graph, v), f"{given[v]}", "a vertex of the other graph, once"),
+            lambda v: Offence(arguments.user_id(graph, v), f"{given[v]}", "a vertex of the other graph, once"),
         ),
         Rule.checked(
             "seeds", "seeds have their partners", lost,
-            lambda pair: Offence(arguments.shown(graph, pair[0]), f"{given[pair[0]]}", f"{pair[1]}"),
+            lambda pair: Offence(arguments.user_id(graph, pair[0]), f"{given[pair[0]]}", f"{pair[1]}"),
         ),
     ]  # fmt: skip
     if not len(wrong):

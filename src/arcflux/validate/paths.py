@@ -104,7 +104,7 @@ class Result:
 
     def name(self, vertex: int) -> Any:
         """The user's id of a vertex number."""
-        return arguments.shown(self.graph, vertex)
+        return arguments.user_id(self.graph, vertex)
 
     def at(self, vertex: int) -> str:
         """Where a vertex is, in words."""
@@ -221,7 +221,7 @@ def _in_edge_rules(result: Result, tight: Array, flat: bool) -> list[Rule]:
     rules = [Rule.checked("in-edge", result.words.in_edge, np.flatnonzero(needed & ~tight), tell)]
     if result.weight is not None:
         # Where the distance grows along every tight edge, they cannot go round in a circle: they start at a source.
-        circular = needed & tight & ~_reach(result, ~needed | ~tight) if flat else np.zeros(len(tight), bool)
+        circular = needed & tight & ~_reachable(result, ~needed | ~tight) if flat else np.zeros(len(tight), bool)
         rules.append(
             Rule.checked(
                 "path",
@@ -233,7 +233,7 @@ def _in_edge_rules(result: Result, tight: Array, flat: bool) -> list[Rule]:
     return rules
 
 
-def _reach(result: Result, start: Array) -> Array:
+def _reachable(result: Result, start: Array) -> Array:
     """Where tight edges lead from the vertices marked in `start`: bool[vertices]."""
     import arcflux.validate.kernels as kernels
 

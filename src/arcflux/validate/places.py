@@ -85,7 +85,7 @@ def geolocation(
             off.append(v)
 
     def at(v: Any) -> Offence:
-        return Offence(arguments.shown(graph, v), f"{found[v].tolist()} in round {when[v]}", "another")
+        return Offence(arguments.user_id(graph, v), f"{found[v].tolist()} in round {when[v]}", "another")
 
     moved = np.flatnonzero(seeds & ~(np.abs(found - given) <= 1e-12).all(axis=1))
     return Report("geolocation", (

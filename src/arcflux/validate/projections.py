@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import arcflux.validate.arguments as arguments
-from arcflux.checks import checked, maybe, text
+from arcflux.checks import checked, maybe, shown, text
+from arcflux.errors import UsageError
 from arcflux.io import takes_graph
 from arcflux.validate.report import Offence, Report, Rule
 
@@ -18,7 +19,7 @@ __all__ = ["projection"]
 
 
 @takes_graph
-@checked(onto=text, method=text, weight=maybe(text))
+@checked(projected=arguments.graph, onto=text, method=text, weight=maybe(text))
 def projection(
     graph: Graph,
     projected: Graph,
@@ -40,14 +41,16 @@ def projection(
     from scipy.sparse import csr_array
 
     n = graph.vertices
+    if projected.vertices != n:
+        raise UsageError(f"projected has {projected.vertices:,} vertices", expected=f"{n:,}, as the graph")
     offsets, neighbours = graph.out
     rows = np.repeat(np.arange(n), np.diff(offsets).astype(np.int64))
     column = graph.columns.get(weight) if method == "product" and weight is not None else None
     ones = np.ones(graph.arcs) if column is None else column.astype(np.float64)
     matrix = csr_array((ones, (rows, neighbours)), (n, n))
     matrix.sum_duplicates()
-    if column is None:
-        matrix.data[:] = 1.0
+    if method != "product":
+        matrix.data[:] = 1.0  # parallel edges count once
     matrix = matrix.T.tocsr() if onto == "sources" else matrix
     degree = np.diff(matrix.tocsc().indptr).astype(np.float64)
     shares = 1.0 / np.maximum(np.diff(matrix.indptr) - 1.0, 1.0) if method == "newman" else np.ones(n)
@@ -58,6 +61,8 @@ def projection(
     keep = product.row != product.col
     chosen = np.ones(n, bool)
     if vertices is not None:
+        if not np.iterable(vertices):
+            raise UsageError(f"vertices is {shown(vertices)}", expected="a list of ids")
         chosen[:] = False
         chosen[graph.ids.to_numbers(list(vertices))] = True
     keep &= chosen[product.row] & chosen[product.col]
@@ -76,7 +81,7 @@ def projection(
     wrong = np.flatnonzero(np.abs(difference.data) > 1e-9 * max(1.0, float(np.abs(value).max(initial=0.0))))
     pairs = Rule.checked(
         "weights", "every pair has the weight that a product of matrices gives it", wrong,
-        lambda k: Offence(arguments.shown(graph, difference.row[k]), f"off by {difference.data[k]:g}", "0"),
+        lambda k: Offence(arguments.user_id(graph, difference.row[k]), f"off by {difference.data[k]:g}", "0"),
         unit="edges",
     )  # fmt: skip
     extra = Rule.overall(

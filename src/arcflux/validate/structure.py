@@ -1,4 +1,4 @@
-"""Sets of vertices and edges, checked by what defines them: forests, trusses, independent sets, colours, orders."""
+"""Sets of vertices and edges, checked by what defines them: forests, independent sets, colours, orders."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import arcflux.validate.arguments as arguments
-from arcflux.checks import checked, flag, whole
+from arcflux.checks import checked, flag
+from arcflux.errors import WeightError
 from arcflux.io import takes_graph
 from arcflux.spmd.pool import run
 from arcflux.validate.report import Offence, Report, Rule
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from arcflux.graph import Graph
 
 __all__ = [
-    "coloring", "independent_set", "k_truss", "matching", "maximum_matching", "spanning_forest", "topological_order",
+    "coloring", "independent_set", "matching", "maximum_matching", "spanning_forest", "topological_order",
 ]  # fmt: skip
 
 Array = NDArray[Any]
@@ -44,13 +45,13 @@ def independent_set(graph: Graph, inside: Any) -> Report:
     near[targets[given[sources]]] = True
 
     def tell_clash(k: int) -> Offence:
-        u, v = (arguments.shown(graph, end[k]) for end in (sources, targets))
+        u, v = (arguments.user_id(graph, end[k]) for end in (sources, targets))
         return Offence(u, f"inside, as its neighbour {v}", "one of them outside")
 
     return Report("independent_set", (
         Rule.checked("independent", "no two neighbours are inside", np.flatnonzero(clash), tell_clash, unit="edges"),
         Rule.checked("maximal", "a vertex outside has a neighbour inside", np.flatnonzero(~near),
-                     lambda v: Offence(arguments.shown(graph, v), "outside", "inside: no neighbour of it is")),
+                     lambda v: Offence(arguments.user_id(graph, v), "outside", "inside: no neighbour of it is")),
     ))  # fmt: skip
 
 
@@ -71,13 +72,13 @@ def coloring(graph: Graph, color: Any) -> Report:
     degrees = np.bincount(sources, minlength=graph.vertices) + np.bincount(targets, minlength=graph.vertices)
 
     def tell(k: int) -> Offence:
-        u, v = (arguments.shown(graph, end[k]) for end in (sources, targets))
+        u, v = (arguments.user_id(graph, end[k]) for end in (sources, targets))
         return Offence(u, f"colour {given[sources[k]]}, as its neighbour {v}", "another colour")
 
     return Report("coloring", (
         Rule.checked("range", "a colour is from 0 to the degree of its vertex",
                      np.flatnonzero((given < 0) | (given > degrees)),
-                     lambda v: Offence(arguments.shown(graph, v), f"colour {given[v]}", f"0 to {degrees[v]}")),
+                     lambda v: Offence(arguments.user_id(graph, v), f"colour {given[v]}", f"0 to {degrees[v]}")),
         Rule.checked("neighbours", "neighbours have different colours", np.flatnonzero(same), tell, unit="edges"),
     ))  # fmt: skip
 
@@ -106,10 +107,10 @@ def matching(graph: Graph, mate: Any) -> Report:
     free = given < 0
 
     def tell(v: int) -> Offence:
-        return Offence(arguments.shown(graph, v), f"mate {given[v]}", "a neighbour whose mate it is")
+        return Offence(arguments.user_id(graph, v), f"mate {given[v]}", "a neighbour whose mate it is")
 
     def tell_edge(k: int) -> Offence:
-        u, v = (arguments.shown(graph, end[k]) for end in (sources, targets))
+        u, v = (arguments.user_id(graph, end[k]) for end in (sources, targets))
         return Offence(u, f"no mate, as its neighbour {v}", "one of them matched")
 
     return Report("matching", (
@@ -136,7 +137,7 @@ def topological_order(graph: Graph, position: Any) -> Report:
     back = np.flatnonzero(given[sources] >= given[targets])
 
     def tell(k: int) -> Offence:
-        u, v = (arguments.shown(graph, end[k]) for end in (sources, targets))
+        u, v = (arguments.user_id(graph, end[k]) for end in (sources, targets))
         return Offence(v, f"position {given[targets[k]]}", f"one after {given[sources[k]]}: edge {u} -> {v}")
 
     once = bool(np.array_equal(np.sort(given), np.arange(graph.vertices)))
@@ -164,6 +165,8 @@ def spanning_forest(graph: Graph, chosen: Any, weight: str | None = "weight", ma
     given = arguments.flags("chosen", chosen, graph.arcs)
     sources, targets, places = graph.edge_numbers()
     plain = weight is None or (weight == "weight" and weight not in graph.columns)
+    if not plain and weight not in graph.columns:
+        raise WeightError(f"the graph has no edge column {weight!r}", expected="one of its columns, or None")
     weights = np.ones(len(places)) if plain else graph.columns[str(weight)][places]
     picked = given[places]
 
@@ -184,51 +187,6 @@ def spanning_forest(graph: Graph, chosen: Any, weight: str | None = "weight", ma
                      broken=acyclic != needed),
         Rule.overall("weight", "their weights are those of the best forest", found="others", broken=not agree),
     ))  # fmt: skip
-
-
-@takes_graph
-@checked(chosen=None, k=whole)
-def k_truss(graph: Graph, chosen: Any, k: int) -> Report:
-    """Check a k-truss: a flag for each arc. Every edge of it has k - 2 triangles in it, and no more could be added.
-
-    Examples
-    --------
-    >>> import arcflux as af
-    >>> bool(af.validate.k_truss("complete:3", [True] * 6, 3))
-    True
-    """
-    given = arguments.flags("chosen", chosen, graph.arcs)
-    low, high, places = _apart(graph)
-    keys = low.astype(np.int64) * max(1, graph.vertices) + high
-    _, first = np.unique(keys, return_index=True)
-    low, high, marked = low[first], high[first], given[places][first]
-    neighbours: list[set[int]] = [set() for _ in range(graph.vertices)]
-    for u, v in zip(low.tolist(), high.tolist(), strict=True):
-        neighbours[u].add(v)
-        neighbours[v].add(u)
-    left = set(zip(low.tolist(), high.tolist(), strict=True))
-    weak = [edge for edge in left if len(neighbours[edge[0]] & neighbours[edge[1]]) < k - 2]
-    while weak:
-        u, v = weak.pop()
-        if (u, v) not in left:
-            continue
-        left.discard((u, v))
-        neighbours[u].discard(v)
-        neighbours[v].discard(u)
-        for w in neighbours[u] & neighbours[v]:
-            for a, b in ((u, w), (v, w)):
-                if len(neighbours[a] & neighbours[b]) < k - 2:
-                    weak.append((min(a, b), max(a, b)))
-    expected = np.array([edge in left for edge in zip(low.tolist(), high.tolist(), strict=True)], np.bool_)
-
-    def tell(e: int) -> Offence:
-        u, v = (arguments.shown(graph, end[e]) for end in (low, high))
-        said = ("outside", "inside")
-        return Offence(u, f"edge {u} -> {v} {said[int(marked[e])]}", said[int(expected[e])])
-
-    rule = Rule.checked("edges", f"an edge is inside exactly when it is in the {k}-truss",
-                        np.flatnonzero(marked != expected), tell, unit="edges")  # fmt: skip
-    return Report("k_truss", (rule,))
 
 
 def _apart(graph: Graph) -> tuple[Array, Array, Array]:

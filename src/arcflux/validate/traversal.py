@@ -139,7 +139,7 @@ def _level_range(graph: Graph, level: Array) -> Rule:
         "range",
         sentence,
         wrong,
-        lambda v: Offence(arguments.shown(graph, v), f"level {level[v]}", f"-1, or 0 to {last}"),
+        lambda v: Offence(arguments.user_id(graph, v), f"level {level[v]}", f"-1, or 0 to {last}"),
     )
 
 
@@ -149,5 +149,5 @@ def _distance_range(graph: Graph, distance: Array) -> Rule:
         "range",
         "every distance is a number from 0 on, or inf (unreached)",
         wrong,
-        lambda v: Offence(arguments.shown(graph, v), f"distance {distance[v]}", "0 or more, or inf"),
+        lambda v: Offence(arguments.user_id(graph, v), f"distance {distance[v]}", "0 or more, or inf"),
     )

@@ -39,17 +39,24 @@ def embedding(graph: Graph, rows: Any, *, unit: bool = True, sample: tuple[Any, 
         )
     length = np.linalg.norm(found.astype(np.float64), axis=1)
     rules = [Rule.checked("finite", "every number is finite", np.flatnonzero(~np.isfinite(length)),
-                          lambda v: Offence(arguments.shown(graph, v), "NaN or infinity", "numbers"))]  # fmt: skip
+                          lambda v: Offence(arguments.user_id(graph, v), "NaN or infinity", "numbers"))]  # fmt: skip
     if unit:
         wrong = np.flatnonzero(~((np.abs(length - 1) <= 1e-5) | (length == 0)))
         rules.append(Rule.checked("length", "every row has length 1, or is zero", wrong,
-                                  lambda v: Offence(arguments.shown(graph, v), f"{length[v]:.6g}", "1")))  # fmt: skip
+                                  lambda v: Offence(arguments.user_id(graph, v), f"{length[v]:.6g}", "1")))  # fmt: skip
     if sample is not None:
         vertices, other = _sampled(graph, sample, found.shape[1])
         far = np.abs(found[vertices] - other).max(axis=1, initial=0.0)
         wrong = np.flatnonzero(~(far <= 1e-4))
-        rules.append(Rule.checked("sample", f"{len(vertices):,} rows are what their definition gives", vertices[wrong],
-                                  lambda v: Offence(arguments.shown(graph, v), "another row", "its own")))  # fmt: skip
+        said = f"{len(vertices):,} rows are what their definition gives"
+        rules.append(
+            Rule.checked(
+                "sample",
+                said,
+                vertices[wrong],
+                lambda v: Offence(arguments.user_id(graph, v), "another row", "its own"),
+            )
+        )
     return Report("embedding", tuple(rules))
 
 

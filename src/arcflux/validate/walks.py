@@ -21,9 +21,9 @@ __all__ = ["checked_rules", "chi_square", "search", "walks"]
 Array = NDArray[Any]
 
 # A result that happens by chance once in a billion is called wrong: standard deviations.
-_UNLIKELY = 6.0
+_STANDARD_DEVIATIONS = 6.0
 # Cells of a chi-square test that expect fewer are counted together; steps of node2vec that are looked at.
-_FEW = 5.0
+_LEAST_EXPECTED = 5.0
 _SAMPLE = 4000
 
 
@@ -70,8 +70,8 @@ def walks(
     if rules[1].passed and not restart and path is None:
         second = (p, q) != (1.0, 1.0)
         z = _second_order(arcs, paths, 1 / p, 1 / q) if second else _first_order(arcs, steps)
-        said = f"choices are as likely as they should be, within {_UNLIKELY:g} standard deviations"
-        rules.append(Rule.overall("chi-square", said, f"{z:.1f}", not z <= _UNLIKELY))
+        said = f"choices are as likely as they should be, within {_STANDARD_DEVIATIONS:g} standard deviations"
+        rules.append(Rule.overall("chi-square", said, f"{z:.1f}", not z <= _STANDARD_DEVIATIONS))
     return Report("walks", tuple(rules))
 
 
@@ -97,7 +97,7 @@ def checked_rules(
     if len(missing):
         raise UsageError(f"metapath has type {missing[0]}, and no vertex is of it", expected="types that are there")
     if (p, q) != (1.0, 1.0):
-        raise UsageError("both metapath and p or q are given", expected="one of them", remedy="leave p and q away")
+        raise UsageError("both metapath and p or q are given", expected="one of them", remedy="leave p and q out")
     return kinds, path
 
 
@@ -128,18 +128,18 @@ class _Arcs:
         self.strength = np.bincount(self.source, self.weights, self.size)
         self.bounds = np.searchsorted(self.source, np.arange(self.size + 1))
 
-    def place(self, tail: Array, head: Array) -> tuple[Array, Array]:
+    def positions(self, tail: Array, head: Array) -> tuple[Array, Array]:
         """Where arcs are, and whether they are there at all."""
         keys = tail * self.size + head
         at = np.minimum(np.searchsorted(self.keys, keys), max(0, len(self.keys) - 1))
         return at, (self.keys[at] == keys) if len(self.keys) else np.zeros(len(keys), bool)
 
     def weight(self, tail: Array, head: Array) -> Array:
-        at, there = self.place(tail, head)
+        at, there = self.positions(tail, head)
         return np.where(there, self.weights[at] if len(self.keys) else 0.0, 0.0)
 
     def adjacent(self, tail: int, heads: Array) -> Array:
-        return self.place(np.full(len(heads), tail), heads)[1]
+        return self.positions(np.full(len(heads), tail), heads)[1]
 
     def row(self, v: int) -> tuple[Array, Array]:
         where = slice(self.bounds[v], self.bounds[v + 1])
@@ -148,7 +148,7 @@ class _Arcs:
 
 def _edges_rule(graph: Graph, steps: _Steps, good: Array) -> Rule:
     def tell(k: Any) -> Offence:
-        tail, head = (arguments.shown(graph, end) for end in (steps.tail[k], steps.head[k]))
+        tail, head = (arguments.user_id(graph, end) for end in (steps.tail[k], steps.head[k]))
         return Offence(tail, f"a step to {head}", "a step along an edge of weight")
 
     return Rule.checked("edges", "every step follows an edge", np.flatnonzero(~good), tell)
@@ -157,7 +157,7 @@ def _edges_rule(graph: Graph, steps: _Steps, good: Array) -> Rule:
 def _types_rule(graph: Graph, kinds: Array, wrong: Array) -> Rule:
     sentence = "every vertex has the type that is next in the metapath"
     return Rule.checked(
-        "types", sentence, wrong, lambda v: Offence(arguments.shown(graph, v), f"type {kinds[v]}", "another")
+        "types", sentence, wrong, lambda v: Offence(arguments.user_id(graph, v), f"type {kinds[v]}", "another")
     )
 
 
@@ -173,7 +173,7 @@ def _ends_rule(graph: Graph, arcs: _Arcs, paths: Array, kinds: Array | None, met
         ways = {(v, t): float(arcs.row(v)[1][kinds[arcs.row(v)[0]] == t].sum()) for v, t in pairs.tolist()}
         stuck = np.array([ways[pair] == 0 for pair in zip(last.tolist(), wanted.tolist(), strict=True)], bool)
     return Rule.checked("ends", "a walk ends early only where nothing leads on", last[~stuck],
-                        lambda v: Offence(arguments.shown(graph, v), "the end of a walk", "a step on"))  # fmt: skip
+                        lambda v: Offence(arguments.user_id(graph, v), "the end of a walk", "a step on"))  # fmt: skip
 
 
 def chi_square(observed: Array, expected: Array, group: Array) -> float:
@@ -186,10 +186,10 @@ def chi_square(observed: Array, expected: Array, group: Array) -> float:
     >>> chi_square(np.array([50, 50]), np.array([50.0, 50.0]), np.array([0, 0])) < 0
     True
     """
-    few = expected < _FEW
+    few = expected < _LEAST_EXPECTED
     size = int(group.max(initial=-1)) + 1
     pooled = np.bincount(group[few], expected[few], size), np.bincount(group[few], observed[few], size)
-    use = pooled[0] >= _FEW
+    use = pooled[0] >= _LEAST_EXPECTED
     e = np.concatenate([expected[~few], pooled[0][use]])
     o = np.concatenate([observed[~few], pooled[1][use]])
     cells = np.bincount(group[~few], minlength=size) + use
@@ -200,7 +200,7 @@ def chi_square(observed: Array, expected: Array, group: Array) -> float:
 
 
 def _first_order(arcs: _Arcs, steps: _Steps) -> float:
-    at, _ = arcs.place(steps.tail, steps.head)
+    at, _ = arcs.positions(steps.tail, steps.head)
     observed = np.bincount(at, minlength=len(arcs.keys))
     visits = np.bincount(steps.tail, minlength=arcs.size)
     expected = visits[arcs.source] * arcs.weights / np.maximum(arcs.strength[arcs.source], 1e-300)
@@ -261,6 +261,6 @@ def search(graph: Graph, rows: Any, scores: Any, mode: str = "greedy") -> Report
     rule = Rule.checked(
         "best", "every step leads to the neighbour of the highest score, of equals the first",
         tail[head != best[tail]],
-        lambda v: Offence(arguments.shown(graph, v), "another step", f"a step to number {best[v]}"),
+        lambda v: Offence(arguments.user_id(graph, v), "another step", f"a step to number {best[v]}"),
     )  # fmt: skip
     return Report("greedy search", (*(one for one in found if one.name != "chi-square"), rule))

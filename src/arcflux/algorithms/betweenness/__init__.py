@@ -85,7 +85,7 @@ def betweenness_centrality(
     """
     if weight is not None:
         raise UsageError(
-            f"weight is {weight!r}", expected="None: paths are measured in edges", remedy="leave weight= away"
+            f"weight is {weight!r}", expected="None: paths are measured in edges", remedy="leave weight= out"
         )
     chosen, sampled = _sources(graph, k, seed, sources)
     done = launch(graph, where, lambda worker: work(worker, chosen, endpoints))

@@ -33,7 +33,7 @@ __all__ = ["Accumulation"]
 
 Array = NDArray[Any]
 
-# Counters of a phase, each on a cache line of its own; three blocks take turns, so that the reset meets nobody.
+# Counters of a phase, each on a cache line of its own; three blocks take turns, so that the reset meets no reader.
 _WORK, _CLEAR, _NEXT, _STOP, _WIDE = 0, 8, 16, 24, 25
 _BLOCK = 32
 _BOARD = 3 * _BLOCK

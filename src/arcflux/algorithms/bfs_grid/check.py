@@ -1,7 +1,7 @@
 """The paper's own validation of a search (section IV-C), on the ranks of the grid.
 
 Each rank codes the predecessors that are its own as 1 + the vertex, the largest of a column is taken and all columns
-are put together: a table that everybody has. Then no chain of predecessors may be a cycle, and no arc may lead out of
+are put together: a table that every rank has. Then no chain of predecessors may be a cycle, and no arc may lead out of
 the tree or more than one level down.
 """
 
@@ -63,8 +63,8 @@ def broken(transport: Transport, parts: Parts, root: int, level: Array, parent: 
 def _astray(transport: Transport, table: Array, root: int, own: Array) -> Array:
     """Which of the own visited vertices do not come to the root by their predecessors in fewer than |V| steps.
 
-    Everybody jumps to where his predecessor is, who has jumped as well, so that the steps double: log2 |V| rounds.
-    Whoever is at the root stays there.
+    Pointer jumping: every vertex takes the predecessor of its predecessor, so that steps double: log2 |V| rounds.
+    Vertices at the root stay there.
     """
     nowhere = len(table)
     ahead = np.append(np.where(table > 0, table - 1, nowhere), nowhere)

@@ -2,7 +2,7 @@
 
 The rank in row i and column j has the arcs from the sources of range i to the targets of range j. So the ranks of a
 row share a frontier of sources (In), and the ranks of a column find the same targets (Out). A superstep expands In
-along the own arcs into Out; the column agrees who found what first, and on all that was found; that is the next In of
+along the own arcs into Out; the column agrees which part was first, and on all that was found; that is the next In of
 the row in which these vertices are sources. No vertex is sent to anybody by its number: levels and predecessors are
 made where the arcs are.
 
@@ -177,7 +177,7 @@ class Search:
         return whole, found, stop > 0
 
     def _next_frontier(self, whole: Array) -> None:
-        """What a column found is what a row expands next: who is in both tells its row. On a square, the diagonal."""
+        """What a column found, a row expands next; the part in both sends it to its row (the diagonal)."""
         self.frontier[:] = 0
         for column, there, here in self.block.pieces:
             piece = whole[there] if column == self.block.column else np.empty(here.stop - here.start, np.uint64)

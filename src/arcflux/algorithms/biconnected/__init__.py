@@ -19,6 +19,7 @@ from arcflux.engine.launch import launch
 from arcflux.engine.worker import Worker
 from arcflux.errors import GraphError
 from arcflux.graph import Graph
+from arcflux.graph.arcs import not_both_ways
 
 __all__ = ["Blocks", "articulation_points", "biconnected_components", "blocks", "bridges", "find_bridges"]
 
@@ -112,7 +113,9 @@ def biconnected_components(graph: Graph, **where: Any) -> af.Result:
         "biconnected_components", graph, values, [], True, done.seconds, done.compile_seconds,
         totals={"components": found.total}, edges=edge_values(graph, component=lambda: _arc_labels(graph, found)),
     )  # fmt: skip
-    return done.finish(made)
+    return done.finish(made).checked_by(
+        lambda result: af.validate.biconnected_components(graph, result.edges["component"])
+    )
 
 
 def _arc_labels(graph: Graph, found: Blocks) -> Array:
@@ -140,6 +143,8 @@ def labels_of(found: Blocks, sources: Array, targets: Array) -> Array:
     """The component of each of some edges: that of the tree edge into the end that was met later."""
     later = np.where(found.met[sources] > found.met[targets], sources, targets)
     label: Array = found.block[later].astype(np.int64)
+    if (label < 0)[sources != targets].any():  # the search left a vertex by an edge that does not come back
+        raise not_both_ways()
     return label
 
 

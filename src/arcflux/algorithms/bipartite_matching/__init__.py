@@ -82,5 +82,5 @@ def _refuse_odd(graph: Graph, side: Array) -> None:
     sources, targets, _ = graph.edge_numbers()
     wrong = np.flatnonzero(side[sources] == side[targets])
     if len(wrong):
-        u, v = (arguments.shown(graph, end[wrong[0]]) for end in (sources, targets))
+        u, v = (arguments.user_id(graph, end[wrong[0]]) for end in (sources, targets))
         raise GraphError(f"the edge from {u!r} to {v!r} is within a side", expected="a bipartite graph")

@@ -119,7 +119,7 @@ def closeness_centrality(graph: Graph, wf_improved: bool = True, **options: Any)
 
     `wf_improved` (Wasserman and Faust) multiplies it by the share of all other vertices that lead there, so that small
     components do not look close. Edges are followed in their direction and count 1; self-loops, parallel edges and
-    weights make no difference. A vertex to which nobody leads has 0. Exact, by a search from every vertex, many
+    weights make no difference. A vertex without in-edges has 0. Exact, by a search from every vertex, many
     of them at once: a kernel on cores, where each worker takes a share of the searches; on GPUs, and with options that
     only programs have, the program :class:`AllDistances`.
 
@@ -134,7 +134,8 @@ def closeness_centrality(graph: Graph, wf_improved: bool = True, **options: Any)
     share = np.divide(reached, total, out=np.zeros(len(total)), where=total > 0)
     if wf_improved and graph.vertices > 1:
         share = share * (reached / (graph.vertices - 1))
-    return replace(found, name="closeness", values={"centrality": share})
+    result = replace(found, name="closeness", values={"centrality": share})
+    return result.checked_by(lambda made: af.validate.closeness(graph, made["centrality"], wf_improved))
 
 
 @graph_call()
@@ -150,7 +151,8 @@ def harmonic_centrality(graph: Graph, **options: Any) -> af.Result:
     [1.5, 2.0, 1.5]
     """
     found = all_distances(graph, **options)
-    return replace(found, name="harmonic", values={"centrality": found.values["harmonic"]})
+    result = replace(found, name="harmonic", values={"centrality": found.values["harmonic"]})
+    return result.checked_by(lambda made: af.validate.harmonic(graph, made["centrality"]))
 
 
 @graph_call()
@@ -169,4 +171,5 @@ def eccentricity(graph: Graph, **options: Any) -> af.Result:
     found = all_distances(graph.reverse(), **options)
     far = found.values["farthest"].astype(np.float64)
     far[found.values["reached"] < graph.vertices - 1] = np.inf
-    return replace(found, name="eccentricity", graph=graph, values={"eccentricity": far})
+    result = replace(found, name="eccentricity", graph=graph, values={"eccentricity": far})
+    return result.checked_by(lambda made: af.validate.eccentricity(graph, made["eccentricity"]))

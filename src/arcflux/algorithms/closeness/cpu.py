@@ -5,7 +5,7 @@ of vertices that are near each other: their searches meet other vertices at abou
 a row serves many of them (Liu, Huang, Hu, "iBFS: concurrent breadth-first search on GPUs", SIGMOD 2016). Few vertices
 with news push them along their edges; where they are many, those that miss some pull.
 
-All sums are of whole numbers, and do not depend on who adds up what: one over a distance is rounded to a fraction of
+All sums are of integers, and do not depend on the order of additions: one over a distance is rounded to a fraction of
 2^-k, with k such that the sum over all vertices fits into a word.
 """
 

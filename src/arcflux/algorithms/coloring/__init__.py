@@ -27,7 +27,7 @@ Array = NDArray[Any]
 
 @af.program
 class Coloring:
-    """`rank` says who comes first; 62 colours are looked at in one pass over the neighbours."""
+    """`rank` is the order of vertices; one pass over the neighbours considers 62 colours."""
 
     rank: af.i64
     color: af.i64  # -1 while it waits

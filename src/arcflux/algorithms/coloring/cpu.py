@@ -1,7 +1,7 @@
 """Greedy colours in one launch: a vertex is coloured when the last neighbour before it is (Jones, Plassmann 1993).
 
-Vertices count the neighbours that come before them. Whoever is coloured takes one off those that come after; the last
-one hands the vertex on. So every row is walked twice, whatever the order is.
+Vertices count the neighbours that come before them. A coloured vertex decrements those that come after it; the last
+one releases the vertex. So every row is walked twice, whatever the order is.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def paint(
     worker: Any, workers: Any, control: Any, barrier: Any, offsets: Any, neighbours: Any, key: Any, most: Any,
     color: Any, waits: Any, taken: Any, board: Any, lists: Any, stacks: Any,
 ) -> None:  # fmt: skip
-    """key: who comes first; color: int64[n]; waits: int32[n]; taken: int64[workers * most], zero at first.
+    """key: the order of vertices; color: int64[n]; waits: int32[n]; taken: int64[workers * most], zero at first.
 
     There are fewer than `most` colours.
     """
@@ -96,7 +96,8 @@ def colors(worker: Worker, key: Array) -> Array:
     graph, cores = worker.graph, worker.cores
     n, kind = graph.vertices, graph.out.neighbours.dtype
     most = int(graph.out_degrees.max(initial=0)) + 2
-    color, waits, board = cores.kept(n, np.int64, zero=False), cores.host(n, np.int32), cores.small(BOARD)
+    # Zeros: if an undirected graph has an edge in one direction only, a vertex may look at one that is not painted yet.
+    color, waits, board = cores.kept(n, np.int64), cores.host(n, np.int32), cores.small(BOARD)
     taken = cores.small(cores.workers * most)
     scratch = waits, taken, board, cores.host(2 * n, kind), cores.host(cores.workers * STACK, kind)
     arguments = cores.barrier(), *graph.out, frozen(key), np.int64(most), color, *scratch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -11,10 +12,12 @@ from numpy.typing import NDArray
 import arcflux as af
 from arcflux.checks import text
 from arcflux.engine.call import graph_call
-from arcflux.engine.launch import WHERE, launch
+from arcflux.engine.launch import Launched, Where, launch, launch_on_parts
+from arcflux.engine.spread import WHERE
 from arcflux.engine.worker import Worker
 from arcflux.errors import GraphError, UsageError
 from arcflux.graph import Graph
+from arcflux.partition.parts import Parts
 from arcflux.spmd.interrupt import within_time
 
 __all__ = ["ASKED", "Components", "connected_components", "largest_root", "weakly_connected_components", "work"]
@@ -114,7 +117,7 @@ def _sampled(name: str, graph: Graph, where: dict[str, Any]) -> af.Result:
             expected=f"{', '.join(WHERE)}, since it is no vertex program",
             remedy="method='min-label'",
         )
-    done = launch(graph, where, work, advised=name)
+    done = launch(graph, where, work, advised=name) if graph.whole else _on_parts(graph, where)
     values = {"component": done.answer}
     result = af.Result(name, graph, values, [], True, done.seconds, done.compile_seconds, _COMPONENT)
     return done.finish(result)
@@ -139,6 +142,24 @@ def work(worker: Worker) -> Array:
         forest.adopt(worker.merge(forest.roots, forest.absorb))
     found: Array = forest.result()
     return found
+
+
+def _on_parts(graph: Graph, where: dict[str, Any]) -> Launched[Array]:
+    """Of a graph that was built in parts: each rank joins the edges of its own part, and then forests are merged."""
+
+    def joined(worker: Worker, parts: Parts) -> Array:
+        alone = Worker(parts.part(worker.rank).to_graph(), worker.device)
+        forest = worker.kernels(__name__).Forest(alone)
+        forest.join_all()
+        forest.adopt(worker.merge(forest.roots, forest.absorb))
+        found: Array = forest.result()
+        return found
+
+    if not graph.vertices:
+        return Launched(np.empty(0, graph.number_type), 0.0, 0.0)
+    begun, spread = time.perf_counter(), Where.of(graph, where).spread
+    answer = launch_on_parts(spread, graph, joined)
+    return Launched(answer, time.perf_counter() - begun, 0.0)
 
 
 def largest_root(forest: Any) -> int:

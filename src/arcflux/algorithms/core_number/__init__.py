@@ -5,13 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 import arcflux as af
+from arcflux.checks import maybe, wholes
 from arcflux.engine.call import graph_call
 from arcflux.engine.launch import launch_shared
 from arcflux.errors import GraphError
 from arcflux.graph import Graph
+from arcflux.graph.subgraphs import induced_subgraph
 
-__all__ = ["CoreNumber", "core_number"]
+__all__ = ["CoreNumber", "core_number", "k_core"]
 
 
 @af.program
@@ -96,15 +100,35 @@ def core_number(graph: Graph, **options: Any) -> af.Result:
     done = launch_shared("core_number", graph, options, lambda worker: worker.kernels(__name__).core_numbers(worker))
     if done is not None:
         times = done.seconds, done.compile_seconds
-        return done.finish(af.Result("core_number", graph, {"core": done.answer}, [], True, *times))
-    result = af.run(CoreNumber, graph, directed=graph.directed, **options)
-    return replace(result, values={"core": result.values["core"]})
+        made = done.finish(af.Result("core_number", graph, {"core": done.answer}, [], True, *times))
+    else:
+        made = af.run(CoreNumber, graph, directed=graph.directed, **options)
+        made = replace(made, values={"core": made.values["core"]})
+    return made.checked_by(lambda found: af.validate.core_number(graph, found["core"]))
+
+
+@graph_call(k=maybe(wholes(0)))
+def k_core(graph: Graph, k: int | None = None, **options: Any) -> Graph:
+    """The largest part of a graph in which every vertex has k neighbours; without k, of the largest that there is.
+
+    Its vertices are those whose :func:`core_number` is at least k, and all edges among them stay. `options` are those
+    of :func:`core_number`, which says how edges count.
+
+    Examples
+    --------
+    >>> import arcflux as af
+    >>> g = af.Graph.from_edges([0, 1, 2, 2], [1, 2, 0, 3], directed=False)
+    >>> list(af.k_core(g).ids), list(af.k_core(g, 1).ids)
+    ([0, 1, 2], [0, 1, 2, 3])
+    """
+    core = core_number(graph, **options).values["core"]
+    return induced_subgraph(graph, np.flatnonzero(core >= (core.max(initial=0) if k is None else k)))
 
 
 def _refuse_loops(graph: Graph) -> None:
     sources, targets, _ = graph.edge_numbers()
     if (loops := sources[sources == targets]).size:
         raise GraphError(
-            f"vertex {graph.ids.to_ids(loops[:1])[0]!r} has an edge to itself", expected="a graph without self-loops",
+            f"vertex {graph.ids.to_ids(loops[:1])[0]} has an edge to itself", expected="a graph without self-loops",
             remedy="load it with drop_self_loops=True",
         )  # fmt: skip

@@ -57,7 +57,11 @@ def edge_betweenness_centrality(
         "edge_betweenness_centrality", graph, {"centrality": most}, [], True, done.seconds, done.compile_seconds,
         edges=edge_values(graph, centrality=values),
     )  # fmt: skip
-    return done.finish(result)
+    return done.finish(result).checked_by(
+        lambda made: af.validate.edge_betweenness(
+            graph, made.edges["centrality"], graph.ids.to_ids(chosen), normalized=normalized
+        )
+    )
 
 
 def arc_dependencies(worker: Worker, sources: Array) -> Array:

@@ -27,7 +27,7 @@ WAITING, INSIDE, OUTSIDE = 0, 1, 2
 
 @af.program
 class IndependentSet:
-    """In turns: whoever drew least among those who wait goes in; whoever has a neighbour inside is out."""
+    """In turns: a vertex that drew less than all waiting neighbours joins; its neighbours are excluded."""
 
     seed: int = 0
     state: af.i8

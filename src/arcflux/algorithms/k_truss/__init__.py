@@ -1,8 +1,8 @@
 """Trusses: parts of a graph in which every edge is in many triangles (Cohen 2008), and how many each edge is in.
 
-The supports of all edges are counted once. Then edges of too little support leave, round by round, and take one off the
+The supports of all edges are counted. Then edges of too little support leave, round by round, and take one off the
 other edges of their triangles (Kabir and Madduri 2017); of a triangle that loses several edges in one round, the first
-of them does so.
+of them does so. When so many have left that rows are mostly gaps, what is left becomes a graph of its own.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ def edge_support(graph: Graph, **where: Any) -> af.Result:
     by_vertex = _most(graph, values)
     times = done.seconds, done.compile_seconds
     edges = edge_values(graph, support=values)
-    return done.finish(af.Result("edge_support", graph, {"support": by_vertex}, [], True, *times, edges=edges))
+    made = done.finish(af.Result("edge_support", graph, {"support": by_vertex}, [], True, *times, edges=edges))
+    return made.checked_by(lambda found: af.validate.edge_support(graph, found.edges["support"]))
 
 
 @graph_call()
@@ -72,7 +73,9 @@ def truss_number(graph: Graph, **where: Any) -> af.Result:
     values = _by_arc(graph, done.answer, 0)
     times = done.seconds, done.compile_seconds
     edges = edge_values(graph, truss=values)
-    return done.finish(af.Result("truss_number", graph, {"truss": _most(graph, values)}, [], True, *times, edges=edges))
+    by_vertex = _most(graph, values)
+    made = done.finish(af.Result("truss_number", graph, {"truss": by_vertex}, [], True, *times, edges=edges))
+    return made.checked_by(lambda found: af.validate.truss_number(graph, found.edges["truss"]))
 
 
 @graph_call(k=wholes(0))
@@ -94,8 +97,8 @@ def k_truss(graph: Graph, k: int = 3, **where: Any) -> EdgeSubset:
     [True, True, True, False]
     """
     _refuse_directed(graph)
-    done = launch(graph, where, lambda worker: truss_numbers(worker, k))
-    flags = _by_arc(graph, done.answer, 0) > 0
+    done = launch(graph, where, lambda worker: members(worker, k))
+    flags = _by_arc(graph, done.answer, False)
     _, _, places = graph.edge_numbers()
     inside = np.zeros(graph.vertices, np.bool_)
     inside[graph.out.neighbours[flags]] = True
@@ -110,26 +113,46 @@ def k_truss(graph: Graph, k: int = 3, **where: Any) -> EdgeSubset:
 
 def supports(worker: Worker) -> Array:
     """In how many triangles each edge of the simple view is, in the order of its `edge_numbers`."""
-    found: Array = worker.kernels(__name__).Trusses(worker, simple_view(worker.graph)).supports()
+    found: Array = worker.kernels(__name__).Trusses(worker, simple_view(worker.graph)).supports().astype(np.int64)
     return found
 
 
-def truss_numbers(worker: Worker, k: int | None = None) -> Array:
-    """The truss number of each edge of the simple view; with k, 1 for those of the k-truss and 0 for others."""
+def truss_numbers(worker: Worker) -> Array:
+    """The truss number of each edge of the simple view: level by level those leave that cannot be in the next truss."""
     trusses = worker.kernels(__name__).Trusses(worker, simple_view(worker.graph))
+    numbers = np.full(trusses.size, 2, np.int64)
     trusses.supports()
-    numbers: Array = np.full(trusses.size, 2, np.int64)
-    if k is not None:
-        trusses.peel(k - 2)
-        numbers = trusses.left().astype(np.int64)
-        return numbers
-    level = 3
-    while trusses.left().any():
-        before = trusses.left()
+    left = trusses.left()
+    while left.any():
+        level = int(trusses.support[left].min()) + 3
         trusses.peel(level - 2)
-        numbers[before & ~trusses.left()] = level - 1
-        level += 1
+        after = trusses.left()
+        numbers[trusses.numbers[left & ~after]] = level - 1
+        left = after
+        if 2 * np.count_nonzero(left) < trusses.size:
+            trusses.restrict(left)
+            left = trusses.left()
     return numbers
+
+
+def members(worker: Worker, k: int) -> Array:
+    """Which edges of the simple view are in its k-truss.
+
+    Where many edges are in too few triangles, these are counted once more without them: that costs less than to look
+    for all triangles that they take along.
+    """
+    trusses = worker.kernels(__name__).Trusses(worker, simple_view(worker.graph))
+    inside = np.zeros(trusses.size, np.bool_)
+    while trusses.size:
+        strong = trusses.supports() >= k - 2
+        if not strong.any():
+            return inside
+        if 4 * np.count_nonzero(strong) > 3 * trusses.size:
+            break
+        trusses.restrict(strong)
+    trusses.peel(k - 2)
+    inside[trusses.numbers[trusses.left()]] = True
+    return inside
 
 
 def _by_arc(graph: Graph, values: Array, otherwise: int) -> Array:

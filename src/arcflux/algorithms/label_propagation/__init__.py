@@ -56,7 +56,9 @@ def label_propagation(graph: Graph, max_iter: int = 10, **where: Any) -> af.Resu
     times, references = (done.seconds, done.compile_seconds), frozenset({"label"})
     converged = steps[-1].changed == 0
     result = af.Result("label propagation", graph, {"label": label}, steps, converged, *times, references)
-    return done.finish(result)
+    return done.finish(result).checked_by(
+        lambda found: af.validate.label_propagation(graph, found["label"], len(found.history))
+    )
 
 
 def work(worker: Worker, rounds: int) -> tuple[Array, list[Superstep]]:

@@ -4,7 +4,7 @@ In the first round all labels differ, so there is nothing to count. Later, once 
 neighbours, and only those that are marked count again.
 
 A worker that is alone runs all rounds in one launch (:func:`propagate`). One of several lets its own vertices vote
-(:func:`vote`); a row shows itself whether one of its neighbours has changed, so that nobody has to be told.
+(:func:`vote`); a row shows itself whether one of its neighbours has changed, so that no message is needed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["Labels"]
 
 Array = NDArray[Any]
 
-# Counters of a round, each on a cache line of its own; three blocks take turns, so that the reset meets nobody.
+# Counters of a round, each on a cache line of its own; three blocks take turns, so that the reset meets no reader.
 _WORK, _TAKE, _CHANGED, _ARCS, _SEEN, _STOP = (8 * k for k in range(6))
 _BLOCK = 48
 _BOARD = 3 * _BLOCK
@@ -167,7 +167,7 @@ def propagate(
         if not all_here(barrier, worker, workers):
             return
         size = np.uint64(board[block + _CHANGED])
-        # Marking walks the rows of all that changed; when they are many, hardly anybody is left unmarked.
+        # Marking walks the rows of all that changed; when they are many, hardly any vertex is left unmarked.
         everywhere = 4 * board[block + _ARCS] > arcs
         while True:
             begin = min(np.uint64(fetch_add(board, block + _TAKE, 1)) * _CHUNK, size)

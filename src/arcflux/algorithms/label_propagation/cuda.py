@@ -41,7 +41,7 @@ _CHANGED, _ARCS, _SEEN = 0, 1, 2
 
 @inner
 def _better(votes: Any, name: Any, most: Any, best: Any) -> Any:
-    """Whether a label leads over another: more votes, or as many and a smaller name; nobody has no votes."""
+    """Whether a label leads over another: more votes, or as many and a smaller name; no label has no votes."""
     return votes > most or (votes == most and name < best)
 
 
@@ -58,7 +58,7 @@ def _leading(votes: Any, name: Any) -> Any:
 
 @inner
 def _elected(name: Any, voters: Any) -> Any:
-    """The label that most of the first lanes of a warp have, of several the smallest, for all; nobody if none has one.
+    """The label that most of the first lanes of a warp have, of several the smallest, for all; none if none has one.
 
     Votes and label are compared as one number, of which the label is the lower part, upside down.
     """
@@ -97,7 +97,7 @@ def _voters(directed: Any, rows: Any, in_rows: Any, v: Any) -> Any:
 def _count(
     neighbours: Any, begin: Any, end: Any, v: Any, label: Any, names: Any, votes: Any, base: Any, shift: Any
 ) -> None:  # fmt: skip
-    """Count the labels of a row in the block's table, where a name is 1 more than a label, and 0 is nobody."""
+    """Count the labels of a row in the block's table, where a name is 1 more than a label, and 0 is none."""
     one = np.uint64(1)
     mask = (one << (np.uint64(64) - shift)) - one
     i, first = begin + np.uint64(cuda.threadIdx.x), cuda.threadIdx.x == 0
@@ -217,7 +217,7 @@ def _voting(directed: bool) -> tuple[Any, Any, Any]:
         v = first_row()
         while v < size:
             new = after[v]
-            changes = told(new != label[v])  # before anybody writes
+            changes = told(new != label[v])  # before any thread writes
             if changes != np.uint64(0):
                 if lane_of() == np.uint64(0):
                     label[v] = new

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arcflux.algorithms.katz import start_values
 from arcflux.algorithms.paths.queries import Query
 from arcflux.checks import array, maybe, wholes
 from arcflux.engine.call import graph_call
@@ -96,7 +97,7 @@ def astar_path(
     """
     ends = _ends(graph, source, target)
     estimate = _estimates(graph, target, heuristic)
-    lengths = arguments.weights(graph, weight)
+    lengths = arguments.lengths(graph, weight)
     done = launch(graph, where, lambda worker: Query(worker, lengths).along(*ends, estimate))
     return _found(graph, source, target, done.answer[1])
 
@@ -116,7 +117,7 @@ def k_shortest_paths(
     >>> af.k_shortest_paths("cycle:5", 0, 2, k=3)
     [[0, 1, 2], [0, 4, 3, 2]]
     """
-    ends, lengths = _ends(graph, source, target), arguments.weights(graph, weight)
+    ends, lengths = _ends(graph, source, target), arguments.lengths(graph, weight)
     done = launch(graph, where, lambda worker: Query(worker, lengths).several(*ends, k))
     return [graph.ids.to_ids(np.array(path)).tolist() for path in done.answer]
 
@@ -135,7 +136,7 @@ def distance_matrix(graph: Graph, sources: Any = None, weight: str | None = None
     [[0.0, 1.0, 2.0, 3.0], [3.0, 2.0, 1.0, 0.0]]
     """
     chosen = np.arange(graph.vertices) if sources is None else arguments.numbers_of(graph, sources)
-    lengths = arguments.weights(graph, weight)
+    lengths = arguments.lengths(graph, weight)
     return launch(graph, where, lambda worker: _rows(worker, chosen, lengths)).answer
 
 
@@ -175,7 +176,7 @@ def _rows(worker: Worker, chosen: Array, lengths: Array | None) -> Array:
 def _search(
     graph: Graph, source: Any, target: Any, weight: str | None, where: dict[str, Any]
 ) -> tuple[float, list[int]]:  # fmt: skip
-    ends, lengths = _ends(graph, source, target), arguments.weights(graph, weight)
+    ends, lengths = _ends(graph, source, target), arguments.lengths(graph, weight)
     return launch(graph, where, lambda worker: Query(worker, lengths).from_both_ends(*ends)).answer
 
 
@@ -200,8 +201,7 @@ def _estimates(graph: Graph, target: Any, heuristic: Any) -> Array:
     if callable(heuristic):
         values = np.array([_estimate(heuristic, one, target) for one in graph.ids], np.float64)
     elif isinstance(known := by_id(heuristic), Mapping):
-        values = np.zeros(graph.vertices)
-        values[graph.ids.to_numbers(list(known))] = list(known.values())
+        values = start_values(graph, "heuristic", known, 0.0)
     else:
         values = arguments.reals("heuristic", heuristic, graph.vertices)
     if not (np.isfinite(values).all() and (values >= 0).all()):

@@ -22,7 +22,9 @@ __all__ = [
 ]  # fmt: skip
 
 Array = NDArray[Any]
-MEASURES = ("jaccard", "overlap", "cosine", "adamic_adar", "resource_allocation")
+# Those of which a common neighbour counts by its degree.
+_SHARED = ("adamic_adar", "resource_allocation")
+MEASURES = ("jaccard", "overlap", "cosine", *_SHARED)
 
 
 @graph_call(pairs=maybe(array))
@@ -124,7 +126,8 @@ def similarities(worker: Worker, left: Array, right: Array, measure: str) -> Arr
     rows = simple_view(worker.graph)
     first, last = worker.share(len(left))
     kernels = worker.kernels(__name__)
-    own = kernels.common(worker, rows, left[first:last], right[first:last], _share_of(rows, measure))
+    share = _share_of(rows, measure) if measure in _SHARED else None
+    own = kernels.common(worker, rows, left[first:last], right[first:last], share)
     total = worker.gather(own)
     degrees = rows.out_degrees.astype(np.float64)
     return _scored(total, degrees[left], degrees[right], measure)

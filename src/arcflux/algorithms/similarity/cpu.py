@@ -1,4 +1,4 @@
-"""Common neighbours on a team of cores: sorted rows are merged for pairs, spread out for the best of each vertex."""
+"""Common neighbours on a team of cores: rows are merged or marked for pairs, spread out for the best of each vertex."""
 
 from __future__ import annotations
 
@@ -13,54 +13,133 @@ from arcflux.graph import Graph
 from arcflux.spmd.jit import inner, kernel
 from arcflux.spmd.machine import take
 from arcflux.spmd.memory import frozen, zeros
+from arcflux.spmd.search import lower_bound
 
 __all__ = ["best", "common"]
 
 Array = NDArray[Any]
 _CHUNK = 64
-
-
-@inner
-def _find(neighbours: Any, low: Any, high: Any, wanted: Any) -> Any:
-    """The first place from `low` to before `high` of a sorted row that is not below `wanted`."""
-    while low < high:
-        middle = (low + high) >> np.uint64(1)
-        if neighbours[middle] < wanted:
-            low = middle + np.uint64(1)
-        else:
-            high = middle
-    return low
+# To search a long row for a neighbour takes about as long as to walk so many.
+_SEARCH = np.uint64(16)
 
 
 @kernel
-def merge_pairs(
-    worker: Any, workers: Any, control: Any, offsets: Any, neighbours: Any, left: Any, right: Any, share: Any, into: Any
+def group_pairs(
+    worker: Any, workers: Any, control: Any, offsets: Any, left: Any, right: Any, places: Any, order: Any
 ) -> None:  # fmt: skip
-    """``into[k]``: the sum of the shares of the neighbours that the k-th pair has in common."""
+    """`order`: the pairs by the end that has more neighbours; places: uint64[n + 1] is scratch. One worker does it."""
+    if worker != 0:
+        return
+    places[:] = 0
+    for k in range(np.uint64(left.size)):
+        places[_hub(offsets, left[k], right[k]) + np.uint64(1)] += np.uint64(1)
+    for v in range(np.uint64(1), np.uint64(places.size)):
+        places[v] += places[v - np.uint64(1)]
+    for k in range(np.uint64(left.size)):
+        hub = _hub(offsets, left[k], right[k])
+        order[places[hub]] = k
+        places[hub] += np.uint64(1)
+
+
+@inner
+def _hub(offsets: Any, left: Any, right: Any) -> Any:
+    """That of two vertices which has more neighbours; the second of equals."""
+    one, u, v = np.uint64(1), np.uint64(left), np.uint64(right)
+    return u if offsets[u + one] - offsets[u] > offsets[v + one] - offsets[v] else v
+
+
+@inner
+def _other(offsets: Any, left: Any, right: Any, hub: Any) -> Any:
+    """The end of a pair that is not its hub, and how many neighbours that has."""
+    one, other = np.uint64(1), np.uint64(left) + np.uint64(right) - hub
+    return other, offsets[other + one] - offsets[other]
+
+
+@inner
+def _marking_pays(offsets: Any, left: Any, right: Any, order: Any, begin: Any, end: Any, hub: Any) -> Any:
+    """Whether marking a hub's row, and taking that back, costs less than it saves the hub's pairs from `begin` on."""
     one = np.uint64(1)
+    size = offsets[hub + one] - offsets[hub]
+    saved = np.uint64(0)
+    for k in range(begin, end):
+        pair = np.uint64(order[k])
+        if _hub(offsets, left[pair], right[pair]) != hub:
+            break
+        _, few = _other(offsets, left[pair], right[pair], hub)
+        saved += min(few * _SEARCH, size)
+    return saved > size + size
+
+
+@inner
+def _meet(neighbours: Any, a: Any, a_end: Any, b: Any, b_end: Any, share: Any) -> Any:
+    """The sum of the shares of what two sorted rows have in common, the first of them the shorter one."""
+    total = 0.0
+    searches = (a_end - a) * _SEARCH < b_end - b
+    while a < a_end and b < b_end:
+        if searches:
+            b = lower_bound(neighbours, b, b_end, neighbours[a])
+            if b == b_end:
+                break
+        x, y = neighbours[a], neighbours[b]
+        if x == y:
+            total += 1.0 if share is None else share[x]
+        a += np.uint64(x <= y)
+        b += np.uint64(y <= x)
+    return total
+
+
+@inner
+def _meet_marked(neighbours: Any, a: Any, a_end: Any, mark: Any, share: Any) -> Any:
+    """The sum of the shares of those in a row that are marked."""
+    if share is None:
+        found = np.uint64(0)
+        for i in range(a, a_end):
+            found += np.uint64(mark[neighbours[i]])
+        return np.float64(found)
+    total = 0.0
+    for i in range(a, a_end):
+        if mark[neighbours[i]]:
+            total += share[neighbours[i]]
+    return total
+
+
+@kernel
+def meet_pairs(
+    worker: Any, workers: Any, control: Any, offsets: Any, neighbours: Any, left: Any, right: Any, order: Any,
+    share: Any, marks: Any, into: Any,
+) -> None:  # fmt: skip
+    """``into[k]``: the sum of the shares of the neighbours that the k-th pair has in common; without `share` 1 each.
+
+    Pairs come by their hub. Where it pays, its neighbours are marked, and the other rows walked alone; the order of
+    sums is the same. marks: uint8[workers, n], zero before and after.
+    """
+    one, mark = np.uint64(1), marks[worker]
+    none = np.uint64(offsets.size)
     while True:
-        begin, end = take(control, np.uint64(left.size), np.uint64(_CHUNK))
+        begin, end = take(control, np.uint64(order.size), np.uint64(_CHUNK))
         if begin == end:
             break
+        last, marked = none, False
         for k in range(begin, end):
-            u, v = np.uint64(left[k]), np.uint64(right[k])
-            a, a_end, b, b_end = offsets[u], offsets[u + one], offsets[v], offsets[v + one]
-            if a_end - a > b_end - b:
-                a, a_end, b, b_end = b, b_end, a, a_end
-            total = 0.0
-            if (a_end - a) << np.uint64(4) < b_end - b:  # a hub: its row is searched, not walked
-                for i in range(a, a_end):
-                    b = _find(neighbours, b, b_end, neighbours[i])
-                    if b < b_end and neighbours[b] == neighbours[i]:
-                        total += share[neighbours[i]]
-                a = a_end
-            while a < a_end and b < b_end:
-                x, y = neighbours[a], neighbours[b]
-                if x == y:
-                    total += share[x]
-                a += np.uint64(x <= y)
-                b += np.uint64(y <= x)
-            into[k] = total
+            pair = np.uint64(order[k])
+            hub = _hub(offsets, left[pair], right[pair])
+            if hub != last:
+                if marked:
+                    for i in range(offsets[last], offsets[last + one]):
+                        mark[neighbours[i]] = 0
+                last, marked = hub, _marking_pays(offsets, left, right, order, k, end, hub)
+                if marked:
+                    for i in range(offsets[hub], offsets[hub + one]):
+                        mark[neighbours[i]] = 1
+            other, _ = _other(offsets, left[pair], right[pair], hub)
+            a, a_end = offsets[other], offsets[other + one]
+            if marked:
+                into[pair] = _meet_marked(neighbours, a, a_end, mark, share)
+            else:
+                into[pair] = _meet(neighbours, a, a_end, offsets[hub], offsets[hub + one], share)
+        if marked:
+            for i in range(offsets[last], offsets[last + one]):
+                mark[neighbours[i]] = 0
 
 
 @inner
@@ -125,12 +204,20 @@ def spread(
                 score[row, place] = value
 
 
-def common(worker: Worker, rows: Graph, left: Array, right: Array, share: Array) -> Array:
-    """The sum of the shares of common neighbours, for each pair."""
-    into = worker.cores.kept(len(left), np.float64)
-    arguments = *rows.out, frozen(left), frozen(right), frozen(share), into
-    worker.cores.launch(merge_pairs, -(-len(left) // _CHUNK), *arguments)
-    return worker.cores.result(into)
+def common(worker: Worker, rows: Graph, left: Array, right: Array, share: Array | None) -> Array:
+    """The sum of the shares of common neighbours, for each pair; without `share`, how many they are."""
+    cores = worker.cores
+    into, order = cores.kept(len(left), np.float64), cores.host(len(left), np.int64)
+    ends = frozen(left), frozen(right)
+    visits = len(left) + rows.vertices
+    cores.launch(
+        group_pairs, 1, rows.out.offsets, *ends, cores.host(rows.vertices + 1, np.uint64), order, visits=visits
+    )
+    cores.together()
+    marks = zeros(cores.workers * rows.vertices, np.uint8).reshape(cores.workers, -1)
+    shares = None if share is None else frozen(share)
+    cores.launch(meet_pairs, -(-len(left) // _CHUNK), *rows.out, *ends, order, shares, marks, into)
+    return cores.result(into)
 
 
 def best(

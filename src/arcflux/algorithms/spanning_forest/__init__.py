@@ -1,7 +1,7 @@
 """Spanning trees and forests of the least or the most weight, by Boruvka's algorithm on all cores.
 
 Edges are ranked once by weight, ties by their place in the graph; so no two have the same rank, and there is one
-forest of the least ranks, whoever finds it (Kruskal's algorithm finds the same). In a round every tree takes the edge
+forest of the least ranks on any workers (Kruskal's algorithm finds the same). In a round every tree takes the edge
 of the lowest rank that leads out of it, and trees that are joined become one: at most log2 of the vertices rounds.
 """
 
@@ -78,7 +78,7 @@ def _forest(name: str, graph: Graph, weight: str | None, sign: int, where: dict[
     column = _weights(graph, weight)
     done = launch(graph, where, lambda worker: spanning_places(worker, column, sign))
     places, tree = done.answer
-    total = len(places) if column is None else column[places].sum().item()
+    total = len(places) if column is None else _exact_sum(column[places])
     result = EdgeSubset(
         name, graph, {"tree": tree}, [], True, done.seconds, done.compile_seconds, frozenset({"tree"}),
         totals={"weight": total}, edges=edge_values(graph, chosen=lambda: flags_of(graph, places)), places=places,
@@ -88,6 +88,14 @@ def _forest(name: str, graph: Graph, weight: str | None, sign: int, where: dict[
     )
     assert isinstance(made, EdgeSubset)
     return made
+
+
+def _exact_sum(values: Array) -> float:
+    """The sum of numbers; of integers as a whole number of any size, from sums of their halves."""
+    if values.dtype.kind == "f":
+        return float(values.sum())
+    values = values.astype(np.int64 if values.dtype.kind == "i" else np.uint64)
+    return (int((values >> 32).sum()) << 32) + int((values & 0xFFFFFFFF).sum())
 
 
 def _weights(graph: Graph, weight: str | None) -> Array | None:

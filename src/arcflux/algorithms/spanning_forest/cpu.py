@@ -5,8 +5,10 @@ is part of the whole one, and an edge that comes later and has both of its ends 
 Sanders, Singler, "The filter-Kruskal minimum spanning tree algorithm", ALENEX 2009). So a batch of light edges, about
 twice as many as vertices, is taken first, and few of the others are left to look at.
 
-A batch is ranked, its ranks are the keys. In a round every tree takes the edge of the least key that leads out of it,
-and hangs itself under the tree there; of two that took the same edge, the larger one does.
+A key is 32 bits of the weight, of which what is common to a batch is left away, and the place of the edge in the batch;
+where that is not enough, weights are ranked. In a round every tree takes the edge of the least key that leads out of
+it, and hangs itself under the tree there; of two that took the same edge, the larger one does. Each worker has the
+edges that it has selected itself, where they stand.
 """
 
 from __future__ import annotations
@@ -51,17 +53,19 @@ def _key(weight: Any, kind: Any) -> Any:
 def select(
     worker: Any, workers: Any, control: Any, rows: Any, offsets: Any, neighbours: Any, weights: Any, kind: Any,
     above: Any, first_weight: Any, first_place: Any, last_weight: Any, last_place: Any, sources: Any, targets: Any,
-    keys: Any, places: Any, counts: Any,
+    keys: Any, places: Any, some_key: Any, tally: Any,
 ) -> None:  # fmt: skip
     """The edges of the k-th rows, rows[k] .. rows[k + 1], from the first to before the last one, that join two trees.
 
-    They stand together, where these rows' arcs begin: ``counts[k]`` of them.
+    They stand together, where these rows' arcs begin. ``tally[k]`` is how many they are, the least and the largest of
+    their keys, and the bits in which keys differ from `some_key`.
     """
     one = np.uint64(1)
     while True:
         k = claim(control)
-        if k >= counts.size:
+        if k >= tally.shape[0]:
             return
+        least, most, varying = _NONE, np.uint64(0), np.uint64(0)
         begin, end = np.uint64(rows[k]), np.uint64(rows[k + 1])
         out = offsets[begin]
         for u in range(begin, end):
@@ -79,7 +83,8 @@ def select(
                 keys[out] = key
                 places[out] = i
                 out += one
-        counts[k] = out - offsets[begin]
+                least, most, varying = min(least, key), max(most, key), varying | (key - some_key)
+        tally[k, 0], tally[k, 1], tally[k, 2], tally[k, 3] = out - offsets[begin], least, most, varying
 
 
 @inner
@@ -106,30 +111,37 @@ def _offer(best: Any, tree: Any, key: Any, alone: Any) -> None:
 
 @kernel
 def grow(
-    worker: Any, workers: Any, control: Any, barrier: Any, sources: Any, targets: Any, keys: Any, above: Any,
-    best: Any, chosen: Any, board: Any,
+    worker: Any, workers: Any, control: Any, barrier: Any, begins: Any, sizes: Any, low: Any, shift: Any, sources: Any,
+    targets: Any, keys: Any, above: Any, best: Any, chosen: Any, board: Any,
 ) -> None:  # fmt: skip
     """``chosen[:board[0]]``: the keys of the forest's edges; above: every vertex straight under its root, again then.
 
-    best: uint64[n], _NONE at first; board: int64[_LINE * (4 + 2 * workers)], zero at first. A key belongs to one edge.
+    begins, sizes: int64[pieces], where edges are, a piece or more for each worker; keys: of weights, which become those
+    of edges, ``(key - low) >> shift`` and the place. best: uint64[n], _NONE at first; board: int64[_LINE * (4 + 2 *
+    workers)], zero at first.
     """
-    n, size = above.size, keys.size
-    first, last = size * worker // workers, size * (worker + 1) // workers
+    n = above.size
+    for piece in range(worker, begins.size, workers):
+        for k in range(begins[piece], begins[piece] + sizes[piece]):
+            keys[k] = ((keys[k] - low) >> shift) << np.uint64(32) | np.uint64(k)
     turn = 0
     while True:
-        kept = first
-        for k in range(first, last):  # edges between trees are kept, under the names of these, and offered to both
-            one, other = above[sources[k]], above[targets[k]]
-            if one == other:
-                continue
-            key = keys[k]
-            sources[kept], targets[kept], keys[kept] = one, other, key
-            kept += 1
-            _offer(best, one, key, workers == 1)
-            _offer(best, other, key, workers == 1)
-        last = kept
+        own = np.int64(0)
+        for piece in range(worker, begins.size, workers):
+            kept = begins[piece]
+            for k in range(kept, kept + sizes[piece]):  # edges between trees, under the names of these, stay
+                one, other = above[sources[k]], above[targets[k]]
+                if one == other:
+                    continue
+                key = keys[k]
+                sources[kept], targets[kept], keys[kept] = one, other, key
+                kept += 1
+                _offer(best, one, key, workers == 1)
+                _offer(best, other, key, workers == 1)
+            sizes[piece] = kept - begins[piece]
+            own += sizes[piece]
         side = 2 + (turn % 2) * (workers + 1)
-        board[(side + worker) * _LINE] = last - first
+        board[(side + worker) * _LINE] = own
         if worker == 0:
             board[(side + workers) * _LINE] = control[STOP]
         if not all_here(barrier, worker, workers):
@@ -139,15 +151,16 @@ def grow(
             left += board[(side + some) * _LINE]
         if left == 0 or board[(side + workers) * _LINE] != 0:
             return
-        for k in range(first, last):
-            one, other, key = sources[k], targets[k], keys[k]
-            up, down = best[one] == key, best[other] == key
-            if up or down:
-                chosen[fetch_add(board, 0, 1)] = key
-            if up and not (down and one < other):
-                above[one] = other
-            if down and not (up and other < one):
-                above[other] = one
+        for piece in range(worker, begins.size, workers):
+            for k in range(begins[piece], begins[piece] + sizes[piece]):
+                one, other, key = sources[k], targets[k], keys[k]
+                up, down = best[one] == key, best[other] == key
+                if up or down:
+                    chosen[fetch_add(board, 0, 1)] = key
+                if up and not (down and one < other):
+                    above[one] = other
+                if down and not (up and other < one):
+                    above[other] = one
         if not all_here(barrier, worker, workers):
             return
         for v in range(n * worker // workers, n * (worker + 1) // workers):
@@ -178,12 +191,18 @@ class Growing:
         arcs = np.linspace(int(offsets[rows[0]]), int(offsets[rows[1]]), cores.workers + 1).astype(np.uint64)
         cuts = np.clip(np.searchsorted(offsets, arcs), *rows)
         cuts[0], cuts[-1] = rows
-        counts, limits = cores.small(cores.workers), map(np.uint64, (*begin, *end))
-        arrays = *self.ends, self.keys, self.places
-        given = frozen(cuts), *self.graph.out, self.weights, np.int64(self.kind), self.above, *limits, *arrays, counts
-        cores.launch(select, None, *given, visits=self.graph.arcs)
+        tally, limits = cores.small((cores.workers, 4), np.uint64), map(np.uint64, (*begin, *end))
+        arrays, some_key = (*self.ends, self.keys, self.places), _keys(self.weights[:1], self.kind).max(initial=0)
+        given = frozen(cuts), *self.graph.out, self.weights, np.int64(self.kind), self.above, *limits, *arrays
+        cores.launch(select, None, *given, np.uint64(some_key), tally, visits=self.graph.arcs)
         cores.together()
-        firsts = offsets[cuts[:-1]].astype(np.int64)
+        firsts, counts = offsets[cuts[:-1]].astype(np.int64), tally[:, 0].astype(np.int64)
+        _, least, most, varying = tally[counts > 0].T
+        if not len(least):
+            return self.places[:0]
+        low, shift = least.min(), _trailing_zeros(int(np.bitwise_or.reduce(varying)))
+        if not int(most.max() - low) >> shift >> 32 and not len(self.places) >> 32:
+            return self.places[self.grow((firsts, counts), (low, shift), *self.ends, self.keys)]
         pieces = [slice(first, first + count) for first, count in zip(firsts.tolist(), counts.tolist(), strict=True)]
         sources, targets, keys, places = (np.concatenate([array[piece] for piece in pieces]) for array in arrays)
         return self.join(sources, targets, keys, places)
@@ -193,16 +212,29 @@ class Growing:
         size, cores = len(places), self.cores
         if not size:
             return places
-        keys = _narrow(weights) << np.uint64(32) | np.arange(size, dtype=np.uint64)
-        chosen, board = cores.host(len(self.above), np.uint64), cores.small(_LINE * (4 + 2 * cores.workers))
+        keys = _narrow(weights)
         batch = [cores.host(size, array.dtype) for array in (sources, targets, keys)]
         for array, values in zip(batch, (sources, targets, keys), strict=True):
             cores.publish(values, array)
-        cores.launch(grow, None, cores.barrier(), *batch, self.above, self.best, chosen, board,
-                     visits=len(self.above) + 4 * size)  # fmt: skip
+        cuts = size * np.arange(cores.workers + 1) // cores.workers
+        return places[self.grow((cuts[:-1], np.diff(cuts)), (np.uint64(0), 0), *batch)]
+
+    def grow(
+        self, pieces: tuple[Array, Array], scale: tuple[Any, int], sources: Array, targets: Array, keys: Array
+    ) -> Array:  # fmt: skip
+        """Where the edges are that the forest takes, in their order; `pieces`: their begins and sizes, which change."""
+        cores = self.cores
+        chosen, board = cores.host(len(self.above), np.uint64), cores.small(_LINE * (4 + 2 * cores.workers))
+        given = *pieces, *map(np.uint64, scale), sources, targets, keys, self.above, self.best
+        visits = len(self.above) + 4 * int(pieces[1].sum())
+        cores.launch(grow, None, cores.barrier(), *given, chosen, board, visits=visits)
         cores.together()
-        found: Array = np.sort(chosen[: board[0]])
-        return places[found & np.uint64(0xFFFFFFFF)]
+        found: Array = np.sort(chosen[: board[0]]) & np.uint64(0xFFFFFFFF)
+        return found
+
+
+def _trailing_zeros(bits: int) -> int:
+    return (bits & -bits).bit_length() - 1 if bits else 0
 
 
 def _narrow(keys: Array) -> Array:
@@ -211,7 +243,7 @@ def _narrow(keys: Array) -> Array:
         raise SpaceError(f"a batch of {len(keys):,} edges", expected="fewer than 2^32")
     apart = keys - keys.min()
     bits = int(np.bitwise_or.reduce(apart))
-    low = (bits & -bits).bit_length() - 1 if bits else 0
+    low = _trailing_zeros(bits)
     if not bits >> low >> 32:
         return apart >> np.uint64(low)
     _, ranks = np.unique(keys, return_inverse=True)

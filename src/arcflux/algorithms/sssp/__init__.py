@@ -20,7 +20,7 @@ from arcflux.errors import UsageError
 from arcflux.graph import Graph
 from arcflux.history import Chained, Superstep
 from arcflux.spmd.memory import recycled
-from arcflux.transports.launch import place
+from arcflux.transports.launch import rank_and_size
 from arcflux.validate import arguments
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ WholePaths = cast("Program", Paths).retyped(distance=af.i32)
 
 @af.program
 class Within:
-    """From whom the vertices without a predecessor have their distance, if from one at the same distance.
+    """The predecessors of vertices that are reached by an edge of length 0.
 
     Along edges of weight 0, or too light for the sum to show: from vertices that have a predecessor to those that have
     none, which cannot close a circle. Of several the largest number.
@@ -179,7 +179,7 @@ def _paths(
     if delta is not None and not 0 < delta < math.inf:
         raise UsageError(f"delta is {delta!r}", expected="a positive number", remedy="leave it out: it is chosen")
     # Ranks and devices take slices of the column as it is.
-    here = place() is None and not any(options.get(name) for name in _ELSEWHERE)
+    here = rank_and_size() is None and not any(options.get(name) for name in _ELSEWHERE)
     weighed, largest = _weighed(graph, weight, narrow=here)
     whole = weighed.columns["weight"].dtype.kind in "iub" and largest * max(1, graph.vertices) < _FAR
     program, far = (WholePaths, _FAR) if whole else (Paths, math.inf)
@@ -226,7 +226,7 @@ def _where(options: dict[str, Any]) -> dict[str, Any]:
     if isinstance(devices, str) or any(device.kind == "cuda" for device in devices or ()):
         names = ("devices", "transport", "ranks_per_node", "threads")
         return {name: options[name] for name in names if options.get(name) is not None}
-    if place() is None:
+    if rank_and_size() is None:
         return {"threads": options.get("threads")}
     if options.get("transport") == "local":
         return {"transport": "local", "parts": config.threads(options.get("threads"))}
@@ -262,7 +262,7 @@ def _weighed(graph: Graph, weight: str | None, narrow: bool) -> tuple[Graph, flo
     """
     known = _known.setdefault(graph, {})
     if (weight, narrow) not in known:
-        column = arguments.weights(graph, weight)
+        column = arguments.lengths(graph, weight)
         if column is None:
             column = np.ones(graph.arcs, np.uint8)
         largest = float(column.max()) if len(column) else 0.0

@@ -1,4 +1,4 @@
-"""From whom each vertex has its distance: the last tight edge of its row, where reading the row ends.
+"""Predecessors of shortest paths: the last tight edge of each row, where reading the row ends.
 
 Few edges are tight, so the sum is compared first: a branch that is foreseen, and loads that need not wait for one
 another. To pass over edges that are heavier than the whole distance saved a fifth on a Kronecker graph, and cost as

@@ -1,4 +1,4 @@
-"""From whom each vertex has its distance: the last tight edge of its row; a warp reads a row from its end.
+"""Predecessors of shortest paths: the last tight edge of each row; a warp reads a row from its end.
 
 As cpu.py on cores, and with the same result: lanes look at 32 edges side by side, and the one of the
 last tight edge writes.

@@ -1,4 +1,4 @@
-"""Strongly connected components: trimming, then colours forth and back (Orzan 2004; Slota and others 2014)."""
+"""Strongly connected components: trimming, then forward and backward colouring (Orzan 2004; Slota and others 2014)."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["StrongComponents", "strongly_connected_components"]
 
 @af.program
 class StrongComponents:
-    """A vertex that nobody left leads to, or that leads to nobody left, is a component of its own, and leaves.
+    """A vertex without remaining in-neighbours or out-neighbours is a component of its own, and is removed.
 
-    Each of the others takes the smallest number of those that lead to it as its colour. Who has its own number is the
-    root of a colour, and the vertices of this colour that lead to the root are its component; they leave, too.
+    Each other vertex takes the smallest number that reaches it as its colour. A vertex with its own number is the root
+    of a colour; the vertices of this colour that reach the root are its component, and are removed, too.
     """
 
     component: af.ref  # -1 while the vertex is left
@@ -35,7 +35,7 @@ class StrongComponents:
 
     @af.phase
     class trim_sources:
-        """Vertices to which nobody left leads leave, and those that they alone led to."""
+        """Remove vertices without remaining in-neighbours, repeatedly."""
 
         sparse = True
 
@@ -58,7 +58,7 @@ class StrongComponents:
 
     @af.phase(edges="against")
     class trim_targets:
-        """The same from the other end."""
+        """The same for out-neighbours."""
 
         sparse = True
 
@@ -144,7 +144,7 @@ def strongly_connected_components(graph: Graph, **options: Any) -> af.Result:
 
     ``component`` is the id of that vertex of the component which comes first. In an undirected graph these are the
     connected components, which :func:`arcflux.connected_components` finds faster. Weights make no difference. On cores
-    that share memory kernels trim, find the largest component by reach forth and back, and search the rest depth first;
+    that share memory kernels trim, find the largest component by reach both ways, and search the rest depth first;
     elsewhere the program :class:`StrongComponents` runs.
 
     Examples
@@ -158,6 +158,8 @@ def strongly_connected_components(graph: Graph, **options: Any) -> af.Result:
     done = launch_shared(name, graph, options, lambda worker: worker.kernels(__name__).strong_components(worker))
     if done is not None:
         values, times = {"component": done.answer}, (done.seconds, done.compile_seconds)
-        return done.finish(af.Result(name, graph, values, [], True, *times, frozenset({"component"})))
-    result = af.run(StrongComponents, graph, **options)
-    return replace(result, values={"component": result.values["component"]})
+        made = done.finish(af.Result(name, graph, values, [], True, *times, frozenset({"component"})))
+    else:
+        made = af.run(StrongComponents, graph, **options)
+        made = replace(made, values={"component": made.values["component"]})
+    return made.checked_by(lambda found: af.validate.strong_components(graph, found.numbers("component")))

@@ -1,11 +1,16 @@
-"""Strongly connected components on cores: trimming, the largest one by reach forth and back, then depth-first searches.
+"""Strongly connected components on cores: trimming, the largest one by reach both ways, then depth-first search.
 
-1. A vertex that nobody left leads to, or that leads to nobody left, is a component of its own (McLendon and others
-   2005); who leaves takes one off the counts of its neighbours.
+1. A vertex without remaining in-neighbours, or without remaining out-neighbours, is a component of its own (McLendon
+   and others 2005); when it is removed, the degrees of its neighbours decrease.
 2. What a vertex of many edges reaches and is reached from is its component (Fleischer, Hendrickson, Pinar 2000): in
-   most graphs the only large one.
+   most graphs the only large one. Once a part is reached, the others look for a neighbour that is, and stop at the
+   first (Beamer, Asanovic, Patterson, "Direction-optimizing breadth-first search", 2012); levels do not matter, so what
+   is found counts at once.
 3. Any other component is in one of three sets: reached, leading there, neither. Workers search these with Tarjan's
    algorithm (1972), each set by one worker.
+
+Where looking finds little, as on roads, reach is a search that visits every arc, forth and back again; Tarjan's visits
+each once. So one or two workers leave step 2 out then.
 """
 
 from __future__ import annotations
@@ -16,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcflux.engine.worker import Worker
+from arcflux.spmd.barrier import all_here
 from arcflux.spmd.cascade import BOARD, STACK, chunk, flush, items, meet, push, shares
 from arcflux.spmd.jit import inner, kernel
 from arcflux.spmd.machine import claim, compare_and_swap, fetch_add
@@ -24,13 +30,20 @@ from arcflux.spmd.pool import SERIAL_VISITS
 __all__ = ["strong_components"]
 
 Array = NDArray[Any]
-FORTH, BACK = 1, 2
+# Marks of a vertex: reached, leads there, has left.
+FORTH, BACK, GONE = 1, 2, 4
+# The others look when one of so many vertices is reached, and again as long as one of so many of them was then.
+_SEEN = 32
+_WORTHWHILE = 4
+# So many workers do not reach forth and back in less time than one of them searches depth first.
+_FEW = 2
+_LINE = 8
 
 
 @inner
 def _trim(
-    begin: Any, end: Any, neighbours: Any, count: Any, component: Any, none: Any, board: Any, lists: Any, stacks: Any,
-    worker: Any, alone: Any, turn: Any, top: Any,
+    begin: Any, end: Any, neighbours: Any, count: Any, component: Any, none: Any, marks: Any, board: Any, lists: Any,
+    stacks: Any, worker: Any, alone: Any, turn: Any, top: Any,
 ) -> Any:  # fmt: skip
     """Take one off the counts of neighbours that are left; those that come to 0 leave, and are pushed."""
     for i in range(begin, end):
@@ -43,6 +56,7 @@ def _trim(
         else:
             before = fetch_add(count, u, np.int32(-1))
         if before == 1 and compare_and_swap(component, u, none, u) == none:
+            marks[u] = GONE
             top = push(board, lists, stacks, worker, turn, top, u)
     return top
 
@@ -50,9 +64,12 @@ def _trim(
 @kernel
 def trim(
     worker: Any, workers: Any, control: Any, barrier: Any, offsets: Any, neighbours: Any, in_offsets: Any,
-    in_neighbours: Any, component: Any, sources: Any, targets: Any, board: Any, lists: Any, stacks: Any,
+    in_neighbours: Any, component: Any, marks: Any, sources: Any, targets: Any, board: Any, lists: Any, stacks: Any,
 ) -> None:  # fmt: skip
-    """component: v for each v that is alone, else as many as there are vertices; sources, targets: int32[n]."""
+    """component: v for each v that is alone, else as many as there are vertices; sources, targets: int32[n].
+
+    marks: uint8[n], zero before, GONE of those that are.
+    """
     one, n = np.uint64(1), np.uint64(component.size)
     none = component.dtype.type(n)
     turn, top = 0, 0
@@ -62,6 +79,7 @@ def trim(
         component[w] = none
         if sources[w] == 0 or targets[w] == 0:
             component[w] = w
+            marks[w] = GONE
             top = push(board, lists, stacks, worker, turn, top, w)
     top = flush(board, lists, stacks, worker, turn, top)
     while meet(board, barrier, control, worker, workers, turn):
@@ -79,27 +97,92 @@ def trim(
             while top > 0:
                 top -= 1
                 v = np.uint64(stacks[worker * STACK + top])
-                top = _trim(offsets[v], offsets[v + one], neighbours, sources, component, none, board, lists, stacks,
-                            worker, workers == 1, turn, top)  # fmt: skip
-                top = _trim(in_offsets[v], in_offsets[v + one], in_neighbours, targets, component, none, board, lists,
+                top = _trim(offsets[v], offsets[v + one], neighbours, sources, component, none, marks, board, lists,
                             stacks, worker, workers == 1, turn, top)  # fmt: skip
+                top = _trim(in_offsets[v], in_offsets[v + one], in_neighbours, targets, component, none, marks, board,
+                            lists, stacks, worker, workers == 1, turn, top)  # fmt: skip
                 if shares(board, turn, top):
                     top = flush(board, lists, stacks, worker, turn, top)
 
 
+@inner
+def _begin(offsets: Any, neighbours: Any, marks: Any, pivot: Any, mark: Any, queue: Any) -> Any:
+    """Mark what `pivot` reaches, up to one of _SEEN vertices; how many of them have not been left again."""
+    marks[pivot] |= mark
+    queue[0] = pivot
+    head, tail, enough = 0, 1, marks.size // _SEEN + 1
+    while head < tail and tail < enough:
+        v = np.uint64(queue[head])
+        head += 1
+        for i in range(offsets[v], offsets[v + np.uint64(1)]):
+            u = np.uint64(neighbours[i])
+            if marks[u] & (mark | GONE) == 0:
+                marks[u] |= mark
+                queue[tail] = u
+                tail += 1
+    return tail - head
+
+
+@inner
+def _look(
+    first: Any, last: Any, ahead: Any, in_offsets: Any, in_neighbours: Any, marks: Any, mark: Any, found: Any
+) -> Any:  # fmt: skip
+    """Mark those of some vertices to which a marked one leads: how many had no mark, how many have one now."""
+    asked, count = 0, 0
+    for k in range(last - first):
+        v = first + k if ahead else last - np.uint64(1) - k
+        if marks[v] & (mark | GONE):
+            continue
+        asked += 1
+        for i in range(in_offsets[v], in_offsets[v + np.uint64(1)]):
+            if marks[in_neighbours[i]] & mark:
+                marks[v] |= mark
+                found[first + np.uint64(count)] = v
+                count += 1
+                break
+    return asked, count
+
+
 @kernel
 def reach(
-    worker: Any, workers: Any, control: Any, barrier: Any, offsets: Any, neighbours: Any, component: Any, marks: Any,
-    pivot: Any, mark: Any, board: Any, lists: Any, stacks: Any,
+    worker: Any, workers: Any, control: Any, barrier: Any, offsets: Any, neighbours: Any, in_offsets: Any,
+    in_neighbours: Any, marks: Any, pivot: Any, mark: Any, doubts: Any, tally: Any, board: Any, lists: Any, stacks: Any,
 ) -> None:  # fmt: skip
-    """Put `mark` on whatever is left and can be reached from `pivot`; ``marks``: uint8[n]."""
-    one = np.uint64(1)
-    none = component.dtype.type(component.size)
-    turn, top = 0, 0
+    """Put `mark` on whatever is left and can be reached from `pivot`.
+
+    tally: int64[_LINE * (4 * workers + 1)]. The search goes on from the vertices marked in the last pass over all.
+    With `doubts` there is no search where most vertices are not found by looking: then tally[0] is -1.
+    """
+    one, n = np.uint64(1), np.uint64(marks.size)
+    first, last = n * np.uint64(worker) // np.uint64(workers), n * np.uint64(worker + 1) // np.uint64(workers)
     if worker == 0:
-        marks[pivot] |= mark
-        top = push(board, lists, stacks, worker, turn, top, pivot)
-        top = flush(board, lists, stacks, worker, turn, top)
+        tally[0] = _begin(offsets, neighbours, marks, pivot, mark, lists)
+    if not all_here(barrier, worker, workers) or tally[0] == 0:
+        return
+    look, found = 0, 0
+    while True:
+        asked, found = _look(first, last, look % 2 == 0, in_offsets, in_neighbours, marks, mark, lists)
+        side = 1 + look % 2 * 2 * workers
+        tally[(side + worker) * _LINE], tally[(side + workers + worker) * _LINE] = asked, found
+        if not all_here(barrier, worker, workers):
+            return
+        asked, everyone = 0, 0
+        for k in range(workers):
+            asked += tally[(side + k) * _LINE]
+            everyone += tally[(side + workers + k) * _LINE]
+        if everyone == 0:
+            return
+        if everyone * _WORTHWHILE < asked:
+            break
+        look += 1
+    if doubts and 2 * (asked - everyone) > marks.size:
+        if worker == 0:
+            tally[0] = -1
+        return
+    turn, top = 0, 0
+    for k in range(found):
+        top = push(board, lists, stacks, worker, turn, top, lists[first + np.uint64(k)])
+    top = flush(board, lists, stacks, worker, turn, top)
     while meet(board, barrier, control, worker, workers, turn):
         turn += 1
         limit = items(board, turn)
@@ -118,7 +201,7 @@ def reach(
                 for i in range(offsets[v], offsets[v + one]):
                     u = np.uint64(neighbours[i])
                     before = marks[u]
-                    if before & mark or component[u] != none:
+                    if before & (mark | GONE):
                         continue
                     if compare_and_swap(marks, u, before, before | mark) == before:
                         top = push(board, lists, stacks, worker, turn, top, u)
@@ -214,25 +297,31 @@ def strong_components(worker: Worker) -> Array:
     sources, targets = cores.host(n, np.int32), cores.host(n, np.int32)
     lists, stacks = cores.host(2 * n, kind), cores.host(cores.workers * STACK, kind)
     visits = n + 2 * graph.arcs
-    counts = component, sources, targets
+    counts = component, marks, sources, targets
     cores.launch(trim, None, cores.barrier(), *graph.out, *graph.into, *counts, cores.small(BOARD), lists, stacks,
                  visits=visits)  # fmt: skip
     cores.together()
-    left = component == n
-    degrees = np.where(left, sources.astype(np.int64) * targets, -1)
-    pivot = int(degrees.argmax()) if n else 0
-    if not n or degrees[pivot] < 0:
+    left = marks == 0
+    if not left.any():
         return cores.result(component)
-    for rows, mark in ((graph.out, FORTH), (graph.into, BACK)):
-        cores.launch(reach, None, cores.barrier(), *rows, component, marks, np.uint64(pivot), np.uint8(mark),
-                     cores.small(BOARD), lists, stacks, visits=visits)  # fmt: skip
+    pivot = int(np.where(left, np.multiply(sources, targets, dtype=np.int64), -1).argmax())
+    doubts = cores.workers <= _FEW
+    for rows, others, mark in ((graph.out, graph.into, FORTH), (graph.into, graph.out, BACK)):
+        tally = cores.small(_LINE * (4 * cores.workers + 1))
+        cores.launch(reach, None, cores.barrier(), *rows, *others, marks, np.uint64(pivot), np.uint8(mark), doubts,
+                     tally, cores.small(BOARD), lists, stacks, visits=visits)  # fmt: skip
         cores.together()
+        if tally[0] < 0:
+            cores.publish(marks & GONE, marks)
+            break
     both = marks == FORTH | BACK
-    cores.publish(np.where(both, kind.type(both.argmax()), component), component)
-    sizes = np.bincount(marks[component == n], minlength=3)
-    if sizes.sum():
+    if cores.leads:
+        component[both] = both.argmax()
+    cores.together()
+    sizes = [np.count_nonzero(marks == mark) for mark in (0, FORTH, BACK)]
+    if any(sizes):
         place, met, low = cores.host(n, np.uint64), cores.kept(n, kind), cores.host(n, kind)
-        begins = np.concatenate([[0], np.cumsum(sizes[:3])])
+        begins = np.concatenate([[0], np.cumsum(sizes)])
         scratch = place, met, low, lists[:n], lists[n:], begins
         cores.launch(search, min(3, visits // SERIAL_VISITS), *graph.out, component, marks, *scratch, visits=visits)
     return cores.result(component)

@@ -104,7 +104,7 @@ def order_by_degree(graph: Graph) -> tuple[Array | None, Array | None]:
     """
     degrees, dtype = degrees_of(graph), graph.out.neighbours.dtype
     sizes = degrees.astype(np.float64)
-    if len(sizes) * float(sizes @ sizes) <= _SKEWED * float(sizes.sum()) ** 2:
+    if len(sizes) * float(np.square(sizes).sum()) <= _SKEWED * float(sizes.sum()) ** 2:
         return None, None
     keys = np.uint16(_MOST) - np.minimum(degrees, np.uint64(_MOST)).astype(np.uint16)
     order = np.argsort(keys, kind="stable").astype(dtype)

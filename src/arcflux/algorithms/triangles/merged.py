@@ -15,6 +15,7 @@ from arcflux.engine.worker import Cores
 from arcflux.graph import Graph
 from arcflux.spmd.jit import inner, kernel
 from arcflux.spmd.machine import fetch_add, prefetch_to_read, take
+from arcflux.spmd.search import lower_bound
 
 __all__ = ["CHUNK", "merge_corners", "merge_count", "merging_pays"]
 
@@ -47,14 +48,8 @@ def _walked(worker: Any, workers: Any, control: Any, offsets: Any, neighbours: A
             break
         for u in range(begin, end):
             first, last = offsets[u], offsets[u + one]
-            below, above = first, last
-            while below < above:
-                middle = (below + above) >> one
-                if neighbours[middle] < u:
-                    below = middle + one
-                else:
-                    above = middle
-            low, high = below - first, last - below
+            own = lower_bound(neighbours, first, last, u)
+            low, high = own - first, last - own
             total += (low * low >> one) + low * high
     totals[worker, 0] = total
 

@@ -1,4 +1,4 @@
-"""Two-hop friends: who can be reached by way of one other, and is no friend yet."""
+"""Two-hop friends: the vertices at distance two."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class TwoHopFriends(af.Result):
 
     def _kept(self) -> tuple[Array, Array]:
         if self.offsets is None or self.neighbours is None:
-            raise UsageError("the friends were counted, not listed", remedy="leave lists=False away")
+            raise UsageError("the friends were counted, not listed", remedy="leave lists=False out")
         return self.offsets, self.neighbours
 
 
@@ -115,7 +115,16 @@ def two_hop_friends(
         "two-hop friends", graph, {"count": count}, [], True, done.seconds, done.compile_seconds,
         chosen=chosen, offsets=offsets, neighbours=friends,
     )  # fmt: skip
-    return done.finish(result)
+    made = done.finish(result).checked_by(_checked)
+    assert isinstance(made, TwoHopFriends)
+    return made
+
+
+def _checked(result: af.Result) -> Any:
+    assert isinstance(result, TwoHopFriends)
+    lists = None if result.offsets is None else (result.offsets, result.neighbours)
+    chosen = result.graph.ids.to_ids(result.chosen)
+    return af.validate.two_hop_friends(result.graph, chosen, result["count"], lists)
 
 
 def work(worker: Worker, chosen: Array, lists: bool) -> tuple[Array, Array | None, Array | None]:

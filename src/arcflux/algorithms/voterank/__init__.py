@@ -20,7 +20,7 @@ __all__ = ["voterank"]
 def voterank(graph: Graph, number_of_nodes: int | None = None, **where: Any) -> list[Any]:
     """The ids of the vertices that are elected, in their order; NetworkX's arguments.
 
-    In each turn vertices vote for those that lead to them, and whoever has most votes is elected; of equal ones the
+    In each turn vertices vote for those that lead to them, and the one with most votes is elected; of equal ones the
     first. Then it votes no more, and the votes of its out-neighbours lose one over the mean degree. It ends after
     `number_of_nodes` turns, or when nobody has a vote. Parallel edges count as often as they are there; weights make no
     difference. The work of one core, which after each turn counts anew only where votes have changed.

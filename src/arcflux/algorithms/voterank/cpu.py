@@ -43,7 +43,7 @@ def elect(
     worker: Any, workers: Any, control: Any, offsets: Any, neighbours: Any, back_offsets: Any, back_neighbours: Any,
     ability: Any, votes: Any, elected: Any, keys: Any, items: Any, loss: Any, order: Any, count: Any,
 ) -> None:  # fmt: skip
-    """``order[:count[0]]``: who is elected. ability: float64[n], 1 at first; votes: float64[n]; elected: bool[n]."""
+    """``order[:count[0]]``: elected vertices. ability: float64[n], 1 at first; votes: float64[n]; elected: bool[n]."""
     one = np.uint64(1)
     n = ability.size
     for v in range(n):

@@ -197,8 +197,14 @@ def _columns(graph: Graph, names: list[str]) -> Array:
 
 def _distances(one: Array, other: Array) -> Array:
     squares = np.zeros((len(one), len(other)))
-    for k in range(one.shape[1]):
-        squares += (one[:, k, None] - other[None, :, k]) ** 2
+    with np.errstate(over="ignore"):
+        for k in range(one.shape[1]):
+            squares += (one[:, k, None] - other[None, :, k]) ** 2
+    if not np.isfinite(squares).all():
+        raise UsageError(
+            "features or attributes of edges differ so much that squares of distances are infinite",
+            expected="smaller numbers", remedy="divide all by the same number",
+        )  # fmt: skip
     return np.sqrt(squares)
 
 

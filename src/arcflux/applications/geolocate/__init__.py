@@ -36,7 +36,8 @@ class Located(af.Result):
         """How many vertices were known, located, and not."""
         when = self.values["round"]
         known, never = int((when == 0).sum()), int((when < 0).sum())
-        located = f"{len(when) - known - never:,} in {self.rounds:,} rounds; {known:,} were known, {never:,} are not"
+        taken = f"{self.rounds:,} round{'s' * (self.rounds != 1)}"
+        located = f"{len(when) - known - never:,} in {taken}; {known:,} were known, {never:,} are not"
         return [("located", located), *told(self.traffic)]
 
 
@@ -118,7 +119,7 @@ def _checked(graph: Graph, locations: Any) -> Array:
     if (half | outside).any():
         v = int(np.argmax(half | outside))
         raise UsageError(
-            f"the location of vertex {arguments.shown(graph, v)} is {places[v].tolist()}",
+            f"the location of vertex {arguments.user_id(graph, v)} is {places[v].tolist()}",
             expected="a latitude from -90 to 90 and a longitude from -360 to 360, or NaN for both",
         )
     return places

@@ -3,7 +3,7 @@
 Places are unit vectors. A median is either one of the points, which a test of theirs tells (Vardi, Zhang, "The
 multivariate L1-median and associated data depth", 2000): there the other points pull with a force of at most 1. Or it
 is where the gradient, the sum of unit tangents, is zero: Newton's method in the tangent plane finds it in some steps,
-with a step of Weiszfeld's where Newton's does not make the sum smaller.
+with a step of Weiszfeld's where Newton's, halved a few times, does not make the sum smaller.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from arcflux.spmd.jit import inner, kernel
-from arcflux.spmd.machine import added, take
+from arcflux.spmd.machine import added, lesser, take
 
 __all__ = ["locate", "mark_neighbours", "spatial_median"]
 
@@ -22,9 +22,15 @@ _ONE = np.uint64(1)
 # Sines below are no distance at all, and steps below end the search.
 _SAME = 1e-14
 _STILL = 1e-13
-# After a step of Newton's that is so short, by the mean distance, the error is its square.
-_LAST = 1e-7
+# By the distance of the nearest point: Newton's steps that are so short, and get shorter, converge, since the gradient
+# is smooth there; so long ones may lead to a median at this point; after the last one the error is its square.
+_CLOSE = 0.1
+_LONG = 0.5
+_LAST = 1e-6
 _QUARTER = math.pi / 4
+# The longest step, and how often one is halved that does not make the sum smaller.
+_STRIDE = 0.5
+_HALVED = 2
 
 
 @inner
@@ -68,10 +74,11 @@ def _frame(x: Any, y: Any, z: Any) -> Any:
 def _pull(points: Any, count: Any, x: Any, y: Any, z: Any, frame: Any) -> Any:
     """The sum of unit tangents towards the points elsewhere, how many are here, and the Hessian, in the tangent plane.
 
+    And the square of the least sine of a distance: that of the nearest point, or of one opposite.
     The Hessian of an angle is cot(angle) (I - u u^T), u being the tangent.
     """
     ax, ay, az, bx, by, bz = frame
-    ga, gb, here, haa, hab, hbb = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    ga, gb, here, haa, hab, hbb, least = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0
     for k in range(count):
         px, py, pz = points[0, k], points[1, k], points[2, k]
         cosine = px * x + py * y + pz * z
@@ -84,7 +91,8 @@ def _pull(points: Any, count: Any, x: Any, y: Any, z: Any, frame: Any) -> Any:
         ga, gb = added(ga, ta), added(gb, tb)
         haa, hab, hbb = added(haa, bend * tb * tb), added(hab, -bend * ta * tb), added(hbb, bend * ta * ta)
         here = added(here, 1.0 if not apart and cosine > 0.0 else 0.0)
-    return ga, gb, here, haa, hab, hbb
+        least = lesser(least, square)
+    return ga, gb, here, haa, hab, hbb, least
 
 
 @inner
@@ -104,19 +112,35 @@ def _moved(x: Any, y: Any, z: Any, frame: Any, a: Any, b: Any) -> Any:
 
 @inner
 def _newton(pulled: Any) -> Any:
-    """The step by which the gradient vanishes; 0 where that is no descent, or at a point."""
-    ga, gb, here, haa, hab, hbb = pulled
+    """The step by which the gradient vanishes, of at most _STRIDE; 0 at a point, and where nothing bends.
+
+    Where the sum bends down, the absolute value of the Hessian H takes its place, |H| = (H^2 + |det H|) / tr |H|: a
+    step that leaves a ridge or a peak (Nocedal, Wright, "Numerical Optimization", 2006, 3.4).
+    """
+    ga, gb, here, haa, hab, hbb, _ = pulled
     determinant = haa * hbb - hab * hab
-    if here > 0.0 or not (determinant > 0.0 and haa + hbb > 0.0):
+    if here > 0.0:
         return 0.0, 0.0
-    return (hbb * ga - hab * gb) / determinant, (haa * gb - hab * ga) / determinant
+    if not (determinant > 0.0 and haa + hbb > 0.0):
+        side, squares = abs(determinant), haa * haa + 2.0 * hab * hab + hbb * hbb
+        trace = math.sqrt(squares + 2.0 * side)
+        if trace == 0.0:
+            return 0.0, 0.0
+        cross = hab * (haa + hbb) / trace
+        haa, hab, hbb = (haa * haa + hab * hab + side) / trace, cross, (hab * hab + hbb * hbb + side) / trace
+        determinant = haa * hbb - hab * hab
+        if not determinant > 0.0:
+            return 0.0, 0.0
+    a, b = (hbb * ga - hab * gb) / determinant, (haa * gb - hab * ga) / determinant
+    shorter = min(1.0, _STRIDE / math.sqrt(a * a + b * b))
+    return shorter * a, shorter * b
 
 
 @inner
 def _is_median(points: Any, count: Any, k: Any) -> Any:
     """Whether the others pull at a point with no more force than it and its equals hold."""
     x, y, z = points[0, k], points[1, k], points[2, k]
-    ga, gb, here, _, _, _ = _pull(points, count, x, y, z, _frame(x, y, z))
+    ga, gb, here, _, _, _, _ = _pull(points, count, x, y, z, _frame(x, y, z))
     return math.sqrt(ga * ga + gb * gb) <= here + 1e-12
 
 
@@ -125,28 +149,35 @@ def _median(points: Any, count: Any, limit: Any) -> Any:
     """The spatial median of the first `count` points: float64[3, ...]."""
     x, y, z = _middle(points, count)
     least = _total(points, count, x, y, z)
-    last, wide, tested = np.inf, least / count, -1
+    last, tested = np.inf, _nearest(points, count, x, y, z)
+    if _is_median(points, count, tested):  # as it is mostly where there are few
+        return points[0, tested], points[1, tested], points[2, tested]
     for _ in range(limit):
-        k = _nearest(points, count, x, y, z)
-        if k != tested:
-            if _is_median(points, count, k):
-                return points[0, k], points[1, k], points[2, k]
-            tested = k
         frame = _frame(x, y, z)
         pulled = _pull(points, count, x, y, z, frame)
-        ga, gb, here = pulled[0], pulled[1], pulled[2]
+        ga, gb, here, near = pulled[0], pulled[1], pulled[2], math.sqrt(pulled[6])
         force = math.sqrt(ga * ga + gb * gb)
         if force <= here + 1e-12:
             break
         a, b = _newton(pulled)
         length = math.sqrt(a * a + b * b)
+        if length == 0.0 or length > _LONG * near:
+            k = _nearest(points, count, x, y, z)
+            if k != tested and _is_median(points, count, k):
+                return points[0, k], points[1, k], points[2, k]
+            tested = k
         nx, ny, nz = _moved(x, y, z, frame, a, b)
-        close = 0.0 < length < 1e-3 * wide  # sums differ by rounding alone: Newton's steps are short, and get shorter
-        if close and length >= last:
-            break
+        close = 0.0 < length < _CLOSE * near and length < last / 2.0
+        if not close and last < np.inf:  # the steps before were not asked what they gained
+            least = _total(points, count, x, y, z)
         last = length if close else np.inf
         total = least if close else _total(points, count, nx, ny, nz)
-        if not close and (length == 0.0 or length > 1.0 or not total < least):
+        halved = 0
+        while halved < _HALVED and length > 0.0 and not close and not total < least:
+            a, b, length, halved = a / 2.0, b / 2.0, length / 2.0, halved + 1
+            nx, ny, nz = _moved(x, y, z, frame, a, b)
+            total = _total(points, count, nx, ny, nz)
+        if not close and (length == 0.0 or not total < least):
             # Weiszfeld's step, less what holds a point.
             scale = (force - here) / (force * _closeness(points, count, x, y, z))
             total, tries = np.inf, 0
@@ -157,7 +188,7 @@ def _median(points: Any, count: Any, limit: Any) -> Any:
             if not total < least:
                 break
         x, y, z, least = nx, ny, nz, total
-        if length < (_LAST * wide if close else _STILL):
+        if length < (_LAST * near if close else _STILL):
             break
     return x, y, z
 

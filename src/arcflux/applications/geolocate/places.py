@@ -1,4 +1,4 @@
-"""Geolocation on a worker: rounds in which unknown vertices get a place from located neighbours, and who is told."""
+"""Geolocation on a worker: rounds in which vertices without a place get one from located neighbours."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from arcflux.engine.worker import Worker
 __all__ = ["Asked", "degrees", "unit_vectors", "work"]
 
 Array = NDArray[Any]
+# How often a median looks at each neighbour, about.
+_PASSES = 16
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,7 @@ class _State:
         found = self.room[: len(chosen)]
         self.worker.cores.launch(
             self.kernels.locate, 1 + len(chosen) // 16, chosen, *self.worker.graph.out, self.located, self.vectors,
-            self.asked.limit, self.scratch, found,
+            self.asked.limit, self.scratch, found, visits=_PASSES * self._count_arcs(chosen),
         )  # fmt: skip
         self.worker.cores.together()
         self.places[chosen] = degrees(found)
@@ -156,9 +158,13 @@ class _State:
         marked = cores.host(self.last - self.first, np.bool_)
         cores.publish(False, marked)
         given = located, *self.worker.graph.out, np.uint64(self.first), marked
-        cores.launch(self.kernels.mark_neighbours, 1 + len(located) // 256, *given)
+        cores.launch(self.kernels.mark_neighbours, 1 + len(located) // 256, *given, visits=self._count_arcs(located))
         cores.together()
         return self.first + np.flatnonzero(marked)
+
+    def _count_arcs(self, vertices: Array) -> int:
+        offsets = self.worker.graph.out.offsets
+        return int((offsets[vertices + 1] - offsets[vertices]).sum())
 
     def _arcs(self, vertices: Array) -> tuple[Array, Array]:
         """The arcs of some rows."""

@@ -119,7 +119,14 @@ def _scores(graph: Graph, scores: Any, mode: str) -> Array:
     if bad.any():
         v = int(np.argmax(bad))
         expected = "finite numbers, 0 or more" if mode == "stochastic_greedy" else "finite numbers"
-        raise UsageError(f"the score of vertex {arguments.shown(graph, v)} is {values[v]}", expected=expected)
+        raise UsageError(f"the score of vertex {arguments.user_id(graph, v)} is {values[v]}", expected=expected)
+    with np.errstate(over="ignore"):
+        whole = values.max(initial=0.0) * float(graph.out_degrees.max(initial=1))
+    if mode == "stochastic_greedy" and whole == np.inf:
+        raise UsageError(
+            f"a score is {values.max():g}, and those of neighbours may sum to infinity", expected="smaller scores",
+            remedy="divide all by the same number",
+        )  # fmt: skip
     return values
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 import arcflux as af
 from arcflux.applications.graphsage.layers import Asked, work
 from arcflux.applications.traffic import told
-from arcflux.checks import array, flag, maybe, text, wholes
+from arcflux.checks import array, checked, flag, maybe, text, wholes
 from arcflux.checks import seed as any_seed
 from arcflux.engine.call import graph_call
 from arcflux.engine.launch import launch
@@ -111,10 +111,21 @@ def graphsage(
     >>> found["embedding"].shape, bool(found.validate())
     ((6, 256), True)
     """
-    asked = _asked(
-        graph, features, weights, biases, combine, children, leaves, share_samples, batch, relu, normalise,
-        feature_source, seed,
+    if combine not in _COMBINE:
+        raise arguments.unknown_choice("combine", combine, _COMBINE)
+    if feature_source not in _SOURCES:
+        raise arguments.unknown_choice("feature_source", feature_source, _SOURCES)
+    if children is None and leaves is not None:
+        raise UsageError("leaves is given, and children is None", expected="all neighbours, or numbers of both")
+    rows = _features(graph, features, seed % 2**64)
+    four = _weights(random_weights(rows.shape[1], combine=combine, seed=seed) if weights is None else weights,
+                    rows.shape[1], combine)  # fmt: skip
+    asked = Asked(
+        rows, four, _biases(biases, four, combine), combine == "add", children or 0, leaves or children or 0,
+        share_samples, batch, _flags("relu", relu), _flags("normalise", normalise), feature_source, seed % 2**64,
     )  # fmt: skip
+    _afford(graph, asked)
+    _refuse_overflow(asked, max(1, max(asked.children, asked.leaves) or int(graph.out_degrees.max(initial=1))))
     done = launch(graph, where, lambda worker: work(worker, asked))
     rows, traffic = done.answer
     made = Embedding(
@@ -137,6 +148,7 @@ def _sample(graph: Graph, asked: Asked) -> tuple[Array, Array]:
     return chosen, rows_of(graph, asked, chosen).reshape(-1, wide)
 
 
+@checked(features=wholes(1), hidden=wholes(1), out=wholes(1), combine=text, seed=any_seed)
 def random_weights(
     features: int, hidden: int = 128, out: int = 128, combine: str = "concat", seed: int = 0
 ) -> list[Array]:
@@ -147,32 +159,36 @@ def random_weights(
     >>> [some.shape for some in random_weights(64)]
     [(64, 128), (64, 128), (256, 128), (256, 128)]
     """
-    random, inner = np.random.default_rng(seed), hidden if combine == "add" else 2 * hidden
+    random, inner = np.random.default_rng(seed % 2**64), hidden if combine == "add" else 2 * hidden
     shapes = (features, hidden), (features, hidden), (inner, out), (inner, out)
+    afford(8 * sum(rows * columns for rows, columns in shapes), "a layer of weights")
     return [(random.standard_normal(shape) / np.sqrt(shape[0])).astype(np.float32) for shape in shapes]
 
 
-def _asked(
-    graph: Graph, features: Any, weights: Any, biases: Any, combine: str, children: int | None, leaves: int | None,
-    share: bool, batch: int, relu: Any, normalise: Any, source: str, seed: int,
-) -> Asked:  # fmt: skip
-    if combine not in _COMBINE:
-        raise arguments.unknown_choice("combine", combine, _COMBINE)
-    if source not in _SOURCES:
-        raise arguments.unknown_choice("feature_source", source, _SOURCES)
-    if children is None and leaves is not None:
-        raise UsageError("leaves is given, and children is None", expected="all neighbours, or numbers of both")
-    rows = _features(graph, features, seed)
-    four = _weights(random_weights(rows.shape[1], combine=combine, seed=seed) if weights is None else weights,
-                    rows.shape[1], combine)  # fmt: skip
-    flags = [_flags(name, value) for name, value in (("relu", relu), ("normalise", normalise))]
-    drawn = children or 0
-    wide = four[2].shape[1] * (1 if combine == "add" else 2)
+def _afford(graph: Graph, asked: Asked) -> None:
+    """Refuse samples and rows for which there is no memory."""
+    drawn, leaves = asked.children, asked.leaves
+    room = graph.vertices * (drawn + leaves) if asked.share else min(asked.batch, graph.vertices) * drawn * (1 + leaves)
+    afford(8 * room, f"{room:,} samples at a time", "fewer children and leaves, or a smaller batch")
+    wide = asked.weights[2].shape[1] * (1 if asked.add else 2)
     afford(graph.vertices * wide * 4, f"{graph.vertices:,} rows of {wide:,} numbers", "fewer columns of weights")
-    return Asked(
-        rows, four, _biases(biases, four, combine), combine == "add", drawn, leaves or drawn, share, batch, flags[0],
-        flags[1], source, seed % 2**64,
-    )  # fmt: skip
+
+
+def _refuse_overflow(asked: Asked, most: int) -> None:
+    """Sums of as many rows of products, layer by layer, have to be finite as float32."""
+    bound = float(np.abs(asked.features).max(initial=0.0))
+    for layer in range(2):
+        pair = asked.weights[2 * layer : 2 * layer + 2]
+        columns = [float(np.abs(some).sum(0, dtype=np.float64).max()) for some in pair]
+        bias = asked.biases[layer]
+        row = bound * (sum(columns) if asked.add else max(columns))
+        row += 0.0 if bias is None else float(np.abs(bias).max())
+        if max(bound, row) * most > float(np.finfo(np.float32).max):
+            raise UsageError(
+                f"rows of layer {layer + 1} may be as large as {max(bound, row):.2g}, and {most:,} of them are added",
+                expected="sums that float32 can hold", remedy="divide the features by a number",
+            )  # fmt: skip
+        bound = 1.0 if asked.normalise[layer] else row
 
 
 def _features(graph: Graph, given: Any, seed: int) -> Array:
@@ -184,11 +200,20 @@ def _features(graph: Graph, given: Any, seed: int) -> Array:
             f"features has shape {rows.shape} and holds {rows.dtype}",
             expected=f"numbers of shape ({graph.vertices}, F): a row for each vertex",
         )
-    bad = ~np.isfinite(rows).all(axis=1)
+    single = _single(rows)
+    bad = ~np.isfinite(single).all(axis=1)
     if bad.any():
         v = int(np.argmax(bad))
-        raise UsageError(f"the features of vertex {arguments.shown(graph, v)} hold NaN or infinity", expected="numbers")
-    return np.ascontiguousarray(rows, np.float32)
+        raise UsageError(
+            f"the features of vertex {arguments.user_id(graph, v)} hold NaN or infinity as float32", expected="numbers"
+        )
+    return single
+
+
+def _single(rows: Any) -> Array:
+    """As float32; what is too large for it is infinite."""
+    with np.errstate(over="ignore"):
+        return np.ascontiguousarray(rows, np.float32)
 
 
 def _several(given: Any, count: int) -> bool:
@@ -198,9 +223,11 @@ def _several(given: Any, count: int) -> bool:
 
 def _matrix(name: str, given: Any) -> Array:
     made = np.asarray(array(name, given))
-    if made.ndim != 2 or 0 in made.shape or made.dtype.kind not in "iuf" or not np.isfinite(made).all():
-        raise UsageError(f"{name} has shape {made.shape} and holds {made.dtype}", expected="a matrix of finite numbers")
-    return np.ascontiguousarray(made, np.float32)
+    if made.ndim != 2 or 0 in made.shape or made.dtype.kind not in "iuf" or not np.isfinite(_single(made)).all():
+        raise UsageError(
+            f"{name} has shape {made.shape} and holds {made.dtype}", expected="a matrix of numbers, finite as float32"
+        )
+    return _single(made)
 
 
 def _weights(given: Any, width: int, combine: str) -> tuple[Array, Array, Array, Array]:
@@ -227,8 +254,18 @@ def _biases(given: Any, weights: tuple[Array, ...], combine: str) -> tuple[Array
     for layer, bias in enumerate(given):
         pair = weights[2 * layer : 2 * layer + 2]
         wide = pair[0].shape[1] + (0 if combine == "add" else pair[1].shape[1])
-        made.append(None if bias is None else arguments.reals("biases", bias, wide).astype(np.float32))
+        made.append(None if bias is None else _bias(bias, wide))
     return made[0], made[1]
+
+
+def _bias(given: Any, wide: int) -> Array:
+    made = np.asarray(array("biases", given))
+    if made.shape != (wide,) or made.dtype.kind not in "iuf" or not np.isfinite(_single(made)).all():
+        raise UsageError(
+            f"a vector of biases has shape {made.shape} and holds {made.dtype}",
+            expected=f"{wide} numbers, finite as float32",
+        )
+    return _single(made)
 
 
 def _flags(name: str, given: Any) -> tuple[bool, bool]:

@@ -42,7 +42,7 @@ class _Source:
         return self._layer(above, np.mean(below, axis=0), 1)
 
     def _once(self, v: int) -> Array:
-        """The first layer of a vertex that has one sample for all who ask."""
+        """The first layer of a vertex whose sample is shared by all its readers."""
         if v not in self.first:
             self.first[v] = self._first(v, v)
         return self.first[v]

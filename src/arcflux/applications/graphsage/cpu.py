@@ -16,6 +16,8 @@ from arcflux.spmd.random import key, uniform
 __all__ = ["combine_rows", "mean_of_children", "mean_of_neighbours", "mean_rows", "sample"]
 
 _ONE = np.uint64(1)
+# Between these a sum of squares is right as float32; rows of a smaller square than _NOTHING are zeros.
+_LIGHT, _HEAVY, _NOTHING = np.float32(1e-30), np.float32(1e38), 1e-75
 
 
 @kernel
@@ -107,9 +109,16 @@ def _combine(
 
 
 @inner
-def _scale(square: Any, unit: Any) -> Any:
-    """What a row of this square is multiplied by; one of zeros stays."""
-    return np.float32(1.0 / np.sqrt(np.float64(square))) if unit and square > 0 else np.float32(1)
+def _scale(square: Any, unit: Any, rows: Any, r: Any, width: Any) -> Any:
+    """What rows[r], of this square, is multiplied by; one of zeros stays."""
+    if not unit:
+        return np.float32(1)
+    exact: Any = np.float64(square)
+    if not _LIGHT < square < _HEAVY:  # squares of float32 that are rounded off, or infinite
+        exact = 0.0
+        for c in range(width):
+            exact += np.float64(rows[r, c]) * np.float64(rows[r, c])
+    return np.float32(1.0 / np.sqrt(exact)) if exact > _NOTHING else np.float32(1)
 
 
 @kernel
@@ -123,7 +132,8 @@ def combine_rows(
         if begin == end:
             break
         for i in range(begin, end):
-            scale = _scale(_combine(mine, chosen[i], theirs, i, theirs.shape[1], bias, add, floor, out, i), unit)
+            square = _combine(mine, chosen[i], theirs, i, theirs.shape[1], bias, add, floor, out, i)
+            scale = _scale(square, unit, out, i, out.shape[1])
             for c in range(out.shape[1]):
                 out[i, c] *= scale
 
@@ -158,6 +168,7 @@ def mean_of_children(
                     _add(row, 0, theirs, leaves[i, k, j], width)
                 for c in range(width):
                     row[0, c] *= share
-                scale = part * _scale(_combine(mine, children[i, k], row, 0, width, bias, add, floor, row, 1), unit)
+                square = _combine(mine, children[i, k], row, 0, width, bias, add, floor, row, 1)
+                scale = part * _scale(square, unit, row, 1, out.shape[1])
                 for c in range(out.shape[1]):
                     out[i, c] += row[1, c] * scale

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from arcflux.applications.traffic import Traffic
 from arcflux.engine.worker import Worker
+from arcflux.spmd.space import afford
 
 __all__ = ["Asked", "work"]
 
@@ -115,7 +116,7 @@ class _Layers:
         return np.unique(neighbours[arcs].astype(np.int64))
 
     def _rows_of(self, vertices: Array, own: Array) -> Array:
-        """Rows of vertices in order, from those who own them; collective."""
+        """Rows of vertices in order, from their owners; collective."""
         word = self.worker.graph.out.neighbours.dtype
         ends = np.searchsorted(vertices, self.cuts[1:-1])
         asked = self.worker.swap(np.split(vertices.astype(word), ends))
@@ -189,7 +190,7 @@ class _Layers:
         return rows @ asked.weights[0], rows @ asked.weights[1], lambda some: np.searchsorted(needed, some)
 
     def _drawn_elsewhere(self, vertices: Array, names: Array) -> Array:
-        """The leaves of children, drawn by those who own their rows; pairs <child, name> there, leaves back."""
+        """The leaves of children, drawn by the owners of their rows; pairs <child, name> there, leaves back."""
         drawn, size = self.asked.leaves, self.worker.size
         if size == 1 or self.asked.source == "duplicated":
             return self._sampled(vertices, names, drawn, 0)
@@ -237,5 +238,6 @@ class _Layers:
     def _room(self, rows: int, width: int, dtype: Any = np.float32) -> Array:
         """Memory that the team shares."""
         team = self.worker.cores.team
+        afford(rows * width * np.dtype(dtype).itemsize, "a layer of all rows", "fewer children, or a smaller batch")
         made = np.empty(rows * width, dtype) if team.kind == "threads" else self.worker.cores.host(rows * width, dtype)
         return made.reshape(rows, width)

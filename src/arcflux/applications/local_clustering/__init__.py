@@ -13,11 +13,11 @@ import arcflux as af
 from arcflux.applications.local_clustering.work import Asked, work
 from arcflux.applications.traffic import told
 from arcflux.applications.vertex_lists import listed
-from arcflux.applications.weights import edge_weights
+from arcflux.applications.weights import summable_weights
 from arcflux.checks import array, flag, maybe, real, text, wholes
 from arcflux.engine.call import graph_call
 from arcflux.engine.launch import launch
-from arcflux.errors import GraphError, UsageError
+from arcflux.errors import GraphError, UsageError, WeightError
 from arcflux.graph import Graph
 from arcflux.validate import arguments
 
@@ -25,6 +25,8 @@ __all__ = ["LocalClusters", "local_clustering"]
 
 Array = NDArray[Any]
 _METHODS = ("push", "fista")
+# A number below has an inverse that may be infinite.
+_LEAST = 1e-290
 
 
 @dataclass(frozen=True, repr=False)
@@ -138,10 +140,11 @@ def local_clustering(
         raise GraphError("the graph is directed", expected="an undirected graph", remedy=remedy)
     asked = _asked(graph, seeds, alpha, rho, method, tol, max_iter, weight)
     if distributed and method != "fista":
-        raise UsageError("distributed is for FISTA", expected="method='fista'", remedy="leave distributed away")
+        raise UsageError("distributed is for FISTA", expected="method='fista'", remedy="leave distributed out")
     done = launch(graph, where, lambda worker: work(worker, asked, distributed))
     members, scores, facts, traffic = done.answer
     counts, sizes = facts[:, 0].astype(np.int64), facts[:, 1].astype(np.int64)
+    sizes[asked.strength[asked.seeds] == 0] = 1
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     inside = np.arange(len(members)) - np.repeat(offsets[:-1], counts) < np.repeat(sizes, counts)
     values = {
@@ -174,10 +177,15 @@ def _asked(
         raise UsageError(f"rho is {rho!r}", expected="a number above 0", remedy="1e-6 is usual")
     if tol is not None and not 0 < tol < np.inf:
         raise UsageError(f"tol is {tol!r}", expected="a number above 0")
-    roots, weights = listed(graph, "seeds", seeds), edge_weights(graph, weight)
+    roots, weights = listed(graph, "seeds", seeds), summable_weights(graph, weight)
     degrees = np.diff(graph.out.offsets).astype(np.int64)
     strength = degrees.astype(np.float64)
     if weights is not None:
         rows = np.repeat(np.arange(graph.vertices), degrees)
         strength = np.bincount(rows, weights, graph.vertices).astype(np.float64)
+        if (strength[strength > 0] < _LEAST).any():
+            raise WeightError(
+                f"the weights around a vertex sum to {strength[strength > 0].min():g}, by which scores are divided",
+                expected=f"{_LEAST:g} or more, or 0", remedy="multiply all by the same number",
+            )  # fmt: skip
     return Asked(roots, weights, strength, alpha, rho, 1e-2 * rho * alpha if tol is None else tol, max_iter, method)

@@ -16,9 +16,11 @@ import numpy as np
 from arcflux.spmd.jit import inner, kernel
 from arcflux.spmd.machine import take
 
-__all__ = ["cluster", "fista_rows"]
+__all__ = ["ROUNDING", "cluster", "fista_rows"]
 
 _ONE = np.uint64(1)
+# What part of all weight is the rounding of sums: less on a side of a cut is none, and leaves nothing to be cut from.
+ROUNDING = 1e-12
 # Arrays of a core: scores, residuals or gradients, and what FISTA extrapolates from.
 SCORE, REST, AHEAD, SUM = range(4)
 
@@ -194,7 +196,7 @@ def _sweep(
             if u != v:
                 cut += -_weight(weights, i) if inside[u] else _weight(weights, i)
         smaller = min(volume, whole - volume)
-        conductance = cut / smaller if smaller > 0.0 else np.inf
+        conductance = max(cut, 0.0) / smaller if smaller > ROUNDING * whole else np.inf
         if conductance < least:
             best, least = k + 1, conductance
     for k in range(count):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -74,7 +75,7 @@ class _Clusters:
         self.lists = cores.host(cores.workers * 2 * vertices, np.int64).reshape(cores.workers, 2, vertices)
         many = _EACH * cores.workers
         # A vertex has a score when it was pushed, or is in the support: both have a volume of at most 1/(alpha rho).
-        bound = 2.0 / (asked.alpha * asked.rho)
+        bound = 2.0 / max(asked.alpha * asked.rho, sys.float_info.min)
         least = float(asked.strength[asked.strength > 0].min(initial=1.0))
         room = vertices if bound / least > vertices else int(bound / least) + 1
         self.members = cores.host(many * room, np.int64).reshape(many, room)
@@ -165,8 +166,10 @@ def _sweep(worker: Worker, asked: Asked, p: Array) -> tuple[Array, int, float]:
     change = np.where(other == own, 0.0, np.where(other < own, -weights, weights))
     cut = np.cumsum(np.bincount(own, change, len(order)))
     volume = np.cumsum(asked.strength[order])
-    smaller = np.minimum(volume, float(asked.strength.sum()) - volume)
-    conductance = np.where(smaller > 0, cut / np.where(smaller > 0, smaller, 1.0), np.inf)
+    whole, rounding = float(asked.strength.sum()), worker.kernels(__package__ or "").ROUNDING
+    smaller = np.minimum(volume, whole - volume)
+    some = smaller > rounding * whole
+    conductance = np.where(some, np.maximum(cut, 0.0) / np.where(some, smaller, 1.0), np.inf)
     if not np.isfinite(conductance).any():
         return order, 0, np.inf
     best = int(np.argmin(conductance))

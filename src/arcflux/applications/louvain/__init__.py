@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from arcflux.applications.louvain.levels import leiden as leiden_levels
 from arcflux.applications.louvain.levels import louvain as louvain_levels
 from arcflux.applications.louvain.moves import Level, first_level
 from arcflux.applications.modularity import modularity
+from arcflux.applications.traffic import told
 from arcflux.applications.weights import edge_weights, whole_units
 from arcflux.checks import maybe, real, text, wholes
 from arcflux.checks import seed as any_seed
@@ -38,11 +40,12 @@ class Communities(af.Result):
     """The result of :func:`louvain` and :func:`leiden`: the field `community`, the largest one being 0.
 
     modularity: of the result, with the resolution that was asked for; levels: the communities level by level, the last
-    of them being the result.
+    of them being the result; traffic: bytes between nodes, by what they were for.
     """
 
     modularity: float = 0.0
     levels: tuple[Array, ...] = field(default=())
+    traffic: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def sizes(self) -> Array:
@@ -60,7 +63,7 @@ class Communities(af.Result):
         """How many communities there are, and their modularity."""
         sizes = self.sizes
         largest = f"{len(sizes):,}, the largest of {int(sizes.max(initial=0)):,} vertices"
-        return [("communities", largest), ("modularity", f"{self.modularity:.4f}")]
+        return [("communities", largest), ("modularity", f"{self.modularity:.4f}"), *told(self.traffic)]
 
     def sets(self) -> list[set[Any]]:
         """The communities as sets of ids, the largest first.
@@ -109,7 +112,7 @@ def louvain(
         Of the order in which vertices move. The same seed gives the same communities on any number of workers.
     **where
         The options of :func:`arcflux.run` that say where it runs: `threads`, `parts`, `transport`, `ranks_per_node`.
-        Every worker sees the whole graph and chooses for a share of the vertices; they tell each other who moved.
+        Every worker sees the whole graph and chooses for a share of the vertices; they exchange which vertices moved.
 
     Edges of a directed graph count as undirected ones. Parallel edges add up; a self-loop counts twice for the strength
     of its vertex, as in NetworkX. A vertex without edges is a community of its own. Of moves that gain equally that to
@@ -124,7 +127,8 @@ def louvain(
     >>> found["community"].tolist(), round(found.modularity, 4)
     ([0, 0, 0, 1, 1, 1], 0.3571)
     """
-    return _found("louvain", louvain_levels, graph, "modularity", resolution, weight, threshold, max_level, seed, where)
+    aim = _Aim("modularity", resolution, weight)
+    return _communities("louvain", louvain_levels, graph, aim, (threshold, max_level, seed), where)
 
 
 @graph_call(**_RULES)
@@ -162,34 +166,47 @@ def leiden(
     """
     if objective not in ("modularity", "cpm"):
         raise UsageError(f"objective is {objective!r}", expected="'modularity' or 'cpm'")
-    return _found("leiden", leiden_levels, graph, objective, resolution, weight, threshold, max_level, seed, where)
+    aim = _Aim(objective, resolution, weight)
+    return _communities("leiden", leiden_levels, graph, aim, (threshold, max_level, seed), where)
 
 
-def _found(
-    name: str, levels: Callable[[Worker, Level, Method], Found], graph: Graph, objective: str, resolution: float,
-    weight: str | None, threshold: float, max_level: int | None, seed: int, where: dict[str, Any],
+class _Aim(NamedTuple):
+    """What communities are to maximise."""
+
+    objective: str
+    resolution: float
+    weight: str | None
+
+
+def _communities(
+    name: str, levels: Callable[[Worker, Level, Method], Found], graph: Graph, aim: _Aim,
+    limits: tuple[float, int | None, int], where: dict[str, Any],
 ) -> Communities:  # fmt: skip
+    """Communities by one of the two methods; limits: threshold, max_level and seed."""
+    (objective, resolution, weight), (threshold, max_level, seed) = aim, limits
     if not 0 <= threshold < math.inf:
         raise UsageError(f"threshold is {threshold!r}", expected="a number from 0 on")
-    if not 0 <= resolution < math.inf:
-        raise UsageError(f"resolution is {resolution!r}", expected="a number from 0 on", remedy="1 is modularity's own")
-    if math.isnan(threshold):
-        raise UsageError(f"threshold is {threshold!r}", expected="a number", remedy="0 for levels while any gains")
+    most = 1e200 if objective == "modularity" else sys.float_info.max  # "cpm" holds it against weights of any size
+    if not 0 <= resolution <= most:
+        raise UsageError(
+            f"resolution is {resolution!r}", expected=f"a number from 0 to {most:g}", remedy="1 is modularity's own"
+        )
     both = graph.both_ways()
     units, bits = whole_units(edge_weights(both, weight))
     cpm = objective == "cpm"
 
-    def work(worker: Worker) -> tuple[list[Array], float | None]:
+    def work(worker: Worker) -> tuple[list[Array], float | None, Mapping[str, int]]:
         level = first_level(worker, both, units, unit_mass=cpm)
         rate = resolution * (2.0 ** min(bits, 640) if cpm else 1.0 / max(1, level.weight))
-        found, value = levels(worker, level, Method(min(_MOST, rate), threshold, max_level, seed))
-        return found, None if cpm or rate > _MOST else value
+        found, value, sent = levels(worker, level, Method(min(_MOST, rate), threshold, max_level, seed))
+        return found, None if cpm or rate > _MOST else value, sent
 
     done = launch(graph, where, work)
-    found, value = [_by_size(labels) for labels in done.answer[0]], done.answer[1]
+    found, value, sent = [_by_size(labels) for labels in done.answer[0]], *done.answer[1:]
     result = Communities(
         name, graph, {"community": found[-1]}, [], True, done.seconds, done.compile_seconds,
         modularity=modularity(graph, found[-1], resolution, weight) if value is None else value, levels=tuple(found),
+        traffic=sent,
         validator=lambda one: af.validate.communities(
             graph, one["community"], one.modularity, resolution=resolution, objective=objective, weight=weight,
             connected=name == "leiden",

@@ -92,10 +92,10 @@ def _best_piece(
         weight = np.int64(1) if weights is None else weights[i]
         if weight > 0:
             name = np.uint64(piece[u])
-            if table[name] == 0:
-                keys[found] = name
-                found += np.uint64(1)
-            table[name] += weight
+            before = table[name]
+            keys[found] = name
+            found += np.uint64(before == 0)
+            table[name] = before + weight
             inside += weight
     priced = rate * mass[v]
     best, most, well = v, 0.0, inside >= priced * rest
@@ -184,20 +184,21 @@ def contract(
                 if u == v or weight == 0:
                     continue
                 name = np.uint64(labels[u])
-                if name == k:
-                    inside += weight
-                    continue
                 before = table[name]
-                if before == 0:
-                    used[found] = name
-                    found += one
+                used[found] = name
+                found += np.uint64(before == 0)
                 table[name] = before + weight
+        begin = into
         for j in range(found):
             name = np.uint64(used[j])
-            ends[into], sums[into] = name, table[name]
+            weight = table[name]
             table[name] = 0
+            if name == k:
+                inside += weight
+                continue
+            ends[into], sums[into] = name, weight
             into += one
-        lengths[k - first], masses[k - first], insides[k - first] = found, heavy, inside
+        lengths[k - first], masses[k - first], insides[k - first] = into - begin, heavy, inside
     starts[workers + worker] = into
 
 

@@ -31,7 +31,7 @@ __all__ = ["CHUNK", "GAIN", "adopt", "choose", "draw", "find_movable", "local_mo
 CHUNK = np.uint64(64)
 # Gains are added up as whole numbers of so many parts of a unit of weight.
 GAIN = 1024.0
-# Counters of a turn, each on a cache line of its own; three blocks take turns, so that the reset meets nobody.
+# Counters of a turn, each on a cache line of its own; three blocks take turns, so that the reset meets no reader.
 _CHOOSE, _MOVE, _WAKE, _STOP = (8 * k for k in range(4))
 _CELLS = 32
 
@@ -53,9 +53,8 @@ def _tally(offsets: Any, neighbours: Any, weights: Any, v: Any, community: Any, 
         if u != v and weight > 0:
             name = np.uint64(community[u])
             before = table[name]
-            if before == 0:
-                keys[found] = name
-                found += np.uint64(1)
+            keys[found] = name  # the place behind all keys is free, and no branch is to be guessed
+            found += np.uint64(before == 0)
             table[name] = before + weight
     return found
 
@@ -64,7 +63,10 @@ def _tally(offsets: Any, neighbours: Any, weights: Any, v: Any, community: Any, 
 def _best_move(
     v: Any, community: Any, mass: Any, total: Any, size: Any, rate: Any, drawn: Any, table: Any, keys: Any, found: Any
 ) -> Any:  # fmt: skip
-    """Where v gains most, of several the smallest label, and how much; empties the table. No gain: its own, 0."""
+    """Where v gains most, of several the smallest label, and how much; empties the table. No gain: its own, 0.
+
+    Where nothing is drawn, it may be best for v to be alone: then it is the number of labels.
+    """
     own, heavy = np.uint64(community[v]), mass[v]
     priced = rate * heavy
     stay = table[own] - priced * (total[own] - heavy)
@@ -81,6 +83,8 @@ def _best_move(
         value = weight - priced * total[name]
         if value > most or (value == most and name < best):
             best, most = name, value
+    if drawn is None and most < 0.0:
+        best, most = np.uint64(community.size), 0.0
     return (best, most - stay) if most > stay else (own, 0.0)
 
 
@@ -103,21 +107,34 @@ def _wake(offsets: Any, neighbours: Any, v: Any, community: Any, awake: Any) -> 
             awake[u] = True
 
 
+@inner
+def _unused(v: Any, members: Any, first: Any) -> Any:
+    """A label that no vertex has: v if it is one, else the first from `first` on, behind which come those before."""
+    if members[v] == 0:
+        return v
+    while members[first] != 0:
+        first = (first + np.uint64(1)) % np.uint64(members.size)
+    return first
+
+
 @kernel
 def moves_in_order(
     worker: Any, workers: Any, control: Any, offsets: Any, neighbours: Any, weights: Any, mass: Any, rate: Any,
-    block: Any, stride: Any, community: Any, total: Any, awake: Any, tables: Any, keys: Any, enough: Any, history: Any,
+    block: Any, stride: Any, community: Any, total: Any, members: Any, awake: Any, touched: Any, tables: Any, keys: Any,
+    enough: Any, history: Any,
 ) -> None:  # fmt: skip
     """Rounds of moves, one vertex after the other, until one gains no more than `enough`; one worker does it.
 
     Vertices move block by block, `block` of them next to each other; the k-th block is k * stride modulo their number,
-    which it has no divisor with.
+    which it has no divisor with. members: int64[n], how many vertices have each label; touched: bool[n], labels that
+    somebody took or gave up.
     history: float64[rounds at most] is the gain of each.
     """
     if worker != 0:
         return
     table, used, size = tables[0], keys[0], np.uint64(community.size)
     blocks, at = (size + block - np.uint64(1)) // block, np.uint64(0)
+    spare = np.uint64(0)
     for turn in range(history.size):
         gained = 0.0
         for _ in range(blocks):
@@ -132,28 +149,53 @@ def moves_in_order(
                 )
                 if gain > 0.0:
                     gained += gain
-                    total[community[v]] -= mass[v]
+                    if goal == size:
+                        goal = spare = _unused(v, members, spare)
+                    own = np.uint64(community[v])
+                    total[own] -= mass[v]
                     total[goal] += mass[v]
+                    members[own] -= 1
+                    members[goal] += 1
+                    touched[own] = touched[goal] = True
                     community[v] = goal
-                    _wake(offsets, neighbours, v, community, awake)
+                    for i in range(offsets[v], offsets[v + np.uint64(1)]):
+                        u = np.uint64(neighbours[i])
+                        awake[u] = awake[u] | (community[u] != goal)  # nobody else writes: no branch is to be guessed
             at = (at + stride) % blocks
         history[turn] = gained
         if gained <= enough:
             return
 
 
+@inner
+def _sees(offsets: Any, neighbours: Any, v: Any, community: Any, touched: Any) -> Any:
+    """Whether the community of v or of a neighbour is touched."""
+    if touched[community[v]]:
+        return True
+    for i in range(offsets[v], offsets[v + np.uint64(1)]):  # noqa: SIM110 - Numba has no generators
+        if touched[community[neighbours[i]]]:
+            return True
+    return False
+
+
 @kernel
 def find_movable(
     worker: Any, workers: Any, control: Any, offsets: Any, neighbours: Any, weights: Any, mass: Any, rate: Any,
-    community: Any, total: Any, tables: Any, keys: Any, awake: Any, count: Any,
+    community: Any, total: Any, touched: Any, tables: Any, keys: Any, awake: Any, count: Any,
 ) -> None:  # fmt: skip
-    """awake[v]: whether v alone would gain by a move; count[0]: how many would."""
+    """awake[v]: whether v alone would gain by a move; count[0]: how many would.
+
+    Only those that are awake or see a touched community are asked; all without `touched`.
+    """
     found = 0
     while True:
         begin, end = take(control, np.uint64(community.size), np.uint64(256))
         if begin == end:
             break
         for v in range(begin, end):
+            if touched is not None:  # noqa: SIM102 - Numba compiles no branch of an argument that is None
+                if not awake[v] and not _sees(offsets, neighbours, v, community, touched):
+                    continue
             _, gain = _choose(
                 offsets, neighbours, weights, v, community, mass, total, None, rate, None, tables[worker], keys[worker]
             )

@@ -10,17 +10,19 @@ numbers, so the result is the same on any number of workers (cpu.py).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from arcflux.applications.louvain.moves import Array, Level, Moves, Tables
+from arcflux.applications.traffic import Traffic
 from arcflux.engine.worker import Worker
 
 __all__ = ["Method", "leiden", "louvain", "quality"]
 
-# The communities of every vertex, level by level, and the quality of the last ones.
-Found = tuple[list[Array], float]
+# The communities of every vertex, level by level, the quality of the last ones, and the bytes that were sent.
+Found = tuple[list[Array], float, Mapping[str, int]]
 # How often vertices look around again in the end, at most.
 _POLISHES = 16
 
@@ -42,11 +44,11 @@ class Method:
 def louvain(worker: Worker, level: Level, method: Method) -> Found:
     """Communities level by level, while there is more to gain; in the end single vertices move once more."""
     first, own, tables = level, np.arange(level.size, dtype=np.uint32), Tables(worker, level.size)
-    value, found = quality(level, method.rate), []
+    value, found, traffic = quality(level, method.rate), [], Traffic(worker)
     with worker.task("louvain", len(method.depths(level)), "levels") as task:
         for depth in method.depths(level):
             worker.superstep(depth)
-            moves = Moves(worker, level, tables, method.rate, method.seed, depth)
+            moves = Moves(worker, level, tables, method.rate, (method.seed, depth), traffic)
             labels, count = _renumbered(moves.settled(np.arange(level.size, dtype=np.uint32)))
             level = moves.contracted(labels, count)
             before, value = value, quality(level, method.rate)
@@ -57,19 +59,19 @@ def louvain(worker: Worker, level: Level, method: Method) -> Found:
             task.at(depth + 1)
             if value - before <= method.threshold:
                 break
-    moves = Moves(worker, first, tables, method.rate, method.seed, len(found))
+    moves = Moves(worker, first, tables, method.rate, (method.seed, len(found)), traffic)
     polished, _ = _renumbered(moves.polished(_first_member(own), _POLISHES))
-    return [*found, polished], _value(moves, polished)
+    return [*found, polished], _value(moves, polished), traffic.total()
 
 
 def leiden(worker: Worker, level: Level, method: Method) -> Found:
     """The same with a refinement of communities before they become vertices, until it joins nothing any more."""
     first, own, tables = level, np.arange(level.size, dtype=np.uint32), Tables(worker, level.size)
-    start, found, value = own, [], -np.inf
+    start, found, value, traffic = own, [], -np.inf, Traffic(worker)
     with worker.task("leiden", len(method.depths(level)), "levels") as task:
         for depth in method.depths(level):
             worker.superstep(depth)
-            moves = Moves(worker, level, tables, method.rate, method.seed, depth)
+            moves = Moves(worker, level, tables, method.rate, (method.seed, depth), traffic)
             labels, parts = _renumbered(moves.settled(start))
             inner, size = _renumbered(moves.refined(labels, parts))
             last = size == level.size or depth + 1 == method.max_level
@@ -85,14 +87,13 @@ def leiden(worker: Worker, level: Level, method: Method) -> Found:
             part = np.empty(size, np.uint32)
             part[inner] = labels
             start = _first_member(part)
-    moves = Moves(worker, first, tables, method.rate, method.seed, len(found))
+    moves = Moves(worker, first, tables, method.rate, (method.seed, len(found)), traffic)
     labels = _settled_pieces(moves, found[-1] if found else own)
-    return [*found, labels], _value(moves, labels)
+    return [*found, labels], _value(moves, labels), traffic.total()
 
 
 def _settled_pieces(moves: Moves, labels: Array) -> Array:
     """Communities that are connected, and that no single move makes better, if some turns are enough for both."""
-    labels, _ = _renumbered(moves.connected(labels))
     for _ in range(_POLISHES):
         polished, count = _renumbered(moves.polished(_first_member(labels), _POLISHES))
         labels, pieces = _renumbered(moves.connected(polished))  # each piece apart leaves fewer squares

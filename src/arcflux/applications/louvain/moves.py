@@ -9,6 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arcflux.applications.louvain.coarse import (
+    contract,
+    flatten,
+    join_within,
+    masses_of,
+    refine,
+    sort_by_label,
+    weight_within,
+)
+from arcflux.applications.traffic import Traffic
 from arcflux.engine.worker import Worker
 from arcflux.graph import Graph
 
@@ -64,12 +74,10 @@ class Level:
 def first_level(worker: Worker, graph: Graph, weights: Array | None, unit_mass: bool) -> Level:
     """An undirected graph as the first level; the mass of a vertex is its strength, or 1."""
     worker.kernels("arcflux.applications.louvain")  # refused where there are none
-    from arcflux.applications.louvain import coarse
-
     size = graph.vertices
     strength, loops = worker.cores.host(size, np.int64), worker.cores.host(size, np.int64)
     chunks, visits = (graph.arcs + size) // _FEW, graph.arcs + size
-    worker.cores.launch(coarse.masses_of, chunks, *graph.out, weights, strength, loops, visits=visits)
+    worker.cores.launch(masses_of, chunks, *graph.out, weights, strength, loops, visits=visits)
     worker.cores.together()
     mass = np.ones(size, np.int64) if unit_mass else strength
     return Level(*graph.out, weights, mass, loops, int(strength.sum()))
@@ -82,30 +90,33 @@ class Tables:
         cores = worker.cores
         shape = cores.workers, max(1, size)
         self.weights = cores.host(shape[0] * shape[1], np.int64).reshape(shape)
-        self.keys = cores.host(shape[0] * shape[1], np.uint32).reshape(shape)
+        self.keys = cores.host(shape[0] * (shape[1] + 1), np.uint32).reshape(shape[0], -1)
         cores.publish(0, self.weights)
 
 
 class Moves:
     """The moves of a level's vertices, of which every worker sees all."""
 
-    def __init__(self, worker: Worker, level: Level, tables: Tables, rate: float, seed: int, depth: int) -> None:
-        """`rate`: how much of a squared mass counts; `seed` and `depth`: of the order in which vertices move."""
+    def __init__(
+        self, worker: Worker, level: Level, tables: Tables, rate: float, order: tuple[int, int], traffic: Traffic
+    ) -> None:  # fmt: skip
+        """`rate`: how much of a squared mass counts; `order`: seed and depth of the order in which vertices move."""
         self.kernels = worker.kernels("arcflux.applications.louvain")  # refused where there are none
-        from arcflux.applications.louvain import coarse
-
-        self.worker, self.cores, self.level, self.rate, self.coarse = worker, worker.cores, level, rate, coarse
+        self.worker, self.cores, self.level, self.rate = worker, worker.cores, level, rate
         self.scratch = tables.weights, tables.keys
-        self.seed, self.depth = seed, depth
+        self.seed, self.depth = order
+        self.traffic = traffic
 
     def settled(self, start: Array) -> Array:
         """The community of every vertex after local moves, from where `start` puts it, while they are worthwhile."""
         community, total = self._communities(start)
         awake = self._shared(np.ones(self.level.size, bool))
         if len(self.level.neighbours) < _IN_ORDER:
-            self._in_order(community, total, awake, _WORTHWHILE * self.level.weight)
+            touched = self.cores.host(self.level.size, bool)
+            self._in_order(community, total, awake, touched, _WORTHWHILE * self.level.weight)
         else:
-            self._by_classes(community, total, awake)
+            with self.traffic.phase("moves"):
+                self._by_classes(community, total, awake)
         self.cores.together()
         return community.copy()
 
@@ -116,15 +127,16 @@ class Moves:
         look around again. Few move, one after the other.
         """
         community, total = self._communities(start)
-        awake = self.cores.host(self.level.size, bool)
-        for _ in range(turns):
-            count = self.cores.small(1)
-            given = *self.level.rows, self.level.mass, self.rate, community, total, *self.scratch, awake, count
+        awake, touched = (self.cores.host(self.level.size, bool) for _ in range(2))
+        for turn in range(turns):
+            count, near = self.cores.small(1), touched if turn else None
+            given = *self.level.rows, self.level.mass, self.rate, community, total, near, *self.scratch, awake, count
             self._launch(self.kernels.find_movable, *given)
             self.cores.together()
             if not count[0]:
                 break
-            self._in_order(community, total, awake, 0.0)
+            self.cores.publish(False, touched)
+            self._in_order(community, total, awake, touched, 0.0)
         self.cores.together()
         return community.copy()
 
@@ -135,10 +147,11 @@ class Moves:
         piece, total = self.cores.host(level.size, np.uint32), self.cores.host(level.size, np.int64)
         first, last = map(np.uint64, self.worker.share(count))
         given = first, last, *level.rows, level.mass, self.rate, labels, order, bounds, piece, total, *self.scratch
-        self._launch(self.coarse.refine, *given)
+        self._launch(refine, *given)
         self.cores.together()
         found = np.empty(level.size, np.uint32)
-        found[order] = self.worker.gather(piece[order[int(bounds[first]) : int(bounds[last])]])
+        with self.traffic.phase("refinement"):
+            found[order] = self.worker.gather(piece[order[int(bounds[first]) : int(bounds[last])]])
         return found
 
     def contracted(self, labels: Array, count: int) -> Level:
@@ -154,29 +167,30 @@ class Moves:
         rows = self.cores.host(most, np.uint32), self.cores.host(most, np.int64)
         starts = self.cores.small(2 * self.cores.workers, np.uint64)
         self._launch(
-            self.coarse.contract, first, last, *level.rows, level.mass, level.loops, labels, order, bounds, begins,
+            contract, first, last, *level.rows, level.mass, level.loops, labels, order, bounds, begins,
             *self.scratch, lengths, *rows, masses, insides, starts,
         )  # fmt: skip
         self.cores.together()
         spans = [slice(*map(int, span)) for span in starts[: 2 * self._busy()].reshape(2, -1).T]
         ends, sums = (np.concatenate([some[span] for span in spans]) for some in rows)
-        pieces = lengths, ends, sums, masses, insides
-        lengths, ends, sums, masses, insides = (self.worker.gather(some).copy() for some in pieces)
+        pieces = lengths, ends, sums, masses.copy(), insides.copy()
+        with self.traffic.phase("contraction"):
+            lengths, ends, sums, masses, insides = map(self.worker.gather, pieces)
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.uint64)
         return Level(offsets, ends, sums, masses, insides, level.weight)
 
     def connected(self, part: Array) -> Array:
         """Of each vertex, the smallest of those that edges within its part connect it with."""
         labels, above = self._shared(part), self._shared(np.arange(self.level.size, dtype=np.uint32))
-        self._launch(self.coarse.join_within, self.level.offsets, self.level.neighbours, labels, above)
-        self._launch(self.coarse.flatten, above)
+        self._launch(join_within, self.level.offsets, self.level.neighbours, labels, above)
+        self._launch(flatten, above)
         self.cores.together()
         return above.copy()
 
     def within(self, labels: Array) -> int:
         """The weight of arcs within labels."""
         found = self.cores.small(1)
-        self._launch(self.coarse.weight_within, *self.level.rows, self._shared(labels), found)
+        self._launch(weight_within, *self.level.rows, self._shared(labels), found)
         self.cores.together()
         return int(found[0])
 
@@ -186,16 +200,18 @@ class Moves:
         total = np.bincount(start, self.level.mass, self.level.size)  # whole numbers of at most 52 bits
         return self._shared(start), self._shared(total.astype(np.int64))
 
-    def _in_order(self, community: Array, total: Array, awake: Array, enough: float) -> None:
+    def _in_order(self, community: Array, total: Array, awake: Array, touched: Array, enough: float) -> None:
         block = _BLOCK if self.level.size > _BLOCK**2 else 1
         history, blocks = self.cores.small(_ROUNDS, np.float64), -(-self.level.size // block)
         stride = 1 + (int(_GOLDEN * blocks) + self.seed + self.depth) % max(1, blocks)
         while math.gcd(stride, blocks) > 1:
             stride += 1
-        given = np.uint64(block), np.uint64(stride), community, total, awake, *self.scratch, enough, history
+        members = self._shared(np.bincount(community, minlength=self.level.size).astype(np.int64))
+        given = np.uint64(block), np.uint64(stride), community, total, members, awake, touched
         self.cores.launch(
-            self.kernels.moves_in_order, 1, *self.level.rows, self.level.mass, self.rate, *given, visits=self._visits
-        )
+            self.kernels.moves_in_order, 1, *self.level.rows, self.level.mass, self.rate, *given, *self.scratch, enough,
+            history, visits=self._visits,
+        )  # fmt: skip
         self.cores.together()
 
     def _by_classes(self, community: Array, total: Array, awake: Array) -> None:
@@ -254,6 +270,6 @@ class Moves:
     def _sorted(self, labels: Array, count: int) -> tuple[Array, Array]:
         """The vertices label by label, and where each label begins."""
         order, bounds = self.cores.host(self.level.size, np.uint32), self.cores.small(count + 2, np.uint64)
-        self.cores.launch(self.coarse.sort_by_label, 1, labels, bounds, order, visits=self._visits)
+        self.cores.launch(sort_by_label, 1, labels, bounds, order, visits=self._visits)
         self.cores.together()
         return order, bounds[:-1]

@@ -21,7 +21,7 @@ from arcflux.checks import maybe, real, shown, text, wholes
 from arcflux.engine.call import graph_call
 from arcflux.engine.launch import launch
 from arcflux.engine.worker import Worker
-from arcflux.errors import UsageError
+from arcflux.errors import UsageError, WeightError
 from arcflux.graph import Graph
 from arcflux.spmd.space import afford
 
@@ -30,6 +30,10 @@ __all__ = ["Matching", "match_graphs"]
 Array = NDArray[Any]
 # Epsilon falls by this factor, from half of the largest value to this part of it for all rows together.
 _FALL, _CLOSE = 5.0, 1e-3
+# Prices are at most the largest value for each vertex; a bid that adds less than this part of it adds nothing to one.
+_ROUNDING = 2.0**-50
+# The largest weight may be so large, or as small as 1 divided by it: sums of products are finite then, and not 0.
+_HUGE = 1e120
 
 
 @dataclass(frozen=True, repr=False)
@@ -110,8 +114,10 @@ def match_graphs(
     if graph.vertices != second.vertices:
         raise UsageError(
             f"the graphs have {graph.vertices:,} and {second.vertices:,} vertices", expected="as many of each",
-            remedy="vertices= of Graph.from_edges adds vertices without edges",
+            remedy="add vertices without edges to the smaller one",
         )  # fmt: skip
+    if not 0 <= tol < np.inf:
+        raise UsageError(f"tol is {tol!r}", expected="a number from 0 on", remedy="0.01 is usual")
     if start not in ("sparse", "barycenter"):
         raise UsageError(f"start is {start!r}", expected="'sparse' or 'barycenter'")
     known = _seeds(graph, second, seeds)
@@ -168,6 +174,12 @@ def _matrix(graph: Graph, weight: str | None) -> Any:
 
     column = edge_weights(graph, weight)
     values = np.ones(graph.arcs) if column is None else column.astype(np.float64)
+    most = float(values.max(initial=0.0))
+    if most and not 1 / _HUGE <= most <= _HUGE:
+        raise WeightError(
+            f"the largest value of the column {weight!r} is {most:g}, and products of two are added up",
+            expected=f"from {1 / _HUGE:g} to {_HUGE:g}", remedy="divide the columns of both graphs by the same number",
+        )  # fmt: skip
     offsets, neighbours = graph.out
     made = csr_array((values, neighbours.astype(np.int64), offsets.astype(np.int64)), (graph.vertices,) * 2)
     made.sum_duplicates()
@@ -199,7 +211,7 @@ class _Search:
             return np.asarray(linear_sum_assignment(values, maximize=True)[1], np.int64)
         rows, cores = values.tocsr(), self.worker.cores
         most = float(rows.data.max(initial=0.0)) or 1.0
-        last = min(_CLOSE * most, 0.5) / max(1, self.n)
+        last = max(min(_CLOSE * most, 0.5) / max(1, self.n), _ROUNDING * most * self.n)
         steps = max(1, int(np.ceil(np.log(0.5 * most / last) / np.log(_FALL))) + 1)
         epsilons = last * _FALL ** np.arange(steps - 1, -1, -1.0)
         leaves = 1 << max(0, self.n - 1).bit_length()

@@ -159,10 +159,9 @@ def _number(graph: Graph, name: str, given: Any) -> int:
 
 
 def _work(solver: Solver, source: int, sink: int, flows: bool) -> tuple[int, Array, Any, int, dict[str, int]]:
-    """The value in units, who can reach the sink, what is left of arcs (or None), rounds, and bytes sent."""
+    """The value in units, which vertices reach the sink, residual capacities (or None), rounds, and bytes sent."""
     with solver.worker.task("maximum flow", 2, "phases") as task:
-        solver.saturate(source, sink)
-        solver.flow(source, sink)
+        solver.flow(solver.saturate(source, sink), sink)
         value, reaches = solver.arrived(sink), solver.reaches()
         task.at(1)
         left = None

@@ -32,10 +32,10 @@ _RELABEL = 12
 
 @inner
 def _push(
-    v: Any, a: Any, amount: Any, heads: Any, reverse: Any, left: Any, mark: Any, added: Any, listed: Any, found: Any,
+    a: Any, amount: Any, heads: Any, reverse: Any, left: Any, mark: Any, added: Any, listed: Any, found: Any,
     board: Any, outbox: Any,
 ) -> None:  # fmt: skip
-    """Move an amount along arc a; who was not active is listed once. The outbox gets the arc back, and the amount."""
+    """Move an amount along arc a; its end is enqueued once. The outbox gets the arc back, and the amount."""
     w = heads[a]
     at = fetch_add(board, np.uint64(SENT), 1)
     outbox[at, 0], outbox[at, 1] = reverse[a], amount
@@ -69,7 +69,7 @@ def _discharge(
             if left[a] > 0:
                 if theirs + 1 == label:
                     amount = min(rest, left[a])
-                    _push(v, a, amount, heads, reverse, left, mark, added, listed, found, board, outbox)
+                    _push(a, amount, heads, reverse, left, mark, added, listed, found, board, outbox)
                     rest -= amount
                     if rest == 0:
                         break

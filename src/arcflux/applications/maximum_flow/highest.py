@@ -184,9 +184,10 @@ def push_relabel(
             work += np.int64(offsets[v + np.uint64(1)] - offsets[v]) + _RELABEL
             if _raise_label(v, n, offsets, heads, left, label, current) == n:
                 break
+            top = max(top, label[v])  # what it wakes before it ends, maybe without a label, has to be discharged
         excess[v] = rest
         if label[v] < n:
-            top, highest = max(top, label[v]), max(highest, label[v])
+            highest = max(highest, label[v])
         if control[STOP] != 0:
             return
         if work > enough:

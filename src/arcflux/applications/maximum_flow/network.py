@@ -63,7 +63,7 @@ def capacities(graph: Graph, name: str | None) -> Array:
     wrong = ~(column >= 0)
     if column.dtype.kind not in "iufb" or wrong.any():
         place = int(np.argmax(wrong)) if column.dtype.kind in "iufb" else 0
-        ends = " -> ".join(str(arguments.shown(graph, end)) for end in arguments.arc(graph, place))
+        ends = " -> ".join(str(arguments.user_id(graph, end)) for end in arguments.arc(graph, place))
         raise WeightError(
             f"the {name} of edge {ends} is {column[place]}", expected="a number, 0 or more; inf for no limit",
             remedy="correct such edges, or name another column",

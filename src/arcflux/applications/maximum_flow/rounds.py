@@ -91,11 +91,11 @@ class Rounds(Solver):
         return own
 
     def _settled(self, own: Array, pushed: Array, many: int, sink: int) -> Array:
-        """The second half of a round: what was pushed arrives, labels are told; returns who is active next."""
+        """The second half of a round: pushed flow arrives, labels are exchanged; returns the active vertices."""
         first, last = self.own
         made = self.network
         found = self.found[:many].copy()
-        ends = made.heads[made.reverse[pushed[:, 0]]]  # whom each push has reached
+        ends = made.heads[made.reverse[pushed[:, 0]]]  # the receiver of each push
         abroad = (ends < first) | (ends >= last)
         sent, owners = pushed[abroad], np.searchsorted(self.cuts, ends[abroad], side="right") - 1
         with self.traffic.phase("pushes"):

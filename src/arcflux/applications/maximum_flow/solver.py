@@ -16,6 +16,8 @@ __all__ = ["Solver"]
 Array = NDArray[Any]
 # Labels are set anew after so much work for each vertex and arc.
 _VERTEX, _ARC = 6.0, 1.0
+# What vertices may have in excess, all together.
+_FULL = 1 << 62
 
 
 class Solver:
@@ -48,18 +50,25 @@ class Solver:
         self.cores.publish(excess, self.excess)
         self.cores.publish(0, self.added)
 
-    def saturate(self, source: int, sink: int) -> None:
-        """Fill the arcs of the source; what goes to the sink directly has arrived."""
+    def saturate(self, source: int, sink: int) -> int:
+        """Fill the arcs of the source; flow to the sink has arrived. Returns the vertices to leave out of flows.
+
+        Where a vertex could overflow by that, the source has more in excess than any finite flow, and pushes as others.
+        """
+        made = self.network
+        arcs = np.arange(int(made.offsets[source]), int(made.offsets[source + 1]))
+        amounts, ends = made.capacity[arcs], made.heads[arcs]
+        overflows = sum(amounts.tolist()) > _FULL
         self.cores.together()
-        if self.cores.leads:
-            made = self.network
-            arcs = np.arange(int(made.offsets[source]), int(made.offsets[source + 1]))
-            amounts, ends = self.left[arcs], made.heads[arcs]
+        if self.cores.leads and overflows:
+            self.excess[source] = made.bound + 1
+        elif self.cores.leads:
             self.left[made.reverse[arcs]] += amounts
             self.left[arcs] = 0
             np.add.at(self.excess, ends, amounts)
             self.added[sink], self.excess[sink] = self.excess[sink], 0
         self.cores.together()
+        return sink if overflows else source
 
     def flow(self, without: int, sink: int) -> None:
         """Push all excess towards the sink that can reach it; `without` is left out. Labels are right in the end."""

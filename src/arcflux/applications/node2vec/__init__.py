@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import arcflux as af
+from arcflux import config
 from arcflux.applications.graphsage import Embedding
 from arcflux.applications.random_walks import random_walks
 from arcflux.checks import maybe, real, text, wholes
@@ -92,9 +94,11 @@ def node2vec(
     done = launch(graph, where, lambda worker: skip_gram(worker, rows, *given))
     vectors = done.answer
     made = Embedding(
-        "node2vec", graph, {"embedding": vectors}, [], True, walks.seconds + done.seconds,
+        "node2vec", graph, {"embedding": vectors}, [], bool(np.isfinite(vectors).all()), walks.seconds + done.seconds,
         walks.compile_seconds + done.compile_seconds, traffic=dict(walks.traffic),
     )  # fmt: skip
+    if not made.converged and config.is_first_rank():
+        warnings.warn(f"the vectors grow without end: learning_rate={learning_rate:g} is too large", stacklevel=2)
     return replace(
         done.finish(made), validator=lambda found: af.validate.embedding(graph, found["embedding"], unit=False)
     )

@@ -17,10 +17,10 @@ from arcflux.checks import array, maybe, text
 from arcflux.engine.call import graph_call
 from arcflux.engine.launch import launch
 from arcflux.engine.worker import Worker
-from arcflux.errors import UsageError
+from arcflux.errors import UsageError, WeightError
 from arcflux.graph import Graph
 from arcflux.graph.core import Adjacency, Origin
-from arcflux.spmd.memory import frozen, zeros
+from arcflux.spmd.memory import zeros
 from arcflux.spmd.space import afford
 
 __all__ = ["Projection", "project"]
@@ -98,7 +98,11 @@ def project(
         wanted = np.zeros(graph.vertices, bool)
         wanted[listed(graph, "vertices", vertices)] = True
     column = edge_weights(graph, weight) if method == "product" else None
+    if method == "product" and column is None:
+        column = np.ones(graph.arcs)  # parallel edges add up
     plain = _simple(graph, column)
+    if column is not None:
+        _refuse_overflow(plain)
     turned = plain if onto == "targets" else plain.reverse()
     done = launch(graph, where, lambda worker: _work(worker, turned, method, wanted, column is not None))
     offsets, neighbours, values, sent = done.answer
@@ -132,6 +136,16 @@ def _simple(graph: Graph, column: Array | None) -> Graph:
     )
 
 
+def _refuse_overflow(graph: Graph) -> None:
+    """Weights have to have products that sum to a finite number."""
+    most = float(graph.columns["weight"].max(initial=0.0))
+    if most > (np.finfo(np.float64).max / max(1, graph.vertices)) ** 0.5:
+        raise WeightError(
+            f"the largest weight of a pair is {most:g}, and products of two may sum to infinity",
+            expected="smaller weights", remedy="divide all by the same number",
+        )  # fmt: skip
+
+
 def _work(
     worker: Worker, graph: Graph, method: str, wanted: Array | None, weighted: bool
 ) -> tuple[Array, Array, Array, dict[str, int]]:  # fmt: skip
@@ -140,53 +154,41 @@ def _work(
     traffic = Traffic(worker)
     first, last = _share(worker, graph)
     span = np.uint64(first), np.uint64(last)
-    behind, before = _zeros(cores, n), _zeros(cores, n)
-    stamps = np.full((team, n), -1, np.int64)
+    counts = cores.host(last - first, np.int64)
+    stamps = zeros(team * n, out.neighbours.dtype).reshape(team, n)
     chunks = max(1, -(-(last - first) // kernels.CHUNK))
     with worker.task("count the projection", last - first, "vertices") as task:
-        cores.launch(kernels.count, chunks, *span, *into, *out, wanted, stamps, behind, before, task=task)
+        cores.launch(kernels.count, chunks, *span, *into, *out, wanted, stamps, counts, task=task)
     cores.together()
     del stamps
     with traffic.phase("counts"):
-        counts = worker.gather(behind[first:last].copy())
-        lower = worker.sum(before)
-    half = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    pairs = int(half[-1])
+        offsets = np.concatenate([[0], np.cumsum(worker.gather(counts))]).astype(np.int64)
+    total = int(offsets[-1])
+    number = np.dtype(np.float64 if weighted or method == "newman" else np.int64)
     afford(
-        pairs * (2 + 1) * (out.neighbours.itemsize + 8) + 8 * team * n, f"the projection has {pairs:,} edges; it",
-        "vertices= for some of them, or a machine with more memory",
+        total * (out.neighbours.itemsize + 8) * (1 if worker.size == 1 else 2) + 8 * team * n,
+        f"the projection has {total // 2:,} edges; it", "vertices= for some of them, or a machine with more memory",
     )  # fmt: skip
-    own = int(half[last] - half[first])
-    ends, values = cores.host(own, out.neighbours.dtype), cores.host(own, np.float64)
-    degrees = np.diff(out.offsets).astype(np.float64)
-    share = 1.0 / np.maximum(degrees - 1.0, 1.0) if method == "newman" else None
+    starts = offsets[first : last + 1] - offsets[first]
+    ends = cores.kept(int(starts[-1]), out.neighbours.dtype, zero=False)
+    values = cores.kept(int(starts[-1]), number, zero=False)
+    share = 1.0 / np.maximum(np.diff(out.offsets).astype(np.float64) - 1.0, 1.0) if method == "newman" else None
     weights = (graph.in_columns["weight"], graph.columns["weight"]) if weighted else (None, None)
     maps = [zeros(team * (n // bits + 1), np.uint64).reshape(team, -1) for bits in (64, 4096)]
-    sums = zeros(team * n, np.float64).reshape(team, n)
+    sums = zeros(team * n, number if number.kind == "f" else out.neighbours.dtype).reshape(team, n)
     with worker.task("project", last - first, "vertices") as task:
         cores.launch(
-            kernels.fill, chunks, *span, *into, weights[0], *out, weights[1], share, wanted, sums, *maps,
-            half[first : last + 1] - half[first], ends, values, task=task,
+            kernels.fill, chunks, *span, *into, weights[0], *out, weights[1], share, wanted, sums, *maps, starts, ends,
+            values, task=task,
         )  # fmt: skip
     cores.together()
-    with traffic.phase("rows"):
-        ends, values = worker.gather(ends[:own]), worker.gather(values[:own])
-    values = _similarity(method, half, ends, values, np.diff(into.offsets).astype(np.float64))
-    offsets = np.concatenate([[0], np.cumsum(lower + counts)]).astype(np.int64)
-    total = int(offsets[-1])
-    neighbours, doubled = cores.kept(total, ends.dtype, zero=False), cores.kept(total, values.dtype, zero=False)
-    cursor = cores.host(n, np.int64)
-    cores.publish(offsets[:-1], cursor)
-    width = max(1, n // (4 * team))
-    rows = half, frozen(ends), frozen(values)
-    cores.launch(kernels.mirror, max(1, -(-n // width)), np.uint64(width), *rows, offsets, cursor, neighbours, doubled)
-    return offsets.astype(np.uint64), cores.result(neighbours), cores.result(doubled), traffic.total()
-
-
-def _zeros(cores: Any, size: int) -> Array:
-    there: Array = cores.host(size, np.int64)
-    cores.publish(0, there)
-    return there
+    if worker.size == 1:
+        ends, values = cores.result(ends), cores.result(values)
+    else:
+        with traffic.phase("rows"):
+            ends, values = worker.gather(ends), worker.gather(values)
+    values = _similarity(method, offsets, ends, values, np.diff(into.offsets).astype(np.float64))
+    return offsets.astype(np.uint64), ends, values, traffic.total()
 
 
 def _share(worker: Worker, graph: Graph) -> tuple[int, int]:
@@ -199,11 +201,9 @@ def _share(worker: Worker, graph: Graph) -> tuple[int, int]:
     return int(cuts[worker.rank]), int(cuts[worker.rank + 1])
 
 
-def _similarity(method: str, half: Array, ends: Array, values: Array, degrees: Array) -> Array:
-    """Sums as the method wants them: whole numbers of a count, parts of degrees."""
-    if method == "count":
-        return values.astype(np.int64)
-    if method in ("product", "newman"):
+def _similarity(method: str, offsets: Array, ends: Array, values: Array, degrees: Array) -> Array:
+    """Sums as the method wants them: as they are, or parts of degrees."""
+    if method in ("count", "product", "newman"):
         return values
-    one, other = degrees[np.repeat(np.arange(len(half) - 1), np.diff(half))], degrees[ends]
+    one, other = degrees[np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))], degrees[ends]
     return np.asarray(values / (one + other - values if method == "jaccard" else np.minimum(one, other)))

@@ -1,8 +1,9 @@
-"""Rows of a projection on cores: who shares a neighbour with u, and how much.
+"""Rows of a projection on cores: which vertices share a neighbour with u, and their weight.
 
-Each worker has a dense row of sums (a sparse accumulator: Gilbert, Moler, Schreiber 1992) and a bitmap of what is in
-use, with a bitmap of its words above: so a row comes out sorted, and emptying it costs what is in it. Only vertices
-behind u are looked at; the other half is its mirror image, written by ranges of rows.
+Each worker has a dense row of sums (a sparse accumulator: Gilbert, Moler, Schreiber 1992), which comes out sorted: a
+row that many vertices are in is looked through as it is, of others a bitmap says where the sums are, with a bitmap of
+its words above, so that emptying it costs what is in it. Rows are computed whole: writing the mirror image of half of
+them costs more than the other half of the additions, which stay in the cache.
 """
 
 from __future__ import annotations
@@ -12,35 +13,22 @@ from typing import Any
 import numpy as np
 
 from arcflux.spmd.jit import inner, kernel
-from arcflux.spmd.machine import fetch_add, take, trailing_zeros
+from arcflux.spmd.machine import count_ones, take, trailing_zeros
 
-__all__ = ["CHUNK", "count", "fill", "mirror"]
+__all__ = ["CHUNK", "count", "fill"]
 
 CHUNK = 16
-
-
-@inner
-def _behind(neighbours: Any, begin: Any, end: Any, u: Any) -> Any:
-    """Where the neighbours above u begin in a sorted row."""
-    low, high = begin, end
-    while low < high:
-        middle = (low + high) >> np.uint64(1)
-        if np.uint64(neighbours[middle]) <= u:
-            low = middle + np.uint64(1)
-        else:
-            high = middle
-    return low
+# A row that has one of so many vertices is looked through whole; one of so many, the bitmap alone is.
+_DENSE = 16
+_MARKED = 256
 
 
 @kernel
 def count(
     worker: Any, workers: Any, control: Any, first: Any, last: Any, in_offsets: Any, in_neighbours: Any, offsets: Any,
-    neighbours: Any, wanted: Any, stamps: Any, behind: Any, before: Any,
+    neighbours: Any, wanted: Any, stamps: Any, counts: Any,
 ) -> None:  # fmt: skip
-    """behind[u]: how many vertices above u share a neighbour with it; before[t]: how many below t, added up.
-
-    stamps: int64[workers, n] hold no number of a row from `first` on.
-    """
+    """counts[u - first]: how many vertices share a neighbour with u. stamps: [workers, n], zero before."""
     one, stamp = np.uint64(1), stamps[worker]
     while True:
         begin, end = take(control, last - first, np.uint64(CHUNK))
@@ -48,17 +36,117 @@ def count(
             break
         for u in range(first + begin, first + end):
             found = np.int64(0)
-            if wanted is None or wanted[u]:
+            if in_offsets[u] < in_offsets[u + one] and (wanted is None or wanted[u]):
+                own = u + one
                 for i in range(in_offsets[u], in_offsets[u + one]):
                     w = np.uint64(in_neighbours[i])
-                    row = offsets[w + one]
-                    for j in range(_behind(neighbours, offsets[w], row, u), row):
-                        t = neighbours[j]
-                        if stamp[t] != np.int64(u) and (wanted is None or wanted[t]):
-                            stamp[t] = u
-                            found += 1
-                            fetch_add(before, np.uint64(t), 1)
-            behind[u] = found
+                    for j in range(offsets[w], offsets[w + one]):
+                        t = np.uint64(neighbours[j])
+                        if wanted is None or wanted[t]:
+                            found += np.int64(stamp[t] != own)
+                            stamp[t] = own
+                found -= 1  # u itself
+            counts[u - first] = found
+
+
+@inner
+def _add_row(
+    u: Any, in_offsets: Any, in_neighbours: Any, in_weights: Any, offsets: Any, neighbours: Any, weights: Any,
+    share: Any, wanted: Any, sums: Any,
+) -> None:  # fmt: skip
+    """What u shares with each vertex, added to the sums."""
+    one = np.uint64(1)
+    for i in range(in_offsets[u], in_offsets[u + one]):
+        w = np.uint64(in_neighbours[i])
+        part = one if share is None else share[w]
+        if in_weights is not None:
+            part *= in_weights[i]
+        for j in range(offsets[w], offsets[w + one]):
+            t = np.uint64(neighbours[j])
+            if wanted is None or wanted[t]:
+                sums[t] += part if weights is None else part * weights[j]
+
+
+@inner
+def _take_all(sums: Any, ends: Any, values: Any, place: Any, last: Any) -> None:
+    """The sums that are not 0, as many as there are places; all are 0 then."""
+    at, into, behind = np.uint64(0), np.uint64(place), np.uint64(last)
+    while into < behind:  # writes what may be no entry, where the next one goes
+        ends[into], values[into] = at, sums[at]
+        into += np.uint64(sums[at] != 0)
+        at += np.uint64(1)
+    sums[:] = 0
+
+
+@inner
+def _add_and_mark(
+    u: Any, in_offsets: Any, in_neighbours: Any, in_weights: Any, offsets: Any, neighbours: Any, weights: Any,
+    share: Any, wanted: Any, sums: Any, bits: Any, words: Any,
+) -> Any:  # fmt: skip
+    """The same, and marks in two bitmaps; the first word of the second in use, and that behind the last."""
+    one, six, mask = np.uint64(1), np.uint64(6), np.uint64(63)
+    low, high = np.uint64(bits.size), np.uint64(0)
+    for i in range(in_offsets[u], in_offsets[u + one]):
+        w = np.uint64(in_neighbours[i])
+        part = one if share is None else share[w]
+        if in_weights is not None:
+            part *= in_weights[i]
+        for j in range(offsets[w], offsets[w + one]):
+            t = np.uint64(neighbours[j])
+            if wanted is None or wanted[t]:
+                sums[t] += part if weights is None else part * weights[j]
+                here = bits[t >> six]
+                if words is not None and here == 0:
+                    word = t >> np.uint64(12)
+                    words[word] |= one << ((t >> six) & mask)
+                    low, high = min(low, word), max(high, word + one)
+                bits[t >> six] = here | one << (t & mask)
+    bits[u >> six] &= ~(one << (u & mask))
+    return low, high
+
+
+@inner
+def _write_out(word: Any, base: Any, ends: Any, place: Any, last: Any) -> Any:
+    """The numbers of the bits of a word, from `place` on; where the next ones go.
+
+    Four are written whether they are there or not, as far as the row goes: a branch for each would be foreseen badly.
+    """
+    one, behind = np.uint64(1), place + count_ones(word)
+    if place + np.uint64(4) <= last:
+        for k in range(4):
+            ends[place + np.uint64(k)] = base + trailing_zeros(word)
+            word &= word - one
+        place += np.uint64(4)
+    while place < behind:
+        ends[place] = base + trailing_zeros(word)
+        word &= word - one
+        place += one
+    return behind
+
+
+@inner
+def _take_marked(
+    low: Any, high: Any, bits: Any, words: Any, sums: Any, ends: Any, values: Any, first: Any, last: Any
+) -> None:  # fmt: skip
+    """The sums that are marked; all of them and the marks are 0 then."""
+    six, place = np.uint64(6), np.uint64(first)
+    if words is None:
+        for at in range(np.uint64(bits.size)):
+            place = _write_out(bits[at], at << six, ends, place, np.uint64(last))
+            bits[at] = 0
+    else:
+        for block in range(low, high):
+            rest = words[block]
+            words[block] = 0
+            while rest != 0:
+                at = (block << six) + trailing_zeros(rest)
+                rest &= rest - np.uint64(1)
+                place = _write_out(bits[at], at << six, ends, place, np.uint64(last))
+                bits[at] = 0
+    for k in range(np.uint64(first), np.uint64(last)):
+        t = np.uint64(ends[k])
+        values[k] = sums[t]
+        sums[t] = 0
 
 
 @kernel
@@ -67,84 +155,30 @@ def fill(
     in_weights: Any, offsets: Any, neighbours: Any, weights: Any, share: Any, wanted: Any, sums: Any, bitmaps: Any,
     summaries: Any, starts: Any, ends: Any, values: Any,
 ) -> None:  # fmt: skip
-    """The rows: ends and values from starts[u - first] on.
+    """The rows: ends and values from starts[u - first] to before starts[u - first + 1].
 
-    What a common neighbour w counts: share[w] (None: 1), times both weights (None: 1). sums: float64[workers, n],
-    bitmaps: uint64[workers, n / 64 + 1], summaries: uint64[workers, n / 4096 + 1] are zero, and zero again after.
+    What a common neighbour w counts: share[w] (None: 1), times both weights (None: 1). sums: [workers, n], bitmaps:
+    uint64[workers, n / 64 + 1], summaries: uint64[workers, n / 4096 + 1] are zero, and zero again after.
     """
-    one, six, mask = np.uint64(1), np.uint64(6), np.uint64(63)
     row_sums, bits, words = sums[worker], bitmaps[worker], summaries[worker]
     while True:
         begin, end = take(control, last - first, np.uint64(CHUNK))
         if begin == end:
             break
         for u in range(first + begin, first + end):
-            if wanted is not None and not wanted[u]:
+            place, behind = starts[u - first], starts[u - first + np.uint64(1)]
+            if place == behind:
                 continue
-            low, high = np.uint64(words.size), np.uint64(0)
-            for i in range(in_offsets[u], in_offsets[u + one]):
-                w = np.uint64(in_neighbours[i])
-                part = 1.0 if share is None else share[w]
-                if in_weights is not None:
-                    part *= in_weights[i]
-                row = offsets[w + one]
-                for j in range(_behind(neighbours, offsets[w], row, u), row):
-                    t = np.uint64(neighbours[j])
-                    if wanted is not None and not wanted[t]:
-                        continue
-                    row_sums[t] += part if weights is None else part * weights[j]
-                    if bits[t >> six] == 0:
-                        word = t >> np.uint64(12)
-                        words[word] |= one << ((t >> six) & mask)
-                        low, high = min(low, word), max(high, word + one)
-                    bits[t >> six] |= one << (t & mask)
-            place = np.int64(starts[u - first])
-            for block in range(low, high):
-                rest = words[block]
-                words[block] = 0
-                while rest != 0:
-                    at = (block << six) + trailing_zeros(rest)
-                    rest &= rest - one
-                    here = bits[at]
-                    bits[at] = 0
-                    while here != 0:
-                        other = (at << six) + trailing_zeros(here)
-                        here &= here - one
-                        ends[place] = other
-                        values[place] = row_sums[other]
-                        row_sums[other] = 0.0
-                        place = place + np.int64(1)
-
-
-@kernel
-def mirror(
-    worker: Any, workers: Any, control: Any, width: Any, half_offsets: Any, half_ends: Any, half_values: Any,
-    offsets: Any, cursor: Any, neighbours: Any, values: Any,
-) -> None:  # fmt: skip
-    """Whole rows of the halves above the diagonal: each range of `width` rows is one worker's, and stays sorted.
-
-    cursor: int64[n] are the offsets, to begin with.
-    """
-    n = np.int64(half_offsets.size) - 1
-    while True:
-        begin, end = take(control, np.uint64(n), np.uint64(width))
-        if begin == end:
-            break
-        for u in range(np.int64(0), np.int64(end)):
-            low, high = half_offsets[u], half_offsets[u + 1]
-            if u >= np.int64(begin):
-                into = offsets[u + 1] - (high - low)
-                for k in range(low, high):
-                    neighbours[into + k - low], values[into + k - low] = half_ends[k], half_values[k]
-            last = high
-            while low < last:
-                middle = (low + last) // 2
-                if np.uint64(half_ends[middle]) < begin:
-                    low = middle + 1
-                else:
-                    last = middle
-            while low < high and np.uint64(half_ends[low]) < end:
-                t = half_ends[low]
-                neighbours[cursor[t]], values[cursor[t]] = u, half_values[low]
-                cursor[t] += 1
-                low += 1
+            given = in_offsets, in_neighbours, in_weights, offsets, neighbours, weights, share, wanted, row_sums
+            if weights is None and (behind - place) * _DENSE >= row_sums.size:
+                _add_row(u, *given)
+                row_sums[u] = 0
+                _take_all(row_sums, ends, values, place, behind)
+            elif (behind - place) * _MARKED >= row_sums.size:
+                low, high = _add_and_mark(u, *given, bits, None)
+                row_sums[u] = 0
+                _take_marked(low, high, bits, None, row_sums, ends, values, place, behind)
+            else:
+                low, high = _add_and_mark(u, *given, bits, words)
+                row_sums[u] = 0
+                _take_marked(low, high, bits, words, row_sums, ends, values, place, behind)

@@ -15,7 +15,7 @@ from arcflux.applications.random_walks.spread import walk_apart
 from arcflux.applications.random_walks.walks import Visits, Walks
 from arcflux.applications.traffic import Traffic
 from arcflux.applications.vertex_lists import listed
-from arcflux.applications.weights import edge_weights
+from arcflux.applications.weights import summable_weights
 from arcflux.checks import array, flag, maybe, real, text, wholes
 from arcflux.checks import seed as any_seed
 from arcflux.engine.call import graph_call
@@ -104,7 +104,7 @@ def random_walks(
     if path is not None:
         roots = _of_first_type(graph, roots, kinds, path, starts is None)
     method = Method(
-        roots, walk_length, len(roots) * walks_per_vertex, seed % 2**64, edge_weights(graph, weight), 1 / p, 1 / q,
+        roots, walk_length, len(roots) * walks_per_vertex, seed % 2**64, summable_weights(graph, weight), 1 / p, 1 / q,
         path, kinds, restart,
     )  # fmt: skip
     afford(
@@ -124,7 +124,7 @@ def random_walks(
 def _of_first_type(graph: Graph, roots: Array, kinds: Any, metapath: Array, every: bool) -> Array:
     fitting = kinds[roots] == metapath[0]
     if not every and not fitting.all():
-        wrong = arguments.shown(graph, roots[np.argmin(fitting)])
+        wrong = arguments.user_id(graph, roots[np.argmin(fitting)])
         raise UsageError(
             f"walks start at vertex {wrong}, of type {kinds[roots[np.argmin(fitting)]]}",
             expected=f"starts of type {metapath[0]}, where the metapath begins",
@@ -167,6 +167,6 @@ def _walk_here(worker: Worker, method: Method) -> Array:
             np.uint64(method.seed), *worker.graph.out, method.table(worker, 0, worker.graph.vertices), method.weights,
             *method.near(worker), method.back, method.out, method.metapath, method.types, method.restart,
             state.reshape(cores.workers, kernels.SLOTS, kernels.FIELDS), rests.reshape(cores.workers, -1), out,
-            task=task,
+            task=task, visits=out.size,
         )  # fmt: skip
     return out

@@ -4,7 +4,7 @@ A step waits for two cache lines: where a vertex's row begins, and the neighbour
 "ThunderRW: an in-memory graph random walk engine", 2021). A core goes round its walkers: each announces what it will
 read, and reads it in the next round, when it is there.
 
-Every random number is a function of seed, walk, step and trial, so that walks are the same whoever walks them. A step
+Every random number is a function of seed, walk, step and trial, so that walks are the same on any worker. A step
 is *proposed* by weight (an alias table: one number, whatever the degree) and *accepted* or drawn again (Yang and
 others, "KnightKing: a fast distributed graph random walk engine", 2019). After as many trials as reading the whole row
 would cost the row is read, which gives the same distribution.
@@ -19,6 +19,7 @@ import numpy as np
 from arcflux.spmd.jit import inner, kernel
 from arcflux.spmd.machine import prefetch_to_read, take
 from arcflux.spmd.random import key, uniform
+from arcflux.spmd.search import lower_bound
 
 __all__ = [
     "ASKS", "DONE", "ENDED", "FIELDS", "RESTARTED", "SCANS", "SETTLED", "SLOTS", "UNASKED", "adjacent", "alias_table",
@@ -123,7 +124,7 @@ def _share(weight: Any, mean: Any) -> Any:
 
 
 @inner
-def _draw(offsets: Any, table: Any, v: Any, stream: Any, step: Any, trial: Any) -> Any:
+def _draw(offsets: Any, v: Any, stream: Any, step: Any, trial: Any) -> Any:
     """The arc of v's row at which a draw falls, and the rest of the number; _NONE when the row is empty."""
     begin = offsets[v]
     degree = offsets[v + _ONE] - begin
@@ -147,14 +148,9 @@ def _resolve(offsets: Any, table: Any, v: Any, arc: Any, rest: Any) -> Any:
 @inner
 def _found(offsets: Any, neighbours: Any, t: Any, x: Any) -> Any:
     """Whether there is an edge from t to x; rows are in order."""
-    low, high = offsets[t], offsets[t + _ONE]
-    while low < high:
-        middle = (low + high) >> _ONE
-        if np.uint64(neighbours[middle]) < x:
-            low = middle + _ONE
-        else:
-            high = middle
-    return low < offsets[t + _ONE] and np.uint64(neighbours[low]) == x
+    end = offsets[t + _ONE]
+    place = lower_bound(neighbours, offsets[t], end, x)
+    return place < end and np.uint64(neighbours[place]) == x
 
 
 @inner
@@ -217,15 +213,13 @@ def _begin(
 
 
 @inner
-def _propose(
-    slot: Any, starts: Any, offsets: Any, neighbours: Any, table: Any, restart: Any, rests: Any, g: Any
-) -> None:
+def _propose(slot: Any, offsets: Any, neighbours: Any, table: Any, restart: Any, rests: Any, g: Any) -> None:
     """Choose what to look at next, and announce it."""
     stream, step = slot[_STREAM], slot[_STEP]
     if restart > 0.0 and slot[_TRIAL] == 0 and uniform(stream, _counter(step, _RESTART)) < restart:
         slot[_ARC] = _HERE
         return
-    arc, rest = _draw(offsets, table, slot[_VERTEX], stream, step, slot[_TRIAL])
+    arc, rest = _draw(offsets, slot[_VERTEX], stream, step, slot[_TRIAL])
     slot[_ARC], rests[g] = arc, rest
     if arc != _NONE:
         if table is None:
@@ -293,7 +287,7 @@ def walk(
             continue
         while busy > 0:
             for g in range(busy):
-                _propose(slots[g], starts, offsets, neighbours, table, restart, rest, g)
+                _propose(slots[g], offsets, neighbours, table, restart, rest, g)
             if table is not None:
                 for g in range(busy):
                     slot = slots[g]
@@ -375,7 +369,7 @@ def _go(
                 return goals[i], DONE
             answer = UNASKED
         else:
-            arc, rest = _draw(offsets, table, v, stream, step, trials[i])
+            arc, rest = _draw(offsets, v, stream, step, trials[i])
             if arc != _NONE and table is not None:
                 arc = _resolve(offsets, table, v, arc, rest)
             if arc == _NONE:

@@ -1,4 +1,4 @@
-"""Walks on a distributed graph: a worker knows the rows of its own vertices, and walkers go to whoever has theirs.
+"""Walks on a distributed graph: a worker has the rows of its own vertices, and walkers move to the worker of theirs.
 
 In every superstep all walkers take one step. A *visit* message (walk, vertex) brings a walker to the owner of its next
 vertex; since all are at the same step, that need not be sent. A *record* (walk, vertex) stays where the visit was and
@@ -153,7 +153,7 @@ class _Walkers(Travellers):
         self.worker.cores.together()
 
     def _adjacent(self, tails: Array, heads: Array) -> Array:
-        """Whether there is an edge from each tail to its head, by those who have the tails' rows; collective."""
+        """Whether there is an edge from each tail to its head, looked up by the tails' owners; collective."""
         owner = np.searchsorted(self.cuts, tails, side="right") - 1
         order = np.argsort(owner, kind="stable")
         counts = np.bincount(owner, minlength=self.worker.size)

@@ -59,7 +59,7 @@ def scan_statistics(graph: Graph, *, method: str = "intersection", **where: Any)
     method
         "intersection": every worker sees the whole graph, intersects the rows of its share, and counts are added up.
         "wedges": a worker knows its own rows; it sends every pair of neighbours of a vertex, in the order of degree and
-        number, to whoever can tell whether they are joined. Results are the same.
+        number, to the worker that can tell whether they are joined. Results are the same.
     **where
         The options of :func:`arcflux.run` that say where it runs: `threads`, `parts`, `transport`, `ranks_per_node`.
 
@@ -104,7 +104,7 @@ def _work(worker: Worker, method: str) -> tuple[Array, Array, Mapping[str, int]]
 
 
 def _degrees(worker: Worker) -> Array:
-    """How many neighbours each vertex has, by whoever has its row."""
+    """How many neighbours each vertex has, counted by the owner of its row."""
     first, last = worker.share_of_rows()
     degrees = worker.cores.host(last - first, np.int64)
     kernel = worker.kernels(__name__).count_neighbours

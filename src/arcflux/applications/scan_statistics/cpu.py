@@ -12,6 +12,7 @@ import numpy as np
 
 from arcflux.spmd.jit import inner, kernel
 from arcflux.spmd.machine import fetch_add, take
+from arcflux.spmd.search import lower_bound
 
 __all__ = ["check_wedges", "count_neighbours", "count_wedges", "list_wedges"]
 
@@ -101,13 +102,8 @@ def check_wedges(
             break
         for k in range(begin, end):
             u, w = np.uint64(wedges[k, 0]), np.uint64(wedges[k, 1])
-            low, high = offsets[u], offsets[u + _ONE]
-            while low < high:
-                middle = (low + high) >> _ONE
-                if np.uint64(neighbours[middle]) < w:
-                    low = middle + _ONE
-                else:
-                    high = middle
-            if low < offsets[u + _ONE] and np.uint64(neighbours[low]) == w:
+            row_end = offsets[u + _ONE]
+            place = lower_bound(neighbours, offsets[u], row_end, w)
+            if place < row_end and np.uint64(neighbours[place]) == w:
                 for c in range(3):
                     fetch_add(found, np.uint64(wedges[k, c]), 1)
