@@ -65,10 +65,12 @@ class Pairs:
         return self._speed(one, other, mine / crowding) + self._speed(other, one, others / crowding)
 
     def is_worth_a_try(self, one: Account, other: Account) -> bool:
-        """Whether two kinds are to be measured side by side: they are not yet known together, and differ.
+        """Whether two kinds are to be measured side by side: they differ, and each is known alone, not with the other.
 
         On halves there are fewer workers to wait for, so that a pair that gains nothing loses next to nothing.
         """
+        if one.kind not in self._alone or other.kind not in self._alone:
+            return False
         seen = min(self._beside.get(pair, (0.0, 0.0))[1] for pair in ((one.kind, other.kind), (other.kind, one.kind)))
         return one.kind != other.kind and seen < _TRIALS
 

@@ -6,7 +6,9 @@ resolved: what leads out of a root is not there.
 
 from __future__ import annotations
 
+import os
 import threading
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -26,6 +28,8 @@ __all__ = ["Catalogue"]
 _OPTIONS = {"deterministic": bool, "direction": str}
 _HIDDEN = (".", "_")
 _LONGEST = 10_000
+# What tells one state of a file from the next: its number, its time in nanoseconds, and its size.
+_Stamp = tuple[int, int, int]
 
 
 class Catalogue:
@@ -34,46 +38,64 @@ class Catalogue:
     def __init__(self, graphs: Sequence[Path] = (), programs: Sequence[Path] = (), opened: int = 8) -> None:
         self.roots = [_folder(root) for root in graphs]
         self.programs = {name: one for root in programs for name, one in _programs(_folder(root)).items()}
-        self._open: dict[str, Graph] = {}
+        self._open: dict[str, tuple[_Stamp, Graph]] = {}
         self._most = opened
-        self._lock = threading.Lock()
+        self._lock, self._loading = threading.Lock(), defaultdict[str, threading.Lock](threading.Lock)
 
     # --- graphs
 
     def graphs(self) -> dict[str, Path]:
-        """The graphs there are now: files and stores in the roots, by name."""
+        """The graphs there are now: files and stores in the roots, by name; not those that cannot be printed."""
         found: dict[str, Path] = {}
         for root in self.roots:
-            for path in sorted(root.iterdir()):
-                inside = path.resolve()
-                if not path.name.startswith(_HIDDEN) and inside.is_relative_to(root) and inside.exists():
-                    found.setdefault(path.name, inside)
+            for name in sorted(_names(root)):
+                if (inside := _inside(root, name)) is not None:
+                    found.setdefault(name, inside)
         return found
 
     def path(self, name: str) -> Path:
         """Where the graph of a name is."""
+        for root in self.roots:
+            if name in _names(root) and (inside := _inside(root, name)) is not None:
+                return inside
         found = self.graphs()
-        if name not in found:
-            raise UsageError(
-                f"there is no graph {name[:100]!r}", expected=f"one of: {', '.join(list(found)[:20]) or 'none'}",
-                remedy=did_you_mean(name[:100], found),
-            )  # fmt: skip
-        return found[name]
+        raise UsageError(
+            f"there is no graph {name[:100]!r}", expected=f"one of: {', '.join(list(found)[:20]) or 'none'}",
+            remedy=did_you_mean(name[:100], found),
+        )  # fmt: skip
 
     def graph(self, name: str) -> Graph:
-        """The graph of a name, opened once; of many, those used last stay open."""
+        """The graph of a name, opened once, and again when its file has changed; of many, those used last stay open."""
         path = self.path(name)
-        with self._lock:
-            graph = self._open.pop(name, None) or load(path)
-            self._open[name] = graph
-            while len(self._open) > self._most:
-                self._open.pop(next(iter(self._open)))
+        stamp = _stamp(path)
+        if (graph := self._opened(name, stamp)) is not None:
             return graph
+        with self._lock:
+            loading = self._loading[name]
+        with loading:
+            if (graph := self._opened(name, stamp)) is None:
+                graph = _loaded(path, name)
+                with self._lock:
+                    self._open[name] = stamp, graph
+                    while len(self._open) > self._most:
+                        self._open.pop(next(iter(self._open)))
+        return graph
+
+    def is_open(self, name: str) -> bool:
+        """Whether :meth:`graph` has a graph at once."""
+        return self._opened(name, _stamp(self.path(name))) is not None
 
     def opened(self) -> dict[str, Graph]:
         """Graphs that are open now."""
         with self._lock:
-            return dict(self._open)
+            return {name: graph for name, (_, graph) in self._open.items()}
+
+    def _opened(self, name: str, stamp: _Stamp) -> Graph | None:
+        with self._lock:
+            if (found := self._open.pop(name, None)) is None or found[0] != stamp:
+                return None
+            self._open[name] = found  # used last
+            return found[1]
 
     # --- tasks
 
@@ -108,12 +130,22 @@ class Catalogue:
 _NO_GRAPH: Any = None
 
 
+def _loaded(path: Path, name: str) -> Graph:
+    """A graph of a root; what is wrong with it is said of its name, not of where it is on this machine."""
+    try:
+        return load(path)
+    except ArcfluxError as error:
+        said = {part: getattr(error, part).replace(str(path), name) for part in ("what", "expected", "remedy")}
+        ArcfluxError.__init__(error, said.pop("what"), **said)
+        raise
+
+
 def _fits(value: Any, kind: Any, argument: Argument | None) -> bool:
     """Whether a value of JSON can be a parameter."""
     if value is None:
         return argument is not None and argument.optional
     if argument is not None and argument.shares and isinstance(value, dict):
-        return all(isinstance(share, (int, float)) and not isinstance(share, bool) for share in value.values())
+        return all(_is(share, float) for share in value.values())
     if argument is not None and argument.many:
         return isinstance(value, list) and len(value) <= _LONGEST and all(_is(one, kind) for one in value)
     return _is(value, kind)
@@ -145,6 +177,30 @@ def _folder(root: Path) -> Path:
     return root.resolve()
 
 
+def _names(root: Path) -> list[str]:
+    """What is in a root now; nothing, when it was moved away."""
+    try:
+        return os.listdir(root)
+    except OSError:
+        return []
+
+
+def _inside(root: Path, name: str) -> Path | None:
+    """What a name in a root is, links resolved; None if it is hidden, is not there, or leads out of the root."""
+    if name.startswith(_HIDDEN) or not name.isprintable():
+        return None
+    try:
+        found = (root / name).resolve(strict=True)
+    except (OSError, RuntimeError):  # a link to nothing, or to itself
+        return None
+    return found if found.is_relative_to(root) else None
+
+
+def _stamp(path: Path) -> _Stamp:
+    found = path.stat()
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
 def _programs(root: Path) -> dict[str, Program]:
     """The programs in the files of a folder: each is registered under the name of its class."""
     found: dict[str, Program] = {}
@@ -160,4 +216,5 @@ def _programs(root: Path) -> dict[str, Program]:
 
 def describe(error: BaseException) -> str:
     """What ended a job, in words for its owner: of other errors than ours, the class and the message."""
-    return str(error) if isinstance(error, ArcfluxError) else f"{type(error).__name__}: {error}"
+    said = str(error) if isinstance(error, ArcfluxError) else f"{type(error).__name__}: {error}"
+    return said.encode(errors="backslashreplace").decode()

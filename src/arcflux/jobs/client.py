@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import time
 import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import IO, Any
 
-from arcflux.checks import maybe, real, text
-from arcflux.errors import ServiceError, UsageError
+from arcflux.checks import seconds, text
+from arcflux.errors import ArcfluxError, ServiceError, UsageError
 
 __all__ = ["Client"]
 
@@ -29,44 +31,57 @@ class Client:
     """
 
     def __init__(self, url: str, token: str, *, timeout: float = 60.0) -> None:
-        if not isinstance(url, str) or urllib.parse.urlsplit(url).scheme not in ("http", "https"):
+        if not isinstance(url, str) or not _is_address(url):
             raise UsageError(f"the url is {url!r}", expected="http://HOST:PORT or https://HOST:PORT")
-        self.url, self._token, self._timeout = url.rstrip("/"), token, timeout
+        self.url, self._token, self._timeout = url.rstrip("/"), token, seconds("timeout", timeout)
 
-    def _open(
-        self, path: str, body: Any = None, method: str | None = None, headers: dict[str, str] | None = None,
-        timeout: float | None = None,
-    ) -> IO[bytes]:  # fmt: skip
-        data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(f"{self.url}{path}", data, method=method)
-        request.add_header("Authorization", f"Bearer {self._token}")
-        for name, value in (headers or {}).items():
-            request.add_header(name, value)
-        if data is not None:
-            request.add_header("Content-Type", "application/json")
+    @contextmanager
+    def _understood(self) -> Iterator[None]:
+        """What goes wrong on the wire is an error that names the server."""
         try:
-            found: IO[bytes] = urllib.request.urlopen(request, timeout=timeout or self._timeout)
-            return found
-        except urllib.error.HTTPError as error:
-            with error:
-                raise _refusal(error.code, error.read()) from None
-        except (OSError, ValueError) as error:
+            yield
+        except ArcfluxError:
+            raise
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            said = f"{type(error).__name__}: {error}" if isinstance(error, http.client.HTTPException) else error
             raise ServiceError(
-                f"{self.url} does not answer: {error}", remedy="arcflux serve, and its address"
+                f"{self.url} does not answer: {said}", remedy="arcflux serve, and its address"
             ) from error
 
-    def _get(self, path: str) -> Any:
-        with self._open(path) as answer:
-            return json.load(answer)
+    def _open(
+        self, path: str, body: Any = None, method: str | None = None, headers: dict[str, str] | None = None
+    ) -> IO[bytes]:  # fmt: skip
+        data = None if body is None else _encoded(body)
+        with self._understood():
+            request = urllib.request.Request(f"{self.url}{path}", data, method=method)
+            request.add_header("Authorization", f"Bearer {self._token}")
+            for name, value in (headers or {}).items():
+                request.add_header(name, value)
+            if data is not None:
+                request.add_header("Content-Type", "application/json")
+            try:
+                found: IO[bytes] = urllib.request.urlopen(request, timeout=self._timeout)
+            except urllib.error.HTTPError as error:
+                with error:
+                    raise _refusal(error.code, error.read()) from None
+            return found
+
+    def _asked(self, path: str, wanted: str, body: Any = None, **how: Any) -> dict[str, Any]:
+        """What the server says, an object that has `wanted`."""
+        with self._understood(), self._open(path, body, **how) as answer:
+            found = json.load(answer)
+        if not isinstance(found, dict) or wanted not in found:
+            raise ServiceError(f"{self.url} is no server of jobs", remedy="the address that arcflux serve has shown")
+        return found
 
     def graphs(self) -> list[dict[str, Any]]:
         """The graphs of the server."""
-        found: list[dict[str, Any]] = self._get("/graphs")["graphs"]
+        found: list[dict[str, Any]] = self._asked("/graphs", "graphs")["graphs"]
         return found
 
     def tasks(self) -> list[dict[str, Any]]:
         """Its algorithms and programs, with their parameters."""
-        found: list[dict[str, Any]] = self._get("/tasks")["tasks"]
+        found: list[dict[str, Any]] = self._asked("/tasks", "tasks")["tasks"]
         return found
 
     def submit(
@@ -77,30 +92,26 @@ class Client:
         body = {"graph": graph, "task": task, "parameters": parameters, "priority": priority, **(limits or {})}
         if workers is not None:
             body["workers"] = workers
-        with self._open("/jobs", body, headers={} if key is None else {"Idempotency-Key": key}) as answer:
-            found: dict[str, Any] = json.load(answer)
-            return found
+        return self._asked("/jobs", "id", body, headers={} if key is None else {"Idempotency-Key": key})
 
     def jobs(self, *, state: str | None = None, limit: int = 50, before: int | None = None) -> list[dict[str, Any]]:
         """Jobs, the newest first."""
         asked = {"state": state, "limit": limit, "before": before}
         query = urllib.parse.urlencode({name: value for name, value in asked.items() if value is not None})
-        found: list[dict[str, Any]] = self._get(f"/jobs?{query}")["jobs"]
+        found: list[dict[str, Any]] = self._asked(f"/jobs?{query}", "jobs")["jobs"]
         return found
 
     def status(self, ident: str) -> dict[str, Any]:
         """A job."""
-        found: dict[str, Any] = self._get(_job(ident))
-        return found
+        return self._asked(_job(ident), "state")
 
     def cancel(self, ident: str) -> str:
         """Cancel a job; its state."""
-        with self._open(f"{_job(ident)}/cancel", method="POST") as answer:
-            return str(json.load(answer)["state"])
+        return str(self._asked(f"{_job(ident)}/cancel", "state", method="POST")["state"])
 
     def events(self, ident: str) -> Iterator[dict[str, Any]]:
         """The status of a job whenever it changes, until it is over."""
-        with self._open(f"{_job(ident)}/events") as answer:
+        with self._understood(), self._open(f"{_job(ident)}/events") as answer:
             kind = ""
             for raw in answer:
                 line = raw.decode().rstrip("\n")
@@ -111,7 +122,7 @@ class Client:
 
     def wait(self, ident: str, timeout: float | None = None) -> dict[str, Any]:
         """Wait until a job is over; its status."""
-        timeout = maybe(real)("timeout", timeout)
+        timeout = seconds("timeout", timeout)
         end = None if timeout is None else time.monotonic() + timeout
         pause = 0.01
         while True:
@@ -130,8 +141,14 @@ class Client:
         found = self.wait(ident, timeout)
         if found["state"] != "done":
             raise ServiceError(f"job {ident} is {found['state']}: {found['error']}")
-        with self.stream(ident, "arrow", offset, limit) as answer:
+        with self._understood(), self.stream(ident, "arrow", offset, limit) as answer:
             return pa.ipc.open_stream(answer).read_all()
+
+    def pieces(self, ident: str, form: str, offset: int = 0, limit: int | None = None) -> Iterator[bytes]:
+        """The bytes of a result, all of them or an error."""
+        with self._understood(), self.stream(ident, form, offset, limit) as answer:
+            while piece := answer.read(1 << 16):
+                yield piece
 
     def stream(self, ident: str, form: str = "arrow", offset: int = 0, limit: int | None = None) -> IO[bytes]:
         """The bytes of a result: "json", "csv", "arrow" or "parquet"."""
@@ -139,6 +156,29 @@ class Client:
             {"format": form, "offset": offset, **({} if limit is None else {"limit": limit})}
         )
         return self._open(f"{_job(ident)}/result?{query}")
+
+
+def _is_address(url: str) -> bool:
+    """Whether this is where a server can be: a scheme, a host, and a port if there is one."""
+    try:
+        split = urllib.parse.urlsplit(url)
+        return split.scheme in ("http", "https") and bool(split.hostname) and split.port != 0
+    except ValueError:  # a port that is none
+        return False
+
+
+def _encoded(body: Any) -> bytes:
+    try:
+        return json.dumps(body, default=_plain).encode()
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"a parameter cannot be said in JSON: {error}", expected="numbers, text, lists") from error
+
+
+def _plain(value: Any) -> Any:
+    """Numbers and arrays of NumPy as Python's."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} is none of them")
 
 
 def _job(ident: str) -> str:

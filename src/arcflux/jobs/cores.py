@@ -25,10 +25,10 @@ from arcflux.spmd.turns import Turns
 __all__ = ["Cores", "Seat"]
 
 # Seconds of a slice, and how long a slice that cannot be cut holds others up.
-QUANTUM, PATIENCE = 0.02, 0.01
+QUANTUM, PATIENCE = 0.05, 0.01
 _GLANCE, _RESOLUTION = 0.05, 0.002
-# The share of a slice that has to be beside another for its speed to say something of the pair.
-_MOSTLY = 0.7
+# The share of a slice that has to be beside another for its speed to say something of the pair; and its seconds.
+_MOSTLY, _TELLING = 0.7, 2e-4
 
 
 @dataclass
@@ -43,7 +43,7 @@ class _Slice:
 
 @dataclass(frozen=True)
 class _Turn:
-    """What a turn was like: its seconds, and if its speed says something, beside whom, or alone on all workers."""
+    """A measured turn: its seconds, and if its speed is representative, beside which jobs, or alone on all workers."""
 
     seconds: float = 0.0
     telling: bool = False
@@ -56,11 +56,14 @@ class Cores:
     def __init__(self, threads: int, quantum: float = QUANTUM, pairing: bool = True) -> None:
         self.threads = threads
         self.scheduler = KernelScheduler(threads, quantum, patience=PATIENCE, pairing=pairing)
-        self.condition = threading.Condition()
+        self._lock = threading.Lock()
+        self.condition = threading.Condition(self._lock)  # the clock waits here
         self.slices: dict[int, _Slice] = {}
         self.deciding = 0.0  # seconds of a core that scheduling has taken
         self._controls: dict[int, NDArray[Any]] = {}
+        self._waiting: dict[int, threading.Condition] = {}  # jobs that wait for a turn, each woken for its own alone
         self._clock: threading.Thread | None = None
+        self._alarm = 0.0  # when the clock looks next
         self._closed = False
 
     def seat(self, number: int, account: Account, weight: float, **watching: Any) -> Seat:
@@ -79,7 +82,8 @@ class Cores:
         """No turns any more."""
         with self.condition:
             self._closed = True
-            self.condition.notify_all()
+            for waiting in (self.condition, *self._waiting.values()):
+                waiting.notify()
 
     def take(self, number: int, workers: int, control: NDArray[Any], shrinks: bool, over: Callable[[], bool]) -> int:
         """Wait for a turn; a job that is over need not: it has one superstep at most to go."""
@@ -89,14 +93,25 @@ class Cores:
             limit = 0 if shrinks and workers >= self.threads else workers
             self._obey(self.scheduler.back(number, time.perf_counter(), limit))
             self.deciding += time.thread_time() - begun
-            while number not in self.slices:
-                if over() or self._closed:
-                    self.scheduler.kernels[number].state = "away"
-                    control[BRIEF] = 1
-                    return 1 if shrinks else workers
-                self.condition.wait(_GLANCE)
+            if number not in self.slices and not self._wait(number, over):
+                self.scheduler.kernels[number].state = "away"
+                control[BRIEF] = 1
+                return 1 if shrinks else workers
             granted = self.slices[number].workers
             return min(workers, granted) if shrinks else workers
+
+    def _wait(self, number: int, over: Callable[[], bool]) -> bool:
+        """Wait until a job has a slice; whether it has: not where it, or everything, is to end."""
+        turn = self._waiting[number] = threading.Condition(self._lock)
+        try:
+            self._set_alarm(time.perf_counter())
+            while number not in self.slices:
+                if over() or self._closed:
+                    return False
+                turn.wait(_GLANCE)
+            return True
+        finally:
+            del self._waiting[number]
 
     def leave(self, number: int) -> _Turn:
         """A turn is over; what it was like."""
@@ -132,18 +147,37 @@ class Cores:
             self.slices.pop(number, None)
             if number in self.scheduler.kernels:
                 self.scheduler.kernels[number].state = "away"
-                self._obey(self.scheduler.remove(number, time.perf_counter()))
+                now = time.perf_counter()
+                self._obey(self.scheduler.remove(number, now))
+                if self.slices:
+                    self._set_alarm(now)
 
     def _obey(self, commands: Sequence[Command]) -> None:
         now = time.perf_counter()
         for command in commands:
             if isinstance(command, Run):
                 self.slices[command.kernel] = _Slice(self._controls[command.kernel], now, command.workers)
+                if (turn := self._waiting.get(command.kernel)) is not None:
+                    turn.notify()
             elif isinstance(command, Preempt) and command.kernel in self.slices:
                 one = self.slices[command.kernel]
-                one.cut = max(now, one.begun + self.scheduler.quantum)
-        if commands:
-            self.condition.notify_all()
+                one.cut = now if command.at_once else one.begun + self.scheduler.quantum
+                self._cut(one, now)
+        if commands and (self._waiting or any(one.cut for one in self.slices.values())):
+            self._set_alarm(now)
+
+    @staticmethod
+    def _cut(one: _Slice, now: float) -> None:
+        """Tell a slice to end when it is time."""
+        if one.cut and now >= one.cut:
+            one.control[BRIEF], one.cut = 1, 0.0
+
+    def _set_alarm(self, now: float) -> None:
+        """Wake the clock if it would look too late."""
+        soonest = now + self._until_next_tick(now)
+        if soonest < self._alarm - _RESOLUTION:
+            self._alarm = soonest
+            self.condition.notify()
 
     def _tick(self) -> None:
         """Cut slices whose time is over while others wait, and lose patience with those that cannot be cut."""
@@ -151,11 +185,12 @@ class Cores:
             while not self._closed:
                 now, begun = time.perf_counter(), time.thread_time()
                 for one in self.slices.values():
-                    if one.cut and now >= one.cut:
-                        one.control[BRIEF], one.cut = 1, 0.0
+                    self._cut(one, now)
                 self._obey(self.scheduler.tick(now))
+                pause = self._until_next_tick(now)
+                self._alarm = now + pause
                 self.deciding += time.thread_time() - begun
-                self.condition.wait(self._until_next_tick(now))
+                self.condition.wait(pause)
 
     def _until_next_tick(self, now: float) -> float:
         times = [one.cut for one in self.slices.values() if one.cut]
@@ -177,10 +212,17 @@ class Seat(Turns):
         self.cores, self.number, self.account, self.threads = cores, number, account, threads
         self.limit, self.over, self.seen = limit, over, seen
         self.nbytes = self.peak = 0
-        self.seconds = self.waited = 0.0
+        self.waited = 0.0
+        self._spent, self._begun = 0.0, 0.0  # seconds of turns that are over; when the one in hand began
         self.turns = 0
         self._last = _Turn()
         self._thread = threading.get_ident()
+
+    @property
+    def seconds(self) -> float:
+        """Seconds on the cores so far, with those of the turn in hand."""
+        begun = self._begun
+        return self._spent + (time.perf_counter() - begun if begun else 0.0)
 
     def sit_down(self) -> None:
         """The job runs in this thread; launches of others that it starts take no turns."""
@@ -194,19 +236,20 @@ class Seat(Turns):
         granted = self.cores.take(self.number, workers, control, shrinks, self.over)
         self.waited += time.perf_counter() - begun
         self.turns += 1
+        self._begun = time.perf_counter()
         return granted
 
     def leave(self) -> None:
         """The launch is over."""
         if threading.get_ident() == self._thread:
             self._last = self.cores.leave(self.number)
-            self.seconds += self._last.seconds
+            self._begun, self._spent = 0.0, self._spent + self._last.seconds
 
     def saw(self, first: int, supersteps: Sequence[Any]) -> None:
-        """Supersteps are done: how fast is told to the scheduler, and what happened to whoever watches."""
+        """Report completed supersteps: their speed to the scheduler, the events to listeners."""
         edges = sum(one.edges or 0 for one in supersteps)
         seconds = sum(one.seconds for one in supersteps)
-        if edges and seconds > 1e-3 and self._last.telling:
+        if edges and seconds > _TELLING and self._last.telling:
             with self.cores.condition:
                 self.cores.scheduler.pairs.measured(self.account, self._last.beside, edges / seconds)
         if self.seen is not None:

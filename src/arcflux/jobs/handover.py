@@ -1,7 +1,8 @@
-"""Jobs that want more than one process: handed to MPI here, or to Slurm where there is one, as ``arcflux run``.
+"""Jobs that want more than one process: handed to MPI here, to Slurm where there is one, or to Spark.
 
-Both run the same command line, which writes its result as Parquet and its facts as JSON. With Slurm (``sbatch`` on the
-path) the command is a batch job of so many tasks; else it is ``arcflux run --workers``.
+MPI and Slurm run the same command line, which writes its result as Parquet and its facts as JSON. With Slurm
+(``sbatch`` on the path) the command is a batch job of so many tasks; else it is ``arcflux run --workers``. Spark runs
+the plug's barrier stage, in a session of its own.
 """
 
 from __future__ import annotations
@@ -18,22 +19,24 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from arcflux import config
 from arcflux.errors import ArcfluxError, CancelledError, RankError, UsageError
 
-__all__ = ["Handover", "MpiRun", "SlurmRun", "command_of", "hand_over"]
+__all__ = ["WORKERS", "Handover", "MpiRun", "SlurmRun", "SparkRun", "command_of", "hand_over", "most_workers"]
+
+# Processes that one job may ever ask for.
+WORKERS = 1024
 
 _GLANCE = 0.1
+# Supersteps of a job that is over that are shown, and what of each.
+_SHOWN, _STEP = 128, ("direction", "frontier", "seconds", "edges")
 _SLURM_GLANCE = float(os.environ.get("ARCFLUX_SLURM_SECONDS", "1"))
 _FAILED = ("BOOT_FAIL", "CANCELLED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "TIMEOUT")
 
 
 def command_of(row: Mapping[str, Any], graph: Path, out: Path) -> list[str]:
     """The arguments of ``arcflux`` that run a job and write its result; nothing in it is read by a shell."""
-    if row["task"][:1].isupper():
-        raise UsageError(
-            f"{row['task']} is a program of this server", expected="an algorithm, for more than one worker",
-            remedy="submit it without workers",
-        )  # fmt: skip
+    _refuse_program(row)
     command = ["run", row["task"], str(graph), "--json", "--out", str(out)]
     for name, value in row["parameters"].items():
         if name in ("deterministic", "direction"):
@@ -48,25 +51,42 @@ def command_of(row: Mapping[str, Any], graph: Path, out: Path) -> list[str]:
     return command
 
 
+def _refuse_program(row: Mapping[str, Any]) -> None:
+    if row["task"][:1].isupper():
+        raise UsageError(
+            f"{row['task']} is a program of this server", expected="an algorithm, for more than one worker",
+            remedy="submit it without workers",
+        )  # fmt: skip
+
+
 class Handover:
-    """A job that other processes run; :meth:`watch` waits for its end in a thread of its own."""
+    """A job that other processes run; and :meth:`watch` waits for its end."""
 
     def __init__(self, folder: Path, ident: str, ended: Callable[[Any], None]) -> None:
         self.out, self.log = folder / f"{ident}.parquet", folder / f"{ident}.json"
         self.error: BaseException | None = None
-        self.seconds = 0.0
+        self.seconds, self._why = 0.0, "the job was cancelled"
         self._cancelled, self._ended, self._begun = threading.Event(), ended, time.monotonic()
+        self._over = threading.Event()
 
     def cancel(self) -> None:
         """End it soon."""
         self._cancelled.set()
+
+    def start(self) -> None:
+        """Run and watch it in a thread of its own."""
+        threading.Thread(target=self.watch, name="arcflux-handover", daemon=True).start()
+
+    def wait(self, timeout: float) -> bool:
+        """Wait until its processes have ended, or for so many seconds; whether they have."""
+        return self._over.wait(timeout)
 
     def watch(self) -> None:
         """Wait for the end, or bring it about."""
         try:
             self._wait()
             if self._cancelled.is_set():
-                raise CancelledError("the job was cancelled")
+                raise CancelledError(self._why)
         except (ArcfluxError, OSError, subprocess.SubprocessError) as error:
             self.error = error
         self.seconds = time.monotonic() - self._begun
@@ -75,6 +95,7 @@ class Handover:
         finally:
             for file in (self.out, self.log):
                 file.unlink(missing_ok=True)
+            self._over.set()
 
     def _wait(self) -> None:
         raise NotImplementedError
@@ -87,8 +108,24 @@ class Handover:
 
     def facts(self) -> dict[str, Any]:
         """What the command said about its run."""
-        said = json.loads(self.log.read_text())
+        said = self._said()
         return {"supersteps": said.get("supersteps"), "converged": said.get("converged")}
+
+    def shown(self) -> dict[str, Any]:
+        """The same as the dashboard shows it: supersteps, and of parts the traffic and the balance."""
+        said = self._said()
+        steps, spread = said.get("history", []), said.get("spread", {})
+        found = {name: spread.get(name) for name in ("parts", "partition", "exchange", "where")}
+        parts = [one["part_seconds"] for one in steps if one.get("part_seconds")]
+        mean = sum(sum(one) / len(one) for one in parts)
+        found["bytes"] = spread.get("bytes", 0) + spread.get("more_bytes", 0)
+        found["balance"] = sum(max(one) for one in parts) / mean if mean > 0 else None
+        history = [{"superstep": one["number"], **{name: one[name] for name in _STEP}} for one in steps[-_SHOWN:]]
+        return {"history": history, "spread": found}
+
+    def _said(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.log.read_text())
+        return found
 
     def _reason(self, code: Any) -> str:
         try:
@@ -103,11 +140,18 @@ class MpiRun(Handover):
     def __init__(self, command: Sequence[str], workers: int, *given: Any) -> None:
         super().__init__(*given)
         self.command = [sys.executable, "-m", "arcflux", *command, "--workers", str(workers)]
+        self.seconds_at_most: float | None = None  # the command ends by itself
+
+    def _is_late(self) -> bool:
+        return self.seconds_at_most is not None and time.monotonic() - self._begun > self.seconds_at_most
 
     def _wait(self) -> None:
         with open(self.log, "wb") as log:
             process = subprocess.Popen(self.command, stdout=log, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
             while process.poll() is None:
+                if self._is_late():
+                    self._why = f"the job has had the {self.seconds_at_most:g} s that it may take"
+                    self._cancelled.set()
                 if self._cancelled.wait(_GLANCE):
                     process.terminate()
                     try:
@@ -118,6 +162,21 @@ class MpiRun(Handover):
                     return
         if process.returncode:
             raise RankError(self._reason(process.returncode))
+
+
+class SparkRun(MpiRun):
+    """Tasks of one barrier stage of Spark, of a session with this master; the process here is its driver."""
+
+    def __init__(self, row: Mapping[str, Any], graph: Path, master: str, *given: Any) -> None:
+        super().__init__([], row["options"]["workers"], *given)
+        _refuse_program(row)
+        parameters = dict(row["parameters"])
+        if (most := row["options"].get("max_supersteps")) is not None:
+            parameters["max_supersteps"] = most
+        self.seconds_at_most = row["options"].get("max_seconds")
+        job = {"master": master, "graph": str(graph), "task": row["task"], "parameters": parameters,
+               "workers": row["options"]["workers"], "out": str(self.out)}  # fmt: skip
+        self.command = [sys.executable, "-m", "arcflux.spark.driver", json.dumps(job)]
 
 
 class SlurmRun(Handover):
@@ -153,13 +212,21 @@ def _told(command: Sequence[str], quiet: bool = False) -> str:
 
 
 def hand_over(
-    row: Mapping[str, Any], graph: Path, folder: Path, ended: Callable[[Handover], None], start: bool = True
+    row: Mapping[str, Any], graph: Path, folder: Path, ended: Callable[[Handover], None], *, spark: str | None = None
 ) -> Handover:  # fmt: skip
-    """Have other processes run a job: Slurm's if there is ``sbatch``, else MPI's."""
+    """How other processes run a job, once it is started: Spark's, if its master is named; Slurm's, if there is
+
+    ``sbatch``; else MPI's.
+    """
     given = folder, row["id"], ended
-    command = command_of(row, graph, folder / f"{row['id']}.parquet")
-    kind = SlurmRun if shutil.which("sbatch") else MpiRun
-    found = kind(command, row["options"]["workers"], *given)
-    if start:
-        threading.Thread(target=found.watch, name="arcflux-handover", daemon=True).start()
+    if spark is not None:
+        found: Handover = SparkRun(row, graph, spark, *given)
+    else:
+        kind = SlurmRun if shutil.which("sbatch") else MpiRun
+        found = kind(command_of(row, graph, folder / f"{row['id']}.parquet"), row["options"]["workers"], *given)
     return found
+
+
+def most_workers(spark: str | None = None) -> int:
+    """How many processes a job may ask for: many of Spark or Slurm, which deal them out; here, two for each core."""
+    return WORKERS if spark is not None or shutil.which("sbatch") else 2 * config.threads()

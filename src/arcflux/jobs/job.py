@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import sys
 import threading
 import time
 from collections import deque
@@ -11,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from arcflux.checks import maybe, real, seconds, shown, whole
 from arcflux.errors import CancelledError, UsageError
 from arcflux.history import Superstep
 from arcflux.result import Result
@@ -34,14 +33,13 @@ class Limits:
 
     def checked(self) -> Limits:
         """The same, if they make sense."""
+        found: dict[str, Any] = {}
         for name, value in vars(self).items():
-            whole = name in ("memory", "supersteps")
-            kinds = (int,) if whole else (int, float)
-            wrong = isinstance(value, bool) or not isinstance(value, kinds) or not value > 0
-            if value is not None and (wrong or (not whole and math.inf > value > sys.float_info.max)):
-                said = name if name == "deadline" else f"max_{name}"
-                raise UsageError(f"{said} is {value!r}", expected=f"a {'whole ' if whole else ''}number above 0")
-        return self
+            said = name if name == "deadline" else f"max_{name}"
+            found[name] = maybe(whole if name in ("memory", "supersteps") else real)(said, value)
+            if value is not None and (isinstance(value, bool) or not found[name] > 0):
+                raise UsageError(f"{said} is {shown(value)}", expected="a number above 0")
+        return Limits(**found)
 
 
 @dataclass(frozen=True)
@@ -135,7 +133,7 @@ class Job:
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until it is over, or for so many seconds; whether it is over."""
-        return self._over.wait(timeout)
+        return self._over.wait(seconds("timeout", timeout))
 
     def cancel(self) -> None:
         """End it: at once if it has not begun, else with its superstep. One that is over stays as it is."""
@@ -178,7 +176,7 @@ class Job:
         self.state = "done" if error is None else "cancelled" if isinstance(error, CancelledError) else "failed"
 
     def tell(self) -> None:
-        """Whoever asked to hear of its end does, and then those who wait for it."""
+        """Call those that asked to be called at its end, then wake those that wait for it."""
         try:
             if self.ended is not None:
                 self.ended(self)

@@ -88,7 +88,7 @@ class _Kernel:
 
 @dataclass
 class _Held:
-    """Device memory that is taken: by whom, and whether its contents are there."""
+    """Allocated device memory: its owner, and whether its contents are resident."""
 
     nbytes: int
     users: set[int]

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import heapq
 import threading
+import time
 from collections.abc import Callable, Sequence
 from itertools import count
 from numbers import Integral
 from typing import Any
 
 from arcflux import config, trace
-from arcflux.checks import checked, maybe, shown, whole
+from arcflux.checks import checked, flag, maybe, real, seconds, shown, whole
 from arcflux.devices.base import Device
-from arcflux.errors import CancelledError, UsageError
+from arcflux.errors import CancelledError, SpaceError, UsageError
 from arcflux.graph import Graph
 from arcflux.io import load
 from arcflux.jobs.cores import QUANTUM, Cores, Seat
@@ -62,7 +63,7 @@ class Jobs:
     PageRank 4
     """
 
-    @checked(graph=None, threads=None, memory=maybe(whole), devices=None, at_once=whole)
+    @checked(graph=None, threads=None, memory=maybe(whole), devices=None, at_once=whole, pairing=flag, quantum=real)
     def __init__(
         self,
         graph: Any = None,
@@ -117,7 +118,7 @@ class Jobs:
         task
             The name of an algorithm, or a vertex program; keyword arguments that it knows are its parameters.
         priority
-            From -10 to 10: who is admitted first, and has twice the share of the cores for each step.
+            From -10 to 10: higher ones are admitted first, and get twice the share of the cores for each step.
         deadline
             Seconds from now after which the job is cancelled.
         max_seconds, max_memory, max_supersteps
@@ -126,7 +127,7 @@ class Jobs:
         graph
             Another graph than that of all jobs.
         ended
-            Called with the job when it is over, before anybody who waits for it goes on.
+            Called with the job when it ends, before any thread that waits for it continues.
         """
         _check_request(priority, graph, ended)
         limits = Limits(max_seconds, max_memory, max_supersteps, deadline).checked()
@@ -146,8 +147,7 @@ class Jobs:
         with self._lock:
             if self._closed:
                 raise UsageError("the jobs are closed", expected="a submission inside `with af.Jobs(...)`")
-            for memory, buffer in zip(self._memories, self._buffers(found), strict=True):
-                _refuse_too_large(memory, buffer)
+            self._buffers(found)  # refuses what cannot run here
             self._jobs[job.number], self._tasks[job.number] = job, found
             heapq.heappush(self._queue, (-priority, job.number))
             self._admit()
@@ -162,17 +162,24 @@ class Jobs:
 
     def task(self, job: Job) -> Task | None:
         """What a job runs, while it is not over."""
-        return self._tasks.get(job.number)
+        return self._tasks.get(self._own(job).number)
 
     def forget(self, job: Job) -> None:
         """Let go of a job that is over, with its result."""
         with self._lock:
-            if job.is_over:
+            if self._own(job).is_over:
                 self._jobs.pop(job.number, None)
 
+    def _own(self, job: Any) -> Job:
+        if isinstance(job, Job) and self._jobs.get(job.number, job) is job:
+            return job
+        raise UsageError(f"job is {shown(job)}", expected="a job that these jobs were given, by submit")
+
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until all jobs are over, each for so many seconds; whether they are."""
-        return all(job.wait(timeout) for job in self)
+        """Wait until all jobs are over, or for so many seconds; whether they are."""
+        most = seconds("timeout", timeout)
+        end = None if most is None else time.monotonic() + most
+        return all(job.wait(None if end is None else max(0.0, end - time.monotonic())) for job in self)
 
     def close(self, *, cancel: bool = False) -> None:
         """Take no more jobs, and wait for those there are, or `cancel` them."""
@@ -202,6 +209,12 @@ class Jobs:
     def _buffers(self, task: Task) -> list[Buffer]:
         """The memory that a task wants: of the process, or of each device."""
         if not self.devices:
+            if task.memory > self.budget:
+                raise SpaceError(
+                    f"{task.name} takes about {task.memory:,} bytes here",
+                    expected=f"at most {self.budget:,}, for all jobs",
+                    remedy=f"af.Jobs(..., memory={task.memory}), or a smaller graph",
+                )
             return [Buffer("state", task.memory, load=False)]
         if task.native:
             raise UsageError(
@@ -252,7 +265,7 @@ class Jobs:
             seat.sit_down()
             with taking_turns(seat):
                 result = self._call(job, task, seat)
-        except BaseException as raised:  # handed to whoever asks for the result
+        except BaseException as raised:  # handed to the caller that asks for the result
             error = raised
         finally:
             _current.job = None
@@ -301,12 +314,6 @@ class Jobs:
                 self._obey(some)
             self._admit()
         job.tell()
-
-
-def _refuse_too_large(memory: MemoryScheduler, buffer: Buffer) -> None:
-    probe = MemoryScheduler(memory.budget)
-    probe.submit(0, [buffer])
-    probe.seal(0)
 
 
 def _progress(job: Job, seat: Seat) -> Progress:

@@ -6,15 +6,15 @@ import fcntl
 import os
 import threading
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from arcflux import config, trace
 from arcflux.errors import ArcfluxError, CancelledError, UsageError
 from arcflux.jobs.catalogue import Catalogue, describe
-from arcflux.jobs.handover import Handover, hand_over
+from arcflux.jobs.handover import Handover, hand_over, most_workers
 from arcflux.jobs.job import Job
 from arcflux.jobs.queue import Queue
 from arcflux.jobs.results import Results
@@ -24,18 +24,22 @@ __all__ = ["Service"]
 
 _GLANCE = 0.2
 _TIDY = 60.0
+# Seconds for processes of jobs to end in, when the service does.
+_PARTING = 15.0
 LIMITS = ("deadline", "max_seconds", "max_memory", "max_supersteps")
 
 
 class Service:
     """Jobs of many users on the graphs of a catalogue, in a folder that outlives the process.
 
-    `keep`: seconds for which results are kept; `bound`: jobs that may be queued.
+    `keep`: seconds for which results are kept; `bound`: jobs that may be queued; `spark`: the master of the Spark that
+    jobs on several workers are handed to; `workers`: how many they may ask for.
     """
 
     def __init__(
         self, catalogue: Catalogue, folder: Path, *, threads: int | None = None, memory: int | None = None,
-        at_once: int = 4, keep: float = 86400.0, bound: int = 1000, hold: bool = False,
+        at_once: int = 4, keep: float = 86400.0, bound: int = 1000, hold: bool = False, spark: str | None = None,
+        workers: int | None = None,
     ) -> None:  # fmt: skip
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if reason := config.distrust(folder.stat()):
@@ -48,15 +52,17 @@ class Service:
             raise UsageError(
                 f"another server uses {folder}", remedy="end it, or name another --state folder"
             ) from error
-        self.catalogue, self.folder, self.keep, self.at_once = catalogue, folder, keep, at_once
+        self.catalogue, self.folder, self.keep, self.at_once, self.spark = catalogue, folder, keep, at_once, spark
+        self.workers = workers or most_workers(spark)
         self.queue = Queue(folder / "queue.sqlite", bound=bound, bound_of_user=max(1, bound // 2))
         self.results = Results(folder / "results")
         self.jobs = Jobs(threads=threads, memory=memory, at_once=at_once)
-        self.running: dict[str, Job | Handover] = {}
-        self.recent: dict[str, Job] = {}
+        self.running: dict[str, Job | Handover | _Opening] = {}
+        self.recent: dict[str, Job | dict[str, Any]] = {}  # jobs that are over; of those handed over, what is shown
         self.begun = time.time()
         self.totals = {"done": 0, "failed": 0, "cancelled": 0, "seconds": 0.0, "result_bytes": 0}
         self._wake, self._closed = threading.Event(), False
+        self._claiming = threading.Lock()  # a job that is claimed is among those that run
         self._tidied = 0.0
         self.recovered = self.queue.recover()
         self.results.tidy({job["id"] for job in self.queue.newest(limit=1 << 30) if job["kept"]})
@@ -71,6 +77,11 @@ class Service:
         graph, task, parameters = body["graph"], body["task"], body.get("parameters", {})
         self.catalogue.path(graph)
         self.catalogue.check(task, parameters)
+        if body.get("workers", 1) > self.workers:
+            raise UsageError(
+                f"workers is {body['workers']}", expected=f"at most {self.workers}, of this server",
+                remedy="arcflux serve --workers",
+            )  # fmt: skip
         options = {name: body[name] for name in (*LIMITS, "workers") if body.get(name) is not None}
         found = self.queue.submit(
             user, graph, task, parameters, priority=body.get("priority", 0), options=options, key=key
@@ -80,8 +91,9 @@ class Service:
 
     def cancel(self, ident: str) -> str | None:
         """Cancel a job; its state."""
-        state = self.queue.cancel(ident)
-        if (job := self.running.get(ident)) is not None:
+        with self._claiming:
+            state, job = self.queue.cancel(ident), self.running.get(ident)
+        if job is not None:
             job.cancel()
         return state
 
@@ -91,7 +103,9 @@ class Service:
         found = {name: value for name, value in row.items() if name not in hidden}
         found["result"] = row["kept"]
         job = self.running.get(row["id"]) or self.recent.get(row["id"])
-        if isinstance(job, Job):
+        if isinstance(job, dict):
+            found |= job
+        elif isinstance(job, Job):
             found["progress"] = vars(job.progress)
             found["predicted"] = job.predicted
             found["history"] = [
@@ -107,9 +121,13 @@ class Service:
         self._wake.set()
         if self._thread.is_alive():
             self._thread.join(10.0)
-        for job in list(self.running.values()):
+        running = list(self.running.values())
+        for job in running:
             job.cancel()
         self.jobs.close(cancel=True)
+        for job in running:
+            if isinstance(job, Handover):
+                job.wait(_PARTING)
         self.queue.close()
         self._lock_file.close()
 
@@ -120,23 +138,36 @@ class Service:
             try:
                 self._tidy()
                 while len(self.running) < self.at_once and not self._closed:
-                    row = self.queue.claim()
-                    if row is None:
-                        break
-                    self._begin(row)
+                    with self._claiming:
+                        if (row := self.queue.claim()) is None:
+                            break
+                        opening = self.running[row["id"]] = _Opening()
+                    self._begin(row, opening)
             except Exception as error:  # a row that cannot be read must not end the service
                 trace.note(f"the dispatcher goes on after {describe(error)}")
                 time.sleep(_GLANCE)
             self._wake.wait(_GLANCE)
             self._wake.clear()
 
-    def _begin(self, row: dict[str, Any]) -> None:
-        ident, options = row["id"], row["options"]
-        try:
-            if options.get("workers", 1) > 1:
+    def _begin(self, row: dict[str, Any], opening: _Opening) -> None:
+        """Start a job; while its graph is being opened, others begin."""
+        ident = row["id"]
+        with self._failing(ident):
+            if row["options"].get("workers", 1) > 1:
                 path = self.catalogue.path(row["graph"])
-                self.running[ident] = hand_over(row, path, self.folder, lambda ended: self._handed_back(row, ended))
-                return
+                back = lambda ended: self._handed_back(row, ended)  # noqa: E731
+                run = hand_over(row, path, self.folder, back, spark=self.spark)
+                self.running[ident] = run
+                opening.begin(run)
+                run.start()
+            elif self.catalogue.is_open(row["graph"]):
+                self._run(row, opening)
+            else:
+                threading.Thread(target=self._run, args=(row, opening), name="arcflux-opening", daemon=True).start()
+
+    def _run(self, row: dict[str, Any], opening: _Opening) -> None:
+        ident, options = row["id"], row["options"]
+        with self._failing(ident):
             graph = self.catalogue.graph(row["graph"])
             limits = {name: options[name] for name in LIMITS if name in options}
             if "deadline" in limits:  # which counts from the submission, also after a restart
@@ -145,14 +176,23 @@ class Service:
                 self.catalogue.task(row["task"]), graph=graph, priority=row["priority"],
                 ended=lambda job: self._ended(ident, job), **limits, **_numbers(row["parameters"], graph),
             )  # fmt: skip
+            opening.begin(job)
             if not job.is_over:
                 self.running[ident] = job
                 job.predicted = _predicted(job, self.jobs)
             if job.is_over:
                 self.running.pop(ident, None)
-        except (ArcfluxError, OSError, MemoryError, ValueError, TypeError) as error:
+
+    @contextmanager
+    def _failing(self, ident: str) -> Iterator[None]:
+        """What goes wrong before a job runs is its end, unless the service ends: then it runs with the next one."""
+        try:
+            yield
+        except Exception as error:
             self.running.pop(ident, None)
-            self._count(self.queue.finish(ident, "failed", error=describe(error)), "failed", 0.0)
+            if not self._closed:
+                self._count(self.queue.finish(ident, "failed", error=describe(error)), "failed", 0.0)
+                self._wake.set()
 
     def _ended(self, ident: str, job: Job) -> None:
         """A job is over, in its own thread: its result is kept, then its state."""
@@ -172,13 +212,16 @@ class Service:
                 said["error"] = describe(error)
             self._count(self.queue.finish(ident, state, **said), state, job.progress.seconds)
         finally:
-            self.recent[ident] = job
+            self._remember(ident, job)
             self.running.pop(ident, None)
             self.jobs.forget(job)
             job._result = None
-            while len(self.recent) > 200:
-                self.recent.pop(next(iter(self.recent)))
             self._wake.set()
+
+    def _remember(self, ident: str, job: Job | dict[str, Any]) -> None:
+        self.recent[ident] = job
+        while len(self.recent) > 200:
+            self.recent.pop(next(iter(self.recent)), None)
 
     def _handed_back(self, row: dict[str, Any], ended: Handover) -> None:
         """A job on several processes is over."""
@@ -189,7 +232,8 @@ class Service:
                 return
             if ended.error is None:
                 said |= {"rows": self.results.keep_table(ident, ended.table()), **ended.facts()}
-        except (ArcfluxError, OSError, ValueError) as failure:
+                self._remember(ident, ended.shown())
+        except (ArcfluxError, OSError, ValueError, KeyError, TypeError) as failure:
             ended.error = failure
         finally:
             if ended.error is not None and not self._closed:
@@ -216,6 +260,28 @@ class Service:
                 self.results.drop(ident)
 
 
+class _Opening:
+    """Stands for a job whose graph is being opened: cancelled then, it is cancelled when it begins."""
+
+    def __init__(self) -> None:
+        self._lock, self._cancelled = threading.Lock(), False
+        self._job: Job | Handover | None = None
+
+    def cancel(self) -> None:
+        """Cancel the job, now or as soon as it begins."""
+        with self._lock:
+            self._cancelled, job = True, self._job
+        if job is not None:
+            job.cancel()
+
+    def begin(self, job: Job | Handover) -> None:
+        """The job is with those that run."""
+        with self._lock:
+            self._job, cancelled = job, self._cancelled
+        if cancelled:
+            job.cancel()
+
+
 def _numbers(parameters: Mapping[str, Any], graph: Any) -> dict[str, Any]:
     """Parameters with ids as the graph has them: keys of JSON objects are text, where ids may be integers."""
     whole = graph.ids.kind != "text"
@@ -227,11 +293,11 @@ def _numbers(parameters: Mapping[str, Any], graph: Any) -> dict[str, Any]:
 
 def _predicted(job: Job, jobs: Jobs) -> float | None:
     """Seconds that the job was predicted to take, alone."""
-    from arcflux.plan.here import choose
     from arcflux.plan.plans import Placement
+    from arcflux.plan.this_machine import choose
 
     task = jobs.task(job)
-    if task is None or not config.plans():
+    if task is None or not config.uses_planner():
         return None
     with suppress(ArcfluxError, ValueError, KeyError, IndexError, ZeroDivisionError):
         return float(choose(task.work, task.graph, Placement(jobs.threads)).chosen.seconds)

@@ -9,14 +9,17 @@ Who is next is fair: every kernel has a virtual time, the seconds it was served 
 (stride scheduling), so none starves, whatever its priority. A kernel may be *away* between two slices: it comes back
 by itself, as a run does that looks at its supersteps between two launches.
 
-Where slices end late, as on cores (`patience`), nobody waits long for one: a kernel that has had less than a quantum
-so far runs beside it at once, and so does one that waits for a slice that cannot be cut; others after the quantum and
-`patience` seconds. What is beside another for no gain ends with its quantum. Where jobs come one after the other, a
-share of the workers is left free for a quantum when one has gone that was worth running beside.
+Where slices end late, as on cores (`patience`), no job waits long for one: a kernel that has had less than a quantum
+runs at once beside one that has had more, and so does one that waits for a slice that cannot be cut; others after the
+quantum and `patience` seconds. Two short ones take turns: workers that are too many for the cores slow both down. What
+is beside another for no gain ends with its quantum. Where jobs come one after the other, a share of the workers is left
+free when one has gone that was worth running beside: for some times as long as the next of its kind usually takes to
+come, half a quantum at most.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from arcflux.errors import UsageError
@@ -25,7 +28,10 @@ from arcflux.jobs.accounts import Account, Pairs
 __all__ = ["Command", "Done", "KernelScheduler", "Preempt", "Run"]
 
 # What two kernels have to gain together, for them to be worth running side by side.
-_WORTH = 1.05
+_LEAST_GAIN = 1.05
+# A share is left free for so many times as long as the next kernel of a kind has taken to come; shorter times are
+# believed by and by.
+_GAPS_WAITED, _GAP_WEIGHT = 4.0, 0.2
 
 
 @dataclass(frozen=True)
@@ -41,9 +47,10 @@ class Run:
 
 @dataclass(frozen=True)
 class Preempt:
-    """Let the slice of a kernel end as soon as it can: others wait, or there are more workers for it."""
+    """Let the slice of a kernel end when its quantum is over, or `at_once`: others wait, or there are more workers."""
 
     kernel: int
+    at_once: bool = False
 
 
 @dataclass(frozen=True)
@@ -71,7 +78,7 @@ class _Kernel:
     limit: int = 0  # workers that its slices take at most; 0: as many as there are
     served: float = 0.0  # seconds
     leaving: bool = False
-    told: bool = False
+    told: Preempt | None = None
 
 
 class KernelScheduler:
@@ -84,7 +91,7 @@ class KernelScheduler:
     >>> kernels.add(1, search, chunks=8)
     [Run(kernel=1, first=0, last=1, workers=2, seconds=0.01)]
     >>> kernels.add(2, ranks, chunks=4)
-    [Preempt(kernel=1)]
+    [Preempt(kernel=1, at_once=True)]
     >>> kernels.ended(1, 1, 0.005, now=0.005)
     [Run(kernel=2, first=0, last=1, workers=1, seconds=0.01), Run(kernel=1, first=1, last=2, workers=1, seconds=0.01)]
     """
@@ -98,8 +105,10 @@ class KernelScheduler:
         self.workers, self.quantum, self.patience, self.pairing = workers, quantum, patience, pairing
         self.pairs = pairs or Pairs()
         self.kernels: dict[int, _Kernel] = {}
-        self.clock = 0.0  # the virtual time of whoever was chosen last
+        self.clock = 0.0  # the virtual time of the kernel that was chosen last
         self._gone: tuple[_Kernel | None, float] = None, 0.0  # who has left, and until when its share is left free
+        self._left: dict[str, float] = {}  # when the last of a kind has left
+        self._gaps: dict[str, float] = {}  # and how long it takes until the next one comes
 
     # --- events
 
@@ -115,6 +124,7 @@ class KernelScheduler:
         one = _Kernel(kernel, account, weight, chunks, virtual=self.clock, since=now)
         one.state = "away" if away else "ready"
         self.kernels[kernel] = one
+        self._learn_gap(account.kind, now)
         return [] if away else self._waits(one, now)
 
     def back(self, kernel: int, now: float, limit: int = 0) -> list[Command]:
@@ -125,14 +135,14 @@ class KernelScheduler:
 
     def ended(self, kernel: int, chunks: int, seconds: float, now: float, *, away: bool = False) -> list[Command]:
         """A slice has ended after so many chunks, in so many seconds."""
-        one, beside = self.kernels[kernel], self.beside(kernel)
+        one = self.kernels[kernel]
         one.virtual += max(seconds, 1e-9) * one.workers / self.workers / one.weight
         one.served += seconds
         one.next += chunks
         if chunks:
-            self.pairs.measured(one.account, beside, chunks / max(seconds, 1e-9))
+            self.pairs.measured(one.account, self.beside(kernel), chunks / max(seconds, 1e-9))
             one.chunk_seconds = seconds / chunks * one.workers / self.workers
-        one.state, one.since, one.workers, one.told = "away" if away else "ready", now, 0, False
+        one.state, one.since, one.workers, one.told = "away" if away else "ready", now, 0, None
         if one.leaving or (one.chunks is not None and one.next >= one.chunks):
             return self._leave(one, now)
         return self._choose(now)
@@ -148,11 +158,11 @@ class KernelScheduler:
         return self._leave(one, now)
 
     def tick(self, now: float) -> list[Command]:
-        """Time has passed: whoever has waited too long for a slice that does not end runs beside it."""
+        """Time has passed: a kernel that has waited too long for a slice that does not end runs beside it."""
         if self.patience is None:
             return []
         running = self._running()
-        late = [one for one in self._ready() if now - one.since >= self.quantum + self.patience]
+        late = [one for one in self._ready() if now >= self._patient_until(one, running)]
         if not late:
             return self._choose(now) if not running else self._grow(now)
         if not running or len(running) > 2:
@@ -163,10 +173,10 @@ class KernelScheduler:
         """When the next tick would change something, None if only events do."""
         if self.patience is None:
             return None
-        found = [one.since + self.quantum + self.patience for one in self._ready()]
         running = self._running()
+        found = [self._patient_until(one, running) for one in self._ready()]
         if len(running) == 1 and 0 < running[0].workers < self.workers:
-            found.append(self._gone[1])
+            found.append(self._company_until(running[0]))
         return min(found, default=None)
 
     # --- what follows of them
@@ -180,25 +190,38 @@ class KernelScheduler:
         return [one for one in self.kernels.values() if one.state == "running"]
 
     def beside(self, kernel: int) -> Account | None:
-        """Beside whom a kernel runs."""
+        """The kernels that a kernel runs beside."""
         return next((one.account for one in self._running() if one.number != kernel), None)
+
+    def _patient_until(self, one: _Kernel, running: list[_Kernel]) -> float:
+        """Until when a kernel waits for slices that end late; a short one until the other has had its quantum."""
+        due = one.since + self.quantum
+        if len(running) == 1 and one.served < self.quantum:
+            due = min(due, running[0].since + max(0.0, self.quantum - running[0].served))
+        return due + (self.patience or 0.0)
+
+    def _is_short_beside(self, one: _Kernel, other: _Kernel, now: float) -> bool:
+        """Whether a kernel has had less than a quantum, and another that runs has had more."""
+        return one.served < self.quantum <= other.served + now - other.since
 
     def _waits(self, one: _Kernel, now: float) -> list[Command]:
         """A kernel has become ready: it runs, or those that run and have had their time are told to end."""
         found = self._choose(now)
         if one.state == "ready":
             running = self._running()
-            if self.patience is not None and len(running) == 1 and (one.served < self.quantum or running[0].limit):
+            alone = self.patience is not None and len(running) == 1
+            if alone and (running[0].limit or self._is_short_beside(one, running[0], now)):
                 found.append(self._run(one, max(1, self.workers // 2, self.workers - running[0].workers), now))
             for other in running:
-                found += self._preempt(other)
+                found += self._preempt(other, len(running) == 1 and self._partner(other, [one]) is not None)
         return found
 
-    def _preempt(self, one: _Kernel) -> list[Command]:
-        if one.told:
+    def _preempt(self, one: _Kernel, at_once: bool = False) -> list[Command]:
+        wanted = Preempt(one.number, at_once)
+        if one.told == wanted or (one.told is not None and one.told.at_once):
             return []
-        one.told = True
-        return [Preempt(one.number)]
+        one.told = wanted
+        return [wanted]
 
     def _choose(self, now: float) -> list[Command]:
         """Fill what is free: with a pair, with a partner of the one that runs, or with one kernel alone."""
@@ -219,7 +242,7 @@ class KernelScheduler:
         return [begun, *(self._fill(first, ready[1:], now) if first.limit else [])]
 
     def _fill(self, one: _Kernel, ready: list[_Kernel], now: float) -> list[Command]:
-        """Give what a running kernel leaves free to its partner; where slices end late, to whoever is next."""
+        """Give what a running kernel leaves free to its partner; if slices end late, to the next kernel."""
         room = self.workers - one.workers
         if room < 1 or not ready:
             return []
@@ -229,7 +252,7 @@ class KernelScheduler:
         return [self._run(partner, room, now)] if partner is not None else []
 
     def _grow(self, now: float) -> list[Command]:
-        """One runs on a share, and nobody wants the rest: it goes on with all workers after its slice."""
+        """One runs on a share, and no other kernel wants the rest: it goes on with all workers after its slice."""
         running = self._running()
         if len(running) != 1 or not 0 < running[0].workers < self.workers or running[0].limit:
             return []
@@ -240,17 +263,31 @@ class KernelScheduler:
         """A kernel is done; where its kind comes again, those it is worth running beside leave its share free."""
         del self.kernels[one.number]
         if self.patience is not None:
-            self._gone = one, now + self.quantum
+            kind = one.account.kind
+            self._left[kind] = now
+            self._gone = one, now + min(self.quantum / 2, _GAPS_WAITED * self._gaps.get(kind, self.quantum))
         return [Done(one.number), *self._choose(now)]
 
+    def _learn_gap(self, kind: str, now: float) -> None:
+        """One of a kind has come: how long after the last one left, where such come one after the other."""
+        gap = now - self._left.pop(kind, -math.inf)
+        if gap <= self.quantum / 2:
+            before = self._gaps.get(kind, gap)
+            self._gaps[kind] = max(gap, before + _GAP_WEIGHT * (gap - before))
+
     def _expects_company(self, one: _Kernel, now: float) -> bool:
+        return self.pairing and now < self._company_until(one)
+
+    def _company_until(self, one: _Kernel) -> float:
+        """Until when a share is left free: for kernels that are away, or that come after one that has gone."""
         gone, until = self._gone
-        if gone is None or now >= until or not self.pairing:
-            return False
-        return 0 < gone.limit < self.workers or self._is_worth(one.account, gone.account)
+        known = gone is not None and (0 < gone.limit < self.workers or self._is_worth(one.account, gone.account))
+        away = [other.since + self.quantum / 2 for other in self.kernels.values()
+                if other.state == "away" and self._is_worth(one.account, other.account)]  # fmt: skip
+        return max([until if known else 0.0, *away])
 
     def _is_worth(self, one: Account, other: Account) -> bool:
-        return self.pairs.gain(one, other) >= _WORTH or self.pairs.is_worth_a_try(one, other)
+        return self.pairs.gain(one, other) >= _LEAST_GAIN or self.pairs.is_worth_a_try(one, other)
 
     def _partner(self, one: _Kernel, others: list[_Kernel]) -> _Kernel | None:
         """Who gains most beside a kernel, of those that are due; the first of equals is the one that waits longest."""
@@ -262,7 +299,7 @@ class KernelScheduler:
 
     def _run(self, one: _Kernel, workers: int, now: float) -> Run:
         workers = min(workers, one.limit) if one.limit else workers
-        one.state, one.workers, one.since, one.told = "running", workers, now, False
+        one.state, one.workers, one.since, one.told = "running", workers, now, None
         chunk = one.chunk_seconds * self.workers / workers
         count = max(1, int(self.quantum / chunk)) if chunk > 0 else 1
         last = one.next + count

@@ -3,9 +3,9 @@
 plans.py has the words: a placement, a candidate, a plan, and one `predict` for all machines. work.py has what
 algorithms declare, sketch.py a graph in a few numbers, shape.py what else models ask of one; sample.py and files.py
 find it. This machine: calibrate.py measures it (microbench.py with the loops of kernels.py, and runs of all
-algorithms), calibration.py keeps that, journal.py the runs since, fit.py makes rates of runs, here.py predicts by them
-and chooses for a run. Machines that are absent: profile.py reads them (``profiles/*.toml``), absent.py predicts by the
-papers' models: lux.py (equations 10 to 14), exchange.py (what crosses between parts), grid.py (MapGraph's search),
+algorithms), calibration.py keeps that, journal.py the runs since, fit.py makes rates of runs, this_machine.py predicts
+by them and chooses for a run. Other machines: profile.py reads them (``profiles/*.toml``), other_machine.py predicts by
+the papers' models: lux.py (equations 10 to 14), exchange.py (what crosses between parts), grid.py (MapGraph's search),
 memory.py (what has to fit, and what spills), hive.py (ratios and classes of the HIVE applications); scaling.py does
 that for several sizes. expect.py is behind af.estimate, explain.py holds a plan against its run, report.py draws.
 """
@@ -45,7 +45,7 @@ def plan(
         The name of an algorithm, a vertex program, or the name of an application of the HIVE study.
     graph
         A graph, a spec (which is not generated where a formula will do), a file, or ``(vertices, arcs, shape)`` with
-        a shape of "kron", "powerlaw", "uniform" and "grid"; or a graph of Lux's table 2, such as "lux:TW".
+        a shape of "kron", "powerlaw", "uniform" and "grid"; or a graph of a paper: "lux:TW", "gxplug:orkut".
     on
         A machine: the name of a shipped profile, or a TOML file.
     nodes

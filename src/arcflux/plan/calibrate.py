@@ -21,7 +21,7 @@ from arcflux.graph import Graph
 from arcflux.plan.calibration import Calibration, path
 from arcflux.plan.fit import Observation, frontier_curve
 from arcflux.plan.journal import Run, machine, versions
-from arcflux.plan.sketch import glance
+from arcflux.plan.sketch import sketch_graph
 from arcflux.plan.work import WORKS, Work
 
 __all__ = ["GRAPHS", "Effort", "Subject", "calibrate", "call_of", "observe", "push_over_pull"]
@@ -164,7 +164,7 @@ def _runs(effort: Effort) -> list[Run]:
 def _on(subject: Subject, effort: Effort) -> dict[tuple[str, int], Observation]:
     """Every program on a graph, by its name and direction, and by threads."""
     graph, weighted = subject.graphs()
-    known, found = glance(graph), {}
+    known, found = sketch_graph(graph), {}
     for work in effort.works:
         if (graph.arcs > _LARGE and not work.main) or (work.term == "squares" and known.squares > _MANY_PAIRS):
             continue
@@ -189,7 +189,7 @@ def observe(work: Work, direction: str, graph: Graph, threads: int, tries: int =
     middle = sorted(results, key=lambda result: result.seconds)[len(results) // 2]
     steps = float(np.median([max(1, len(one.history)) for one in results]))
     curve = () if work.dense else frontier_curve(middle.history, graph.arcs)
-    return Observation(glance(graph), steps, float(np.median([one.seconds for one in results])), curve)
+    return Observation(sketch_graph(graph), steps, float(np.median([one.seconds for one in results])), curve)
 
 
 def _fastest(call: Callable[[Any], Any], source: Any, tries: int) -> Any:

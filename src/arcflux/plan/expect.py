@@ -12,11 +12,11 @@ from arcflux import config
 from arcflux.engine.dense import blocks_pay
 from arcflux.graph import Graph
 from arcflux.plan.calibration import cache_of
-from arcflux.plan.here import Here, current, make_plan
 from arcflux.plan.plans import Placement, Plan
 from arcflux.plan.sample import shape_of
 from arcflux.plan.scaling import prepare_plan
 from arcflux.plan.shape import Shape
+from arcflux.plan.this_machine import Here, current, make_plan
 from arcflux.plan.work import Work, work_of
 
 __all__ = ["columns_of", "estimate_here", "on_absent", "on_this_machine", "peak"]

@@ -11,9 +11,9 @@ from arcflux.errors import UsageError
 from arcflux.graph import Graph
 from arcflux.history import column
 from arcflux.plan.expect import estimate_here
-from arcflux.plan.here import current
 from arcflux.plan.plans import Placement, Plan, seconds
 from arcflux.plan.sample import measure_shape
+from arcflux.plan.this_machine import current
 from arcflux.plan.work import Work, work_of
 
 __all__ = ["Explanation", "explain_result", "run_measured"]

@@ -48,7 +48,7 @@ def peek(path: Path) -> Shape | None:
     from arcflux.io import FORMATS
     from arcflux.io.loaded import existing
 
-    if path.is_dir():
+    if os.path.isdir(path):
         return _store(path)
     existing(path)
     suffixes = [suffix.lower() for suffix in path.suffixes]

@@ -1,7 +1,7 @@
 """Seconds of a run here as a sum of what it does, with rates fitted to runs that were measured.
 
 Every program, direction and number of threads has rates of its own, for the same few terms (:data:`TERMS`): a launch,
-supersteps, vertices, arcs in order, ends of rows that nobody foresees, reads of other vertices by how near they are and
+supersteps, vertices, arcs in order, mispredicted ends of rows, reads of other vertices by how near they are and
 how much memory they are in, and what else the program says its time grows with. No rate is negative, and runs count by
 relative errors, a small graph as much as a large one. What the sum missed of runs on graphs that are alike is made
 good: graphs that are alike are off alike, since a kernel has more habits than a sum has terms.
@@ -35,13 +35,13 @@ PHASES = ("launch", "barriers", "update", "compute", "update", "compute", "compu
 # Places of a frontier curve, from the first superstep to the last.
 POINTS = 17
 # The share of arcs whose source is not among the hot ones (Sketch.hot): it is anywhere.
-_COLD = 0.2
-# A core foresees what comes next of about so many rows, once it has seen them: where each ends, of a dense program, and
-# what becomes of its vertex, of one with a frontier.
-_BY_HEART = {True: 32_768.0, False: 8_192.0}
+_COLD_SHARE = 0.2
+# A core's branch predictor knows about so many rows: where each ends, of a dense program, and what becomes of its
+# vertex, of one with a frontier.
+_PREDICTED_ROWS = {True: 32_768.0, False: 8_192.0}
 _INDEX = 4
 # A search this deep pushes half of its arcs; the frontiers of a deeper one never become large enough to pull.
-_DEEP = 60.0
+_DEEP_SEARCH = 60.0
 # Runs that are off by less than so much count by the square of that, others by how much they are off.
 _NEAR, _ROUNDS = 0.1, 5
 # How far apart graphs may be to tell of each other: vertices and degree in powers of two, nearness, skew and depth in
@@ -52,7 +52,7 @@ _STEP_SCALES = np.array([6.0, 0.7, 0.5, 6.0, 2.0, 1.0])
 _SLOPED, _FLAT = [1, 5], 0.05
 _PRIOR = 0.2
 # Runs that are off by more than so much from the middle one count less, by more than twice that not at all.
-_ODD = 0.6
+_OUTLIER = 0.6
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Curve:
 
     def gather(self, graph: Sketch, value: float) -> float:
         """What an arc's read of `value` bytes of its other end costs: near ends are in a small window that moves."""
-        anywhere = (1 - _COLD) * self.read(graph.hot * value) + _COLD * self.read(graph.vertices * value)
+        anywhere = (1 - _COLD_SHARE) * self.read(graph.hot * value) + _COLD_SHARE * self.read(graph.vertices * value)
         seconds, before = 0.0, 0.0
         for span, share in zip(SPANS, graph.near, strict=True):
             if 2 * span >= graph.vertices:
@@ -98,7 +98,7 @@ class Observation:
     """A run that was measured: what it ran on, in how many supersteps, the seconds, and arcs of each frontier.
 
     `frontiers` is the curve of a run in which only changed vertices send: the share of all arcs that left the frontier,
-    at :data:`POINTS` places from the first superstep to the last; empty where nobody looked.
+    at :data:`POINTS` places from the first superstep to the last; empty where none was seen.
     """
 
     graph: Sketch
@@ -156,7 +156,7 @@ class Fit:
             return max(1.0, graph.depth)
         counts = np.log([max(1.0, one.supersteps) / self._base(one.graph) for one in self.runs])
         # The value at this graph of the plane through runs that are near.
-        apart = self._places - _place(graph)
+        apart = self._places - _position(graph)
         weights = _near(apart / _STEP_SCALES)
         rows = np.column_stack((np.ones(len(apart)), apart[:, _SLOPED]))
         left = (rows * weights[:, None]).T @ rows + np.diag([1e-9, *(_FLAT for _ in _SLOPED)])
@@ -169,7 +169,7 @@ class Fit:
         curves = [one.frontiers for one in self.runs]
         if self.work.dense or not any(curves):
             return np.full(steps, 1.0 if self.work.dense else 1.0 / max(1, steps))
-        weights = _near((self._places - _place(graph)) / _SCALES) * [bool(curve) for curve in curves]
+        weights = _near((self._places - _position(graph)) / _SCALES) * [bool(curve) for curve in curves]
         mean = weights @ np.array([curve or (0.0,) * POINTS for curve in curves]) / weights.sum()
         return np.asarray(np.interp(np.linspace(0.0, 1.0, steps), np.linspace(0.0, 1.0, POINTS), mean))
 
@@ -178,22 +178,22 @@ class Fit:
 
     @cached_property
     def _places(self) -> Array:
-        return np.array([_place(one.graph) for one in self.runs])
+        return np.array([_position(one.graph) for one in self.runs])
 
     def correction(self, graph: Sketch) -> float:
         """What runs on graphs that are alike took over what the sum says; 1 far from all of them."""
         if not self.runs:
             return 1.0
-        apart = (((self._places - _place(graph)) / _SCALES) ** 2).sum(axis=1)
+        apart = (((self._places - _position(graph)) / _SCALES) ** 2).sum(axis=1)
         weights, logs = np.append(np.exp(-0.5 * apart), _PRIOR), np.append(self.missed, 0.0)
         middle = _middle(logs, weights)
-        odd = np.abs(logs - middle) / _ODD
+        odd = np.abs(logs - middle) / _OUTLIER
         weights = weights * np.where(odd > 2.0, 0.0, 1.0 / np.maximum(1.0, odd) ** 2)
         whole = float(weights.sum())
         return math.exp(float(weights @ logs) / whole if whole else middle)  # none: a few runs, far from each other
 
 
-def _place(graph: Sketch) -> Array:
+def _position(graph: Sketch) -> Array:
     """Where a graph is among others."""
     degree = max(0.1, graph.mean_degree)
     skew, depth = math.log2(max(1.0, graph.top / degree)), math.log2(max(1.0, graph.depth))
@@ -227,18 +227,18 @@ def terms(graph: Sketch, steps: float, work: Work, curve: Curve) -> Array:
     where frontiers are large, pulls and stops early, which takes a look at every row in some supersteps.
     """
     vertices, arcs, rows, depth = float(graph.vertices), float(graph.arcs), max(1.0, graph.rows), max(1.0, graph.depth)
-    # A core foresees where a row ends if all are alike, or so few that it knows them by heart.
-    by_heart = 1.0 / (1.0 + (_BY_HEART[work.dense] / rows) ** 2)
-    missed = rows * by_heart * -math.expm1(-1.5 * _variance(graph))
+    # Branches at row ends are predicted if all rows are alike, or few.
+    unpredicted = 1.0 / (1.0 + (_PREDICTED_ROWS[work.dense] / rows) ** 2)
+    missed = rows * unpredicted * -math.expm1(-1.5 * _variance(graph))
     spilled = curve.spilled(_INDEX * arcs + 2.0 * work.value * vertices)
     gather = curve.gather(graph, work.value) - curve.seconds[0]
     more = float(getattr(graph, work.term)) if work.term else 0.0
     if work.dense:
         once = [vertices, missed, 0.0, arcs, 0.0, spilled * arcs, gather * arcs, spilled * vertices, 0.0, 0.0]
         return np.array([1.0, steps, *(steps * one for one in once), more])
-    pushed = 1.0 / (1.0 + (_DEEP / depth) ** 3)
-    looks = rows * min(depth, _DEEP) * (1.0 - pushed)
-    far = rows * by_heart * (1.0 - graph.local)
+    pushed = 1.0 / (1.0 + (_DEEP_SEARCH / depth) ** 3)
+    looks = rows * min(depth, _DEEP_SEARCH) * (1.0 - pushed)
+    far = rows * unpredicted * (1.0 - graph.local)
     return np.array([
         1.0, depth, vertices, missed, looks, (1.0 - pushed) * arcs, pushed * arcs, spilled * arcs, gather * arcs,
         spilled * vertices, gather * rows, far, more,
@@ -308,7 +308,7 @@ def not_negative(rows: Array, right: Array) -> Array:
 
 
 def frontier_curve(history: Sequence[Any], arcs: int) -> tuple[float, ...]:
-    """The share of all arcs that left the frontier, from the first superstep to the last; empty if nobody counted.
+    """The share of all arcs that left the frontier, from the first superstep to the last; empty if none were counted.
 
     Of thousands of supersteps only those are looked at that the curve goes through.
     """

@@ -12,6 +12,8 @@ poor
     Something is sent for every visit, or there is less than an operation for a word of 4 bytes.
 moderate
     All else. Where nothing has to be sent, scaling is perfect.
+
+GraphSAGE that reads features from other devices, or from unified memory, it calls poor outright: its ratio does not.
 """
 
 from __future__ import annotations
@@ -26,8 +28,8 @@ from arcflux.plan.profile import Profile
 from arcflux.plan.shape import Shape
 
 __all__ = [
-    "APPLICATIONS", "Application", "Given", "Scaling", "find", "given_by", "judge", "moved_by", "needed",
-    "parameters_of", "typical",
+    "APPLICATIONS", "Application", "Inputs", "Scaling", "find", "given_by", "judge", "kinds_of", "moved_by",
+    "parameters_of", "required_operations_per_byte", "typical",
 ]  # fmt: skip
 
 _WORD = 4
@@ -35,7 +37,7 @@ _EXPECTED = {"perfect": (8, 8), "good": (5, 7), "moderate": (2, 5), "poor": (1, 
 
 
 @dataclass(frozen=True)
-class Given:
+class Inputs:
     """What the study's formulas are of: V, E, d, p, and numbers that the input and not the graph decides.
 
     `a`: how often a vertex changes, or wedges a triangle; `reduced`: E', edges of the contracted or projected graph;
@@ -88,19 +90,25 @@ class Application:
     ratio: str
     printed: str
     difficulty: str
-    operations: Callable[[Given], float]
-    bytes: Callable[[Given], float]
+    operations: Callable[[Inputs], float]
+    bytes: Callable[[Inputs], float]
     whole: bool = False
     """Whether every superstep visits the whole graph, and each arc is worth some computation."""
     each_visit: bool = False
     """Whether something is sent for every visit."""
     falls: bool = False
     """Whether what is sent falls with p."""
-    memory: Callable[[Given], float] | None = None
+    memory: Callable[[Inputs], float] | None = None
     parameters: tuple[str, ...] = ()
-    """Which numbers of :class:`Given` that the input decides its costs are of."""
+    """Which numbers of :class:`Inputs` that the input decides its costs are of."""
     moves: str = "explicit"
     """How data moves: "explicit" messages, "peer" access to others' memory, "unified" memory that pages move in."""
+    apart: Callable[[Inputs], float] | None = None
+    """The bytes that do so; the rest goes in messages."""
+    scattered: bool = True
+    """Whether they are single values anywhere, and not whole rows."""
+    outright: str = ""
+    """The class that the study names, where its rules lead to another."""
     of: str = ""
     """The application of the study that this is a part or a kind of, if it is not one by itself."""
 
@@ -117,43 +125,47 @@ class Scaling:
     expected: tuple[int, int] | None
 
 
-def _sage(g: Given) -> float:
+def _sage(g: Inputs) -> float:
     both = 2 * g.width
     inside = g.children * g.features + g.children + g.features + both
     c, f = g.children, g.features
     return g.batch / g.p * (c + 3 * c * f + 3 * g.leaves * c * f + both * inside)
 
 
-def _sage_bytes(g: Given) -> float:
+def _sage_bytes(g: Inputs) -> float:
     rows = (g.features + 2 * g.width) * min(g.children, 2 * g.p)
     return g.batch / g.p * (8 * g.children + 4 * rows)
 
 
-def _sage_direct(g: Given) -> float:
-    """Features are read where they are, those of all leaves: 4BCFL more."""
-    return _sage_bytes(g) + 4 * g.batch / g.p * g.children * g.features * g.leaves
+def _sage_leaves(g: Inputs) -> float:
+    """The features of all leaves, 4BCFL bytes, which are read where they are."""
+    return 4 * g.batch / g.p * g.children * g.features * g.leaves
 
 
-def _matching(g: Given) -> float:
+def _sage_direct(g: Inputs) -> float:
+    return _sage_bytes(g) + _sage_leaves(g)
+
+
+def _matching(g: Inputs) -> float:
     """The gradient with a matrix of k permutations, and bids of rows: what is proposed here, the study has no cost."""
     auction = g.rounds * g.iterations * g.edges / g.p
     return g.iterations * g.vertices * g.degree**2 / g.p + auction
 
 
-def _matching_bytes(g: Given) -> float:
+def _matching_bytes(g: Inputs) -> float:
     return 12 * g.iterations * g.vertices + g.rounds * (16 * g.vertices / g.p + 8 * g.vertices)
 
 
-def _wedges(g: Given) -> float:
+def _wedges(g: Inputs) -> float:
     return (g.degree + g.a * g.log_degree) * g.edges / g.p + 2 * g.vertices + g.vertices / g.p
 
 
-def _flow(g: Given) -> float:
+def _flow(g: Inputs) -> float:
     v = g.vertices
     return (g.a * v + g.a + 1) * v * g.edges / g.p + 2 * g.edges / g.p + v / g.p
 
 
-def _flow_bytes(g: Given) -> float:
+def _flow_bytes(g: Inputs) -> float:
     v = g.vertices
     return 8 * v * v * ((v + 1) * g.degree / g.p + 1) + 8 * v + 4 * v / g.p
 
@@ -163,6 +175,7 @@ _SAGE = ("batch", "children", "leaves", "features", "width")
 _MOVES = ("explicit", "peer", "unified")
 # What the study's applications are called where they run, and what its formulas call their numbers.
 _CALLED = {
+    "leiden": "louvain", "minimum_cut": "sparse_fused_lasso", "node2vec": "weighted_walk", "deepwalk": "random_walk",
     "random_walks": "random_walk", "geolocate": "geolocation", "fused_lasso": "sparse_fused_lasso",
     "maximum_flow": "sparse_fused_lasso", "project": "graph_projection", "local_clustering": "local_graph_clustering",
     "match_graphs": "seeded_graph_matching", "classify": "application_classification",
@@ -191,12 +204,14 @@ APPLICATIONS = (
         parameters=_SAGE,
     ),
     Application(
-        "graphsage", "direct access", "C(F + L) : 4 min(C, 2p) + CFL", "", "Easy", _sage, _sage_direct, whole=True,
-        falls=True, parameters=_SAGE, moves="peer",
+        "graphsage", "direct access", "2 + L + Wf1.y + Wa1.y : 4L", "Poor", "Easy", _sage, _sage_direct,
+        whole=True, falls=True, parameters=_SAGE, moves="peer", apart=_sage_leaves, scattered=False,
+        outright="poor",
     ),
     Application(
-        "graphsage", "unified memory", "C(F + L) : 4 min(C, 2p) + CFL", "", "Easy", _sage, _sage_direct, whole=True,
-        falls=True, parameters=_SAGE, moves="unified",
+        "graphsage", "unified memory", "2 + L + Wf1.y + Wa1.y : 4L", "Very poor", "Easy", _sage, _sage_direct,
+        whole=True, falls=True, parameters=_SAGE, moves="unified", apart=_sage_leaves, scattered=False,
+        outright="poor",
     ),
     Application(
         "random_walk", _DUPLICATED, "infinity", "Perfect", "Trivial", lambda g: g.walks / g.p, lambda g: 0.0,
@@ -296,6 +311,18 @@ def find(name: str) -> list[Application]:
     return [one for one in APPLICATIONS if one.name == _CALLED.get(name, name)]
 
 
+def kinds_of(ways: Sequence[Application]) -> list[Application]:
+    """Parts and kinds of an application that have costs of their own.
+
+    Examples
+    --------
+    >>> [one.name for one in kinds_of(find("louvain"))]
+    ['louvain_contraction']
+    """
+    names = {way.name for way in ways}
+    return [one for one in APPLICATIONS if one.of in names]
+
+
 def moved_by(ways: Sequence[Application], moves: str | None) -> list[Application]:
     """Those of some ways that move data as asked for.
 
@@ -334,22 +361,24 @@ def parameters_of(ways: Sequence[Application], given: Mapping[str, Any]) -> dict
             good = False
         if not good:
             raise UsageError(f"{name} is {value!r}", expected="a number, 0 or more")
-    usual = Given(1.0, 1.0, 1)
+    usual = Inputs(1.0, 1.0, 1)
     return {name: float(wanted.get(name, getattr(usual, name))) for name in known}
 
 
-def judge(application: Application, given: Given) -> Scaling:
+def judge(application: Application, given: Inputs) -> Scaling:
     """Operations, bytes, their ratio and the class of an application on a graph and p devices.
 
     Examples
     --------
-    >>> judge(find("random_walk")[1], Given(1e6, 16e6, 8)).scalability
+    >>> judge(find("random_walk")[1], Inputs(1e6, 16e6, 8)).scalability
     'poor'
     """
     operations, moved = application.operations(given), application.bytes(given)
     ratio = operations / moved if moved else math.inf
     words = ratio * _WORD
-    if not moved:
+    if application.outright:
+        found = application.outright
+    elif not moved:
         found = "perfect"
     elif words < 1 or (application.each_visit and words < 10):
         found = "poor"
@@ -365,12 +394,12 @@ def typical(group: str) -> str:
     return {"good": "PageRank", "moderate": "SSSP", "poor": "random walk"}[group]
 
 
-def given_by(shape: Shape, p: int, **more: Any) -> Given:
+def given_by(shape: Shape, p: int, **more: Any) -> Inputs:
     """What the formulas are of, for a graph."""
-    return Given(float(shape.vertices), float(shape.arcs), p, **more)
+    return Inputs(float(shape.vertices), float(shape.arcs), p, **more)
 
 
-def needed(profile: Profile, nodes: int = 1) -> float:
+def required_operations_per_byte(profile: Profile, nodes: int = 1) -> float:
     """Operations a byte that an application needs to scale: 2.5 on a DGX-1, 30 on a cluster of them.
 
     The study finds these from local memory against links. For another machine they go as its own memory and links do.
@@ -378,7 +407,7 @@ def needed(profile: Profile, nodes: int = 1) -> float:
     Examples
     --------
     >>> from arcflux.plan.profile import read
-    >>> round(needed(read("dgx1")), 1), round(needed(read("dgx1"), 2))
+    >>> round(required_operations_per_byte(read("dgx1")), 1), round(required_operations_per_byte(read("dgx1"), 2))
     (2.5, 30)
     """
     rule, measured = 10 / _WORD, 448.59 / 14.01

@@ -35,12 +35,12 @@ __all__ = [
     "file_stem",
     "flush",
     "forget",
-    "is_news",
+    "is_worth_recording",
+    "journal_path",
     "journal_time",
     "machine",
     "read",
     "versions",
-    "where",
 ]  # fmt: skip
 
 _FORMAT = 2
@@ -122,7 +122,7 @@ _waiting: dict[tuple[Any, ...], Run] = {}
 _state = {"since": 0.0, "owner": 0}
 
 
-def where() -> Path:
+def journal_path() -> Path:
     """The file: one for this machine, whatever share of its cores this process has."""
     return config.cache_folder("runs") / f"{file_stem(config.cores())}.jsonl"
 
@@ -147,7 +147,7 @@ def add(run: Run) -> None:
         flush()
 
 
-def is_news(key: str, threads: int, size: tuple[int, int], supersteps: float, seconds: float) -> bool:
+def is_worth_recording(key: str, threads: int, size: tuple[int, int], supersteps: float, seconds: float) -> bool:
     """Whether :func:`add` has something to do with such a run: it is the fastest so far, or the time has come to write.
 
     Of many short runs, most are not.
@@ -160,7 +160,7 @@ def is_news(key: str, threads: int, size: tuple[int, int], supersteps: float, se
 def journal_time() -> tuple[float, int]:
     """When the file of runs was written, 0 if there is none, and how many runs wait to be."""
     try:
-        return os.stat(where()).st_mtime_ns, len(_waiting)
+        return os.stat(journal_path()).st_mtime_ns, len(_waiting)
     except (OSError, ArcfluxError):
         return 0.0, len(_waiting)
 
@@ -173,7 +173,7 @@ def flush() -> None:
     _waiting.clear()
     lines = [line for run in runs if len(line := run.to_line()) < _LONGEST]
     with suppress(OSError, ArcfluxError):
-        _append(where(), lines)
+        _append(journal_path(), lines)
 
 
 def _append(target: Path, lines: list[str]) -> None:
@@ -223,14 +223,14 @@ def read(target: Path | None = None) -> list[Run]:
     """The last runs of this machine, those that wait to be written included."""
     found: list[Run | None] = []
     with suppress(OSError, ArcfluxError):
-        found = [Run.of_line(line) for line in _lines(where() if target is None else target)[-MOST:]]
+        found = [Run.of_line(line) for line in _lines(journal_path() if target is None else target)[-MOST:]]
     return [run for run in (*found, *_waiting.values()) if run is not None]
 
 
 def forget() -> int:
     """Remove all runs that were kept; how many lines there were."""
     _waiting.clear()
-    target = where()
+    target = journal_path()
     if not target.exists():
         return 0
     with _lock(target):

@@ -10,7 +10,7 @@ from arcflux.spmd.barrier import ticks, wait
 from arcflux.spmd.jit import inner, kernel
 from arcflux.spmd.machine import fetch_add
 
-__all__ = ["READ", "UPDATE", "WRITE", "across", "barriers", "chase", "handed", "nothing", "regular", "scattered"]
+__all__ = ["READ", "UPDATE", "WRITE", "across", "barriers", "chase", "hand_over", "nothing", "regular", "scattered"]
 
 READ, WRITE, UPDATE = 0, 1, 2
 
@@ -100,7 +100,7 @@ def across(worker: Any, workers: Any, control: Any, data: Any, what: Any, rounds
 
 
 @kernel
-def handed(
+def hand_over(
     worker: Any, workers: Any, control: Any, barrier: Any, data: Any, what: Any, count: Any, rounds: Any, out: Any
 ) -> None:
     """The last worker writes all of ``data: uint32[a power of two]``; then the first touches it, as often as `rounds`.

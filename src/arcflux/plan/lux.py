@@ -30,7 +30,7 @@ from arcflux.plan.work import Work
 
 __all__ = ["Gammas", "Phases", "gammas", "links", "superstep"]
 
-# What an atomic update costs over a read where nobody has measured it: HIVE's random reads over updates, of a P100.
+# What an atomic update costs over a read where it was not measured: HIVE's random reads over updates, of a P100.
 _UPDATE = 6.78 / 3.44
 
 

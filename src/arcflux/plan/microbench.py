@@ -107,7 +107,7 @@ def _handover_seconds(way: str, what: int, *, throughput: bool) -> float:
             data[:] = _cycle(size, way)
         out, barrier = np.zeros(24, np.uint64), np.zeros(WORDS, np.int64)
         begun = time.perf_counter()
-        run(kernels.handed, workers, barrier, data, what, count, rounds, out, threads=workers)
+        run(kernels.hand_over, workers, barrier, data, what, count, rounds, out, threads=workers)
         tick = (time.perf_counter() - begun) / max(1, int(out[16]))
         found.append(int(out[8]) * tick / (rounds * size))
     return min(found[1:])

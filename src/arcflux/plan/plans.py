@@ -3,7 +3,7 @@
 A :class:`Plan` says which candidate was chosen, what else there was, and why. Every question is answered by one: what
 to do about a run (choose.py), what a run would take (af.estimate), what it did take (explain.py), and, for each size of
 another machine, what it would take there (scaling.py). :func:`predict` is behind all of them; a machine that is here
-(here.py) and one that is not (absent.py) differ in where their rates come from.
+(this_machine.py) and another one (other_machine.py) differ in where their rates come from.
 """
 
 from __future__ import annotations

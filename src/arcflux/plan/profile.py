@@ -1,4 +1,4 @@
-"""A machine as numbers: how many devices, how fast each memory and link is, what it costs, and who says so.
+"""A machine as numbers: how many devices, how fast each memory and link is, what it costs, and the sources.
 
 Shipped profiles are the machines of the papers that Arcflux follows, in ``profiles/*.toml``; a file of the same form
 describes any other. Reading refuses what cannot be: a figure that is missing, negative, no number, or has a name that
@@ -66,7 +66,7 @@ _TABLES = {"throughput_gbs": ("throughput", _GB), "latency_us": ("latency", _US)
 
 @dataclass(frozen=True)
 class Profile:
-    """A machine: bytes, seconds, bytes a second and US dollars; None is what nobody has said.
+    """A machine: bytes, seconds, bytes a second and US dollars; None is what is not known.
 
     `host_sharers` devices have one link of `host` bytes a second to the memory of their node; `peers` says which
     devices reach each other's memory (all of them, when it is empty and `peer` is given). `device_network` is what a
@@ -140,7 +140,7 @@ def profile_names() -> list[str]:
 def read(machine: str | os.PathLike[str] | Profile) -> Profile:
     """The profile of a machine: one that is shipped, by its name, or one of your own, by its TOML file.
 
-    "here" is this machine, of which absent.py makes one.
+    "here" is this machine, of which other_machine.py makes one.
 
     Examples
     --------

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from arcflux.checks import path as path_rule
 from arcflux.errors import MissingExtraError, UsageError, did_you_mean
 from arcflux.io.loaded import replacing
 from arcflux.trace import readable
@@ -90,7 +91,7 @@ def memories(
 
 def _save(figure: Any, target: Any) -> None:
     """Write a picture where it is wanted, whole or not at all."""
-    path = Path(target)
+    path = Path(path_rule("target", target))
     if path.suffix not in _PICTURES:
         raise UsageError(
             f"{path}: the suffix {path.suffix!r} names no picture", expected=" ".join(_PICTURES),

@@ -17,10 +17,10 @@ from arcflux import config
 from arcflux.errors import UsageError
 from arcflux.graph import Graph
 from arcflux.plan.files import peek
-from arcflux.plan.known import is_known, known_shape
+from arcflux.plan.paper_graphs import is_known, known_shape
 from arcflux.plan.shape import Shape, from_description, of_spec
-from arcflux.plan.sketch import glance, remember_depth
-from arcflux.transports.launch import place
+from arcflux.plan.sketch import remember_depth, sketch_graph
+from arcflux.transports.launch import rank_and_size
 
 __all__ = ["measure_shape", "shape_of"]
 
@@ -32,7 +32,7 @@ def shape_of(graph: Any) -> Shape:
     """The shape of a graph, of a spec (not generated where a formula will do), of a file (not loaded), or as described.
 
     A description is ``(vertices, arcs)`` or ``(vertices, arcs, shape)`` with a shape of
-    :data:`arcflux.plan.shape.SHAPES`, or the name of a graph of a paper, such as ``lux:TW`` (known.py).
+    :data:`arcflux.plan.shape.SHAPES`, or the name of a graph of a paper, such as ``lux:TW`` (paper_graphs.py).
 
     Examples
     --------
@@ -75,7 +75,7 @@ def _measure(graph: Graph) -> Shape:
     name = graph.name or "graph"
     return Shape(
         name, graph.vertices, graph.arcs, present.astype(np.float64), histogram[present].astype(np.float64),
-        _depth(graph, degrees), asked=_asking(graph), seen=glance(graph),
+        _depth(graph, degrees), asked=_asking(graph), seen=sketch_graph(graph),
     )  # fmt: skip
 
 
@@ -87,7 +87,7 @@ def _depth(graph: Graph, degrees: Any) -> float:
         return 0.0
     hub = graph.ids.to_ids(np.array([int(np.argmax(degrees))]))[0]
     # On threads of this process, also where it is one of several ranks, of which only one may be asking.
-    alone: dict[str, Any] = {} if place() is None else {"transport": "local", "parts": config.threads()}
+    alone: dict[str, Any] = {} if rank_and_size() is None else {"transport": "local", "parts": config.threads()}
     levels = float(max(1, int(bfs(graph, hub, **alone)["level"].max())))
     remember_depth(graph, levels + 1.0)
     return levels + 0.5

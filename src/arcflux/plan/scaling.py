@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from arcflux.drawing import Told
 from arcflux.errors import UsageError
 from arcflux.graph import Graph
-from arcflux.plan.absent import Absent, absent
-from arcflux.plan.hive import Application, Given, find, given_by, judge, moved_by, needed, parameters_of
+from arcflux.plan.hive import (
+    Application,
+    Inputs,
+    find,
+    given_by,
+    judge,
+    kinds_of,
+    moved_by,
+    parameters_of,
+    required_operations_per_byte,
+)
+from arcflux.plan.other_machine import Absent, absent
 from arcflux.plan.plans import Candidate, Placement, Plan, predict, seconds
 from arcflux.plan.profile import Profile
 from arcflux.plan.sample import shape_of
@@ -81,7 +91,10 @@ class Row:
 
 @dataclass(frozen=True, repr=False)
 class Scaling(Told):
-    """Plans for one algorithm, graph and machine, a row for each size. Nothing in it was measured."""
+    """Plans for one algorithm, graph and machine, a row for each size. Nothing in it was measured.
+
+    ways: of an application, all ways to do it and its parts, at the size of the best row.
+    """
 
     algorithm: str
     graph: Shape
@@ -89,6 +102,7 @@ class Scaling(Told):
     rows: tuple[Row, ...]
     notes: tuple[str, ...]
     parameters: Mapping[str, float] = field(default_factory=dict)
+    ways: tuple[str, ...] = ()
 
     @property
     def best(self) -> Row:
@@ -108,6 +122,7 @@ class Scaling(Told):
             },
             "machine": {"name": self.machine.name, "title": self.machine.title},
             "parameters": dict(self.parameters),
+            "ways": list(self.ways),
             "notes": list(self.notes),
             "rows": [row.to_dict() for row in self.rows],
             "best": {"nodes": self.best.nodes, "devices": self.best.devices},
@@ -125,7 +140,8 @@ class Scaling(Told):
             f"{'memory':>9} {'fits':>5}" + (f" {'GTEPS':>7}" if traversal else "") + f" {'cost':>9}  way",
         ]
         lines += [_line(row, traversal) for row in self.rows]
-        return "\n".join([*lines, "", *_about(self.best), *(f"  note: {note}" for note in self.notes)])
+        told = [*(f"  way: {way}" for way in self.ways), *(f"  note: {note}" for note in self.notes)]
+        return "\n".join([*lines, "", *_about(self.best), *told])
 
     def plot(self, target: Any) -> None:
         """Draw predicted time by phase, and speed-up, over devices: .png, .svg or .pdf."""
@@ -200,7 +216,7 @@ def prepare_plan(
     ways = moved_by(ways, moves)
     given = parameters_of(ways, parameters or {})
     for way in ways:
-        judge(way, Given(1.0, 1.0, 1, **given))
+        judge(way, Inputs(1.0, 1.0, 1, **given))
 
     def made(graph: Any) -> Scaling:
         columns = {name: column.dtype for name, column in graph.columns.items()} if isinstance(graph, Graph) else None
@@ -209,7 +225,9 @@ def prepare_plan(
         shape = shape_of(graph)
         rows = tuple(_row(machine, shape, ways, given, work, x, total) for x, total in sizes)
         notes = tuple(_notes(machine.profile, work, ways, sizes))
-        return Scaling(work.name, shape, machine.profile, rows, notes, given)
+        found = Scaling(work.name, shape, machine.profile, rows, notes, given)
+        every = [*ways, *kinds_of(ways)] if len(ways) + len(kinds_of(ways)) > 1 else []
+        return replace(found, ways=tuple(_way(machine, shape, one, given, found.best) for one in every))
 
     return made
 
@@ -239,8 +257,19 @@ def _row(
     return Row(
         nodes, devices, plan, _over(alone.seconds, best.seconds, 1.0),
         _over(shape.arcs / 1e9, best.seconds, 0.0) if work.traversal else None,
-        _cost(machine.profile, nodes, devices, best.seconds), ratio, needed(machine.profile, nodes), scalability,
+        _cost(machine.profile, nodes, devices, best.seconds), ratio,
+        required_operations_per_byte(machine.profile, nodes), scalability,
     )  # fmt: skip
+
+
+def _way(machine: Absent, shape: Shape, way: Application, given: Mapping[str, float], row: Row) -> str:
+    """A way to do an application in a line."""
+    own = {name: value for name, value in given.items() if name in way.parameters}
+    one = machine.application(way, shape, Placement(0, row.devices, row.nodes), own)
+    scaling = judge(way, given_by(shape, row.devices, **own))
+    ratio = "" if math.isinf(scaling.ratio) else f", {scaling.ratio:.3g} operations a byte"
+    name = ", ".join(filter(None, (way.name, way.variant, way.moves if way.moves != "explicit" else "")))
+    return f"{name}: {seconds(one.seconds)}, {readable(round(one.bytes))}, {scaling.scalability}{ratio}"
 
 
 def _over(value: float, seconds: float, otherwise: float) -> float:
@@ -307,6 +336,8 @@ def _notes(profile: Profile, work: Work, ways: Sequence[Application], sizes: Seq
     notes = [work.note] if work.note else []
     if ways:
         notes.append("operations and bytes are those of one superstep, as the HIVE study counts them")
+    if any(way.name == "sparse_fused_lasso" for way in ways):
+        notes.append("the study's cost of a flow is a bound for the worst case; runs take a small part of it")
     most = max(x for x, _ in sizes)
     if most > profile.nodes:
         notes.append(f"{profile.name} has {profile.nodes} nodes; what is said of {most} takes more of the same")

@@ -35,7 +35,7 @@ class Shape:
     `spread` says that degrees are means of a Poisson distribution. `depth` is how many levels a search has. `boundary`
     is what a cut between two ranges separates, where neighbours are near; None where they are anywhere. `asked` gives
     (sum of INS, sum of UDS) for k ranges, when there is a graph to ask. `notes` say what had to be guessed. `seen` is a
-    sketch of it that somebody has made, by a better look than at its degrees.
+    sketch of it, if one was made, which says more than its degrees.
     """
 
     name: str
@@ -212,7 +212,7 @@ def grid(rows: int, columns: int, name: str = "") -> Shape:
 
 
 def from_description(vertices: int, arcs: int, shape: str = "powerlaw", name: str = "") -> Shape:
-    """A graph that nobody has to have: its size, and how its degrees are spread.
+    """A graph that need not exist: its size, and how its degrees are spread.
 
     Examples
     --------

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from arcflux.graph import Graph
 
-__all__ = ["SPANS", "Sketch", "ball_depth", "glance", "guessed_depth", "remember_depth", "sample_rows"]
+__all__ = ["SPANS", "Sketch", "ball_depth", "guessed_depth", "remember_depth", "sample_rows", "sketch_graph"]
 
 Array = NDArray[Any]
 SPANS = (1 << 6, 1 << 10, 1 << 13, 1 << 16, 1 << 19)
@@ -91,7 +91,7 @@ class Sketch:
         return found
 
 
-def glance(graph: Graph) -> Sketch:
+def sketch_graph(graph: Graph) -> Sketch:
     """The sketch of a graph from a sample of its arcs; kept with the graph."""
     found: Sketch | None = graph.kept.get("sketch")
     if found is None:
@@ -130,7 +130,7 @@ def sample_rows(vertices: int, arcs: int, offsets: Any, neighbours: Any) -> Sket
 
 
 def ball_depth(vertices: int, arcs: int, offsets: Any, neighbours: Any) -> float:
-    """Levels of a search that nobody made: how a ball around a vertex grows, carried on to all vertices.
+    """The estimated levels of a search: how a ball around a vertex grows, carried on to all vertices.
 
     Each time the ball has grown eight times, its radius has grown by some levels. In a random graph by as many as the
     last time; in a mesh by more each time, as the root of its size, and a mesh has corners beyond.

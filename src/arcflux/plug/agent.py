@@ -7,6 +7,7 @@ when it ends. An agent has one or more daemons, maybe of different devices, and 
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import time
@@ -34,6 +35,9 @@ __all__ = ["Agent", "Blocks", "Records"]
 Array = NDArray[Any]
 # Blocks before anything was measured: about a mebibyte of triplets.
 _FIRST = 1 << 16
+# The share of a first iteration that daemons of unknown cost have equal parts of, so that they have their shares of the
+# rest.
+_PROBE = 16
 
 
 @dataclass(frozen=True)
@@ -158,6 +162,12 @@ class Agent:
                                  expected=f"one of: {', '.join(self.tables.values)}")  # fmt: skip
             self.tables.values[name][slice(None) if which is None else which] = given
 
+    @property
+    def cost(self) -> float:
+        """c_j of this node: seconds a triplet with all of its daemons at once, as measured; NaN before anything was."""
+        known = [1.0 / one.cost for one in self.daemons if one.triplets]
+        return 1.0 / sum(known) if known else math.nan
+
     def disconnect(self) -> None:
         """Leave the daemons, which go on."""
         self.control.call("disconnect")
@@ -234,7 +244,13 @@ class Agent:
 
     def _on_all(self, operation: str, total: int, work: Callable[[int, int, int], Batch]) -> list[Any]:
         """Give each daemon its share of what there is to do, and wait for all; what each brought."""
-        bounds = shares([daemon.cost for daemon in self.daemons], total)
+        unknown = operation == "gen" and len(self.daemons) > 1 and not all(one.triplets for one in self.daemons)
+        probed = total // _PROBE if unknown and total >= _FIRST else 0
+        return self._shared(operation, 0, probed, work) + self._shared(operation, probed, total, work)
+
+    def _shared(self, operation: str, start: int, stop: int, work: Callable[[int, int, int], Batch]) -> list[Any]:
+        """The same with a range of what there is to do."""
+        bounds = start + shares([daemon.cost for daemon in self.daemons], stop - start)
         ranges = [(k, int(bounds[k]), int(bounds[k + 1])) for k in range(len(self.daemons))]
         ranges = [one for one in ranges if one[2] > one[1]]
         if len(ranges) <= 1:
@@ -263,8 +279,9 @@ class Agent:
         begun = time.perf_counter()
         totals = {name: np.asarray(value).tolist() for name, value in self.totals.items()}
         brought = daemon.pipeline.run(
-            operation, work.fill, work.take, step=self.step, totals=totals, pipelined=self.blocks.pipelined
-        )
+            operation, work.fill, work.take, step=self.step, totals=totals, pipelined=self.blocks.pipelined,
+            single=work.last - work.first <= work.size,
+        )  # fmt: skip
         if operation == "gen":
             daemon.seconds += time.perf_counter() - begun
             daemon.triplets += work.last - work.first

@@ -1,6 +1,6 @@
 """A connection to a daemon, which is started if there is none: what an agent, or a task of another system, holds.
 
-Many may ask at once: whoever has the lock starts the daemon, the others find it. When the daemon is killed, the kernel
+Several may connect at once: the one with the lock starts the daemon. When the daemon is killed, the kernel
 closes the socket, so that whoever waits for an answer is told at once (:class:`~arcflux.plug.wire.LostPeerError`).
 """
 
@@ -81,7 +81,7 @@ class Connection:
                     raise _not_started(place) from error
             with place.held(place.folder / f"{place.name}.start"):
                 try:
-                    return cls._enter(place, token)  # somebody else has started it meanwhile
+                    return cls._enter(place, token)  # another process has started it meanwhile
                 except (FileNotFoundError, ConnectionRefusedError, LostPeerError):
                     _start(place, lease)
 

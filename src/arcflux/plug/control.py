@@ -30,7 +30,7 @@ class Message(Enum):
 
 @dataclass(frozen=True)
 class Instruction:
-    """What whoever drives a state machine is to do next."""
+    """What the driver of a state machine is to do next."""
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ class _Daemon:
         self._service: Service | None = None
 
     def listen(self) -> None:
-        """Take the place of whoever had this socket: the lock is ours, so it is dead."""
+        """Take over this socket: the lock is ours, so its former owner is dead."""
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self.place.socket)
         before = os.umask(0o177)
@@ -184,7 +184,7 @@ def main(arguments: list[str] | None = None) -> int:
     place = Place.of(given.name, given.folder)
     lock = _claimed(place)
     if lock is None:
-        return 0  # there is one already, and whoever started this finds it
+        return 0  # there is one already, which the starter of this one finds
     daemon = _Daemon(place, given.lease)
     signal.signal(signal.SIGTERM, lambda *_: setattr(daemon, "ending", True))
     daemon.listen()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import statistics
+from bisect import bisect_left
 from collections import deque
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from arcflux import config
 from arcflux.plug.block_size import Rates
@@ -17,7 +19,9 @@ _REMEMBERED = 64
 
 @dataclass
 class Stage:
-    """Sizes and seconds of the last blocks of a stage; the rate is the median of their quotients.
+    """Sizes and seconds of the last blocks of a stage; the rate is that of the triplet in the middle.
+
+    Blocks count by their triplets: what each block costs besides would make many small ones seem slow.
 
     Examples
     --------
@@ -38,7 +42,9 @@ class Stage:
     @property
     def rate(self) -> float:
         """Seconds a triplet; 0 before the first block."""
-        return statistics.median(seconds / size for size, seconds in self.seen) if self.seen else 0.0
+        rates = sorted((seconds / size, size) for size, seconds in self.seen)
+        sizes = list(accumulate(size for _, size in rates))
+        return rates[bisect_left(sizes, sizes[-1] / 2)][0] if rates else 0.0
 
 
 @dataclass

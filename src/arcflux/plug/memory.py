@@ -1,6 +1,6 @@
 """Columns in memory that agent and daemon both see: a memfd has no name, so nothing has to be tidied after a kill.
 
-A memfd is *sealed* before it is handed over: it cannot shrink under a reader, and where it carries columns nobody can
+A memfd is *sealed* before it is handed over: it cannot shrink under a reader, and with columns in it, no process can
 write to it any more. The JVM cannot make one, so it writes files into the daemon's own folder instead, which the daemon
 unlinks as it opens them.
 
@@ -126,7 +126,7 @@ def _starts(sizes: Sequence[int]) -> list[int]:
 
 
 def _filled(runs: list[Array], starts: list[int], mark: str) -> int:
-    """A sealed memfd with these bytes: after this nobody can write to it."""
+    """A sealed memfd with these bytes: it cannot be written to any more."""
     made = shared_pages(starts[-1], name=mark)
     whole = mmap.mmap(made, max(starts[-1], 1))
     for run, start in zip(runs, starts, strict=False):

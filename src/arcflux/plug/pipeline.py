@@ -71,16 +71,26 @@ class Pipeline:
         """What was measured of an operation's blocks so far."""
         return self.estimates.setdefault(operation, Estimate())
 
-    def run(self, operation: str, fill: Fill, take: Take, *, step: int, totals: Any, pipelined: bool = True) -> Any:
-        """Take all blocks of an operation through the daemon; what they bring to totals, and how many changed."""
-        begin = self._pipelined if pipelined else self._one_by_one
-        return begin(operation, fill, take, {"what": operation, "step": step, "totals": totals})
+    def run(
+        self, operation: str, fill: Fill, take: Take, *, step: int, totals: Any, pipelined: bool = True,
+        single: bool = False,
+    ) -> Any:  # fmt: skip
+        """Take all blocks of an operation through the daemon; what they bring to totals, and how many changed.
+
+        A `single` block has nothing to go on beside, so that a request does for it.
+        """
+        message = {"what": operation, "step": step, "totals": totals}
+        if pipelined and not single:
+            return self._pipelined(operation, fill, take, message)
+        # What a block takes that is alone says nothing of those that go on beside each other.
+        return self._one_by_one(operation, fill, take, message, Estimate() if pipelined else self.estimate(operation))
 
     # --- without a pipeline -----------------------------------------------------------------------------------------
 
-    def _one_by_one(self, operation: str, fill: Fill, take: Take, message: dict[str, Any]) -> Any:
-        views = self.template.views(operation, self.capacity, self.chunks[0])
-        number, seen = 0, self.estimate(operation)
+    def _one_by_one(
+        self, operation: str, fill: Fill, take: Take, message: dict[str, Any], seen: Estimate
+    ) -> Any:  # fmt: skip
+        views, number = self.template.views(operation, self.capacity, self.chunks[0]), 0
         replies: list[Any] = []
         while True:
             views["header"][:] = 0

@@ -78,7 +78,7 @@ class Place:
 
     @contextmanager
     def held(self, path: Path) -> Iterator[None]:
-        """Hold a lock; who comes meanwhile waits."""
+        """Hold a lock; others wait meanwhile."""
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)

@@ -1,7 +1,7 @@
 """An agent's blocks at a daemon: three chunks of shared memory, the kernels of a program, and the pipeline over them.
 
 The daemon makes the memory, hands it over once, and from then on is woken by event counters alone. It computes one
-block at a time, on its cores, or on a virtual device that takes its time.
+block at a time, on its cores, on a virtual device that takes its time, or on a GPU (gpu_blocks.py).
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ import numpy as np
 from arcflux import config
 from arcflux.devices.choose import named
 from arcflux.devices.cpu import CPU
+from arcflux.devices.cuda import Cuda
 from arcflux.devices.virtual import Virtual
 from arcflux.engine.scratch import scratch_for
-from arcflux.errors import DeviceError, UsageError
+from arcflux.errors import UsageError
 from arcflux.plug.control import Compute, DaemonControl, Send
+from arcflux.plug.gpu_blocks import GpuBlocks
 from arcflux.plug.memory import map_shared, shared_pages
 from arcflux.plug.program_text import program_of
 from arcflux.plug.template import BLOCK, CHANGED, COUNT, NANOSECONDS, OPERATIONS, VERTICES, Template
@@ -41,6 +43,7 @@ class BlockSession:
     def __init__(self, device: str, channel: socket.socket) -> None:
         self.channel = channel
         self.template: Template | None = None
+        self.gpu: GpuBlocks | None = None
         self.capacity, self.step, self.threads = 0, 0, 1
         self.chunks: list[Any] = []
         self.descriptors: list[int] = []
@@ -48,12 +51,9 @@ class BlockSession:
         self.requests: dict[str, Callable[[dict[str, Any], list[int]], Reply]] = {
             "open": self._open, "iterate": self._iterate, "compute": self._compute,
         }  # fmt: skip
-        if device.partition(":")[0] == "cuda":
-            raise DeviceError("blocks of triplets run on cores and virtual devices", expected="a daemon such as 'cpu'",
-                              remedy="let a GPU's daemon run whole graphs: Connection.run")  # fmt: skip
         found = named(device)
         self.device = found[0] if found else CPU(config.threads())
-        if isinstance(self.device, Virtual):  # whoever else has the cores does not slow it down any further
+        if isinstance(self.device, Virtual):  # other users of the cores do not slow it down further
             self.device.clock = time.thread_time
 
     def _open(self, message: dict[str, Any], _: list[int]) -> Reply:
@@ -64,6 +64,7 @@ class BlockSession:
         self.template = Template(
             program(**given), message["columns"], tuple(message["counts"]), message["numbers"]
         )  # fmt: skip
+        self.gpu = GpuBlocks(self.template, self.device) if isinstance(self.device, Cuda) else None
         self.capacity = int(message["capacity"])
         if not 1 <= self.capacity <= 1 << 28:
             raise UsageError(f"blocks of {self.capacity:,} triplets are asked for", expected="from 1 to 2^28")
@@ -148,7 +149,10 @@ class BlockSession:
                 longest = int(np.diff(views["rows"][: count + 1].astype(np.int64)).max(initial=0))
                 given |= scratch_for(template.lowered, max(longest, 1), self.threads)
                 given["neighbours"] = np.arange(int(views["rows"][count]) if count else 0, dtype=np.uint32)
-            template.run(kernel, count, self.step, given, self.threads)
+            if self.gpu is not None:
+                self.gpu.run(kernel, count, self.step, given)
+            else:
+                template.run(kernel, count, self.step, given, self.threads)
         header[NANOSECONDS] = int((time.perf_counter() - begun) * 1e9)
         header[CHANGED] = int(tally[:, 0].sum())
         brought = {name: [self.totals[f"sums_{name}"][k] for k in range(self.threads)]
@@ -174,4 +178,4 @@ class BlockSession:
     def close(self) -> None:
         """The agent is gone: its memory goes with the last mapping of it."""
         self._free()
-        self.chunks, self.template = [], None
+        self.chunks, self.template, self.gpu = [], None, None

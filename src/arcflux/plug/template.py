@@ -26,7 +26,7 @@ from arcflux.errors import ProgramError, UsageError
 from arcflux.program import FieldType, Program, vertex
 from arcflux.spmd.pool import run as launch
 
-__all__ = ["HEADER", "OPERATIONS", "Column", "Template"]
+__all__ = ["HEADER", "OPERATIONS", "WORDS", "Column", "Template"]
 
 Array = NDArray[Any]
 Views: TypeAlias = dict[str, Array]
@@ -37,7 +37,7 @@ OPERATIONS = ("start", "gen", "merge", "apply")
 HEADER = 8
 COUNT, VERTICES, BLOCK, NANOSECONDS, CHANGED = range(5)
 _ALIGNED = 64
-_WORDS = re.compile(r"def triplet_(\w+)\((.*)\):")
+WORDS = re.compile(r"def triplet_(\w+)\((.*)\):")
 
 
 class Column(NamedTuple):
@@ -80,7 +80,7 @@ class Template:
                                    remedy="run it whole: Connection.run")  # fmt: skip
             source = triplet_source(self.lowered)
             self.module = cache.module(source)
-        self.names = {name: given.split(", ")[5:] for name, given in _WORDS.findall(source)}
+        self.names = {name: given.split(", ")[5:] for name, given in WORDS.findall(source)}
 
     # --- what blocks have -----------------------------------------------------------------------------------------
 

@@ -11,16 +11,32 @@ import json
 import os
 import socket
 import struct
+import time
+from contextlib import suppress
 from typing import Any
 
 from arcflux.errors import ArcfluxError
 
-__all__ = ["MOST_DESCRIPTORS", "LostPeerError", "WireError", "close_all", "peer_of", "receive", "send"]
+__all__ = [
+    "AWAKE",
+    "CORES",
+    "MOST_DESCRIPTORS",
+    "LostPeerError",
+    "WireError",
+    "close_all",
+    "peer_of",
+    "receive",
+    "send",
+]
 
 _LENGTH = struct.Struct("!I")
 # The kernel takes 253 descriptors with a message.
 MOST_DESCRIPTORS = 250
 _MOST_BYTES = 64 << 20
+_ROOM = socket.CMSG_SPACE(MOST_DESCRIPTORS * array.array("i").itemsize)
+# Bytes that most messages do not have, and nanoseconds that a side looks for the next one before it sleeps.
+_USUAL, AWAKE = 16 << 10, 50_000
+CORES = len(os.sched_getaffinity(0))
 _CREDENTIALS = struct.Struct("3i")
 
 
@@ -50,14 +66,26 @@ def send(connection: socket.socket, message: dict[str, Any], descriptors: list[i
 
 
 def receive(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
-    """The next message, and its descriptors, which are the caller's to close."""
+    """The next message, and its descriptors, which are the caller's to close.
+
+    A side waits for the answer to what it has said before it says more, so that what has come is one message.
+    """
     descriptors: list[int] = []
     try:
-        (size,) = _LENGTH.unpack(_exactly(connection, _LENGTH.size, descriptors))
+        came = _first(connection, descriptors)
+        while len(came) < _LENGTH.size:
+            came += _more(connection, _LENGTH.size - len(came), descriptors)
+        (size,) = _LENGTH.unpack_from(came)
         if size > _MOST_BYTES:
             raise WireError(f"a message says that it has {size:,} bytes", expected=f"at most {_MOST_BYTES:,}")
+        parts, missing = [came[_LENGTH.size :]], size + _LENGTH.size - len(came)
+        if missing < 0:
+            raise WireError("two messages have come at once", expected="an answer before the next request")
+        while missing:
+            parts.append(_more(connection, missing, descriptors))
+            missing -= len(parts[-1])
         try:
-            message = json.loads(_exactly(connection, size, descriptors))
+            message = json.loads(b"".join(parts))
         except (ValueError, RecursionError) as error:
             raise WireError(f"a message is not JSON: {error}") from error
         if not isinstance(message, dict):
@@ -68,26 +96,31 @@ def receive(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
     return message, descriptors
 
 
-def _exactly(connection: socket.socket, size: int, descriptors: list[int]) -> bytes:
-    parts: list[bytes] = []
-    room = socket.CMSG_SPACE(MOST_DESCRIPTORS * array.array("i").itemsize)
-    while size:
-        try:
-            data, beside, flags, _ = connection.recvmsg(min(size, 1 << 20), room, socket.MSG_CMSG_CLOEXEC)
-        except ConnectionResetError as error:
-            raise _lost() from error
-        for level, kind, content in beside:
-            if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
-                found = array.array("i")
-                found.frombytes(content[: len(content) - len(content) % found.itemsize])
-                descriptors.extend(found)
-        if flags & socket.MSG_CTRUNC:
-            raise WireError("a message has more descriptors than fit", expected=f"at most {MOST_DESCRIPTORS}")
-        if not data:
-            raise _lost()
-        parts.append(data)
-        size -= len(data)
-    return b"".join(parts)
+def _first(connection: socket.socket, descriptors: list[int]) -> bytes:
+    """What comes next: looked for awake for as long as waking up would take, then waited for."""
+    until = time.perf_counter_ns() + AWAKE
+    while CORES > 1 and time.perf_counter_ns() < until:
+        with suppress(BlockingIOError):
+            return _more(connection, _USUAL, descriptors, socket.MSG_DONTWAIT)
+    return _more(connection, _USUAL, descriptors)
+
+
+def _more(connection: socket.socket, size: int, descriptors: list[int], how: int = 0) -> bytes:
+    """Some bytes, at least one and at most `size`, and the descriptors beside them."""
+    try:
+        data, beside, flags, _ = connection.recvmsg(min(size, 1 << 20), _ROOM, socket.MSG_CMSG_CLOEXEC | how)
+    except ConnectionResetError as error:
+        raise _lost() from error
+    for level, kind, content in beside:
+        if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
+            found = array.array("i")
+            found.frombytes(content[: len(content) - len(content) % found.itemsize])
+            descriptors.extend(found)
+    if flags & socket.MSG_CTRUNC:
+        raise WireError("a message has more descriptors than fit", expected=f"at most {MOST_DESCRIPTORS}")
+    if not data:
+        raise _lost()
+    return data
 
 
 def _lost() -> LostPeerError:

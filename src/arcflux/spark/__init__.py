@@ -28,10 +28,7 @@ _HOW = ("device", "packing", "slices")
 _plugs: dict[tuple[Any, ...], Any] = {}
 
 
-def plug(
-    session: Any, *, way: str = "attached", device: str = "cpu", packing: str = "auto", slices: int | None = None,
-    workers: int | None = None,
-) -> Any:  # fmt: skip
+def plug(session: Any, *, way: str = "attached", **options: Any) -> Any:
     """A session of Spark with Arcflux beside it, for as long as a ``with`` block lasts.
 
     Parameters
@@ -42,19 +39,26 @@ def plug(
         "attached": a daemon beside Spark builds and keeps graphs, and runs. "barrier": the engine runs in the tasks of
         one barrier stage, over sockets, on one host or several. "faithful": tasks are agents of GX-Plug, which give
         blocks of triplets to daemons, and tell each other everything through the driver; for programs.
-    device
-        What the daemon computes with: "cpu", "cuda:0", "virtual:2".
-    packing
-        How edges leave Spark: "jvm" (columns that Spark's JVM writes), "arrow" (Python tasks), or "auto".
-    slices
-        In how many partitions results come back; as many as Spark has cores without it.
-    workers
-        Of the barrier way: how many tasks; as many as Spark has cores without it.
-    """
-    from arcflux.spark.ways import WAYS, checked_way
+    device, packing, slices
+        Options of "attached". What the daemon computes with: "cpu", "cuda:0", "virtual:2". How edges leave Spark: "jvm"
+        (columns that Spark's JVM writes), "arrow" (Python tasks), or "auto". In how many partitions results come back;
+        as many as Spark has cores without it.
+    workers, ranks_per_node, build
+        Options of "barrier": how many tasks, as many as Spark has cores without it; how many of them are to act as a
+        node of their own, for trying out several nodes on one host; and how several nodes build the graph: in "parts",
+        of which each task has one, the "whole" on each, or ("auto") in parts where these will do.
+    workers, daemons, cache, lazy, skip, blocks, partition
+        Options of "faithful": the daemons of each task, and what the paper adds, one by one, as of
+        :func:`arcflux.plug.upper.gas.run`.
 
-    checked_way(way)
-    return WAYS[way](session, device=device, packing=packing, slices=slices, workers=workers)
+    Examples
+    --------
+    >>> with spark.plug(session, way="faithful", skip=False) as plugged:  # doctest: +SKIP
+    ...     hops = plugged.graph(edges).run(Hops, source="alice")
+    """
+    from arcflux.spark.ways import opened
+
+    return opened(session, way, options)
 
 
 def run(edges: Any, what: str | Program, *given: Any, way: str = "attached", **arguments: Any) -> Any:

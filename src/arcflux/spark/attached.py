@@ -22,7 +22,7 @@ from arcflux.errors import UsageError
 from arcflux.plug.connection import Connection
 from arcflux.plug.wire import LostPeerError
 from arcflux.program import Program
-from arcflux.spark.frames import Columns, checked_session, edge_columns, is_connect, is_frame
+from arcflux.spark.frames import Columns, checked_session, edge_columns, is_frame, one_edge, slots_of
 from arcflux.spark.named import bound, is_named, names
 from arcflux.spark.packing import PACKINGS, pack_frame, pack_parquet, sweep
 from arcflux.spark.results import Fields, ReadSlices, result_frame
@@ -42,7 +42,7 @@ class Plug:
         if packing not in PACKINGS:
             raise UsageError(f"packing is {packing!r}", expected=" or ".join(map(repr, PACKINGS)))
         self.device, self.packing = device, packing
-        self.slices = slices or (2 if is_connect(session) else session.sparkContext.defaultParallelism)
+        self.slices = slices or slots_of(session)
         self._lock = threading.RLock()
         self._daemon: Connection | None = Connection.open(device)
         self._results: set[str] = set()
@@ -126,6 +126,8 @@ class PlugGraph:
                 f"edges are {type(edges).__name__}", expected="a DataFrame of Spark, or the path of Parquet files",
                 remedy="session.createDataFrame(...), or arcflux.load for what is not in Spark",
             )  # fmt: skip
+        if self._columns is not None:
+            one_edge(self._columns, options)
         self._extra = self._checked_vertices()
         self._load()
 
@@ -168,7 +170,13 @@ class PlugGraph:
         if self._columns is not None:
             slices, how, why = pack_frame(self._edges, self._columns, daemon, self.name, self._plug.packing)
             return self._columns, slices, how, why
-        columns, slices = pack_parquet(self._edges, lambda schema: _of_schema(schema, self._given), daemon, self.name)
+
+        def choose(schema: Any) -> Columns:
+            columns = _of_schema(schema, self._given)
+            one_edge(columns, self._options)
+            return columns
+
+        columns, slices = pack_parquet(self._edges, choose, daemon, self.name)
         return columns, slices, "parquet", ""
 
     def run(self, what: str | Program, *given: Any, **arguments: Any) -> Any:

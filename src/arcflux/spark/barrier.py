@@ -1,52 +1,63 @@
 """The engine inside one barrier stage: each task is a rank, tasks of a host share memory, hosts talk over sockets.
 
-Tasks meet at a rendezvous at the driver (transports/rendezvous.py): Spark's own allGather sleeps a second. The stage
-ends with a shuffle: a barrier stage that is the last of its job is never tried again by Spark, one in front of a
-shuffle is, all of its tasks together. The frame is kept in Spark's cache, so that reading it again runs nothing again.
+Tasks meet at a rendezvous at the driver (transports/rendezvous.py): Spark's own allGather sleeps a second. Under Spark
+Connect the client may be anywhere, so that the rendezvous is in the first task, and allGather tells the others where.
+
+The stage ends with a shuffle: a barrier stage that is the last of its job is never tried again by Spark, one in front
+of a shuffle is, all of its tasks together. The frame is kept in Spark's cache, so that reading it again runs nothing
+again. What is told of a run comes in a row of its own, in a column that the frame of values does not show.
 """
 
 from __future__ import annotations
 
+import inspect
 import json
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
+from arcflux.engine.front import run
+from arcflux.engine.state import refuse_missing
 from arcflux.errors import RankError, UsageError
-from arcflux.graph import Graph
-from arcflux.plug.memory import columns_of, map_shared, pack
-from arcflux.plug.program_text import program_of, text_of
+from arcflux.plug.program_text import text_of
 from arcflux.program import Program
-from arcflux.spark.frames import Columns, checked_session, edge_columns, is_connect, is_frame
+from arcflux.spark.frames import (
+    Columns,
+    checked_session,
+    edge_columns,
+    is_connect,
+    is_frame,
+    one_edge,
+    quoted,
+    slots_of,
+)
 from arcflux.spark.named import bound, is_named, names
-from arcflux.spark.packing import arrow_columns
-from arcflux.spark.results import Fields, ReadSlices
-from arcflux.spark.shared_graph import share_graph
+from arcflux.spark.packing import refuse_nulls
+from arcflux.spark.rank import TOLD, RunRank, called, reply_of
+from arcflux.spark.results import Fields
 from arcflux.spark.told import Told
-from arcflux.transports.base import Transport
 from arcflux.transports.rendezvous import Rendezvous
 
-__all__ = ["BarrierGraph", "BarrierPlug"]
+__all__ = ["BarrierGraph", "BarrierPlug", "refuse_parameters"]
 
-_SLICE_TAG = 11
+BUILDS = ("auto", "parts", "whole")
 
 
 class BarrierPlug:
     """A Spark session whose own tasks run the engine; see :func:`arcflux.spark.plug`."""
 
+    way = "barrier"
     agents: dict[str, Any] | None = None
 
-    def __init__(self, session: Any, *, workers: int | None = None, ranks_per_node: int | None = None) -> None:
+    def __init__(
+        self, session: Any, *, workers: int | None = None, ranks_per_node: int | None = None, build: str = "auto"
+    ) -> None:  # fmt: skip
         self.session = checked_session(session)
-        if is_connect(session):
-            raise UsageError(
-                "the session is one of Spark Connect, which has no driver here where tasks could meet",
-                expected="a classic session for the barrier way", remedy="way='attached'",
-            )  # fmt: skip
-        slots = session.sparkContext.defaultParallelism
+        if build not in BUILDS:
+            raise UsageError(f"build is {build!r}", expected=" or ".join(map(repr, BUILDS)))
+        self.build = build
+        slots = slots_of(session)
         self.workers, self.ranks_per_node = slots if workers is None else workers, ranks_per_node
         if not isinstance(self.workers, int) or not 1 <= self.workers <= slots:
             raise UsageError(
@@ -65,24 +76,43 @@ class BarrierPlug:
         self, edges: Any, source: str | None = None, target: str | None = None, *, weight: str | None = None,
         columns: Sequence[str] = (), vertices: Any = None, directed: bool = True, **options: Any,
     ) -> BarrierGraph:  # fmt: skip
-        """A graph of the edges in a DataFrame; arguments as in :meth:`arcflux.spark.Plug.graph`. Each run builds it."""
+        """A graph of the edges in a DataFrame; arguments as in :meth:`arcflux.spark.Plug.graph`.
+
+        Spark keeps the edges in its cache until the plug is closed; each run builds the graph of them.
+        """
         if vertices is not None:
-            raise UsageError("vertices are given, and the way is 'barrier'", remedy="way='attached'")
+            raise UsageError(f"vertices are given, and the way is {self.way!r}", remedy="way='attached'")
         if not is_frame(edges):
             raise UsageError(f"edges are {type(edges).__name__}", expected="a DataFrame of Spark")
         chosen = edge_columns(edges, source, target, weight, columns)
-        return BarrierGraph(self, edges, chosen, {"directed": directed, **options})
+        options = {"directed": directed, **options}
+        one_edge(chosen, options)
+        kept = self.keep(edges.select(*map(quoted, chosen.names)).repartition(self.workers))
+        maybe = [field.name for field in kept.schema.fields if field.nullable]
+        if maybe:
+            counted = kept.selectExpr(*(f"count_if({quoted(name)} is null)" for name in maybe)).first()
+            refuse_nulls(dict(zip(maybe, counted, strict=True)), chosen)
+        if any("`" in name for name in chosen.names):  # mapInArrow looks columns up by name, and quotes none
+            plain = {name: f"column{place}" for place, name in enumerate(chosen.names)}
+            kept, chosen = kept.toDF(*plain.values()), chosen.renamed(plain)
+        return BarrierGraph(self, kept, chosen, options)
 
     def relay(self, meeting: Rendezvous) -> Any:
         """What passes messages on, where tasks do not talk to each other: nothing here."""
         return None
 
-    def checked(self, what: str | Program) -> str | Program:
-        """What is to be run, if this way can."""
-        return what
+    def checked(self, what: str | Program, arguments: Mapping[str, Any]) -> None:
+        """Refuse what this way cannot run, and arguments that a program does not have, before any stage."""
+        if isinstance(what, Program):
+            refuse_parameters(what, arguments, run)
 
-    def meeting(self) -> Rendezvous:
-        """A new rendezvous, open as long as this plug: the stage may be run again when its frame is read."""
+    def meeting(self) -> Rendezvous | None:
+        """A new rendezvous, open as long as this plug: the stage may be run again when its frame is read.
+
+        None under Spark Connect: tasks make one.
+        """
+        if is_connect(self.session):
+            return None
         context = self.session.sparkContext
         near = context.master.startswith("local")
         host = "127.0.0.1" if near else context.getConf().get("spark.driver.host", "127.0.0.1")
@@ -107,38 +137,58 @@ class BarrierGraph:
 
     def __init__(self, plug: BarrierPlug, edges: Any, columns: Columns, options: dict[str, Any]) -> None:
         self._plug, self._edges, self._columns, self._options = plug, edges, columns, options
+        self._whole: set[str] = set()
         self.told = Told()
 
     def run(self, what: str | Program, *given: Any, **arguments: Any) -> Any:
         """Run an algorithm by its name, an application, or a program; its values as a DataFrame of (vertex, ...)."""
         plug, columns = self._plug, self._columns
-        arguments = bound(plug.checked(what), given, arguments)
+        arguments = bound(what, given, arguments)
+        plug.checked(what, arguments)
         named = {"program": [text_of(what), what.name]} if isinstance(what, Program) else {"algorithm": what}
-        meeting, begun = plug.meeting(), time.perf_counter()
+        name, begun = what if isinstance(what, str) else what.name, time.perf_counter()
         fields = _fields(what, arguments, columns, self._options)
-        relay = plug.relay(meeting)
-        task = RunRank(meeting.address, meeting.token, named, arguments, columns, self._options, fields)
-        task.agents = plug.agents
-        task.relay = None if relay is None else relay.address
-        heard = task.heard = plug.session.sparkContext.accumulator([], _Listed())
-        chosen = self._edges.select(*(f"`{name}`" for name in columns.names)).repartition(plug.workers)
-        frame = plug.keep(chosen.mapInArrow(task, fields.schema, barrier=True).repartition(plug.workers))
+        build = "whole" if plug.agents is not None or name in self._whole else plug.build
+        frame, said = self._stage(named, arguments, fields, build)
+        if "whole" in said:  # what was run sees more edges than those of its part
+            self._whole.add(name)
+            warnings.warn(
+                f"{name}: {said['whole']}, so that every host has the whole graph; build='whole' builds it at once",
+                stacklevel=2,
+            )
+            frame, said = self._stage(named, arguments, fields, "whole")
+        if said:
+            self._note(name, said, time.perf_counter() - begun)
+        return frame
+
+    def _stage(
+        self, named: dict[str, Any], arguments: dict[str, Any], fields: Fields, build: str
+    ) -> tuple[Any, dict[str, Any]]:
+        """Run in a barrier stage: the frame of the values, and what is told of the run."""
+        plug, meeting = self._plug, self._plug.meeting()
+        relay = None if meeting is None else plug.relay(meeting)
+        task = RunRank(
+            plug.workers, named, arguments, self._columns, self._options, fields, plug.ranks_per_node, plug.agents,
+            build, None if meeting is None else (meeting.address, meeting.token),
+            None if relay is None else relay.address,
+        )  # fmt: skip
+        schema = f"{fields.schema}, `{TOLD}` string"
+        whole = plug.keep(self._edges.mapInArrow(task, schema, barrier=True).repartition(plug.workers))
         try:
-            frame.count()
+            told = whole.where(f"`{TOLD}` is not null").select(TOLD).collect()
         except Exception as error:
-            if meeting.failure is not None:
+            if meeting is not None and meeting.failure is not None:
                 _, rank, superstep, _, trace = meeting.failure
                 raise RankError("failed", rank=rank, superstep=superstep, trace=trace) from error
             raise
-        self._note(what if isinstance(what, str) else what.name, heard.value, time.perf_counter() - begun)
-        return frame
+        # PySpark 3.5 runs no task for an empty frame.
+        return whole.where(f"`{TOLD}` is null").drop(TOLD), json.loads(told[0][0]) if told else {}
 
-    def _note(self, name: str, heard: list[str], seconds: float) -> None:
-        for said in map(json.loads, heard[-1:]):
-            self.told.loaded(said["graph"], "barrier", "", said["came"], said["built"])
-            self.told.ran(name, said["run"], seconds, None)
-            for one in said["run"]["warnings"]:
-                warnings.warn(one, stacklevel=3)
+    def _note(self, name: str, said: dict[str, Any], seconds: float) -> None:
+        self.told.loaded(said["graph"], "barrier", "", said["came"], said["built"])
+        self.told.ran(name, said["run"], seconds, None)
+        for one in said["run"]["warnings"]:
+            warnings.warn(one, stacklevel=3)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("_") or not is_named(name):
@@ -156,34 +206,24 @@ class BarrierGraph:
         """Nothing: the graph lives in the stage alone."""
 
 
-def _Listed() -> Any:
-    """An accumulator of what tasks say."""
-    from pyspark.accumulators import AccumulatorParam
-
-    class Listed(AccumulatorParam):  # type: ignore[misc]
-        def zero(self, value: list[str]) -> list[str]:
-            return []
-
-        def addInPlace(self, value1: list[str], value2: list[str]) -> list[str]:
-            return value1 + value2
-
-    return Listed()
-
-
 def _fields(what: str | Program, arguments: dict[str, Any], columns: Columns, options: dict[str, Any]) -> Fields:
     """The columns of the result, which Spark wants to know before the stage: a program says, others run on one edge."""
     if isinstance(what, Program):
         shown = {name: kind for name, kind in what.fields.items() if name not in what.hidden}
         said = {name: [kind.dtype.str, *([kind.length] if kind.length else [])] for name, kind in shown.items()}
         return Fields.of({"fields": said, "references": what.references}, columns.id_type)
-    ids: Any = np.array(["a", "b"], object) if columns.id_type == "string" else np.array([0, 1])
-    given = {name: np.ones(1) for name in columns.values.values()}
-    some = Graph.from_edges(ids[:1], ids[1:], columns=given, directed=bool(options.get("directed", True)))
-    tried = {name: _on_edge(name, value, ids) for name, value in arguments.items()}
+    some = one_edge(columns, options)
+    tried = {name: _on_edge(name, value, some.ids.to_ids()) for name, value in arguments.items()}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        result = _called(what, some, tried)
-    return Fields.of(_reply(result), columns.id_type)
+        result = called(what, some, tried)
+    return Fields.of(reply_of(result), columns.id_type)
+
+
+def refuse_parameters(program: Program, arguments: Mapping[str, Any], call: Callable[..., Any]) -> None:
+    """Refuse what a program has no parameter for, nor the call that runs it an option; and values that do not fit."""
+    options = inspect.signature(call).parameters
+    refuse_missing(program(**{name: value for name, value in arguments.items() if name not in options}))
 
 
 def _on_edge(name: str, value: Any, ids: Any) -> Any:
@@ -191,109 +231,3 @@ def _on_edge(name: str, value: Any, ids: Any) -> Any:
     if name in ("source", "target"):
         return ids[0]
     return list(ids[:1]) if name == "sources" else value
-
-
-def _called(what: str | Program, graph: Graph, arguments: dict[str, Any]) -> Any:
-    import arcflux as af
-
-    return names()[what](graph, **arguments) if isinstance(what, str) else af.run(what, graph, **arguments)
-
-
-def _reply(result: Any) -> dict[str, Any]:
-    """What is told of a run, as a daemon tells it."""
-    return {
-        "fields": {name: [str(values.dtype), *values.shape[1:]] for name, values in result.values.items()},
-        "references": sorted(result.references), "seconds": result.seconds, "compile_seconds": result.compile_seconds,
-        "supersteps": result.supersteps, "converged": bool(result.converged), "warnings": [],
-    }  # fmt: skip
-
-
-class RunRank:
-    """What a task does: it meets the others, brings its edges, runs as one of the ranks, and hands its rows back."""
-
-    heard: Any = None
-    agents: dict[str, Any] | None = None
-    relay: tuple[str, int] | None = None
-
-    def __init__(
-        self, address: tuple[str, int], token: bytes, named: dict[str, Any], arguments: dict[str, Any],
-        columns: Columns, options: dict[str, Any], fields: Fields,
-    ) -> None:  # fmt: skip
-        self.address, self.token, self.named, self.arguments = address, token, named, arguments
-        self.columns, self.options, self.fields = columns, options, fields
-
-    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """The rows of this rank, in batches."""
-        from pyspark import TaskContext
-
-        from arcflux.transports.launch import joined
-        from arcflux.transports.tcp import join
-
-        held = list(batches)
-        context: Any = TaskContext.get()
-        transport = join(self.address, self.token, context.partitionId(), attempt=context.taskAttemptId(),
-                         relay=self.relay)  # fmt: skip
-        try:
-            with joined(transport):
-                columns = self._run(held, transport)
-            transport.close()
-        except BaseException as error:
-            transport.fail(error)
-            raise
-        finally:
-            transport.abandon()
-        read = ReadSlices("", self.fields, transport.size, "", "")
-        yield from read.batches(columns, transport.rank)
-
-    def _run(self, held: list[Any], transport: Transport) -> dict[str, Any]:
-        begun = time.perf_counter()
-        slices = self._brought(held, transport)
-        came = time.perf_counter()
-        message = {
-            "source": self.columns.source, "target": self.columns.target, "columns": list(self.columns.values),
-            "names": self.columns.values, **self.options,
-        }  # fmt: skip
-        graph = share_graph(transport, lambda: _built(slices, message))
-        built = time.perf_counter()
-        what = program_of(*self.named["program"]) if "program" in self.named else self.named["algorithm"]
-        with warnings.catch_warnings(record=True) as said:
-            warnings.simplefilter("always")
-            result = self._called(what, graph, transport.size)
-        if transport.rank == 0 and self.heard is not None:
-            about = {"vertices": graph.vertices, "edges": graph.edges}
-            run = {**_reply(result), "warnings": [str(one.message) for one in said]}
-            self.heard.add([json.dumps({"graph": about, "came": came - begun, "built": built - came, "run": run})])
-        return {"vertex": result.ids, **{name: result[name] for name in result.values}}
-
-    def _called(self, what: str | Program, graph: Graph, workers: int) -> Any:
-        if self.agents is None:
-            return _called(what, graph, self.arguments)
-        from arcflux.plug.upper import gas
-
-        return gas.run(graph, what, workers=workers, **self.agents, **self.arguments)
-
-    def _brought(self, held: list[Any], transport: Transport) -> list[dict[str, Any]]:
-        """The slices of all ranks, at the leader of each node; nothing elsewhere."""
-        import os
-
-        found = arrow_columns(held, self.columns)
-        said, descriptor = pack(found)
-        raw = map_shared(descriptor)
-        os.close(descriptor)
-        head = np.frombuffer(json.dumps(said).encode(), np.uint8)
-        for leader in transport.leaders:
-            transport.post(leader, [np.array([len(head)]), head, raw], _SLICE_TAG)
-        slices = []
-        for rank in range(transport.size) if transport.place == 0 else ():
-            came = transport.collect(rank, _SLICE_TAG)
-            length = int(came[:8].view(np.int64)[0])
-            memory = came[8 + length :].copy()  # where any dtype may begin
-            slices.append(columns_of(json.loads(came[8 : 8 + length].tobytes()), [memory]))
-        transport.finish()
-        return slices
-
-
-def _built(slices: list[dict[str, Any]], message: dict[str, Any]) -> Graph:
-    from arcflux.plug.service import assembled
-
-    return assembled("spark", slices, message)

@@ -15,6 +15,7 @@ import numpy as np
 
 from arcflux.errors import UsageError
 from arcflux.graph import Graph
+from arcflux.spark.frames import quoted
 from arcflux.spark.results import TYPES, arrow_array
 
 try:
@@ -42,7 +43,7 @@ class ArcfluxSource(DataSource):  # type: ignore[misc]
 
     def schema(self) -> str:
         """The columns of a store: its ends, and its columns of edges."""
-        return ", ".join(f"`{name}` {kind}" for name, kind in _columns(_opened(self.options)).items())
+        return ", ".join(f"{quoted(name)} {kind}" for name, kind in _columns(_opened(self.options)).items())
 
     def reader(self, schema: Any) -> DataSourceReader:
         """What reads it."""

@@ -7,13 +7,16 @@ through the driver (transports/relay.py). Cache, lazy uploading and skipping can
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from arcflux.errors import UsageError
+from arcflux.partition import check_split
 from arcflux.plug.connection import Connection
+from arcflux.plug.upper import gas
 from arcflux.program import Program
-from arcflux.spark.barrier import BarrierPlug
+from arcflux.spark.barrier import BarrierPlug, refuse_parameters
+from arcflux.spark.frames import is_connect
 from arcflux.transports.relay import Relay
 from arcflux.transports.rendezvous import Rendezvous
 
@@ -26,28 +29,37 @@ class FaithfulPlug(BarrierPlug):
     daemons, cache, lazy, skip, blocks, partition: as of :func:`arcflux.plug.upper.gas.run`.
     """
 
+    way = "faithful"
+
     def __init__(
         self, session: Any, *, workers: int | None = None, daemons: Sequence[str] = ("cpu",), cache: int | None = None,
         lazy: bool = True, skip: bool = True, blocks: Any = None, partition: str = "ranges",
     ) -> None:  # fmt: skip
         super().__init__(session, workers=workers, ranks_per_node=1)
+        if is_connect(session):
+            raise UsageError(
+                "the session is one of Spark Connect, and the way is 'faithful', where all messages go by the driver",
+                expected="a classic session, whose driver is this process", remedy="way='attached' or way='barrier'",
+            )  # fmt: skip
+        gas.refuse_options(daemons, blocks, cache, lazy, skip)
+        check_split(1, partition)
+        self._relays: list[Relay] = []
         # Held from here on, so that daemons do not end between two stages; tasks of other hosts start their own.
         self._daemons = [Connection.open(name) for name in daemons]
         self.agents = {
             "daemons": list(daemons), "cache": cache, "lazy": lazy, "skip": skip, "blocks": blocks,
             "partition": partition, "folder": str(self._daemons[0].place.folder),
         }  # fmt: skip
-        self._relays: list[Relay] = []
 
-    def checked(self, what: str | Program) -> Program:
-        """A program: native algorithms have no triplets."""
+    def checked(self, what: str | Program, arguments: Mapping[str, Any]) -> None:
+        """Refuse all but programs: native algorithms have no triplets."""
         if not isinstance(what, Program):
             raise UsageError(
                 f"what to run is {what!r}, and the way is 'faithful'",
                 expected="a program, whose triplets go to daemons",
                 remedy="a class of @af.msg or @af.program, or way='attached'",
             )  # fmt: skip
-        return what
+        refuse_parameters(what, arguments, gas.run)
 
     def relay(self, meeting: Rendezvous) -> Relay:
         """A new relay beside a meeting."""

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from arcflux.errors import MissingExtraError, UsageError, did_you_mean
+from arcflux.graph import Graph
 from arcflux.io.columns import end_columns
 
-__all__ = ["Columns", "checked_session", "edge_columns", "is_connect", "is_frame", "require_spark", "session_of"]
+__all__ = [
+    "Columns",
+    "checked_session",
+    "edge_columns",
+    "is_connect",
+    "is_frame",
+    "one_edge",
+    "quoted",
+    "require_spark",
+    "session_of",
+    "slots_of",
+]
 
 _START = "SparkSession.builder.getOrCreate()"
 # Spark's type -> how the packager writes it, and NumPy reads it.
@@ -35,6 +50,14 @@ class Columns:
     def names(self) -> list[str]:
         """All of them, the ends first."""
         return [self.source, self.target, *(name for name in self.values if name not in (self.source, self.target))]
+
+    def renamed(self, names: Mapping[str, str]) -> Columns:
+        """The same columns of a frame that has them by other names."""
+        return Columns(
+            names[self.source], names[self.target],
+            {names[name]: value for name, value in self.values.items()},
+            {names[name]: kind for name, kind in self.kinds.items()}, self.id_type,
+        )  # fmt: skip
 
 
 def require_spark() -> None:
@@ -65,6 +88,14 @@ def checked_session(session: Any) -> Any:
     if not is_connect(session) and session.sparkContext._jsc is None:
         raise UsageError("the Spark session has been stopped", remedy=_START)
     return session
+
+
+def slots_of(session: Any) -> int:
+    """How many tasks a session runs at once, as far as it knows."""
+    if not is_connect(session):
+        return int(session.sparkContext.defaultParallelism)
+    # A client knows nothing of the cluster, but a range has as many partitions.
+    return int(session.range(1 << 16).selectExpr("spark_partition_id()").distinct().count())
 
 
 def session_of(frame: Any) -> Any:
@@ -117,6 +148,30 @@ def edge_columns(
     }
     id_type = types[source] if types[source] == types[target] else "string" if "text" in ends else "bigint"
     return Columns(source, target, values, kinds, "string" if "text" in ends else id_type)
+
+
+def quoted(name: str) -> str:
+    """The name of a column as Spark's expressions have it, whatever is in it."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+# What of `Graph.from_edges` can be asked for beside the columns of a frame.
+_OPTIONS = [
+    name for name in inspect.signature(Graph.from_edges).parameters
+    if name in ("directed", "symmetrise", "deduplicate", "drop_self_loops")
+]  # fmt: skip
+
+
+def one_edge(columns: Columns, options: Mapping[str, Any]) -> Graph:
+    """A graph of one edge that is read as a frame is to be: options that make no sense are refused by it, at once."""
+    for name in options:
+        if name not in _OPTIONS:
+            raise UsageError(
+                f"a graph of a frame has no option {name!r}", expected=f"one of: {', '.join(_OPTIONS)}",
+                remedy=did_you_mean(name, _OPTIONS),
+            )  # fmt: skip
+    ids: Any = np.array(["a", "b"], object) if columns.id_type == "string" else np.array([0, 1])
+    return Graph.from_edges(ids[:1], ids[1:], columns={name: np.ones(1) for name in columns.values.values()}, **options)
 
 
 def _id_kind(name: str, kind: str) -> str:

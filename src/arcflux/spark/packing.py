@@ -21,13 +21,13 @@ import numpy as np
 from arcflux.errors import UsageError
 from arcflux.plug.connection import Connection
 from arcflux.spark import packager
-from arcflux.spark.frames import Columns, is_connect
+from arcflux.spark.frames import Columns, is_connect, quoted
 from arcflux.transports.ring import host_id
 
-__all__ = ["PACKINGS", "arrow_columns", "pack_frame", "pack_parquet", "sweep"]
+__all__ = ["PACKINGS", "arrow_columns", "pack_frame", "pack_parquet", "refuse_nulls", "sweep"]
 
 PACKINGS = ("auto", "jvm", "arrow")
-# Seconds after which a file that nobody has taken belongs to a driver that was killed.
+# Seconds after which a file that was not taken belongs to a driver that was killed.
 _STALE = 3600.0
 
 
@@ -35,7 +35,7 @@ def pack_frame(
     frame: Any, columns: Columns, daemon: Connection, graph: str, packing: str
 ) -> tuple[int | None, str, str]:
     """Hand the columns of a frame over to the daemon; how many slices there are, if that is known, how, and why so."""
-    chosen = frame if frame.columns == columns.names else frame.select(*(f"`{name}`" for name in columns.names))
+    chosen = frame if frame.columns == columns.names else frame.select(*map(quoted, columns.names))
     why = ""
     if packing == "auto" and is_connect(frame):
         why = "Spark Connect has no JVM at hand"
@@ -61,7 +61,7 @@ def _by_jvm(frame: Any, columns: Columns, daemon: Connection, graph: str) -> int
         said = str(made.pack(frame._jdf, str(folder), graph, kinds))
         parts = sorted((line.split(" ") for line in said.splitlines()), key=_number)
         for _, _, _, nulls, _ in parts:
-            _refuse_nulls(dict(zip(names, map(int, nulls.split(",")), strict=True)), columns)
+            refuse_nulls(dict(zip(names, map(int, nulls.split(",")), strict=True)), columns)
         for number, file, rows, _, places in parts:
             if not (folder / file).exists():
                 raise _elsewhere()
@@ -86,12 +86,13 @@ def _said(columns: Columns, rows: int, places: str) -> list[dict[str, Any]]:
     return said
 
 
-def _refuse_nulls(nulls: dict[str, int], columns: Columns) -> None:
+def refuse_nulls(nulls: dict[str, int], columns: Columns) -> None:
+    """Refuse columns that have nulls, of which there are so many by the name of the column."""
     for name, count in nulls.items():
         if count:
             what = "an id" if name in (columns.source, columns.target) else "a number"
             raise UsageError(
-                f"column {name} has {count:,} nulls in one partition", expected=f"{what} in every row",
+                f"column {name} has {count:,} nulls", expected=f"{what} in every row",
                 remedy=f'frame.dropna(subset=["{name}"])',
             )  # fmt: skip
 
@@ -136,7 +137,7 @@ def arrow_columns(batches: list[Any], columns: Columns) -> dict[str, Any]:
         kinds = {name: np.dtype(kind) if kind != "text" else object for name, kind in columns.kinds.items()}
         return {name: np.empty(0, kinds[name]) for name in columns.names}
     table = pa.Table.from_batches(batches)
-    _refuse_nulls({name: table.column(name).null_count for name in columns.names}, columns)
+    refuse_nulls({name: table.column(name).null_count for name in columns.names}, columns)
     return {name: _array(table.column(name), columns.kinds[name]) for name in columns.names}
 
 
@@ -149,7 +150,7 @@ def _by_arrow(frame: Any, columns: Columns, daemon: Connection, graph: str) -> N
     put = PutSlices(graph, columns, daemon.place.name, str(daemon.place.folder))
     said = frame.mapInArrow(put, "part int, rows bigint, host string, nulls string").collect()
     for row in said:
-        _refuse_nulls(dict(zip(columns.names, map(int, row.nulls.split(",")), strict=True)), columns)
+        refuse_nulls(dict(zip(columns.names, map(int, row.nulls.split(",")), strict=True)), columns)
         if row.host != host_id():
             raise _elsewhere()
 
@@ -169,7 +170,7 @@ def pack_parquet(path: str | os.PathLike[str], choose: Callable[[Any], Columns],
     slices = 0
     for fragment in data.get_fragments():
         table = fragment.to_table(columns=columns.names)
-        _refuse_nulls({name: table.column(name).null_count for name in columns.names}, columns)
+        refuse_nulls({name: table.column(name).null_count for name in columns.names}, columns)
         found = {name: _array(table.column(name), columns.kinds[name]) for name in columns.names}
         daemon.put(graph, found, number=slices)
         slices += 1

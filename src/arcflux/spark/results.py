@@ -17,9 +17,9 @@ from arcflux.errors import DeviceError
 from arcflux.plug.connection import Connection
 from arcflux.plug.wire import LostPeerError
 from arcflux.spark import packager
-from arcflux.spark.frames import is_connect
+from arcflux.spark.frames import is_connect, quoted
 
-__all__ = ["TYPES", "Fields", "ReadSlices", "arrow_array", "result_frame"]
+__all__ = ["TYPES", "Fields", "ReadSlices", "arrow_array", "arrow_type", "result_frame"]
 
 # Rows of one batch: 8 MiB of a column of numbers.
 _ROWS = 1 << 20
@@ -44,7 +44,7 @@ class Fields(dict[str, str]):
     @property
     def schema(self) -> str:
         """As Spark takes it."""
-        return ", ".join(f"`{name}` {kind}" for name, kind in self.items())
+        return ", ".join(f"{quoted(name)} {kind}" for name, kind in self.items())
 
 
 class ReadSlices:
@@ -89,26 +89,34 @@ class ReadSlices:
         return pa.RecordBatch.from_arrays(arrays, names=list(self.fields))
 
 
-def arrow_array(values: Any, kind: str) -> Any:
-    """Values as Arrow has them, of the type that Spark expects."""
+def arrow_type(kind: str) -> Any:
+    """A type of Spark as Arrow has it."""
     import pyarrow as pa
 
     plain = {"boolean": pa.bool_(), "tinyint": pa.int8(), "smallint": pa.int16(), "int": pa.int32(),
              "bigint": pa.int64(), "float": pa.float32(), "double": pa.float64(), "string": pa.string()}  # fmt: skip
+    return pa.list_(arrow_type(kind[6:-1])) if kind.startswith("array<") else plain[kind]
+
+
+def arrow_array(values: Any, kind: str) -> Any:
+    """Values as Arrow has them, of the type that Spark expects."""
+    import pyarrow as pa
+
     if kind.startswith("array<"):
         inner = arrow_array(np.ascontiguousarray(values).reshape(-1), kind[6:-1])
         offsets = np.arange(0, values.size + 1, values.shape[1], dtype=np.int32)
         return pa.ListArray.from_arrays(offsets, inner)
     if not isinstance(values, np.ndarray):
-        return values.cast(plain[kind])
-    wanted = plain[kind]
+        return values.cast(arrow_type(kind))
+    wanted = arrow_type(kind)
     return pa.array(values.astype(wanted.to_pandas_dtype(), copy=False) if kind != "string" else values, wanted)
 
 
 def result_frame(session: Any, read: ReadSlices, located: Mapping[str, Any] | None) -> Any:
     """The frame of a result; `located` is where its columns are, unless Python tasks are to read it."""
     if not is_connect(session):
-        if located is not None and all("length" not in one and one["dtype"] != "text" for one in located["columns"]):
+        text = "string" in read.fields.values()  # of a graph without edges the ids are numbers, whatever Spark has
+        if located is not None and not text and all("length" not in one for one in located["columns"]):
             with suppress(packager.PackagerError):
                 return _by_jvm(session, read, located)
         read.spent = session.sparkContext.accumulator(0.0)

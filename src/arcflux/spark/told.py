@@ -28,11 +28,12 @@ class Told:
     def loaded(self, about: Mapping[str, Any], how: str, why: str, packed: float, built: float) -> None:
         """The graph was loaded."""
         rate = about["edges"] / max(packed, 1e-9) / 1e6
+        parts = f", in parts: one rank has {about['most']:,} of {about['arcs']:,} arcs" if "most" in about else ""
         self.load = [
             f"graph        {about['vertices']:,} vertices, {about['edges']:,} edges",
             f"out of Spark {packed:.3f} s, {rate:.1f} million edges a second, {_HOW[how]}"
             + (f" ({why})" if why else ""),
-            f"build        {built:.3f} s",
+            f"build        {built:.3f} s{parts}",
         ]
 
     def ran(self, name: str, reply: Mapping[str, Any], seconds: float, read: ReadSlices | None) -> None:

@@ -2,45 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Mapping
+from importlib import import_module
 from typing import Any
 
 from arcflux.errors import UsageError, did_you_mean
 
-__all__ = ["WAYS", "checked_way"]
+__all__ = ["WAYS", "opened"]
+
+# Where what a way is opened by is, whose arguments by name are the options of the way.
+WAYS = {
+    "attached": "arcflux.spark.attached:Plug",
+    "barrier": "arcflux.spark.barrier:BarrierPlug",
+    "faithful": "arcflux.spark.faithful:FaithfulPlug",
+}
 
 
-def _attached(session: Any, *, device: str, packing: str, slices: int | None, workers: int | None) -> Any:
-    from arcflux.spark.attached import Plug
-
-    if workers is not None:
-        raise UsageError(f"workers is {workers!r}, and the way is 'attached'", remedy="way='barrier'")
-    return Plug(session, device=device, packing=packing, slices=slices)
-
-
-def _barrier(session: Any, *, device: str, packing: str, slices: int | None, workers: int | None) -> Any:
-    from arcflux.spark.barrier import BarrierPlug
-
-    if (device, packing, slices) != ("cpu", "auto", None):
-        raise UsageError(
-            "device, packing or slices is given, and the way is 'barrier': its tasks compute, on cores, and keep what "
-            "they have", remedy="leave them away, or way='attached'",
-        )  # fmt: skip
-    return BarrierPlug(session, workers=workers)
-
-
-def _faithful(session: Any, *, device: str, packing: str, slices: int | None, workers: int | None) -> Any:
-    from arcflux.spark.faithful import FaithfulPlug
-
-    if (packing, slices) != ("auto", None):
-        raise UsageError("packing or slices is given, and the way is 'faithful'", remedy="leave them away")
-    return FaithfulPlug(session, workers=workers, daemons=[device])
-
-
-WAYS: dict[str, Callable[..., Any]] = {"attached": _attached, "barrier": _barrier, "faithful": _faithful}
-
-
-def checked_way(way: Any) -> None:
-    """Refuse what is no way."""
+def opened(session: Any, way: str, options: Mapping[str, Any]) -> Any:
+    """A session with Arcflux by this way, if the way has these options."""
     if not isinstance(way, str) or way not in WAYS:
         raise UsageError(f"way is {way!r}", expected=" or ".join(map(repr, WAYS)), remedy=did_you_mean(str(way), WAYS))
+    known = {name: _options(name) for name in WAYS}
+    wrong = next((name for name in options if name not in known[way]), None)
+    if wrong is not None:
+        other = next((name for name in WAYS if wrong in known[name]), None)
+        raise UsageError(
+            f"{wrong} is {options[wrong]!r}, and the way {way!r} has no {wrong}",
+            expected=f"one of: {', '.join(known[way])}",
+            remedy=f"way={other!r}" if other else did_you_mean(wrong, known[way]),
+        )
+    return _opener(way)(session, **options)
+
+
+def _opener(way: str) -> Any:
+    module, _, name = WAYS[way].partition(":")
+    return getattr(import_module(module), name)
+
+
+def _options(way: str) -> list[str]:
+    return list(inspect.signature(_opener(way)).parameters)[1:]

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +28,7 @@ def serve(
         import uvicorn
 
         from arcflux.jobs.server.app import make_app
+        from arcflux.jobs.server.wire import CONNECTIONS, Server
     except ImportError as error:
         raise MissingExtraError(error.name or "starlette", "serve", "arcflux serve") from error
     from arcflux.jobs.catalogue import Catalogue
@@ -36,7 +42,12 @@ def serve(
         )  # fmt: skip
     if host not in _LOOPBACK and certificate is None:
         say("warning: without --certificate and --key, tokens and results cross the network as plain text")
-    service = Service(Catalogue(graphs, programs), state, **options)
+    listening = _listen(host, port, CONNECTIONS)
+    try:
+        service = Service(Catalogue(graphs, programs), state, **options)
+    except BaseException:
+        listening.close()
+        raise
     try:
         known, made = Tokens.kept(tokens or state / "tokens.json")
         if made is not None:
@@ -45,11 +56,39 @@ def serve(
             say(f"{len(service.recovered)} jobs of a server before this one go on")
         app = make_app(service, known, [*hosts, host], port or None)
         setup = uvicorn.Config(
-            app, host=host, port=port, log_level="warning", server_header=False, timeout_keep_alive=20,
-            limit_concurrency=256, ssl_certfile=certificate, ssl_keyfile=key, ws="none", timeout_graceful_shutdown=2,
+            app, log_level="warning", server_header=False, timeout_keep_alive=20, limit_concurrency=CONNECTIONS,
+            backlog=CONNECTIONS, ssl_certfile=certificate, ssl_keyfile=key, ws="none", timeout_graceful_shutdown=2,
         )  # fmt: skip
-        server = uvicorn.Server(setup)
-        say(f"serving jobs on http{'s' if certificate else ''}://{host}:{port}/")
-        server.run()
+        server = Server(setup)
+        name = f"[{host}]" if ":" in host else host
+        say(f"serving jobs on http{'s' if certificate else ''}://{name}:{port}/")
+        with _ending_by_signal():
+            server.run(sockets=[listening])
     finally:
+        listening.close()
         service.close()
+
+
+def _listen(host: str, port: int, backlog: int) -> socket.socket:
+    """A listening socket, before a token is shown that would be of no use without it."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=backlog)
+    except OSError as error:
+        raise UsageError(
+            f"{host}, port {port}: {error.strerror}", expected="an address of this machine, and a port that is free",
+            remedy=f"--port {port + 1 if port < 65535 else 8750}",
+        ) from error  # fmt: skip
+
+
+@contextmanager
+def _ending_by_signal() -> Iterator[None]:
+    """After SIGTERM, uvicorn raises it again when it has ended: that must not end the process before its jobs."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import json
 import os
@@ -17,7 +18,8 @@ from arcflux.spmd.private import read_private, write_private
 
 __all__ = ["BODY", "Guard", "Tokens"]
 
-BODY = 1 << 20
+# Bytes of a body, and seconds for it to come in.
+BODY, SECONDS = 1 << 20, 30.0
 COOKIE = "arcflux-token"
 _LOCAL = ("127.0.0.1", "localhost", "[::1]")
 
@@ -33,7 +35,7 @@ class _Token:
 class Tokens:
     """The tokens of a service: a file, its owner's alone, with a user, a token and perhaps an end for each.
 
-    A user cancels and reads the results of his own jobs; an `admin`, as whoever started the server is, of all.
+    A user cancels and reads the results of their own jobs; an `admin`, such as who starts the server, of all.
     """
 
     def __init__(self, tokens: Sequence[_Token]) -> None:
@@ -93,7 +95,11 @@ class Guard:
         if refusal is not None:
             await _answer(send, *refusal)
             return
-        body = await _body(receive)
+        try:
+            body = await asyncio.wait_for(_body(receive), SECONDS)
+        except asyncio.TimeoutError:
+            await _answer(send, 408, f"a body takes at most {SECONDS:g} s")
+            return
         if body is None:
             await _answer(send, 413, f"a body has at most {BODY:,} bytes")
             return
@@ -171,6 +177,6 @@ async def _answer(send: Any, status: int, message: str) -> None:
     body = json.dumps({"error": {"kind": "Refused", "message": message}}).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     headers += [(b"www-authenticate", b"Bearer")] if status == 401 else []
-    headers += [(b"connection", b"close")] if status == 413 else []
+    headers += [(b"connection", b"close")] if status in (408, 413) else []
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

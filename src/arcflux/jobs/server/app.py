@@ -13,7 +13,6 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import (
     HTMLResponse,
-    JSONResponse,
     PlainTextResponse,
     RedirectResponse,
     Response,
@@ -22,6 +21,7 @@ from starlette.responses import (
 from starlette.routing import Route
 
 from arcflux.errors import ArcfluxError, UsageError
+from arcflux.jobs.handover import WORKERS
 from arcflux.jobs.job import FINAL
 from arcflux.jobs.queue import ConflictError, FullError
 from arcflux.jobs.results import FORMATS, MEDIA
@@ -56,8 +56,7 @@ def make_app(service: Service, tokens: Tokens, hosts: Sequence[str] = (), port: 
             Route("/overview", routes.overview),
             Route("/graphs", routes.graphs),
             Route("/tasks", routes.tasks),
-            Route("/jobs", routes.list),
-            Route("/jobs", routes.submit, methods=["POST"]),
+            Route("/jobs", routes.jobs, methods=["GET", "POST"]),
             Route("/jobs/{id}", routes.status),
             Route("/jobs/{id}/cancel", routes.cancel, methods=["POST"]),
             Route("/jobs/{id}/events", routes.events),
@@ -66,6 +65,12 @@ def make_app(service: Service, tokens: Tokens, hosts: Sequence[str] = (), port: 
         exception_handlers={ArcfluxError: _refuse, _Missing: _refuse_missing},
     )
     return Guard(inner, tokens, hosts, port)
+
+
+def _json(content: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """An answer in ASCII: a job of an older queue may hold text that UTF-8 has no bytes for."""
+    body = json.dumps(content, separators=(",", ":"), allow_nan=False).encode()
+    return Response(body, status, headers, media_type="application/json")
 
 
 class _Missing(Exception):
@@ -80,13 +85,13 @@ async def _refuse(request: Request, error: Exception) -> Response:
     assert isinstance(error, ArcfluxError)
     status = 429 if isinstance(error, FullError) else 409 if isinstance(error, ConflictError) else 422
     said = {"kind": type(error).__name__, "message": error.what, "expected": error.expected, "remedy": error.remedy}
-    return JSONResponse({"error": said}, status, {"retry-after": "1"} if status == 429 else None)
+    return _json({"error": said}, status, {"retry-after": "1"} if status == 429 else None)
 
 
 async def _refuse_missing(request: Request, error: Exception) -> Response:
     assert isinstance(error, _Missing)
     kind = "Refused" if error.status == 403 else "NotFound"
-    return JSONResponse({"error": {"kind": kind, "message": str(error)}}, error.status)
+    return _json({"error": {"kind": kind, "message": str(error)}}, error.status)
 
 
 def _is_own(request: Request, row: Mapping[str, Any]) -> bool:
@@ -111,7 +116,8 @@ class _Routes:
         return HTMLResponse(self._page.replace("NONCE", nonce), headers=headers)
 
     async def api(self, request: Request) -> Response:
-        return JSONResponse(describe_api())
+        graphs = await run_in_threadpool(self.service.catalogue.graphs)
+        return _json(describe_api(list(graphs), list(self.service.catalogue.tasks), self.service.workers))
 
     async def metrics(self, request: Request) -> Response:
         text = await run_in_threadpool(prometheus, self.service)
@@ -119,7 +125,7 @@ class _Routes:
 
     async def overview(self, request: Request) -> Response:
         """All that the dashboard shows at a glance."""
-        return JSONResponse(await run_in_threadpool(self._overview, request))
+        return _json(await run_in_threadpool(self._overview, request))
 
     def _overview(self, request: Request) -> dict[str, Any]:
         service = self.service
@@ -137,11 +143,11 @@ class _Routes:
 
     async def graphs(self, request: Request) -> Response:
         found, opened = await run_in_threadpool(self.service.catalogue.graphs), self.service.catalogue.opened()
-        return JSONResponse({"graphs": [{"name": name, **_graph(opened.get(name))} for name in found]})
+        return _json({"graphs": [{"name": name, **_graph(opened.get(name))} for name in found]})
 
     async def tasks(self, request: Request) -> Response:
         """Algorithms and programs, with their parameters."""
-        return JSONResponse({"tasks": [
+        return _json({"tasks": [
             {"name": name, "parameters": [
                 {"name": one.name, "kind": one.kind.__name__, "many": one.many, "required": one.required}
                 for one in arguments.values()
@@ -149,7 +155,11 @@ class _Routes:
             for name, arguments in self.service.catalogue.tasks.items()
         ]})  # fmt: skip
 
-    async def list(self, request: Request) -> Response:
+    async def jobs(self, request: Request) -> Response:
+        """What there is at /jobs."""
+        return await (self.submit if request.method == "POST" else self.newest)(request)
+
+    async def newest(self, request: Request) -> Response:
         """Jobs, the newest first, page by page."""
         limit = _whole(request, "limit", 50, 1, 500)
         before = _whole(request, "before", None, 1, 1 << 62)
@@ -158,7 +168,7 @@ class _Routes:
             raise UsageError(f"state is {state[:50]!r}", expected=", ".join(STATES))
         rows = await run_in_threadpool(lambda: self.service.queue.newest(state=state, limit=limit or 50, before=before))
         after = rows[-1]["number"] if len(rows) == limit else None
-        return JSONResponse({"jobs": [self._shown(request, row) for row in rows], "before": after})
+        return _json({"jobs": [self._shown(request, row) for row in rows], "before": after})
 
     async def submit(self, request: Request) -> Response:
         """Accept a job."""
@@ -170,7 +180,7 @@ class _Routes:
             )
         user = request.scope["arcflux.user"]
         row, new = await run_in_threadpool(self.service.submit, user, body, key)
-        return JSONResponse(self._shown(request, row), 201 if new else 200, {"location": f"/jobs/{row['id']}"})
+        return _json(self._shown(request, row), 201 if new else 200, {"location": f"/jobs/{row['id']}"})
 
     def _find(self, request: Request) -> dict[str, Any]:
         row = self.service.queue.find(request.path_params["id"])
@@ -189,13 +199,13 @@ class _Routes:
         return {**self.service.status(row), "yours": _is_own(request, row)}
 
     async def status(self, request: Request) -> Response:
-        return JSONResponse(self._shown(request, await run_in_threadpool(self._find, request)))
+        return _json(self._shown(request, await run_in_threadpool(self._find, request)))
 
     async def cancel(self, request: Request) -> Response:
         """Cancel a job; one that is over stays as it is."""
         row = await run_in_threadpool(self._find_own, request)
         state = await run_in_threadpool(self.service.cancel, row["id"])
-        return JSONResponse({"id": row["id"], "state": state}, 202 if state == "running" else 200)
+        return _json({"id": row["id"], "state": state}, 202 if state == "running" else 200)
 
     async def events(self, request: Request) -> Response:
         """What happens to a job, as it happens: its status whenever that has changed, until it is over."""
@@ -268,6 +278,7 @@ def _checked_body(raw: bytes) -> Mapping[str, Any]:
     """The body of a submission, every field of its type."""
     try:
         body = json.loads(raw, parse_constant=_no_constant)
+        json.dumps(body, ensure_ascii=False).encode()  # halves of characters ("\\ud800") are no text
     except (ValueError, RecursionError) as error:
         raise UsageError("the body is no JSON", expected='{"graph": "...", "task": "...", "parameters": {}}') from error
     kinds: dict[str, Any] = {
@@ -284,7 +295,7 @@ def _checked_body(raw: bytes) -> Mapping[str, Any]:
     if not -10 <= body.get("priority", 0) <= 10:
         raise UsageError(f"priority is {body['priority']}", expected="from -10 to 10")
     for name in ("deadline", "max_seconds", "max_memory", "max_supersteps", "workers"):
-        if not 0 < body.get(name, 1) <= (1024 if name == "workers" else 1 << 62):
+        if not 0 < body.get(name, 1) <= (WORKERS if name == "workers" else 1 << 62):
             raise UsageError(f"{name} is {str(body[name])[:50]}", expected="a number above 0")
     return body
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from arcflux import __version__
+from arcflux.jobs.handover import WORKERS
 from arcflux.jobs.results import FORMATS, MEDIA
 
 __all__ = ["STATES", "describe_api"]
@@ -23,21 +25,6 @@ _ERROR = _schema(
     })},
 )  # fmt: skip
 _LIMIT = {"exclusiveMinimum": 0, "maximum": 1 << 62}
-_SUBMISSION = _schema(
-    "object", required=["graph", "task"], additionalProperties=False,
-    properties={
-        "graph": _schema("string", description="A name of GET /graphs."),
-        "task": _schema("string", description="A name of GET /tasks."),
-        "parameters": _schema("object", description="By name, as GET /tasks lists them."),
-        "priority": _schema("integer", minimum=-10, maximum=10, default=0),
-        "deadline": _schema("number", description="Seconds from now until which it has to be over.", **_LIMIT),
-        "max_seconds": _schema("number", description="Seconds on the cores.", **_LIMIT),
-        "max_memory": _schema("integer", description="Bytes of its arrays.", **_LIMIT),
-        "max_supersteps": _schema("integer", **_LIMIT),
-        "workers": _schema("integer", minimum=1, maximum=1024, description="Processes of MPI; 1: this server."),
-    },
-    example={"graph": "web.arcflux", "task": "pagerank", "parameters": {"alpha": 0.9}},
-)  # fmt: skip
 _JOB = _schema(
     "object", required=["id", "user", "graph", "task", "state", "submitted", "result"],
     properties={
@@ -47,6 +34,7 @@ _JOB = _schema(
         "submitted": _schema("number"), "result": _schema("boolean", description="Whether there is a result."),
         "yours": _schema("boolean", description="Whether you may cancel it and read its result."),
         "progress": _schema("object"), "history": _schema("array", items=_schema("object")),
+        "spread": _schema("object", description="Of a job on parts: how many, their balance, the bytes that crossed."),
         "attempts": _schema("integer"),
         **{name: {"type": ["number", "null"]} for name in ("started", "finished", "seconds", "predicted")},
         **{name: {"type": ["integer", "null"]} for name in ("rows", "supersteps")},
@@ -55,14 +43,34 @@ _JOB = _schema(
 )  # fmt: skip
 
 
+def _submission(graphs: Sequence[str], tasks: Sequence[str], workers: int) -> dict[str, Any]:
+    """What is submitted: names are those that there are now."""
+    graph, task = ({"enum": list(names)} if names else {} for names in (graphs, tasks))
+    return _schema(
+        "object", required=["graph", "task"], additionalProperties=False,
+        properties={
+            "graph": _schema("string", description="A name of GET /graphs.", **graph),
+            "task": _schema("string", description="A name of GET /tasks.", **task),
+            "parameters": _schema("object", description="By name, as GET /tasks lists them."),
+            "priority": _schema("integer", minimum=-10, maximum=10, default=0),
+            "deadline": _schema("number", description="Seconds from now until which it has to be over.", **_LIMIT),
+            "max_seconds": _schema("number", description="Seconds on the cores.", **_LIMIT),
+            "max_memory": _schema("integer", description="Bytes of its arrays.", **_LIMIT),
+            "max_supersteps": _schema("integer", **_LIMIT),
+            "workers": _schema("integer", minimum=1, maximum=workers, description="Processes of MPI; 1: this server."),
+        },
+        example={"graph": (*graphs, "web.arcflux")[0], "task": "pagerank", "parameters": {"alpha": 0.9}},
+    )  # fmt: skip
+
+
 def _answer(text: str, schema: Any = None, media: str = "application/json") -> dict[str, Any]:
     return {"description": text, "content": {media: {"schema": schema or {}}}}
 
 
 def _refusals(*codes: int) -> dict[str, Any]:
     texts = {401: "No valid token", 403: "Another Host or Origin, or another user's job", 404: "No such job",
-             409: "Not in this state", 410: "The result has expired", 413: "More than 1 MiB",
-             422: "Not what was expected", 429: "The queue is full"}  # fmt: skip
+             408: "The body took too long", 409: "Not in this state", 410: "The result has expired",
+             413: "More than 1 MiB", 422: "Not what was expected", 429: "The queue is full"}  # fmt: skip
     return {str(code): _answer(texts[code], _ERROR) for code in (401, 403, *codes)}
 
 
@@ -81,8 +89,8 @@ def _get(text: str, answer: Any, *codes: int, parameters: Any = ()) -> dict[str,
     return {**found, "parameters": list(parameters)} if parameters else found
 
 
-def describe_api() -> dict[str, Any]:
-    """The whole description."""
+def describe_api(graphs: Sequence[str] = (), tasks: Sequence[str] = (), workers: int = WORKERS) -> dict[str, Any]:
+    """The whole description, of a service with such graphs and tasks, and so many workers for a job."""
     pages = [_query("limit", _schema("integer", minimum=1, maximum=500)),
              _query("state", _schema("string", enum=list(STATES))),
              _query("before", _schema("integer", minimum=1, maximum=1 << 62))]  # fmt: skip
@@ -99,7 +107,7 @@ def describe_api() -> dict[str, Any]:
         "summary": "Submit a job", "parameters": [_KEY],
         "requestBody": {"required": True, "content": {"application/json": {"schema": _ref("Submission")}}},
         "responses": {"201": _answer("Accepted", _ref("Job")), "200": _answer("Accepted before", _ref("Job")),
-                      **_refusals(409, 413, 422, 429)},
+                      **_refusals(408, 409, 413, 422, 429)},
     }  # fmt: skip
     cancelled = {"summary": "Cancel a job", "parameters": [_ID], "responses": {
         "200": _answer("Its state", _schema("object")), "202": _answer("It ends soon", _schema("object")),
@@ -110,7 +118,7 @@ def describe_api() -> dict[str, Any]:
         "security": [{"token": []}],
         "components": {
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
-            "schemas": {"Job": _JOB, "Submission": _SUBMISSION},
+            "schemas": {"Job": _JOB, "Submission": _submission(graphs, tasks, workers)},
         },
         "paths": {
             "/": {"get": _get("The dashboard", _answer("A page", text, "text/html"))},

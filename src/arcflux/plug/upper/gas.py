@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from arcflux.checks import flag, maybe, shown, wholes
 from arcflux.engine.call import graph_call
 from arcflux.engine.front import warn_unless_converged
 from arcflux.engine.spread import Spread, on_ranks
@@ -22,23 +23,29 @@ from arcflux.graph import Graph
 from arcflux.partition.parts import Parts
 from arcflux.plug.agent import Blocks
 from arcflux.plug.cache import Counts
+from arcflux.plug.place import Place
 from arcflux.plug.template import Template
 from arcflux.plug.upper.worker import Knobs, Outcome, Worker
 from arcflux.program import Program, vertex
 from arcflux.result import Result
 from arcflux.transports.base import Transport
 
-__all__ = ["Plugged", "run"]
+__all__ = ["Plugged", "refuse_options", "run"]
 
 _MODES = ("sync", "async")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Plugged(Result):
-    """The result of a run by agents; `counts` are what moved, over all workers, and `seconds_by` where time went."""
+    """The result of a run by agents; `counts` are what moved, over all workers, and `seconds_by` where time went.
+
+    `costs`: c_j of each worker, the seconds that a triplet takes its daemons, as measured; NaN of one that had none.
+    ``af.partition(graph, len(costs), shares=[1 / cost for cost in costs])`` gives each its share by them (Lemma 2).
+    """
 
     counts: Counts = field(default_factory=Counts)
     seconds_by: Mapping[str, float] = field(default_factory=dict)
+    costs: Sequence[float] = ()
 
 
 @graph_call()
@@ -97,6 +104,7 @@ def run(
     """
     if mode not in _MODES:
         raise UsageError(f"mode is {mode!r}", expected=" or ".join(map(repr, _MODES)))
+    refuse_options(daemons, blocks, cache, lazy, skip)
     chosen = program(**parameters)
     template = _template(graph, chosen)
     if mode == "async" and not template.any_order:
@@ -119,10 +127,26 @@ def run(
     made = Plugged(
         chosen.name, graph, shown, outcome.history, outcome.converged, outcome.seconds, outcome.prepared,
         chosen.references, where=outcome.where, totals=outcome.totals, counts=outcome.counts,
-        seconds_by=outcome.seconds_by,
+        seconds_by=outcome.seconds_by, costs=tuple(outcome.costs),
     )  # fmt: skip
     warn_unless_converged(made)
     return made
+
+
+def refuse_options(daemons: Any, blocks: Any, cache: Any, lazy: Any, skip: Any) -> None:
+    """Refuse options of agents that make no sense, before any worker begins."""
+    listed = isinstance(daemons, Sequence) and not isinstance(daemons, str) and len(daemons) > 0
+    for one in daemons if listed else ():
+        names = [one] if isinstance(one, str) else one
+        listed = listed and isinstance(names, Sequence) and len(names) > 0 and all(map(Place.of, names))
+    if not listed:
+        remedy = f"daemons=[{daemons!r}]" if isinstance(daemons, str) else "daemons=['cpu']"
+        raise UsageError(f"daemons is {shown(daemons)}", expected="a list of names, one or more", remedy=remedy)
+    if blocks is not None and not isinstance(blocks, Blocks):
+        raise UsageError(f"blocks is {shown(blocks)}", expected="arcflux.plug.agent.Blocks(...)")
+    maybe(wholes(0))("cache", cache)
+    flag("lazy", lazy)
+    flag("skip", skip)
 
 
 def _template(graph: Graph, program: Program) -> Template:

@@ -53,7 +53,7 @@ class Mirrors:
         self.store = {name: column.copy() for name, column in self.tables.values.items()}
 
     def _look_around(self) -> None:
-        """Which vertices of others this worker needs, which of its own others need, and which concern nobody else."""
+        """Which vertices of others this worker needs, which of its own others need, and which concern no other."""
         tables = self.tables
         sends = np.diff(tables.offsets) > 0
         wide = self.template.looks_at_targets
@@ -113,7 +113,7 @@ class Mirrors:
         return {name: self.gather(records.values.get(name, none)) for name, none in empty.items()}
 
     def synchronise(self, moved: Array, touched: Array) -> Array:
-        """Let mirrors know what has become of vertices: who has changed, what is wanted, and its values.
+        """Synchronise mirrors: which vertices changed, which are queried, and their values.
 
         moved: own vertices that send next; touched: those that were applied to. Where messages are made of what
         receivers were, too, all that were applied to are told of. Returns the mirrors here that send next.
@@ -151,14 +151,14 @@ class Mirrors:
             self.upload(np.flatnonzero(self.cache.dirty))
 
     def _queried(self, queue: Array) -> Array:
-        """Own vertices that somebody has asked for; those that changed are uploaded for it."""
+        """Own vertices that were queried; those that changed are uploaded for it."""
         here = self.tables.local(queue[self.tables.here(queue)])
         own = here[self.tables.owned[here]]
         self.upload(own[self.cache.dirty[own]])
         return own
 
     def _fetch(self, missing: Array, answered: Array, numbers: list[Array]) -> None:
-        """The global data queue: owners put values in, whoever misses them takes them out.
+        """The global data queue: owners put values in, workers that need them take them out.
 
         `numbers` are whose values each worker puts in: all know that from the queues before, so it is not said again.
         """
@@ -172,7 +172,7 @@ class Mirrors:
         taken = missing[found]
         for name in names:
             self.tables.values[name][taken] = np.concatenate(columns[name])[order][places[found]]
-        self.counts.downloaded += len(missing)  # what nobody has changed is as it was: it is downloaded, too
+        self.counts.downloaded += len(missing)  # unchanged vertices are downloaded, too
         self.upload(self.cache.admit(missing))
 
     def _borrowed_of(self, notices: list[Array]) -> Array:

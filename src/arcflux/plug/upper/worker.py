@@ -59,6 +59,7 @@ class Outcome:
     totals: dict[str, Any]
     counts: Counts
     seconds_by: dict[str, float]
+    costs: list[float]
     where: str
 
 
@@ -141,7 +142,7 @@ class Worker:
         return self._outcome(history, converged, time.perf_counter() - begun)
 
     def _started(self) -> Array:
-        """The first state of own vertices; who sends at first. Gather and apply come first in turn: of nothing."""
+        """The initial state of own vertices; which send at first. Gather and apply come first in turn: of nothing."""
         self.agent.requestMerge(Records(_NOBODY, {}))
         self.agent.requestApply(_NOBODY)
         moved = self.agent.begin(self.own)
@@ -151,7 +152,7 @@ class Worker:
         return self.own if self.template.dense else moved
 
     def _generate(self, at: _Iteration) -> int:
-        """Gen of whoever sends; messages for others go to them, unless it is known that there are none."""
+        """Run gen on the senders; messages for other workers are sent, unless there are known to be none."""
         senders = np.concatenate([at.moved, at.mirrors])
         if self.template.dense:
             senders = np.concatenate([self.own, self.mirrors.borrowed])
@@ -163,7 +164,7 @@ class Worker:
         return sent
 
     def _applied(self, at: _Iteration) -> Array:
-        """Merge what has come, and apply it; who sends next."""
+        """Merge incoming messages, and apply them; returns which vertices send next."""
         self.agent.requestMerge(at.incoming)
         which = self.own if self.template.dense else self.agent.reached()
         self.mirrors.need(which)
@@ -174,9 +175,9 @@ class Worker:
         return moved
 
     def _go_on(self, at: _Iteration, moved: Array) -> tuple[Array, int]:
-        """Iterate alone while what changed concerns nobody else; asynchronously, while anything changes here.
+        """Iterate alone while changes concern no other worker; asynchronously, while anything changes here.
 
-        Returns who still has to be told of, or sends next, and how many changed meanwhile.
+        Returns which vertices are still to be announced, or send next, and how many changed meanwhile.
         """
         alone = _Iteration(at.number, skipping=True)
         waiting, changed = np.zeros(len(self.tables), np.bool_), 0
@@ -253,9 +254,10 @@ class Worker:
         every = Counts.of_array(self.ranks.reduce(counted, "sum"))
         every.synchronisations //= self.ranks.size
         spent = {**self.agent.seconds, **self.mirrors.seconds_by}
+        costs = [float(one[0]) for one in self.mirrors.gather(np.array([self.agent.cost]))]
         totals = self._shown_totals()
         where = f"{self.ranks.size} workers, daemons {', '.join(self.agent.names)}, parts by {self.parts.how}"
-        return Outcome(values, history, converged, seconds, self.prepared, totals, every, spent, where)
+        return Outcome(values, history, converged, seconds, self.prepared, totals, every, spent, costs, where)
 
 
 def _shown(value: Any) -> Any:

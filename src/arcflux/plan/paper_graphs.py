@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 from arcflux.errors import UsageError, did_you_mean
 from arcflux.plan.shape import Shape, from_description, kronecker
 
-__all__ = ["KNOWN", "KnownGraph", "is_known", "known_shape"]
+__all__ = ["KNOWN", "PAPERS", "KnownGraph", "is_known", "known_shape"]
 
 
 class KnownGraph(NamedTuple):
@@ -35,9 +36,27 @@ KNOWN = {
 }
 
 
+# GX-Plug, table I: sizes are rounded there, and edges counted as its files have them.
+_GX_PLUG = {
+    "gxplug:orkut": KnownGraph("Orkut", 3_070_000, 117_180_000),
+    "gxplug:topcats": KnownGraph("Wiki-topcats", 1_790_000, 28_510_000),
+    "gxplug:livejournal": KnownGraph("LiveJournal", 4_840_000, 68_990_000),
+    "gxplug:wrn": KnownGraph("WRN, roads", 23_900_000, 28_900_000, "grid"),
+    "gxplug:twitter": KnownGraph("Twitter", 41_650_000, 1_468_000_000),
+    "gxplug:uk": KnownGraph("UK-2007-02", 110_100_000, 3_945_000_000),
+}
+# G2, section V-A: the largest of its local cluster and of its virtual one, many small worlds joined.
+_G2 = {
+    "g2:local": KnownGraph("small worlds, 36 GB", 144_000_000, 8_000_000_000),
+    "g2:virtual": KnownGraph("small worlds, 96 GB", 384_000_000, 21_000_000_000),
+}
+PAPERS = {"lux": ("Lux's table 2", KNOWN), "gxplug": ("GX-Plug's table I", _GX_PLUG), "g2": ("G2's section V", _G2)}
+"""By what comes before the colon: where in a paper the graphs are, and the graphs by name."""
+
+
 def is_known(text: object) -> bool:
     """Whether a text has the form of a known graph's name."""
-    return isinstance(text, str) and text.startswith("lux:")
+    return isinstance(text, str) and text.partition(":")[0] in PAPERS and ":" in text
 
 
 def known_shape(name: str) -> Shape:
@@ -45,15 +64,19 @@ def known_shape(name: str) -> Shape:
 
     Examples
     --------
-    >>> known_shape("lux:TW").arcs
-    1468365182
+    >>> known_shape("lux:TW").arcs, known_shape("g2:local").vertices
+    (1468365182, 144000000)
     """
-    if name not in KNOWN:
+    table, graphs = PAPERS[name.partition(":")[0]]
+    if name not in graphs:
         raise UsageError(
-            f"{name} is no graph of Lux's table 2", expected=", ".join(KNOWN), remedy=did_you_mean(name, KNOWN)
+            f"{name} is no graph of {table}", expected=", ".join(graphs), remedy=did_you_mean(name, graphs)
         )
-    graph = KNOWN[name]
+    graph = graphs[name]
     if graph.shape == "kron":  # directed, and parallel edges count, as the table's round numbers say
         scale = graph.vertices.bit_length() - 1
         return kronecker(scale, graph.arcs / graph.vertices, simple=False, directed=True, name=name)
+    if graph.shape == "grid":  # roads: as deep as a grid, with fewer edges
+        deep = from_description(graph.vertices, graph.arcs, "grid")
+        return replace(from_description(graph.vertices, graph.arcs, "uniform", name), depth=deep.depth)
     return from_description(graph.vertices, graph.arcs, graph.shape, name)

@@ -114,17 +114,35 @@ class Absent:
         given = given_by(shape, parts, **parameters)
         scaling = judge(app, given)
         each = gammas(profile, Work(app.name, 4, 8), shape).pull
-        link = profile.peer or profile.host / profile.host_sharers
-        if placement.nodes > 1 and profile.network:
-            link = min(link, profile.network * placement.nodes / parts)
         moved = scaling.bytes if parts > 1 else 0.0
+        apart = min(moved, app.apart(given) if app.apart else moved)
+        network = math.inf
+        if placement.nodes > 1 and profile.network:
+            network = profile.network * placement.nodes / parts
+        sending, reading = (min(network, _rate(profile, moves, app.scattered)) for moves in ("explicit", app.moves))
         memory = app.memory(given) if app.memory else 8 * shape.arcs / parts + 16 * shape.vertices
         if app.variant.startswith("duplicated graph"):
             memory = 8.0 * shape.arcs + 16 * shape.vertices
-        phases = Phases(0.0, scaling.operations * each, moved / link, _KERNELS * profile.launch)
+        transfer = (moved - apart) / sending + apart / reading
+        phases = Phases(0.0, scaling.operations * each, transfer, _KERNELS * profile.launch)
         where = replace(placement, exchange=app.variant or "the study's")
         fits = memory <= profile.memory
         return Candidate("pull", vars(phases), _DOUBT["push"], where, 1.0, moved * parts, memory, fits)
+
+
+def _rate(profile: Profile, moves: str, scattered: bool) -> float:
+    """Bytes a second into a device, by the way in which data moves (HIVE, communication methods).
+
+    Messages are dense. Other devices' memory is read as the micro-benchmark found it, value by value where they are
+    `scattered`. Pages of unified memory come over the link to the node's memory, no faster than they are read.
+    """
+    host = profile.host / profile.host_sharers
+    table = profile.throughput
+    if moves == "unified":
+        return min(host, table["random_read"]["host"]) if table and scattered else host
+    if moves == "peer" and table:
+        return table["random_read" if scattered else "regular_read"]["all"]
+    return profile.peer or host
 
 
 def absent(on: Any) -> Absent:

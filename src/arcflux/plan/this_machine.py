@@ -19,27 +19,27 @@ from arcflux.errors import ArcfluxError
 from arcflux.graph import Graph
 from arcflux.plan.calibration import Calibration, calibration_time, load_calibration, usual
 from arcflux.plan.fit import PHASES, Fit, Observation, fit, frontier_curve
-from arcflux.plan.journal import Run, add, is_news, read
+from arcflux.plan.journal import Run, add, is_worth_recording, read
 from arcflux.plan.journal import journal_time as runs_written
 from arcflux.plan.plans import Candidate, Placement, Plan, predict, times
-from arcflux.plan.sketch import Sketch, glance, remember_depth
+from arcflux.plan.sketch import Sketch, remember_depth, sketch_graph
 from arcflux.plan.work import WORKS, Work, program_work
 from arcflux.result import Result
 
-__all__ = ["CLEARLY", "WORKS", "Here", "Placement", "choose", "current", "make_plan", "program_work", "record"]
+__all__ = ["SWITCH_THRESHOLD", "WORKS", "Here", "Placement", "choose", "current", "make_plan", "program_work", "record"]
 
 # So many runs are needed to fit what was never calibrated, on so many graphs.
-_FEW, _GRAPHS = 8, 3
-_MOVING = ("update", "compute", "load")
+_LEAST_RUNS, _LEAST_GRAPHS = 8, 3
+_MEMORY_PHASES = ("update", "compute", "load")
 # Something else than usual has to be predicted to take at most so much of the time.
-CLEARLY = 0.95
+SWITCH_THRESHOLD = 0.95
 # A run of a program with a frontier says something if it went along so many of all arcs; where those are not counted,
 # if so many of all vertices sent.
 _REACHED, _SENT = 0.5, 0.25
 # Workers share everything, so that parts are threads.
-_TOGETHER = ("", "shared")
+_SHARED_MEMORY = ("", "shared")
 # Shorter runs have no frontier worth a look.
-_LONG = 1e-3
+_LONG_ENOUGH = 1e-3
 
 
 @dataclass
@@ -76,7 +76,7 @@ class Here:
         if own is not None:
             return own.with_runs(later)
         graphs = {(one.graph.vertices, one.graph.arcs) for one in later}
-        if len(later) >= _FEW and len(graphs) >= _GRAPHS:
+        if len(later) >= _LEAST_RUNS and len(graphs) >= _LEAST_GRAPHS:
             return fit(later, work, self.calibration.curve)
         like = self.calibration.fits.get((f"{work.like}/{direction}", threads)) if work.like else None
         return None if like is None else replace(like, work=work).with_runs(later)
@@ -148,7 +148,7 @@ class Here:
         phases, crossing = dict(one.phases), 0.0
         if placement.speeds:
             factor = workers / sum(placement.speeds)
-            phases |= {name: phases[name] * factor for name in _MOVING if name in phases}
+            phases |= {name: phases[name] * factor for name in _MEMORY_PHASES if name in phases}
         if placement.nodes > 1:
             between = self.calibration.exchange.get("mpi") or self.calibration.exchange["local"]
             visits = one.supersteps if work.supersteps or not work.sweeps else work.sweeps
@@ -177,7 +177,7 @@ def make_plan(
     first, most = (directions or work.measured)[0], placement.counts()[0]
     usual = next((one for one in every if one.direction == first and one.threads in (0, most)), every[0])
     # Of those that are about as fast as the fastest, the one that is most like the usual one.
-    close = [one for one in every if CLEARLY * one.seconds <= every[0].seconds]
+    close = [one for one in every if SWITCH_THRESHOLD * one.seconds <= every[0].seconds]
     best = min(close, key=lambda one: (one.direction != usual.direction, -one.threads))
     ordered = (best, *(one for one in every if one is not best))
     if best.at_least:
@@ -196,7 +196,7 @@ def make_plan(
 
 
 def choose(work: Work, graph: Graph, placement: Placement, directions: Sequence[str] = ()) -> Plan:
-    """The plan for a run on a graph, by a glance at it; it is kept with the graph."""
+    """The plan for a run on a graph, by its sketch; it is kept with the graph."""
     machine = current()
     if not placement.parts and os.environ.get("ARCFLUX_THREADS"):
         placement = replace(placement, threads=config.threads(placement.threads or None))
@@ -204,27 +204,30 @@ def choose(work: Work, graph: Graph, placement: Placement, directions: Sequence[
     before: tuple[Here, Plan] | None = graph.kept.get(name)
     if before is not None and before[0] is machine:
         return before[1]
-    plan = make_plan(work, glance(graph), machine, placement, directions)
+    plan = make_plan(work, sketch_graph(graph), machine, placement, directions)
     graph.kept[name] = machine, plan
     return plan
 
 
 def record(plan: Plan, graph: Graph, result: Result, *, keep: bool = True) -> Result:
     """The result with its plan; the run is kept, if it was a whole one on threads (of ranks, by one of them)."""
-    steps, whole = len(result.history), _whole(plan.work, graph, result)
+    steps = len(result.history)
     if plan.placement.parts and result.exchange not in ("", plan.placement.exchange):
         # Not every program can take every exchange: what was run is what is reported.
         run = replace(plan.chosen, placement=replace(plan.placement, exchange=result.exchange))
         plan = replace(plan, candidates=(run, *plan.candidates[1:]))
-    if plan.work.early and whole:
-        remember_depth(graph, steps)
-    if keep and whole and result.seconds > 0 and plan.placement.exchange in _TOGETHER and config.keeps_runs():
-        threads, count = plan.placement.parts or plan.threads, float(max(1, steps))
-        if is_news(plan.key, threads, (graph.vertices, graph.arcs), count, result.seconds):
+    deeper = plan.work.early and steps > graph.kept.get("depth", 0.0)
+    news, threads, count = False, plan.placement.parts or plan.threads, float(max(1, steps))
+    if keep and result.seconds > 0 and plan.placement.exchange in _SHARED_MEMORY and config.keeps_runs():
+        news = is_worth_recording(plan.key, threads, (graph.vertices, graph.arcs), count, result.seconds)
+    if (deeper or news) and _whole(plan.work, graph, result):
+        if deeper:
+            remember_depth(graph, steps)
+        if news:
             curve: tuple[float, ...] = ()
-            if result.seconds > _LONG and not plan.work.dense:
+            if result.seconds > _LONG_ENOUGH and not plan.work.dense:
                 curve = frontier_curve(result.history, graph.arcs)
-            add(Run(plan.key, threads, Observation(glance(graph), count, result.seconds, curve)))
+            add(Run(plan.key, threads, Observation(sketch_graph(graph), count, result.seconds, curve)))
     return result.with_changes(plan=plan)
 
 
