@@ -21,6 +21,7 @@ from arcflux.program import any, dot, edge, first, last, phase, program, random,
 
 __all__ = [
     "CancelToken",
+    "Checkpoint",
     "Client",
     "Graph",
     "Jobs",
@@ -95,6 +96,7 @@ __all__ = [
     "i64",
     "intersect",
     "jaccard_coefficient",
+    "k_core",
     "k_hop",
     "k_shortest_paths",
     "k_truss",
@@ -182,7 +184,7 @@ if TYPE_CHECKING:
     from arcflux.algorithms.coloring import greedy_color
     from arcflux.algorithms.components import connected_components, weakly_connected_components
     from arcflux.algorithms.condensation import condensation
-    from arcflux.algorithms.core_number import core_number
+    from arcflux.algorithms.core_number import core_number, k_core
     from arcflux.algorithms.degrees import degree_assortativity_coefficient, degree_centrality, density, reciprocity
     from arcflux.algorithms.edge_betweenness import edge_betweenness_centrality
     from arcflux.algorithms.eigenvector import eigenvector_centrality
@@ -249,6 +251,7 @@ if TYPE_CHECKING:
     from arcflux.dialects.medusa import Medusa
     from arcflux.dialects.msg import msg
     from arcflux.engine import run
+    from arcflux.engine.checkpoint import Checkpoint
     from arcflux.graph import Graph
     from arcflux.io import load, save
     from arcflux.jobs.client import Client
@@ -272,7 +275,7 @@ import_lazily(
         " degree_centrality density diameter distance_matrix eccentricity"
         " edge_betweenness_centrality edge_support ego_graph eigenvector_centrality"
         " fast_random_projection greedy_color harmonic_centrality has_path hits"
-        " jaccard_coefficient k_hop k_shortest_paths k_truss katz_centrality label_propagation"
+        " jaccard_coefficient k_core k_hop k_shortest_paths k_truss katz_centrality label_propagation"
         " maximal_independent_set maximal_matching maximum_bipartite_matching"
         " maximum_spanning_tree minimum_spanning_tree most_similar multi_source_sssp"
         " overlap_coefficient pagerank pagerank_delta periphery radius reciprocity"
@@ -291,6 +294,7 @@ import_lazily(
         "arcflux.validate": "validate",
         "dialects": "Medusa emv gas msg",
         "engine": "run",
+        "engine.checkpoint": "Checkpoint",
         "graph": "Graph",
         "io": "load save",
         "jobs.client": "Client",

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from importlib import import_module
 from inspect import signature
+from threading import TIMEOUT_MAX
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
@@ -21,8 +22,8 @@ import numpy as np
 from arcflux.errors import UsageError
 
 __all__ = [
-    "Rule", "array", "checked", "flag", "instance", "mapping", "maybe", "path", "real", "seed", "shown", "text",
-    "unwelcome", "whole", "wholes",
+    "Rule", "array", "checked", "flag", "instance", "mapping", "maybe", "path", "real", "seconds", "seed", "shown",
+    "text", "unwelcome", "whole", "wholes",
 ]  # fmt: skip
 
 P = ParamSpec("P")
@@ -132,12 +133,22 @@ def wholes(low: int) -> Rule:
 
 def real(name: str, value: Any) -> float:
     """A number that float64 can hold; NaN and infinity are for the function to refuse."""
-    if isinstance(value, (float, int, np.floating, np.integer)) and not isinstance(value, (bool, np.bool_)):
+    if isinstance(value, (float, int, np.floating, np.integer)) and not isinstance(value, (bool, np.timedelta64)):
         try:
             return float(value)
         except OverflowError:
             pass
     raise _refused(name, value, "a number")
+
+
+def seconds(name: str, value: Any) -> float | None:
+    """How long to wait: a number from 0 on, at most as long as a lock can wait; None and infinity mean for ever."""
+    if value is None:
+        return None
+    found = real(name, value)
+    if not found >= 0:
+        raise _refused(name, value, "seconds, from 0 on")
+    return found if found <= TIMEOUT_MAX else None
 
 
 def flag(name: str, value: Any) -> bool:
@@ -160,6 +171,10 @@ def path(name: str, value: Any) -> Any:
         raise _refused(name, value, "the path of a file: text, or a pathlib.Path")
     if "\0" in str(value):
         raise _refused(name, value, "a path, in which no character is 0")
+    try:
+        os.fsencode(value)
+    except UnicodeEncodeError:
+        raise _refused(name, value, "a path, in which no character is half of a surrogate pair") from None
     return value
 
 
@@ -171,11 +186,13 @@ def mapping(name: str, value: Any) -> Any:
 
 
 def array(name: str, value: Any) -> Any:
-    """What NumPy can make an array of: no lists of different lengths."""
+    """What NumPy can make an array of: no lists of different lengths, no range beyond memory."""
     try:
         np.ndim(value)
     except ValueError:
         raise _refused(name, value, "values of one shape, not lists of different lengths") from None
+    except MemoryError:
+        raise _refused(name, value, "values that fit into memory") from None
     return value
 
 

@@ -15,9 +15,11 @@ from pathlib import Path
 
 from arcflux.errors import SpaceError, UsageError
 
-__all__ = ["RANK_NAMES", "bytes_of", "cache_folder", "columns", "distrust", "gpu_cores", "gpu_memory", "hang_seconds",
-           "keep_runs", "keeps_runs", "measuring", "place", "plans", "private_folder", "speaks", "threads",
-           "verbose"]  # fmt: skip
+__all__ = [
+    "RANK_NAMES", "bytes_of", "cache_folder", "distrust", "gpu_cores", "gpu_memory", "hang_seconds",
+    "is_first_rank", "keep_runs", "keeps_runs", "measuring", "private_folder", "rank_and_size", "terminal_columns",
+    "threads", "uses_planner", "verbose",
+]  # fmt: skip
 
 # What our own launcher, Open MPI, MPICH and Intel MPI, and Slurm with PMIx tell a process: its rank, and of how many.
 RANK_NAMES = (
@@ -29,12 +31,12 @@ _keeping: bool | None = None
 _measuring = False
 
 
-def place() -> tuple[int, int] | None:
+def rank_and_size() -> tuple[int, int] | None:
     """The rank of this process and how many there are, if mpiexec has started it; None otherwise.
 
     Examples
     --------
-    >>> place() is None
+    >>> rank_and_size() is None
     True
     """
     for rank, size in RANK_NAMES:
@@ -43,21 +45,21 @@ def place() -> tuple[int, int] | None:
     return None
 
 
-def speaks() -> bool:
+def is_first_rank() -> bool:
     """Whether this process tells a person what all do, such as progress and warnings: of several ranks, the first.
 
     Examples
     --------
-    >>> speaks()
+    >>> is_first_rank()
     True
     """
-    return (place() or (0, 1))[0] == 0
+    return (rank_and_size() or (0, 1))[0] == 0
 
 
-def columns() -> int | None:
+def terminal_columns() -> int | None:
     """How wide the terminal is to which the launcher shows what this rank writes to stderr; None without one."""
     given = os.environ.get("ARCFLUX_COLUMNS", "")
-    return int(given) if given.isdecimal() and speaks() and place() is not None else None
+    return int(given) if given.isdecimal() and is_first_rank() and rank_and_size() is not None else None
 
 
 def verbose() -> bool:
@@ -126,7 +128,7 @@ def keeps_runs() -> bool:
     return os.environ.get("ARCFLUX_KEEP_RUNS", "").lower() not in _OFF
 
 
-def plans() -> bool:
+def uses_planner() -> bool:
     """Whether runs ask the planner about what is left open: yes, unless ``ARCFLUX_PLAN=0``."""
     return not _measuring and os.environ.get("ARCFLUX_PLAN", "").lower() not in _OFF
 
@@ -221,9 +223,9 @@ def gpu_cores() -> float | None:
 def cache_folder(*names: str) -> Path:
     """The folder for compiled code: ``ARCFLUX_CACHE``, else ``arcflux`` in the user's cache folder; or one inside it.
 
-    Compiled code is loaded back as code, so nobody else may write there: folders are made with mode 0700, and one that
-    belongs to somebody else, or that others can write to, is refused, since they may have left code in it. Where the
-    default folder cannot be used (no home), one that lasts as long as this process takes its place.
+    Compiled code is loaded back as code, so no other user may write there: folders are made with mode 0700, and
+    one that belongs to another user, or that others can write to, is refused, since they may have left code in it.
+    Where the default folder cannot be used (no home), one that lasts as long as this process takes its place.
 
     A folder that we can only read, of ours or of root's, is read: what is not in it is compiled for this process alone.
     So a folder that could not be made, for want of space or of the right to write, is named all the same: nothing is
@@ -240,7 +242,7 @@ def cache_folder(*names: str) -> Path:
 
 
 def private_folder(folder: Path) -> Path:
-    """A folder that nobody but us, or root, can write to, made with mode 0700 if it is not there; else an error."""
+    """A folder that only this user, or root, can write to, made with mode 0700 if it is not there; else an error."""
     return _private(folder)
 
 
@@ -251,7 +253,7 @@ _READ_ONLY = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 
 def _private(folder: Path, *names: str, forgiven: tuple[int, ...] = _FULL) -> Path:
-    """`folder`, or one inside it, made if it can be, and sure to be written by nobody but us or root."""
+    """`folder`, or one inside it, made if it can be, and writable by this user or root alone."""
     try:
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -24,7 +24,9 @@ _EXTRAS = {
     "nccl": ("nccl4py",),
     "partition": ("pymetis",),
     "networkx": ("networkx",),
+    "spark": ("pyspark", "pandas"),
     "plot": ("matplotlib",),
+    "serve": ("starlette", "uvicorn"),
 }
 
 

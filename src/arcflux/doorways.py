@@ -2,11 +2,12 @@
 
 A graph can be saved, though the formats stand after it; a result can be explained, though the planner does. Such a
 method names a doorway, and the module behind it is imported when the method is called. So imports point one way
-only, and a room that nobody asks for is never loaded.
+only, and a room that is not asked for is never loaded.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -26,8 +27,10 @@ DOORWAYS = {
     "parts.draw": "arcflux.partition.drawing",
     # methods of Result
     "result.explain": "arcflux.plan.explain:explain_result",
+    # the options that an algorithm hands on to a run, for its errors
+    "run": "arcflux.engine.front:run",
     # what a run leaves to the planner, and what the ranks of a grid check themselves
-    "planner": "arcflux.plan.here",
+    "planner": "arcflux.plan.this_machine",
     "planner.calibration": "arcflux.plan.calibration:load_calibration",
     "validate.grid_bfs": "arcflux.algorithms.bfs_grid.check:check_grid",
 }
@@ -42,5 +45,8 @@ def enter(name: str) -> Any:
     'save'
     """
     module, _, attribute = DOORWAYS[name].partition(":")
-    room = import_module(module)
+    room = _imported(module)
     return getattr(room, attribute) if attribute else room
+
+
+_imported = cache(import_module)  # import_module itself takes locks each time

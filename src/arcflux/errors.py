@@ -30,11 +30,12 @@ __all__ = [
     "ValidationError",
     "VersionError",
     "WeightError",
+    "WholeGraphError",
 ]
 
 
 def did_you_mean(word: str, known: Iterable[str], otherwise: str = "", form: str = "{}") -> str:
-    """A remedy for a name that nobody knows: the one that looks most like it, in a form, or else what to do.
+    """A remedy for an unknown name: the known one that looks most like it, in a form, or else what to do.
 
     Examples
     --------
@@ -87,6 +88,10 @@ class UsageError(ArcfluxError, ValueError):
     """An argument has a value that no call accepts."""
 
     exit_code = 2
+
+
+class WholeGraphError(UsageError):
+    """Edges were asked for that other ranks have: the graph was built in parts, none of which sees all of it."""
 
 
 class SpecError(UsageError):

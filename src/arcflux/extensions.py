@@ -2,7 +2,7 @@
 
 A package names what it adds in its own pyproject.toml, and nothing is registered by importing it. Installed packages
 are asked only about a name that Arcflux does not have itself: a built-in is never replaced, and `import arcflux` asks
-nobody.
+none.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Chained", "History", "Phased", "Superstep", "column"]
+__all__ = ["Chained", "History", "Phased", "Recorded", "Superstep", "column"]
 
 Array = NDArray[Any]
 # Supersteps that a notebook shows of a long history, first and last ones.
@@ -129,6 +129,11 @@ class History(_Lazy):
         """The numbers of which supersteps are made: a row for each."""
         return self._rows
 
+    @property
+    def totals(self) -> Mapping[str, Array]:
+        """The totals of the program, by name: a row for each superstep."""
+        return self._totals
+
     def column(self, name: str, missing: float = 0.0) -> Array:
         """A number of every superstep; `missing` where none is known."""
         numbers = {known: past for known, past in self._totals.items() if past.ndim == 1}
@@ -139,6 +144,23 @@ class History(_Lazy):
 def _row(totals: Mapping[str, Array], place: int) -> dict[str, Any]:
     """The totals of a superstep, by name."""
     return {name: past[place] if past.ndim > 1 else past[place].item() for name, past in totals.items()}
+
+
+class Recorded(_Lazy):
+    """Supersteps that are records already: those of plain Python and of native algorithms."""
+
+    def __init__(self, steps: list[Superstep]) -> None:
+        self._steps = steps
+
+    def __len__(self) -> int:
+        return len(self._steps)
+
+    def _made(self, place: int) -> Superstep:
+        return self._steps[place]
+
+    def column(self, name: str, missing: float = 0.0) -> Array:
+        """A number of every superstep; `missing` where none is known."""
+        return column(self._steps, name, missing)
 
 
 class Chained(_Lazy):

@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from html import escape
 from typing import Any
 
@@ -29,7 +29,7 @@ class Terminal:
 
     def __init__(self, *, quiet: bool = False, bars: bool | None = None) -> None:
         self.quiet = quiet
-        self.columns = config.columns()
+        self.columns = config.terminal_columns()
         shown = sys.stderr.isatty() or self.columns is not None or _in_notebook()
         self.bars = shown if bars is None else bars
         self._progress: Any = None
@@ -157,7 +157,7 @@ def _Amount() -> Any:
 
 
 def _Clock() -> Any:
-    """A column with the time that is left; with the time that went by when nobody knows the end, as in a run."""
+    """A column with the time that is left; with the time that went by where the end is unknown, as in a run."""
     from rich.progress import ProgressColumn, TimeRemainingColumn
     from rich.text import Text
 
@@ -170,21 +170,22 @@ def _Clock() -> Any:
     return Clock()
 
 
-@contextmanager
-def watching(show: bool | None = None) -> Iterator[None]:
-    """Show what goes on while the block runs, if nobody else does.
+def watching(show: bool | None = None) -> AbstractContextManager[None]:
+    """Show what goes on while the block runs, unless it is shown already.
 
     `show` True draws bars even where stderr is no terminal, False shows nothing, None decides.
     """
     silent = (
         os.environ.get("ARCFLUX_QUIET")
-        or not config.speaks()
+        or not config.is_first_rank()
         or threading.current_thread() is not threading.main_thread()
     )
-    if trace.has_listeners() or show is False or (show is None and silent):
-        yield
-        return
-    terminal = Terminal(bars=show)
+    unseen = trace.has_listeners() or show is False or (show is None and silent)
+    return nullcontext() if unseen else _shown(Terminal(bars=show))
+
+
+@contextmanager
+def _shown(terminal: Terminal) -> Iterator[None]:
     try:
         with trace.listen(terminal):
             yield

@@ -1,4 +1,4 @@
-"""One stream of events about work under way. Whoever wants to show it, listens; nothing else measures time.
+"""One stream of events about running work, for any listener; nothing else measures time.
 
 A piece of work opens a :func:`task`, advances it, and closes it. Listeners (the progress bar of the command line, a
 test) are called from the thread that does the work.
@@ -58,7 +58,7 @@ def _tell(event: Event) -> None:
 
 
 def has_listeners() -> bool:
-    """Whether anybody hears what is told."""
+    """Whether there is a listener."""
     return bool(_listeners)
 
 

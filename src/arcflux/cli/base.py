@@ -41,7 +41,7 @@ def commands(ctx: click.Context, quiet: bool) -> None:
     GRAPH is a file (text edge list, .mtx, .graph, .gr, .e/.v, .sg, .parquet, ...), a store folder, or a generator spec
     such as kron:20 or grid:1024x1024.
     """
-    terminal = Terminal(quiet=quiet or bool(os.environ.get("ARCFLUX_QUIET")) or not config.speaks())
+    terminal = Terminal(quiet=quiet or bool(os.environ.get("ARCFLUX_QUIET")) or not config.is_first_rank())
     ctx.with_resource(trace.listen(lambda event: terminal(_translate_event(event))))
     ctx.call_on_close(terminal.close)
 
@@ -62,17 +62,17 @@ def examples(*lines: str) -> str:
 def load_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of every command that loads a graph."""
     for option in reversed([
-        click.option("--directed/--undirected", default=None, help="Read edges one way or both; default: as it says."),
-        click.option("--symmetrise", is_flag=True, help="Add every edge in the other direction too."),
+        click.option("--directed/--undirected", default=None, help="What edges are; default: as the file says."),
+        click.option("--symmetrise", is_flag=True, help="Add the reverse of every edge."),
         click.option("--deduplicate", type=click.Choice(["first", "sum", "min", "max"]), help="Merge parallel edges."),
-        click.option("--drop-self-loops", is_flag=True, help="Drop edges that end where they start."),
-        click.option("--vertices", help="A file with all ids, one a line; keeps vertices without an edge."),
-        click.option("--threads", type=int, help="Workers; default: every core."),
-        click.option("--delimiter", help="What separates fields of a text file; default: found."),
-        click.option("--header/--no-header", default=None, help="Whether a text file has a header; default: found."),
-        click.option("--no-weights", is_flag=True, help="Read the ends of a text file's edges alone."),
-        click.option("--ids", type=click.Choice(["integer", "text"]), help="What a text file's ids are."),
-        click.option("--trust", is_flag=True, help="Do not look at a store's arrays before their first use."),
+        click.option("--drop-self-loops", is_flag=True, help="Drop edges from a vertex to itself."),
+        click.option("--vertices", help="A file of all ids, one a line; keeps vertices without edges."),
+        click.option("--threads", type=int, help="Threads; default: every core."),
+        click.option("--delimiter", help="The field separator of a text file; default: detected."),
+        click.option("--header/--no-header", default=None, help="Whether a text file has a header; default: detected."),
+        click.option("--no-weights", is_flag=True, help="Ignore further columns of a text file."),
+        click.option("--ids", type=click.Choice(["integer", "text"]), help="The type of a text file's ids."),
+        click.option("--trust", is_flag=True, help="Do not check a store's arrays before their first use."),
     ]):  # fmt: skip
         command = option(command)
     return command

@@ -18,13 +18,13 @@ _PLACES = ("self", "peer", "host", "all")
 @click.command(
     epilog=examples("arcflux calibrate", "arcflux calibrate --show --json", "arcflux calibrate --plot memory.png")
 )
-@click.option("--show", is_flag=True, help="Measure nothing; say what is kept.")
-@click.option("--forget", is_flag=True, help="Measure nothing; forget the runs that were kept since.")
-@click.option("--quick", is_flag=True, help="Small graphs alone: seconds instead of a minute, and rough.")
+@click.option("--show", is_flag=True, help="Measure nothing; show the stored calibration.")
+@click.option("--forget", is_flag=True, help="Measure nothing; delete the runs recorded since.")
+@click.option("--quick", is_flag=True, help="Small graphs only: takes seconds, and is less accurate.")
 @click.option("--plot", "picture", help="A picture of the bandwidth of each memory: .png, .svg, .pdf.")
 @json_option
 def calibrate(show: bool, forget: bool, quick: bool, picture: str | None, as_json: bool) -> None:
-    """Measure this machine once, in about two minutes: memory, barriers, transports, rates of programs."""
+    """Measure this machine, in about two minutes: memory, barriers, transports, and how fast programs run."""
     from arcflux.errors import UsageError
     from arcflux.plan.calibrate import calibrate as measured
     from arcflux.plan.calibration import load_calibration, path
@@ -62,7 +62,7 @@ def _text(found: Any) -> str:
         taken = "".join(f"{late.get(place, math.nan) * 1e9:8.1f}" for place in _PLACES)
         lines.append(f"  {access.replace('_', ' '):<16}{given}       {taken}")
     lines.append(f"  barrier {found.barrier * 1e6:.2f} us, launch {found.launch * 1e6:.0f} us")
-    lines.append(f"  push an arc or pull it: {found.push_over_pull:.1f} times as dear")
+    lines.append(f"  pushing an arc costs {found.push_over_pull:.1f} times as much as pulling it")
     for name, one in found.exchange.items():
         lines.append(f"  {name}: {one['latency'] * 1e6:.1f} us a message, {one['bandwidth'] / 1e9:.1f} GB/s")
     for (name, threads), one in found.fits.items():
@@ -80,12 +80,12 @@ def _text(found: Any) -> str:
 )
 @click.argument("algorithm")
 @click.argument("graph")
-@click.option("--on", "machine", help="Another machine, as for arcflux plan; default: this one.")
-@click.option("--supersteps", type=int, help="How many there will be; default: what is known of the algorithm.")
-@click.option("--parts", type=click.IntRange(min=1), help="On so many parts of the graph, each the work of a thread.")
-@click.option("--nodes", type=click.IntRange(min=1), default=1, help="Parts are on so many nodes; default: 1.")
-@click.option("--plot", "picture", help="With --run, a picture of both: .png, .svg, .pdf.")
-@click.option("--run", "real", is_flag=True, help="Run it too, and print measured beside predicted.")
+@click.option("--on", "machine", help="Another machine, as in arcflux plan; default: this one.")
+@click.option("--supersteps", type=int, help="The expected number; default: what is known of the algorithm.")
+@click.option("--parts", type=click.IntRange(min=1), help="Run on so many parts of the graph, one thread each.")
+@click.option("--nodes", type=click.IntRange(min=1), default=1, help="Number of nodes that have the parts; default: 1.")
+@click.option("--plot", "picture", help="With --run, plot both: .png, .svg, .pdf.")
+@click.option("--run", "real", is_flag=True, help="Run it as well, and print measured and predicted times.")
 @load_options
 @json_option
 def explain(
@@ -100,7 +100,7 @@ def explain(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Say what ALGORITHM on GRAPH would take here, how it would run and why; nothing is run without --run."""
+    """Predict time and memory of ALGORITHM on GRAPH, how it would run and why; runs nothing without --run."""
     from arcflux.cli.base import load_timed
     from arcflux.cli.plan import subject
     from arcflux.errors import UsageError

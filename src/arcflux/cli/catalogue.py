@@ -37,6 +37,7 @@ def _facts(entry: Any) -> dict[str, Any]:
         "also": list(entry.also),
         "summary": entry.summary,
         "fields": list(entry.fields),
+        "cost": entry.cost,
         "parameters": {
             name: {
                 "type": ("id" if one.kind is vertex else one.kind.__name__)

@@ -6,6 +6,7 @@ import io
 import os
 import select
 import sys
+from bdb import BdbQuit  # q at a breakpoint()
 from typing import Any, NoReturn
 
 import click
@@ -25,6 +26,9 @@ _CLOSED_PIPE = 128 + 13
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; exits with the code of the error's class."""
     given = sys.argv[1:] if arguments is None else arguments
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by `>&-`
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - until the process ends
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that has no blocks shows question marks
@@ -40,9 +44,9 @@ def main(arguments: list[str] | None = None) -> None:
         if _is_closed(sys.stdout):  # click has seen it first
             _leave_quietly()
         raise
-    except (click.exceptions.Abort, KeyboardInterrupt, ArcfluxError, MemoryError, OSError) as error:
+    except (click.exceptions.Abort, KeyboardInterrupt, BdbQuit, ArcfluxError, MemoryError, OSError) as error:
         if not tells(error):
-            sys.exit(getattr(error, "exit_code", 1))
+            sys.exit(_code(error))
         _explain(error, given)
     except click.ClickException as error:
         if is_silent():
@@ -52,7 +56,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _is_closed(stream: Any) -> bool:
-    """Whether a stream is a pipe that nobody reads any more."""
+    """Whether a stream is a pipe whose reader is gone."""
     try:
         looked = select.poll()
         looked.register(stream.fileno(), select.POLLOUT)
@@ -67,16 +71,24 @@ def _leave_quietly() -> NoReturn:
     sys.exit(_CLOSED_PIPE)
 
 
+def _code(error: BaseException) -> int:
+    """The exit code for an error: of several ranks, mpiexec leaves with that of the one that ended first."""
+    if isinstance(error, ArcfluxError):
+        return error.exit_code
+    return SpaceError.exit_code if isinstance(error, (MemoryError, OSError)) else INTERRUPTED
+
+
 def _explain(error: BaseException, given: list[str]) -> NoReturn:
     """Say what went wrong, as the class of the error wants it, and leave."""
+    code = _code(error)
     if isinstance(error, ArcfluxError):
         error.expected, error.remedy = translate(error.expected), translate(error.remedy)
-        _fail(type(error).__name__, str(error), error.exit_code, given, error)
+        _fail(type(error).__name__, str(error), code, given, error)
     if isinstance(error, MemoryError):
-        _fail("SpaceError", "not enough memory for this graph", SpaceError.exit_code, given)
+        _fail("SpaceError", "not enough memory for this graph", code, given)
     if isinstance(error, OSError):
-        _fail("SpaceError", str(error), SpaceError.exit_code, given)
-    _fail("Interrupted", "interrupted; nothing half-written is left", INTERRUPTED, given)
+        _fail("SpaceError", str(error), code, given)
+    _fail("Interrupted", "interrupted; nothing half-written is left", code, given)
 
 
 def _fail(

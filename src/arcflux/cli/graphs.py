@@ -21,7 +21,7 @@ __all__ = ["convert", "generate", "info", "verify"]
 @load_options
 @json_option
 def info(graph: str, as_json: bool, **options: Any) -> None:
-    """Print the card of GRAPH: size, degrees, memory, ids, and what was changed or assumed."""
+    """Summarise GRAPH: size, degrees, memory, ids, and what was changed or assumed."""
     from arcflux.graph import card
 
     found, seconds = load_timed(graph, **options)
@@ -39,7 +39,7 @@ def info(graph: str, as_json: bool, **options: Any) -> None:
 @load_options
 @json_option
 def convert(source: str, target: str, as_json: bool, **options: Any) -> None:
-    """Convert the graph SOURCE to TARGET; the suffix names the format, none at all a store folder."""
+    """Convert the graph SOURCE to TARGET; the suffix names the format, without one it is a store folder."""
     graph, seconds = load_timed(source, **options)
     _write(graph, target, as_json, seconds)
 
@@ -47,10 +47,10 @@ def convert(source: str, target: str, as_json: bool, **options: Any) -> None:
 @click.command(epilog=examples("arcflux generate kron:20,weights=1-255 kron.wsg", "arcflux generate grid:9x9 g.el"))
 @click.argument("spec")
 @click.argument("target")
-@click.option("--threads", type=int, help="Workers; default: every core. The graph is the same.")
+@click.option("--threads", type=int, help="Threads; default: every core. The graph does not depend on it.")
 @json_option
 def generate(spec: str, target: str, as_json: bool, threads: int | None) -> None:
-    """Generate a graph by SPEC, such as kron:20,ef=8,seed=3,weights=1-255, and write it to TARGET."""
+    """Generate the graph SPEC, such as kron:20,ef=8,seed=3,weights=1-255, and write it to TARGET."""
     from arcflux.generate import from_spec
 
     begun = time.perf_counter()
@@ -83,7 +83,7 @@ def _size(path: Path) -> int:
 @click.argument("store")
 @json_option
 def verify(store: str, as_json: bool) -> None:
-    """Compute the checksums of STORE, or of a folder of parts, again, and check that its arrays make a graph."""
+    """Verify the checksums of STORE, or of a folder of parts, and that its arrays form a graph."""
     from arcflux.io.store import verify as verify_store
     from arcflux.partition.folder import is_parts
     from arcflux.partition.folder import verify as verify_parts

@@ -12,10 +12,10 @@ __all__ = ["cache", "doctor"]
 
 
 @click.command(epilog=examples("arcflux doctor", "arcflux doctor --gpu --json"))
-@click.option("--gpu", is_flag=True, help="Ask the driver for GPUs, and try each; how ranks would exchange.")
+@click.option("--gpu", is_flag=True, help="Query the driver for GPUs and test each; show how ranks would exchange.")
 @json_option
 def doctor(as_json: bool, gpu: bool) -> None:
-    """Say what is installed, which devices, threads and memory there are, and what would make Arcflux faster."""
+    """Show what is installed, devices, threads and memory, and what would make Arcflux faster."""
     from arcflux import doctor as examination
 
     found = examination.examine(gpu=gpu)
@@ -33,7 +33,7 @@ def cache() -> None:
 @cache.command(epilog=examples("arcflux cache info --json"))
 @json_option
 def info(as_json: bool) -> None:
-    """Say where compiled code is kept, and how much there is, also of other versions."""
+    """Show where compiled code is stored, and its size, including other versions."""
     from arcflux.compile.cache import contents
 
     found = contents()
@@ -49,7 +49,7 @@ def info(as_json: bool) -> None:
 @cache.command(epilog=examples("arcflux cache clear"))
 @json_option
 def clear(as_json: bool) -> None:
-    """Remove all compiled code, also of other versions; it is compiled again when it is needed."""
+    """Delete all compiled code, including other versions; it is compiled again on demand."""
     from arcflux.compile.cache import clear as clear_cache
     from arcflux.compile.cache import contents
 

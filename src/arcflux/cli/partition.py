@@ -19,6 +19,7 @@ __all__ = ["partition"]
         "arcflux partition kron:20 -k 16",
         "arcflux partition roads.csv -k 4 --how mincut --plot roads.png",
         "arcflux partition kron:20 -k 16 --how ranges --out parts --json",
+        "arcflux partition kron:20 -k 3 --shares 2,1,1",
     )
 )
 @click.argument("graph")
@@ -26,8 +27,9 @@ __all__ = ["partition"]
 @click.option("--how", metavar=f"[{'|'.join(PARTITIONERS)}]", default="ranges", show_default=True,
               help="The partitioner: one of these, or of an installed package.")  # fmt: skip
 @click.option("--seed", type=int, help="For random and mincut; default: 0.")
-@click.option("--threshold", type=int, help="For degree: more out-arcs than this are many; default: 8 times the mean.")
-@click.option("--out", help="A folder to write the parts to, for workers to open.")
+@click.option("--threshold", type=int, help="For degree: what out-degree is high; default: 8 times the mean.")
+@click.option("--shares", metavar="2,1,1", help="For ranges: the relative number of arcs of each part; default: equal.")
+@click.option("--out", help="Write the parts to this folder, which `arcflux run` can open.")
 @click.option("--plot", "picture", help="A picture of the adjacency matrix, coloured by part: .png, .svg, .pdf.")
 @load_options
 @json_option
@@ -35,18 +37,19 @@ def partition(
     graph: str,
     k: int,
     how: str,
-    seed: int | None,
-    threshold: int | None,
     out: str | None,
     picture: str | None,
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Split GRAPH into parts, and say how even they are and what they have to tell each other."""
+    """Split GRAPH into parts, and show their balance and what they exchange."""
     from arcflux.partition import partition as split
     from arcflux.partition.drawing import facts, text
 
-    given = {name: value for name, value in (("seed", seed), ("threshold", threshold)) if value is not None}
+    asked = {name: options.pop(name) for name in ("seed", "threshold", "shares")}
+    given = {name: value for name, value in asked.items() if value is not None}
+    if "shares" in given:
+        given["shares"] = given["shares"].split(",")
     found, load_seconds = load_timed(graph, **options)
     begun = time.perf_counter()
     parts = split(found, k, how, **given)

@@ -29,15 +29,15 @@ __all__ = ["plan", "subject"]
 @click.option(
     "--on", "machine", required=True, help="dgx1, dgx2, xstream, sci-k20, ec2-m2050, lonestar5, here, FILE.toml."
 )
-@click.option("--nodes", help="How many nodes, all of whose devices run: 4, 1..16 or 1,2,4; default: 1.")
-@click.option("--devices", help="How many devices, on as few nodes as have them or on --nodes: 16,25,36.")
-@click.option("--supersteps", type=int, help="How many there will be; default: what is known of the algorithm.")
+@click.option("--nodes", help="Numbers of nodes, with all their devices: 4, 1..16 or 1,2,4; default: 1.")
+@click.option("--devices", help="Numbers of devices, on as few nodes as possible or on --nodes: 16,25,36.")
+@click.option("--supersteps", type=int, help="The expected number; default: what is known of the algorithm.")
 @click.option(
     "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter of an application: walks=1e9."
 )
-@click.option("--moves", type=click.Choice(["explicit", "peer", "unified"]), help="How data of an application moves.")
-@click.option("--jobs", "assigns", is_flag=True, help="Which worker holds which parts: a CPU and a GPU worker a node.")
-@click.option("--plot", "picture", help="A picture of time and speed-up over devices: .png, .svg, .pdf.")
+@click.option("--moves", type=click.Choice(["explicit", "peer", "unified"]), help="How an application's data moves.")
+@click.option("--jobs", "assigns", is_flag=True, help="Assign parts to workers: a CPU and a GPU worker per node.")
+@click.option("--plot", "picture", help="Plot time and speed-up over devices: .png, .svg, .pdf.")
 @load_options
 @json_option
 def plan(
@@ -54,10 +54,10 @@ def plan(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Predict what ALGORITHM on GRAPH would take on another machine: time, bytes, memory, cost. Nothing is run.
+    """Predict time, bytes, memory and cost of ALGORITHM on GRAPH on another machine. Runs nothing.
 
     ALGORITHM may also be an application of the HIVE study, such as louvain. GRAPH may also be VERTICES,ARCS,SHAPE with
-    a shape of kron, powerlaw, uniform and grid, or a graph of Lux's table 2: lux:TW.
+    a shape of kron, powerlaw, uniform and grid, or a graph of a paper: lux:TW, gxplug:orkut, g2:local.
     """
     if assigns:
         from arcflux.jobs.placing import assign_on
@@ -94,7 +94,7 @@ def subject(graph: str, options: dict[str, Any]) -> Any:
     import os
 
     from arcflux.generate.spec import is_spec
-    from arcflux.plan.known import is_known
+    from arcflux.plan.paper_graphs import is_known
 
     if is_known(graph):
         return graph

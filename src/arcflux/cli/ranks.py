@@ -36,12 +36,14 @@ def worker_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of a command that may run on several processes."""
     for option in (
         click.option(
-            "--rebalance", type=click.Choice(["auto", "local", "off"]), help="Whether parts move; default: auto."
+            "--rebalance",
+            type=click.Choice(["auto", "local", "off"]),
+            help="Whether to rebalance parts; default: auto.",
         ),
         click.option(
             "--exchange",
             type=click.Choice(["auto", "readers", "owners", "allreduce", "mixed"]),
-            help="What nodes tell each other; default: auto, readers where all in-edges of a vertex are together.",
+            help="What nodes exchange; default: auto, which is readers if all in-edges of a vertex are in one part.",
         ),
         click.option(
             "--partition",
@@ -49,11 +51,11 @@ def worker_options(command: Callable[..., Any]) -> Callable[..., Any]:
             metavar=f"[auto|{'|'.join(PARTITIONERS)}]",
             help="How to split the graph: one of these, or of an installed package; default: auto, which is ranges.",
         ),
-        click.option("--devices", help="What runs it: cpu, cuda, cuda:0, cuda:0-3, cpu+cuda, virtual:1,2, or auto."),
-        click.option("--parts", type=click.IntRange(min=1), help="Run on so many parts; with workers, one each."),
-        click.option("--ranks-per-node", type=click.IntRange(min=1), help="Pretend that so many ranks are a node."),
-        click.option("--workers", type=click.IntRange(min=1), help="Run as so many processes of MPI, started here."),
-        click.option("--hosts", metavar="A,B", help="Run on these hosts, over sockets, not MPI; localhost is one."),
+        click.option("--devices", help="Where to run: cpu, cuda, cuda:0, cuda:0-3, cpu+cuda, virtual:1,2, or auto."),
+        click.option("--parts", type=click.IntRange(min=1), help="Run on so many parts; with --workers, one each."),
+        click.option("--ranks-per-node", type=click.IntRange(min=1), help="Simulate nodes of so many ranks."),
+        click.option("--workers", type=click.IntRange(min=1), help="Run as so many MPI processes, started here."),
+        click.option("--hosts", metavar="A,B", help="Run on these hosts over sockets, not MPI; localhost is one."),
     ):
         command = option(command)
     return command
@@ -65,7 +67,7 @@ def launch_ranks(
     """Start the same command as so many processes, if that is asked for and this is none of them; their exit code."""
     from arcflux.transports import launch
 
-    if (workers is None and hosts is None) or launch.place() is not None:
+    if (workers is None and hosts is None) or launch.rank_and_size() is not None:
         return None
     given = click.get_current_context().find_root().obj
     if hosts is not None:
@@ -87,9 +89,9 @@ def _explain_in_json(code: int, reason: str) -> None:
 def join_ranks(workers: int | None, ranks_per_node: int | None) -> Transport | None:
     """The transport of this process, if mpiexec has started it."""
     from arcflux.transports import current
-    from arcflux.transports.launch import place
+    from arcflux.transports.launch import rank_and_size
 
-    found = place()
+    found = rank_and_size()
     over_sockets = "ARCFLUX_RENDEZVOUS" in os.environ  # where --workers and --hosts were counted by the launcher
     if found is not None and workers not in (None, found[1]) and not over_sockets:
         raise UsageError(f"--workers is {workers}, and mpiexec has started {found[1]}", remedy="leave --workers out")
@@ -98,7 +100,7 @@ def join_ranks(workers: int | None, ranks_per_node: int | None) -> Transport | N
 
 def is_silent() -> bool:
     """Whether this process is a rank that leaves speaking to the first."""
-    return not config.speaks()
+    return not config.is_first_rank()
 
 
 def tells(error: BaseException) -> bool:
@@ -106,6 +108,9 @@ def tells(error: BaseException) -> bool:
     mpi, tcp = (sys.modules.get(f"arcflux.transports.{name}") for name in ("world", "hosts"))
     transport = next((found for module in (mpi, tcp) if module and (found := module.existing())), None)
     if transport is None:
+        own, _ = config.rank_and_size() or (0, 1)
+        if isinstance(error, RankError) and error.rank != own and "ARCFLUX_RENDEZVOUS" in os.environ:
+            return False  # of a rank that never came to meet the others, whoever has started them tells
         if is_silent():
             time.sleep(_FIRST)
         return not is_silent()

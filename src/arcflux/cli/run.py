@@ -27,16 +27,24 @@ if TYPE_CHECKING:
 __all__ = ["run"]
 
 _RUN_OPTIONS = (
-    click.option("--direction", type=click.Choice(["auto", "pull", "push"]), help="Default: auto, chosen each step."),
+    click.option(
+        "--direction", type=click.Choice(["auto", "pull", "push"]), help="Default: auto, chosen each superstep."
+    ),
     click.option("--max-supersteps", type=click.IntRange(min=0), help="Stop after so many; warns if not converged."),
-    click.option("--timeout", type=click.FloatRange(min=0), help="Stop after so many seconds; warns likewise."),
+    click.option("--timeout", type=click.FloatRange(min=0), help="Stop after so many seconds, with a warning."),
     click.option("--deterministic", is_flag=True, default=None, help="The same bits on any number of threads."),
     click.option("--debug", is_flag=True, default=None, help="Run in plain Python, where breakpoints work."),
+    click.option(
+        "--checkpoint",
+        type=click.Path(),
+        metavar="FOLDER",
+        help="Save the state there each minute and when the run ends early; the same command resumes.",
+    ),
 )
 
 
 _SPREAD = ("parts", "partition", "exchange", "rebalance")
-_GIVEN = ("direction", "max_supersteps", "timeout", "deterministic", "debug", "devices", *_SPREAD)
+_GIVEN = ("direction", "max_supersteps", "timeout", "deterministic", "debug", "checkpoint", "devices", *_SPREAD)
 
 
 def _refuse_without_parts(given: dict[str, Any]) -> None:
@@ -73,15 +81,15 @@ def _names(ctx: click.Context, parameter: click.Parameter, begun: str) -> list[C
 @click.argument("graph", type=click.Path())
 @click.option("--source", help="The id of the vertex to start from.")
 @click.option(
-    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter; lists as sources=1,5,9 or @FILE."
+    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter; a list as sources=1,5,9 or @FILE."
 )
 @_run_options
 @worker_options
-@click.option("--repeat", type=click.IntRange(min=1), default=1, help="Run so often; the time is the median.")
+@click.option("--repeat", type=click.IntRange(min=1), default=1, help="Run so many times; the time is the median.")
 @click.option("--out", type=click.Path(), help="Write the result: .csv, .parquet, or one field as .npy.")
-@click.option("--top", type=click.IntRange(min=1), help="Print the vertices with the largest values.")
-@click.option("--field", help="The field of --top and .npy; default: the first.")
-@click.option("--validate", is_flag=True, help="Check the result; exit code 7 if it is wrong.")
+@click.option("--top", type=click.IntRange(min=1), help="Print so many vertices with the largest values.")
+@click.option("--field", help="The field for --top and .npy; default: the first.")
+@click.option("--validate", is_flag=True, help="Check the result; the exit code is 7 if it is wrong.")
 @load_options
 @json_option
 def run(
@@ -124,7 +132,7 @@ def run(
     values |= with_ids(target, found, ids)
     with _warnings() as warned, _presses() as pressed:
         results, interrupted = _repeat(lambda: target.call(found, **values, **wanted), repeat, pressed)
-    told = {name: _told(value) for name, value in values.items()}
+    told = {name: _parameter_text(value) for name, value in values.items()}
     outcome = Outcome(target, results, told, load_seconds, [*early, *warned], interrupted, options["threads"])
     by_parts = any(step.part_seconds for step in outcome.result.history[:1])
     outcome.spread = _spread(wanted, transport, by_parts, outcome.result.plan)
@@ -145,11 +153,15 @@ def run(
     return code
 
 
-def _told(value: Any) -> Any:
+def _parameter_text(value: Any) -> Any:
     """A parameter as a summary has it: an array from a file by its shape."""
     if hasattr(value, "shape"):
         return f"of shape {'x'.join(map(str, value.shape))}"
-    return ", ".join(map(_told, value)) if isinstance(value, list) and hasattr(next(iter(value), 0), "shape") else value
+    return (
+        ", ".join(map(_parameter_text, value))
+        if isinstance(value, list) and hasattr(next(iter(value), 0), "shape")
+        else value
+    )
 
 
 def _repeat(call: Callable[[], Result], repeat: int, pressed: Callable[[], bool]) -> tuple[list[Result], bool]:
@@ -241,9 +253,9 @@ def _check_out(out: str | None) -> None:
     if out is None:
         return
     path = checked_suffix(out)
-    above = next(folder for folder in path.absolute().parents if folder.exists())
-    if path.is_dir() or not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
-        reason = "it is a folder" if path.is_dir() else f"{above} is no folder that you can write to"
+    above = next(folder for folder in path.absolute().parents if os.path.exists(folder))
+    if os.path.isdir(path) or not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
+        reason = "it is a folder" if os.path.isdir(path) else f"{above} is no folder that you can write to"
         raise SpaceError(f"{path} cannot be written: {reason}", remedy="write to a folder that is yours")
 
 
@@ -270,7 +282,7 @@ def _warnings() -> Iterator[list[str]]:
             yield heard
         finally:
             heard += dict.fromkeys(str(warning.message) for warning in caught)
-            for line in heard if config.speaks() else ():
+            for line in heard if config.is_first_rank() else ():
                 print_notice(line, "warning")
 
 
@@ -280,20 +292,20 @@ def _presses() -> Iterator[Callable[[], bool]]:
     if threading.current_thread() is not threading.main_thread():
         yield lambda: False
         return
-    ear, mouth = os.pipe()
+    read_fd, write_fd = os.pipe()
     heard = bytearray()
-    for end in (ear, mouth):
+    for end in (read_fd, write_fd):
         os.set_blocking(end, False)
-    before = signal.set_wakeup_fd(mouth, warn_on_full_buffer=False)
+    before = signal.set_wakeup_fd(write_fd, warn_on_full_buffer=False)
 
     def pressed() -> bool:
         with suppress(BlockingIOError):
-            heard.extend(os.read(ear, 4096))
+            heard.extend(os.read(read_fd, 4096))
         return signal.SIGINT in heard
 
     try:
         yield pressed
     finally:
         signal.set_wakeup_fd(before)
-        os.close(ear)
-        os.close(mouth)
+        os.close(read_fd)
+        os.close(write_fd)

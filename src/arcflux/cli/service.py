@@ -16,6 +16,8 @@ from arcflux.errors import UsageError
 
 __all__ = ["cancel", "jobs", "result", "serve", "submit"]
 
+_FORMATS = ("json", "csv", "arrow", "parquet")
+
 
 def _client_options(command: Any) -> Any:
     command = click.option("--token", envvar="ARCFLUX_TOKEN", help="The server's token; or ARCFLUX_TOKEN.")(command)
@@ -40,17 +42,21 @@ def _client(url: str, token: str | None) -> Any:
 )
 @click.option("--graphs", multiple=True, required=True, type=click.Path(path_type=Path), help="A folder of graphs.")
 @click.option("--programs", multiple=True, type=click.Path(path_type=Path), help="A folder of .py files with programs.")
-@click.option("--state", type=click.Path(path_type=Path), help="Where queue and results are kept; default: the cache.")
+@click.option(
+    "--state", type=click.Path(path_type=Path), help="Where queue and results are stored; default: the cache."
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address; others need --tokens.")
 @click.option("--port", type=click.IntRange(1, 65535), default=8750, show_default=True)
 @click.option("--tokens", type=click.Path(path_type=Path), help="A JSON file of users and tokens, mode 0600.")
 @click.option("--certificate", type=click.Path(path_type=Path), help="For TLS: a PEM file.")
 @click.option("--key", type=click.Path(path_type=Path), help="For TLS: its key.")
-@click.option("--name", "hosts", multiple=True, help="Another name by which the server may be called.")
+@click.option("--name", "hosts", multiple=True, help="A further host name of the server.")
 @click.option("--threads", type=int, help="Threads that jobs share; default: every core.")
-@click.option("--memory", help="What jobs may take together, such as 8G; default: half of what is free.")
-@click.option("--at-once", type=click.IntRange(min=1), default=4, show_default=True, help="Jobs that run together.")
-@click.option("--queue", "bound", type=click.IntRange(min=1), default=1000, show_default=True, help="Jobs that wait.")
+@click.option("--memory", help="Memory for all jobs together, such as 8G; default: half of what is free.")
+@click.option("--at-once", type=click.IntRange(min=1), default=4, show_default=True, help="Most jobs at a time.")
+@click.option("--queue", "bound", type=click.IntRange(min=1), default=1000, show_default=True, help="Most that wait.")
+@click.option("--workers", type=click.IntRange(1, 1024), help="Most processes of one job; default: 2 per core.")
+@click.option("--spark", metavar="MASTER", help="Hand jobs with workers to this Spark: local[4], spark://HOST:7077.")
 @click.option(
     "--keep", type=click.FloatRange(min=1), default=86400, show_default=True, help="Seconds results are kept."
 )
@@ -75,20 +81,20 @@ def serve(
 @click.argument("task")
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter; a value is JSON, or text.")
 @click.option("--priority", type=click.IntRange(-10, 10), default=0)
-@click.option("--deadline", type=float, help="Seconds from now until which it has to be over.")
-@click.option("--max-seconds", type=float, help="Seconds on the cores.")
-@click.option("--max-memory", type=int, help="Bytes of its arrays.")
+@click.option("--deadline", type=float, help="It must end within so many seconds from now.")
+@click.option("--max-seconds", type=float, help="Most seconds of run time.")
+@click.option("--max-memory", type=int, help="Most bytes of its arrays.")
 @click.option("--max-supersteps", type=int)
-@click.option("--workers", type=click.IntRange(1, 1024), help="Run on so many processes of MPI.")
-@click.option("--idempotency", "unique", help="A key: submitted twice, it is one job.")
-@click.option("--wait", is_flag=True, help="Wait until it is over.")
+@click.option("--workers", type=click.IntRange(1, 1024), help="Run as so many MPI processes.")
+@click.option("--idempotency", "unique", help="A key: requests with the same key submit one job.")
+@click.option("--wait", is_flag=True, help="Wait until the job ends.")
 @_client_options
 @json_option
 def submit(
     graph: str, task: str, settings: tuple[str, ...], priority: int, workers: int | None, unique: str | None,
     wait: bool, url: str, token: str | None, as_json: bool, **limits: Any,
 ) -> int:  # fmt: skip
-    """Submit TASK on GRAPH, both by the names that the server has for them; prints the id of the job."""
+    """Submit TASK on GRAPH, both named as on the server; prints the id of the job."""
     parameters = {}
     for setting in settings:
         name, equals, text = setting.partition("=")
@@ -142,6 +148,17 @@ def cancel(job: str, url: str, token: str | None, as_json: bool) -> None:
     print_json({"id": job, "state": state}) if as_json else click.echo(state)
 
 
+def _format_of(out: Path | None) -> str:
+    """The format that a file is called by; csv on stdout."""
+    form = "csv" if out is None else out.suffix[1:].lower()
+    if form not in _FORMATS:
+        raise UsageError(
+            f"{out}: the suffix names no format of results", expected=" ".join(f".{one}" for one in _FORMATS),
+            remedy="--format csv",
+        )  # fmt: skip
+    return form
+
+
 @click.command(
     epilog=examples("arcflux result 12-0123456789ab --out ranks.parquet", "arcflux result 12-0123456789ab --limit 10")
 )
@@ -149,7 +166,7 @@ def cancel(job: str, url: str, token: str | None, as_json: bool) -> None:
 @click.option(
     "--out", type=click.Path(path_type=Path), help="A file: .json, .csv, .arrow or .parquet; default: stdout."
 )
-@click.option("--format", "form", type=click.Choice(["json", "csv", "arrow", "parquet"]), help="Default: csv.")
+@click.option("--format", "form", type=click.Choice(_FORMATS), help="Default: that of the file, or csv.")
 @click.option("--offset", type=click.IntRange(min=0), default=0)
 @click.option("--limit", type=click.IntRange(min=0))
 @_client_options
@@ -159,18 +176,17 @@ def result(
     """Wait for a job, and write its result."""
     from arcflux.io.loaded import replacing
 
-    client = _client(url, token)
+    form, client = form or _format_of(out), _client(url, token)
     found = client.wait(job)
     if found["state"] != "done":
         raise UsageError(f"job {job} is {found['state']}: {found['error']}", expected="a job that is done")
-    form = form or (out.suffix[1:] if out is not None and out.suffix[1:] in ("json", "arrow", "parquet") else "csv")
-    with client.stream(job, form, offset, limit) as stream:
-        if out is None:
-            while piece := stream.read(1 << 16):
-                sys.stdout.buffer.write(piece)
-            return
-        with replacing(out) as work, open(work, "wb") as file:
-            while piece := stream.read(1 << 16):
-                file.write(piece)
-            file.flush()
-            os.fsync(file.fileno())
+    pieces = client.pieces(job, form, offset, limit)
+    if out is None:
+        for piece in pieces:
+            sys.stdout.buffer.write(piece)
+        return
+    with replacing(out) as work, open(work, "wb") as file:
+        for piece in pieces:
+            file.write(piece)
+        file.flush()
+        os.fsync(file.fileno())

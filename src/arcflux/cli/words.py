@@ -13,8 +13,8 @@ _FLAGS = {
     "drop_self_loops=True": "--drop-self-loops",
 }  # fmt: skip
 _OPTIONS = (
-    "direction", "threads", "max_supersteps", "timeout", "parts", "partition", "exchange", "devices", "rebalance",
-    "ids", "delimiter", "deduplicate", "source", "vertices", "ranks_per_node", "on", "nodes", "supersteps",
+    "direction", "threads", "max_supersteps", "timeout", "checkpoint", "parts", "partition", "exchange", "devices",
+    "rebalance", "ids", "delimiter", "deduplicate", "source", "vertices", "ranks_per_node", "on", "nodes", "supersteps",
 )  # fmt: skip
 # An argument in a sentence. What follows a comma belongs to a spec such as kron:20,ef=8; what follows --set is said.
 _ARGUMENT = re.compile(

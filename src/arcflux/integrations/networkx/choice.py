@@ -8,7 +8,10 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+import networkx as nx
+
 from _arcflux_networkx import FUNCTIONS
+from arcflux.integrations.networkx.gains import worth_it
 from arcflux.integrations.networkx.graph import BackendGraph
 from arcflux.integrations.networkx.settings import always
 
@@ -28,11 +31,22 @@ def can_run(name: str, args: Any, kwargs: Any) -> bool | str:
     'paths are measured in edges'
     """
     given = _bound(name, args, kwargs)
+    if not _holds_its_edges(given["G"]):
+        return f"a {type(given['G']).__name__} has other edges than its dicts"
     for attribute in ("weight", "distance"):
         if callable(given.get(attribute)):
             return f"{attribute} is a function"
     rule = _RULES.get(name)
     return (rule(given) or True) if rule is not None else True
+
+
+def _holds_its_edges(graph: Any) -> bool:
+    """Whether the edges of a graph are those in its dicts: what its class says of neighbours is NetworkX's own."""
+    if not isinstance(graph, nx.Graph):
+        return True
+    kinds = (nx.MultiGraph, nx.MultiDiGraph) if graph.is_multigraph() else (nx.Graph, nx.DiGraph)
+    own, base = type(graph), kinds[graph.is_directed()]
+    return all(getattr(own, name) is getattr(base, name) for name in ("adj", "__getitem__", "__iter__", "neighbors"))
 
 
 def _bound(name: str, args: Any, kwargs: Any) -> Arguments:
@@ -165,29 +179,6 @@ _RULES: dict[str, Rule] = {
 }
 
 
-# A call of ours takes about a millisecond before the first edge, and converting 20 ns an arc, 70 with weights: mostly
-# the time to fetch Python's objects from memory (benchmarks/networkx_backend.py, a million edges). NetworkX
-# searches in 100 ns an arc, so a search alone is no reason to convert a graph; triangles or cores take it 650 to 850,
-# strong components, shortest paths by weight and spanning trees 700 to 2,000. Those gain from 10,000 arcs or so, what
-# visits arcs again and again from 1,000, and what looks at few of them, or once, when the graph is there already.
-_ONCE, _OFTEN = 10_000, 1_000
-_LITTLE = frozenset((
-    "degree_centrality", "in_degree_centrality", "out_degree_centrality", "connected_components",
-    "number_connected_components", "is_connected", "node_connected_component", "has_path", "dijkstra_path",
-    "dijkstra_path_length", "single_source_shortest_path_length", "single_target_shortest_path_length",
-    "single_source_shortest_path", "single_target_shortest_path", "shortest_path_length",
-    "is_tree", "is_forest", "is_bipartite",
-    *(name for name, module in FUNCTIONS.items() if module in ("degrees", "dags", "traversal", "links")),
-))  # fmt: skip
-_AGAIN = frozenset((
-    "betweenness_centrality", "edge_betweenness_centrality", "triadic_census", "katz_centrality",
-    "eigenvector_centrality", "triangles", "clustering",
-    "average_clustering", "transitivity", "k_truss", "all_pairs_shortest_path_length", "all_pairs_shortest_path",
-    "all_pairs_dijkstra", "all_pairs_dijkstra_path", "all_pairs_dijkstra_path_length",
-    *(name for name, module in FUNCTIONS.items() if module == "distances"),
-))  # fmt: skip
-
-
 def should_run(name: str, args: Any, kwargs: Any) -> bool | str:
     """True, or why a call is left to NetworkX although it could be run: it would take longer here.
 
@@ -197,12 +188,9 @@ def should_run(name: str, args: Any, kwargs: Any) -> bool | str:
     >>> should_run("pagerank", (nx.path_graph(3),), {})
     'the graph is too small to be worth it'
     """
-    graph = _bound(name, args, kwargs)["G"]
+    given = _bound(name, args, kwargs)
+    graph = given["G"]
     if always() or isinstance(graph, BackendGraph):
         return True
-    known = bool((getattr(graph, "__networkx_cache__", None) or {}).get("backends", {}).get("arcflux"))
-    if name in _LITTLE and not known:
-        return "it looks at less than conversion would"
-    size = len(graph) + graph.number_of_edges() * (1 if graph.is_directed() else 2)
-    least = _OFTEN if name in _AGAIN else _ONCE
-    return True if size >= (least // 10 if known else least) else "the graph is too small to be worth it"
+    converted = bool((getattr(graph, "__networkx_cache__", None) or {}).get("backends", {}).get("arcflux"))
+    return worth_it(name, given, converted)

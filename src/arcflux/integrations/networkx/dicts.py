@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import operator
 from collections.abc import Hashable, Iterable
 from itertools import chain, repeat
@@ -13,9 +14,11 @@ from numpy.typing import NDArray
 from arcflux.graph.core import Adjacency
 from arcflux.integrations.networkx.kernels import call
 from arcflux.integrations.networkx.objects import (
+    BLOCK,
     CHANGED,
     FINE,
     OTHER,
+    count_edges,
     fill_attribute,
     fill_neighbours,
     fill_slots,
@@ -44,15 +47,9 @@ def is_plain(nodes: list[Any]) -> bool:
 def rows_of(adjacency: Any, nodes: list[Any], *, plain: bool, multigraph: bool) -> Rows:
     """Dicts of neighbours as arrays; all neighbours are among the nodes, row by row."""
     kind = np.uint32 if len(nodes) < 1 << 32 else np.uint64
-    held = _held(adjacency)
-    if held is not None:
-        degrees = np.fromiter(map(len, held), np.int64, len(held))
-        neighbours = np.empty(int(degrees.sum()), kind)
-        keys = np.empty(len(neighbours) if multigraph else 0, np.int64)
-        loops = _by_kernel(held, nodes, plain, neighbours, keys)
-        if loops is not None:
-            return Rows(_grouped(degrees, neighbours, keys if multigraph else None), loops)
-    return _by_python(adjacency, nodes, kind, multigraph)
+    rows = _rows(adjacency)
+    found = None if rows is None else _by_kernel(rows, nodes, plain, kind, multigraph)
+    return _by_python(adjacency, nodes, kind, multigraph) if found is None else found
 
 
 def columns_of(graph: Any, defaults: dict[Any, Any], arcs: int) -> dict[Any, Array]:
@@ -64,9 +61,9 @@ def columns_of(graph: Any, defaults: dict[Any, Any], arcs: int) -> dict[Any, Arr
         For values that are not numbers of 64 bits: NetworkX then goes on without the backend.
     """
     found: dict[Any, Array] = {}
-    held, multigraph = _held(graph._adj), graph.is_multigraph()
+    rows, multigraph = _rows(graph._adj), graph.is_multigraph()
     for name, default in defaults.items():
-        column = None if held is None else _attribute_by_kernel(held, multigraph, name, default, arcs)
+        column = None if rows is None else _attribute_by_kernel(rows, multigraph, name, default, arcs)
         if column is not None:
             found[name] = column
     return found | _columns_by_python(graph, {k: v for k, v in defaults.items() if k not in found}, arcs)
@@ -75,46 +72,54 @@ def columns_of(graph: Any, defaults: dict[Any, Any], arcs: int) -> dict[Any, Arr
 # --- by kernels
 
 
-def _held(adjacency: Any) -> list[Any] | None:
-    """The rows, kept alive; None if no kernel can read them."""
+def _rows(adjacency: Any) -> Array | None:
+    """The rows, kept alive: object[vertices]; None if no kernel can read them."""
     if not possible() or type(adjacency) is not dict:
         return None
-    return list(adjacency.values())
+    return np.fromiter(adjacency.values(), np.object_, len(adjacency))
 
 
-def _addresses(objects: Iterable[Any], count: int) -> Array:
-    return np.fromiter(map(id, objects), np.int64, count)
+def _addresses(objects: Array) -> Array:
+    """Where objects are, which is what an array of them holds: int64[objects], good for as long as that array."""
+    held = (ctypes.c_int64 * len(objects)).from_address(objects.ctypes.data)
+    return np.ctypeslib.as_array(held) if len(objects) else np.empty(0, np.int64)
 
 
 def _kinds() -> Array:
-    return _addresses((dict, int, float, str), 4)
+    return np.fromiter(map(id, (dict, int, float, str)), np.int64, 4)
 
 
-def _by_kernel(rows: list[Any], nodes: list[Any], plain: bool, neighbours: Array, keys: Array) -> int | None:
-    """Fill in the neighbours, and how many edges lead to each: the count of self-loops; None if Python has to."""
-    state, none = np.zeros(2, np.int64), np.empty(0, np.int64)
-    hashes, slots = none, none
-    if not plain:
+def _by_kernel(rows: Array, nodes: list[Any], plain: bool, kind: Any, multigraph: bool) -> Rows | None:
+    """None if Python has to do it."""
+    state, cell, none = np.zeros(2, np.int64), np.zeros(16, np.int64), np.empty(0, np.int64)
+    offsets = np.zeros(len(rows) + 1, np.uint64)
+    if multigraph:
+        call(count_edges, _addresses(rows), np.empty(BLOCK, np.int64), _kinds(), cell, offsets, state)
+    else:
+        offsets[1:] = np.fromiter(map(len, rows), np.uint64, len(rows))
+    hashes, slots = none, none.astype(np.int32)
+    if state[0] == FINE and not plain:
         hashes = np.fromiter(map(hash, nodes), np.int64, len(nodes))
-        slots = np.full(1 << (2 * len(nodes)).bit_length(), -1, np.int64)
+        slots = np.full(1 << (3 * len(nodes) // 2).bit_length(), -1, np.int32 if len(nodes) < 1 << 31 else np.int64)
         call(fill_slots, hashes, slots, state)
-        if state[0] != FINE:
-            return None
-    cell = np.zeros(8, np.int64)
-    call(fill_neighbours, _addresses(rows, len(rows)), _kinds(), hashes, slots, cell, neighbours, keys, state)
+    if state[0] != FINE:
+        return None
+    np.cumsum(offsets, out=offsets)
+    neighbours = np.empty(int(offsets[-1]), kind)
+    call(fill_neighbours, _addresses(rows), _kinds(), hashes, slots, cell, neighbours, bool(state[1]), state)
     if state[0] == CHANGED:
         raise RuntimeError("the graph was changed while it was converted")
-    return None if state[0] == OTHER else int(state[1])
+    return None if state[0] == OTHER else Rows(Adjacency(offsets, neighbours), int(state[1]))
 
 
-def _attribute_by_kernel(rows: list[Any], multigraph: bool, name: Any, default: Any, arcs: int) -> Array | None:
+def _attribute_by_kernel(rows: Array, multigraph: bool, name: Any, default: Any, arcs: int) -> Array | None:
     """A column, or None if Python has to read it."""
     if type(name) is not str or type(default) not in (int, float):
         return None
     column, state = np.empty(arcs, np.int64), np.zeros(2, np.int64)
-    pairs = np.empty(sum(map(len, rows)) if multigraph else 0, np.int64)
+    block = np.empty(BLOCK if multigraph else 0, np.int64)
     call(
-        fill_attribute, _addresses(rows, len(rows)), pairs, _kinds(), np.zeros(8, np.int64), id(name), id(default),
+        fill_attribute, _addresses(rows), block, _kinds(), np.zeros(16, np.int64), id(name), id(default),
         column, column.view(np.float64), state,
     )  # fmt: skip
     if state[0] == CHANGED:

@@ -1,6 +1,6 @@
 """Walks over the rows of a graph in NetworkX's order, one step after the other: they decide the order of results.
 
-Each is linear in what it visits. What takes longer than that, or whose order nobody sees, is Arcflux's own algorithm.
+Each is linear in what it visits. What takes longer than that, or whose order does not show, is Arcflux's own algorithm.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def components_in_order(
 def generations_in_order(
     worker: Any, workers: Any, control: Any, offsets: Any, neighbours: Any, left: Any, order: Any, ends: Any, size: Any,
 ) -> None:  # fmt: skip
-    """Generations of an acyclic graph: those to which nobody left leads, in the order in which they become so.
+    """Generations of an acyclic graph: those without remaining in-neighbours, in the order in which they become so.
 
     ``left[v]`` is v's in-degree at first. ``order[:ends[k]]`` are the vertices of the first k + 1 generations, and
     ``size[0]`` is how many generations there are, ``size[1]`` how many vertices in them.

@@ -23,7 +23,17 @@ from numpy.typing import NDArray
 
 from arcflux.spmd.jit import inner, kernel_with_lock
 
-__all__ = ["CHANGED", "FINE", "OTHER", "fill_attribute", "fill_neighbours", "fill_slots", "possible"]
+__all__ = [
+    "BLOCK",
+    "CHANGED",
+    "FINE",
+    "OTHER",
+    "count_edges",
+    "fill_attribute",
+    "fill_neighbours",
+    "fill_slots",
+    "possible",
+]
 
 Array = NDArray[Any]
 
@@ -31,6 +41,7 @@ Array = NDArray[Any]
 FINE, OTHER, CHANGED = 0, 1, 2
 
 _AHEAD, _NEARER = 24, 16  # so many objects before one is read, it is fetched; and what it points to
+BLOCK = 1 << 12  # so many dicts of keys of a multigraph are gathered before what is in them is read
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 _pointer = types.intp
@@ -74,17 +85,18 @@ def _fetch(typingctx: Any, address: Any) -> Any:
 
 
 @inner
-def _fetch_dicts(dicts: Any, i: Any, lines: Any) -> None:
-    """Have the dicts after number i come, and `lines` lines of what they hold."""
-    if i + _AHEAD < dicts.size:
+def _fetch_dicts(dicts: Any, count: Any, i: Any, lines: Any) -> None:
+    """Have the dicts after number i of so many come, and `lines` lines of what they hold."""
+    if i + _AHEAD < count:
         _fetch(dicts[i + _AHEAD])
-    if i + _NEARER < dicts.size:
+    if i + _NEARER < count:
         held = _word(dicts[i + _NEARER] + 32)
         for k in range(lines):
             _fetch(held + 64 * k)
 
 
-# cell: where the interpreter puts the place in a dict (0), key (1), value (2), hash (3), and what did not fit (4).
+# cell: where the interpreter puts the place in a dict (0), key (1), value (2), hash (3), and what did not fit (4);
+# from 8 on, the same of a dict in another one.
 if _HASHED:
 
     @inner
@@ -140,17 +152,50 @@ def fill_slots(worker: Any, workers: Any, control: Any, hashes: Any, slots: Any,
 
 
 @kernel_with_lock
+def count_edges(
+    worker: Any, workers: Any, control: Any, rows: Any, block: Any, kinds: Any, cell: Any, offsets: Any, state: Any
+) -> None:
+    """``offsets[i + 1]``: how many edges row i of a multigraph has, in all dicts of keys; ``state[1]``: some in one."""
+    at = cell.ctypes.data
+    for i in range(rows.size):
+        _fetch_dicts(rows, rows.size, i, 4)
+        if _word(rows[i] + 8) != kinds[0]:
+            state[0] = OTHER
+            return
+        cell[0] = 0
+        count, waiting, more = 0, 0, True
+        while more:
+            more = _next(rows[i], at, at + 8, at + 16) != 0
+            if more:
+                _fetch(cell[2])
+                block[waiting] = cell[2]
+                waiting += 1
+            if more and waiting < block.size:
+                continue
+            for k in range(waiting):
+                if _word(block[k] + 8) != kinds[0]:
+                    state[0] = OTHER
+                    return
+                parallel = _size(block[k])
+                count += parallel
+                if parallel != 1:
+                    state[1] = 1
+            waiting = 0
+        offsets[i + 1] = count
+
+
+@kernel_with_lock
 def fill_neighbours(
     worker: Any, workers: Any, control: Any, rows: Any, kinds: Any, hashes: Any, slots: Any, cell: Any,
-    neighbours: Any, keys: Any, state: Any,
+    neighbours: Any, parallel: Any, state: Any,
 ) -> None:  # fmt: skip
-    """The numbers of the keys of rows, and with `keys`, of the size of neighbours, how many each of their values has.
+    """The numbers of the keys of rows; where edges are `parallel`, as often as their values have keys.
 
     rows: the dicts' addresses; kinds: the types dict, int, float, str; state: how it ended, and how many self-loops.
     """
     filled, loops = 0, 0
     for i in range(rows.size):
-        _fetch_dicts(rows, i, 4)
+        _fetch_dicts(rows, rows.size, i, 4)
         if _word(rows[i] + 8) != kinds[0]:
             state[0] = OTHER
             return
@@ -160,63 +205,85 @@ def fill_neighbours(
             if found == 0:
                 break
             number = _number(cell[3], hashes, slots, rows.size)
-            if found == 2 or number < 0 or (keys.size > 0 and _word(cell[2] + 8) != kinds[0]):
+            if found == 2 or number < 0 or (parallel and _word(cell[2] + 8) != kinds[0]):
                 state[0] = OTHER
                 return
-            if filled == neighbours.size:
+            times = _size(cell[2]) if parallel else 1
+            if filled + times > neighbours.size:
                 state[0] = CHANGED
                 return
-            parallel = 1
-            if keys.size > 0:
-                parallel = _size(cell[2])
-                keys[filled] = parallel
             if number == i:
-                loops += parallel
-            neighbours[filled] = number
-            filled += 1
+                loops += times
+            for _ in range(times):
+                neighbours[filled] = number
+                filled += 1
     state[0] = FINE if filled == neighbours.size else CHANGED
     state[1] = loops
 
 
 @inner
-def _gather(dicts: Any, kinds: Any, cell: Any, values: Any, state: Any) -> Any:
-    """The addresses of all values of dicts; False if they do not fit."""
-    at = cell.ctypes.data
-    filled = 0
-    for i in range(dicts.size):
-        _fetch_dicts(dicts, i, 4)
+def _gather(dicts: Any, count: Any, kinds: Any, cell: Any, values: Any, filled: Any, state: Any) -> Any:
+    """Put the addresses of all values of the first `count` dicts after `filled` values; -1 if that ended otherwise."""
+    at = cell.ctypes.data + 64
+    for i in range(count):
+        _fetch_dicts(dicts, count, i, 4)
         if _word(dicts[i] + 8) != kinds[0]:
             state[0] = OTHER
-            return False
-        cell[0] = 0
+            return -1
+        cell[8] = 0
         while _next(dicts[i], at, at + 8, at + 16) != 0:
             if filled == values.size:
                 state[0] = CHANGED
-                return False
-            values[filled] = cell[2]
+                return -1
+            values[filled] = cell[10]
             filled += 1
-    state[0] = FINE if filled == values.size else CHANGED
-    return filled == values.size
+    return filled
+
+
+@inner
+def _gather_twice(rows: Any, block: Any, kinds: Any, cell: Any, values: Any, state: Any) -> Any:
+    """The addresses of all values of values of rows, by blocks of their values."""
+    at = cell.ctypes.data
+    waiting, filled = 0, 0
+    for i in range(rows.size):
+        _fetch_dicts(rows, rows.size, i, 4)
+        if _word(rows[i] + 8) != kinds[0]:
+            state[0] = OTHER
+            return -1
+        cell[0] = 0
+        while _next(rows[i], at, at + 8, at + 16) != 0:
+            block[waiting] = cell[2]
+            waiting += 1
+            if waiting == block.size:
+                filled = _gather(block, waiting, kinds, cell, values, filled, state)
+                if filled < 0:
+                    return -1
+                waiting = 0
+    return _gather(block, waiting, kinds, cell, values, filled, state)
 
 
 @kernel_with_lock
 def fill_attribute(
-    worker: Any, workers: Any, control: Any, rows: Any, pairs: Any, kinds: Any, cell: Any, name: Any, default: Any,
+    worker: Any, workers: Any, control: Any, rows: Any, block: Any, kinds: Any, cell: Any, name: Any, default: Any,
     column: Any, floats: Any, state: Any,
 ) -> None:  # fmt: skip
     """An attribute of all edges: integers in `column`, or, with ``state[1] == 1``, floats in `floats`, the same memory.
 
-    name, default: addresses; pairs: int64[how many pairs of ends there are] in a multigraph, otherwise empty.
+    name, default: addresses; block: int64[BLOCK] for a multigraph, otherwise empty.
     """
-    if pairs.size > 0:
-        if not _gather(rows, kinds, cell, pairs, state) or not _gather(pairs, kinds, cell, column, state):
-            return
-    elif not _gather(rows, kinds, cell, column, state):
+    if block.size > 0:
+        filled = _gather_twice(rows, block, kinds, cell, column, state)
+    else:
+        filled = _gather(rows, rows.size, kinds, cell, column, 0, state)
+    if filled < 0:
+        return
+    if filled != column.size:
+        state[0] = CHANGED
         return
     at = cell.ctypes.data
     real = False
     for i in range(column.size):
-        _fetch_dicts(column, i, 2)
+        _fetch_dicts(column, column.size, i, 2)
         data = column[i]
         if _word(data + 8) != kinds[0]:
             state[0] = OTHER
