@@ -3,6 +3,7 @@
 import sys
 import warnings
 from contextlib import ExitStack
+from functools import cache
 from unittest import mock
 
 import around_programs as around
@@ -21,6 +22,7 @@ LOOKING = [around.Labels, around.Closing, around.Everything, around.Hops, around
 PROGRAMS = [*programs.ALL, *LOOKING, algorithms.BFS, algorithms.SSSP, algorithms.PageRank]
 
 
+@cache
 def graphs() -> list[af.Graph]:
     """Small multigraphs with self-loops and isolated vertices, and one that is not so small; the same on every rank."""
     random = np.random.default_rng(5)
@@ -32,9 +34,17 @@ def graphs() -> list[af.Graph]:
     return made
 
 
-def check(graph: af.Graph, program: object, **spread: object) -> None:
+@cache
+def alone_on(number: int, turn: int) -> af.Result:
+    """What a program gives alone, once for all ways to spread it."""
+    graph, program = graphs()[number], PROGRAMS[turn]
     options = {"source": 0} if "source" in program.parameters else {}
-    alone = af.run(program, graph, debug=graph.vertices < 100, transport="local", parts=1, **options)
+    return af.run(program, graph, debug=graph.vertices < 100, transport="local", parts=1, **options)
+
+
+def check(number: int, turn: int, **spread: object) -> None:
+    graph, program, alone = graphs()[number], PROGRAMS[turn], alone_on(number, turn)
+    options = {"source": 0} if "source" in program.parameters else {}
     split = af.run(program, graph, **spread, **options)
     where = f"{program.name}, {graph.vertices} vertices, {spread}"
     assert split.converged, where
@@ -106,10 +116,10 @@ def main() -> None:
             ("degree", "allreduce", "pull"),
         )
     ]
-    for number, graph in enumerate(graphs()):
-        for turn, program in enumerate(PROGRAMS):
+    for number in range(len(graphs())):
+        for turn in range(len(PROGRAMS)):
             for choice in choices if number == 1 else [choices[(turn + number) % len(choices)]]:
-                check(graph, program, ranks_per_node=per_node, **choice)
+                check(number, turn, ranks_per_node=per_node, **choice)
     large_ones(ranks, per_node)
     totals(af.load("kron:11,ef=3,directed=true"), per_node)
     graph = af.load("kron:9")

@@ -136,3 +136,28 @@ def test_what_is_read_in_place_is_the_neighbours(threads: int) -> None:
         run = af.run(Falls, graph, direction="pull", threads=threads)
     assert run["key"].tolist() == [994, 993] * 4
     assert run.converged
+
+
+@af.program
+class Looping:
+    """A loop that may be long, for which every superstep is a launch of its own."""
+
+    n: int = 5000
+    x: af.i64
+
+    def compute(v, u):
+        v.x += 1
+
+    def update(v, p):
+        for k in range(p.n):
+            v.x = (v.x + k) % 1000
+        return True
+
+
+@pytest.mark.filterwarnings("ignore:.*before it converged")
+@pytest.mark.parametrize("threads", [1, 2])
+def test_supersteps_of_later_launches_have_seconds_of_their_own(threads):
+    """They stand in the rows of their own launch: a row that was missed would say that its superstep took no time."""
+    found = af.run(Looping, "kron:6", max_supersteps=6, threads=threads)
+    assert len(found.history) == 6
+    assert min(step.seconds for step in found.history) > 0

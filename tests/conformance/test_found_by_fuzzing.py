@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from program_fuzzer.ways import Way
 
 import arcflux as af
 
@@ -372,3 +373,124 @@ def test_a_single_vertex_brings_nothing_without_a_message(way: dict[str, object]
         options = {**way, **(nodes if "parts" in way else {}), "deterministic": "debug" not in way}
         result = af.run(Unheard, graph, max_supersteps=1, **options)
     assert [step.totals for step in result.history] == [{"mass": 0.0}]
+
+
+@af.program
+class Kept:
+    """A monotone program, whose promise debug checks by a second run; on no vertices there is nothing to compare."""
+
+    monotone = True
+    least: af.f64
+    several: af.i32[3]
+
+    def compute(v, u):
+        v.least = min(v.least, u.least)
+        v.several = min(v.several, u.several)
+
+
+@pytest.mark.parametrize("way", [{"debug": True}, {"threads": 2}, {"parts": 2, "ranks_per_node": 1}])
+def test_a_monotone_program_on_no_vertices(way: dict[str, object]) -> None:
+    graph = af.Graph.from_edges(np.array([], np.int64), np.array([], np.int64), vertices=0, directed=True)
+    result = af.run(Kept, graph, **way)
+    assert result["least"].shape == (0,)
+    assert result["several"].shape == (0, 3)
+
+
+def lessened(number, by=1):
+    number = number - by
+    return number
+
+
+@af.program
+class Asked:
+    """Mail that is combined is a number, also for a helper."""
+
+    x: af.i64
+    parts: af.mail(af.i64, "sum")
+
+    def start(v):
+        for k in range(3):
+            af.send(0, parts=v.number + k)
+        return False
+
+    def receive(v, parts):
+        v.x = lessened(parts) + lessened(by=parts, number=0)
+
+
+@pytest.mark.parametrize("way", [{"debug": True}, {"threads": 2}, {"parts": 2, "ranks_per_node": 1}])
+def test_a_helper_is_given_mail_that_is_combined(way: dict[str, object]) -> None:
+    graph = af.Graph.from_edges(np.array([0, 1]), np.array([1, 2]))
+    assert af.run(Asked, graph, **way)["x"].tolist() == [-1, 0, 0]
+
+
+@af.program
+class Narrow:
+    """What does not fit becomes the nearest number that does, and vectors of narrow floats are added up."""
+
+    low: af.i8
+    high: af.i8
+    wide: af.i64
+    same: af.i8
+    lows: af.i8[2]
+    wides: af.i64[2]
+    halves: af.f32[2]
+
+    def start(v):
+        v.low = -7
+        v.high = 7
+        v.wide = (100 * v.number + 1000) * (-1 if v.number == 2 else 1)
+        v.wides[0] = v.wide
+        v.wides[1] = -v.wide
+        v.halves = 0.5
+        return True
+
+    def compute(v, u):
+        v.low = min(v.low, u.wide)
+        v.high = max(v.high, u.wide)
+        v.lows = min(v.lows, u.wides)
+        v.same = min(v.same, u.low)
+        v.halves += u.halves
+
+    def update(v):
+        return False
+
+
+@pytest.mark.parametrize("direction", ["pull", "push"])
+@pytest.mark.parametrize("parts", [{}, {"parts": 2, "ranks_per_node": 1, "exchange": "readers"}], ids=str)
+def test_the_nearest_number_that_a_narrow_field_holds(direction: str, parts: dict[str, object]) -> None:
+    graph = af.Graph.from_edges(np.array([0, 1, 2]), np.array([1, 2, 0]))
+    with warnings.catch_warnings(), Way({"direction": direction, **parts}).active() as options:
+        warnings.simplefilter("ignore")
+        result = af.run(Narrow, graph, max_supersteps=1, **options)
+    assert result["low"].tolist() == [-128, -7, -7]
+    assert result["high"].tolist() == [7, 127, 127]
+    assert result["same"].tolist() == [-7, -7, -7]
+    assert result["lows"].tolist() == [[-128, 0], [0, -128], [0, -128]]
+    assert result["halves"].tolist() == [[1.0, 1.0]] * 3
+
+
+@af.program
+class Even:
+    """Its residual is the tolerance, and a run ends when it is less."""
+
+    tolerance: float = 2.0
+    x: af.i64
+
+    def compute(v, u):
+        v.x += 1
+
+    def update(v, step):
+        return step < 2
+
+    def residual(v):
+        return 1.0
+
+
+@pytest.mark.parametrize(
+    "way", [Way({"debug": True}, interpret=False), Way({"direction": "pull", "threads": 2})], ids=str
+)
+def test_a_residual_that_is_the_tolerance_goes_on(way: Way) -> None:
+    graph = af.Graph.from_edges(np.array([0, 1]), np.array([1, 0]))
+    with way.active() as options:
+        assert af.run(Even, graph, **options).supersteps == 3
+        assert af.run(Even, graph, tolerance=2.5, **options).supersteps == 1

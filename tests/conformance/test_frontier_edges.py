@@ -52,9 +52,9 @@ class Claimed:
 WAYS = [
     Way({"direction": "pull", "threads": 2}),
     Way({"direction": "auto", "threads": 2}, patches=("teams",)),
-    Way({"direction": "pull", "threads": 1}, patches=("kinds",)),
-    Way({"direction": "auto", "threads": 2}, patches=("kinds", "teams")),
-    Way({"direction": "push", "threads": 2}, patches=("kinds", "teams")),
+    Way({"direction": "pull", "threads": 1}, patches=("patterns",)),
+    Way({"direction": "auto", "threads": 2}, patches=("patterns", "teams")),
+    Way({"direction": "push", "threads": 2}, patches=("patterns", "teams")),
     Way({"direction": "pull", "parts": 2}),
     Way({"direction": "auto", "parts": 3, "ranks_per_node": 1}),
     Way({"direction": "push", "parts": 2, "ranks_per_node": 2}),

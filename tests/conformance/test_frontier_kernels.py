@@ -171,7 +171,7 @@ WAYS = [
     ({"direction": "auto", "threads": 2}, ("teams",), True),
     ({"direction": "push", "threads": 3}, ("teams",), False),
     ({"direction": "pull", "threads": 2, "deterministic": True}, (), False),
-    ({"direction": "push", "threads": 2}, ("kinds", "teams"), False),
+    ({"direction": "push", "threads": 2}, ("patterns", "teams"), False),
 ]
 
 

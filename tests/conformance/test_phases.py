@@ -110,6 +110,40 @@ def test_deterministic_bits_do_not_depend_on_where():
     assert all(np.array_equal(runs[0], other) for other in runs[1:])
 
 
+@af.program
+class Degrees:
+    """What vertices that v points to have for degrees, which are those of the graph also against its edges."""
+
+    ins: af.i64
+    outs: af.i64
+
+    @af.phase(edges="against")
+    class back:
+        def around(v, edges):
+            v.ins = sum(u.in_degree for u in edges if u.out_degree != 1)
+            for u in edges:
+                v.outs += u.out_degree * v.in_degree
+
+        def update(v):
+            return False
+
+    def iteration(run):
+        run.back()
+        return False
+
+
+def test_degrees_of_neighbours_against_edges():
+    graph = GRAPHS["directed"]
+    source, target, _ = graph.edge_numbers()
+    ins, outs = graph.in_degrees.astype(int), graph.out_degrees.astype(int)
+    some = np.bincount(source, ins[target] * (outs[target] != 1), graph.vertices)
+    every = np.bincount(source, outs[target], graph.vertices) * ins
+    for options in ({"debug": True}, {"threads": 1}, {"parts": 3, "ranks_per_node": 1}):
+        found = af.run(Degrees, graph, **options)
+        np.testing.assert_array_equal(found["ins"], some)
+        np.testing.assert_array_equal(found["outs"], every)
+
+
 def test_history_knows_phases_and_columns():
     result = af.run(Hubs, GRAPHS["directed"], rounds=2)
     assert [step.phase for step in result.history] == ["authorities", "hubs", "scale"] * 2

@@ -7,6 +7,7 @@ import programs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from program_fuzzer.interpret import interpreted
 from test_back_ends import PROGRAMS, graphs, options
 
 import arcflux as af
@@ -79,6 +80,58 @@ def test_larger_graphs(how: str, k: int) -> None:
         algorithms.sssp(graph, source, **spread).validate().raise_for_failure()
         rank = algorithms.pagerank(graph, tol=1e-9, **spread)["rank"]
         np.testing.assert_allclose(rank, algorithms.pagerank(graph, tol=1e-9)["rank"], rtol=1e-9)
+
+
+@af.program
+class Drawn:
+    """Sums over the edges that chance leaves, by what v is in the graph: its number and degrees, no field of it."""
+
+    x: af.i64
+    rounds: int = 3
+
+    def start(v):
+        v.x = v.number
+        return True
+
+    def init(v):
+        v.x = 1
+
+    def compute(v, u, edge, step):
+        if u.number != v.number and af.random(edge, step) < 0.7:
+            v.x += u.x % 5 * v.in_degree + (v.number + v.out_degree) % 3
+
+    def update(v, p, step):
+        return step + 1 < p.rounds
+
+
+@af.program
+class Percolated:
+    """The smallest number that reaches a vertex over the edges that chance leaves."""
+
+    x: af.u32
+
+    def start(v):
+        v.x = v.number
+        return True
+
+    def compute(v, u, edge):
+        if af.random(edge, 1) < 0.6:
+            v.x = min(v.x, u.x + v.number // 30)
+
+
+@pytest.mark.parametrize("exchange", ["owners", "allreduce", "mixed"])
+@pytest.mark.parametrize("direction", ["pull", "push"])
+@pytest.mark.parametrize("program", [Drawn, Percolated], ids=lambda p: p.name)
+def test_what_v_is_in_the_graph_is_known_in_every_node(program: object, direction: str, exchange: str) -> None:
+    leaves, both = np.arange(1, 90), (np.zeros(89, int), np.arange(1, 90) // 2)
+    graph = af.Graph.from_edges(np.concatenate([leaves, *both]), np.concatenate([both[0], leaves, leaves]))
+    whole = af.run(program, graph, debug=True)
+    with interpreted():
+        split = af.run(
+            program, graph, parts=3, ranks_per_node=1, exchange=exchange, direction=direction, rebalance="off"
+        )
+    assert split.exchange == exchange
+    assert (split["x"] == whole["x"]).all()
 
 
 def test_only_what_changed_and_is_read_crosses_between_nodes() -> None:

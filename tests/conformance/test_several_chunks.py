@@ -8,6 +8,8 @@ import random
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
+from pkgutil import iter_modules
 from unittest import mock
 
 import pytest
@@ -17,8 +19,13 @@ from program_fuzzer.graphs import GraphSpec
 from program_fuzzer.values import IllDefined
 from program_fuzzer.ways import Way
 
-import arcflux.engine.parts  # noqa: F401 - so that all rooms with a chunk are there
+import arcflux.compile.cpu
+import arcflux.engine
 
+# All rooms with a chunk are there: one that came within small_chunks would keep what it has taken from another.
+for _package in (arcflux.compile.cpu, arcflux.engine):
+    for _room in iter_modules(_package.__path__, _package.__name__ + "."):
+        import_module(_room.name)
 # What is made small: chunks are whole words of the frontier's bits.
 SMALL = {"CHUNK": (1024, 64), "_CHUNK": (1024, 64), "FEW": (1024, 24)}
 WAYS = [

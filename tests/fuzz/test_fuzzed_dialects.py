@@ -37,7 +37,10 @@ def test_a_program_is_said_in_every_dialect() -> None:
     assert "def MSGGen(u, edge, v) -> af.i64:\n        if edge.weight > 2:\n            return u.x + v.x" in msg
     assert "v.x = 1\n        v.x = max(v.x, message)\n        if step > 2:\n            return False" in msg
     assert emv is not None
-    assert "if e.weight > 2:\n            e.send(e.tail.x + e.head.x)" in emv
+    assert "for e in el:\n            if e.weight > 2:\n                e.send(v.x + e.head.x)" in emv
+    longer = in_other_words(NATIVE.replace("edge.weight > 2", "edge.weight > 20"), "emv")  # of each text one of both
+    assert longer is not None
+    assert "if e.weight > 20:\n            e.send(e.tail.x + e.head.x)" in longer
     assert "if v.x != old.x:\n            g.halt = False" in emv
     assert gas is None  # update returns before its end
 

@@ -24,7 +24,8 @@ from program_fuzzer.writing import ProgramSpec
 
 from arcflux.compile import lower
 from arcflux.compile.cpu import bins, frontier_pull, frontier_push, parts
-from arcflux.compile.python.run import PlainRun
+from arcflux.compile.python import messages
+from arcflux.compile.python import run as plain_run
 from arcflux.engine.balance import migrate
 from arcflux.program import TYPES
 
@@ -71,14 +72,14 @@ def _only_where_it_sends(lowered: lower.Lowered) -> list[str]:
 
 
 aside = frontier_pull._aside
-restored = frontier_push.restored
+restored = frontier_push.reset_from_init
 PLANTED = {
     "pull drops changes of vertices that do not send": (frontier_pull, "_aside", _only_where_it_sends),
-    "push leaves accumulators as they are": (frontier_push, "restored", lambda lowered: []),
-    "parts take messages of all": (parts, "_known", lambda lowered: []),
+    "push leaves accumulators as they are": (frontier_push, "reset_from_init", lambda lowered: []),
+    "parts take messages of all": (parts, "_skip_inactive", lambda lowered: []),
     "parts forget what init gives next": (parts, "emptied_for_next", lambda lowered: []),
-    "debug lets all send": (PlainRun, "gather", lambda self, v, new, old, senders, gather=PlainRun.gather: gather(
-        self, v, new, old, set(range(self.graph.vertices)))),
+    "debug lets all send": (plain_run, "gather", lambda run, v, new, old, senders, gather=messages.gather: gather(
+        run, v, new, old, set(range(run.graph.vertices)))),
 }  # fmt: skip
 
 
@@ -97,7 +98,7 @@ def test_planted_faults_are_found_and_made_small(fault: str, forgetful: Callable
         tries = 0
         for seed in range(7000, 7400):
             # Three phases and iteration are many lines by themselves; and now and then a graph does not become small.
-            failures = [one for one in check_seed(seed, effort).failures if one.case.program.shape != "phases"]
+            failures = [one for one in check_seed(seed, effort).failures if "phases" not in one.case.program.shape]
             text = small_script(failures[0], seconds=60.0) if failures else ""
             tries += bool(failures)
             if is_small(text) or tries == 3:
@@ -363,7 +364,7 @@ def test_vectors_in_memory_are_copied_where_two_names_have_them(patched: bool) -
 
 
 @pytest.mark.parametrize(
-    "patch", sorted(set(PATCHES) - {"moving", "chunks", "tiny chunks", "disturbed", "few blocks", "in memory"})
+    "patch", sorted(set(PATCHES) - {"moving", "chunks", "tiny chunks", "disturbed", "few blocks", "in memory", "fused"})
 )
 def test_patches_take_the_ways_of_large_graphs(patch: str) -> None:
     """The words of their kernels are there: no patch does nothing."""
@@ -377,7 +378,7 @@ def test_patches_take_the_ways_of_large_graphs(patch: str) -> None:
         sums if patch in ("blocks", "ranked blocks", "runs") else reach, spec([(k, k + 1) for k in range(9)], 10), 2
     )
     seen: list[str] = []
-    way = Way({"direction": "push" if patch in ("kinds", "teams") else "pull", "threads": 1}, True, (patch,))
+    way = Way({"direction": "push" if patch in ("patterns", "teams") else "pull", "threads": 1}, True, (patch,))
     taken, module = dense.Dense._take, interpret._module  # with its cache
 
     def take(self: dense.Dense, name: str) -> None:
@@ -393,7 +394,7 @@ def test_patches_take_the_ways_of_large_graphs(patch: str) -> None:
     begin = Frontier.begin
 
     def begun(self: Frontier, state: object) -> None:
-        seen.append("kinds" if self.kinds.of.size else "")
+        seen.append("patterns" if self.patterns.of.size else "")
         begin(self, state)
 
     with (
@@ -404,6 +405,47 @@ def test_patches_take_the_ways_of_large_graphs(patch: str) -> None:
         assert difference(case, way, expected(case)) == ""
     assert cache.module is not generated
     assert {"blocks": "blocks", "ranked blocks": "blocks ranked", "runs": "even"}.get(patch, patch) in seen
+
+
+def test_iterations_are_fused_when_they_are_told_to() -> None:
+    from arcflux.engine.phases.fused import Fused
+
+    text = """\
+import arcflux as af
+@af.program
+class Fuzzed:
+    x: af.i64
+    sum: af.total(af.i64)
+    def start(v):
+        v.x = v.number
+        return True
+    @af.phase
+    class spread:
+        def init(v):
+            v.x = 0
+        def compute(v, u):
+            v.x += u.x % 7
+        def update(v, g):
+            g.sum += v.x
+            return v.x > 2
+    def iteration(run, g):
+        run.spread()
+        return g.sum < 1000000 and run.iterations < 5
+"""
+    case = Case(ProgramSpec(text, "dense, phases"), spec([(k, (3 * k + 1) % 10) for k in range(10)], 10), 9)
+    launched: list[int] = []
+    iterate = Fused.iterate
+
+    def counted(self: Fused, *given: Any) -> Any:
+        found = iterate(self, *given)
+        launched.append(len(found.phases))
+        return found
+
+    with mock.patch.object(Fused, "iterate", counted):
+        for threads in (1, 3):
+            way = Way({"direction": "pull", "threads": threads}, True, ("fused",))
+            assert difference(case, way, expected(case)) == ""
+    assert sum(launched) == 10
 
 
 def test_interpreted_vectors_are_reduced_by_element() -> None:

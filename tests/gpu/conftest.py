@@ -14,6 +14,7 @@ SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0")
 COMPILED = (
     "test_cubin.py", "test_pipeline.py", "test_no_programs_ptx.py", "test_primitives_ptx.py", "test_around_ptx.py",
     "test_mail_ptx.py", "test_edge_fields_ptx.py", "test_long_vectors_ptx.py",
+    "test_plug_blocks_ptx.py",
 )  # fmt: skip
 EITHER = ("test_account.py", "test_launch.py")
 

@@ -26,7 +26,7 @@ _RULES = [
     Rule("nobody writes to it, which only says so to readers", line=r"^@dataclass\(frozen=True\)"),
     Rule("a constant of tuning", line=r"^[A-Z_]+(, [A-Z_]+)* = [\d_<., ]+$"),
     # Places and numbers of counters are arguments in strings: a number beside them says how much is claimed at once.
-    Rule("how much a worker claims at once", operator="NumberReplacer", line=r"claimed\(.*\b(64|256|4096)\b"),
+    Rule("how much a worker claims at once", operator="NumberReplacer", line=r"chunk_loop\(.*\b(64|256|4096)\b"),
     Rule("fetches ahead what is read later", line="prefetch|_AHEAD"),
     Rule("fetches ahead what is read later", "compile/cpu/frontier_push.py", "_announced|_fetched|_reached|_foreseen"),
     # What depends on the time that things take: whether one worker goes on alone, which direction is faster.
@@ -34,7 +34,7 @@ _RULES = [
     Rule("chooses by time", "compile/cpu/frontier.py", line=r"^(?!.*alone).*\b(solo|longer|seen|since|passed|rate)\b"),
     Rule("chooses by time", "compile/cpu/frontier.py", line="push_rate|pull_rate|pushed|pulled|dearer"),
     Rule("measures time", "compile/cpu/dense.py", line=r"ticks\(\)"),
-    Rule("a sentence for people", "compile/cpu/frontier.py", "explained"),
+    Rule("a sentence for people", "compile/direction.py", "reason_text"),
     Rule("a check of what always holds", operator="ReplaceTrueWithFalse", line=r"strict=True"),
     Rule("how much of a line is shown", "validate/ldbc.py", operator="NumberReplacer", line=r"rstrip\(\)\[:80\]"),
     Rule(

@@ -201,6 +201,11 @@ def _forget(name: str) -> None:
         room, _, last = key.rpartition(".")
         if room in ours and vars(ours[room]).get(last) is ours[key]:
             delattr(ours[room], last)
+    for module in ours.values():  # what packages and doorways have imported when it was first used
+        for known in vars(module).get("_homes", {}):
+            vars(module).pop(known, None)
+    if "arcflux.doorways" in ours:
+        ours["arcflux.doorways"]._imported.cache_clear()
 
 
 _imported: dict[str, set[str]] = {}

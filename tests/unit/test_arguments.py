@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import arcflux as af
-from arcflux import algorithms, generate, validate
-from arcflux.errors import ArcfluxError, ProgramError, UsageError
+from arcflux import algorithms, generate, trace, validate
+from arcflux.errors import ArcfluxError, ProgramError, SpaceError, UsageError
 
 HUGE = 1 << 63
 BAD: list[Any] = [
@@ -125,7 +125,8 @@ LIBRARY: dict[str, dict[str, Any]] = {
         "condensation", "cosine_similarity", "dag_longest_path", "dag_longest_path_length",
         "degree_assortativity_coefficient", "degree_centrality", "density", "diameter", "distance_matrix",
         "edge_betweenness_centrality", "edge_support", "fast_random_projection", "greedy_color",
-        "jaccard_coefficient", "k_truss", "maximal_independent_set", "maximal_matching", "maximum_bipartite_matching",
+        "jaccard_coefficient", "k_core", "k_truss", "maximal_independent_set", "maximal_matching",
+        "maximum_bipartite_matching",
         "maximum_spanning_tree", "minimum_spanning_tree", "most_similar", "overlap_coefficient", "periphery",
         "radius", "reciprocity", "resource_allocation_index", "topological_sort", "transitivity", "triad_census",
         "truss_number", "voterank",
@@ -186,6 +187,15 @@ def calls() -> dict[str, Call]:
         more = {"scale": 3} if name == "uniform" else {"per_user": 2} if name == "ratings" else {}
         made[f"generate.{name}"] = Call(call, {n: sizes[n] for n in wanted} | more)
     made["generate.watts_strogatz"] = Call(generate.watts_strogatz, {"vertices": 20, "k": 4})
+    lfr = {"vertices": 60, "degree": (3, 6), "community": (10, 20)}
+    more = {
+        "correlated": {"vertices": 5}, "correlated_pair": {"vertices": 5}, "genrmf": {"side": 2, "frames": 2},
+        "lfr": lfr, "lfr_communities": lfr, "planted_partition": {"groups": 2, "size": 3},
+        "random_geometric": {"vertices": 20}, "coordinates": {"vertices": 5},
+        "ring_of_cliques": {"cliques": 3, "size": 3}, "is_spec": {"text": "kron:3"},
+        "stochastic_block_model": {"sizes": [2, 3], "p": [[0.5, 0.1], [0.1, 0.5]]},
+    }  # fmt: skip
+    made |= {f"generate.{name}": Call(getattr(generate, name), given) for name, given in more.items()}
     made["generate.from_spec"] = Call(generate.from_spec, {"text": "path:4"})
     made["generate.parse"] = Call(generate.parse, {"text": "path:4"})
     right = {
@@ -196,6 +206,24 @@ def calls() -> dict[str, Call]:
         "ldbc": {"algorithm": "pr", "got": {0: 1.0}, "expected": {0: 1.0}},
         "pagerank": {**g, "rank": result()["rank"]},
         "read_ldbc_output": {"path": "there is no such file"},
+        "biconnected_components": {**g, "component": [0] * graph().arcs},
+        "closeness": {**g, "centrality": [1.0] * 5, "vertices": [0]},
+        "clustering": {**g, "clustering": [0.0] * 5},
+        "collaborative_filtering": {"graph": ratings(), "factors": factors()["factors"], "rate": 0.01},
+        "core_number": {**g, "core": [1] * 5},
+        "eccentricity": {**g, "eccentricity": [1.0] * 5, "vertices": [0]},
+        "edge_betweenness": {**g, "centrality": [0.0] * graph().arcs, "sources": [0]},
+        "edge_support": {**g, "support": [0] * graph().arcs},
+        "eigenvector": {**g, "centrality": [0.5] * 5},
+        "fast_random_projection": {**g, "embedding": np.zeros((5, 2))},
+        "harmonic": {**g, "centrality": [1.0] * 5, "vertices": [0]},
+        "hits": {**g, "hub": [0.2] * 5, "authority": [0.2] * 5},
+        "k_hop": {**g, "sources": [0], "hops": [0, 1, 1, 2, -1]},
+        "katz": {**g, "centrality": [0.5] * 5},
+        "label_propagation": {**g, "label": [0] * 5, "rounds": 1},
+        "strong_components": {**g, "component": [0] * 5},
+        "truss_number": {**g, "truss": [2] * graph().arcs},
+        "two_hop_friends": {**g, "vertices": [0], "count": [1, -1, -1, -1, -1]},
         "embedding": {**g, "rows": np.zeros((5, 2))},
         "geolocation": {**g, "known": np.zeros((5, 2)), "places": np.zeros((5, 2)), "rounds": [0] * 5},
         "scan_statistics": {**g, "statistic": [3, 3, 4, 2, 1]},
@@ -203,7 +231,18 @@ def calls() -> dict[str, Call]:
         "walks": {**g, "rows": [[0, 1]]},
         "sssp": {**g, "source": 0, "distance": [0, 1, 2, 5, 6]},
         "triangles": {**g, "total": 1, "per_vertex": [1, 1, 1, 0, 0]},
-    }
+        "classification": {**g, "log_probability": np.zeros((5, 5)), "pattern": g["graph"]},
+        "coloring": {**g, "color": [0, 1, 2, 0, 1]}, "communities": {**g, "community": [0] * 5},
+        "graph_matching": {**g, "other": g["graph"], "match": [0, 1, 2, 3, 4], "disagreements": 0},
+        "independent_set": {**g, "inside": [1, 0, 0, 0, 0]}, "matching": {**g, "mate": [-1] * 5},
+        "local_clusters": {**g, "found": None}, "projection": {**g, "projected": g["graph"]},
+        "maximum_matching": {"graph": af.load("path:4"), "mate": [1, 0, 3, 2], "side": [0, 1, 0, 1]},
+        "articulation_points": {**g, "articulation": [False] * 5}, "bridges": {**g, "chosen": [True] * 10},
+        "k_truss": {**g, "chosen": [True] * 10, "k": 3},
+        "maximum_flow": {**g, "source": 0, "sink": 4, "capacity": "weight", "value": 1.0, "side": [True] + [False] * 4},
+        "fused_lasso": {**g, "signal": [0.0] * 5, "found": [0.0] * 5, "penalty": 1.0, "dual": [0.0] * 10},
+        "spanning_forest": {**g, "chosen": [True] * 10}, "topological_order": {**g, "position": [0, 1, 2, 3, 4]},
+    }  # fmt: skip
     made |= {f"validate.{name}": Call(getattr(validate, name), given) for name, given in right.items()}
     for name in ("__getitem__", "numbers", "to_numpy", "to_dict", "top", "save"):
         needed = {"__getitem__": {"field": "rank"}, "numbers": {"field": "rank"}, "save": {"path": "/nowhere/x.csv"}}
@@ -226,7 +265,21 @@ NAMES = [
     "generate.grid", "generate.kronecker", "generate.path", "generate.ratings", "generate.rmat",
     "generate.small_worlds", "generate.star", "generate.uniform", "generate.watts_strogatz", "generate.from_spec",
     "generate.parse", "validate.betweenness", "validate.bfs", "validate.components", "validate.grid_bfs",
+    *(f"validate.{name}" for name in (
+        "biconnected_components", "closeness", "clustering", "collaborative_filtering", "core_number", "eccentricity",
+        "edge_betweenness", "edge_support", "eigenvector", "fast_random_projection", "harmonic", "hits", "k_hop",
+        "katz", "label_propagation", "strong_components", "truss_number", "two_hop_friends",
+    )),
     "validate.ldbc", "validate.pagerank", "validate.read_ldbc_output", "validate.sssp", "validate.triangles",
+    *(f"generate.{name}" for name in (
+        "correlated", "correlated_pair", "genrmf", "lfr", "lfr_communities", "planted_partition", "random_geometric",
+        "coordinates", "ring_of_cliques", "is_spec", "stochastic_block_model",
+    )),
+    *(f"validate.{name}" for name in (
+        "articulation_points", "bridges", "classification", "coloring", "communities", "fused_lasso", "graph_matching",
+        "independent_set", "matching", "local_clusters",
+        "projection", "k_truss", "maximum_flow", "maximum_matching", "spanning_forest", "topological_order",
+    )),
     "Result.__getitem__", "Result.numbers", "Result.to_numpy", "Result.to_dict", "Result.top", "Result.save",
 ]  # fmt: skip
 
@@ -261,6 +314,9 @@ def test_every_public_call_is_tried() -> None:
     words |= {"topk", "total"}  # of programs
     words |= {"calibrate", "load_parts", "save"}  # write folders
     assert public - words <= set(NAMES)
+    for module in (generate, validate):
+        functions = {n for n in module.__all__ if inspect.isfunction(getattr(module, n))}
+        assert {f"{module.__name__.removeprefix('arcflux.')}.{n}" for n in functions} <= set(NAMES)
 
 
 def test_swapped_arguments_say_what_was_meant() -> None:
@@ -316,12 +372,26 @@ def test_methods_refuse_what_is_no_path_and_no_part(name: str, bad: Any, tmp_pat
         assert isinstance(bad, str) or bad in (0, True)  # text is a path, and there are parts 0 and 1
 
 
-@pytest.mark.parametrize("name", ["graph.save", "parts.save", "load_parts"])
-def test_a_path_with_a_0_in_it_is_refused(name: str) -> None:
+@pytest.mark.parametrize("bad", [None, 3, b"x.svg", object()], ids=lambda bad: type(bad).__name__)
+def test_a_plan_is_drawn_into_a_file(bad: Any) -> None:
+    """A stranger takes None for "show it"."""
+    with pytest.raises(UsageError, match=r"(?s)target is .*the path of a file"):
+        af.plan("bfs", "kron:10", on="dgx1").plot(bad)
+
+
+def test_a_span_of_time_is_no_number() -> None:
+    """NumPy has it among its integers."""
+    with pytest.raises(UsageError, match=r"tol is .*timedelta64"):
+        af.pagerank(graph(), tol=np.timedelta64(3))
+
+
+@pytest.mark.parametrize("name", ["graph.save", "parts.save", "load_parts", "Checkpoint"])
+@pytest.mark.parametrize(("bad", "why"), [("a\0b", "no character is 0"), ("\ud800.csv", "half of a surrogate pair")])
+def test_a_path_that_no_file_can_have_is_refused(name: str, bad: str, why: str) -> None:
     parts = af.partition("path:9", 2)
     called = {"graph": parts.graph, "parts": parts}.get(name.split(".")[0], af)
-    with pytest.raises(UsageError, match="no character is 0"):
-        getattr(called, name.split(".")[-1])("a\0b")
+    with pytest.raises(UsageError, match=why):
+        getattr(called, name.split(".")[-1])(bad)
 
 
 @pytest.mark.parametrize(
@@ -338,3 +408,140 @@ def test_arcs_of_vertices_that_are_not_there_are_at_no_part(ends: Any) -> None:
 
 def test_a_graph_equals_nothing_else() -> None:
     assert not any(af.load("path:2").equals(bad) for bad in BAD)
+
+
+BEYOND = range(10**15)
+FEW = {"graph": af.load("path:5")}
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("bfs", {"source": BEYOND}), ("betweenness_centrality", {"sources": BEYOND}), ("k_hop", {"sources": BEYOND}),
+        ("pagerank", {"personalization": BEYOND}), ("modularity", {"community": BEYOND}),
+        ("jaccard_coefficient", {"pairs": BEYOND}), ("astar_path", {"source": 0, "target": BEYOND}),
+    ],
+)  # fmt: skip
+def test_values_beyond_memory_are_refused(name: str, given: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="fit into memory"):
+        getattr(af, name)(**FEW, **given)
+
+
+def test_ids_beyond_memory_are_refused() -> None:
+    with pytest.raises(SpaceError, match="vertex ids"):
+        FEW["graph"].has_edge(BEYOND, 0)
+
+
+@pytest.mark.parametrize("values", [{0: "x"}, {0: None}, {0: [1, 2]}, {0: 10**400}])
+@pytest.mark.parametrize("name", ["hits", "katz_centrality", "eigenvector_centrality", "pagerank", "astar_path"])
+def test_numbers_by_id_that_are_none_are_refused(name: str, values: Any) -> None:
+    given = {"source": 0, "target": 3, "heuristic": values} if name == "astar_path" else {"nstart": values}
+    with pytest.raises(UsageError):
+        getattr(af, name)(**FEW, **given)
+
+
+LONG = "x" * 5000
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: af.load(LONG), lambda: af.load(f"{LONG}.e"), lambda: af.load_parts(LONG),
+        lambda: FEW["graph"].save(LONG), lambda: FEW["graph"].save(f"{LONG}.csv"),
+        lambda: af.plan("bfs", LONG, on="dgx1"), lambda: af.estimate("bfs", LONG, on="dgx1"),
+        lambda: validate.read_ldbc_output(LONG), lambda: result().save(f"{LONG}.csv"),
+    ],
+)  # fmt: skip
+def test_names_longer_than_the_system_has_are_no_files(call: Any) -> None:
+    with pytest.raises(ArcfluxError):
+        call()
+
+
+def test_a_checkpoint_that_cannot_be_written_is_told_and_the_run_goes_on() -> None:
+    notes: list[Any] = []
+    with trace.listen(notes.append), pytest.warns(UserWarning, match="before it converged"):
+        found = af.run(algorithms.Components, **FEW, checkpoint=LONG, max_supersteps=2)
+    assert found.supersteps == 2
+    assert any("was not kept" in getattr(note, "text", "") for note in notes)
+
+
+def test_a_tolerance_below_which_gains_cannot_fall_is_refused() -> None:
+    """5e-324 times 0.85 is 5e-324."""
+    with pytest.raises(UsageError, match="tol is 5e-324"):
+        af.pagerank_delta(**FEW, tol=5e-324)
+    assert af.pagerank_delta(**FEW, tol=2.3e-308).converged
+
+
+DEEP: Any = []
+for _ in range(90):
+    DEEP = [DEEP]
+ODD: list[Any] = [
+    "x",
+    -1,
+    1.5,
+    math.nan,
+    None,
+    [None],
+    ["x"],
+    DEEP,
+    np.zeros((2, 2)),
+    np.array([1.5, math.nan]),
+    {0: 1},
+]
+
+
+def odd_calls() -> dict[str, Callable[[Any], Any]]:
+    """Calls that are less often made, each with one argument to be given."""
+    g, parts = graph(), af.partition("path:9", 2)
+    directed = af.Graph.from_edges([0, 1, 2], [1, 2, 0])
+    drawing = af.Medusa()
+    return {
+        "to_undirected(reciprocal)": lambda odd: directed.to_undirected(reciprocal=odd),
+        "to_undirected(deduplicate)": lambda odd: directed.to_undirected(deduplicate=odd),
+        "from_edges(deduplicate)": lambda odd: af.Graph.from_edges([0], [1], deduplicate=odd),
+        "subgraph": g.subgraph, "edge_subgraph": g.edge_subgraph, "to_scipy": g.to_scipy,
+        "has_edge": lambda odd: g.has_edge(odd, 0),
+        "save(delimiter)": lambda odd: g.save("x.csv", delimiter=odd),
+        "save(header)": lambda odd: g.save("x.csv", header=odd),
+        "load(comments)": lambda odd: af.load("there.el", comments=odd),
+        "load(ids)": lambda odd: af.load("there.el", ids=odd),
+        "where(sources)": lambda odd: parts.where(odd, [0]), "where(targets)": lambda odd: parts.where([0], odd),
+        "column(name)": result().column, "column(missing)": lambda odd: result().column("none", odd),
+        "Jobs(quantum)": lambda odd: af.Jobs(g, quantum=odd).close(),
+        "AddEdge": lambda odd: (drawing.AddEdge(0, 1, weight=odd), drawing.graph()),
+        "devices.named": af.devices.named,
+        "random_weights": af.applications.random_weights,
+        "random_weights(seed)": lambda odd: af.applications.random_weights(2, 2, 2, seed=odd),
+        "random_weights(combine)": lambda odd: af.applications.random_weights(2, 2, 2, odd),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", odd_calls())
+def test_odd_arguments_get_an_error_of_ours(name: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "there.el").write_text("0 1\n")
+    call = odd_calls()[name]
+    for value in ODD:
+        with suppress(ArcfluxError):
+            call(value)
+
+
+def test_weights_beyond_memory_are_refused() -> None:
+    for size in (10**9, 10**15, HUGE - 1):
+        with pytest.raises(SpaceError):
+            af.applications.random_weights(size)
+    with pytest.raises(SpaceError):
+        af.graphsage(
+            **FEW, features=np.ones((5, 2)), weights=af.applications.random_weights(2, 4, 4), children=HUGE - 1
+        )
+
+
+@pytest.mark.parametrize("tiny", [5e-324, 1e-309])
+def test_chances_and_distances_of_next_to_nothing(tiny: float) -> None:
+    """What is divided by them is infinite."""
+    assert generate.planted_partition(3, 4, p_in=tiny, p_out=tiny).edges == 0
+    assert generate.stochastic_block_model([4, 4], [[tiny, 1], [1, tiny]]).edges == 16
+    assert generate.random_geometric(20, tiny).edges == 0
+    for option in ({"alpha": tiny}, {"rho": tiny}):
+        with suppress(ArcfluxError):
+            assert len(af.local_clustering(**FEW, seeds=[0], max_iter=100, **option).seeds) == 1

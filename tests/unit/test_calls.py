@@ -1,6 +1,8 @@
 """What every public call takes and says: a spec for a graph, a Series for values, and what was meant by a slip."""
 
+import copy
 import inspect
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -163,3 +165,27 @@ def test_a_picture_into_a_folder_that_is_not_there(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(ArcfluxError, match="cannot be written"):
         found.plot(tmp_path / "file" / "plan.png")
+
+
+@pytest.mark.parametrize(
+    ("name", "slip", "meant"),
+    [
+        ("pagerank", "alfa", "alpha"), ("pagerank", "personalisation", "personalization"), ("bfs", "sources", "source"),
+        ("connected_components", "metod", "method"), ("triangles", "thread", "threads"),
+        ("louvain", "resolutoin", "resolution"),
+    ],
+)  # fmt: skip
+def test_a_slip_in_an_argument_is_told_by_what_the_algorithm_takes(name, slip, meant):
+    given = {"source": 0} if name == "bfs" else {}
+    with pytest.raises(UsageError) as told:
+        getattr(af, name)("path:5", **given, **{slip: 2})
+    assert f"{name} does not take {slip}" in str(told.value)
+    assert f"did you mean {meant}?" in str(told.value)
+
+
+def test_a_copy_of_a_graph_is_the_graph_and_a_pickle_says_what_to_do():
+    graph = af.load("path:5")
+    assert copy.copy(graph) is graph
+    assert copy.deepcopy({"of": graph})["of"] is graph
+    with pytest.raises(UsageError, match="save"):
+        pickle.dumps(graph)

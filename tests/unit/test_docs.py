@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from arcflux.algorithms.registry import ALGORITHMS
+from arcflux.algorithms.registry import ALGORITHMS, Algorithm
+from arcflux.applications.registry import APPLICATIONS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -51,15 +52,32 @@ def test_every_page_is_in_the_navigation() -> None:
         assert str(page.relative_to(ROOT / "docs")) in navigation
 
 
+def _described(page: str, entry: Algorithm) -> list[str]:
+    """What the row of an algorithm says besides its names, fields and cost, which are those of the registry."""
+    row = next(line.split("|")[1:-1] for line in page.splitlines() if line.startswith(f"| [`{entry.name}`](#"))
+    assert re.findall(r"`(\w+)`", row[1]) == list(entry.also)
+    assert re.findall(r"`(\w+)`", row[2]) == list(entry.fields)
+    assert entry.cost
+    assert row[3].strip() == entry.cost
+    return [cell.strip() for cell in row[4:]]
+
+
+@pytest.mark.parametrize("name", APPLICATIONS)
+def test_every_application_is_described(name: str) -> None:
+    page = (ROOT / "docs/reference/applications.md").read_text()
+    (checked,) = _described(page, APPLICATIONS[name])
+    assert bool(checked) == APPLICATIONS[name].checked
+    assert f"`af.{name}(graph" in page
+
+
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_every_algorithm_is_described(name: str) -> None:
     page = (ROOT / "docs/reference/algorithms.md").read_text()
     entry = ALGORITHMS[name]
-    row = next(line.split("|")[1:-1] for line in page.splitlines() if line.startswith(f"| [`{name}`](#{name})"))
-    assert re.findall(r"`(\w+)`", row[1]) == list(entry.also)
-    assert re.findall(r"`(\w+)`", row[2]) == list(entry.fields)
-    assert (row[4].strip() != "-") == entry.checked
-    assert row[5].split()[-1] == {"once": "edges"}.get(entry.counts, entry.counts)
+    runs_on, _, checked, counts = _described(page, entry)
+    assert runs_on == ("cores" if entry.cores else "cores, GPUs")
+    assert (checked != "-") == entry.checked
+    assert counts.split()[-1] == {"once": "edges"}.get(entry.counts, entry.counts)
     section = page.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
     assert f"`af.{name}(graph" in section
     assert "```python" in section

@@ -58,3 +58,14 @@ def test_rows_of_a_run_on_parts_are_small():
     assert result.history.rows.nbytes <= 300 * 8 * 20
     assert np.isfinite(result.history.rows).all()
     assert result.history[7].bounds == result.history[8].bounds != ()
+
+
+@pytest.mark.parametrize("call", [HOW["debug"], lambda: af.label_propagation("path:9"), HOW["frontier"]])
+def test_a_history_is_short_to_look_at_whatever_made_it(call):
+    """A notebook showed a page of records of a run with debug=True."""
+    found = call().history
+    assert repr(found) == f"<History: {len(found)} supersteps>"
+    assert found._repr_html_().startswith("<b>History")
+    assert [step.number for step in found] == list(range(len(found)))
+    assert [step.number for step in found[1:3]] == [1, 2]
+    assert found[-1].frontier == found.column("frontier")[-1]

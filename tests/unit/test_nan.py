@@ -215,3 +215,75 @@ def test_the_centrality_of_a_lone_source_is_unknown() -> None:
     assert result.validate().ok
     values = np.where(np.isnan(result["centrality"]), 0.0, result["centrality"])
     assert not replace(result, values={"centrality": values}).validate().ok
+
+
+@pytest.mark.parametrize(
+    "call", [af.pagerank, lambda graph: af.sssp(graph, 0), lambda graph: af.katz_centrality(graph, weight="weight")]
+)
+@pytest.mark.parametrize("way", [{}, {"parts": 2}, {"debug": True}])
+def test_columns_that_no_integer_with_a_sign_can_hold_are_refused(call: Any, way: dict[str, Any]) -> None:
+    """Kernels would take 2 ** 63 for a number below 0: distances were, and undirected searches never ended."""
+    weights = np.array([1, 2, 2**63, 3], np.uint64)
+    graph = PATH.with_columns({"weight": np.repeat(weights, 2)})
+    with pytest.raises(WeightError, match="'weight' has 9223372036854775808"):
+        call(graph)
+    program = af.algorithms.SSSP(source=0)
+    with pytest.raises(WeightError, match="below 2"):
+        af.run(program, graph, **way)
+    widest = graph.with_columns({"weight": np.repeat(np.array([1, 2, 2**63 - 1, 3], np.uint64), 2)})
+    assert af.sssp(widest, 0)["distance"].tolist() == [0, 1, 3, 2.0**63, 2.0**63]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8])
+def test_ranks_of_weights_that_are_all_0_are_right(dtype: Any) -> None:
+    result = af.pagerank(PATH.with_columns({"weight": np.zeros(8, dtype)}))
+    assert np.allclose(result["rank"], 0.2)
+    result.validate().raise_for_failure()
+
+
+FAR = {"weight": np.full(8, 1e308)}
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda graph: af.sssp(graph, 0), lambda graph: af.multi_source_sssp(graph, [0]),
+        lambda graph: af.vertex_nomination(graph, [0]), lambda graph: af.shortest_path_length(graph, 0, 4, "weight"),
+        lambda graph: af.distance_matrix(graph, weight="weight"), lambda graph: af.shortest_path(graph, 0, 4, "weight"),
+        lambda graph: af.k_shortest_paths(graph, 0, 4, 2, "weight"),
+        lambda graph: af.astar_path(graph, 0, 4, None, "weight"),
+        lambda graph: list(af.all_pairs_distances(graph, "weight")),
+        lambda graph: af.average_shortest_path_length(graph, "weight"),
+    ],
+)  # fmt: skip
+def test_paths_whose_lengths_are_no_floats_are_refused(call: Any) -> None:
+    """A vertex at a distance of 2e308 was said to be unreachable."""
+    with pytest.raises(WeightError, match="lengths of paths may be no floats"):
+        call(PATH.with_columns(FAR))
+    call(PATH.with_columns({"weight": FAR["weight"] / 2.3}))
+
+
+def test_longest_paths_whose_lengths_are_no_floats_are_refused() -> None:
+    graph = af.Graph.from_edges([0, 1], [1, 2], columns={"weight": [1e308, 1e308]})
+    with pytest.raises(ArcfluxError, match="lengths of paths may be no floats"):
+        af.dag_longest_path_length(graph)
+
+
+def test_shares_of_huge_weights_are_those_of_small_ones() -> None:
+    graph, label = PATH.with_columns(FAR), [0, 0, 1, 1, 1]
+    assert af.coverage(graph, label) == af.coverage(graph, label, weight=None)
+    assert af.conductance(graph, label) == af.conductance(graph, label, weight=None)
+    assert af.validate.communities(graph, label, af.modularity(graph, label), tolerance=1.0)
+
+
+@pytest.mark.parametrize("dtype", [np.bool_, np.uint8, np.uint64])
+def test_flows_of_unsigned_capacities_are_checked(dtype: Any) -> None:
+    graph = PATH.with_columns({"capacity": np.ones(8, dtype)})
+    result = af.maximum_flow(graph, 4, 0)
+    assert result.value == 1
+    result.validate().raise_for_failure()
+
+
+def test_vectors_that_grow_without_end_have_not_converged() -> None:
+    with pytest.warns(UserWarning, match="learning_rate=1e.308 is too large"):
+        assert not af.node2vec(PATH, 2, walk_length=3, walks_per_vertex=1, learning_rate=1e308).converged

@@ -190,7 +190,7 @@ def test_a_phase_on_no_edges_with_compute():
                 run.spread()
                 return False
 
-    refused(make, "the phase spread is on no edges, and has compute", "leave edges=None away")
+    refused(make, "the phase spread is on no edges, and has compute", "leave edges=None out")
 
 
 def test_degrees_on_both_directions():
@@ -325,6 +325,37 @@ def test_iteration_that_cannot_answer_or_call():
                 run.changed = 3
                 return False
 
+    def setting():
+        @af.program
+        class Wrong:
+            x: af.f64
+            rounds: int = 3
+
+            @af.phase(edges=None)
+            class spread:
+                def update(v):
+                    return False
+
+            def iteration(run, p):
+                p.rounds = 5
+                return False
+
+    def unknown():
+        @af.program
+        class Wrong:
+            x: af.f64
+            rounds: int = 3
+
+            @af.phase(edges=None)
+            class spread:
+                def update(v):
+                    return False
+
+            def iteration(run, p):
+                return run.iterations < p.round
+
+    refused(setting, "iteration writes p.rounds", "use a local name")
+    refused(unknown, "p has no 'round'", "did you mean rounds?")
     refused(silent, "iteration returns nothing", "return True to be called again, False to end")
     refused(deaf, "iteration does not take run", "def iteration(run, g, p)")
     refused(assigning, "run.changed is assigned", "use a local name")
@@ -399,3 +430,79 @@ def test_a_program_knows_its_phases_and_other_parameters_reach_them():
     narrow = af.run(Scaled.retyped(x=af.f32), "path:3", given=given)
     assert narrow["x"].dtype.name == "float32"
     assert narrow["x"].tolist() == [4.0, 8.0, 12.0]
+
+
+@af.program
+class Dripping:
+    """A phase that is monotone, and one that is not: its values depend on who changed first."""
+
+    x: af.f64
+    y: af.f64
+
+    def start(v):
+        v.x = 1.0 * v.number
+        v.y = 1.0 * (v.number % 3)
+        return True
+
+    @af.phase
+    class least:
+        monotone = True
+
+        def compute(v, u):
+            v.x = min(v.x, u.x)
+
+    @af.phase
+    class halves:
+        monotone = True
+
+        def init(v, old):
+            v.y = 0.25 * old.y
+
+        def compute(v, u):
+            v.y += 0.25 * u.y
+
+        def update(v, old, step):
+            return step < 4
+
+    def iteration(run, g):
+        run.least(until="quiet")
+        if g.vertices > 5:
+            run.halves(until="quiet")
+        return False
+
+
+def test_debug_checks_that_phases_are_monotone():
+    assert af.run(Dripping, "path:5", debug=True)["x"].tolist() == [0.0] * 5
+    with pytest.raises(ProgramError, match=r"monotone is promised, but with fresher values of u, y of vertex"):
+        af.run(Dripping, "path:7", debug=True)
+
+
+@af.program
+class CountedDown:
+    """A monotone phase that contributes to a total: what is checked beside it contributes nothing."""
+
+    x: af.i64
+    sum: af.total(af.i64)
+
+    def start(v):
+        v.x = v.number
+        return True
+
+    @af.phase
+    class least:
+        monotone = True
+
+        def compute(v, u):
+            v.x = min(v.x, u.x)
+
+        def update(v, old, g):
+            g.sum += v.x
+            return v.x < old.x
+
+    def iteration(run, g):
+        run.least(until="quiet")
+        return False
+
+
+def test_what_is_checked_beside_a_run_leaves_its_totals():
+    assert af.run(CountedDown, "path:5", debug=True).totals == af.run(CountedDown, "path:5").totals

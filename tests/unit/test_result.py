@@ -2,6 +2,7 @@
 
 import math
 import re
+import sys
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -13,7 +14,7 @@ import pytest
 import arcflux as af
 from arcflux.algorithms import bfs, pagerank
 from arcflux.drawing import extent, spark, svg
-from arcflux.errors import UsageError
+from arcflux.errors import MissingExtraError, ProgramError, UsageError
 from arcflux.result import Superstep
 
 
@@ -31,6 +32,15 @@ def test_values_in_every_form(result: af.Result) -> None:
     assert result.to_pandas()["level"].tolist() == [1, 1, 2, 0]
     assert result.to_polars()["vertex"].to_list() == ["a", "b", "c", "hub"]
     assert result.top(2, "level") == [("c", 2), ("a", 1)]
+
+
+@pytest.mark.parametrize("package", ["pandas", "polars"])
+def test_a_missing_package_is_told_with_what_to_install(
+    result: af.Result, package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingExtraError, match=f"pip install {package}"):
+        getattr(result, f"to_{package}")()
 
 
 def test_a_field_has_to_be_named_when_there_are_several(result: af.Result) -> None:
@@ -131,3 +141,40 @@ def test_validate_by_the_rules_of_the_algorithm() -> None:
     assert not result.validate()
     with pytest.raises(UsageError, match="no rules to check BFS by"):
         af.run(af.algorithms.BFS, graph, source=1).validate()
+
+
+def test_programs_and_results_can_be_kept_in_sets(result: af.Result) -> None:
+    """Programs are equal if they say the same, results only to themselves: arrays have no single answer."""
+    search = af.algorithms.BFS
+    assert {search: 1}[af.algorithms.BFS(source=None)] == 1
+    assert len({search, search(source=3), af.algorithms.PageRank}) == 3
+    assert result == result
+    assert result != result.with_changes(name="other")
+    assert len({result, result}) == 1
+
+
+@af.program
+class Pointed:
+    """A reference that is given, and stays."""
+
+    to: af.ref
+    x: af.i64
+
+    def compute(v, u):
+        v.x = max(v.x, u.number)
+
+
+@pytest.mark.parametrize("ids", [["a", "b", "c"], [10, 20, 70], [0, 1, 2]], ids=str)
+@pytest.mark.filterwarnings("ignore:.*before it converged")
+def test_a_reference_to_no_vertex_is_told_with_its_vertex(ids: list[Any], tmp_path: Path) -> None:
+    graph = af.Graph.from_edges(ids[:2], ids[1:])
+    found = af.run(Pointed, graph, given={"to": np.array([-7, 1, 3])}, max_supersteps=1)
+    said = f"to of vertex {ids[2]} is 3, and vertices are numbered from 0 to 2"
+    for act in (lambda: found["to"], found.to_arrow, lambda: found.save(tmp_path / "x.csv")):
+        with pytest.raises(ProgramError, match=said):
+            act()
+    assert found.numbers("to").tolist() == [-7, 1, 3]
+    assert said[3:] in str(found)
+    assert said[3:] in found._repr_html_()
+    right = af.run(Pointed, graph, given={"to": np.array([-7, 1, 2])}, max_supersteps=1)
+    assert right["to"].tolist() == [-1 if isinstance(ids[0], int) else None, *ids[1:]]

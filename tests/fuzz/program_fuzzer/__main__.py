@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 from program_fuzzer.campaign import Effort, Tally, check_seed, small_script
+from program_fuzzer.forms import FORMS
 from program_fuzzer.report import keep
 
 _EVERY = 10.0
@@ -47,6 +48,7 @@ def main() -> int:
             print(f"{total}, {said - begun:.0f} s", flush=True)
     print(f"{total}, {time.monotonic() - begun:.0f} s")
     print(f"by shape: {dict(total.programs)}; {total.unclear} cases had no certain result")
+    print(f"by form: {dict.fromkeys(FORMS, 0) | total.forms}")
     for way, runs in sorted(total.runs.items()):
         print(f"  {runs:6} {way}")
     return 1 if total.failures else 0

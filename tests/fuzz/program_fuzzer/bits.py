@@ -61,7 +61,7 @@ def difference_in_bits(seed: int, count: int = 4) -> str:
     for way in interpreted_ways(draw, count)[1:]:
         options = {k: v for k, v in way.options.items() if k not in ("timeout", "cancel")}
         # Chunks of another size add residuals up in another order; deterministic runs of narrow sums take no blocks.
-        patches = tuple(patch for patch in way.patches if patch in ("runs", "kinds", "teams", "disturbed", "moving"))
+        patches = tuple(patch for patch in way.patches if patch in ("runs", "patterns", "teams", "disturbed", "moving"))
         other = _bits(source, graph, replace(way, options=options, patches=patches))
         for name, bits in plain.items():
             if bits != other[name]:

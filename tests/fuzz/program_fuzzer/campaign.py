@@ -9,9 +9,11 @@ from dataclasses import dataclass, field, replace
 from arcflux.errors import ProgramError
 from program_fuzzer.compare import Case, difference, expected, load_program
 from program_fuzzer.dialects import DIALECTS, in_other_words
-from program_fuzzer.grammar import random_program
+from program_fuzzer.forms import forms_of
+from program_fuzzer.grammar import SHAPES, random_program
 from program_fuzzer.graphs import random_graph
 from program_fuzzer.report import script
+from program_fuzzer.rewriting import with_more_forms
 from program_fuzzer.shrink import fails, shrink
 from program_fuzzer.values import IllDefined
 from program_fuzzer.ways import Way, compiled_ways, interpreted_ways
@@ -21,7 +23,7 @@ __all__ = ["Effort", "Failure", "Tally", "check_seed", "small_script"]
 
 # Programs drawn for a seed until one has a certain result on its first graph.
 _TRIES = 20
-# Of so many seeds one has a program for dialects, too.
+# Of so many seeds one has a program for dialects, too, and another one a program of more forms.
 _EVERY = 3
 
 
@@ -47,9 +49,10 @@ class Failure:
 
 @dataclass
 class Tally:
-    """What was run: programs by shape, cases, runs by way; and the failures."""
+    """What was run: programs by shape and by form, cases, runs by way; and the failures."""
 
     programs: Counter[str] = field(default_factory=Counter)
+    forms: Counter[str] = field(default_factory=Counter)
     cases: int = 0
     unclear: int = 0
     runs: Counter[str] = field(default_factory=Counter)
@@ -58,9 +61,15 @@ class Tally:
     def add(self, other: Tally) -> None:
         """Count what another counted."""
         self.programs += other.programs
+        self.forms += other.forms
         self.runs += other.runs
         self.cases, self.unclear = self.cases + other.cases, self.unclear + other.unclear
         self.failures += other.failures
+
+    def count(self, program: ProgramSpec) -> None:
+        """Count a program that was checked."""
+        self.programs[program.shape] += 1
+        self.forms.update(forms_of(program.source))
 
     def __str__(self) -> str:
         total, runs = sum(self.programs.values()), sum(self.runs.values())
@@ -74,11 +83,23 @@ def check_seed(seed: int, effort: Effort) -> Tally:
         program = random_program(draw)
         compiled = compiled_ways(draw) if draw.random() < effort.compiled else []
         if _check_program(seed, draw, program, compiled, effort, tally):
-            tally.programs[program.shape] += 1
+            tally.count(program)
             break
     if seed % _EVERY == 0 and not tally.failures:
         _check_dialects(seed, tally)
+    if seed % _EVERY == 1 and not tally.failures:
+        _check_forms(seed, effort, tally)
     return tally
+
+
+def _check_forms(seed: int, effort: Effort, tally: Tally) -> None:
+    """Check a program with forms written into it, of all shapes more evenly than before; it is not compiled."""
+    draw, one_graph = random.Random(f"forms {seed}"), replace(effort, graphs=1)
+    for _ in range(_TRIES):
+        program = with_more_forms(draw, random_program(draw, draw.choice([*SHAPES, "dense", "dense", "sparse"])))
+        if _check_program(seed, draw, program, [], one_graph, tally):
+            tally.count(program)
+            break
 
 
 def _check_program(
@@ -119,8 +140,9 @@ def _check_program(
 def _check_dialects(seed: int, tally: Tally) -> None:
     """Whether a program that dialects can say gives the same in their words, in one way each."""
     draw = random.Random(f"dialects {seed}")
+    shapes = ["around", "around sparse"] if seed % (4 * _EVERY) == 0 else ["dense", "steady", "sparse"]
     for _ in range(_TRIES * 5):
-        program = random_program(draw, draw.choice(["dense", "steady", "sparse"]))
+        program = random_program(draw, draw.choice(shapes))
         if in_other_words(program.source, "msg") is None:
             continue
         case = Case(program, random_graph(draw, False), program.limit)

@@ -2,7 +2,7 @@
 
 A program whose compute reduces one field, once, is a message for each edge, a way to combine two, and a function of a
 vertex that does what init and update did: MSGGen, MSGMerge and MSGApply; gather, sum, apply and scatter; an EDGE
-function, a Combiner and a VERTEX function.
+function, a Combiner and a VERTEX function. One that asks its neighbours once lists their messages.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ _TAKING = {
     for dialect, message in (("gas", "gathered"), ("emv", "combined"), ("msg", "message"))
 }
 _SAID = {"start", "init", "compute", "update", "residual"}
+_LISTED = _SAID - {"compute"} | {"around"}
 
 
 class _Unsayable(Exception):
@@ -32,10 +33,13 @@ def in_other_words(source: str, dialect: str) -> str | None:
     module = ast.parse(source)
     cls = next(node for node in module.body if isinstance(node, ast.ClassDef))
     functions = {node.name: node for node in cls.body if isinstance(node, ast.FunctionDef)}
-    if not {"start", "compute", "update"} <= functions.keys() <= _SAID:
-        return None
     try:
-        said = {"gas": _gas, "emv": _emv, "msg": _msg}[dialect](_Parts(cls, functions))
+        if {"start", "compute", "update"} <= functions.keys() <= _SAID:
+            said = {"gas": _gas, "emv": _emv, "msg": _msg}[dialect](_Parts(cls, functions))
+        elif {"start", "around", "update"} <= functions.keys() <= _LISTED:
+            said = {"gas": _gas, "emv": _emv_listed, "msg": _msg}[dialect](_Lists(cls, functions, dialect))
+        else:
+            return None
     except _Unsayable:
         return None
     kept = [node for node in cls.body if not isinstance(node, ast.FunctionDef)]
@@ -51,7 +55,7 @@ class _Parts:
 
     def __init__(self, cls: ast.ClassDef, functions: dict[str, ast.FunctionDef]) -> None:
         self.field, self.combined = "", ""
-        self.sending = self._sent(copy.deepcopy(functions["compute"].body))
+        self.sending = self._read(functions)
         declared = {node.target.id: ast.unparse(node.annotation) for node in cls.body
                     if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)}  # fmt: skip
         self.kind = declared[self.field]
@@ -59,6 +63,10 @@ class _Parts:
         if any(isinstance(n, ast.Return) for node in self.before for n in ast.walk(node)):
             raise _Unsayable
         self.after = copy.deepcopy(functions["update"].body)
+
+    def _read(self, functions: dict[str, ast.FunctionDef]) -> list[ast.stmt]:
+        """The statements that send; `field` and `combined` are found, too."""
+        return self._sent(copy.deepcopy(functions["compute"].body))
 
     def _sent(self, body: list[ast.stmt]) -> list[ast.stmt]:
         """The statements of compute, which return what they reduced."""
@@ -94,6 +102,48 @@ class _Parts:
         own = f"v.{self.field}"
         text = re.sub(r"\b[ab]\b", lambda found: {"a": own, "b": message}[found[0]], self.combined)
         return [*copy.deepcopy(self.before), *ast.parse(f"{own} = {text}").body]
+
+
+class _Lists(_Parts):
+    """A program whose around is one statement, which asks its neighbours once: their messages are listed."""
+
+    def __init__(self, cls: ast.ClassDef, functions: dict[str, ast.FunctionDef], dialect: str) -> None:
+        self.dialect = dialect
+        super().__init__(cls, functions)
+        (*after, last) = self.after
+        inner = [n for node in after for n in ast.walk(node)]
+        local = {n.id for n in inner if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        returns = any(isinstance(n, ast.Return) for n in inner)
+        if returns or local & {n.id for n in ast.walk(last) if isinstance(n, ast.Name)}:
+            raise _Unsayable
+
+    def _read(self, functions: dict[str, ast.FunctionDef]) -> list[ast.stmt]:
+        (asked, *others) = copy.deepcopy(functions["around"].body)
+        asking = [n for n in ast.walk(asked) if isinstance(n, ast.GeneratorExp)]
+        near = [n for n in ast.walk(asked) if isinstance(n, ast.Name) and n.id == "edges"]
+        if others or len(asking) != 1 or len(near) != 1 or not isinstance(asked, ast.Assign):
+            raise _Unsayable
+        (generator,) = asking
+        if isinstance(generator.elt, ast.Tuple) or "af.intersect" in ast.unparse(asked):
+            raise _Unsayable
+        assert isinstance(asked.targets[0], ast.Attribute)
+        self.field, self.combined, self.asked = asked.targets[0].attr, "a + b", asked
+        said = generator.elt if self.dialect == "emv" else ast.List([generator.elt], ast.Load())
+        sending: list[ast.stmt] = [ast.Return(said)]
+        tests = generator.generators[0].ifs
+        if tests and self.dialect == "emv":  # its list has a message for every edge
+            raise _Unsayable
+        return [ast.If(tests[0], sending, [])] if tests else sending
+
+    def taking(self, message: str) -> list[ast.stmt]:
+        """What a vertex does with the list."""
+        listed = "(m.value for m in ml)" if self.dialect == "emv" else message
+
+        class Listing(ast.NodeTransformer):
+            def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
+                return ast.parse(listed, mode="eval").body
+
+        return [*copy.deepcopy(self.before), Listing().visit(copy.deepcopy(self.asked))]
 
 
 def _function(name: str, arguments: tuple[str, ...], body: list[ast.stmt], first: str = "", returns: str = "") -> str:
@@ -144,18 +194,36 @@ def _gas(parts: _Parts) -> list[str]:
     ]  # fmt: skip
 
 
+def _emv_listed(parts: _Parts) -> list[str]:
+    (_, sent, _, taken, _) = _emv(parts)
+    runs = "".join(f"    run.{one}()\n" for one in ("InitMessageBuffer", "EDGE.Send", "MLIST.Take"))
+    kind = re.sub(r"\[.*", "", parts.kind).replace("f32", "f64")
+    wide = kind if kind in ("af.flag", "af.f64") else "af.i64"
+    runs = runs.replace("EDGE", "ELIST") if "for e in el" in sent else runs
+    return [f"message: {wide}", sent, re.sub(r"\bcombined\b", "ml", taken), f"def iteration(run):\n{runs}"]
+
+
 def _emv(parts: _Parts) -> list[str]:
     sending = _renamed(parts.sending, {"old": "e.head", "v": "e.head", "u": "e.tail", "edge": "e"})
     text = _function("Send", ("e", "g", "p", "step"), sending, "e")
     text = re.sub(r"^( *)return (.*)$", r"\1e.send(\2)", text, flags=re.MULTILINE)
     taking = [*parts.taking("combined"), *_going_on(parts.after)]
+    runs = "".join(f"    run.{one}()\n" for one in _RUNS)
+    if len(text) % 3 == 0:  # by lists of out-edges
+        text, runs = _by_lists(text), runs.replace("EDGE", "ELIST")
     return [
         f"message: {parts.kind}",
         text,
         _combiner("Combiner", parts),
         _function("Take", _TAKING["emv"], taking, "v combined g"),
-        "def iteration(run):\n" + "".join(f"    run.{one}()\n" for one in _RUNS),
+        f"def iteration(run):\n{runs}",
     ]
+
+
+def _by_lists(text: str) -> str:
+    """A function of an edge as one of a vertex and its out-edges."""
+    first, *lines = text.replace("e.tail.", "v.").splitlines()
+    return "\n".join([first.replace("(e", "(v, el"), "    for e in el:", *(f"    {line}" for line in lines)])
 
 
 class _Halting(ast.NodeTransformer):

@@ -1,7 +1,7 @@
 """Random vertex programs from the whole grammar, of which every promise is true.
 
-A program with phases has such functions along edges and against them, and a phase on none. Any other is dense
-(anything goes), steady (sparse without saying so), sparse by promise (update does nothing without a
+A program with phases has such functions along edges and against them, and a phase on none; or its phases look around.
+Any other is dense (anything goes), steady (sparse without saying so), sparse by promise (update does nothing without a
 message), looks around (every vertex, or only where a neighbour changed), sends mail, or goes to a fixed point that no
 order of messages changes (monotone, or with a priority).
 """
@@ -19,8 +19,8 @@ from program_fuzzer.fields import Field, about, atoms, random_field
 from program_fuzzer.fixed_points import FixedPoint
 from program_fuzzer.mail import Mailing
 from program_fuzzer.neighbourhoods import Neighbourhood
-from program_fuzzer.oracle import is_sparse
 from program_fuzzer.plain_python import early_return, looped
+from program_fuzzer.reading import is_sparse
 from program_fuzzer.totals import Totals
 from program_fuzzer.writing import ProgramSpec, plain
 
@@ -29,10 +29,10 @@ __all__ = ["SHAPES", "random_program"]
 _SHARES = {"dense": 36, "steady": 11, "sparse": 18, "around": 8, "around sparse": 4, "monotone": 5, "priority": 9,
            "phases": 9}  # fmt: skip
 _MAILED = ("mail", "mail", "mail around")
-SHAPES = (*_SHARES, *dict.fromkeys(_MAILED))
-# The share of programs with mail. It is decided by further digits of the number that decides about the shape, so that
-# a seed without one gives the program that it gave before there was mail.
-_MAIL = 0.12
+SHAPES = (*_SHARES, *dict.fromkeys(_MAILED), "phases around")
+# The shares of programs with mail, and of those whose phases look around. They are decided by further digits of the
+# number that decides about the shape, so that any other seed gives the program that it gave before there were these.
+_MAIL, _LOOKING = 0.12, 0.03
 
 
 def random_program(draw: random.Random, shape: str = "") -> ProgramSpec:
@@ -42,6 +42,8 @@ def random_program(draw: random.Random, shape: str = "") -> ProgramSpec:
         return FixedPoint(draw, shape).program()
     if shape == "phases":
         return _Phases(draw, draw.choice(["dense", "steady", "sparse"])).program()
+    if shape == "phases around":
+        return replace(_LookingPhases(draw, draw.choice(["around", "around sparse"])).program(), shape=shape)
     if shape.startswith("mail"):
         return Mailing(draw, shape).program()
     if shape.startswith("around"):
@@ -56,6 +58,8 @@ def _random_shape(roll: float) -> str:
     further = roll * 4096 % 1 / _MAIL
     if further < 1:
         return _MAILED[int(further * len(_MAILED))]
+    if further < 1 + _LOOKING / _MAIL:
+        return "phases around"
     sums = list(accumulate(_SHARES.values()))
     return list(_SHARES)[bisect(sums, roll * sums[-1])]
 
@@ -101,12 +105,13 @@ class _Supersteps(Totals):
     def _start(self) -> str:
         scope = self._scope(about("v"), step=False)
         lines = looped(self.draw, scope)
+        has_locals = bool(lines)  # which the condition around them could not ask for
         for each in self.fields:
             if self.shape == "sparse" and each.name == "got":
                 lines.append(f"v.got = {self._untouched()}")
             elif self.draw.random() < 0.85:
                 lines += self._assignment(scope, each)
-        if self.draw.random() < 0.1 and lines and "while" not in "".join(lines):
+        if self.draw.random() < 0.1 and lines and not has_locals:
             lines = [f"if {scope.condition(1).text}:", *("    " + line for line in lines)]
             if self.shape == "sparse":
                 lines = [f"v.got = {self._untouched()}", *lines]
@@ -243,12 +248,12 @@ class _Phases(_Supersteps):
         self._choose_resets()
         functions = [*self._init(), *self._wants(), *self._along(), self._compute()]
         functions += [self._update(), *self._residual()]
+        promise = ["sparse = True"] if self.shape in ("sparse", "around sparse") else []
         text = "\n".join(functions)
         if self.shape == "dense" and is_sparse("class Fuzzed:\n" + textwrap.indent(text, "    ")):
             return random_program(self.draw, "phases")
         other = self.draw.choice(["against", "against", "both", "along"])
         other = "against" if "_degree" in text or (self.edge_fields and other == "both") else other
-        promise = ["sparse = True"] if self.shape == "sparse" else []
         forth, back = (
             self._phase(name, edges, [*promise, *self._own_start(edges), *functions])
             for name, edges in (("forth", "along"), ("back", other))
@@ -309,6 +314,10 @@ class _Looking(Neighbourhood, _Supersteps):
         changes += [f"v.{each.name}[{k}] != old.{each.name}[{k}]"
                     for each in self.fields if each.length is not None for k in range(each.size)]  # fmt: skip
         return self._function("update", [f"return {' or '.join(changes)}"])
+
+
+class _LookingPhases(_Looking, _Phases):
+    """Writes a program whose phases look around."""
 
 
 def _least(domain: Domain) -> str:

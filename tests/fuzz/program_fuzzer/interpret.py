@@ -8,13 +8,16 @@ and vectors are tuples. What Numba and LLVM make of the same text is seen by the
 from __future__ import annotations
 
 import ast
+import hashlib
 import inspect
 import math
+import re
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache, partial, reduce
+from functools import lru_cache, partial, reduce, wraps
 from types import SimpleNamespace
 from typing import Any
 from unittest import mock
@@ -61,16 +64,28 @@ def interpreted() -> Iterator[None]:
         yield
 
 
+class _Kernels(SimpleNamespace):
+    """A module of plain functions."""
+
+
+# By their names, as those import them that call their kernels.
+_modules: weakref.WeakValueDictionary[str, _Kernels] = weakref.WeakValueDictionary()
+_IMPORTED = re.compile(r"^from (interpreted_\w+) import (\w+) as (\w+)$", re.MULTILINE)
+
+
 @lru_cache(maxsize=64)
-def _module(source: str) -> SimpleNamespace:
+def _module(source: str) -> _Kernels:
     """The kernels of a generated source, as plain functions."""
+    called = {name: getattr(_modules[module], kernel) for module, kernel, name in _IMPORTED.findall(source)}
     source = source.replace("u + distances[i]", "u64(u + distances[i])")  # the only sum that wraps around
-    text = "\n".join(line for line in source.splitlines() if not line.startswith(("from arcflux", "import ")))
+    text = "\n".join(line for line in source.splitlines() if not line.startswith(("from ", "import ")))
     names: dict[str, Any] = {**_names(), "np": _numbers(), "math": IEEE, "operated": operated}
-    names |= {"negated": negated, "inverted": inverted}
+    names |= {"negated": negated, "inverted": inverted, **called}
+    names["__name__"] = f"interpreted_{hashlib.sha256(source.encode()).hexdigest()}"
     tree = ast.fix_missing_locations(_Arithmetic().visit(ast.parse(text)))
     exec(compile(tree, "<interpreted kernels>", "exec", dont_inherit=True), names)
-    return SimpleNamespace(**names)
+    made = _modules[names["__name__"]] = _Kernels(**names)
+    return made
 
 
 _FUNCTIONS = (
@@ -179,7 +194,9 @@ class _View:
         self.read = (_TYPED.get(array.dtype.name) if typed else None) or _as_it_is
         self.written = _LOW_BITS.get(array.dtype.name)
 
-    def __getitem__(self, index: int) -> Any:
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return _View(self.array[index], self.read is not _as_it_is)
         found = self.array[self._place(index)]
         return _View(found, self.read is not _as_it_is) if isinstance(found, np.ndarray) else self.read(found.item())
 
@@ -209,17 +226,23 @@ def _kernel(function: Callable[..., None]) -> Any:
     typed = [name.startswith(("f_", "a_", "s_", "c_", "ci_", "co_")) or own
              for name, own in zip(names, of_mail, strict=True)]  # fmt: skip
 
+    @wraps(function)
     def launched(*arguments: Any) -> None:
         given = zip(map(_number, arguments), typed, strict=True)
         try:
             with np.errstate(all="ignore"):
-                function(*(_View(a, own) if isinstance(a, np.ndarray) else a for a, own in given))
+                function(*(_View(_plain(a), own) if isinstance(a, np.ndarray | _View) else a for a, own in given))
         except BaseException:
             _failed.set()
             raise
 
     launched.ready = _nothing  # type: ignore[attr-defined]
     return launched
+
+
+def _plain(given: Any) -> Any:
+    """The array of what a kernel is given, by Python or by another kernel."""
+    return given.array if isinstance(given, _View) else given
 
 
 def _number(argument: Any) -> Any:

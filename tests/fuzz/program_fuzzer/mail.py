@@ -63,7 +63,7 @@ class Mailing(Neighbourhood, Totals):
             field = random_field(draw, part, how="")
             field.length = None
             typed(draw, field, field.domain)
-            kind = "i64" if field.kind in ("u64", "ref") else field.kind
+            kind = "i64" if field.kind == "u64" else field.kind
             parts.append(_Part(part, field.domain, kind))
         if names != [""] or draw.random() < 0.4:
             return _Mail(name, parts)

@@ -234,7 +234,7 @@ def _ieee(name: str) -> Callable[..., Any]:
 
 
 _MATH = {name: _ieee(name) for name, found in vars(math).items() if callable(found)}
-_MATH |= {"floor": _rounding(math.floor), "ceil": _rounding(math.ceil)}
+_MATH |= {"floor": _rounding(math.floor), "ceil": _rounding(math.ceil), "trunc": _rounding(math.trunc)}
 _CONSTANTS = {name: found for name, found in vars(math).items() if isinstance(found, float)}
 
 
@@ -265,7 +265,8 @@ def choose(better: Callable[[Any, Any], bool]) -> Callable[..., Any]:
 
 
 KNOWN: dict[str, Any] = {
-    "math": SimpleNamespace(**_MATH, **_CONSTANTS), "int": _rounding(int), "float": lambda x=0.0: Real(float(x)),
+    "math": SimpleNamespace(**_MATH, **_CONSTANTS), "int": _rounding(int), "round": _rounding(round),
+    "float": lambda x=0.0: Real(float(x)),
     "min": choose(operator.lt), "max": choose(operator.gt),
 }  # fmt: skip
 

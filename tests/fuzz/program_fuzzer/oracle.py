@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import math
 import operator
 import random
 import re
@@ -19,18 +18,27 @@ from types import SimpleNamespace
 from typing import Any
 
 from program_fuzzer.graphs import GraphSpec
-from program_fuzzer.numbers import KNOWN, counted, either, exponent, faults, of_field, plain, same, weak
+from program_fuzzer.numbers import faults, of_field, plain, same, weak
 from program_fuzzer.post import Mail, Post
-from program_fuzzer.post import counted as mail_length
-from program_fuzzer.values import IllDefined, OfSender, OneOf, Vector, choosing, exact, fitting
+from program_fuzzer.reading import (
+    EdgeField,
+    Kind,
+    Table,
+    Total,
+    VertexSet,
+    extremes,
+    flat,
+    is_sparse,
+    read,
+    reduced,
+    text_of,
+)
+from program_fuzzer.values import IllDefined, OfSender, OneOf, Vector, fitting
 from program_fuzzer.wild import RANGES
 
-__all__ = ["Outcome", "interpret", "is_sparse"]
+__all__ = ["Outcome", "interpret"]
 
 _MOST = 300
-_KINDS = ("f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "flag", "ref")
-_NAMES = {"number", "in_degree", "out_degree"}
-_COUNTS = {"vertices", "edges", "arcs"}
 
 
 @dataclass
@@ -56,23 +64,6 @@ class Outcome:
         return [end for end in self.ends if end.supersteps == supersteps]
 
 
-class _Kind:
-    """The type of a field, as the class says it."""
-
-    def __init__(self, name: str, length: int | str | None = None) -> None:
-        self.name, self.length = name, length
-
-    def __getitem__(self, length: int | str) -> _Kind:
-        return _Kind(self.name, length)
-
-
-class _EdgeField:
-    """A field of edges, as the class declares it."""
-
-    def __init__(self, kind: _Kind, first: Any = 0) -> None:
-        self.kind, self.first = kind, bool(first) if kind.name == "flag" else first
-
-
 class _Edge:
     """An edge as functions see it: columns, fields, and the edge the other way."""
 
@@ -85,40 +76,16 @@ class _Edge:
         self.__dict__[name] = self.run.fit(name, value)
 
 
-class _Total:
-    """A total, as the class declares it."""
-
-    def __init__(self, kind: _Kind, how: str = "sum") -> None:
-        self.kind, self.how = kind, how
-
-    @property
-    def nothing(self) -> Any:
-        """What none contributes."""
-        if self.kind.name == "flag":
-            return self.how == "and"
-        low, high = (-math.inf, math.inf) if self.kind.name == "f64" else RANGES[self.kind.name]
-        return {"sum": 0, "or": 0, "and": -1, "min": high, "max": low}[self.how]
-
-    def taken(self, before: Any, value: Any) -> Any:
-        """What it becomes by one contribution."""
-        value = plain(fitting(self.kind.name, value))
-        choose = {"min": min, "max": max}.get(self.how)
-        if choose is not None:
-            return choose(before, value)
-        found = {"sum": operator.add, "or": operator.or_, "and": operator.and_}[self.how](before, value)
-        return exact("f64", float(found)) if self.kind.name == "f64" else found
-
-
 class _Graph:
     """What functions know as g. ``g.lost += x`` has become a call of `contribute`."""
 
-    def __init__(self, totals: dict[str, _Total], **counts: Any) -> None:
+    def __init__(self, totals: dict[str, Total], **counts: Any) -> None:
         self.__dict__.update(counts)
         self.totals, self.known = totals, {name: self._row(each) for name, each in totals.items()}
         self.empty()
         self.brought: list[tuple[str, Any, Any]] = []
 
-    def _row(self, total: _Total) -> list[Any]:
+    def _row(self, total: Total) -> list[Any]:
         return [total.nothing] * (total.kind.length or 1)
 
     def __getattr__(self, name: str) -> Any:
@@ -190,6 +157,17 @@ class _Vertex:
         self.written.add(name)
         self.ways.pop(name, None)
 
+    def first_of(self, names: tuple[str, ...], values: tuple[Any, ...], sign: int) -> None:
+        """Keep several fields of the message of the first sender, or the last one."""
+        row = tuple(self.run.fit(name, value) for name, value in zip(names, values, strict=True))
+        came, best = (self.run.sender, row), self.senders.get("".join(names))
+        if any(value != value for value in row):
+            raise IllDefined("NaN is one of several")
+        if best is None or (came < best if sign > 0 else came > best):
+            self.senders["".join(names)] = came
+            self.__dict__.update(zip(names, row, strict=True))
+        self.written.update(names)
+
     def _own(self, name: str, value: Any) -> Any:
         """A vector tells when an element of it is assigned."""
         if isinstance(value, Vector):
@@ -221,25 +199,26 @@ class _Run:
     ) -> None:  # fmt: skip
         """`whole` is the graph of which `spec` is a view; such a run is a phase, and has no state yet."""
         self.spec = spec
-        self.cls = _read(source)
+        self.cls = read(source)
         self.sparse, self.promised = (
             is_sparse(source),
             getattr(self.cls, "sparse", False) or "priority" in vars(self.cls),
         )
         annotations = self.cls.__annotations__
-        values = {
-            name: getattr(self.cls, name, None)
-            for name, kind in annotations.items()
-            if not isinstance(kind, _Kind | _Total | Mail | _EdgeField)
-        }
-        self.parameters = SimpleNamespace(**{name: weak(value) for name, value in {**values, **parameters}.items()})
-        self.extremes = _extremes(source)
+        fields = {
+            name for name, kind in annotations.items()
+            if isinstance(kind, Total | Mail | EdgeField) or (isinstance(kind, Kind) and not hasattr(self.cls, name))
+        }  # fmt: skip
+        values = {name: getattr(self.cls, name, None) for name in annotations.keys() - fields} | parameters
+        self.parameters = SimpleNamespace(**{name: _parameter(annotations[name], x) for name, x in values.items()})
+        self.extremes = extremes(source)
         self.computing, self.sender = False, -1
-        self.kinds = {name: kind for name, kind in annotations.items() if isinstance(kind, _Kind)}
+        self.kinds = {name: kind for name, kind in annotations.items() if isinstance(kind, Kind) and name in fields}
+        self._let_out(source)
         self.post = Post({name: each for name, each in annotations.items() if isinstance(each, Mail)}, spec.vertices)
         self.cls.af.desk = self.post
-        self.out: list[list[int]] = [[] for _ in range(spec.vertices)]
-        self.edge_kinds = {name: kind.kind for name, kind in annotations.items() if isinstance(kind, _EdgeField)}
+        self.out: list[list[Any]] = [[] for _ in range(spec.vertices)]
+        self.edge_kinds = {name: kind.kind for name, kind in annotations.items() if isinstance(kind, EdgeField)}
         self.every = {**self.kinds, **self.edge_kinds}
         self.crossing = False
         self.reverses = spec.reverses() if self.edge_kinds else []
@@ -252,15 +231,19 @@ class _Run:
         self.in_degrees, self.out_degrees = [0] * spec.vertices, [0] * spec.vertices
         for place, (u, v, weight, length) in enumerate(spec.arcs()):
             real = of_field(spec.types[1].replace("float", "f"), length)
-            self.into[v].append((u, SimpleNamespace(weight=weak(weight), length=real, place=place)))
+            ends = (u, v) if spec.directed else (min(u, v), max(u, v))
+            self.into[v].append((u, SimpleNamespace(weight=weak(weight), length=real, place=place, ends=ends)))
         counted = list((whole or spec).arcs())
-        for u, v, _, _ in counted:
+        for u, v, weight, _ in counted:
             self.in_degrees[v] += 1
             self.out_degrees[u] += 1
-            self.out[u].append(v)
-        for row in self.into:
+            self.out[u].append((v, SimpleNamespace(weight=weak(weight))))
+        for row in [*self.into, *self.out]:
             row.sort(key=lambda pair: pair[0])
-        totals = {name: kind for name, kind in annotations.items() if isinstance(kind, _Total)}
+        totals = {name: kind for name, kind in annotations.items() if isinstance(kind, Total)}
+        for each in totals.values():
+            if isinstance(each.kind.length, str):
+                each.kind = Kind(each.kind.name, getattr(self.parameters, each.kind.length))
         numbers = {
             "vertices": weak(spec.vertices),
             "edges": weak(len((whole or spec).edges)),
@@ -269,7 +252,7 @@ class _Run:
         self.graph = _Graph(totals, **numbers)
         self.around = {"p": self.parameters, "g": self.graph}
         self.written = {
-            name: set(re.findall(r"g\.(\w+)(?:\[[^]]*\])? (?:[+|&]=|= )", _text_of(source, name)))
+            name: set(re.findall(r"g\.(\w+)(?:\[[^]]*\])? (?:[+|&]=|= )", text_of(source, name)))
             for name in ("start", "update")
         }
         self.arguments = {n: list(inspect.signature(f).parameters) for n, f in vars(self.cls).items() if callable(f)}
@@ -292,6 +275,17 @@ class _Run:
         if not self.sparse:
             self.active = self.active | mailed if self.rests else set(range(spec.vertices))
 
+    def _let_out(self, source: str) -> None:
+        """What the program does not say: every vertex is active; it has changed when a field has that is reduced.
+
+        With around, when one has that around writes; with mail alone, never.
+        """
+        if "def start(" not in source:
+            self.cls.start = lambda v: True
+        if "def update(" not in source:
+            names = reduced(source)
+            self.cls.update = lambda v, old: any(v.state()[name] != old.state()[name] for name in names)
+
     @property
     def rests(self) -> bool:
         """Whether only those take part that have mail, or stayed awake."""
@@ -306,6 +300,7 @@ class _Run:
         if kind.length is None:
             return self._fitted(name, value)
         length = getattr(self.parameters, kind.length) if isinstance(kind.length, str) else kind.length
+        length = length[0] * length[1] if isinstance(length, tuple) else length
         row = value.elements if isinstance(value, Vector) else list(value) if isinstance(value, tuple | list) else None
         row = [value] * length if row is None else row
         if len(row) != length:
@@ -481,6 +476,7 @@ def interpret(
 ) -> Outcome:
     """What a program gives; given are fields before `start`, `limit` the most supersteps."""
     faults.clear()
+    source = flat(source)
     try:
         if "@af.phase" in source:
             out = _Phases(source, spec, parameters, given).outcome(limit)
@@ -527,6 +523,8 @@ class _Phases:
             run.edge_states = self.first.edge_states
             run.reverses = self.first.reverses
             run.turned = edges == "against" and not spec.directed
+            for _, edge in (pair for row in run.into for pair in row if edges == "against" and spec.directed):
+                edge.ends = edge.ends[::-1]
             run.sparse = run.sparse and edges is not None
             self.sent[node.name] = 0
 
@@ -536,12 +534,13 @@ class _Phases:
         run = SimpleNamespace(iterations=0, changed=0)
         for name in self.runs:
             setattr(run, name, lambda until=None, name=name: self._called(run, name, until is not None))
-        finished = False
+        finished, known = False, {"run": run, **self.first.around}
+        asked = inspect.signature(self.iteration).parameters
         self._mark(self.first)
         try:
             while not finished:
                 run.iterations += 1
-                finished = not self.iteration(run)
+                finished = not self.iteration(*(known[name] for name in asked))
                 if run.iterations > _MOST:
                     raise IllDefined("it does not end")
         except _CutShort:
@@ -567,6 +566,7 @@ class _Phases:
         run.graph.count()
         run.graph.end(run.written["start"])
         run.states, run.ways = [v.state() for v in views], [v.ways for v in views]
+        run.sent = list(run.states)
         run.active = active if run.sparse else set(range(run.spec.vertices))
         tolerance = getattr(run.parameters, "tolerance", None) if run.has("residual") else None
         for _ in range(room if quiet else 1):
@@ -604,7 +604,7 @@ def _edges(node: ast.ClassDef) -> str | None:
 def _alone(module: ast.Module, cls: ast.ClassDef, body: list[ast.stmt]) -> str:
     """The source of a program of these parts; one on no edges has a compute that nobody calls."""
     written = {node.name for node in body if isinstance(node, ast.FunctionDef)}
-    body = body if "compute" in written else [*body, *ast.parse(_UPDATE).body[:1]]
+    body = body if written & {"compute", "around"} else [*body, *ast.parse(_UPDATE).body[:1]]
     others = [node for node in module.body if node is not cls]
     one = ast.ClassDef(cls.name, [], [], body, [ast.parse("af.program").body[0].value])
     return ast.unparse(ast.fix_missing_locations(ast.Module([*others, one], [])))
@@ -619,230 +619,16 @@ def _view(spec: GraphSpec, edges: str | None) -> GraphSpec:
     return replace(spec, directed=False) if edges == "both" else spec
 
 
+def _parameter(kind: Any, value: Any) -> Any:
+    """A parameter as functions see it."""
+    if kind is VertexSet:
+        return VertexSet(value)
+    return Table(value) if isinstance(value, tuple) else weak(value)
+
+
 def _plain(value: Any) -> Any:
     return tuple(map(plain, value.elements)) if isinstance(value, Vector) else plain(value)
 
 
 def _has_nan(value: Any) -> bool:
     return any(map(_has_nan, value)) if isinstance(value, tuple) else value != value
-
-
-def _read(source: str) -> Any:
-    """The class of a program, with names that stand for Arcflux's."""
-    kinds = {name: _Kind(name) for name in _KINDS}
-    af = SimpleNamespace(**kinds, program=lambda cls: cls, vertex=object, total=_Total, edge=_EdgeField)
-    af.any = OneOf
-    af.first, af.last = (lambda value: OfSender(value, 1)), (lambda value: OfSender(value, -1))
-    af.random = _random
-    af.mail, af.send = Mail, lambda to, **mail: af.desk.send(to, mail)
-    af.neighbour = lambda v, k: weak(sorted(v.run.out[v.number])[k])
-    af.mode, af.median, af.topk, af.intersect = _mode, _median, _topk, _intersect
-    af.dot = lambda a, b: sum((a * b).elements)
-    names: dict[str, Any] = {"af": af, **KNOWN, "either": either, "len": mail_length, "__name__": "oracle"}
-    names |= {name: _of_lists(choosing(KNOWN[name])) for name in ("min", "max")}
-    text = "\n".join(line for line in source.splitlines() if not line.startswith("import "))
-    text = text.replace("in af.intersect(v, u):", "in shared(edges, u):")
-    names["shared"] = _shared
-    names |= {"number": weak, "exponent": exponent, "counted": counted}
-    names["range"] = lambda *given: [weak(k) for k in range(*given)]
-    names["sum"] = lambda values: sum(values, weak(0))
-    names["abs"] = lambda x: abs(counted(x))
-    module = ast.parse(text)
-    numbers = {ast.unparse(n.targets[0]): ast.literal_eval(n.value) for n in module.body if isinstance(n, ast.Assign)}
-    module.body = [_Choices(numbers).visit(n) if not isinstance(n, ast.Assign) else n for n in module.body]
-    tree = ast.fix_missing_locations(module)
-    exec(compile(tree, "<oracle>", "exec", dont_inherit=True), names)
-    found = next(value for value in names.values() if isinstance(value, type) and value.__module__ == "oracle")
-    found.af = af
-    return found
-
-
-def _random(of: Any, step: int, k: int = 0, seed: int = 0) -> Any:
-    """SplitMix64's output of seed, number, step and k, one after another, in 64 bits; 53 of them are the result."""
-    key = 0
-    for word in (seed, of.number, step, k):
-        key = (key + (int(word) + 1) * 0x9E3779B97F4A7C15) % (1 << 64)
-        key = (key ^ key >> 30) * 0xBF58476D1CE4E5B9 % (1 << 64)
-        key = (key ^ key >> 27) * 0x94D049BB133111EB % (1 << 64)
-        key ^= key >> 31
-    return KNOWN["float"](key // 2048 / 2.0**53)
-
-
-def _of_lists(choose: Any) -> Any:
-    """`min` or `max`, also of what a generator gives."""
-
-    def chosen(*given: Any, default: Any = None) -> Any:
-        if len(given) > 1:
-            return choose(*given)
-        row = list(given[0])
-        return choose(*row, row[0]) if row else default
-
-    return chosen
-
-
-def _mode(values: Any, default: Any) -> Any:
-    """By counting each value anew."""
-    row = [pair if isinstance(pair, tuple) else (pair, 1) for pair in values]
-    sums = {value: sum(weight for other, weight in row if other == value) for value, _ in row}
-    return min(value for value in sums if sums[value] == max(sums.values())) if row else default
-
-
-def _median(values: Any, default: Any) -> Any:
-    row = sorted(values)
-    half = len(row) // 2
-    return default if not row else (row[half] * 0.5 + row[~half] * 0.5)
-
-
-def _topk(k: int, values: Any, default: Any) -> list[Any]:
-    return [*sorted(values, reverse=True), *([default] * k)][:k]
-
-
-def _intersect(v: _Vertex, u: _Vertex) -> Any:
-    both = [{int(w) for w, _ in one.run.into[one.number]} for one in (v, u)]
-    return weak(len(both[0] & both[1]))
-
-
-def _shared(edges: list[_Near], u: _Near) -> list[_Near]:
-    """Those of the edges whose ends lead to u, too; of parallel ones the first."""
-    into = {int(w) for w, _ in u.run.into[u.number]}
-    first = {int(w.number): w for w in reversed(edges) if int(w.number) in into}
-    return [w for w in edges if first.get(int(w.number)) is w]
-
-
-class _Choices(ast.NodeTransformer):
-    """``a if test else b`` has the type of both, and numbers that stand there are like any other, also in locals.
-
-    Numbers alone are computed as Python does; an exponent of them that is below 0 makes a float. `known` are the
-    numbers of the module. A flag that is counted with is 0 or 1.
-    """
-
-    def __init__(self, known: dict[str, Any]) -> None:
-        self.known = known
-
-    def visit(self, node: ast.AST) -> Any:
-        return _named("number", self._checked(node)) if self._is_constant(node) else super().visit(node)
-
-    def _checked(self, node: ast.AST, low: float = -math.inf, high: float = math.inf) -> ast.AST:
-        """Numbers alone: those that have no value, or are not as they should be, are refused before anything runs."""
-        try:
-            value = eval(ast.unparse(node), dict(self.known))  # noqa: S307
-        except (ArithmeticError, ValueError) as error:
-            raise IllDefined(repr(error)) from error
-        if isinstance(value, complex) or value < low or value > high:
-            raise IllDefined(f"{value!r} is refused")
-        return node
-
-    def _is_constant(self, node: ast.AST) -> bool:
-        if isinstance(node, ast.Constant):
-            return type(node.value) in (int, float)
-        if isinstance(node, ast.Name):
-            return node.id in self.known
-        if isinstance(node, ast.UnaryOp):
-            return not isinstance(node.op, ast.Not) and self._is_constant(node.operand)
-        return isinstance(node, ast.BinOp) and self._is_constant(node.left) and self._is_constant(node.right)
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
-        if node.name != "iteration":
-            node.body = [self.visit(each) for each in node.body]
-            node.args.defaults = [self.visit(each) for each in node.args.defaults]
-        return node
-
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
-        return node
-
-    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
-        fixed = self._is_constant(node.right)
-        bits = isinstance(node.op, ast.BitAnd | ast.BitOr | ast.BitXor)
-        left = self.visit(node.left) if bits else _named("counted", self.visit(node.left))
-        right = (
-            _named("exponent", self._checked(node.right))
-            if fixed and isinstance(node.op, ast.Pow)
-            else self.visit(node.right)
-        )
-        if fixed and isinstance(node.op, ast.LShift | ast.RShift):
-            self._checked(node.right, 0, 63)
-        return ast.BinOp(left, node.op, right)
-
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
-        inner = self.visit(node.operand)
-        return ast.UnaryOp(node.op, inner if isinstance(node.op, ast.Not) else _named("counted", inner))
-
-    def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
-        self.generic_visit(node)
-        return self._contributed(node.target, node.value) if _of_g(node.target) else node
-
-    def visit_Assign(self, node: ast.Assign) -> ast.stmt:
-        self.generic_visit(node)
-        target = node.targets[0]
-        if not _of_g(target):
-            return node
-        assert isinstance(node.value, ast.Call)
-        return self._contributed(target, node.value.args[1])
-
-    def _contributed(self, target: ast.expr, value: ast.expr) -> ast.stmt:
-        """``g.t[k] += x`` as a call."""
-        owner = target.value if isinstance(target, ast.Subscript) else target
-        assert isinstance(owner, ast.Attribute)
-        index = target.slice if isinstance(target, ast.Subscript) else ast.Constant(None)
-        contribute = ast.Attribute(owner.value, "contribute", ast.Load())
-        return ast.Expr(ast.Call(contribute, [ast.Constant(owner.attr), index, value], []))
-
-    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
-        self.generic_visit(node)
-        nothing = ast.arguments([], [], None, [], [], None, [])
-        sides: list[ast.expr] = [ast.Lambda(nothing, side) for side in (node.body, node.orelse)]
-        return ast.Call(ast.Name("either", ast.Load()), [node.test, *sides], [])
-
-
-def _named(name: str, node: ast.AST) -> ast.expr:
-    return ast.Call(ast.Name(name, ast.Load()), [node], [])
-
-
-def _of_g(target: ast.expr) -> bool:
-    """Whether something of g is assigned."""
-    owner = target.value if isinstance(target, ast.Subscript) else target
-    return isinstance(owner, ast.Attribute) and ast.unparse(owner.value) == "g"
-
-
-def _text_of(source: str, function: str) -> str:
-    """The lines of a function."""
-    return source.split(f"def {function}(")[1].split("    def ")[0]
-
-
-def _extremes(source: str) -> set[str]:
-    """The fields into which compute reduces the least or the largest message."""
-    compute = source.partition("def compute")[2].split("def ")[0]
-    return set(re.findall(r"v\.(\w+)(?:\[[^]]*\])? = (?:min|max)\(v\.", compute))
-
-
-def is_sparse(source: str) -> bool:
-    """Whether only changed vertices send: it is said, follows from a priority, or is plain from the program."""
-    functions = {node.name: node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef)}
-    if "    sparse = True" in source or "priority" in functions:
-        return True
-    if "compute" not in functions or "receive" in functions or re.search(r"def along|edge\.e\d|\.reverse\.", source):
-        return False
-    compute = functions["compute"]
-    old = {n.attr for n in ast.walk(compute) if isinstance(n, ast.Attribute) and ast.unparse(n.value) == "old"} - _NAMES
-    step = any(isinstance(n, ast.Name) and n.id == "step" for n in ast.walk(compute))
-    step = step or any(_of_g(n) and n.attr not in _COUNTS for n in ast.walk(compute) if isinstance(n, ast.Attribute))
-    steady = not old and not step and "wants" not in functions and not _reduces_otherwise(compute)
-    return steady and not any(_writes(functions[name]) for name in ("init", "update") if name in functions)
-
-
-def _writes(function: ast.FunctionDef) -> bool:
-    targets = (n for n in ast.walk(function) if isinstance(n, ast.Attribute | ast.Subscript))
-    return any(isinstance(n.ctx, ast.Store) and not _of_g(n) for n in targets)
-
-
-def _reduces_otherwise(compute: ast.FunctionDef) -> bool:
-    """Whether a reduction is none of min, max, or, and."""
-    for node in ast.walk(compute):
-        if isinstance(node, ast.AugAssign) and not isinstance(node.target, ast.Name):
-            if not isinstance(node.op, ast.BitOr | ast.BitAnd):
-                return True
-        elif isinstance(node, ast.Assign) and not isinstance(node.targets[0], ast.Name):
-            called = node.value.func if isinstance(node.value, ast.Call) else None
-            if isinstance(called, ast.Attribute) and called.attr in ("any", "first", "last"):
-                return True
-    return False

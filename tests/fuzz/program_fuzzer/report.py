@@ -19,7 +19,8 @@ def script(case: Case, way: Way, note: str = "") -> str:
     said = fails(case, way)
     head = [f"# {note}"] if note else []
     head += [f"# {said}", f"# {way}"]
-    plain = not way.patches and (not way.interpret or bool(fails(case, compiled)))
+    made = way.options.keys() & {"cancel", "checkpoint"}  # which active() makes of the numbers that are drawn
+    plain = not (way.patches or made) and (not way.interpret or bool(fails(case, compiled)))
     if not plain:
         head.append("# PYTHONPATH=tests/fuzz" + ("" if way.patches else "; only interpreted kernels differ"))
     outcome = expected(case)
@@ -55,9 +56,12 @@ def script(case: Case, way: Way, note: str = "") -> str:
 
 
 def _device(kind: str, size: int) -> str:
-    return {"cpu": f"af.devices.CPU({size})", "virtual": f"af.devices.Virtual(memory={size or None})"}.get(
-        kind, f"af.devices.Cuda({size})"
-    )
+    return {
+        "cpu": f"af.devices.CPU({size})",
+        "virtual": f"af.devices.Virtual(memory={size or None})",
+        "slow": f"af.devices.Virtual(slowdown={float(size)})",
+        "cuda": f"af.devices.Cuda({size})",
+    }[kind]
 
 
 def keep(folder: Path, name: str, text: str, **more: Any) -> Path:

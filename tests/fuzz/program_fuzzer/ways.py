@@ -1,15 +1,18 @@
 """The ways to run a program: in plain Python, by direction, threads, parts, exchange; interpreted, or compiled.
 
-Some paths are only taken by large graphs. Patches make small ones take them: blocks, runs, kinds, teams that push.
+Some paths are only taken by large graphs. Patches make small ones take them: blocks, runs, patterns, teams that push.
 """
 
 from __future__ import annotations
 
 import importlib
+import math
+import os
 import pkgutil
 import random
 import re
 import sys
+import tempfile
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
@@ -28,7 +31,8 @@ from arcflux.compile.cpu import bins
 from arcflux.compile.pieces import vectors
 from arcflux.engine import dense
 from arcflux.engine.balance import migrate, schedule
-from arcflux.graph import alike, runs
+from arcflux.engine.phases import together
+from arcflux.graph import neighbour_patterns, runs
 from program_fuzzer.interpret import interpreted
 
 __all__ = ["EXCHANGES", "HOW", "PATCHES", "Way", "compiled_ways", "interpreted_ways", "simulated_ways"]
@@ -79,6 +83,10 @@ class Way:
                 timer.start()
                 stack.callback(timer.cancel)
                 options["cancel"] = token
+            if "checkpoint" in options:  # pieces of a superstep or some
+                folder = stack.enter_context(tempfile.TemporaryDirectory())
+                options["checkpoint"] = af.Checkpoint(f"{folder}/run", seconds=options["checkpoint"])
+                stack.enter_context(mock.patch.object(os, "fsync"))
             yield options
 
 
@@ -102,7 +110,7 @@ def _patched(owner: Any, **values: Any) -> Callable[[], list[Any]]:
 
 def _by_blocks() -> list[Any]:
     always = {"_large": lambda self: all(message.length is None for message in self.lowered.messages)
-              and not dense.taken(self.lowered)}  # fmt: skip
+              and not dense.any_flags(self.lowered)}  # fmt: skip
     return [*_patched(dense.Dense, **always)(), *_patched(dense, scattered=lambda graph: True, _SUPERSTEPS=0)()]
 
 
@@ -180,8 +188,8 @@ PATCHES: dict[str, Callable[[], list[Any]]] = {
     "blocks": _by_blocks,
     "ranked blocks": lambda: [*_by_blocks(), *_patched(dense, skewed=lambda graph: True)()],
     "runs": lambda: [*_patched(dense, _MANY=0)(), *_patched(runs, _LENGTH=1, likely=lambda *rows: True)()],
-    "kinds": lambda: [*_patched(runs, _LENGTH=1)(),
-                      *_patched(alike, _FEWEST_VERTICES=1, likely=lambda *rows: True)()],
+    "patterns": lambda: [*_patched(runs, _LENGTH=1)(),
+                      *_patched(neighbour_patterns, _FEWEST_VERTICES=1, likely=lambda *rows: True)()],
     "teams": _in_teams,
     "disturbed": _disturbed,
     "few blocks": _few_blocks,
@@ -189,6 +197,7 @@ PATCHES: dict[str, Callable[[], list[Any]]] = {
     "chunks": lambda: _in_chunks(64),
     "tiny chunks": lambda: _in_chunks(4),
     "in memory": _in_memory,
+    "fused": _patched(together._Team, _lost=lambda self: math.inf),
 }  # fmt: skip
 
 
@@ -233,8 +242,10 @@ def _random(draw: random.Random, dense: bool) -> Way:
         options["deterministic"] = True
     if draw.random() < 0.08:
         options[draw.choice(["timeout", "cancel"])] = draw.choice([1e-9, 1e-4, 1e-3, 4e-3])
-    patches = draw.choice([(), (), ("blocks",), ("ranked blocks",), ("runs",), ("kinds",), ("teams",),
-                           ("disturbed",), ("few blocks",), ("in memory",)])  # fmt: skip
+    elif draw.random() < 0.1:
+        options["checkpoint"] = draw.choice([1e-9, 1e-4])
+    patches = draw.choice([(), (), ("blocks",), ("ranked blocks",), ("runs",), ("patterns",), ("teams",),
+                           ("disturbed",), ("few blocks",), ("in memory",), ("fused",)])  # fmt: skip
     if draw.random() < 0.3:
         patches = ("tiny chunks" if dense else "chunks", *patches)
     return Way(options, True, patches)
@@ -255,6 +266,8 @@ def _parts(draw: random.Random, dense: bool = False) -> Way:
         options["rebalance"] = draw.choice(["off", "local", "auto"])
     if draw.random() < 0.08:
         options[draw.choice(["timeout", "cancel"])] = draw.choice([1e-9, 1e-3, 4e-3, 2e-2])
+    elif draw.random() < 0.1:
+        options["checkpoint"] = draw.choice([1e-9, 1e-2])
     devices: tuple[tuple[str, int], ...] = ()
     if draw.random() < 0.15:
         options.pop("ranks_per_node")

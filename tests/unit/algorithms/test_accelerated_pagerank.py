@@ -9,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import arcflux as af
-from arcflux.algorithms.surfer import first_residual
+from arcflux.algorithms.accelerated_pagerank import accelerated
+from arcflux.algorithms.pagerank import PageRank
+from arcflux.algorithms.surfer import best_start
 from arcflux.errors import UsageError
 
 WAYS: list[dict[str, Any]] = [
@@ -108,14 +110,39 @@ def test_accelerated_where_many_supersteps_are_expected(spec: str, tolerance: fl
     assert chosen == others[expected]
 
 
-@pytest.mark.parametrize("rows", [[(0, 1)], [(0, 1), (1, 2)], [(0, 1), (0, 2), (0, 3)]])
-def test_the_first_residual_is_that_of_the_first_superstep(rows: list[tuple[int, int]]) -> None:
-    graph = af.Graph.from_edges(*zip(*rows, strict=True), directed=False)
+@pytest.mark.parametrize("rows", [[(0, 1)], [(0, 1), (1, 2)], [(0, 1), (0, 2), (0, 3), (2, 3), (5, 5), (5, 7)]])
+def test_the_residual_of_a_start_is_that_of_the_first_superstep(rows: list[tuple[int, int]]) -> None:
+    graph = af.Graph.from_edges(*zip(*rows, strict=True), vertices=9, directed=False)
+    start = best_start(graph, 0.85, 1e-4, redistribute=False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # it is stopped before it converges
-        first = af.pagerank(graph, max_iter=1, tol=0, dangling="drop")
-    moved = np.abs(first["rank"] - 1 / graph.vertices).sum()
-    assert 0.85 * first_residual(graph) == pytest.approx(moved, abs=1e-15)
+        first = af.run(PageRank, graph, even=start.even, by_degree=start.by_degree, max_supersteps=1, tolerance=0.0)
+    assert start.residual == pytest.approx(first.residual, abs=1e-15)
+
+
+def islands() -> af.Graph:
+    """Cliques of 4 to 40 vertices, each with an edge to the next: degrees differ by region."""
+    pairs, first = [], 0
+    for size in np.random.default_rng(3).integers(4, 40, 60).tolist():
+        pairs += [(first + j, first + k) for j in range(size) for k in range(j)]
+        pairs.append((first, first + size))
+        first += size
+    return af.Graph.from_edges(*zip(*pairs, strict=True), directed=False)
+
+
+@pytest.mark.parametrize("graph", ["kron:12,directed=false", "star:300", "islands", "grid:40x40", "ws:3000,k=6,p=0.2"])
+@pytest.mark.parametrize("dangling", ["drop", "redistribute"])
+def test_ranks_begin_where_it_takes_no_longer(graph: str, dangling: str) -> None:
+    made = islands() if graph == "islands" else af.load(graph)
+    program, options = accelerated(PageRank), {"tolerance": 1e-4, "redistribute": dangling == "redistribute"}
+    start = best_start(made, 0.85, 1e-4, dangling == "redistribute")
+    alike = af.run(program, made, **options)
+    chosen = af.run(program, made, even=start.even, by_degree=start.by_degree, **options)
+    assert chosen.supersteps <= alike.supersteps
+    assert bool(start.by_degree) == (graph in ("kron:12,directed=false", "star:300", "ws:3000,k=6,p=0.2"))
+    assert np.abs(chosen["before"] - alike["before"]).sum() < 1e-3
+    if dangling == "redistribute":
+        assert chosen["before"].sum() == pytest.approx(1.0, abs=1e-12)
 
 
 @pytest.mark.parametrize("spec", ["grid:30x40", "kron:11,directed=false,weights=1-9"])

@@ -46,6 +46,26 @@ def test_larger_graphs_equal_scipy(spec: str, threads: int) -> None:
         found.validate().raise_for_failure()
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_pull_finds_the_one_neighbour_that_is_in_the_frontier(threads: int) -> None:
+    """Wherever it stands in a row of whatever length: rows are looked up some neighbours at a time."""
+    rows = [(length, place) for length in range(1, 14) for place in [*range(length), None]]
+    width = 16
+    source, target, expected = [], [], {}
+    for k, (length, place) in enumerate(rows, 1):
+        asking = width * k
+        source += range(asking + 1, asking + 1 + length)
+        target += [asking] * length
+        if place is not None:
+            source.append(0)
+            target.append(asking + 1 + place)
+        expected[asking] = -1 if place is None else asking + 1 + place
+    graph = af.Graph.from_edges(source, target, vertices=width * (len(rows) + 1))
+    found = bfs(graph, 0, direction="pull", threads=threads)
+    assert {asking: int(found["parent"][asking]) for asking in expected} == expected
+    assert {int(found["level"][asking]) for asking, parent in expected.items() if parent >= 0} == {2}
+
+
 def test_tiny_graphs() -> None:
     for directed in (True, False):
         alone = bfs(sample(1, [(0, 0)], directed, "text").graph, "v00")

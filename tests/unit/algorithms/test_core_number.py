@@ -45,6 +45,20 @@ def test_it_equals_peeling_one_at_a_time(case: Sample) -> None:
     assert result.converged
 
 
+@pytest.mark.parametrize("directed", [False, True])
+def test_the_k_core_is_that_of_networkx(directed: bool) -> None:
+    graph = af.load("urand:n=200,m=700,directed" if directed else "urand:n=200,m=700")
+    sources, targets, _ = graph.edge_list()
+    apart = sources != targets
+    kind = {"vertices": graph.ids.to_ids(), "directed": directed, "deduplicate": "first"}
+    graph = af.Graph.from_edges(sources[apart], targets[apart], **kind)
+    there = graph.to_networkx()
+    for k in (None, 0, 3, 5, 99):
+        expected, found = nx.k_core(there, k), af.k_core(graph, k)
+        assert set(found.ids) == set(expected)
+        assert found.edges == expected.number_of_edges()
+
+
 @pytest.mark.parametrize("spec", ["kron:11,ef=8", "urand:n=3000,m=9000", "urand:n=300,m=900,directed", "grid:30x40"])
 def test_it_equals_networkx_and_igraph_in_every_way_to_run(spec: str) -> None:
     graph = af.load(spec)

@@ -76,3 +76,12 @@ def test_where_it_begins_and_ends() -> None:
 def test_without_edges_and_without_vertices() -> None:
     assert af.hits(af.Graph.from_edges([], [], vertices=2))["hub"].tolist() == [0.0, 0.0]
     assert af.hits(af.Graph.from_edges([], [], vertices=0))["hub"].size == 0
+
+
+@pytest.mark.parametrize("scale", [5e-324, 1e-310, 1e308])
+def test_only_the_shares_of_nstart_count(scale):
+    """One divided by a number that small is infinite, and so are sums of numbers that large."""
+    graph = af.load("kron:5,directed=true")
+    found = af.hits(graph, nstart=dict.fromkeys(range(graph.vertices), scale))
+    assert found.converged
+    np.testing.assert_allclose(found["hub"], af.hits(graph)["hub"], atol=1e-7)

@@ -50,6 +50,19 @@ def test_larger_graphs_everywhere(spec):
     assert sum(value for (u, v), value in support.items() if u != v) == triangles.sum()
 
 
+@pytest.mark.parametrize("spec", ["kron:8,ef=6", "ws:120,k=8,p=0.1", "worlds:5x12"])
+def test_every_truss_of_a_graph(spec):
+    """Few edges leave, most do, all do; what is left is counted anew or loses its triangles one by one."""
+    graph = af.load(spec)
+    there = simple(graph)
+    numbers = af.truss_number(graph).edges["truss"]
+    for k in range(2, int(numbers.max()) + 2):
+        expected = {tuple(sorted(edge)) for edge in nx.k_truss(there, k).edges}
+        assert pairs_of(graph, numbers >= k) == expected
+        for way in NATIVE:
+            assert pairs_of(graph, af.k_truss(graph, k, **way).edges["chosen"]) == expected
+
+
 def test_refusals_and_nothing():
     with pytest.raises(GraphError, match="directed"):
         af.k_truss(af.Graph.from_edges([0], [1]), 3)

@@ -78,6 +78,23 @@ def test_larger_graphs_everywhere(spec):
         np.testing.assert_array_equal(again[1], score)
 
 
+@pytest.mark.parametrize("measure", CALLS)
+def test_pairs_of_hubs_in_any_order(measure):
+    """Hubs with pairs of several chunks, hubs that take turns, the same pair twice, and a vertex with itself."""
+    graph = af.load("kron:8,ef=6")
+    there = simple(graph)
+    hubs = np.argsort(-graph.out_degrees.astype(np.int64))[:3]
+    pairs = np.array([(hub, v) for hub in hubs for v in there] + [(v, hub) for v in there for hub in hubs])
+    pairs = np.random.default_rng(2).permutation(np.concatenate([pairs, pairs[:9]]))
+    found = CALLS[measure](graph, pairs)
+    expected = [by_sets(there, u, v, measure) for u, v in pairs.tolist()]
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    sorted_found = CALLS[measure](graph, pairs[np.lexsort(pairs.T)])
+    np.testing.assert_array_equal(sorted_found, found[np.lexsort(pairs.T)])
+    for way in NATIVE:
+        np.testing.assert_array_equal(CALLS[measure](graph, pairs, **way), found)
+
+
 def test_refusals():
     with pytest.raises(GraphError, match="directed"):
         af.jaccard_coefficient(af.Graph.from_edges([0], [1]))

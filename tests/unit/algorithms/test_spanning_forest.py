@@ -80,6 +80,30 @@ def test_weights_of_all_kinds_and_none():
     assert af.minimum_spanning_tree(af.Graph.from_edges([], [], vertices=0, directed=False))["tree"].size == 0
 
 
+@pytest.mark.parametrize("weights", [[2**64 - 1, 2**63, 7], [2**63 - 1] * 3, [-(2**63), 5, -(2**63)], [-1, 3, -9]])
+def test_totals_do_not_wrap_around(weights):
+    dtype = np.uint64 if max(weights) >= 2**63 else np.int64
+    graph = af.Graph.from_edges([0, 1, 2], [1, 2, 3], columns={"weight": np.array(weights, dtype)}, directed=False)
+    for call in (af.minimum_spanning_tree, af.maximum_spanning_tree):
+        found = call(graph)
+        assert found.totals["weight"] == sum(weights)
+        found.validate().raise_for_failure()
+
+
+@pytest.mark.parametrize(
+    "drawn_by", [lambda rng, m: rng.random(m), lambda rng, m: rng.integers(-(2**62), 2**62, m),
+                 lambda rng, m: rng.integers(-9, 9, m) * 2**40 + 3, lambda rng, m: rng.integers(-3, 3, m)],
+)  # fmt: skip
+@pytest.mark.parametrize("edges", [300, 4000])
+def test_weights_that_32_bits_tell_apart_or_not_in_one_batch_and_in_two(drawn_by, edges):
+    rng = np.random.default_rng(edges)
+    source, target = rng.integers(0, 250, (2, edges))
+    columns = {"weight": drawn_by(rng, edges)}
+    graph = af.Graph.from_edges(source, target, columns=columns, directed=False, vertices=250)
+    same_everywhere(af.minimum_spanning_tree, graph, NATIVE).validate().raise_for_failure()
+    af.maximum_spanning_tree(graph, threads=2).validate().raise_for_failure()
+
+
 def test_refusals():
     graph = af.Graph.from_edges([0], [1], columns={"cost": [1.0]}, directed=False)
     with pytest.raises(GraphError, match="directed"):

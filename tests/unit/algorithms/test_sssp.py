@@ -230,7 +230,7 @@ def test_ranks_read_weights_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(home, "_weighed", lambda g, w, narrow: asked.append(narrow) or _weighed(g, w, narrow))
     sssp(graph, 0)
     sssp(graph, 0, parts=2)
-    monkeypatch.setattr(home, "place", lambda: (0, 2))
+    monkeypatch.setattr(home, "rank_and_size", lambda: (0, 2))
     sssp(graph, 0)
     assert asked == [True, False, False]
 

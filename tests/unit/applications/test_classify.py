@@ -126,6 +126,10 @@ def test_bad_input_is_refused() -> None:
             af.classify("path:3", "path:2", *arguments)
     with pytest.raises(WeightError, match="no edge column"):
         af.classify("path:3", "path:2", edges=["kind"])
+    far = [af.load("path:3").with_columns({"kind": [kind] * 4}) for kind in (1e200, 1.0)]
+    for arguments, named in ((("path:3", "path:1", [[1e200]] * 3, [[0]]), ()), (far, ["kind"])):
+        with pytest.raises(UsageError, match="squares of distances are infinite"):
+            af.classify(*arguments, edges=named)
     with pytest.raises(UsageError, match="method is"):
         af.classify("path:3", "path:2", method="exact")
     with pytest.raises(UsageError, match="pattern has 0"):

@@ -45,6 +45,14 @@ def test_it_is_the_minimum(data: st.DataObject) -> None:
         assert found["signal"] == pytest.approx(oracle(edges, penalty * np.array(weights), signal), abs=1e-6)
 
 
+@pytest.mark.parametrize(("side", "seed"), [(30, 3), (40, 1)])
+def test_a_grid_of_noise(side: int, seed: int) -> None:
+    signal = np.random.default_rng(seed).normal(size=side * side)
+    found = af.fused_lasso(f"grid:{side}x{side}", signal, 0.5)
+    assert abs(found.gap) < 1e-9
+    assert found.validate().ok
+
+
 def test_two_blocks_on_a_path_draw_near() -> None:
     found = af.fused_lasso("path:20", [0] * 10 + [10] * 10, 3)
     assert found["signal"] == pytest.approx([0.3] * 10 + [9.7] * 10)
@@ -82,6 +90,23 @@ def test_the_same_on_any_number_of_workers(method: str) -> None:
     assert (other.sent.get("pushes", 0) > 0) == (method == "rounds")
 
 
+@pytest.mark.parametrize("exponent", [-1060, -300, 300])
+def test_signals_of_any_size(exponent: int) -> None:
+    signal = np.ldexp([1.0, 0, 2, 0, 5], exponent)
+    small = af.fused_lasso("cycle:5", signal, float(np.ldexp(0.25, exponent)))
+    assert (small["signal"] == np.ldexp(af.fused_lasso("cycle:5", [1, 0, 2, 0, 5], 0.25)["signal"], exponent)).all()
+
+
+def test_a_price_above_all_there_is_and_a_signal_without_differences() -> None:
+    found = af.fused_lasso("path:4", [1, 2, 3, 4], 1e300)
+    assert found["signal"].tolist() == [2.5] * 4
+    assert abs(found.gap) < 1e-9
+    assert found.validate().ok
+    same = af.fused_lasso("path:4", [7, 7, 7, 7])
+    assert same["region"].tolist() == [0] * 4
+    assert same.validate().ok
+
+
 def test_a_signal_from_a_file(tmp_path) -> None:
     np.save(tmp_path / "y.npy", [0.0, 9.0])
     (tmp_path / "y.txt").write_text("0\n9\n")
@@ -96,6 +121,8 @@ def test_bad_input_is_refused() -> None:
     for signal, match in (([1, 2, 3], "shape"), ([1, np.nan], "nan"), ([[1], [2]], "shape"), (["a", "b"], "holds")):
         with pytest.raises(UsageError, match=match):
             af.fused_lasso("path:2", signal)
+    with pytest.raises(UsageError, match="squares sum to infinity"):
+        af.fused_lasso("path:2", [1e300, 0])
     for wrong in (-1, np.inf, np.nan):
         with pytest.raises(UsageError, match="penalty is"):
             af.fused_lasso("path:2", [1, 2], wrong)

@@ -37,6 +37,17 @@ def test_medians_are_optimal_and_turn_with_the_sphere() -> None:
         assert unit_vectors(np.array([turned]))[0] == pytest.approx(turn @ unit_vectors(np.array([found]))[0], abs=1e-7)
 
 
+@pytest.mark.parametrize("count", [3, 4, 5, 6, 9, 40])
+def test_medians_anywhere_are_optimal(count: int) -> None:
+    """Points all over the sphere, and points of a coarse grid, whose medians are near one of them, or at it."""
+    draw = np.random.default_rng(count)
+    for turn in range(150):
+        points = np.stack([draw.uniform(-90, 90, count), draw.uniform(-180, 180, count)], 1)
+        if turn % 3 == 0:
+            points = np.round(points / 30) * 30
+        assert median_error(points, np.array(af.spatial_median(points))) < 1e-6, points.tolist()
+
+
 def test_known_medians() -> None:
     assert af.spatial_median([[0, 0], [0, 10], [0, 50]]) == pytest.approx((0, 10), abs=1e-9)  # on a line: the middle
     angles = np.radians(np.arange(7) * 360 / 7)

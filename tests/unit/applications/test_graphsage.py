@@ -122,6 +122,21 @@ def test_trained_weights_of_pyg_work_by_adding() -> None:
     assert found["embedding"] == pytest.approx(expected, abs=1e-5)
 
 
+@pytest.mark.parametrize("how", [{"children": None}, {}, {"share_samples": True}])
+@pytest.mark.parametrize("size", [1e-30, 1e22])
+def test_features_of_any_size_give_rows_of_length_one(how: dict, size: float) -> None:
+    """Whose squares float32 cannot hold; a row does not depend on the size of features."""
+    graph, x = af.load("kron:6"), np.random.default_rng(5).normal(size=(64, 3))
+    w = random_weights(3, 4, 4)
+    found = af.graphsage(graph, size * x, w, **how)
+    assert found["embedding"] == pytest.approx(af.graphsage(graph, x, w, **how)["embedding"], abs=1e-5)
+    assert found.validate().ok, found.validate()
+
+
+def test_any_seed_is_one() -> None:
+    assert af.graphsage("path:3", seed=-1).validate().ok
+
+
 def test_rows_of_zeros_stay_and_lone_vertices_draw_themselves() -> None:
     graph = af.Graph.from_edges([0], [1], vertices=3, directed=False)
     found = af.graphsage(graph, np.zeros((3, 2)), random_weights(2, 3, 3))
@@ -148,7 +163,12 @@ def test_duplicated_features_send_only_the_result() -> None:
         ({"weights": [1, 2]}, "four matrices"), ({"weights": random_weights(7)}, "Wf1 has shape"),
         ({"combine": "sum"}, "combine is 'sum'"), ({"feature_source": "disk"}, "feature_source is 'disk'"),
         ({"children": None, "leaves": 3}, "leaves is given"), ({"children": 0}, "children is 0"),
-        ({"biases": [1, 2, 3]}, "two vectors"), ({"relu": (True,)}, "relu is"), ({"batch": 0}, "batch is 0"),
+        ({"features": np.full((4, 2), 1e300)}, "infinity as float32"),
+        ({"features": np.full((4, 2), 3e38)}, "rows of layer 1 may be as large as"),
+        ({"weights": [1e300 * some.astype(float) for some in random_weights(64)]}, "finite as float32"),
+        ({"biases": [[np.nan] * 256, None]}, "vector of biases"), ({"biases": [[1.0], None]}, "vector of biases"),
+        ({"children": 1 << 60}, "samples at a time"), ({"biases": [1, 2, 3]}, "two vectors"),
+        ({"relu": (True,)}, "relu is"), ({"batch": 0}, "batch is 0"),
     ],
 )  # fmt: skip
 def test_bad_arguments_are_refused(options: dict[str, object], said: str) -> None:

@@ -101,12 +101,33 @@ def test_the_steps_and_support_of_a_known_problem() -> None:
     assert kkt_residual(matrix, seed, found["score"], alpha, rho) <= 1e-11
 
 
+@pytest.mark.parametrize("options", [{}, {"method": "fista"}, {"method": "fista", "distributed": True, "parts": 2}])
+def test_what_rounding_leaves_outside_is_nothing_to_be_cut_from(options) -> None:
+    for seed in range(20):
+        draw = np.random.default_rng(seed)
+        ends = draw.integers(0, 12, (2, 40))
+        columns = {"weight": draw.random(40)}
+        graph = af.Graph.from_edges(*ends, vertices=12, directed=False, columns=columns)
+        found = af.local_clustering(graph, [int(ends[0, 0])], rho=1e-6, **options)
+        assert found.validate().ok, (seed, found.validate())
+        assert found.sizes[0] < 12
+
+
 def test_a_seed_without_edges_is_alone() -> None:
     graph = af.Graph.from_edges([0], [1], vertices=3, directed=False)
     found = af.local_clustering(graph, [2, 0])
     assert found.conductances[0] == np.inf
     assert found.scores_of(0).tolist() == [0, 0, 1]
+    assert found.cluster(0).tolist() == [2]
+    assert found.validate().ok
     assert af.local_clustering(graph, [2], method="fista").scores_of(0).tolist() == [0, 0, 1]
+
+
+def test_weights_whose_sums_are_no_floats_are_refused() -> None:
+    for weight, said in ((1e308, "sums to infinity"), (5e-324, "by which scores are divided")):
+        graph = af.Graph.from_edges([0, 1, 2], [1, 2, 0], directed=False, columns={"weight": [weight] * 3})
+        with pytest.raises(af.errors.WeightError, match=said):
+            af.local_clustering(graph, [0])
 
 
 def test_too_few_steps_are_said() -> None:

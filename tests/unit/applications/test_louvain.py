@@ -104,6 +104,8 @@ def test_the_same_on_any_number_of_workers(find, spec: str) -> None:
         other = find(graph, seed=5, **where)
         assert (other["community"] == alone["community"]).all(), where
         assert len(other.levels) == len(alone.levels)
+    assert other.traffic["contraction"] > 0  # each on a node of its own
+    assert "moves" not in other.traffic
 
 
 @BOTH
@@ -148,6 +150,18 @@ def test_hardly_a_single_move_would_gain(spec: str) -> None:
             moved = found["community"].copy()
             moved[v] = goal
             assert af.modularity(graph, moved) <= found.modularity + 2e-5
+
+
+@pytest.mark.parametrize("find", [af.louvain, af.leiden])
+def test_no_single_move_gains_not_even_to_be_alone(find) -> None:
+    for seed in range(60):
+        draw = np.random.default_rng(seed)
+        n = int(draw.integers(20, 300))
+        source, target = (n * draw.random((2, 4 * n)) ** np.array([[3], [2]])).astype(np.int64)
+        columns = {"weight": draw.integers(1, 50, 4 * n)}
+        graph = af.Graph.from_edges(source, target, vertices=n, directed=False, columns=columns)
+        found = find(graph, float(draw.choice([0.5, 1, 2])), threads=1)
+        assert found.validate().ok, (seed, found.validate())
 
 
 def test_communities_of_the_potts_model_are_no_lighter_than_the_resolution() -> None:

@@ -89,6 +89,13 @@ def test_nothing_to_do_and_nothing_known() -> None:
     assert af.match_graphs("path:0", "path:0").score == 0
 
 
+@pytest.mark.parametrize("weight", [2.0**40, 1e100, 1e-100])
+def test_auctions_of_weights_of_any_size_end(weight: float) -> None:
+    a, b = af.generate.correlated_pair(40, p=0.15, rho=1.0)
+    heavy = [one.with_columns({"weight": [weight] * one.arcs}) for one in (a, b)]
+    assert af.match_graphs(*heavy, [(v, v) for v in range(10)])["match"].tolist() == list(range(40))
+
+
 def test_bad_input_is_refused() -> None:
     path = af.load("path:3")
     for arguments, match in (
@@ -102,6 +109,13 @@ def test_bad_input_is_refused() -> None:
             af.match_graphs(path, *arguments)
     with pytest.raises(Exception, match="7"):
         af.match_graphs(path, path, [(7, 0)])
+    for tol in (-1.0, float("nan"), float("inf")):
+        with pytest.raises(UsageError, match="tol is"):
+            af.match_graphs(path, path, [(0, 0)], tol=tol)
+    for weight in (1e200, 1e-200):
+        other = path.with_columns({"weight": [weight] * path.arcs})
+        with pytest.raises(WeightError, match="products of two are added up"):
+            af.match_graphs(other, other, [(0, 0)])
     with pytest.raises(UsageError, match="start is"):
         af.match_graphs(path, path, start="random")
     with pytest.raises(WeightError):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+
 import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_flow
 
 import arcflux as af
 from arcflux.errors import GraphError, UsageError, WeightError
@@ -40,6 +44,21 @@ def test_it_is_networkx_s_with_a_certificate(data: st.DataObject) -> None:
     assert found.value == pytest.approx(expected, rel=1e-9, abs=1e-12)
     assert found.validate().ok, found.validate()
     assert af.minimum_cut(graph, 0, n - 1).value == found.value
+
+
+def test_it_is_scipy_s_on_grids() -> None:
+    """Where labels rise far: what a vertex wakes before it is cut off itself has to be discharged as well."""
+    for seed in range(150):
+        draw = np.random.default_rng(seed)
+        numbers = np.arange(np.prod(shape := draw.integers(5, 20, 2))).reshape(shape)
+        source = np.concatenate([numbers[:, :-1].ravel(), numbers[:-1].ravel()])
+        target = np.concatenate([numbers[:, 1:].ravel(), numbers[1:].ravel()])
+        capacity, n = draw.integers(1, 40, len(source)).astype(np.int32), numbers.size
+        ends = draw.choice(n, 2, replace=False).tolist()
+        graph = af.Graph.from_edges(source, target, vertices=n, directed=False, columns={"capacity": capacity})
+        rows, columns = np.concatenate([source, target]), np.concatenate([target, source])
+        matrix = csr_array((np.concatenate([capacity, capacity]), (rows, columns)), shape=(n, n))
+        assert af.maximum_flow(graph, *ends, threads=1).value == maximum_flow(matrix, *ends).flow_value, seed
 
 
 @pytest.mark.parametrize("method", ["highest", "rounds"])
@@ -102,6 +121,39 @@ def test_infinite_capacities_are_no_limit_and_infinite_flows_an_error() -> None:
     free = af.Graph.from_edges([0, 1], [1, 2], columns={"capacity": [np.inf, np.inf]})
     with pytest.raises(GraphError, match="infinite"):
         af.maximum_flow(free, 0, 2)
+
+
+@pytest.mark.parametrize("method", ["highest", "rounds"])
+@pytest.mark.parametrize(("wide", "narrow"), [(2**60, 2**60), (2**61 - 1, 5), (np.inf, 1.0), (1e300, 0.25)])
+def test_capacities_that_overflow_together_hold_nothing_up(wide: float, narrow: float, method: str) -> None:
+    """One vertex, through which all has to go, would get 16 of the wide capacities."""
+    middle = np.arange(1, 17)
+    source = np.concatenate([np.zeros(16, int), middle, [17]])
+    target = np.concatenate([middle, np.full(16, 17), [18]])
+    graph = af.Graph.from_edges(source, target, columns={"capacity": [wide] * 32 + [narrow]})
+    for where in ({}, {"parts": 3, "ranks_per_node": 1}):
+        found = af.maximum_flow(graph, 0, 18, method=method, **where)
+        assert found.value == narrow
+        assert found.validate().ok, found.validate()
+        assert found["side"].tolist() == [1] * 18 + [0]
+    free = af.Graph.from_edges(source, target, columns={"capacity": [np.inf] * 33})
+    with pytest.raises(GraphError, match="infinite"):
+        af.maximum_flow(free, 0, 18, method=method)
+
+
+@pytest.mark.parametrize("method", ["highest", "rounds"])
+@pytest.mark.parametrize("spec", ["genrmf:6x9", "grid:12x20,weights=1-9", "kron:8,weights=1-99", "urand:8,directed"])
+def test_a_source_that_pushes_as_others_do_gives_the_same_cut(monkeypatch, spec: str, method: str) -> None:
+    graph = af.load(spec)
+    column = next(iter(graph.columns), None)
+    asked = 0, graph.vertices - 1, column
+    usual = af.maximum_flow(graph, *asked, method=method)
+    monkeypatch.setattr(sys.modules["arcflux.applications.maximum_flow.solver"], "_FULL", -1)
+    for where in ({}, {"parts": 2, "ranks_per_node": 1}):
+        found = af.maximum_flow(graph, *asked, method=method, **where)
+        assert found.value == usual.value
+        assert (found["side"] == usual["side"]).all()
+        assert found.validate().ok, found.validate()
 
 
 def test_nothing_flows_where_there_is_no_way() -> None:

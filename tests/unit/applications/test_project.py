@@ -103,3 +103,5 @@ def test_bad_arguments_are_refused() -> None:
     negative = af.Graph.from_edges([0, 0], [1, 2], columns={"weight": [-1, 2]})
     with pytest.raises(WeightError, match="-1"):
         af.project(negative, method="product")
+    with pytest.raises(WeightError, match="products of two may sum to infinity"):
+        af.project(negative.with_columns({"weight": [1e200, 1.0]}), method="product")

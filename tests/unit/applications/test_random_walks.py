@@ -146,6 +146,12 @@ def test_bad_arguments_are_refused(options: dict[str, object], expected: str) ->
         af.random_walks("path:4", **options)
 
 
+def test_weights_that_sum_to_infinity_are_refused() -> None:
+    graph = af.Graph.from_edges([0, 1, 2], [1, 2, 0], directed=False, columns={"weight": [1e308, 1e308, 1.0]})
+    with pytest.raises(af.errors.WeightError, match="sums to infinity"):
+        af.random_walks(graph)
+
+
 def test_the_validator_notices_wrong_walks() -> None:
     graph = af.load("complete:5")
     fair = af.random_walks(graph, walk_length=50, walks_per_vertex=20).numbers_of_walks
@@ -202,6 +208,7 @@ def test_scores_are_degrees_where_none_are_given() -> None:
     [
         ({"scores": [1, 2]}, "scores has shape"), ({"scores": [1, 2, 3, float("nan")]}, "score of vertex 3 is nan"),
         ({"scores": [1, 2, -3, 4], "mode": "stochastic_greedy"}, "score of vertex 2 is -3"),
+        ({"scores": [1e308] * 4, "mode": "stochastic_greedy"}, "may sum to infinity"),
         ({"mode": "lazy"}, "mode is 'lazy'"), ({"method": "slow"}, "method is 'slow'"), ({"starts": [9]}, "9"),
     ],
 )  # fmt: skip

@@ -157,7 +157,7 @@ def test_families_at_scales_come_beside_the_graphs_that_are_named() -> None:
     assert options([]).graphs == ["kron:20", "urand:20", "grid:1024x1024"]
     assert options(["--graphs", "kron:5"]).graphs == ["kron:5"]
     found = options(["--families", "5", "6"]).graphs
-    assert (len(found), found[:3], found[-1]) == (28, ["kron:5", "urand:5", "grid:4x8"], "stars:6")
+    assert (len(found), found[:3], found[-1]) == (38, ["kron:5", "urand:5", "grid:4x8"], "sparse:6")
 
 
 def test_a_suite_that_fails_says_so(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from bdb import BdbQuit
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from command_line import failing, put
 
 import arcflux as af
 from arcflux.cli import commands
+from arcflux.errors import UsageError
 
 COMMANDS = ["info", "convert", "generate", "verify", "partition", "run", "plan", "explain", "calibrate", "algorithms",
             "cache", "doctor", "serve", "submit", "jobs", "cancel", "result"]  # fmt: skip
@@ -167,10 +169,23 @@ def test_trouble_of_the_system(run, monkeypatch):
         (MemoryError(), 5, "SpaceError"),
         (OSError(5, "Input/output error"), 5, "SpaceError"),
         (KeyboardInterrupt(), 130, "Interrupted"),
+        (BdbQuit(), 130, "Interrupted"),
     ]:
         monkeypatch.setattr(af.Graph, "assemble", lambda *given, trouble=error, **named: (_ for _ in ()).throw(trouble))
         _, found, _ = failing(run, "info", "g.txt")
         assert (found["exit_code"], found["class"]) == (code, kind)
+
+
+@pytest.mark.parametrize(
+    ("error", "code"), [(KeyboardInterrupt(), 130), (MemoryError(), 5), (OSError(5, "no"), 5), (UsageError("no"), 2)]
+)
+def test_a_rank_that_leaves_speaking_to_another_has_the_same_exit_code(run, monkeypatch, error, code):
+    """mpiexec leaves with the code of the rank that ends first, which may be this one."""
+    put("g.txt", "1 2\n")
+    monkeypatch.setattr("arcflux.cli.entry.tells", lambda error: False)
+    monkeypatch.setattr(af.Graph, "assemble", lambda *given, **named: (_ for _ in ()).throw(error))
+    left, out, err = run("info", "g.txt")
+    assert (left, out, err.strip()) == (code, "", "")
 
 
 def test_help_has_examples_that_exist(run):

@@ -16,11 +16,18 @@ NEEDS = {
     "node2vec": ["--set", "dimensions=4", "--set", "walk_length=5"],
     "deepwalk": ["--set", "dimensions=4", "--set", "walk_length=5"],
     "graphsage": ["--set", "features=@x.npy", "--set", "children=2"],
+    "maximum_flow": ["--source", "0", "--set", "sink=8", "--set", "capacity=weight"],
+    "minimum_cut": ["--source", "0", "--set", "sink=8", "--set", "capacity=weight"],
+    "fused_lasso": ["--set", "signal=signal.txt"],
+    "match_graphs": ["--set", "other=grid:3x3,weights=1-9", "--set", "seeds=0:0,1:1"],
+    "classify": ["--set", "pattern=path:3,weights=1-9", "--set", "edges=weight"],
 }
 SAYS = {
     "louvain": "modularity", "leiden": "communities", "random_walks": "million a second", "graph_search": "walks",
     "scan_statistics": "edges around vertex", "vertex_nomination": "nominated", "local_clustering": "conductance",
-    "geolocate": "located", "graphsage": "rows", "node2vec": "rows", "deepwalk": "rows",
+    "geolocate": "located", "graphsage": "rows", "node2vec": "rows", "deepwalk": "rows", "maximum_flow": "edges, ",
+    "minimum_cut": "on the source's side", "fused_lasso": "above the minimum", "project": "the heaviest of",
+    "match_graphs": "disagreements", "classify": "found ",
 }  # fmt: skip
 
 
@@ -29,9 +36,10 @@ def files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "places.csv").write_text("1,2\n" + "nan,nan\n" * 8)
     np.save(tmp_path / "x.npy", np.eye(9))
+    (tmp_path / "signal.txt").write_text("0\n1\n5\n" * 3)
 
 
-@pytest.mark.parametrize("name", [name for name in APPLICATIONS if name in SAYS])
+@pytest.mark.parametrize("name", APPLICATIONS)
 @pytest.mark.parametrize("where", [[], ["--parts", "2", "--ranks-per-node", "1"]], ids=["threads", "nodes"])
 def test_every_application_runs_and_says_what_matters(run, name, where):
     entry = APPLICATIONS[name]

@@ -31,6 +31,7 @@ def test_options_reach_the_partitioner(run):
     for arguments, parts in {
         ("--how", "random", "--seed", 7): af.partition("kron:7", 3, "random", seed=7),
         ("--how", "degree", "--threshold", 5): af.partition("kron:7", 3, "degree", threshold=5),
+        ("--shares", "2,1,1"): af.partition("kron:7", 3, shares=[2, 1, 1]),
     }.items():
         found = json.loads(run("partition", "kron:7", "-k", 3, *arguments, "--json")[1])
         assert found["statistics"] == parts.statistics.to_dict()

@@ -63,7 +63,6 @@ BEFORE = [
     (["pagerank", "g.txt", "--set", "damping=high"], 2, "damping is 'high'", ""),
     (["good.py", "g.txt", "--source", "1", "--set", "limit=1.5"], 2, "limit is '1.5'", ""),
     (["good.py", "g.txt", "--source", "1", "--validate"], 2, "no rules to check Hops by", "leave --validate out"),
-    (["lcc", "g.txt", "--validate"], 2, "no rules to check clustering by", "leave --validate out"),
     (["bfs", "g.txt", "--source", "1", "--top", "2", "--field", "parent"], 2, "parent have no order", ""),
     (["cf", "g.txt", "--top", "2"], 2, "factors have no order", ""),
     (["refers.py", "g.txt", "--source", "1", "--top", "2", "--field", "who"], 2, "who have no order", ""),

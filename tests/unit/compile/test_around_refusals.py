@@ -71,7 +71,12 @@ REFUSED = {
     "an intersection with a number": ("for u in edges:\n    v.n = af.intersect(v, 3)  # no", "two vertices", "(v, u)"),
     "an edge column that is not there": ("v.x = sum(e.cost for u, e in edges)  # no", "no edge column", "weight"),
     "a field that is not there": ("v.x = sum(u.rank for u in edges)  # no", "no vertex field 'rank'", "one of"),
-    "a list": ("kept = [u.x for u in edges]  # no", "a list cannot be compiled", "numbers"),
+    "a list": ("kept = [u.x for u in edges]  # no", "a list cannot be compiled", "a generator"),
+    "a sum of a list": ("v.x = sum([u.x for u in edges])  # no", "sum of a list", "sum(u.x for u in edges)"),
+    "a minimum of pairs": ("v.n = min((u.x, u.n) for u in edges)  # no", "min of tuples", "write a loop that keeps"),
+    "a top whose number comes last": ("v.top = af.topk((u.x for u in edges), 4)  # no", "takes a number", "topk(3, (u"),
+    "edges by number": ("for k, u in enumerate(edges):  # no\n    v.n = k", "this loop", "write for u in edges"),
+    "edges the other way round": ("for u in reversed(edges):  # no\n    v.n = 1", "this loop", "write for u in edges"),
 }  # fmt: skip
 
 

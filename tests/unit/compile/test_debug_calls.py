@@ -1,6 +1,7 @@
 """With debug=True, prints and breakpoints in a program work; kernels have neither, and the refusal says so."""
 
 import sys
+from bdb import BdbQuit
 
 import pytest
 
@@ -65,6 +66,88 @@ class Stopping:
         return v.x != old.x
 
 
+@af.program
+class Shown:
+    """Prints all that its functions see."""
+
+    most: int = 3
+    far: af.vertices
+    x: af.i64
+    pair: af.f64[2]
+    load: af.edge(af.f64, 1.0)
+    lost: af.total(af.f64)
+
+    def start(v, p):
+        print(p, p.far)
+        return True
+
+    def along(edge, u):
+        print(edge, u)
+        edge.load = 2.0
+
+    def compute(v, u, edge):
+        print(edge)
+        v.x = max(v.x, u.x + edge.weight)
+
+    def update(v, old, g):
+        print(v, old, g)
+        g.lost += 0.5
+        return False
+
+
+@af.program
+class Neighbours:
+    """Prints what neighbourhoods and mail are."""
+
+    x: af.i64
+    note: af.mail(a=af.i64, b=af.f64)
+
+    def start(v):
+        af.send(v.number, note=(7, 0.5))
+        return True
+
+    def around(v, edges):
+        print(edges)
+        for u, edge in edges:
+            print(u, edge)
+            v.x = u.number + edge.weight
+
+    def receive(v, note):
+        for r in note:
+            print(r, note)
+
+    def update(v):
+        return v.x < 0
+
+
+def test_what_functions_see_is_readable(capsys):
+    graph = af.Graph.from_edges([0, 1], [1, 2], columns={"weight": [4, 5]})
+    af.run(Shown, graph, far=[0, 2], debug=True)
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == "<parameters: most=3, far=<2 vertices>> <2 vertices>"
+    assert said[3:] == [
+        "<vertex 0: x=0, pair=[0.0, 0.0], far=True> <vertex 0: x=0, pair=[0.0, 0.0], far=True> "
+        "<graph: vertices=3, edges=2, arcs=2, lost=0.0>",
+        "<edge: weight=4, load=1.0> <vertex 0: x=0, pair=[0.0, 0.0], far=True>",
+        "<edge: weight=4, load=2.0>",
+        "<vertex 1: x=4, pair=[0.0, 0.0], far=False> <vertex 1: x=0, pair=[0.0, 0.0], far=False> "
+        "<graph: vertices=3, edges=2, arcs=2, lost=0.0>",
+        "<edge: weight=5, load=1.0> <vertex 1: x=0, pair=[0.0, 0.0], far=False>",
+        "<edge: weight=5, load=2.0>",
+        "<vertex 2: x=5, pair=[0.0, 0.0], far=True> <vertex 2: x=0, pair=[0.0, 0.0], far=True> "
+        "<graph: vertices=3, edges=2, arcs=2, lost=0.0>",
+    ]
+
+
+def test_lists_and_records_are_readable(capsys):
+    graph = af.Graph.from_edges([0], [1], columns={"weight": [4]})
+    af.run(Neighbours, graph, debug=True)
+    record = "<record: a=7, b=0.5>"
+    assert capsys.readouterr().out.splitlines()[:4] == [
+        "<0 edges>", f"{record} [{record}]", "<1 edges>", "<vertex 0: x=0> <edge: weight=4>",
+    ]  # fmt: skip
+
+
 def test_prints_are_seen(capsys):
     result = af.run(Talking, GRAPH, debug=True)
     assert result["x"].tolist() == [0, 1, 2]
@@ -125,3 +208,58 @@ def test_a_mistake_in_a_line_for_the_debugger_is_said_with_its_place() -> None:
     with pytest.raises(ProgramError, match="AttributeError: a vertex has no 'wide' at vertex 1, superstep 0") as caught:
         af.run(Mistyped, GRAPH, debug=True)
     assert "print(v.wide)" in str(caught.value)
+
+
+class Odd(Exception):
+    """One that nobody knows."""
+
+
+@pytest.mark.parametrize("kind", [RuntimeError, AssertionError, OSError, ImportError, Odd])
+def test_what_a_call_raises_is_told_with_the_vertex(kind, monkeypatch):
+    def raising(*words):
+        raise kind("out of order")
+
+    monkeypatch.setattr(sys.modules[__name__], "tell", raising)
+    with pytest.raises(ProgramError, match=rf"{kind.__name__}: out of order at vertex 0, superstep 0") as caught:
+        af.run(Talking, GRAPH, debug=True)
+    assert isinstance(caught.value.__cause__, kind)
+
+
+def test_quitting_a_debugger_ends_the_run_as_in_any_script(monkeypatch):
+    def leave():
+        raise BdbQuit
+
+    monkeypatch.setattr(sys, "breakpointhook", leave)
+    with pytest.raises(BdbQuit):
+        af.run(Stopping, GRAPH, debug=True)
+
+
+def press(step, v):
+    """Ctrl-C in the middle of the third superstep."""
+    if (step, v) == (2, 1):
+        raise KeyboardInterrupt
+
+
+@af.program
+class Counting:
+    """Counts supersteps."""
+
+    x: af.i64
+
+    def start(v):
+        return True
+
+    def compute(v, u):
+        v.x += 0
+
+    def update(v, step):
+        press(step, v.number)
+        v.x += 1
+        return True
+
+
+def test_an_interrupt_has_the_last_whole_superstep():
+    with pytest.raises(KeyboardInterrupt) as caught:
+        af.run(Counting, GRAPH, debug=True)
+    result = caught.value.result
+    assert (result.supersteps, result.converged, result["x"].tolist()) == (2, False, [2, 2, 2])

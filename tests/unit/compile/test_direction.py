@@ -9,19 +9,19 @@ from arcflux.compile.lower import lower
 VERTICES, ARCS = 1000, 1_000_000
 
 
-def direction(dearer=3.0, asked="auto", program=af.algorithms.Components):
-    return Direction(lower(program, {}, False), asked, VERTICES, ARCS, dearer)
+def direction(cost_ratio=3.0, asked="auto", program=af.algorithms.Components):
+    return Direction(lower(program, {}, False), asked, VERTICES, ARCS, cost_ratio)
 
 
-@pytest.mark.parametrize("dearer", [0.5, 2.0, 3.0, 10.0])
-def test_at_first_what_is_expected_decides(dearer):
-    few, many = round(0.9 * ARCS / dearer), round(1.1 * ARCS / dearer)
-    assert not direction(dearer).choose(10, few)
-    assert direction(dearer).choose(10, many)
+@pytest.mark.parametrize("cost_ratio", [0.5, 2.0, 3.0, 10.0])
+def test_at_first_what_is_expected_decides(cost_ratio):
+    few, many = round(0.9 * ARCS / cost_ratio), round(1.1 * ARCS / cost_ratio)
+    assert not direction(cost_ratio).choose(10, few)
+    assert direction(cost_ratio).choose(10, many)
 
 
 def test_measured_rates_replace_expected_ones():
-    """Push was expected to be 10 times as dear, and is found to be as cheap as pull: then it is taken."""
+    """Push was expected to be 10 times as expensive, and turns out as cheap as pull: then it is taken."""
     found = direction(10.0)
     assert found.choose(500, 200_000)  # 200,000 arcs at 10 are more than a million
     found.measured(200_000, 1.0)  # pull: a microsecond an arc
@@ -31,11 +31,11 @@ def test_measured_rates_replace_expected_ones():
     assert found.push_rate == pytest.approx(found.pull_rate)
 
 
-def test_push_that_is_dearer_than_expected_is_left():
+def test_push_that_costs_more_than_expected_is_left():
     found = direction(1.0)
     assert not found.choose(500, 300_000)
     found.measured(300_000, 3.0)  # push: 10 microseconds an arc
-    assert not found.choose(500, 300_000)  # of pull nothing is known but that it was expected to be as dear
+    assert not found.choose(500, 300_000)  # of pull nothing is known but that it was expected to cost as much
     found.measured(300_000, 3.0)
     assert found.choose(1000, ARCS + 1)
     found.measured(ARCS, 1.0)  # pull: one
@@ -57,9 +57,9 @@ def test_what_is_asked_for_is_not_corrected():
     assert not found.choose(VERTICES, ARCS)
 
 
-@pytest.mark.parametrize(("dearer", "first"), [(0.5, "push"), (20.0, "pull")])
+@pytest.mark.parametrize(("cost_ratio", "first"), [(0.5, "push"), (20.0, "pull")])
 @pytest.mark.parametrize("threads", [1, 2])
-def test_kernels_begin_with_what_is_expected(dearer, first, threads, monkeypatch):
+def test_kernels_begin_with_what_is_expected(cost_ratio, first, threads, monkeypatch):
     from dataclasses import replace
 
     from arcflux.engine import front
@@ -67,13 +67,13 @@ def test_kernels_begin_with_what_is_expected(dearer, first, threads, monkeypatch
     checked = front.checked_options
 
     def expecting(*given):
-        return replace(checked(*given), push_over_pull=dearer)
+        return replace(checked(*given), push_over_pull=cost_ratio)
 
     monkeypatch.setattr(front, "checked_options", expecting)
     graph = af.load("urand:12")
     result = af.connected_components(graph, "min-label", threads=threads)
     assert result.history[0].direction == first
-    assert f"{dearer:.1f}x as dear" in result.history[0].reason
+    assert f"{cost_ratio:.1f}x as much" in result.history[0].reason
     assert len(set(result["component"].tolist())) == len(set(af.connected_components(graph)["component"].tolist()))
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import arcflux as af
+from arcflux.compile.cpu.module import source as cpu_source
 from arcflux.compile.lower import Lowered, lower
 
 
@@ -165,3 +166,12 @@ def test_of_many_programs_the_last_are_known(monkeypatch: pytest.MonkeyPatch) ->
     assert lower(Scaled, columns[1]).edge is second
     assert lower(Scaled, columns[2]).edge is third
     assert lower(Scaled, columns[0]).edge is not first
+
+
+def test_a_phase_that_sends_fields_which_it_leaves_as_they_are_has_no_messages_of_its_own() -> None:
+    point, gather = (lower(each, {}) for each in af.algorithms.HITS.phase_programs().values())
+    assert point.direct
+    assert gather.direct
+    assert not lower(af.algorithms.PageRank, {}).direct  # what it sends, it changes
+    assert "s_m0[other + v]" in cpu_source(lower(af.algorithms.PageRank, {}))
+    assert "s_m0[other + v]" not in cpu_source(point).partition("def dense(")[2].partition("def dense")[0]

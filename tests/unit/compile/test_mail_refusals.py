@@ -96,6 +96,8 @@ RECEIVED = {
     "an unknown part": ("for r in walker:\n    v.n += r.steps  # no", "has no 'steps'", "one of walk, hops"),
     "a part of a value": ("for r in news:\n    v.n += r.value  # no", "has no 'value'", "r itself"),
     "a list as a number": ("v.n = news  # no", "a list of records, and nothing else", "for r in news"),
+    "a sum over a list": ("v.n = sum(r for r in news)  # no", "sum of a list of records", "for r in news"),
+    "a sum of a list": ("v.n = sum(news)  # no", "sum of a list of records", "len(news)"),
     "a place in a list": ("v.n = news[0]  # no", "no places, only an order", "for r in news"),
     "a part of a list": ("v.n = walker.walk  # no", "the mail itself", "for r in walker"),
     "a write to a record": ("for r in walker:\n    r.hops = 1  # no", "records never change", "a field of v"),
@@ -125,8 +127,10 @@ DECLARED = {
     "bits of floats": ({"more": "m: af.mail(af.f64, 'or')  # no"}, "mail of f64 combined by 'or'", "'sum'"),
     "a sum of flags": ({"more": "m: af.mail(af.flag, 'sum')  # no"}, "mail of flag combined", "'or' or 'and'"),
     "a sum of records": ({"more": "m: af.mail('sum', x=af.f64)  # no"}, "some parts have a name", "name all of them"),
-    "nobody receives": ({"more": "m: af.mail(af.f64)"}, "nobody receives the mail m", "receive(v, m, ...)"),
-    "no receive": ({"receive": "", "compute": "def compute(v, u):\n    v.x += u.x"}, "nobody receives", "add `def rec"),
+    "nobody receives": ({"more": "m: af.mail(af.f64)"}, "receive does not take the mail m", "receive(v, m, ...)"),
+    "no receive": (
+        {"receive": "", "compute": "def compute(v, u):\n    v.x += u.x"}, "no function receives", "add `def rec"
+    ),
     "nobody sends": (
         {"more": "m: af.mail(af.f64)  # no", "receive": "def receive(v, walker, told, news, m):\n    v.x += told"},
         "nobody sends the mail m", "af.send(to, m=...)",

@@ -106,8 +106,12 @@ DONE = {
     "v.x = 1.0 * twice(step)": lambda n: 0.0,
     "v.x = half(3)": lambda n: 1.5,
     "v.x = jitted(v.x)": lambda n: n + 0.5,
+    "v.n = State.OUTSIDE if v.number == State.INSIDE else State.INSIDE\nv.x = v.n + State.SHARE": (
+        lambda n: 2.5 if n == 1 else 1.5
+    ),
 }
 BEFORE = """
+import enum
 import math as tools
 import numba
 from math import floor
@@ -130,6 +134,12 @@ def third(f):
 
 def named(a, b, *, ten=10.0):
     return a * ten + b
+
+class State(enum.IntEnum):
+    INSIDE = 1
+    OUTSIDE = 2
+
+State.SHARE = 0.5
 
 def powers(x, k=2):
     '''A local that has the name of an argument of programs.'''
@@ -172,6 +182,109 @@ def test_a_neighbour_says_how_many_rounds_a_loop_takes(head: str, tmp_path: Path
     bounds = {"compute(v, u)": lambda d: [range(d)] * 2, "around(v, edges)": lambda d: [range(d % 5)],
               "compute(v, u, step)": lambda d: [range(step, d % 5, 2) for step in (0, 1)]}[head]  # fmt: skip
     assert found.tolist() == [sum(sum(k) for u in row for k in bounds(degrees[u])) for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("promises", "body"),
+    [("", "v.x = v.n % 7 + 1.0\nreturn step < 3"), ("sparse = True; monotone = True", "return v.n != old.n")],
+)
+def test_compute_reads_fields_of_v_that_only_start_and_update_write(promises: str, body: str, tmp_path: Path) -> None:
+    """They are what they were before the superstep, as with old, also for a helper."""
+    text = program_of(body, "def level(v):\n    return int(v.x)").replace("k: int", f"{promises}\n    k: int")
+    text = text.replace("v.n = max(v.n, u.n)", "v.n = max(v.n, min(u.n + 1, 3 + level(v)) if v.x < 20.0 else u.n)")
+    plain = text.replace("+ level(v)", "+ int(old.x)").replace("if v.x", "if old.x").replace("(v, u):", "(v, u, old):")
+    here, there = (same_everywhere(loaded(tmp_path, each).P) for each in (text, plain))
+    assert (here["n"] == there["n"]).all()
+    assert here["n"].max() > 3
+
+
+THREE = """
+@af.program
+class P:
+    x: af.f64
+    f: af.f64[3]
+    low: af.total(af.f64, "min")
+
+    def start(v):
+        v.x = 7.0 + v.number
+        v.f = 1.0 * v.number
+        return True
+
+    def compute(v, u, edge):
+        v.x = {x}
+        v.f = {f}
+
+    def update(v, g, step):
+        g.low = {low}
+        return step < 2
+"""
+
+
+def test_min_and_max_reduce_by_several_values(tmp_path: Path) -> None:
+    several = THREE.format(
+        x="min(u.x + 1.0, v.x, edge.weight)", f="max(v.f, u.f, 2.5)", low="min(v.x, g.low, v.f[0] / 2)"
+    )
+    one = THREE.format(
+        x="min(v.x, min(u.x + 1.0, edge.weight))", f="max(v.f, max(u.f, 2.5))", low="min(g.low, min(v.x, v.f[0] / 2))"
+    )
+    here, there = (same_everywhere(loaded(tmp_path, each).P) for each in (several, one))
+    assert all((here[name] == there[name]).all() for name in ("x", "f"))
+    assert here.totals == there.totals
+
+
+STARTED = """
+@af.program
+class P:
+    x: af.i64
+
+    def start(v):
+        if v.number % 2:
+            v.x = 5
+{phase}
+    {indent}def init(v):
+    {indent}    v.x = 1
+
+    {indent}def compute(v, u):
+    {indent}    v.x += u.x
+
+    {indent}def update(v, step):
+    {indent}    return step < 2
+"""
+PHASE = """
+    def iteration(run):
+        run.one()
+        return run.iterations < 3
+
+    @af.phase
+    class one:
+        def start(v):
+            v.x = v.x + 1
+"""
+
+
+def test_a_start_that_returns_nothing_leaves_every_vertex_active(tmp_path: Path) -> None:
+    texts = [STARTED.format(phase="", indent=""), STARTED.format(phase=PHASE, indent="    ")]
+    for text in texts:
+        said = text.replace("v.x = 5\n", "v.x = 5\n        return True\n")
+        here, there = (same_everywhere(loaded(tmp_path, each).P) for each in (text, said))
+        assert (here["x"] == there["x"]).all()
+
+
+SILENT = {
+    "sparse": STARTED.format(phase="", indent="").replace("x: af.i64", "x: af.i64\n    sparse = True"),
+    "found to be sparse": "@af.program\nclass P:\n    x: af.i64\n    def start(v):\n        v.x = v.number\n"
+    "    def compute(v, u):\n        v.x = max(v.x, u.x)\n",
+    "a sparse phase": STARTED.format(phase=PHASE.replace("one:", "one:\n        sparse = True"), indent="    "),
+    "mail": "@af.program\nclass P:\n    x: af.i64\n    m: af.mail(af.i64)\n    def start(v):\n        af.send(0, m=1)\n"
+    "    def receive(v, m):\n        v.x += len(m)\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", SILENT)
+def test_a_start_that_returns_nothing_is_refused_where_that_matters(what: str, tmp_path: Path) -> None:
+    with pytest.raises(ProgramError, match="start can end without a return, and not every vertex is active") as caught:
+        af.run(loaded(tmp_path, SILENT[what]).P, GRAPH)
+    assert "return True or False on every path" in str(caught.value)
 
 
 def test_a_helper_that_changes_is_compiled_anew(tmp_path: Path) -> None:

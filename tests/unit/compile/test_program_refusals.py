@@ -54,7 +54,14 @@ REFUSED = {
     "an overwrite in compute": ("def compute(v, u):\n    v.x = u.x  # no", "may only reduce"),
     "a difference": ("def compute(v, u):\n    v.x -= u.x  # no", "not a reduction"),
     "a quotient": ("def compute(v, u):\n    v.x /= u.x  # no", "not a reduction"),
-    "a read of v in compute": ("def compute(v, u):\n    v.x += v.n  # no", "compute reads v.n"),
+    "a read in compute of what it reduces": (
+        "def compute(v, u):\n    v.n += 1\n    v.x += v.n  # no",
+        "compute reads v.n, which other edges are changing",
+    ),
+    "a read in compute of what init writes": (
+        "def compute(v, u):\n    v.n += int(v.x)  # no",
+        "compute reads v.x, which init writes in every superstep",
+    ),
     "two reductions of a field": (
         "def compute(v, u):\n    v.x += u.x\n    v.x = min(v.x, u.x)  # no",
         "by sum on line",
@@ -117,6 +124,34 @@ def test_refused_with_the_line_the_reason_and_a_remedy(what: str, tmp_path: Path
     assert f"\n    {line}" in said
     assert caught.value.line > 0
     assert caught.value.remedy
+
+
+# Lines of update that Python knows and kernels do not: the reason, and what to write instead.
+REMEDIES = {
+    "v.x = sum(v.f)": ("sum cannot be called", "for k in range(3)"),
+    "v.n = len(v.f)": ("len cannot be called", "for k in range(3)"),
+    "for t in v.f:\n    v.x += t": ("this loop", "write for k in range(4), and v.f[k]"),
+    "v.f[:2] = 0.0": ("a slice cannot", "write a loop"),
+    "v.f = (1.0, 2.0, 3.0, 4.0)": ("a tuple cannot", "an element of a vector: v.x[0]"),
+    "v.n = pow(2, 3)": ("pow cannot be called", "write a ** b"),
+    "v.n = (lambda n: n)(2)": ("cannot be called", "functions of the module"),
+    "key = lambda n: n": ("a function within a function", "a function of the module"),
+    "v.x = w.x": ("nothing is known by the name w", "list it as an argument"),
+    "v.n = math.floor": ("math.floor is not a number", "an IntEnum"),
+    "v.x = p": ("p by itself has no value", "p.damping"),
+}
+
+
+@pytest.mark.parametrize("line", REMEDIES)
+def test_what_python_has_is_refused_with_what_to_write(line: str, tmp_path: Path) -> None:
+    reason, remedy = REMEDIES[line]
+    with pytest.raises(ProgramError) as caught:
+        made(
+            tmp_path, fields=f"{PARTS['fields']}\nf: af.f64[4]",
+            update=f"def update(v, p):\n{indent(line, '    ')}\n    return False",
+        )  # fmt: skip
+    assert reason in str(caught.value)
+    assert remedy in caught.value.remedy
 
 
 VECTORS = {

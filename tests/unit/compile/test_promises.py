@@ -115,6 +115,26 @@ class Nearly:
 
 
 @af.program
+class Worse:
+    """Passes on how far a value is from 5, so that a smaller value may send a larger one."""
+
+    x: af.f64
+
+    def start(v):
+        v.x = 7.0 if v.number == 0 else 99.0
+        return v.number == 0
+
+    def compute(v, u, edge):
+        v.x = min(v.x, abs(u.x - 5.0) + edge.weight)
+
+    def update(v, old):
+        return v.x < old.x
+
+    def priority(v):
+        return v.x
+
+
+@af.program
 class Linear:
     """The solution of x = b + W x, by supersteps."""
 
@@ -199,6 +219,16 @@ def test_wants_that_the_messages_of_one_superstep_decide(weights: list[float]) -
     )
     with pytest.raises(ProgramError, match=said):
         af.run(Nearly, two, enough=20.0, debug=True)
+
+
+def test_a_better_value_that_sends_a_worse_message() -> None:
+    """Vertex 1 becomes 5.5, and then 4 by way of 2; by priority it may send 4 alone, which is 1 for vertex 3."""
+    graph = af.Graph.from_edges([0, 0, 2, 1], [1, 2, 1, 3], columns={"weight": [3.5, 0.0, 1.0, 0.0]})
+    said = "priority is promised, but x of vertex 3 is 0.5, and 1.0 by what its neighbours sent last"
+    with pytest.raises(ProgramError, match=said):
+        af.run(Worse, graph, debug=True)
+    honest = af.Graph.from_edges([0, 0, 2, 1], [1, 2, 1, 3], columns={"weight": [9.5, 0.0, 1.0, 0.0]})
+    assert af.run(Worse, honest, debug=True)["x"].tolist() == [7.0, 4.0, 2.0, 1.0]
 
 
 def test_wants_by_supersteps_is_taken_as_it_is_meant() -> None:

@@ -1,5 +1,6 @@
 """Reductions of several fields at once, and of the first and the last message, in every way to run."""
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +43,33 @@ def test_the_same_in_every_way_to_run(name: str) -> None:
     result = same_everywhere(program, ways=MORE, **given(program))
     assert set(result.values) == set(program.fields)
     same_everywhere(program, **given(program))
+
+
+@af.program
+class Undefined:
+    """Of every other vertex NaN, of which no number is more or less: it keeps what it has beside it."""
+
+    x: af.f64
+    y: af.f64
+
+    def start(v):
+        v.x = math.nan if v.number % 2 == 0 else 0.0
+        v.y = 1.0 * v.number
+        return True
+
+    def compute(v, u):
+        v.x, v.y = max((v.x, v.y), (0.5, -5.0 - u.number))
+
+
+@pytest.mark.parametrize("how", ["duplicate", "ranges", "degree"])
+@pytest.mark.parametrize("exchange", ["owners", "allreduce", "mixed"])
+@pytest.mark.filterwarnings("ignore:.*before it converged")
+def test_a_vertex_keeps_what_is_beside_its_own_nan(how: str, exchange: str) -> None:
+    way = {"parts": 3, "partition": how, "exchange": exchange, "ranks_per_node": 1, "max_supersteps": 1}
+    graph = af.load("complete:8")
+    found = af.run(Undefined, graph, **way)
+    assert found["y"].tolist() == [0.0, -5.0, 2.0, -5.0, 4.0, -5.0, 6.0, -5.0]
+    assert np.isnan(found["x"][::2]).all()
 
 
 def test_distances_with_the_smallest_parent() -> None:

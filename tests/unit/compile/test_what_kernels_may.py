@@ -164,7 +164,7 @@ def test_a_message_knows_which_field_it_is() -> None:
 
 
 def facts(lowered: Lowered) -> dict[str, object]:
-    names = ("delayed", "immediate", "claims", "buffered", "direct", "beamer", "extra")
+    names = ("delays", "immediate", "claims", "buffers", "direct", "beamer", "extra")
     return {name: getattr(sparse, name)(lowered) for name in names}
 
 
@@ -172,23 +172,23 @@ def facts(lowered: Lowered) -> dict[str, object]:
     ("parts", "expected"),
     [
         # Others read x while it changes: pull keeps it aside.
-        ({}, {"delayed": True, "immediate": False, "buffered": ["x"], "direct": False, "extra": ["a_x"]}),
+        ({}, {"delays": True, "immediate": False, "buffers": ["x"], "direct": False, "extra": ["a_x"]}),
         # What is sent never changes: pull writes at once, and leaves bits.
-        ({"compute": "v.n = max(v.n, u.x)"}, {"delayed": False, "buffered": ["n"], "direct": True, "extra": ["a_n"]}),
+        ({"compute": "v.n = max(v.n, u.x)"}, {"delays": False, "buffers": ["n"], "direct": True, "extra": ["a_n"]}),
         # ... unless messages have to be computed.
-        ({"compute": "v.n = max(v.n, u.x + 1)"}, {"delayed": False, "direct": False, "extra": ["a_n", "s_m0"]}),
+        ({"compute": "v.n = max(v.n, u.x + 1)"}, {"delays": False, "direct": False, "extra": ["a_n", "s_m0"]}),
         # In place, new values may be seen.
-        ({"fields": PARTS["fields"] + "; monotone = True"}, {"delayed": False, "direct": True, "buffered": ["x"]}),
+        ({"fields": PARTS["fields"] + "; monotone = True"}, {"delays": False, "direct": True, "buffers": ["x"]}),
         # What update writes is kept aside too, when it is sent.
         (
             {"fields": PARTS["fields"] + "; sparse = True", "compute": "v.x = min(v.x, u.n)",
              "update": "v.n = v.x; v.y = 0.5; return v.x < old.x"},
-            {"delayed": True, "buffered": ["n", "x", "y"], "direct": False},
+            {"delays": True, "buffers": ["n", "x", "y"], "direct": False},
         ),
-        ({"priority": "return v.x", "compute": "v.x = min(v.x, u.x + 1)"}, {"buffered": [], "extra": []}),
-        (SEARCH, {"delayed": False, "immediate": True, "claims": "r", "buffered": [], "beamer": True, "direct": True}),
+        ({"priority": "return v.x", "compute": "v.x = min(v.x, u.x + 1)"}, {"buffers": [], "extra": []}),
+        (SEARCH, {"delays": False, "immediate": True, "claims": "r", "buffers": [], "beamer": True, "direct": True}),
         # A search of which the next superstep reads what this one writes.
-        ({**SEARCH, "compute": "v.r = af.any(u.r)"}, {"delayed": True, "immediate": False, "claims": ""}),
+        ({**SEARCH, "compute": "v.r = af.any(u.r)"}, {"delays": True, "immediate": False, "claims": ""}),
     ],
 )  # fmt: skip
 def test_what_the_kernels_of_a_frontier_keep(parts: dict[str, str], expected: dict[str, object]) -> None:
@@ -251,7 +251,7 @@ def test_what_answers_of_update_show(parts: dict[str, str], is_quiet: bool, is_s
 def test_algorithms_keep_their_fast_paths() -> None:
     bfs = lower(af.algorithms.BFS, {})
     assert facts(bfs) == {
-        "delayed": False, "immediate": True, "claims": "parent", "buffered": [], "direct": True, "beamer": True,
+        "delays": False, "immediate": True, "claims": "parent", "buffers": [], "direct": True, "beamer": True,
         "extra": [],
     }  # fmt: skip
     assert steady(lower(af.algorithms.Components, {}))

@@ -2,7 +2,7 @@
 
 import arcflux as af
 
-__all__ = ["DIALECTS", "FAR", "Degrees", "Hops"]
+__all__ = ["DIALECTS", "FAR", "Degrees", "Highest", "Hops", "Lowest"]
 
 FAR = 1000000
 
@@ -154,6 +154,138 @@ class Degrees:
             run.EDGE.Tell()
             run.Combiner()
             run.VERTEX.Count()
+
+
+class Lowest:
+    """The least number of a vertex that has an edge to this one; messages are numbers of vertices."""
+
+    @af.gas
+    class gas:
+        best: af.ref
+
+        def start(v):
+            v.best = -1
+            return True
+
+        def gather(v, u) -> af.ref:
+            return u.number
+
+        def sum(a, b):
+            return min(a, b)
+
+        def apply(v, gathered):
+            v.best = min(v.number, gathered)
+
+        def scatter(v):
+            return True
+
+    @af.msg
+    class msg:
+        best: af.ref
+
+        def start(v):
+            return True
+
+        def MSGGen(u) -> af.ref:
+            return u.number
+
+        def MSGMerge(a, b):
+            return min(a, b)
+
+        def MSGApply(v, message):
+            v.best = min(v.number, message)
+            return False
+
+    @af.emv
+    class emv:
+        best: af.ref
+        message: af.ref
+
+        def start(v):
+            return True
+
+        def Tell(e):
+            e.send(e.tail.number)
+
+        def Combiner(a, b):
+            return min(a, b)
+
+        def Take(v, combined, old, g):
+            v.best = min(v.number, combined)
+            if v.best != old.best:
+                g.halt = False
+
+        def iteration(run):
+            run.InitMessageBuffer()
+            run.EDGE.Tell()
+            run.Combiner()
+            run.VERTEX.Take()
+
+
+class Highest:
+    """The largest number of a vertex that has an edge to this one; messages are numbers of vertices."""
+
+    @af.gas
+    class gas:
+        best: af.ref
+
+        def start(v):
+            v.best = -1
+            return True
+
+        def gather(v, u) -> af.ref:
+            return u.number
+
+        def sum(a, b):
+            return max(a, b)
+
+        def apply(v, gathered):
+            v.best = max(v.number, gathered)
+
+        def scatter(v):
+            return True
+
+    @af.msg
+    class msg:
+        best: af.ref
+
+        def start(v):
+            return True
+
+        def MSGGen(u) -> af.ref:
+            return u.number
+
+        def MSGMerge(a, b):
+            return max(a, b)
+
+        def MSGApply(v, message):
+            v.best = max(v.number, message)
+            return False
+
+    @af.emv
+    class emv:
+        best: af.ref
+        message: af.ref
+
+        def start(v):
+            return True
+
+        def Tell(e):
+            e.send(e.tail.number)
+
+        def Combiner(a, b):
+            return max(a, b)
+
+        def Take(v, combined, old, g):
+            v.best = max(v.number, combined)
+            if v.best != old.best:
+                g.halt = False
+
+        def iteration(run):
+            run.InitMessageBuffer()
+            run.EDGE.Tell()
+            run.Combiner()
+            run.VERTEX.Take()
 
 
 DIALECTS = ("gas", "emv", "msg")

@@ -5,7 +5,7 @@ import pytest
 from dialect_cases import sample
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from message_programs import DIALECTS, FAR, Degrees, Hops
+from message_programs import DIALECTS, FAR, Degrees, Highest, Hops, Lowest
 
 import arcflux as af
 import oracles
@@ -47,6 +47,16 @@ def test_messages_that_are_not_sent(name: str, graph: af.Graph, way: dict[str, o
     other = source != target
     expected = np.bincount(target[other].astype(int), minlength=graph.vertices)
     assert af.run(getattr(Degrees, name), graph, **way)["count"].tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+@pytest.mark.parametrize(("form", "best"), [(Lowest, [0, 0, 1, 2, 3]), (Highest, [0, 1, 2, 3, 4])])
+@pytest.mark.parametrize("way", [{}, {"debug": True}, {"parts": 2, "ranks_per_node": 1}], ids=str)
+@pytest.mark.filterwarnings("ignore:.*before it converged")
+def test_numbers_of_vertices_as_messages(name: str, form: type, best: list[int], way: dict[str, object]) -> None:
+    """The first vertex has no message: then the least number is beyond all that a field of 32 bits could hold."""
+    line = af.Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 4])
+    assert af.run(getattr(form, name), line, max_supersteps=1, **way)["best"].tolist() == best
 
 
 def test_orders_of_msg() -> None:
@@ -225,3 +235,46 @@ def test_names_around_are_those_that_functions_see_now() -> None:
 def test_an_order_that_is_no_text_is_refused(order):
     with pytest.raises(UsageError, match="order is "):
         af.msg(order=order)
+
+
+@af.gas
+class Told:
+    """A search in whose functions every line is told: what is printed decides nothing."""
+
+    source: af.vertex
+    hops: af.i32
+
+    def start(v, p):
+        print("start", v.number)
+        v.hops = 0 if v.number == p.source else 1000
+        return v.number == p.source
+
+    def gather(v, u):
+        print("gather", v.hops, u.hops)
+        return u.hops + 1
+
+    def sum(a, b):
+        return min(a, b)
+
+    def apply(v, gathered):
+        print("apply", v.hops, gathered)
+        if v.hops > 0:
+            breakpoint()
+        v.hops = min(v.hops, gathered)
+        print("applied", v.hops)
+
+    def scatter(v, old):
+        print("scatter", v.hops, old.hops)
+        return v.hops < old.hops
+
+
+def test_prints_and_breakpoints_decide_nothing(capsys, monkeypatch):
+    stops = []
+    monkeypatch.setattr("sys.breakpointhook", lambda: stops.append(1))
+    found = af.run(Told, "path:4", source=1, debug=True)
+    assert found["hops"].tolist() == [1, 0, 1, 2]
+    told = {line.split()[0] for line in capsys.readouterr().out.splitlines()}
+    assert told == {"start", "gather", "apply", "applied", "scatter"}
+    assert stops
+    with pytest.raises(ProgramError, match="run with debug=True"):
+        af.run(Told, "path:4", source=1)

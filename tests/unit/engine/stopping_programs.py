@@ -202,3 +202,26 @@ class InPhase:
         run.spread()
         run.count()
         return run.iterations < 4
+
+
+@af.program
+class InStop:
+    """What asks whether the run is over does not end."""
+
+    n: int = 10**18
+    x: af.i64
+    sum: af.total(af.i64)
+
+    def compute(v, u):
+        v.x += 1
+
+    def update(v, g):
+        g.sum += v.x
+        return True
+
+    def stop(g, p, step):
+        more = 0
+        if step == 1:
+            for k in range(p.n):
+                more = (more + k) % 1000
+        return g.sum + more < 0

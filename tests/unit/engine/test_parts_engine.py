@@ -36,6 +36,29 @@ def test_what_fits_nowhere_is_refused_before_it_runs() -> None:
         algorithms.pagerank(GRAPH, devices=[Virtual(memory=1000), CPU(1)])
 
 
+@af.program
+class Middle:
+    """The median of what neighbours are, of which a worker needs as much memory as the longest row has."""
+
+    x: af.f64
+
+    def start(v):
+        v.x = 1.0 * v.number
+        return True
+
+    def around(v, edges):
+        v.x = af.median((u.x for u in edges), default=0.0)
+
+    def update(v):
+        return False
+
+
+def test_what_a_worker_needs_counts_once_and_not_for_every_vertex():
+    star = af.Graph.from_edges(np.zeros(2000, int), np.arange(1, 2001), directed=False)
+    found = af.run(Middle, star, devices=[CPU(1), Virtual(memory=1 << 19)])
+    assert found["x"].tolist() == [1000.5, *[0.0] * 2000]
+
+
 @pytest.mark.parametrize("per_node", [None, 1, 2])
 @pytest.mark.parametrize("how", ["auto", "local"])
 def test_bounds_move_while_the_result_stays(per_node: int | None, how: str) -> None:
@@ -112,6 +135,8 @@ def test_messages_say_what_was_meant_in_as_few_bytes(share: float) -> None:
         ({"parts": 2, "rebalance": "maybe"}, "rebalance"),
         ({"parts": 0}, "k is 0"),
         ({"parts": 2, "devices": [CPU(1)]}, "1 devices"),
+        ({"devices": [Virtual(memory=1 << 20)] * 2}, "virtual has a memory of its own and is given twice"),
+        ({"parts": 4, "ranks_per_node": [2, 2]}, "ranks_per_node is"),
         ({"transport": "mpi"}, "mpiexec"),
         ({"parts": af.partition("path:4", 2)}, "another graph"),
     ],

@@ -128,10 +128,44 @@ def test_a_phase_that_is_not_there_by_name():
     assert "did you mean second?" in str(caught.value)
 
 
-def test_until_something_else():
-    AT["then"] = lambda run: run.second(until="quite")
-    with pytest.raises(ProgramError, match="until='quite'"):
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda run: run.second(until="quite"), "until='quite'"),
+        (lambda run: run.second(5), "called with 5"),
+        (lambda run: run.second(times=2), "called with times=2"),
+        (lambda run: run.second("quiet", 3), "called with 'quiet', 3"),
+    ],
+)
+def test_until_something_else(call, said):
+    AT["then"] = call
+    with pytest.raises(ProgramError, match=said) as caught:
         af.run(Counting, "cycle:5")
+    assert "until='quiet'" in caught.value.remedy
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+@pytest.mark.parametrize("ends", [{"max_supersteps": 4}, {"timeout": 0.05}], ids=str)
+def test_an_iteration_that_calls_no_phase_is_ended_too(way, ends):
+    @af.program
+    class Idle:
+        x: af.i64
+
+        @af.phase(edges=None)
+        class one:
+            def update(v):
+                v.x += 1
+                return True
+
+        def iteration(run):
+            if run.iterations == 1:
+                run.one()
+            return True
+
+    with pytest.warns(UserWarning, match="stopped after 1 supersteps"):
+        result = af.run(Idle, "cycle:5", **way, **ends)
+    assert not result.converged
+    assert result["x"].tolist() == [1] * 5
 
 
 def test_an_answer_that_is_no_bool():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import arcflux as af
-from arcflux import algorithms
+from arcflux import algorithms, trace
 from arcflux.devices import CPU, Demand, Virtual
 from arcflux.engine import part_worker
 from arcflux.engine.balance import migrate
@@ -41,7 +41,10 @@ def test_results_name_the_exchange(exchange: str) -> None:
 @pytest.mark.parametrize("exchange", ["owners", "allreduce", "mixed"])
 def test_an_exchange_that_the_program_does_not_allow_is_said_to_be_another(exchange: str) -> None:
     spread = {"parts": 3, "ranks_per_node": 1, "rebalance": "off", "deterministic": True}
-    result = af.run(algorithms.PageRank, GRAPH, exchange=exchange, **spread)
+    said: list[str] = []
+    with trace.listen(lambda event: said.append(getattr(event, "text", ""))):
+        result = af.run(algorithms.PageRank, GRAPH, exchange=exchange, **spread)
+    assert not any("exchange is" in line for line in said)  # once is enough: in the notes, which summaries print
     plain = af.run(algorithms.PageRank, GRAPH, exchange="readers", **spread)
     assert result.exchange == "readers"
     assert [f"exchange is readers, not {exchange}" in said for said in result.notes] == [True]
@@ -86,6 +89,11 @@ def test_allreduce_sends_what_the_transport_sends(graph: af.Graph, nodes: int) -
     result = af.run(algorithms.PageRank, graph, parts=nodes, ranks_per_node=1, exchange="allreduce")
     times = nodes * (nodes - 1) if nodes * 8 * graph.vertices <= 64 << 10 else 2 * (nodes - 1)
     assert crossed(result) == {(times * 8 * graph.vertices, 0)}
+
+
+def test_one_rank_of_a_node_reduces_for_all_of_them() -> None:
+    result = af.run(algorithms.PageRank, GRAPH, parts=4, ranks_per_node=2, exchange="allreduce")
+    assert crossed(result) == {(2 * 8 * GRAPH.vertices, 0)}
 
 
 def test_allreduce_of_a_frontier_sends_flags_besides() -> None:
@@ -150,6 +158,22 @@ def test_parts_are_parts_when_an_exchange_nodes_or_devices_are_asked_for(asked: 
 def test_a_run_without_parts_says_nothing_of_them() -> None:
     result = af.run(algorithms.PageRank, GRAPH)
     assert (result.exchange, result.where, result.notes) == ("", "", ())
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"partition": "grid"}, ("there are no parts: no effect of partition='grid'",)),
+        ({"exchange": "owners", "ranks_per_node": 2},
+         ("there are no parts: no effect of exchange='owners' and ranks_per_node=2",)),
+        ({"rebalance": "local"}, ("there are no parts: no effect of rebalance='local'",)),
+        ({"partition": "ranges", "exchange": "auto", "rebalance": "off"}, ()),
+    ],
+)  # fmt: skip
+def test_what_is_asked_of_parts_that_are_not_there_is_said(asked: dict[str, object], said: tuple[str, ...]) -> None:
+    result = af.run(algorithms.BFS, GRAPH, source=0, **asked)
+    assert result.notes == said
+    assert (result["level"] == af.bfs(GRAPH, 0)["level"]).all()
 
 
 # --- bounds that cannot move, and what moving them costs

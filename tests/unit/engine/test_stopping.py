@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from stopping_programs import InAlong, InAround, InCompute, InOrder, InPhase, InReceive, InStart, InUpdate
+from stopping_programs import InAlong, InAround, InCompute, InOrder, InPhase, InReceive, InStart, InStop, InUpdate
 
 import arcflux as af
 from arcflux.compile.cpu.module import parts_source, source
@@ -80,6 +80,28 @@ def test_an_endless_loop_ends_in_other_kernels(graph, program, supersteps, way):
                 break
         else:
             pytest.fail(f"superstep {supersteps}, whose loop has no end, was not reached")
+
+
+@pytest.mark.parametrize(
+    "way", [{"threads": 2}, {"parts": 2}, {"parts": 3, "ranks_per_node": 1}, {"debug": True}], ids=str
+)
+def test_a_stop_that_does_not_end_is_broken_off(graph, way):
+    """The superstep before it is whole, and counts or does not; the run has not converged."""
+    af.run(InStop(n=2), graph, max_supersteps=3, **way)
+
+    def timed(after):
+        return af.run(InStop, graph, timeout=after, **way)
+
+    def cancelled(after):
+        return cancelled_soon(lambda token: af.run(InStop, graph, cancel=token, **way), after)[0].result
+
+    for end in (timed, cancelled):
+        ended = (end(after) for after in (0.5, 2, 8))  # None where busy cores had not begun
+        found = next(found for found in ended if found is not None and found.supersteps)
+        assert not found.converged
+        assert found.supersteps in (1, 2)
+        whole = af.run(InStop(n=2), graph, max_supersteps=found.supersteps, **way)
+        assert found["x"].tolist() == whole["x"].tolist()
 
 
 @pytest.mark.parametrize("way", [{"threads": 1}, {"threads": 2}, {"parts": 2, "ranks_per_node": 1}], ids=str)
@@ -325,6 +347,36 @@ def test_a_script_that_was_interrupted_twice_is_gone(tmp_path):
     _, complaints, code = pressed(tmp_path, "endless()", 2)
     assert complaints.rstrip().endswith("KeyboardInterrupt")
     assert code == -signal.SIGINT
+
+
+@pytest.mark.parametrize("way", [{}, {"debug": True}, {"parts": 2}, {"parts": 2, "ranks_per_node": 1}], ids=str)
+def test_a_second_ctrl_c_ends_an_iteration_that_calls_no_phase(tmp_path, way):
+    """Nothing looks into plain Python; in parts that are nodes, it is a thread that nobody can interrupt."""
+    body = f"""
+@af.program
+class P:
+    x: af.i64
+
+    @af.phase(edges=None)
+    class one:
+        def update(v):
+            return True
+
+    def iteration(run):
+        run.one()
+        print("running", flush=True)
+        while True:
+            time.sleep(0.001)
+        return True
+
+try:
+    af.run(P, graph, **{way!r})
+except KeyboardInterrupt as error:
+    print("ended", error.result)
+"""
+    said, complaints, code = pressed(tmp_path, body, 2)
+    assert "ended None" in said, complaints
+    assert code in (0, -signal.SIGINT)  # where the first press is enough, the second meets a script that is over
 
 
 LOOP = """

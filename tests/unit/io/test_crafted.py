@@ -8,12 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from crafted_stores import flip, put
+from crafted_stores import RIGHT, flip, outcome, put
 from io_samples import change_manifest, store_sample
 
 import arcflux as af
 from arcflux.errors import ChecksumError, StoreError, UsageError
 from arcflux.io import store
+from arcflux.spmd import memory
 
 FAMILIES = ("values", "types", "files", "flips")
 SCRIPT = Path(__file__).parent / "crafted_stores.py"
@@ -26,11 +27,13 @@ SCRIPT = Path(__file__).parent / "crafted_stores.py"
         *((f"parts-{family}", 29) for family in FAMILIES),
         *(pytest.param(family, 1, marks=pytest.mark.chaos) for family in FAMILIES),
         *(pytest.param(f"parts-{family}", 1, marks=pytest.mark.chaos) for family in FAMILIES),
+        pytest.param("graphs", 1, marks=pytest.mark.chaos),  # by all algorithms, whose compiling takes minutes
     ],
 )
 def test_crafted_stores(tmp_path, family, every):
     command = [sys.executable, str(SCRIPT), str(tmp_path), family, str(every)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
+    dirty = {**os.environ, "MALLOC_PERTURB_": "90"}  # what nobody has written yet is not zero
+    done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False, env=dirty)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -67,6 +70,70 @@ def test_verify_finds_values_of_in_edges_that_are_others(directed):
     put(directed, "in_column.weight", np.roll(array_of(directed, "in_column.weight"), 1))
     with pytest.raises(StoreError, match=r"the in-edges are not the out-edges.*column weight"):
         store.verify(directed)
+
+
+@af.program
+class Told:
+    """What an edge is told by its reverse."""
+
+    x: af.i64
+    kept: af.edge(af.i64, 1)
+
+    def along(edge, u):
+        edge.kept = edge.reverse.kept + u.number
+
+    def compute(v, edge):
+        v.x += edge.kept
+
+    def update(v, step):
+        return step < 2
+
+
+@pytest.mark.parametrize(("kind", "name"), [("undirected", "neighbours"), ("directed", "in_neighbours")])
+def test_an_edge_that_has_no_reverse_is_named(request, kind, name):
+    """Of an undirected graph every edge has one, unless somebody wrote the store so."""
+    folder = request.getfixturevalue(kind)
+    neighbours = array_of(folder, name)
+    put(folder, name, np.zeros_like(neighbours))
+    for way in ({"threads": 2}, {"parts": 2, "ranks_per_node": 1}, {"debug": True}):
+        with pytest.raises(af.errors.GraphError, match=r"the edge from 0 to \d+ has no reverse"):
+            af.run(Told, folder, **way)
+
+
+def test_a_matching_ends_where_vertices_point_round_in_a_circle(tmp_path):
+    """Of three arcs that make a circle none has a reverse, so no two vertices point to each other."""
+    store.write(af.load("cycle:3"), tmp_path / "g")
+    put(tmp_path / "g", "offsets", np.array([0, 2, 4, 6], array_of(tmp_path / "g", "offsets").dtype))
+    put(tmp_path / "g", "neighbours", np.array([1, 1, 2, 2, 0, 0], array_of(tmp_path / "g", "neighbours").dtype))
+    for way in ({"threads": 2}, {"parts": 2, "ranks_per_node": 1}, {"debug": True}):
+        with pytest.raises(af.errors.GraphError, match="an edge in one direction only"):
+            af.maximal_matching(af.load(tmp_path / "g"), **way)
+
+
+@pytest.mark.parametrize("algorithm", [af.bridges, af.biconnected_components])
+def test_blocks_of_edges_that_do_not_come_back(tmp_path, algorithm):
+    """The last vertex is met first by another root than the one that it belongs to."""
+    store.write(af.load("complete:5"), tmp_path / "g")
+    put(tmp_path / "g", "neighbours", np.full_like(array_of(tmp_path / "g", "neighbours"), 4))
+    with pytest.raises(af.errors.GraphError, match="an edge in one direction only"):
+        dict(algorithm(af.load(tmp_path / "g")).edges)
+
+
+def test_a_colour_that_a_neighbour_has_not_yet_is_no_place_in_memory(tmp_path):
+    """A vertex is painted that one before it has not told, because there is no arc from that; it had what was there."""
+    n = 1 << 17
+    store.write(af.Graph.from_edges([0, 1, 2], [1, 2, 0], vertices=n, directed=False), tmp_path / "g")
+    neighbours = array_of(tmp_path / "g", "neighbours")
+    put(tmp_path / "g", "neighbours", np.array([2, 2, 0, 0, 1, 1], neighbours.dtype))
+    af.greedy_color(af.load("path:9"), threads=2)  # compiled
+
+    def paint():
+        before = memory.borrow(n, np.int64)
+        before.fill(1 << 50)
+        memory.give_back([before])
+        return int(af.greedy_color(af.load(tmp_path / "g"), threads=2)["color"].max()) < 3
+
+    assert outcome(paint, True) == RIGHT
 
 
 def test_rows_that_are_not_sorted_are_found_before_the_first_use(directed):

@@ -65,6 +65,7 @@ def test_names_of_columns(load):
         "an edge goes from column 'Src' to column 'Dst'",
         "column n (int64)",
         "parallel edges are kept",
+        "edges count alike unless weight='n' is asked for",
     )
 
 

@@ -99,6 +99,47 @@ def test_weights_before_the_ends_and_other_columns(tmp_path):
     assert "an edge goes from column 'sender' to column 'recipient'" in graph.assumptions
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("follower,followed,Weight\n1,2,3\n", "weight='Weight' is asked for"),
+        ("Source,Target,Type,Id,Label,Weight\n1,2,Directed,0,,1.5\n", "weight='Weight' is asked for"),
+        ("user,movie,rating\n1,2,4.5\n", "weight='rating' is asked for"),
+        ("source,target,cost,length\n1,2,3,4\n", "weight= names a column"),
+        ("source,target,weight\n1,2,3\n", None), ("source,target,weight,cost\n1,2,3,4\n", None), ("a,b\n1,2\n", None),
+    ],
+)  # fmt: skip
+def test_columns_that_no_algorithm_takes_by_itself_are_told(tmp_path, text, said):
+    """PageRank of a file with the column Weight takes all edges alike, though the file looks weighted."""
+    told = [line for line in loaded(tmp_path, text).assumptions if line.startswith("edges count alike")]
+    assert told == ([] if said is None else [f"edges count alike unless {said}"])
+
+
+@pytest.mark.parametrize(
+    ("header", "told"),
+    [
+        ("source,target,Trust Score", ["column 'Trust Score' is called weight"]),
+        ("source,target,weight,Time (s)", ["column 'Time (s)' is called column4"]),
+        ("source,target,weight,time", []), ("follower,followee,", []),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("row", ["ada,bob,3,4", "1,2,3,4"])
+def test_columns_that_are_called_otherwise_are_told(tmp_path, header, told, row):
+    """A third column without a usable name is the weight, which distances then go by."""
+    row = ",".join(row.split(",")[: len(header.split(","))])
+    assert [said for said in loaded(tmp_path, f"{header}\n{row}\n").assumptions if "called" in said] == told
+
+
+@pytest.mark.parametrize("text", ["to,from\n1,2\n", "target,source,weight\n1,2,5\n", "to,from\nada,bob\n"])
+def test_ends_in_the_other_order_are_told(tmp_path, text):
+    graph = loaded(tmp_path, text)
+    low, high = ids(graph)
+    assert af.bfs(graph, high)["level"].tolist() == [1, 0]
+    assert af.bfs(graph, low)["level"].tolist() == [0, -1]
+    first, second = text.partition("\n")[0].split(",")[:2]
+    assert f"an edge goes from column {second!r} to column {first!r}" in graph.assumptions
+
+
 @pytest.mark.parametrize("comment", ["# source target weight", "% follower followee cost", "#source,target,weight"])
 def test_names_in_a_comment_are_no_edge_and_cost_no_weights(tmp_path, comment):
     graph = loaded(tmp_path, f"{comment}\nada bob 3\nbob cy 4\n", "g.txt", comments="#%")

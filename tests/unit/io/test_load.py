@@ -118,6 +118,8 @@ def test_suffixes(edges, tmp_path):
         ("x" * 5000, "no such file, folder or generator"),
         ("x" * 5000 + ".el", "no such file"),
         ("a\0b.el", "no such file"),
+        ("\ud800.el", "no such file"),
+        ("\ud800", "no such file, folder or generator"),
         ("here.xyz", "the suffix .xyz names no format"),
         ("here", r"the suffix \(none\) names no format"),
         ("here.gz", r"the suffix \(none\) names no format"),

@@ -126,7 +126,7 @@ MISTYPED = [
     {"ids": {"kind": "integer", "base": None}}, {"ids": {"kind": "other", "base": 0}}, {"ids": {"kind": "integer"}},
     {"ids": {"kind": [], "base": 0}}, {"name": None}, {"changes": []}, {"changes": {"nonsense": 1}}, {"sorted": "yes"},
     {"changes": {"edges_given": "many"}}, {"assumptions": "x"}, {"arrays": []}, {"arrays": {}}, {"version": "1"},
-    {"version": 0}, {"version": None}, {"format": "other"},
+    {"version": 0}, {"version": None}, {"format": "other"}, {"format": []}, {"format": {}}, {"format": None},
 ]  # fmt: skip
 
 

@@ -311,7 +311,7 @@ def test_messages_say_what_is_wrong():
         assert said in caught.value.what
         assert caught.value.line == 2
         assert "expected: lines of `source target`" in str(caught.value)
-        assert "try: mend or remove the line" in str(caught.value)
+        assert "try: correct or remove the line" in str(caught.value)
     with pytest.raises(FormatError, match="1 field where 2 belong: '1 2'"):
         scanned(b"1 2", delimiter=b",")
     with pytest.raises(FormatError, match="starts with 'e', not 'a'"):

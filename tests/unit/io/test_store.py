@@ -223,3 +223,14 @@ def test_nothing_but_a_store_is_replaced(tmp_path, folder):
     graph.save(folder)
     assert af.load(folder).equals(graph)
     assert {file.name for file in tmp_path.iterdir()} == {"work", "README", "g.arcflux", "empty"}
+
+
+def test_a_store_for_which_memory_is_not_enough_is_not_called_damaged(tmp_path, monkeypatch):
+    store.write(af.load("path:9"), tmp_path / "g")
+
+    def refuse(*args, **options):
+        raise OSError(12, "Cannot allocate memory")
+
+    monkeypatch.setattr(np, "memmap", refuse)
+    with pytest.raises(SpaceError, match="not enough memory for loading a graph"):
+        af.load(tmp_path / "g")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -16,7 +18,7 @@ from arcflux.cli import commands
 from arcflux.errors import SpaceError, StoreError, UsageError
 from arcflux.jobs.assignment import WorkerNode, assign, assign_parts, count_parts, share_out
 from arcflux.jobs.capability import _file, capability, kept_capabilities
-from arcflux.partition.hierarchy import common_level, split_recursively
+from arcflux.partition.hierarchy import common_level, merge_parts, split_recursively
 from arcflux.spmd.private import write_private
 
 _workers = st.lists(
@@ -104,6 +106,36 @@ def test_a_hierarchy_is_nested_and_kept_in_the_folder(tmp_path):
         split_recursively(graph, 4, "grid")
 
 
+def test_a_run_takes_the_parts_that_each_worker_was_assigned(tmp_path):
+    graph = af.load("kron:8,weights=1-9")
+    workers = [WorkerNode("cpu", 10**6, 1.0), WorkerNode("gpu", 10**6, 3.0, gpu=True)]
+    found = assign_parts(10**5, workers)
+    leaves = split_recursively(graph, len(found.owner), "ranges")
+    parts = merge_parts(leaves, found.owner)
+    assert parts.k == 2
+    for k in range(2):
+        mine = [leaf for leaf in range(leaves.k) if found.owner[leaf] == k]
+        assert parts.owned(k).tolist() == sorted(v for leaf in mine for v in leaves.owned(leaf).tolist())
+        assert parts.part(k).arcs == sum(leaves.part(leaf).arcs for leaf in mine)
+    assert 2 < parts.part(1).arcs / parts.part(0).arcs < 4.5  # the faster one has three quarters
+    devices = [af.devices.Virtual(3.0), af.devices.Virtual(1.0)]
+    result = af.run(af.algorithms.BFS, graph, source=0, parts=parts, devices=devices, ranks_per_node=1)
+    np.testing.assert_array_equal(result["level"], af.bfs(graph, 0)["level"])
+    parts.save(tmp_path / "assigned")
+    np.testing.assert_array_equal(af.load_parts(tmp_path / "assigned").owner, parts.owner)
+
+
+def test_parts_are_merged_as_they_are_told_or_refused():
+    leaves = split_recursively(af.load("path:8"), 4, "ranges")
+    assert merge_parts(leaves, [0, 0, 2, 2], 4).k == 4  # workers 1 and 3 hold none
+    assert merge_parts(leaves, [0, 0, 2, 2]).k == 3
+    for workers, count in (([0, 1], None), ([0, 1, 2, -1], None), ([0.0] * 4, None), ([0, 1, 2, 3], 3)):
+        with pytest.raises(UsageError, match="worker"):
+            merge_parts(leaves, workers, count)
+    with pytest.raises(UsageError, match="deals out arcs"):
+        merge_parts(af.partition("path:8", 4, "grid"), [0, 0, 1, 1])
+
+
 def test_few_edges_cross_between_parts_with_a_low_ancestor_in_mesh_order():
     pytest.importorskip("pymetis")
     graph = af.load("grid:24x24")
@@ -162,3 +194,22 @@ def test_plan_shows_the_assignment_for_the_machine_of_the_paper():
     assert sum(len(worker["parts"]) for worker in told["workers"]) == told["parts"] == 256
     large = CliRunner().invoke(commands, [*command[:2], "384000000,210000000000,powerlaw", *command[3:]], obj=[])
     assert isinstance(large.exception, SpaceError)
+
+
+def test_workers_of_several_kinds_are_processes_that_load_their_parts(tmp_path):
+    pytest.importorskip("mpi4py")
+    graph = af.load("kron:8,weights=1-9")
+    found = assign_parts(
+        1 << 18, [WorkerNode("cores", 1 << 19, 1.0), WorkerNode("gpu", 1 << 17, capability=2.0, gpu=True)]
+    )
+    parts = merge_parts(split_recursively(graph, len(found.owner), "ranges"), found.owner, 2)
+    parts.save(tmp_path / "parts")
+    run = ["run", "sssp", str(tmp_path / "parts"), "--source", "0", "--workers", "2", "--devices", "virtual:1,2"]
+    done = subprocess.run(
+        [sys.executable, "-m", "arcflux", *run, "--out", str(tmp_path / "paths.csv")],
+        capture_output=True, text=True, timeout=240, check=False, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "virtual:1, virtual:2, one for each rank" in done.stdout
+    given = np.genfromtxt(tmp_path / "paths.csv", delimiter=",", names=True)
+    np.testing.assert_array_equal(given["distance"], af.sssp(graph, 0)["distance"])

@@ -76,6 +76,7 @@ def test_cancel_by_keyboard_alone_in_the_dark(browser, server):
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     page.locator("li.job .state.running").first.wait_for(timeout=180_000)
+    page.get_by_text("longer than predicted").first.wait_for()  # and not "0 ms left" for ever
     page.get_by_role("button", name="Cancel Endless").first.focus()
     page.wait_for_timeout(1500)  # the list is drawn again, and the focus stays
     assert page.evaluate("document.activeElement.textContent") == "Cancel"

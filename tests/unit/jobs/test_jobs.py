@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import arcflux as af
+from arcflux.engine import advice
 from arcflux.errors import CancelledError, SpaceError, UsageError
+from arcflux.jobs.accounts import Account
+from arcflux.jobs.cores import Cores
 from arcflux.spmd.pool import BRIEF
 from arcflux.spmd.turns import Turns, taking_turns
 
@@ -84,11 +89,11 @@ def test_results_are_those_of_solo_runs_whatever_runs_beside(graph):
 
 def test_a_slice_is_cut_and_goes_on_where_it_was(graph):
     with af.Jobs(graph, threads=2, quantum=0.0005) as jobs:
-        several = [jobs.submit(Forever, max_supersteps=3000, deterministic=True) for _ in range(3)]
+        several = [jobs.submit(Forever, max_supersteps=10_000, deterministic=True) for _ in range(3)]
         values = [job.result(240) for job in several]
         with pytest.warns(UserWarning, match="converged"):
-            alone = af.run(Forever, graph, max_supersteps=3000, deterministic=True)
-        assert all(one.supersteps == 3000 for one in values)
+            alone = af.run(Forever, graph, max_supersteps=10_000, deterministic=True)
+        assert all(one.supersteps == 10_000 for one in values)
         assert max(job.work.turns for job in several) > 2
         for one in values:
             np.testing.assert_array_equal(one["x"], alone["x"])
@@ -144,7 +149,7 @@ def test_seconds_and_deadlines_end_a_job(graph, limits, reason):
 
 def test_memory_limits_and_budgets(graph):
     with af.Jobs(graph, threads=1, memory=4 << 20) as jobs:
-        with pytest.raises(SpaceError, match="budget"):
+        with pytest.raises(SpaceError, match=r"(?s)bfs takes about .*at most 1,000, for all jobs.*memory="):
             af.Jobs(graph, memory=1000).submit("bfs", source=0)
         with pytest.raises(UsageError, match="max_memory"):
             jobs.submit("pagerank", max_memory=10)
@@ -290,6 +295,12 @@ def test_devices_that_are_no_list_are_refused(graph, devices):
         af.Jobs(graph, devices=devices)
 
 
+@pytest.mark.parametrize("url", ["", "localhost", "http://", "http:///jobs", "http://127.0.0.1:99999", "http://h:x", 3])
+def test_a_client_has_the_address_of_a_server(url):
+    with pytest.raises(UsageError, match=r"(?s)the url is .*http://HOST:PORT"):
+        af.Client(url, "token")
+
+
 @pytest.mark.parametrize("ident", [5, None, b"1", ["1"]])
 def test_a_client_asks_for_jobs_by_text(ident):
     client = af.Client("http://127.0.0.1:9", "token", timeout=0.1)
@@ -302,3 +313,101 @@ def test_a_client_asks_for_jobs_by_text(ident):
 def test_a_client_waits_for_seconds(timeout):
     with pytest.raises(UsageError, match="timeout is "):
         af.Client("http://127.0.0.1:9", "token", timeout=0.1).wait("1", timeout)
+
+
+@pytest.mark.parametrize("timeout", ["x", -1, math.nan, 10**400, [1]])
+def test_jobs_are_waited_for_in_seconds(graph, timeout):
+    with af.Jobs(graph, threads=1) as jobs:
+        job = jobs.submit("bfs", source=0)
+        for wait in (job.wait, job.result, jobs.wait):
+            with pytest.raises(UsageError, match="timeout is "):
+                wait(timeout)
+        assert job.wait(1e300)
+        assert jobs.wait(math.inf)
+
+
+def test_waiting_for_all_jobs_ends_in_time(graph):
+    with af.Jobs(graph, threads=1) as jobs:
+        several = [jobs.submit(Forever) for _ in range(3)]
+        begun = time.monotonic()
+        assert not jobs.wait(0.1)
+        assert time.monotonic() - begun < 60
+        for job in several:
+            job.cancel()
+
+
+@pytest.mark.parametrize("wrong", [None, 1, "1", []])
+def test_only_jobs_of_these_jobs_are_looked_up_and_forgotten(graph, wrong):
+    with af.Jobs(graph, threads=1) as jobs, af.Jobs(graph, threads=1) as others:
+        job, foreign = jobs.submit("bfs", source=3), others.submit("bfs", source=3)
+        foreign.result(240)
+        for call in (jobs.forget, jobs.task):
+            for one in (wrong, foreign):
+                with pytest.raises(UsageError, match="job is "):
+                    call(one)
+        job.result(240)
+        jobs.forget(job)
+        jobs.forget(job)
+        assert len(jobs) == 0
+
+
+@pytest.mark.parametrize("value", [np.int64(9), 9])
+def test_limits_are_any_whole_numbers(graph, value):
+    with af.Jobs(graph, threads=1) as jobs:
+        assert jobs.submit(Forever, max_supersteps=value).result(240).supersteps == 9
+        with pytest.raises(UsageError, match="max_supersteps is "):
+            jobs.submit(Forever, max_supersteps=1.5)
+
+
+def test_runs_beside_others_teach_the_planner_nothing(graph, monkeypatch):
+    told = []
+
+    def record(plan, graph, result, *, keep):
+        told.append(keep)
+        return result
+
+    monkeypatch.setattr(advice, "enter", lambda name: SimpleNamespace(record=record))
+    assert advice.kept("plan", graph, "result") == "result"
+    with taking_turns(Turns()):
+        assert advice.kept("plan", graph, "result") == "result"
+    assert told == [True, False]
+
+
+def test_the_seconds_of_a_turn_in_hand_count(graph):
+    with af.Jobs(graph, threads=1) as jobs:
+        job = jobs.submit(Forever)
+        while job.progress.seconds <= 0 and not job.is_over:
+            time.sleep(0.001)
+        before = job.progress.seconds
+        time.sleep(0.02)
+        assert before < job.progress.seconds
+        job.cancel()
+
+
+def test_a_turn_passes_on_without_the_clock():
+    cores = Cores(2, quantum=1e-9, pairing=False)
+    cores._clock = threading.current_thread()  # none is started
+    account, controls = Account("bfs", 1.0, 0.2), [np.zeros(16, np.int64) for _ in range(2)]
+    one, other = (cores.seat(number, account, 1.0) for number in (1, 2))
+    one.sit_down()
+    assert one.take(2, controls[0], True) == 2
+
+    def waits():
+        other.sit_down()
+        granted.append(other.take(2, controls[1], True))
+
+    granted = []
+    thread = threading.Thread(target=waits)
+    thread.start()
+    end = time.monotonic() + 60
+    while not controls[0][BRIEF] and time.monotonic() < end:
+        time.sleep(0.001)
+    assert controls[0][BRIEF] == 1  # its time is over, and another waits
+    one.leave()
+    thread.join(60)
+    assert len(granted) == 1
+    other.leave()
+    for seat in (one, other):
+        seat.stand_up()
+    assert cores.slices == cores.scheduler.kernels == cores._waiting == {}
+    cores.close()

@@ -157,13 +157,84 @@ def test_no_kernel_starves_and_service_follows_weights(seed, count, workers):
 def test_complementary_kernels_run_side_by_side_until_either_ends_then_one_has_all_workers():
     kernels = KernelScheduler(4, quantum=0.02)
     assert kernels.add(1, KINDS[0], 30) == [Run(1, 0, 1, 4, 0.02)]
-    assert kernels.add(2, KINDS[1], 2) == [Preempt(1)]
+    assert kernels.add(2, KINDS[1], 2) == [Preempt(1, at_once=True)]  # it has a partner
     pair = kernels.ended(1, 1, 0.02, 0.02)
     assert {(one.kernel, one.workers) for one in pair} == {(1, 2), (2, 2)}
     assert [(one.kernel, one.workers) for one in kernels.ended(1, 1, 0.02, 0.04)] == [(1, 2)]
     assert [(one.kernel, one.workers) for one in kernels.ended(2, 1, 0.02, 0.04)] == [(2, 2)]
     assert kernels.ended(2, 1, 0.02, 0.06) == [Done(2), Preempt(1)]
     assert [one.workers for one in kernels.ended(1, 1, 0.02, 0.06)] == [4]
+
+
+def _streams():
+    """Cores on which a search and a PageRank are known to gain side by side; both jobs shorter than a quantum."""
+    pairs, search, ranks = Pairs(), Account("bfs", 1.0, 0.3), Account("pagerank", 1.0, 0.2)
+    for _ in range(8):
+        for one, other, beside in ((search, ranks, 0.64), (ranks, search, 0.51)):
+            pairs.measured(one, None, 1.0)
+            pairs.measured(one, other, beside)
+    return KernelScheduler(2, quantum=0.05, pairs=pairs, patience=0.01), search, ranks
+
+
+def test_a_partner_need_not_wait_for_a_quantum_to_be_over():
+    kernels, search, ranks = _streams()
+    kernels.add(1, ranks, away=True)
+    assert kernels.back(1, 0.0) == [Run(1, 0, 1, 2, 0.05)]
+    kernels.add(2, search, now=0.001, away=True)
+    assert kernels.back(2, 0.001) == [Preempt(1, at_once=True)]
+    assert kernels.ended(1, 0, 0.004, 0.004, away=True) == [Run(2, 0, 1, 1, 0.05)]  # half is kept for what is away
+    assert kernels.back(1, 0.0041) == [Run(1, 0, 1, 1, 0.05)]
+
+
+def test_a_stream_of_short_jobs_keeps_its_half():
+    kernels, search, ranks = _streams()
+    for number, account in ((1, ranks), (2, search)):
+        kernels.add(number, account, away=True)
+    assert [one.workers for one in (*kernels.back(1, 0.0), *kernels.back(2, 0.0))] == [1, 1]
+    now = 0.0
+    for number in range(3, 20):  # each search ends, and the next one comes a little later
+        now += 0.003
+        assert kernels.ended(number - 1, 0, 0.003, now, away=True) == []
+        assert kernels.remove(number - 1, now) == [Done(number - 1)]
+        now += 0.0005
+        kernels.add(number, search, now=now, away=True)
+        assert kernels.back(number, now) == [Run(number, 0, 1, 1, 0.05)]
+    kernels.ended(19, 0, 0.003, now, away=True)
+    kernels.remove(19, now)
+    assert kernels.next_tick() == pytest.approx(now + 4 * 0.0005)  # four times as long as it usually takes
+    assert kernels.tick(now + 0.0019) == []
+    assert kernels.tick(now + 0.0021) == [Preempt(1)]  # no more came: all workers for the other
+
+
+@pytest.mark.parametrize(("gaps", "kept"), [([], 0.025), ([0.01], 0.025), ([0.001], 0.004), ([0.001, 0.003], 0.012)])
+def test_a_half_is_kept_for_as_long_as_the_next_job_usually_takes_to_come(gaps, kept):
+    kernels, search, ranks = _streams()
+    for number, account in ((1, ranks), (2, search)):
+        kernels.add(number, account, away=True)
+    assert [one.workers for one in (*kernels.back(1, 0.0), *kernels.back(2, 0.0))] == [1, 1]
+    now = 0.003
+    for number, gap in enumerate(gaps, 3):
+        kernels.ended(number - 1, 0, 0.003, now, away=True)
+        kernels.remove(number - 1, now)
+        now += gap
+        kernels.add(number, search, now=now, away=True)
+        assert kernels.back(number, now) == [Run(number, 0, 1, 1, 0.05)]
+        now += 0.003
+    kernels.ended(2 + len(gaps), 0, 0.003, now, away=True)
+    kernels.remove(2 + len(gaps), now)
+    assert kernels.next_tick() == pytest.approx(now + kept)
+
+
+def test_a_pair_that_is_known_to_gain_nothing_takes_turns():
+    kernels, search, ranks = _streams()
+    for _ in range(30):
+        kernels.pairs.measured(search, ranks, 0.45)
+        kernels.pairs.measured(ranks, search, 0.45)
+    kernels.add(1, ranks, away=True)
+    kernels.back(1, 0.0)
+    kernels.add(2, search, now=0.001, away=True)
+    assert kernels.back(2, 0.001) == [Preempt(1)]  # with its quantum
+    assert kernels.ended(1, 0, 0.004, 0.004, away=True) == [Run(2, 0, 1, 2, 0.05)]
 
 
 def test_kernels_of_one_kind_take_turns_on_all_workers():
@@ -255,3 +326,24 @@ def test_what_is_measured_corrects_the_account():
     assert before == pytest.approx(1.15)  # on half of the workers: .65 of the bandwidth, .5 of the arithmetic
     assert pairs.gain(one, other) < 1.05  # side by side each had 0.4 of its speed: not worth it
     assert Account.of_work("x", 8, 1).memory == 1.0
+
+
+def test_a_short_kernel_runs_at_once_beside_a_long_one_and_waits_for_a_short_one():
+    kernels = KernelScheduler(2, quantum=0.05, patience=0.01)
+    search = Account("search", 1.0, 1.0)
+    kernels.add(1, search, now=0.0)
+    assert kernels.add(2, search, now=0.01) == [Preempt(1)]
+    assert [one.kernel for one in kernels.ended(1, 0, 0.02, now=0.02, away=True)] == [2]
+    long = KernelScheduler(2, quantum=0.05, patience=0.01)
+    long.add(1, search, now=0.0)
+    assert long.add(2, search, now=0.1) == [Run(2, 0, 1, 1, 0.05), Preempt(1)]
+
+
+def test_a_short_kernel_waits_for_the_quantum_of_another_at_most():
+    kernels = KernelScheduler(2, quantum=0.05, patience=0.01)
+    search = Account("search", 1.0, 1.0)
+    kernels.add(1, search, now=0.0)
+    kernels.add(2, search, now=0.04)
+    assert kernels.next_tick() == pytest.approx(0.06)
+    assert kernels.tick(0.055) == []
+    assert [one.kernel for one in kernels.tick(0.061)] == [2]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import os
+import threading
 import time
 import warnings
 
@@ -13,7 +15,8 @@ import pytest
 from serving import folders
 
 import arcflux as af
-from arcflux.errors import UsageError
+from arcflux.errors import ArcfluxError, UsageError
+from arcflux.jobs import catalogue
 from arcflux.jobs.catalogue import Catalogue
 from arcflux.jobs.service import Service
 
@@ -23,7 +26,8 @@ with warnings.catch_warnings():  # newer versions of Starlette like another clie
     warnings.simplefilter("ignore")
     from starlette.testclient import TestClient
 
-from arcflux.jobs.server.access import BODY, Tokens, _Token
+from arcflux.jobs.server import access
+from arcflux.jobs.server.access import BODY, Guard, Tokens, _Token
 from arcflux.jobs.server.app import make_app
 from arcflux.jobs.server.openapi import describe_api
 
@@ -143,6 +147,7 @@ def test_the_same_key_is_the_same_job(client):
         ({"parameters": {"source": 1, "threads": 4}}, "decided by Jobs"),
         ({"priority": 11}, "priority"),
         ({"priority": True}, "priority"),
+        ({"workers": 1024}, "workers is 1024"),
         ({"max_seconds": -1}, "max_seconds"),
         ({"code": "import os"}, "no field"),
     ],
@@ -153,7 +158,10 @@ def test_what_makes_no_sense_is_refused_before_it_is_accepted(client, body, said
     assert said in answer.json()["error"]["message"]
 
 
-@pytest.mark.parametrize("raw", [b"", b"{", b"[]", b'{"graph": NaN}', b"[" * 5000, b"\xff\xfe"])
+@pytest.mark.parametrize("raw", [b"", b"{", b"[]", b'{"graph": NaN}', b"[" * 5000, b"\xff\xfe",
+    b'{"graph": "kron.arcflux", "task": "bfs", "parameters": {"source": "\\ud800"}}',
+    b'{"graph": "kron.arcflux", "task": "pagerank", "parameters": {"personalization": {"1": 1e400}}}',
+])  # fmt: skip
 def test_a_body_that_is_no_json_object_is_refused(client, raw):
     assert client.post("/jobs", content=raw).status_code == 422
 
@@ -224,19 +232,143 @@ def test_graphs_and_tasks_and_metrics_and_description(client, service):
     text = client.get("/metrics").text
     assert 'arcflux_jobs{state="done"}' in text
     assert "arcflux_scheduling_seconds_total" in text
-    paths = client.get("/openapi.json").json()["paths"]
+    described = client.get("/openapi.json").json()
+    fields = described["components"]["schemas"]["Submission"]["properties"]
+    assert fields["graph"]["enum"] == graphs
+    assert set(fields["task"]["enum"]) == tasks
+    assert set(client.put("/jobs").headers["allow"].split(", ")) == {"GET", "HEAD", "POST"}
+    paths = described["paths"]
     inner = {route.path for route in client.app.app.routes}
     assert set(paths) == inner
 
 
+def test_a_queue_that_holds_half_a_character_can_be_listed(client, service):
+    row, _ = service.queue.submit("owner", "small.txt", "bfs", {"source": "\ud800"})
+    service.cancel(row["id"])
+    for path in ("/jobs?limit=500", "/overview", f"/jobs/{row['id']}", f"/jobs/{row['id']}/events"):
+        answer = client.get(path)
+        assert answer.status_code == 200
+        assert "\\ud800" in answer.text
+
+
 def test_links_out_of_a_root_are_not_there(tmp_path):
     folders(tmp_path)
+    os.symlink("loop.txt", tmp_path / "graphs" / "loop.txt")
+    os.symlink("nothing.txt", tmp_path / "graphs" / "dangling.txt")
+    (tmp_path / "graphs" / "two\nlines.txt").write_text("1 2\n")
+    (tmp_path / "graphs" / os.fsdecode(b"\xff.txt")).write_text("1 2\n")
     (tmp_path / "secret.txt").write_text("1 2\n")
     os.symlink(tmp_path / "secret.txt", tmp_path / "graphs" / "link.txt")
     os.symlink("small.txt", tmp_path / "graphs" / "inside.txt")
     assert set(Catalogue([tmp_path / "graphs"]).graphs()) == {"kron.arcflux", "small.txt", "inside.txt"}
+    for name in ("loop.txt", "link.txt", "two\nlines.txt", ".", "..", "../secret.txt", ""):
+        with pytest.raises(UsageError, match="no graph"):
+            Catalogue([tmp_path / "graphs"]).path(name)
     with pytest.raises(UsageError, match="no folder"):
         Catalogue([tmp_path / "nothing"])
+
+
+def test_a_root_that_was_moved_away_has_no_graphs(tmp_path):
+    folders(tmp_path)
+    catalogue = Catalogue([tmp_path / "graphs"])
+    os.rename(tmp_path / "graphs", tmp_path / "elsewhere")
+    assert catalogue.graphs() == {}
+    with pytest.raises(UsageError, match="no graph"):
+        catalogue.graph("small.txt")
+    os.rename(tmp_path / "elsewhere", tmp_path / "graphs")
+    assert catalogue.graph("small.txt").vertices == 4
+
+
+def test_a_graph_that_has_changed_is_read_again(tmp_path):
+    folders(tmp_path)
+    catalogue, path = Catalogue([tmp_path / "graphs"]), tmp_path / "graphs" / "small.txt"
+    first = catalogue.graph("small.txt")
+    assert catalogue.graph("small.txt") is first
+    (tmp_path / "graphs" / "new").write_text("a b\nb c\nc d\nd e\n")
+    os.replace(tmp_path / "graphs" / "new", path)
+    assert catalogue.graph("small.txt").vertices == 5
+    assert first.vertices == 4  # jobs that run on it go on
+
+
+def test_what_is_wrong_with_a_graph_is_said_of_its_name(tmp_path):
+    folders(tmp_path)
+    catalogue, graphs = Catalogue([tmp_path / "graphs"]), tmp_path / "graphs"
+    (graphs / "torn.txt").write_text("a b c\nq\n")
+    (graphs / "empty.txt").write_text("")
+    (graphs / "none.arcflux").mkdir()
+    for name in ("torn.txt", "empty.txt", "none.arcflux"):
+        with pytest.raises(ArcfluxError, match=name) as caught:
+            catalogue.graph(name)
+        assert str(tmp_path) not in str(caught.value)
+
+
+@pytest.fixture
+def slow(tmp_path, monkeypatch):
+    """A service, an event that lets it open small.txt, and what opening it raises."""
+    root, go, raised = folders(tmp_path), threading.Event(), []
+
+    def opened(path):
+        if path.name == "small.txt":
+            assert go.wait(60)
+            for error in raised:
+                raise error
+        return af.load(path)
+
+    monkeypatch.setattr(catalogue, "load", opened)
+    made = Service(Catalogue([root / "graphs"]), root / "state", threads=1)
+    yield made, go, raised
+    go.set()
+    made.close()
+
+
+def _finished(service, ident):
+    end = time.monotonic() + 180
+    while (found := service.queue.find(ident))["state"] not in ("done", "failed", "cancelled"):
+        assert time.monotonic() < end, found
+        time.sleep(0.01)
+    return found
+
+
+def test_others_run_while_a_graph_is_opened(slow):
+    service, go, _ = slow
+    client = TestClient(make_app(service, Tokens([_Token("owner", TOKEN)])), "http://localhost",
+                        headers={"Authorization": f"Bearer {TOKEN}"})  # fmt: skip
+    waits, _ = service.submit("ada", {"graph": "small.txt", "task": "pagerank"})
+    cancelled, _ = service.submit("ada", {"graph": "small.txt", "task": "pagerank"})
+    other, _ = service.submit("bob", {"graph": "kron.arcflux", "task": "connected_components"})
+    assert _finished(service, other["id"])["state"] == "done"
+    assert client.get("/graphs").json()["graphs"][1] == {"name": "small.txt", "open": False}
+    assert client.get("/overview").status_code == 200
+    assert service.cancel(cancelled["id"]) == "running"
+    go.set()
+    assert _finished(service, waits["id"])["rows"] == 4
+    assert _finished(service, cancelled["id"])["state"] == "cancelled"
+
+
+def test_a_job_whose_graph_cannot_be_opened_has_failed(slow):
+    service, go, raised = slow
+    raised.append(RuntimeError("the disk is \ud800"))
+    go.set()
+    ident = service.submit("ada", {"graph": "small.txt", "task": "pagerank"})[0]["id"]
+    found = _finished(service, ident)
+    assert (found["state"], found["error"]) == ("failed", "RuntimeError: the disk is \\ud800")
+    assert service.running == {}
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch):
+    async def never():
+        await asyncio.sleep(3600)
+
+    async def keep(message):
+        told.append(message)
+
+    told = []
+    monkeypatch.setattr(access, "SECONDS", 0.01)
+    guard = Guard(None, Tokens([_Token("owner", TOKEN)]), ())
+    headers = [(b"host", b"localhost"), (b"authorization", f"Bearer {TOKEN}".encode())]
+    asyncio.run(guard({"type": "http", "path": "/jobs", "method": "POST", "headers": headers}, never, keep))
+    assert told[0]["status"] == 408
+    assert (b"connection", b"close") in told[0]["headers"]
 
 
 def test_a_second_server_of_one_folder_is_refused(service):

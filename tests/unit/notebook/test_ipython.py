@@ -19,6 +19,9 @@ class Largest:
         v.x = v.number + 1
         return True
 
+    def init(v):
+        v.x = v.number + 1
+
     def compute(v, u):
         v.x = max(v.x, u.x)
 

@@ -78,6 +78,24 @@ def test_what_is_no_folder_of_parts_is_told(tmp_path):
         af.load_parts(tmp_path / "graph.arcflux")
 
 
+def test_a_folder_of_parts_is_no_store_and_says_what_opens_it(tmp_path):
+    parts = af.partition("kron:6", 3)
+    parts.save(tmp_path / "parts")
+    with pytest.raises(StoreError, match="this is a folder of parts, and not a store") as failure:
+        af.load(tmp_path / "parts")
+    assert "af.load_parts opens it" in str(failure.value)
+    assert af.load(tmp_path / "parts" / "graph.arcflux").equals(parts.graph)
+
+
+def test_parts_by_hand_come_back(tmp_path):
+    graph = af.load("kron:6,weights=1-9")
+    parts = af.Parts(graph, 2, "odd and even", owner=np.arange(graph.vertices) % 2)
+    parts.save(tmp_path / "parts")
+    again = af.load_parts(tmp_path / "parts")
+    assert (again.how, again.owner.tolist()) == ("assignment", parts.owner.tolist())
+    assert again.part(1).arcs == parts.part(1).arcs
+
+
 @pytest.fixture
 def random_parts(tmp_path):
     af.partition("kron:6,weights=1-9", 3, "random").save(tmp_path / "parts")

@@ -98,6 +98,12 @@ def test_bad_nodes_are_told(nodes):
         Halo(af.partition("path:4", 2), nodes)
 
 
+@pytest.mark.parametrize("node", [2, -1, "x"])
+def test_a_node_that_there_is_not(node):
+    with pytest.raises(UsageError, match="node"):
+        Halo(af.partition("path:8", 4), [0, 0, 1, 1]).uds(node)
+
+
 def test_bad_ends_are_told():
     with pytest.raises(UsageError, match="ends is 'middle'"):
         Halo(af.partition("path:4", 2), ends="middle")

@@ -105,6 +105,29 @@ def test_ranges_cover_all_vertices_and_cut_nearest_to_equal_shares(graph, k):
             assert abs(offsets[bounds[i]] - mark) == min(abs(offset - mark) for offset in offsets)
 
 
+@patient
+@given(graphs(), st.lists(st.integers(1, 9), min_size=1, max_size=6))
+def test_ranges_may_have_unequal_shares(graph, shares):
+    """Lemma 2 of GX-Plug: d_j = (1 / c_j) / sum(1 / c) * D, as near as whole vertices come to it."""
+    parts = af.partition(graph, len(shares), "ranges", shares=shares)
+    check(parts)
+    offsets, size = graph.into.offsets.astype(np.int64), graph.arcs or graph.vertices
+    for i, bound in enumerate(parts.bounds[1:-1].tolist(), 1):
+        mark = sum(shares[:i]) * size // sum(shares)
+        if graph.arcs:
+            assert abs(offsets[bound] - mark) == np.abs(offsets - mark).min()
+        else:
+            assert bound == mark
+    if len(set(shares)) == 1:
+        assert parts.bounds.tolist() == af.partition(graph, len(shares)).bounds.tolist()
+
+
+@pytest.mark.parametrize("shares", [[1, 2], [1, 0, 2], [1, -1, 2], [1, float("nan"), 2], [1, "x", 2], 3, "12x"])
+def test_shares_that_are_none_are_refused(shares):
+    with pytest.raises(UsageError, match="a number above 0 for each of the 3 parts"):
+        af.partition("path:9", 3, shares=shares)
+
+
 def test_ranges_copy_nothing():
     graph = af.load("kron:8,weights=1-9")
     part = af.partition(graph, 3).part(1)
@@ -167,6 +190,7 @@ def test_a_grid_tells_rows_and_columns_and_when_it_is_uneven():
     [
         ((0,), {}, "k is 0"),
         ((2.5,), {}, "k is 2.5"),
+        ((1 << 20,), {}, "k is 1048576"),
         ((2, "range"), {}, "did you mean 'ranges'"),
         ((2, "ranges"), {"seed": 1}, "seed= is no option"),
         ((2, "degree"), {"threshold": -1}, "threshold is -1"),
@@ -199,3 +223,75 @@ def test_there_is_no_part_beyond_the_last():
 def test_parts_say_what_they_are():
     assert repr(af.partition("path:4", 2)) == "<Parts of path:4: 2 by ranges, arcs at their target>"
     assert repr(af.partition("path:4", 4, "grid")) == "<Parts of path:4: 4 by 2 x 2 grid, arcs split>"
+
+
+@patient
+@given(graphs(), st.sampled_from(sorted(PARTITIONERS)), st.integers(1, 5))
+def test_the_graphs_of_all_parts_have_each_arc_once(graph, how, k):
+    if how == "mincut":
+        pytest.importorskip("pymetis")
+    parts = af.partition(graph, k, how)
+    found = []
+    for i in range(parts.k):
+        alone = parts.part(i).to_graph()
+        assert (alone.vertices, alone.arcs, alone.directed) == (graph.vertices, parts.part(i).arcs, True)
+        sources, targets, places = alone.edge_numbers()
+        values = alone.columns["weight"][places].tolist() if graph.columns else [0.0] * alone.arcs
+        found += zip(sources.tolist(), targets.tolist(), values, strict=True)
+    weights = graph.in_columns["weight"].tolist() if graph.columns else [0.0] * graph.arcs
+    assert sorted(found) == sorted((u, v, weights[e]) for u, v, e in arcs_of(graph))
+
+
+def test_a_file_of_arcs_for_each_device(tmp_path):
+    """MapGraph, section III-A: a file for each device of a grid, a line for each arc: row, column, weight."""
+    graph = af.Graph.from_edges([10, 20, 30, 40], [30, 40, 10, 10], columns={"weight": [1.5, 2.5, 3.5, 4.5]})
+    parts = af.partition(graph, 4, "grid")
+    lines = {}
+    for i in range(4):
+        parts.part(i).to_graph().save(tmp_path / f"{i}.csv")
+        written = (tmp_path / f"{i}.csv").read_text().splitlines()
+        header, *lines[parts.place(i)] = [line for line in written if not line.startswith("#")]
+        assert header.replace('"', "") == "source,target,weight"
+    assert lines == {
+        (0, 0): [], (0, 1): ["10,30,1.5", "20,40,2.5"], (1, 0): ["30,10,3.5", "40,10,4.5"], (1, 1): [],
+    }  # fmt: skip
+
+
+@patient
+@given(graphs(), st.integers(1, 4), st.data())
+def test_owners_of_one_s_own_are_taken_like_any(graph, k, data):
+    owner = data.draw(st.lists(st.integers(0, k - 1), min_size=graph.vertices, max_size=graph.vertices))
+    parts = af.Parts(graph, k, "by hand", owner=owner)
+    assert parts.owner.dtype == np.uint8
+    check(parts)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"owner": [0, 1, 2, 5]}, "owner has parts from 0 to 5"),
+        ({"owner": [0, -1, 0, 0]}, "owner has parts from -1 to 0"),
+        ({"owner": [0, 1]}, r"of shape \(2,\)"),
+        ({"owner": [0.0, 1.0, 0.0, 0.0]}, "an array of float64"),
+        ({"owner": ["a", "b", "a", "b"]}, "owner is an array of"),
+        ({"bounds": [0, 3, 2, 4]}, "bounds are"),
+        ({"bounds": [0, 2, 4]}, "where each of 3 parts begins"),
+        ({"bounds": [0, 2, 3, 5]}, "from 0 to 4"),
+        ({"bounds": [1, 2, 3, 4]}, "bounds are"),
+        ({"bounds": 4}, "bounds are 4"),
+        ({}, "neither owner nor bounds"),
+    ],
+)
+def test_owners_and_bounds_that_are_none_are_refused(given, said):
+    """Kernels count and look up by them: one run read beyond its arrays, and another ended after a superstep."""
+    with pytest.raises(UsageError, match=said):
+        af.Parts(af.load("path:4"), 3, "by hand", **given)
+
+
+@pytest.mark.parametrize(
+    ("graph", "k", "said"),
+    [("path:4", 2, "graph is"), (None, 0, "k is 0"), (None, "2", "k is '2'"), (None, 1.5, "k is 1.5")],
+)
+def test_parts_are_of_a_graph_and_counted(graph, k, said):
+    with pytest.raises(UsageError, match=said):
+        af.Parts(af.load("path:4") if graph is None else graph, k, "by hand", owner=[0, 0, 0, 0])

@@ -5,7 +5,7 @@ import pytest
 
 from arcflux import config
 from arcflux.plan import calibration as calibrations
-from arcflux.plan import here, journal
+from arcflux.plan import journal, this_machine
 from arcflux.plan.fit import TERMS, Curve, Observation, terms
 from arcflux.plan.journal import Run
 from arcflux.plan.shape import grid, kronecker, uniform
@@ -59,7 +59,10 @@ def made(rates=None, threads=None):
 
 @pytest.fixture
 def calibration(tmp_path, monkeypatch):
-    """Kept as that of this machine, in a cache folder of its own."""
+    """Kept as that of this machine, in a cache folder of its own; compiled code is that of all."""
+    (tmp_path / "cache").mkdir(mode=0o700)
+    for code in ("kernels", "programs"):
+        (tmp_path / "cache" / code).symlink_to(config.cache_folder(code))
     monkeypatch.setenv("ARCFLUX_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("ARCFLUX_PLAN", raising=False)
     found = made()
@@ -72,9 +75,9 @@ def beside(tmp_path, monkeypatch):
     """The files of calibration and runs in a folder of their own, but compiled code where it is; the first of them."""
     monkeypatch.delenv("ARCFLUX_PLAN", raising=False)
     monkeypatch.setattr(calibrations, "path", lambda threads=None: tmp_path / "kept.json")
-    monkeypatch.setattr(journal, "where", lambda: tmp_path / "runs.jsonl")
-    monkeypatch.setattr(here, "_current", None)
+    monkeypatch.setattr(journal, "journal_path", lambda: tmp_path / "runs.jsonl")
+    monkeypatch.setattr(this_machine, "_current", None)
     journal.forget()
     yield tmp_path / "kept.json"
     journal.forget()
-    here._current = None
+    this_machine._current = None

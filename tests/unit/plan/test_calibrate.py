@@ -14,12 +14,12 @@ from arcflux.errors import FormatError, UsageError
 from arcflux.plan import calibrate as calibrating
 from arcflux.plan import calibration as calibrations
 from arcflux.plan import microbench
-from arcflux.plan.absent import absent
 from arcflux.plan.calibrate import QUICK, Subject, measure_machine
 from arcflux.plan.calibration import load_calibration, path
+from arcflux.plan.other_machine import absent
 from arcflux.plan.profile import ACCESSES
 from arcflux.plan.shape import kronecker
-from arcflux.plan.sketch import glance
+from arcflux.plan.sketch import sketch_graph
 from arcflux.plan.work import WORKS
 
 calibration = plan_machine.calibration
@@ -140,13 +140,13 @@ def test_latencies_are_measured_at_every_place(monkeypatch):
 def test_subjects_are_what_they_say():
     plain, weighted = Subject("grid:20x20", shuffled=True).graphs()
     assert (plain.vertices, plain.arcs) == (400, 1520) == (weighted.vertices, weighted.arcs)
-    assert glance(plain).near[0] < 0.6 < glance(af.load("grid:20x20")).near[0]
+    assert sketch_graph(plain).near[0] < 0.6 < sketch_graph(af.load("grid:20x20")).near[0]
     assert "weight" in weighted.columns
     near, _ = Subject(near=(5000, 10)).graphs()
     assert near.vertices == 5000
     assert 5 < near.arcs / near.vertices < 15
-    assert glance(near).near[1] > 0.9
-    assert glance(near).top > 4 * glance(near).mean_degree
+    assert sketch_graph(near).near[1] > 0.9
+    assert sketch_graph(near).top > 4 * sketch_graph(near).mean_degree
     assert len({str(one) for one in calibrating.GRAPHS}) == len(calibrating.GRAPHS)
 
 

@@ -9,9 +9,9 @@ import pytest
 import arcflux as af
 from arcflux import config
 from arcflux.plan import journal
-from arcflux.plan.here import choose, current
 from arcflux.plan.plans import Placement
-from arcflux.plan.sketch import glance, remember_depth
+from arcflux.plan.sketch import remember_depth, sketch_graph
+from arcflux.plan.this_machine import choose, current
 from arcflux.plan.work import program_work
 
 beside = plan_machine.beside
@@ -43,7 +43,7 @@ def keep(beside, alone, ratio=2.5):
 def large(scale=14):
     """A graph that says it has far more arcs than it has."""
     graph = af.load(f"kron:{scale}")
-    graph.kept["sketch"] = replace(glance(graph), arcs=100_000_000)
+    graph.kept["sketch"] = replace(sketch_graph(graph), arcs=100_000_000)
     return graph
 
 
@@ -182,7 +182,7 @@ def test_parts_of_one_node_share_everything(machine):
 def test_glances_see_what_a_graph_has():
     for spec in ("kron:12", "urand:12", "grid:64x64", "ws:5000,k=10,p=0.01", "path:2", "path:1", "star:300"):
         graph = af.load(spec)
-        seen, degrees = glance(graph), graph.out_degrees.astype(float)
+        seen, degrees = sketch_graph(graph), graph.out_degrees.astype(float)
         assert (seen.vertices, seen.arcs) == (graph.vertices, graph.arcs)
         sources, targets, _ = graph.edge_numbers()
         apart = np.abs(np.asarray(sources, np.int64) - np.asarray(targets, np.int64))
@@ -194,7 +194,7 @@ def test_glances_see_what_a_graph_has():
         smaller = np.minimum(degrees[sources], degrees[targets]).sum() * graph.arcs / len(sources)
         assert seen.wedges == pytest.approx(smaller, rel=0.1)
         assert seen.top == pytest.approx(degrees.max(), rel=0.2)
-    empty = glance(af.Graph.from_edges([], [], vertices=5))
+    empty = sketch_graph(af.Graph.from_edges([], [], vertices=5))
     assert (empty.vertices, empty.arcs, empty.hot) == (5, 0, 0.0)
 
 
@@ -207,16 +207,16 @@ def test_a_ball_says_how_deep_a_search_is(spec, factor):
     hub = int(np.argmax(graph.out_degrees))
     levels = int(af.bfs(graph, hub, threads=1)["level"].max()) + 1
     fresh = af.load(spec)
-    assert levels / factor <= glance(fresh).depth <= levels * factor
+    assert levels / factor <= sketch_graph(fresh).depth <= levels * factor
 
 
 def test_depth_is_learnt_from_searches(machine):
     graph = af.load("path:50")
-    before = glance(graph).depth
+    before = sketch_graph(graph).depth
     af.bfs(graph, 0)
-    assert glance(graph).depth == 50 != before
+    assert sketch_graph(graph).depth == 50 != before
     remember_depth(graph, 3)
-    assert glance(graph).depth == 50
+    assert sketch_graph(graph).depth == 50
     lonely = af.Graph.from_edges([0], [1], vertices=50, directed=False)
     af.bfs(lonely, 7)  # reaches nobody, and tells nothing
     assert "depth" not in lonely.kept

@@ -7,8 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import arcflux as af
+from arcflux.applications.registry import APPLICATIONS as APPLICATIONS_TO_RUN
 from arcflux.errors import UsageError
-from arcflux.plan.hive import APPLICATIONS, Given, find, judge, moved_by, needed, parameters_of, typical
+from arcflux.plan.hive import (
+    APPLICATIONS,
+    Inputs,
+    find,
+    judge,
+    moved_by,
+    parameters_of,
+    required_operations_per_byte,
+    typical,
+)
 from arcflux.plan.profile import read
 
 CLASSES = {"Perfect": "perfect", "Good": "good", "Okay": "moderate",
@@ -23,13 +33,13 @@ def test_twelve_applications():
 @pytest.mark.parametrize("one", PRINTED, ids=lambda one: f"{one.name} {one.variant}".strip())
 def test_classes_are_those_of_the_summary(one):
     """For the graphs that the study has in mind: 16 edges a vertex, on the 8 devices of a DGX-1."""
-    assert judge(one, Given(2.0**20, 2.0**24, 8)).scalability == CLASSES[one.printed]
+    assert judge(one, Inputs(2.0**20, 2.0**24, 8)).scalability == CLASSES[one.printed]
 
 
 @given(st.floats(1, 64), st.integers(1, 32), st.floats(1, 5))
 def test_ratios_are_the_printed_ones(degree, p, a):
     v = 1e6
-    g = Given(v, degree * v, p, a=a, reduced=degree * v / 3)
+    g = Inputs(v, degree * v, p, a=a, reduced=degree * v / 3)
 
     def ratio(name, place=0):
         return judge(find(name)[place], g).ratio
@@ -54,7 +64,7 @@ def test_ratios_are_the_printed_ones(degree, p, a):
 
 
 def test_graphsage_by_hand():
-    g = Given(1e6, 1e7, 4, batch=400, children=10, leaves=5, features=32, width=16)
+    g = Inputs(1e6, 1e7, 4, batch=400, children=10, leaves=5, features=32, width=16)
     found = judge(find("graphsage")[0], g)
     # 100 sources a device; C=10, F=32, L=5, both widths together 32
     inside = 10 + 3 * 10 * 32 + 3 * 5 * 10 * 32 + 32 * (10 * 32 + 10 + 32 + 32)
@@ -66,31 +76,35 @@ def test_graphsage_by_hand():
 
 
 def test_memory_of_louvain():
-    g = Given(1000, 10_000, 2, reduced=500)
+    g = Inputs(1000, 10_000, 2, reduced=500)
     assert find("louvain")[0].memory(g) == 88 * 5000 + 12 * 1000 + 16 * 500
 
 
 def test_a_graph_may_change_the_class():
     greedy = find("graph_search")[1]
-    assert judge(greedy, Given(1e6, 16e6, 8)).scalability == "poor"
-    assert judge(greedy, Given(1e6, 64e6, 8)).scalability == "moderate"  # d : 24 is 2.5 operations a byte from 60 on
+    assert judge(greedy, Inputs(1e6, 16e6, 8)).scalability == "poor"
+    assert judge(greedy, Inputs(1e6, 64e6, 8)).scalability == "moderate"  # d : 24 is 2.5 operations a byte from 60 on
     projection = find("graph_projection")[1]
-    assert judge(projection, Given(1e6, 16e6, 8, reduced=16 * 16e6)).scalability == "poor"
+    assert judge(projection, Inputs(1e6, 16e6, 8, reduced=16 * 16e6)).scalability == "poor"
 
 
 def test_expected_speedups():
-    assert judge(find("louvain")[0], Given(2.0**20, 2.0**24, 8)).expected == (2, 5)
+    assert judge(find("louvain")[0], Inputs(2.0**20, 2.0**24, 8)).expected == (2, 5)
     assert [typical(one) for one in ("good", "moderate", "poor")] == ["PageRank", "SSSP", "random walk"]
 
 
 def test_what_a_machine_needs():
-    assert needed(read("dgx1")) == pytest.approx(2.5)
-    assert needed(read("dgx1"), 4) == pytest.approx(30, rel=0.01)
-    assert needed(read("dgx2")) < needed(read("dgx1")) < needed(read("xstream"))
+    assert required_operations_per_byte(read("dgx1")) == pytest.approx(2.5)
+    assert required_operations_per_byte(read("dgx1"), 4) == pytest.approx(30, rel=0.01)
+    assert (
+        required_operations_per_byte(read("dgx2"))
+        < required_operations_per_byte(read("dgx1"))
+        < required_operations_per_byte(read("xstream"))
+    )
 
 
 def test_proposed_costs_of_matching_and_classification():
-    g = Given(1000.0, 8000.0, 4, iterations=10, rounds=50, pattern=21)
+    g = Inputs(1000.0, 8000.0, 4, iterations=10, rounds=50, pattern=21)
     matching = judge(find("match_graphs")[0], g)
     assert matching.operations == 10 * 1000 * 64 / 4 + 50 * 10 * 8000 / 4
     assert matching.bytes == 12 * 10 * 1000 + 50 * (16 * 250 + 8 * 1000)
@@ -111,6 +125,53 @@ def test_parameters_are_the_application_s_own():
     with pytest.raises(UsageError, match="no louvain with peer movement"):
         moved_by(find("louvain"), "peer")
     assert [one.variant for one in moved_by(find("geolocate"), "unified")] == ["unified memory"]
+
+
+def test_each_way_to_move_data_has_its_own_speed():
+    shape = (1 << 20, 1 << 24, "kron")
+
+    def transfer(application, moves, **more):
+        return af.plan(application, shape, on="dgx1", devices=8, moves=moves, **more).best.best.phases["transfer"]
+
+    arcs, vertices = 2.0**24, 2.0**20
+    assert transfer("geolocate", "explicit") == pytest.approx(16 * vertices / 14.01e9)
+    # Values anywhere: all peers' memory as the table has it for random reads; unified memory is the host's column.
+    assert transfer("geolocate", "peer") == pytest.approx(8 * arcs / 8 / 4.04e9)
+    assert transfer("geolocate", "unified") == pytest.approx(8 * arcs / 8 / 2.39e9)
+    # Rows of features come in order; what else GraphSAGE sends goes in messages (B = 800, C = 10, L = 5, F = 32).
+    numbers = {"parameters": {"B": 800, "C": 10, "L": 5, "F": 32, "width": 16}}
+    sent, leaves = 100 * (8 * 10 + 4 * (32 + 32) * 10) / 14.01e9, 4 * 100 * 10 * 5 * 32
+    assert transfer("graphsage", "explicit", **numbers) == pytest.approx(sent)
+    assert transfer("graphsage", "peer", **numbers) == pytest.approx(sent + leaves / 12.17e9)
+    assert transfer("graphsage", "unified", **numbers) == pytest.approx(sent + leaves / 8e9)
+
+
+def test_features_of_others_are_poor_whatever_the_ratio():
+    """The summary of GraphSAGE's costs calls them poor and very poor, with 2 + L + Wf1.y + Wa1.y : 4L."""
+    for place, printed in ((1, "Poor"), (2, "Very poor")):
+        way = find("graphsage")[place]
+        assert (way.printed, judge(way, Inputs(1e6, 16e6, 8)).scalability) == (printed, "poor")
+
+
+@pytest.mark.parametrize("name", APPLICATIONS_TO_RUN)
+def test_every_application_that_runs_has_a_plan(name):
+    plan = af.plan(name, (1 << 20, 1 << 24, "kron"), on="dgx1")
+    assert plan.algorithm == name
+    assert plan.best.best.seconds > 0
+    assert len(plan.ways) != 1
+    assert all(f"  way: {way}" in str(plan) for way in plan.ways)
+    assert plan.to_dict()["ways"] == list(plan.ways)
+
+
+def test_a_plan_lists_all_ways_and_parts():
+    shape = (1 << 20, 1 << 24, "kron")
+    contraction = af.plan("leiden", shape, on="dgx1", parameters={"reduced": 1e7}).ways[1]
+    assert contraction.startswith("louvain_contraction: ")
+    assert "610.4 MiB, moderate" in contraction  # 8 E' of each of 8 devices
+    kinds = [way.split(":")[0] for way in af.plan("graphsage", shape, on="dgx1").ways]
+    assert kinds == ["graphsage", "graphsage, direct access, peer", "graphsage, unified memory, unified"]
+    assert any(way.startswith("weighted_walk, distributed") for way in af.plan("random_walks", shape, on="dgx1").ways)
+    assert "a bound for the worst case" in str(af.plan("minimum_cut", shape, on="dgx1"))
 
 
 def test_a_plan_takes_and_prints_parameters():

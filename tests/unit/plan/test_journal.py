@@ -39,14 +39,14 @@ def test_there_and_back(keeping):
     assert journal.read() == [run]  # also before it is written
     journal.flush()
     assert journal.read() == [run]
-    assert len(journal.where().read_text().splitlines()) == 1
+    assert len(journal.journal_path().read_text().splitlines()) == 1
 
 
 def test_the_file_is_the_owners_alone(keeping):
     journal.add(a_run())
     journal.flush()
-    assert stat.S_IMODE(os.stat(journal.where()).st_mode) == 0o600
-    assert stat.S_IMODE(os.stat(journal.where().parent).st_mode) == 0o700
+    assert stat.S_IMODE(os.stat(journal.journal_path()).st_mode) == 0o600
+    assert stat.S_IMODE(os.stat(journal.journal_path().parent).st_mode) == 0o700
 
 
 def test_of_like_runs_the_fastest_is_kept(keeping):
@@ -61,7 +61,7 @@ def test_it_is_bounded(keeping, monkeypatch):
     for scale in range(100):
         journal.add(a_run(1.0 + scale, key=f"k{scale}/auto"))
         journal.flush()
-    lines = journal.where().read_text().splitlines()
+    lines = journal.journal_path().read_text().splitlines()
     assert len(lines) <= 60
     assert [run.seen.seconds for run in journal.read()] == [float(1 + k) for k in range(80, 100)]
 
@@ -92,7 +92,7 @@ def test_it_is_bounded(keeping, monkeypatch):
 )
 def test_what_is_broken_foreign_or_old_is_skipped(keeping, spoil):
     good = a_run()
-    journal.where().write_text(spoil(json.loads(good.to_line())) + "\n" + good.to_line() + "\n")
+    journal.journal_path().write_text(spoil(json.loads(good.to_line())) + "\n" + good.to_line() + "\n")
     assert journal.read() == [good]
 
 
@@ -157,7 +157,7 @@ def test_a_child_does_not_write_what_its_parent_did(keeping):
         os._exit(0)
     if child is not None:
         os.waitpid(child, 0)
-        assert not journal.where().exists()
+        assert not journal.journal_path().exists()
 
 
 def test_threads_add_at_once(keeping):
@@ -192,13 +192,18 @@ def test_a_lock_that_is_held_holds_up_no_run(keeping):
     fcntl = pytest.importorskip("fcntl")
     journal.add(a_run())
     journal.flush()
-    before = journal.where().read_text()
-    with open(journal.where().with_suffix(".lock"), "w") as lock:
+    before = journal.journal_path().read_text()
+    with open(journal.journal_path().with_suffix(".lock"), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        code = "import arcflux as af; af.bfs(af.load('path:30'), 0); print('over', flush=True)"
-        line = [sys.executable, "-c", code]
-        done = subprocess.run(line, capture_output=True, text=True, timeout=100, check=False)
+        code = """
+import sys
+from arcflux.plan import journal
+journal.add(journal.Run.of_line(sys.stdin.read()))
+print("over", flush=True)
+"""
+        line, another = [sys.executable, "-c", code], a_run(key="another/auto").to_line()
+        done = subprocess.run(line, input=another, capture_output=True, text=True, timeout=100, check=False)
         with pytest.raises(SpaceError, match="held by another process"):
             journal.forget()
     assert (done.returncode, done.stdout) == (0, "over\n"), done.stderr
-    assert journal.where().read_text() == before
+    assert journal.journal_path().read_text() == before

@@ -97,6 +97,7 @@ def test_nonsense_counts(given):
         ({"nodes": 2, "devices": 3}, "cannot be spread evenly"),
         ({"nodes": 1, "devices": 9}, "cannot be spread evenly"),
         ({"graph": "lux:TWO"}, "no graph of Lux.s table 2"),
+        ({"graph": "gxplug:orkutt"}, "no graph of GX-Plug.s table I"),
         ({"supersteps": 0}, "supersteps is 0"),
         ({"supersteps": 2.5}, "supersteps is 2.5"),
         ({"graph": (0, 0)}, "vertices is 0"),

@@ -109,9 +109,29 @@ def test_means():
 
 
 def test_graphs_of_papers_have_their_printed_sizes():
-    from arcflux.plan.known import KNOWN, known_shape
+    from arcflux.plan.paper_graphs import KNOWN, known_shape
 
     assert len(KNOWN) == 11
     for name, graph in KNOWN.items():
         shape = known_shape(name)
         assert (shape.vertices, round(shape.arcs / graph.arcs, 9)) == (graph.vertices, 1.0)
+
+
+def test_graphs_of_other_papers_have_their_printed_sizes():
+    from arcflux.plan.paper_graphs import PAPERS, is_known, known_shape
+
+    # GX-Plug, table I, and G2, section V-A: millions of vertices, millions of edges.
+    printed = {
+        "gxplug:orkut": (3.07, 117.18), "gxplug:topcats": (1.79, 28.51), "gxplug:livejournal": (4.84, 68.99),
+        "gxplug:wrn": (23.9, 28.9), "gxplug:twitter": (41.65, 1468), "gxplug:uk": (110.1, 3945),
+        "g2:local": (144, 8000), "g2:virtual": (384, 21000),
+    }  # fmt: skip
+    assert printed.keys() == {name for paper in ("gxplug", "g2") for name in PAPERS[paper][1]}
+    for name, (vertices, edges) in printed.items():
+        shape = known_shape(name)
+        assert (shape.vertices, shape.arcs) == (round(vertices * 1e6), pytest.approx(edges * 1e6, rel=1e-6))
+    assert [is_known(text) for text in ("g2:local", "g2", "lux.csv", "kron:8", "gxplug:x", 3)] == [
+        True, False, False, False, True, False,
+    ]  # fmt: skip
+    plan = af.plan("pagerank", "g2:local", on="ec2-m2050", nodes=8)
+    assert plan.graph.name == "g2:local"

@@ -1,6 +1,7 @@
 """The gas engine by agents and daemons gives what the native engine gives, whatever is switched on or off."""
 
 import json
+import math
 import os
 import shutil
 import signal
@@ -27,6 +28,7 @@ from arcflux.transports import launch
 from plug_programs import Components, FourPaths, Labels, Ranks
 
 KRON, GRID = (af.load(spec) for spec in ("kron:7,weights=1-9,seed=5", "grid:9x8,weights=1-9"))
+NOBODY = af.Graph.from_edges([], [], vertices=3)
 FOUR = {"a": 0, "b": 3, "c": 7, "d": 11}
 SWITCHES = [
     {}, {"skip": False}, {"lazy": False}, {"cache": 0}, {"cache": 20, "lazy": False},
@@ -121,6 +123,32 @@ def test_mixed_daemons_share_the_work_by_what_they_cost(folder):
         assert np.allclose(agent.tables.values["rank"], expected["rank"], rtol=1e-12)
 
 
+def test_daemons_of_unknown_cost_are_measured_before_they_get_their_shares(folder, monkeypatch):
+    monkeypatch.setattr("arcflux.plug.agent._FIRST", KRON.arcs)
+    template = Template(Ranks, {}, (KRON.vertices, KRON.edges, KRON.arcs), {})
+    with Agent(["virtual:1", "virtual:400"], folder=folder, lease=2.0, threads=1) as agent:
+        agent.transfer(template, Tables.of_part(af.partition(KRON, 1), 0, []))
+        agent.begin(np.arange(KRON.vertices))
+        agent.totals = agent.brought
+        assert math.isnan(agent.cost)
+        assert agent.requestGen(np.arange(KRON.vertices)) == KRON.arcs
+        quick, slow = agent.daemons
+        assert quick.triplets + slow.triplets == KRON.arcs
+        assert slow.triplets < KRON.arcs / 4  # a half, if it had been given an equal share
+        assert agent.cost == pytest.approx(1 / (1 / quick.cost + 1 / slow.cost))
+
+
+def test_measured_costs_of_workers_make_a_partitioning(folder):
+    options = {"daemons": [["virtual:1"], ["virtual:400#1"]], "folder": folder, "max_supersteps": 3, **OPTIONS}
+    with pytest.warns(UserWarning, match="before it converged"):
+        found = gas.run(KRON, Ranks, workers=2, partition="ranges", **options)
+    quick, slow = found.costs
+    assert 0 < quick < slow
+    parts = af.partition(KRON, 2, shares=[1 / cost for cost in found.costs])
+    assert parts.part(1).arcs < KRON.arcs / 4
+    assert all(math.isnan(cost) for cost in gas.run(NOBODY, Components, workers=2, folder=folder, **OPTIONS).costs)
+
+
 def test_orders_are_kept(lasting_folder):
     template = Template(Components, {}, (KRON.vertices, KRON.edges, KRON.arcs), {})
     with Agent(order="bsp", folder=lasting_folder, threads=1) as agent:
@@ -168,7 +196,10 @@ def test_a_daemon_that_cannot_go_on_says_why(folder):
 def test_what_cannot_be_triplets_and_options_of_no_sense(lasting_folder):
     with pytest.raises(ProgramError, match="cannot run by blocks of triplets: it has phases"):
         gas.run(KRON, HITS, folder=lasting_folder)
-    for wrong in ({"mode": "bsp"}, {"daemons": []}, {"daemons": [["cpu"]]}, {"cache": -1}):
+    for wrong in ({"mode": "bsp"}, {"daemons": []}, {"daemons": [["cpu"]]}, {"daemons": "cpu"},
+                  {"daemons": [["cpu"], []]}, {"daemons": [3]}, {"daemons": ["virtual:x"]},
+                  {"cache": -1}, {"cache": 1.5}, {"blocks": "large"},
+                  {"lazy": 2}, {"skip": "no"}):  # fmt: skip
         with pytest.raises(UsageError):
             gas.run(KRON, Components, workers=2, folder=lasting_folder, **wrong)
     for size in (0, -3, "big"):

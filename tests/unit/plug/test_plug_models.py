@@ -81,6 +81,15 @@ def test_an_estimate_finds_the_rates_that_it_is_shown():
     assert (found.k1, found.k2, found.k3, found.a) == pytest.approx((2e-8, 5e-8, 1e-8, 3e-5))
 
 
+def test_blocks_count_by_their_triplets():
+    seen = Estimate()
+    for _ in range(30):  # small ones, of which each costs the same besides
+        seen.download.note(10, 10 * 2e-8 + 1e-5)
+    for _ in range(3):
+        seen.download.note(100_000, 100_000 * 2e-8 + 1e-5)
+    assert seen.download.rate == pytest.approx(2e-8, rel=0.01)
+
+
 @given(st.lists(st.floats(0.1, 10), min_size=1, max_size=5), st.integers(0, 10_000))
 def test_lemma_2_shares_are_done_together(costs, total):
     bounds = shares(costs, total)

@@ -21,6 +21,9 @@ BODY = """
         v.x = {value}
         return True
 
+    def init(v):
+        v.x = 0
+
     def compute(v, u):
         v.x = max(v.x, u.x)
 
@@ -44,6 +47,9 @@ def made(first):
                 v.x = 1
                 return True
 
+            def init(v):
+                v.x = 0
+
             def compute(v, u):
                 v.x = max(v.x, u.x)
 
@@ -58,6 +64,9 @@ def made(first):
                 v.x = 2
                 return True
 
+            def init(v):
+                v.x = 0
+
             def compute(v, u):
                 v.x = max(v.x, u.x)
 
@@ -65,7 +74,7 @@ def made(first):
                 return v.x != old.x
     return Twin
 '''
-GRAPH = af.Graph.from_edges([0], [1])
+GRAPH = af.Graph.from_edges([0, 1], [1, 0])
 
 
 def values(program: Any) -> list[int]:
@@ -163,6 +172,9 @@ def test_names_of_an_enclosing_function_are_those_of_now() -> None:
                 v.x = value
                 return True
 
+            def init(v):
+                v.x = 0
+
             def compute(v, u):
                 v.x = max(v.x, u.x)
 
@@ -232,12 +244,20 @@ def test_a_file_that_was_edited_after_it_was_loaded(tmp_path: Path) -> None:
         af.program(module.Plain)
 
 
-def test_python_with_a_command_says_what_to_do_or_runs() -> None:
+def test_python_with_a_command_keeps_the_source() -> None:
     text = PLAIN + "\nprint(af.run(Plain, af.load('path:3'))['x'].tolist())\n"
-    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=300)
-    if sys.version_info >= (3, 13):
+    for more in ([], ["-OO"]):
+        command = [sys.executable, *more, "-c", text, "class Plain: pass"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
         assert done.stdout == "[7, 7, 7]\n", done.stderr
-    else:
+
+
+def test_what_a_command_executes_is_not_taken_for_the_command() -> None:
+    """Both are called <string>, and the functions of both begin at the same lines."""
+    assert "= 7" in PLAIN
+    text = f"source = {PLAIN.replace('= 7', '= 8')!r}\nexec(source)\n"
+    for first in (text, PLAIN + "\n" + text):
+        done = subprocess.run([sys.executable, "-c", first], capture_output=True, text=True, timeout=300)
         assert "ProgramError" in done.stderr
         assert "write the program in a file, a notebook" in done.stderr
 

@@ -5,7 +5,7 @@ import pytest
 
 import arcflux as af
 from arcflux import spark
-from arcflux.errors import UsageError
+from arcflux.errors import ArcfluxError, RankError, UsageError
 
 EDGES = [(int(s), int(t)) for s, t in np.random.default_rng(3).integers(-20, 30, (120, 2))]
 
@@ -179,9 +179,36 @@ def test_null_ids_are_refused(session, frame_of, packing):
 
 @pytest.mark.parametrize("packing", ["jvm", "arrow"])
 @pytest.mark.parametrize("rows", [[], [(5, 5)], [(1, 2)]])
-def test_no_edge_and_one_edge(frame_of, packing, rows):
-    found = values(spark.weakly_connected_components(frame_of(rows, partitions=4), packing=packing))
-    assert found.keys() == {v for row in rows for v in row}
+@pytest.mark.parametrize("kind", ["bigint", "string"])
+def test_no_edge_and_one_edge(frame_of, packing, rows, kind):
+    rows = [tuple(map(str if kind == "string" else int, row)) for row in rows]
+    frame = frame_of(rows, f"src {kind}, dst {kind}", partitions=4)
+    for run in (spark.weakly_connected_components, spark.pagerank):
+        assert values(run(frame, packing=packing)).keys() == {v for row in rows for v in row}
+
+
+@pytest.mark.parametrize("way", ["attached", "barrier", "faithful"])
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"directed": "no"}, "directed is 'no'"),
+        ({"deduplicate": "most"}, "deduplicate is 'most'"),
+        ({"symmetrize": True}, r"(?s)no option 'symmetrize'.*did you mean symmetrise"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused_before_any_job(session, frame_of, way, options, said):
+    frame = frame_of([(1, 2)])
+    with spark.plug(session, way=way) as plug, pytest.raises(ArcfluxError, match=said) as caught:
+        plug.graph(frame, **options)
+    assert not isinstance(caught.value, RankError)
+
+
+@pytest.mark.parametrize("way", ["attached", "barrier", "faithful"])
+def test_names_of_columns_may_have_any_signs(session, frame_of, way):
+    frame = frame_of([(1, 2)]).withColumnsRenamed({"src": "a.b", "dst": "c`d"}).selectExpr("2.0D as `w``w`", "*")
+    with spark.plug(session, way=way) as plug:
+        graph = plug.graph(frame, "a.b", "c`d", weight="w`w")
+        assert values(graph.run(af.algorithms.SSSP, source=1), "distance") == {1: 0, 2: 2.0}
 
 
 def test_a_closed_plug_says_so(session, frame_of):

@@ -35,11 +35,28 @@ def test_the_same_values_as_without_spark(session, frame_of, graph, ranks_per_no
         assert all(abs(ranks[v] - expected[v]) < 1e-12 for v in expected)
         assert values(loaded.weakly_connected_components()) == plain(af.weakly_connected_components(graph), "component")
         assert "barrier stage" in loaded.explain()
+        assert ("in parts: one rank has" in loaded.explain()) == (ranks_per_node == 1)
+
+
+def test_what_sees_all_edges_gets_the_whole_graph_on_every_host(session, frame_of, graph):
+    expected = plain(af.label_propagation(graph, max_iter=3), "label")
+    with BarrierPlug(session, workers=2, ranks_per_node=1) as plug:
+        loaded = plug.graph(frame_of(EDGES), "src", "dst")
+        with pytest.warns(UserWarning, match=r"label_propagation: .* so that every host has the whole graph"):
+            assert values(loaded.label_propagation(max_iter=3)) == expected
+        assert "in parts" not in loaded.explain()
+        assert values(loaded.label_propagation(max_iter=3)) == expected  # and is not tried in parts again
+    with BarrierPlug(session, workers=2, ranks_per_node=1, build="whole") as plug:
+        assert values(plug.graph(frame_of(EDGES)).label_propagation(max_iter=3)) == expected
+    with BarrierPlug(session, workers=2, ranks_per_node=1, build="parts") as plug:
+        loaded = plug.graph(frame_of(EDGES))
+        with pytest.raises(RankError, match=r"(?s)all vertices are asked for.*build='whole'"):
+            loaded.label_propagation(max_iter=3)
 
 
 @af.program
-class Fails:
-    """Divides by zero in its third superstep, if it was told so."""
+class Hops:
+    """The longest way to a vertex, of three edges at most."""
 
     hop: af.i64
 
@@ -57,9 +74,10 @@ class Fails:
 def test_text_and_a_program(session, frame_of):
     rows = [(f"v{s}", f"v{t}") for s, t in EDGES]
     graph = af.Graph.from_edges(*zip(*rows, strict=True))
-    with spark.plug(session, way="barrier", workers=2) as plug:
-        found = plug.graph(frame_of(rows, "src string, dst string")).run(Fails)
-        assert values(found) == plain(af.run(Fails, graph), "hop")
+    for nodes in (None, 1):
+        with spark.plug(session, way="barrier", workers=2, ranks_per_node=nodes) as plug:
+            found = plug.graph(frame_of(rows, "src string, dst string")).run(Hops)
+            assert values(found) == plain(af.run(Hops, graph), "hop")
 
 
 def dying(task, mark, times):
@@ -109,12 +127,61 @@ def test_a_task_that_always_dies_is_an_error_with_its_rank(session, frame_of, ki
             loaded.bfs(EDGES[0][0])
 
 
+@pytest.mark.parametrize("way", ["barrier", "faithful"])
+def test_no_edge_one_edge_and_more_tasks_than_vertices(session, frame_of, way):
+    with spark.plug(session, way=way, workers=2) as plug:
+        for rows in ([], [(5, 5)], [(1, 2)]):
+            ends = np.array(rows, np.int64).reshape(-1, 2)
+            expected = plain(af.run(Hops, af.Graph.from_edges(ends[:, 0], ends[:, 1])), "hop")
+            assert values(plug.graph(frame_of(rows)).run(Hops)) == expected
+
+
+@pytest.mark.parametrize(
+    ("rows", "schema", "options", "said"),
+    [
+        ([(1, 2), (2, None)], "src bigint, dst bigint", {}, r"(?s)column dst has 1 nulls.*dropna"),
+        ([(1, 2, None)], "src bigint, dst bigint, w double", {"weight": "w"}, "column w has 1 nulls"),
+        ([(1, "x")], "src bigint, dst string", {}, "src is bigint and column dst is string"),
+        ([(1, 2)], "src bigint, dst bigint", {"target": "dest"}, "one of source and target is missing"),
+        ([(1, 2)], "src bigint, dst bigint", {"weight": "w"}, "no column 'w'"),
+    ],
+)
+def test_bad_frames_are_refused_before_the_stage(session, frame_of, rows, schema, options, said):
+    with spark.plug(session, way="barrier") as plug, pytest.raises(UsageError, match=said):
+        plug.graph(frame_of(rows, schema), **options)
+
+
+@pytest.mark.parametrize("way", ["barrier", "faithful"])
+@pytest.mark.parametrize(
+    ("what", "arguments", "said"),
+    [
+        (af.algorithms.BFS, {"sauce": 1}, "no parameter 'sauce'"),
+        (af.algorithms.BFS, {}, "BFS needs source="),
+        (af.algorithms.PageRank, {"damping": "x"}, "parameter damping is 'x'"),
+    ],
+)
+def test_wrong_parameters_are_refused_before_the_stage(session, frame_of, way, what, arguments, said):
+    with spark.plug(session, way=way) as plug:
+        graph = plug.graph(frame_of(EDGES))
+        with pytest.raises(UsageError, match=said):
+            graph.run(what, **arguments)
+        assert len(plug._frames) == 1  # no stage was made: that of the edges is all there is
+
+
 def test_what_the_barrier_way_cannot_do_is_said(session, frame_of):
     with pytest.raises(UsageError, match="workers is 3"):
         spark.plug(session, way="barrier", workers=3)
-    with pytest.raises(UsageError, match="device, packing or slices"):
+    with pytest.raises(UsageError, match=r"(?s)device is 'cuda:0', and the way 'barrier'.*way='attached'"):
         spark.plug(session, way="barrier", device="cuda:0")
-    with pytest.raises(UsageError, match="workers is 2, and the way is 'attached'"):
+    with pytest.raises(UsageError, match=r"(?s)workers is 2, and the way 'attached'.*way='barrier'"):
         spark.plug(session, workers=2)
-    with spark.plug(session, way="barrier") as plug, pytest.raises(UsageError, match="vertices are given"):
-        plug.graph(frame_of(EDGES), vertices=frame_of([(1,)], "id bigint"))
+    for way in ("by boat", None, ["barrier"]):
+        with pytest.raises(UsageError, match="way is "):
+            spark.plug(session, way=way)
+    with pytest.raises(UsageError, match="build is 'half'"):
+        spark.plug(session, way="barrier", build="half")
+    with pytest.raises(UsageError, match=r"(?s)skipping is False.*skip"):
+        spark.plug(session, way="faithful", skipping=False)
+    for way in ("barrier", "faithful"):
+        with spark.plug(session, way=way) as plug, pytest.raises(UsageError, match=f"vertices are given, .* '{way}'"):
+            plug.graph(frame_of(EDGES), vertices=frame_of([(1,)], "id bigint"))

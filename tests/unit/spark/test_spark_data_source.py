@@ -8,6 +8,8 @@ import pytest
 import arcflux as af
 from arcflux import spark
 
+pytest.importorskip("pyspark.sql.datasource", reason="PySpark 3.5 has no data sources in Python")
+
 
 @pytest.mark.parametrize("directed", [True, False])
 @pytest.mark.parametrize("text", [True, False])

@@ -46,3 +46,17 @@ def test_native_algorithms_are_refused(session, frame_of):
         graph = plug.graph(frame_of(EDGES))
         with pytest.raises(UsageError, match="the way is 'faithful'"):
             graph.pagerank()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"daemons": "cpu"}, r"(?s)daemons is 'cpu'.*\['cpu'\]"), ({"daemons": []}, "daemons is"),
+        ({"daemons": [3]}, "daemon"), ({"blocks": "large"}, "blocks is 'large'"), ({"cache": -1}, "cache is -1"),
+        ({"lazy": "yes"}, "lazy is 'yes'"), ({"skip": 2}, "skip is 2"),
+        ({"partition": "thirds"}, "no partitioner 'thirds'"),
+    ],
+)  # fmt: skip
+def test_options_of_no_sense_are_refused_at_once(session, options, said):
+    with pytest.raises(UsageError, match=said):
+        spark.plug(session, way="faithful", **options)

@@ -171,20 +171,22 @@ RUN = """
 import warnings
 import arcflux as af
 @af.program
-class Least:
-    least: af.i64
+class Around:
+    x: af.i64
     def start(v):
-        v.least = v.number
+        v.x = 1
         return True
+    def init(v):
+        v.x = 0
     def compute(v, u):
-        v.least = min(v.least, u.least)
-    def update(v, old):
-        return v.least < old.least
+        v.x += u.x
+    def update(v):
+        return False
 from arcflux import trace
 with trace.listen(lambda event: print(event.text) if isinstance(event, trace.Note) else None):
-    print(af.run(Least, af.load("path:9"), threads=1)["least"].tolist())
+    print(af.run(Around, af.load("path:9"), threads=1)["x"].tolist())
 """
-ANSWER = str([0] * 9)
+ANSWER = str([1, *[2] * 7, 1])
 
 
 def run_at(tmp_path, where, **settings):
@@ -220,7 +222,7 @@ def test_a_full_disk_is_no_error_of_the_command_line(tmp_path):
 
 def test_a_warm_cache_that_is_read_only_is_read_and_misses_compile_in_memory(tmp_path):
     with disk(tmp_path / "disk", "64m") as where:
-        assert "compiling frontier (once per machine)" in run_at(tmp_path, where)
+        assert "compiling dense_by_degree (once per machine)" in run_at(tmp_path, where)
         subprocess.run(["mount", "-o", "remount,ro", where], check=True)
         assert run_at(tmp_path, where) == [ANSWER]
         subprocess.run(["mount", "-o", "remount,rw", where], check=True)
@@ -229,7 +231,7 @@ def test_a_warm_cache_that_is_read_only_is_read_and_misses_compile_in_memory(tmp
         subprocess.run(["mount", "-o", "remount,ro", where], check=True)
         printed = run_at(tmp_path, where)
         assert printed[-1] == ANSWER
-        assert any(line.startswith("the compiled frontier could not be kept: ") for line in printed)
+        assert any(line.startswith("the compiled dense_by_degree could not be kept: ") for line in printed)
 
 
 @pytest.mark.parametrize("wrong", ["file", "open"])

@@ -78,6 +78,15 @@ def test_frozen_is_a_view_that_cannot_be_written_to():
     assert not every_second.flags.writeable
 
 
+@pytest.fixture(scope="module", autouse=True)
+def settled():
+    """What other tests left is looked through once, and not again before each test: it may be millions of objects."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
 @pytest.fixture
 def spare(monkeypatch):
     """What is kept of memory that was given back: nothing at first."""

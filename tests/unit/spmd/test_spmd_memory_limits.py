@@ -133,6 +133,26 @@ def test_other_errors_stay_as_they_are():
         assert caught.value is error
 
 
+WITHOUT_COMPILER = """
+import arcflux as af
+from arcflux import requirements
+
+def load(package):
+    raise OSError("could not find libllvmlite.so") from OSError("failed to map segment from shared object")
+
+requirements.load = load
+try:
+    af.louvain("path:4")
+except af.errors.SpaceError as error:
+    print(str(error).splitlines()[0])
+"""
+
+
+def test_a_compiler_that_memory_does_not_hold():
+    done = subprocess.run([sys.executable, "-c", WITHOUT_COMPILER], capture_output=True, text=True, timeout=100)
+    assert done.stdout == "there is not enough memory for loading the compiler\n", done.stderr
+
+
 def test_what_cannot_be_refused_later_is_refused_before(monkeypatch):
     with pytest.raises(SpaceError, match="not enough memory for a palace"):
         memory.require(1 << 60, "a palace")

@@ -31,7 +31,7 @@ def test_a_process_knows_from_the_environment_whether_it_is_a_rank(monkeypatch, 
             monkeypatch.delenv(name)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    assert launch.place() == expected
+    assert launch.rank_and_size() == expected
 
 
 def test_without_mpi_the_extra_is_named(monkeypatch):
@@ -92,3 +92,13 @@ def test_every_rank_has_the_last_whole_superstep_when_a_run_is_interrupted(how, 
     assert converged == "False"
     assert f"expected: {digest}" in done.stdout
     assert int(supersteps) >= 1
+
+
+@pytest.mark.parametrize(
+    ("code", "presses", "named", "expected"),
+    [(0, 0, False, 0), (4, 0, False, 4), (0, 1, False, 0), (130, 1, False, 130), (255, 1, False, 130),
+     (1, 2, False, 130), (255, 2, False, 130), (137, 0, False, 9), (1, 0, True, 9)],
+)  # fmt: skip
+def test_what_the_launcher_leaves_with(code, presses, named, expected):
+    """A second Ctrl-C ends mpiexec itself, which leaves with 1."""
+    assert launch._exit_code(code, presses, named) == expected

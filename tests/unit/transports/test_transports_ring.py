@@ -15,7 +15,7 @@ from arcflux.transports.ring import Ring
 def heard(ring, seconds=5.0):
     """What a ring says when the connection has closed."""
     end = time.monotonic() + seconds
-    while ring.ear is not None and time.monotonic() < end:
+    while ring.previous is not None and time.monotonic() < end:
         found = ring.listen()
         time.sleep(0.01)
     return found
@@ -23,7 +23,7 @@ def heard(ring, seconds=5.0):
 
 def closed(*rings):
     for ring in rings:
-        for connection in (ring.ear, ring._mouth):
+        for connection in (ring.previous, ring._next):
             if connection is not None:
                 connection.close()
 
@@ -36,7 +36,7 @@ def test_every_leader_watches_the_one_before(size, per_node):
         t.barrier()
         before = t.leaders[(t.node - 1) % t.nodes]
         if t.place:
-            assert (ring.ear, ring._mouth, ring.watched) == (None, None, -1)
+            assert (ring.previous, ring._next, ring.watched) == (None, None, -1)
         else:
             assert ring.watched == before
             end = time.monotonic() + 5
@@ -50,7 +50,7 @@ def test_every_leader_watches_the_one_before(size, per_node):
 
 def test_one_node_needs_none():
     for ring in run_local(3, Ring):
-        assert (ring.ear, ring._mouth) == (None, None)
+        assert (ring.previous, ring._next) == (None, None)
         ring.at(1)
         ring.goodbye()
         assert ring.listen() == (False, -1)
@@ -63,7 +63,7 @@ def test_a_connection_that_closes_is_a_death_unless_goodbye_was_said(killed):
         first.at(superstep)
     if not killed:
         first.goodbye()
-    first._mouth.close()  # what the system does when a process is killed
+    first._next.close()  # what the system does when a process is killed
     assert heard(second) == (killed, 3 if killed else module._GOODBYE)
     assert second.listen()[0] is False  # it is told once
     closed(first, second)
@@ -79,7 +79,7 @@ def test_a_neighbour_that_does_not_listen_holds_nobody_up():
     while second.listen()[1] < steps - 1 and time.monotonic() < end:
         pass
     first.at(7)
-    first._mouth.close()
+    first._next.close()
     assert heard(second) == (True, 7)
     closed(first, second)
 
@@ -89,18 +89,18 @@ def test_strangers_are_not_let_in():
     token, listening = bytes(range(16)), module._listening(alone=True)
     port = listening.getsockname()[1]
     ring = object.__new__(Ring)
-    ring.ear = None
+    ring.previous = None
     answering = threading.Thread(target=ring._answer, args=(listening, token))
     answering.start()
     with socket.create_connection(("127.0.0.1", port)) as stranger:
         stranger.sendall(b"x" * 16)
         assert stranger.recv(1) == b""
-    assert ring.ear is None
+    assert ring.previous is None
     made = module._connected(token + struct.pack("<H", port), near=True)
     answering.join()
     assert made is not None
-    assert ring.ear is not None
-    for each in (made, ring.ear, listening):
+    assert ring.previous is not None
+    for each in (made, ring.previous, listening):
         each.close()
 
 
@@ -114,7 +114,7 @@ def test_where_nobody_answers_there_is_no_connection(monkeypatch):
 
 def test_nodes_of_one_host_meet_within_it():
     rings = run_local(2, Ring, ranks_per_node=1)
-    places = {place for ring in rings for place in (ring.ear.getsockname()[0], ring._mouth.getpeername()[0])}
+    places = {place for ring in rings for place in (ring.previous.getsockname()[0], ring._next.getpeername()[0])}
     closed(*rings)
     assert places == {"127.0.0.1"}
 
@@ -134,8 +134,8 @@ def test_nodes_of_several_hosts_listen_outside(monkeypatch):
     monkeypatch.setattr(module, "addresses", lambda: ["127.0.0.1"])
     monkeypatch.setattr(module.socket, "gethostname", lambda: "127.0.0.1")
     for ring in run_local(2, Ring, ranks_per_node=1):
-        assert ring.ear is not None
-        assert ring._mouth is not None
+        assert ring.previous is not None
+        assert ring._next is not None
         closed(ring)
 
 

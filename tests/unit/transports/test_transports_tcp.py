@@ -248,3 +248,15 @@ def test_a_rank_that_follows_another_of_its_node_is_not_taken_for_the_one_that_t
     with pytest.raises(ProgramError):
         run_tcp(4, work, ranks_per_node=2)
     assert seen == [(2, 5, True)] * 3
+
+
+def test_ranks_of_a_host_talk_by_unix_sockets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And by loopback where these do not reach each other."""
+
+    def work(transport):
+        assert transport.reduce(np.array([transport.rank + 1]), "sum").tolist() == [6]
+        return {line.connection.family for line in transport.office.lines.values()}
+
+    assert run_tcp(3, work, ranks_per_node=1) == [{socket.AF_UNIX}] * 3
+    monkeypatch.setattr("arcflux.transports.handshake.place_of", lambda _: b"\0nobody listens here".hex())
+    assert run_tcp(3, work, ranks_per_node=1) == [{socket.AF_INET}] * 3

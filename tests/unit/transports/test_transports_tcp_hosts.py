@@ -66,6 +66,42 @@ def test_a_rank_that_is_stopped_is_named():
     assert code == 9
 
 
+@pytest.mark.parametrize(("number", "how"), [("SIGKILL", "was killed"), ("SIGSTOP", "hangs")])
+def test_a_rank_that_is_lost_before_it_meets_the_others_is_named(number, how):
+    """The first rank was asked whether it lives, and then nobody else: the run never ended."""
+    text = (
+        f"import os, signal, time; os.environ['ARCFLUX_RANK'] == '1' and os.kill(os.getpid(), signal.{number}); "
+        "time.sleep(100)"
+    )
+    code, _, err = started(["-c", text], ["localhost"] * 3, ARCFLUX_HANG_SECONDS="1", seconds=60)
+    assert (code, err.count("rank 1")) == (9, 1), err
+    assert how in err
+    assert "before the first superstep" in err
+
+
+def test_a_rank_that_is_killed_while_others_wait_for_it_is_named_once():
+    """By the process that has started the ranks: to those that wait, the run is over before it began."""
+    text = (
+        "import os, signal, sys; from arcflux.cli.entry import main; "
+        "os.environ['ARCFLUX_RANK'] == '1' and os.kill(os.getpid(), signal.SIGKILL); "
+        "main(['run', 'bfs', 'kron:6', '--source', '0'])"
+    )
+    code, out, err = started(["-c", text], ["localhost"] * 3, seconds=100)
+    assert (code, err.count("arcflux: error:"), err.count("rank 1 was killed before the first superstep")) == (9, 1, 1)
+    assert "Traceback" not in err
+    assert "ran in" not in out
+
+
+def test_a_rank_that_is_killed_when_it_has_ended_its_work_is_named():
+    """The others have ended before it; the exit code alone said something."""
+    text = (
+        "import os, signal, time; from arcflux.transports import current; t = current(); t.barrier(); t.close(); "
+        "os.environ['ARCFLUX_RANK'] == '1' and (time.sleep(5), os.kill(os.getpid(), signal.SIGKILL))"
+    )
+    code, _, err = started(["-c", text], ["localhost"] * 3, seconds=60)
+    assert (code, err.count("arcflux: error: rank 1 was killed")) == (9, 1), err
+
+
 def test_the_command_line(tmp_path):
     """With one host that is this machine, and others that a stand-in for ssh starts, without the token."""
     ssh, log = tmp_path / "ssh", tmp_path / "log"

@@ -13,7 +13,7 @@ import warnings
 
 import arcflux as af
 from arcflux import algorithms, trace
-from arcflux.config import place
+from arcflux.config import rank_and_size
 from arcflux.transports import current
 from arcflux.transports.launch import launch
 
@@ -37,7 +37,7 @@ def main():
         sys.exit(launch(3, [__file__, *sys.argv[2:]], timeout=limit))
     warnings.simplefilter("ignore")
     when, per_node, timeout = sys.argv[2], int(sys.argv[3]) or None, float(sys.argv[4]) or None
-    victim = place()[0] == VICTIM
+    victim = rank_and_size()[0] == VICTIM
     if when == "start" and victim:
         lose()
     if when == "end" and victim:

@@ -11,7 +11,7 @@ import numpy as np
 import transports_conformance
 
 from arcflux.transports import base, current
-from arcflux.transports.launch import place
+from arcflux.transports.launch import rank_and_size
 
 VICTIM = 2
 
@@ -87,7 +87,7 @@ def relay(t):
 def main():
     faulthandler.register(signal.SIGUSR2)
     what, ranks_per_node = sys.argv[1], int(sys.argv[2]) or None
-    if what == "absent" and place()[0] == VICTIM:
+    if what == "absent" and rank_and_size()[0] == VICTIM:
         os._exit(3)
     t = current(ranks_per_node=ranks_per_node)
     assert t is not None

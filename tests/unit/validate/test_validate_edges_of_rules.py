@@ -6,6 +6,7 @@ import pytest
 import arcflux as af
 from arcflux.errors import FormatError, WeightError
 from arcflux.validate import ldbc, read_ldbc_output
+from arcflux.validate.arguments import lengths
 
 
 def test_ranks_may_move_by_the_tolerance() -> None:
@@ -16,6 +17,27 @@ def test_ranks_may_move_by_the_tolerance() -> None:
 
 def test_an_empty_graph_has_no_ranks_to_sum() -> None:
     assert af.validate.pagerank(af.Graph.from_edges([], []), [], dangling="redistribute")
+
+
+@pytest.mark.parametrize(("dangling", "sum_"), [("redistribute", "sum to 1,"), ("drop", "sum to at most 1,")])
+def test_what_ranks_sum_to_depends_on_dangling_vertices(dangling: str, sum_: str) -> None:
+    assert sum_ in str(af.validate.pagerank(af.load("path:4"), [0.5] * 4, dangling=dangling)["sum"])
+
+
+def test_the_longest_path_of_two_vertices_is_one_edge() -> None:
+    """Through three it is two edges, and its length no float."""
+    two, three = (
+        af.Graph.from_edges([0], [1], columns={"weight": [1.5e308]}, vertices=vertices) for vertices in (2, 3)
+    )
+    assert lengths(two, "weight").tolist() == [1.5e308]
+    with pytest.raises(WeightError, match="lengths of paths may be no floats"):
+        lengths(three, "weight")
+
+
+def test_a_child_of_the_first_vertex_is_in_the_tree() -> None:
+    graph = af.Graph.from_edges([0, 1, 2, 0], [1, 2, 3, 3])
+    report = af.validate.grid_bfs(graph, 0, [0, 1, 2, 3], [0, 0, 1, 0], parts=4)
+    assert [offence.found for offence in report["grid-level"].offences] == ["level 3"]
 
 
 @pytest.mark.parametrize("level", [2**63, 2**63 + 5, 2**64 - 1])

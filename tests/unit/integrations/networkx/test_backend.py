@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import arcflux as af
 from _arcflux_networkx import FUNCTIONS, SETTINGS, get_info
 from arcflux.integrations.networkx.convert import convert_from_nx, convert_to_nx
+from arcflux.integrations.networkx.gains import BEGINNING, CONVERSION, GAINS, WEIGHTS, size_of, worth_it
 from arcflux.integrations.networkx.graph import BackendGraph
 from arcflux.integrations.networkx.interface import backend
 
@@ -265,6 +266,20 @@ def test_what_cannot_be_run_is_said():
     assert backend.can_run("pagerank", (graph,), {}) is True
 
 
+def test_a_class_that_shows_other_edges_than_it_holds_is_left_to_networkx():
+    class Complement(nx.Graph):
+        def __getitem__(self, node):
+            return {other: {} for other in self._adj if other != node and other not in self._adj[node]}
+
+    class Named(nx.MultiDiGraph):
+        name = "named"
+
+    assert backend.can_run("core_number", (Complement([(0, 1)]),), {}) == "a Complement has other edges than its dicts"
+    for graph in (Named(), nx.path_graph(4).subgraph([1]), nx.DiGraph().reverse(copy=False)):
+        assert backend.can_run("core_number", (graph,), {}) is True
+    assert backend.can_run("core_number", (convert_from_nx(nx.path_graph(3)),), {}) is True
+
+
 def test_small_graphs_are_not_worth_converting_unless_they_are_converted():
     small, large = nx.path_graph(20), nx.path_graph(20_000)
     assert isinstance(backend.should_run("pagerank", (small,), {}), str)
@@ -273,6 +288,28 @@ def test_small_graphs_are_not_worth_converting_unless_they_are_converted():
     large.__networkx_cache__["backends"] = {"arcflux": {"key": convert_from_nx(large)}}
     assert backend.should_run("degree_centrality", (large,), {}) is True
     assert backend.should_run("pagerank", (convert_from_nx(small),), {}) is True
+
+
+def test_every_function_has_its_gain_and_what_gains_nothing_stays_with_networkx():
+    assert GAINS.keys() == FUNCTIONS.keys()
+    graph = nx.gnm_random_graph(300, 3000, seed=1)
+    answers = {name: worth_it(name, {"G": graph, "ebunch": [(0, 1)]}, True) for name in FUNCTIONS}
+    assert answers["k_truss"] is True
+    assert answers["dijkstra_path"] == "it looks at less than conversion would"
+    assert answers["jaccard_coefficient"] == "the graph is too small to be worth it"  # of one pair
+    assert worth_it("jaccard_coefficient", {"G": graph, "ebunch": list(graph.edges)}, True) is True
+
+
+def test_a_call_is_taken_from_where_the_gain_is_more_than_it_costs():
+    call, gain = GAINS["single_source_dijkstra_path_length"]
+    for weight, own in ((None, CONVERSION), ("weight", CONVERSION + WEIGHTS)):
+        least = 1000 * (call + BEGINNING) / (gain - own)
+        for nodes in (int(least / 3) - 2, int(least / 3) + 3):  # a path has two arcs for each node
+            given = {"G": nx.path_graph(nodes), "weight": weight}
+            expected = True if nodes > least / 3 else "the graph is too small to be worth it"
+            assert worth_it("single_source_dijkstra_path_length", given, False) == expected
+    assert size_of("diameter", {"G": nx.path_graph(10)}) == 10 * (10 + 18)
+    assert size_of("betweenness_centrality", {"G": nx.path_graph(10), "k": 2}) == 2 * (10 + 18)
 
 
 def test_a_graph_of_arcflux_goes_in_without_being_converted():

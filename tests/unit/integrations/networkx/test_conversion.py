@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tracemalloc
 
 import networkx as nx
 import numpy as np
@@ -112,6 +113,32 @@ def test_kernels_read_all_plain_objects_and_call_no_node(kind, monkeypatch):
     assert found.column("weight").tolist() == [2.5] * found.graph.arcs
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_graphs_of_several_blocks(kind):
+    rng = np.random.default_rng(2)
+    graph = kind()
+    ends = rng.integers(0, 300, (2, 2 * objects.BLOCK + 77)).tolist()
+    graph.add_weighted_edges_from((f"n{u}", f"n{v}", k) for k, (u, v) in enumerate(zip(*ends, strict=True)))
+    check(graph)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", [int, "n{}".format])
+@pytest.mark.parametrize("attributes", [None, {"weight": 1}])
+def test_conversion_takes_hardly_more_memory_than_what_it_makes(kind, name, attributes):
+    graph = kind()
+    graph.add_nodes_from(map(name, range(2000)))
+    ends = np.random.default_rng(1).integers(0, 2000, (2, 20_000 if kind in KINDS[::2] else 40_000)).tolist()
+    graph.add_weighted_edges_from((name(u), name(v), 2.5) for u, v in zip(*ends, strict=True))
+    convert_from_nx(graph, attributes)  # compiles
+    tracemalloc.start()
+    made = convert_from_nx(graph, attributes)
+    kept, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept < 1.05 * (sum(array.nbytes for array in (*made.graph.out, *made._columns.values())) + 8 * len(graph))
+    assert peak < 1.3 * kept
+
+
 def test_a_row_of_another_class_and_a_view_are_read_in_python():
     class Row(dict):
         pass
@@ -149,11 +176,19 @@ def test_attributes_of_a_graph_that_has_changed_since_are_refused(kind, change):
         found.column("weight")
 
 
-def test_rows_that_change_under_the_kernel_are_noticed():
-    rows = [{0: {}, 1: {}}, {0: {}}]
-    for size in (2, 4):
-        with pytest.raises(RuntimeError, match="changed while"):
-            dicts._by_kernel(rows, [0, 1], True, np.empty(size, np.uint32), np.empty(0, np.int64))
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("change", [lambda graph: graph.add_edge(0, 3), lambda graph: graph.remove_edge(1, 2)])
+def test_rows_that_change_under_the_kernel_are_noticed(kind, change, monkeypatch):
+    graph, call = nx.path_graph(4, create_using=kind), dicts.call
+
+    def changing(walk, *arguments):
+        if walk is objects.fill_neighbours:
+            change(graph)
+        call(walk, *arguments)
+
+    monkeypatch.setattr(dicts, "call", changing)
+    with pytest.raises(RuntimeError, match="changed while"):
+        convert_from_nx(graph)
 
 
 def test_a_neighbour_that_is_no_node_is_an_error():

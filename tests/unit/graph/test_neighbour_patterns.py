@@ -1,4 +1,4 @@
-"""Vertices that are alike: kinds say of every vertex what its row says, and programs give the same with them."""
+"""Neighbour patterns give the rows of all vertices, and programs have the same results with them."""
 
 from unittest import mock
 
@@ -10,12 +10,12 @@ from test_runs import meshes
 
 import arcflux as af
 from arcflux import algorithms
-from arcflux.graph import alike as home
+from arcflux.graph import neighbour_patterns as home
 from arcflux.graph import runs
-from arcflux.graph.alike import Kinds, kinds
+from arcflux.graph.neighbour_patterns import Patterns, neighbour_patterns
 
 
-def rows(graph: af.Graph, found: Kinds) -> list[list[int]]:
+def rows(graph: af.Graph, found: Patterns) -> list[list[int]]:
     """The out-neighbours of every vertex that has a kind, by its kind; of the others, by their row."""
     told = []
     for v in range(graph.vertices):
@@ -34,34 +34,34 @@ def plainly(graph: af.Graph) -> list[list[int]]:
 @settings(max_examples=60, deadline=None)
 @given(graph=meshes())
 @pytest.mark.parametrize("most", [2, 255])
-def test_kinds_say_what_rows_say(graph: af.Graph, most: int) -> None:
+def test_patterns_say_what_rows_say(graph: af.Graph, most: int) -> None:
     with mock.patch.object(runs, "_LENGTH", 1), mock.patch.object(home, "_MOST", most):
-        found = home._found(graph)
+        found = home._find(graph)
     assert rows(graph, found) == plainly(graph)
     assert found.of.max(initial=0) <= most
-    # The most frequent rows have the kinds there are.
+    # The most frequent rows have the patterns there are.
     assert (found.of > 0).sum() >= (found.of == 1).sum() >= (found.of == 2).sum()
 
 
 @pytest.mark.parametrize(("spec", "count"), [("grid:40x600", 9), ("cycle:20000", 3), ("path:20000", 3)])
-def test_meshes_have_few_kinds(spec: str, count: int) -> None:
+def test_meshes_have_few_patterns(spec: str, count: int) -> None:
     graph = af.load(spec)
-    found = kinds(graph)
+    found = neighbour_patterns(graph)
     assert len(found.rows) == count + 2
     assert found.of.min() == 1
     assert rows(graph, found) == plainly(graph)
-    assert kinds(graph) is found
+    assert neighbour_patterns(graph) is found
 
 
 @pytest.mark.parametrize("spec", ["kron:15", "star:20000", "grid:3x3"])
 def test_graphs_that_are_no_meshes_have_none(spec: str) -> None:
-    assert len(kinds(af.load(spec)).of) == 0
+    assert len(neighbour_patterns(af.load(spec)).of) == 0
 
 
 def test_a_graph_without_edges_has_one_kind() -> None:
     nobody = np.empty(0, np.int64)
     graph = af.Graph.from_edges(nobody, nobody, vertices=20_000)
-    assert kinds(graph).of.tolist() == [1] * graph.vertices
+    assert neighbour_patterns(graph).of.tolist() == [1] * graph.vertices
     assert algorithms.bfs(graph, 3)["level"].tolist().count(-1) == graph.vertices - 1
 
 
@@ -76,12 +76,12 @@ def holey() -> af.Graph:
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("direction", ["push", "auto"])
-def test_programs_give_the_same_with_kinds_and_without(direction: str, threads: int) -> None:
+def test_programs_give_the_same_with_patterns_and_without(direction: str, threads: int) -> None:
     graph = holey()
-    assert 0 < (kinds(graph).of == 0).sum() < graph.vertices / 2
+    assert 0 < (neighbour_patterns(graph).of == 0).sum() < graph.vertices / 2
     for program, options in ((algorithms.BFS, {"source": 17}), (algorithms.Components, {})):
         told = af.run(program, graph, direction=direction, threads=threads, **options)
-        with mock.patch("arcflux.engine.frontier.kinds", return_value=home.NONE):
+        with mock.patch("arcflux.engine.frontier.neighbour_patterns", return_value=home.NONE):
             plain = af.run(program, graph, direction=direction, threads=threads, **options)
         name = "level" if program is algorithms.BFS else "component"
         np.testing.assert_array_equal(told[name], plain[name])
@@ -95,7 +95,7 @@ def test_programs_give_the_same_with_kinds_and_without(direction: str, threads: 
 def test_programs_that_read_columns_read_rows() -> None:
     """A kind does not say where the weights of a row stand."""
     graph = af.load("grid:150x150,weights=1-9")
-    assert len(kinds(graph).of)
+    assert len(neighbour_patterns(graph).of)
     pushed, pulled = (af.run(programs.Widest, graph, source=3, direction=way) for way in ("push", "pull"))
     assert len(np.unique(pushed["width"])) > 2
     np.testing.assert_array_equal(pushed["width"], pulled["width"])

@@ -1,0 +1,255 @@
+"""A run in pieces ends as a run in one piece does, wherever each piece ran; what is no checkpoint of it is refused."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import arcflux as af
+from arcflux.engine import checkpoint
+from arcflux.engine.loop import Loop
+from arcflux.errors import ChecksumError, StoreError, UsageError
+from arcflux.history import History
+from arcflux.spmd.pool import TORN
+
+
+@af.program
+class Spread:
+    """Mass that spreads to neighbours, with random loss and a total that every vertex sees: dense."""
+
+    mass: af.f64
+    held: af.i32[2]
+    all: af.total(af.f64)
+    most: af.total(af.i64[2], "max")
+
+    def start(v, g):
+        v.mass = v.number % 7
+        v.held[0] = v.number
+        g.all += v.mass
+        return True
+
+    def init(v):
+        v.mass = 0.0
+
+    def compute(v, u):
+        v.mass += u.mass / u.out_degree
+        v.held[1] = max(v.held[1], u.held[0])
+
+    def update(v, g, step):
+        if g.all > 0:
+            v.mass = v.mass * 0.5 + af.random(v, step)
+        v.held[0] = (v.held[0] + v.held[1]) % 1000
+        g.all += v.mass
+        for k in range(2):
+            g.most[k] = max(g.most[k], v.held[k])
+        return step < 11
+
+
+GRAPHS = {"grid": "grid:12x12,weights=1-9", "kron": "kron:7,weights=1-9"}
+WHERE: list[dict[str, Any]] = [
+    {"threads": 1}, {"threads": 2, "direction": "pull"}, {"direction": "push"}, {"parts": 2},
+    {"parts": 3, "ranks_per_node": 1}, {"parts": 3, "ranks_per_node": 2, "exchange": "owners"},
+    {"parts": 2, "ranks_per_node": 1, "partition": "random"},
+]  # fmt: skip
+A = af.algorithms
+PROGRAMS: dict[str, Any] = {
+    "bfs": (A.BFS, {"source": 0}), "sssp": (A.SSSP, {"source": 0}), "spread": (Spread, {}),
+    "components": (A.Components, {}),
+}  # fmt: skip
+
+
+def run(name: str, graph: af.Graph, **options: Any) -> af.Result:
+    program, values = PROGRAMS[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return af.run(program, graph, **values, **options)
+
+
+def assert_same(one: af.Result, other: af.Result) -> None:
+    for name, values in one.values.items():
+        if name != "parent":  # any of several
+            np.testing.assert_allclose(other.values[name], values, rtol=1e-12, err_msg=name)
+    assert one.converged == other.converged
+    for name, value in one.totals.items():
+        np.testing.assert_allclose(other.totals[name], value, rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", GRAPHS)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_pieces_that_run_anywhere_end_as_one_run_does(tmp_path: Path, name: str, kind: str) -> None:
+    graph, draw = af.load(GRAPHS[kind]), np.random.default_rng(len(name))
+    whole, folder = run(name, graph), tmp_path / "run"
+    for cut in (1, 2, 3, 5, 8):
+        where = WHERE[draw.integers(len(WHERE))]
+        part = run(name, graph, checkpoint=folder, max_supersteps=cut, **where)
+        assert part.converged or part.supersteps == cut or name == "sssp"
+        assert folder.exists() == (not part.converged)
+    last = run(name, graph, checkpoint=af.Checkpoint(folder, seconds=1e-9))  # a superstep or so in each piece
+    assert_same(whole, last)
+    assert not folder.exists()
+    if name == "spread":
+        assert last.supersteps == whole.supersteps
+        assert [step.frontier for step in last.history] == [step.frontier for step in whole.history]
+        for one, other in zip(whole.history, last.history, strict=True):
+            np.testing.assert_allclose(other.totals["all"], one.totals["all"], rtol=1e-12)
+            assert other.totals["most"].tolist() == one.totals["most"].tolist()
+
+
+def test_a_run_out_of_time_goes_on_in_the_next_one(tmp_path: Path) -> None:
+    graph, folder = af.load("path:4000"), tmp_path / "run"
+    reached = [run("bfs", graph, checkpoint=folder, timeout=0).supersteps for _ in range(3)]
+    assert reached == sorted(set(reached))
+    assert (folder / "manifest.json").exists()
+    last = run("bfs", graph, checkpoint=folder)
+    assert last["level"].tolist() == list(range(4000))
+    assert [step.number for step in last.history] == list(range(last.supersteps))
+
+
+def test_a_cancelled_run_keeps_how_far_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph, folder, token = af.load("path:3000"), tmp_path / "run", af.CancelToken()
+    write = checkpoint.folder.write
+
+    def cancelling(standing: Any, path: Path) -> None:
+        write(standing, path)
+        token.cancel()
+
+    monkeypatch.setattr(checkpoint.folder, "write", cancelling)
+    with pytest.raises(af.errors.CancelledError) as cancelled:
+        run("bfs", graph, checkpoint=af.Checkpoint(folder, seconds=1e-9), cancel=token)
+    monkeypatch.undo()
+    assert 0 < cancelled.value.result.supersteps < 3000
+    assert run("bfs", graph, checkpoint=folder)["level"].tolist() == list(range(3000))
+
+
+def test_a_history_is_kept_without_a_look_at_each_superstep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph, folder = af.load("kron:8,directed=true"), tmp_path / "run"
+    ways = [step.direction for step in run("bfs", graph).history]
+    monkeypatch.setattr(History, "_made", lambda self, place: pytest.fail("a record was made"))
+    run("bfs", graph, checkpoint=folder, max_supersteps=2)
+    last = run("bfs", graph, checkpoint=folder)
+    monkeypatch.undo()
+    assert [step.direction for step in last.history][:2] == ways[:2]
+
+
+@af.program
+class Halved:
+    """A search with a loop in update, which a run that is over leaves: then its superstep is undone."""
+
+    hops: af.i64
+    halvings: af.i64
+
+    def start(v):
+        v.hops = 0 if v.number == 0 else 99
+        return v.number == 0
+
+    def compute(v, u):
+        v.hops = min(v.hops, u.hops + 1)
+
+    def update(v, old):
+        rest = v.hops
+        while rest > 1:
+            rest = rest // 2
+        return v.hops < old.hops and rest <= 1
+
+
+@pytest.mark.parametrize("torn", [1, 2, 3])
+@pytest.mark.parametrize("way", [{"threads": 1, "direction": "push"}, {"threads": 2, "direction": "pull"}, {}], ids=str)
+def test_a_superstep_that_is_undone_leaves_its_frontier(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: dict[str, Any], torn: int
+) -> None:
+    """Of the frontiers 1, 4, 4 and 1 a smaller one follows a larger one, of which none may be lost."""
+    graph = af.Graph.from_edges([0, 0, 0, 0, 1, 2, 3, 4, 8, 9], [1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
+    once, advance, left = af.run(Halved, graph, **way), Loop.advance, [torn]
+
+    def advancing(self: Loop, first: int, limit: int, glance: Any) -> Any:
+        def look(control: Any) -> None:
+            if left == [first]:
+                control[TORN] = 1
+                left.clear()
+            glance(control)
+
+        return advance(self, first, limit, look)
+
+    monkeypatch.setattr(Loop, "advance", advancing)
+    pieces = af.run(Halved, graph, checkpoint=af.Checkpoint(tmp_path / "halved", seconds=3600), timeout=7200, **way)
+    assert left == []
+    assert pieces["hops"].tolist() == once["hops"].tolist()
+    assert [step.frontier for step in pieces.history] == [step.frontier for step in once.history]
+
+
+def test_of_another_run_it_is_refused(tmp_path: Path) -> None:
+    graph, folder = af.load("path:50"), tmp_path / "run"
+    run("bfs", graph, checkpoint=folder, max_supersteps=9)
+    for program, values, other in [
+        (A.BFS, {"source": 1}, graph), (A.BFS, {"source": 0}, af.load("path:51")), (A.Components, {}, graph),
+        (A.BFS, {"source": 0, "given": {"level": np.ones(50, np.int32)}}, graph),
+    ]:  # fmt: skip
+        with pytest.raises(StoreError, match="another run"):
+            af.run(program, other, checkpoint=folder, **values)
+    assert run("bfs", graph, checkpoint=folder).supersteps == 50
+
+
+def test_what_is_damaged_or_something_else_is_refused_and_kept(tmp_path: Path) -> None:
+    graph, folder = af.load("path:50"), tmp_path / "run"
+    run("bfs", graph, checkpoint=folder, max_supersteps=9)
+    for damage in ("flip", "cut", "lie", "missing"):
+        other = tmp_path / damage
+        shutil.copytree(folder, other)
+        file, manifest = other / "fields.level.npy", other / "manifest.json"
+        data = bytearray(file.read_bytes())
+        if damage == "flip":
+            data[-3] ^= 64
+            file.write_bytes(data)
+        elif damage == "cut":
+            file.write_bytes(data[:-8])
+        elif damage == "lie":
+            manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "step": 10**9}))
+        else:
+            (other / "senders.npy").unlink()
+        with pytest.raises(StoreError) as refused:
+            run("bfs", graph, checkpoint=other)
+        assert damage not in ("flip", "lie") or isinstance(refused.value, ChecksumError)
+        assert manifest.exists()
+    mine = tmp_path / "photos"
+    mine.mkdir()
+    (mine / "a.jpg").write_bytes(b"1")
+    with pytest.raises(StoreError):
+        run("bfs", graph, checkpoint=mine, max_supersteps=3)
+    assert (mine / "a.jpg").exists()
+
+
+def test_what_takes_no_checkpoint_says_why(tmp_path: Path) -> None:
+    graph = af.load("path:5")
+    with pytest.raises(UsageError, match="debug"):
+        run("bfs", graph, checkpoint=tmp_path / "run", debug=True)
+    with pytest.raises(UsageError, match="iteration"):
+        af.run(A.HITS, graph, checkpoint=tmp_path / "run")
+    with pytest.raises(UsageError, match="path"):
+        run("bfs", graph, checkpoint=3)
+    for seconds in (0, -1, float("nan"), "often"):
+        with pytest.raises(UsageError, match="seconds"):
+            af.Checkpoint(tmp_path / "run", seconds=seconds)
+
+
+@pytest.mark.parametrize("odd", [np.nan, np.inf])
+def test_counts_that_are_no_numbers_are_refused(tmp_path: Path, odd: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their checksums are right."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        af.run(af.algorithms.BFS, "path:20", source=0, checkpoint=tmp_path / "c", max_supersteps=5)
+    whole = checkpoint.folder.read
+
+    def read(path: Path, like: Any) -> Any:
+        found = whole(path, like)
+        found.past["frontier"][2] = odd
+        return found
+
+    monkeypatch.setattr(checkpoint.folder, "read", read)
+    with pytest.raises(StoreError, match=r"past\.frontier"):
+        af.run(af.algorithms.BFS, "path:20", source=0, checkpoint=tmp_path / "c")
