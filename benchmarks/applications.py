@@ -1,6 +1,8 @@
 """The applications of the HIVE study side by side with other libraries, in one run: medians of alternating rounds.
 
     python benchmarks/applications.py --scale 14 --repeats 3 --threads 2 --only walks,scan --out applications.json
+    python benchmarks/applications.py --scale 14 --memory     # what a run has in memory at most, beside its graph
+    python benchmarks/applications.py --growth 14 18          # what an edge takes on the first graph and on the second
 
 Each application is an entry of ENTRIES: a function that makes candidates for a graph, ours first. A candidate is called
 with nothing and does the whole work; peers that are not installed are left out, and said. Wall time and the processor
@@ -14,6 +16,8 @@ import json
 import math
 import os
 import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -324,6 +328,80 @@ ENTRIES: dict[str, Callable[[af.Graph, int], Candidates]] = {
 }
 
 
+def calls(graph: af.Graph, threads: int) -> dict[str, Callable[[], Any]]:
+    """Our call of each application whose work is linear."""
+    random, column = np.random.default_rng(1), next(iter(graph.columns))
+    known = np.stack([random.uniform(-60, 60, graph.vertices), random.uniform(-170, 170, graph.vertices)], 1)
+    known[random.random(graph.vertices) > 0.2] = np.nan
+    features = random.standard_normal((graph.vertices, 64), np.float32)
+    signal, ends = random.normal(size=graph.vertices), np.argsort(graph.out_degrees)[-2:].tolist()
+    pattern = af.load("rmat:3,ef=2")
+    pattern = pattern.with_columns({column: np.arange(pattern.arcs) % 7})
+    on: dict[str, Any] = {"threads": threads}
+    return {
+        "louvain": lambda: af.louvain(graph, weight=None, **on),
+        "leiden": lambda: af.leiden(graph, weight=None, **on),
+        "random_walks": lambda: af.random_walks(graph, walk_length=80, weight=None, **on),
+        "scan_statistics": lambda: af.scan_statistics(graph, **on),
+        "vertex_nomination": lambda: af.vertex_nomination(graph, ends, **on),
+        "local_clustering": lambda: af.local_clustering(graph, ends[:1], rho=1e-5, weight=None, **on),
+        "geolocate": lambda: af.geolocate(graph, known, **on),
+        "graphsage": lambda: af.graphsage(graph, features, children=None, **on),
+        "minimum_cut": lambda: af.minimum_cut(graph, *ends, column, **on),
+        "fused_lasso": lambda: af.fused_lasso(graph, signal, 1.0, weight=None, **on),
+        "classify": lambda: af.classify(graph, pattern, edges=[column], **on),
+    }
+
+
+def bytes_of(value: Any, seen: set[int]) -> int:
+    """Of all arrays that a result holds, without the graph that it is about."""
+    if id(value) in seen:
+        return 0
+    seen.add(id(value))
+    if isinstance(value, np.ndarray):
+        return bytes_of(value.base, seen) if isinstance(value.base, np.ndarray) else value.nbytes
+    if isinstance(value, (list, tuple)):
+        return sum(bytes_of(part, seen) for part in value)
+    if isinstance(value, dict):
+        return sum(bytes_of(part, seen) for part in value.values())
+    return sum(bytes_of(part, seen) for name, part in getattr(value, "__dict__", {}).items() if name != "graph")
+
+
+def peak(name: str, spec: str, threads: int) -> None:
+    """Print what a run has in memory at most, more than before it, beside its graph and its result; in MiB."""
+    calls(af.load("kron:8,weights=1-255"), threads)[name]()  # what Numba and LLVM need for its kernels
+    graph = af.load(spec)
+    run = calls(graph, threads)[name]
+    Path("/proc/self/clear_refs").write_text("5")
+    before = _status("VmRSS")
+    result = run()
+    most = _status("VmHWM") - before
+    own = (sum(array.nbytes for array in graph.out) + sum(a.nbytes for a in graph.columns.values())) / 2**20
+    made = bytes_of(result, {id(graph)}) / 2**20
+    print(f"  {name:<20} {own:8.1f} graph {made:8.1f} result {most:8.1f} peak {(most - made) / own:7.2f} x", flush=True)
+
+
+def _status(field: str) -> float:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(float(line.split()[1]) / 1024 for line in lines if line.startswith(field + ":"))
+
+
+def growth(scales: list[int], only: list[str] | None, threads: int, repeats: int) -> None:
+    """Print nanoseconds an edge on graphs of these scales, by wall clock and of all cores, and how they grow."""
+    taken: dict[str, list[tuple[float, float]]] = {}
+    for scale in scales:
+        graph = af.load(f"kron:{scale},weights=1-255")
+        for name, run in calls(graph, threads).items():
+            if only is None or name in only:
+                row = measure({name: run}, repeats)[name]
+                taken.setdefault(name, []).append((1e9 * row["wall"] / graph.edges, 1e9 * row["cpu"] / graph.edges))
+    print(f"  {'an edge':<20}" + "".join(f"{f'kron:{scale}':>14}" for scale in scales) + f"{'grows':>10}")
+    for name, rows in taken.items():
+        for said, each in zip(("wall", "cpu"), zip(*rows, strict=True), strict=True):
+            shown = "".join(f"{one:11.2f} ns" for one in each)
+            print(f"  {name:<15} {said:<4}{shown}{each[-1] / each[0]:8.2f} x", flush=True)
+
+
 def measure(candidates: Candidates, repeats: int) -> dict[str, dict[str, Any]]:
     """Wall and processor seconds of each candidate, in alternating rounds, the first one left out."""
     taken: dict[str, list[tuple[float, float]]] = {name: [] for name in candidates}
@@ -347,10 +425,23 @@ def main() -> None:
     parser.add_argument("--graph", help="a spec instead of kron:SCALE")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--only", help="names of ENTRIES, with commas")
+    parser.add_argument("--only", help="names of ENTRIES, or of applications for --memory and --growth, with commas")
+    parser.add_argument("--memory", action="store_true", help="measure memory; each application in a process")
+    parser.add_argument("--growth", type=int, nargs=2, metavar="SCALE", help="measure seconds an edge at two scales")
+    parser.add_argument("--peak", help=argparse.SUPPRESS)
     parser.add_argument("--out", type=Path)
     asked = parser.parse_args()
     spec = asked.graph or f"kron:{asked.scale},weights=1-255"
+    if asked.peak:
+        return peak(asked.peak, spec, asked.threads)
+    if asked.growth:
+        return growth(asked.growth, asked.only.split(",") if asked.only else None, asked.threads, asked.repeats)
+    if asked.memory:
+        print(f"{spec}, {asked.threads} threads: MiB, and what is beside the result, in graphs")
+        for name in asked.only.split(",") if asked.only else calls(af.load("kron:8,weights=1-255"), 1):
+            line = [sys.executable, __file__, "--peak", name, "--graph", spec, "--threads", str(asked.threads)]
+            subprocess.run(line, check=True)
+        return None
     graph = af.load(spec)
     print(
         f"{spec}: {graph.vertices:,} vertices, {graph.edges:,} edges; {asked.threads} threads; load {os.getloadavg()}"
@@ -366,6 +457,7 @@ def main() -> None:
             print(f"  {who:<28} {row['wall']:9.4f} s wall {row['cpu']:9.4f} s cpu   {times}", flush=True)
     if asked.out is not None:
         asked.out.write_text(json.dumps(results, indent=1))
+    return None
 
 
 if __name__ == "__main__":

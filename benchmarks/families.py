@@ -115,6 +115,51 @@ def stars(n: int, random: Random) -> tuple[Array, Array]:
     return leaf, np.where(leaf == hub, before, hub)
 
 
+def mesh(n: int, random: Random) -> tuple[Array, Array]:
+    """A mesh of three dimensions with vertices in random order."""
+    side = int(n ** (1 / 3) + 1e-6)
+    number = random.permutation(n)[: side**3].reshape(side, side, side)
+    source = np.concatenate([number[1:].ravel(), number[:, 1:].ravel(), number[:, :, 1:].ravel()])
+    return source, np.concatenate([number[:-1].ravel(), number[:, :-1].ravel(), number[:, :, :-1].ravel()])
+
+
+def attachment(n: int, random: Random) -> tuple[Array, Array]:
+    """Every vertex hangs itself to the ends of 8 edges before it: preferential attachment."""
+    source = np.repeat(np.arange(n), _DEGREE)
+    # End 2k of all is the source of edge k, end 2k + 1 its target, which is an end before it, and so on.
+    picked = (random.random(len(source)) * 2 * np.arange(len(source))).astype(np.int64)
+    end = picked.copy()
+    while (odd := end % 2 == 1).any():
+        end[odd] = picked[end[odd] // 2]
+    return source, source[end // 2]
+
+
+def copying(n: int, random: Random) -> tuple[Array, Array]:
+    """A page takes most of its 10 links from one of some thousand pages before it: a web by the copying model."""
+    links = 10
+    page = np.repeat(np.arange(n), links)
+    like = np.maximum(np.arange(n) - 1 - (random.random(n) * 2000).astype(np.int64), 0)
+    copied = (random.random(len(page)) < 0.85) & (like[page] > 0)
+    place = np.arange(len(page))
+    while (more := copied[place]).any():
+        place[more] = like[page[place[more]]] * links + place[more] % links
+    return page, (page * random.random(len(page))).astype(np.int64)[place]
+
+
+def cliques(n: int, random: Random) -> tuple[Array, Array]:
+    """Groups of 48 that lack a tenth of their edges, and an edge anywhere for one vertex in 16."""
+    groups = np.arange(0, n - 47, 48)[:, None]
+    one, other = np.triu_indices(48, 1)
+    there = random.random((len(groups), len(one))) < 0.9
+    far = random.integers(n, size=(2, n // 16))
+    return np.concatenate([(groups + one)[there], far[0]]), np.concatenate([(groups + other)[there], far[1]])
+
+
+def sparse(n: int, random: Random) -> tuple[Array, Array]:
+    """Two edges a vertex, anywhere."""
+    return random.integers(n, size=2 * n), random.integers(n, size=2 * n)
+
+
 FAMILIES: dict[str, Callable[[int, Random], tuple[Array, Array]]] = {
     "small-world": small_world,
     "power-law": power_law,
@@ -127,6 +172,11 @@ FAMILIES: dict[str, Callable[[int, Random], tuple[Array, Array]]] = {
     "tree": tree,
     "long-path": long_path,
     "stars": stars,
+    "mesh": mesh,
+    "attachment": attachment,
+    "copying": copying,
+    "cliques": cliques,
+    "sparse": sparse,
 }
 
 

@@ -1,6 +1,6 @@
 """Bytes that the distributed applications send, as the transport counts them, beside the formulas of the HIVE study.
 
-    python benchmarks/hive.py --graph kron:12 --only random_walks,scan --out hive.json
+    python benchmarks/hive.py --graph kron:12,weights=1-9 --only random_walks,scan [--out results/hive.json]
 
 Each application is an entry of ENTRIES: a way of the study (arcflux.plan.hive), and a function that runs ours on p
 nodes of one core each and says what was sent, and with what numbers (steps, wedges, batches) the formula is taken.
@@ -11,7 +11,6 @@ class is by the study's operations and our bytes.
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import arcflux as af
-from arcflux.plan.hive import Given, find, judge
+from arcflux.plan.hive import Inputs, find, judge
+from measure import save
 
 
 class Counted(NamedTuple):
@@ -133,6 +133,26 @@ def flow(graph: af.Graph, where: dict[str, Any]) -> Counted:
     return Counted(sent(found.sent), {"a": found.rounds / max(1, graph.vertices)})
 
 
+def communities(phase: str) -> Callable[[af.Graph, dict[str, Any]], Counted]:
+    """Louvain: what its moves send, or its contractions, of which E' is the sum over levels."""
+
+    def run(graph: af.Graph, where: dict[str, Any]) -> Counted:
+        found = af.louvain(graph, weight=None, **where)
+        source, target, _ = graph.edge_numbers()
+        pairs = (np.stack([level[source], level[target]], 1) for level in found.levels[:-1])
+        apart = [len(np.unique(np.sort(ends[ends[:, 0] != ends[:, 1]], axis=1), axis=0)) for ends in pairs]
+        return Counted(found.traffic.get(phase, 0), {"reduced": 2.0 * sum(apart)}, {"moves": len(apart)}.get(phase, 1))
+
+    return run
+
+
+def lasso(graph: af.Graph, where: dict[str, Any]) -> Counted:
+    """A noisy signal, by flows in rounds."""
+    signal = np.random.default_rng(1).normal(size=graph.vertices)
+    found = af.fused_lasso(graph, signal, 0.01, weight=None, method="rounds", **where)
+    return Counted(sent(found.sent), {"a": found.rounds / max(1, graph.vertices)})
+
+
 def projection(graph: af.Graph, where: dict[str, Any]) -> Counted:
     """Which vertices share neighbours."""
     found = af.project(graph, **where)
@@ -148,6 +168,15 @@ def classification(graph: af.Graph, where: dict[str, Any]) -> Counted:
 
 _VISITS = "visits and records of 8 bytes each: the step is known, and a visit to an own vertex is no message"
 ENTRIES: dict[str, Entry] = {
+    "louvain": Entry(
+        "louvain", "", communities("moves"), "below 32 million arcs every node makes the same moves, and tells nobody"
+    ),
+    "louvain_contraction": Entry(
+        "louvain_contraction",
+        "",
+        communities("contraction"),
+        "12 bytes an arc and 24 a vertex of the next level, to all",
+    ),
     "random_walks": Entry("random_walk", "distributed graph", walks(weight=None), _VISITS),
     "weighted_walks": Entry("weighted_walk", "distributed graph", walks(), _VISITS),
     "node2vec_walks": Entry(
@@ -182,9 +211,10 @@ ENTRIES: dict[str, Entry] = {
     "maximum_flow": Entry(
         "sparse_fused_lasso", "", flow, "a few rounds and not the worst case; with the usual method nothing is sent"
     ),
-    "project": Entry(
-        "graph_projection", "distributed graph", projection, "half of each row, but to all nodes; and counts"
+    "fused_lasso": Entry(
+        "sparse_fused_lasso", "", lasso, "a few rounds and not the worst case; with the usual method nothing is sent"
     ),
+    "project": Entry("graph_projection", "distributed graph", projection, "rows go to all nodes; and counts"),
     "classify": Entry(
         "application_classification", "as proposed here", classification, "messages both ways, gathered by all nodes"
     ),
@@ -203,11 +233,11 @@ def measure(entry: Entry, graph: af.Graph, p: int) -> dict[str, Any]:
     """A row of the table."""
     counted = entry.run(graph, {"parts": p, "ranks_per_node": 1} if p > 1 else {"threads": 1})
     way = next(one for one in find(entry.name) if one.variant == entry.variant)
-    given = Given(float(graph.vertices), float(graph.arcs), p, **counted.given)
+    given = Inputs(float(graph.vertices), float(graph.arcs), p, **counted.given)
     study = judge(way, given)
     formula = study.bytes * counted.supersteps if p > 1 else 0.0
     each = counted.bytes / p
-    ours = replace(way, bytes=lambda _: each / counted.supersteps)
+    ours = replace(way, bytes=lambda _: each / counted.supersteps, outright="")
     return {
         "p": p, "bytes": each, "study_bytes": formula, "share": each / formula if formula else None,
         "supersteps": counted.supersteps, "given": counted.given, "printed": way.printed,
@@ -215,16 +245,19 @@ def measure(entry: Entry, graph: af.Graph, p: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     """Print the table, and write it as JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--graph", default="kron:11,weights=1-9")
     parser.add_argument("--nodes", default="1,2,4,9")
     parser.add_argument("--only", help="names of ENTRIES, with commas")
-    parser.add_argument("--out", type=Path)
-    asked = parser.parse_args()
+    parser.add_argument("--out", type=Path, default=Path("results/hive.json"))
+    asked = parser.parse_args(arguments)
     graph = af.load(asked.graph)
     names = list(ENTRIES) if asked.only is None else asked.only.split(",")
+    unknown = [name for name in names if name not in ENTRIES]
+    if unknown:
+        parser.error(f"{unknown[0]} is none of {', '.join(ENTRIES)}")
     print(f"{asked.graph}: {graph.vertices:,} vertices, {graph.arcs:,} arcs; bytes of each node")
     results: dict[str, Any] = {"graph": asked.graph, "vertices": graph.vertices, "arcs": graph.arcs, "entries": {}}
     for name in names:
@@ -238,8 +271,7 @@ def main() -> None:
             said = f"  p {row['p']:2}  {row['bytes']:14,.0f}  study {row['study_bytes']:14,.0f} {share:>15}"
             print(f"{said}  {row['study_class']} -> {row['our_class']}")
         print(f"  {entry.why}")
-    if asked.out is not None:
-        asked.out.write_text(json.dumps(results, indent=1))
+    save(asked.out, results)
 
 
 if __name__ == "__main__":

@@ -32,12 +32,16 @@ from pathlib import Path
 from typing import Any
 
 import arcflux as af
+from arcflux import config
 from arcflux.jobs.accounts import Account
 from arcflux.jobs.memory import Buffer, Copy, MemoryScheduler, Ready
 from arcflux.jobs.slices import Done, KernelScheduler, Run
+from measure import save
 
 # Seconds that an application lasts at least, so that rounds are comparable.
 _LASTS = 0.15
+# Cores' seconds of others a second, above which a round does not count.
+_FOREIGN = 0.1
 # Searches of a road network wait for each other, superstep by superstep; the others for memory, or for arithmetic.
 _PAIRS = (
     ("BFS", "BFS"), ("PR", "PR"), ("CF", "CF"), ("BFS@road", "BFS@road"), ("BFS", "PR"), ("BFS", "CF"), ("PR", "CF"),
@@ -52,6 +56,12 @@ def energy() -> float | None:
         return int(_RAPL.read_text()) / 1e6
     except (OSError, ValueError):
         return None
+
+
+def others() -> float:
+    """Seconds of processor time that others than this process have had so far."""
+    ticks = [int(one) for one in Path("/proc/stat").read_text().split()[1:9]]
+    return (sum(ticks) - ticks[3] - ticks[4]) / os.sysconf("SC_CLK_TCK") - time.process_time()
 
 
 # --- G21 on cores
@@ -85,6 +95,7 @@ class Application:
             job = jobs.submit(task, graph=self.graph, **parameters)
             job.result()
             jobs.forget(job)
+            del job  # or its arrays could not serve the next one, as they do in a call
 
 
 def one_after_the_other(some: list[Application]) -> float:
@@ -125,26 +136,32 @@ def pair(some: list[Application], rounds: int) -> dict[str, Any]:
     jobs in turns alone, and as jobs. Jobs outlive the rounds, as those of a service do."""
     some = matched(some)
     taken: dict[str, list[float]] = {"sequence": [], "threads": [], "jobs w/o KS": [], "jobs": []}
-    fairness, joules = [], []
+    fairness, joules, foreign = [], [], []
     with af.Jobs() as jobs, af.Jobs(pairing=False) as turns:
-        for turn in range(-2, rounds):  # the first rounds compile, and measure pairs
-            before = energy()
-            taken["sequence"].append(one_after_the_other(some))
-            taken["threads"].append(side_by_side([one.run for one in some])[0])
-            taken["jobs w/o KS"].append(side_by_side([partial(one.submit, turns) for one in some])[0])
-            whole, ends = side_by_side([partial(one.submit, jobs) for one in some])
-            taken["jobs"].append(whole)
+        turn = -2  # the first rounds compile, and measure pairs
+        while turn < rounds and len(foreign) < 3 * rounds:
+            before, busy = energy(), others()
+            row = {"sequence": one_after_the_other(some), "threads": side_by_side([one.run for one in some])[0],
+                   "jobs w/o KS": side_by_side([partial(one.submit, turns) for one in some])[0]}  # fmt: skip
+            row["jobs"], ends = side_by_side([partial(one.submit, jobs) for one in some])
+            foreign.append((others() - busy) / sum(row.values()))
+            if turn >= 0 and foreign[-1] > _FOREIGN:
+                continue  # somebody else used the cores: once more
+            turn += 1
+            if turn <= 0:
+                jobs.cores.deciding = 0.0
+                continue
+            for name, seconds in row.items():
+                taken[name].append(seconds)
             fairness.append(min(ends) / max(ends))
             after = energy()
             if before is not None and after is not None:
                 joules.append(after - before)
-            if turn < 0:
-                jobs.cores.deciding = 0.0
-                for one in (*taken.values(), fairness, joules):
-                    one.clear()
-        share = jobs.cores.deciding / sum(taken["jobs"]) / jobs.threads
+        share = jobs.cores.deciding / max(1e-9, sum(taken["jobs"])) / jobs.threads
         gains = {" beside ".join(kind.split()[0] for kind in pair): round(speed, 2)
                  for pair, (speed, _) in jobs.cores.scheduler.pairs._beside.items()}  # fmt: skip
+    if not taken["jobs"]:
+        return {"pair": "", "refused": "others use the cores", "foreign": round(statistics.median(foreign), 2)}
     medians = {name: statistics.median(one) for name, one in taken.items()}
     ratios = {f"jobs over {name}": medians[name] / medians["jobs"] for name in taken if name != "jobs"}
     return {
@@ -152,7 +169,9 @@ def pair(some: list[Application], rounds: int) -> dict[str, Any]:
         **{f"{name} ms": round(1e3 * one, 1) for name, one in medians.items()},
         **{name: round(one, 3) for name, one in ratios.items()},
         "ends, first over last": round(statistics.median(fairness), 2), "scheduling %": round(100 * share, 2),
-        "speeds": gains, "joules": round(statistics.median(joules), 1) if joules else None,
+        "rounds": len(fairness),
+        "others": round(statistics.median(foreign), 3), "speeds": gains,
+        "joules": round(statistics.median(joules), 1) if joules else None,
     }  # fmt: skip
 
 
@@ -171,10 +190,11 @@ def pairs(options: argparse.Namespace) -> list[dict[str, Any]]:
             known[where] = af.load(graphs[where])
         return Application(task, known[where])
 
-    for names in _PAIRS:
-        if not options.only or "+".join(names) in options.only:
-            row = pair([application(name) for name in names], options.rounds)
-            print(json.dumps({"on": "+".join(names), **row}), flush=True)
+    with config.measuring():  # each run has all threads, whatever runs on busy cores have taught the planner
+        for names in _PAIRS:
+            if not options.only or "+".join(names) in options.only:
+                row = pair([application(name) for name in names], options.rounds)
+                print(json.dumps({"on": "+".join(names), **row}), flush=True)
     return []
 
 
@@ -440,11 +460,13 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--only", nargs="*", help="Of the pairs, these: BFS+CF.")
     parser.add_argument("--jobs", type=int, default=1000)
+    parser.add_argument("--out", type=Path, help="results/jobs-WHAT.json without it")
     options = parser.parse_args()
     print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     rows = ablations() if options.what == "ablations" else globals()[options.what](options)
     for row in rows:
         print(json.dumps(row))
+    save(options.out or f"jobs-{options.what}", {"what": options.what, "rows": rows})
 
 
 if __name__ == "__main__":

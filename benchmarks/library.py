@@ -1,6 +1,6 @@
-"""The library's algorithms beside NetworkX, igraph, scipy, NetworKit and rustworkx, where these are installed.
+"""The library's algorithms beside NetworkX, igraph, scipy, NetworKit, rustworkx, GraphBLAS, where these are installed.
 
-python benchmarks/library.py --graphs kron:16,weights=1-99 grid:300x300,weights=1-99 --trials 3 --json library
+python benchmarks/library.py --graphs kron:16,weights=1-99 road:16 --trials 3 --json library   # specs, and families.py
 
 Loading and converting graphs is not counted. Peers get the simple graph: no loops, the first of parallel edges.
 """
@@ -18,6 +18,7 @@ import numpy as np
 
 import arcflux as af
 from arcflux.errors import ArcfluxError
+from families import family, is_family
 from measure import interleaved, report, save
 
 Calls = dict[str, Callable[[], Any]]
@@ -61,6 +62,11 @@ class Peers:
     @cached_property
     def directed_matrix(self) -> Any:
         return self.directed.to_scipy()
+
+    @cached_property
+    def graphblas(self) -> Any:
+        graphblas = installed("graphblas")
+        return graphblas and graphblas.io.from_scipy_sparse(self.matrix.astype(bool))
 
     @cached_property
     def networkx(self) -> Any:
@@ -127,6 +133,20 @@ def installed(name: str) -> Any:
         return None
 
 
+def graphblas_truss(matrix: Any, k: int) -> Any:
+    """Davis, "Algorithm 9xx: GraphBLAS" (2019): supports of all edges that are left, until none has too little."""
+    plus_pair, many = _lazy("graphblas").semiring.plus_pair, -1
+    while matrix.nvals != many:
+        many = matrix.nvals
+        support = matrix.mxm(matrix.T, plus_pair).new(mask=matrix.S)
+        matrix = support.select(">=", k - 2).new()
+    return matrix
+
+
+def networkit_jaccard(graph: Any, pairs: Any) -> Any:
+    return _lazy("networkit").linkprediction.JaccardIndex(graph).runOn([tuple(pair) for pair in pairs])
+
+
 def candidates(name: str, peers: Peers, options: dict[str, Any], without: Sequence[str] = ()) -> Calls:
     """Who can do what, on these graphs."""
     own = {
@@ -165,7 +185,10 @@ PEERS: dict[str, tuple[tuple[str, str, Callable[[Peers], Any]], ...]] = {
         ("networkit", "networkit", lambda p: _lazy("networkit").graph.UnionMaximumSpanningForest(p.networkit).run()),
         ("rustworkx", "rustworkx", lambda p: _lazy("rustworkx").minimum_spanning_edges(p.rustworkx, float)),
     ),
-    "k_truss": (("networkx", "networkx", lambda p: _lazy("networkx").k_truss(p.networkx, 4)),),
+    "k_truss": (
+        ("networkx", "networkx", lambda p: _lazy("networkx").k_truss(p.networkx, 4)),
+        ("graphblas", "graphblas", lambda p: graphblas_truss(p.graphblas, 4)),
+    ),
     "core_number": (
         ("networkx", "networkx", lambda p: _lazy("networkx").core_number(p.networkx)),
         ("igraph", "igraph", lambda p: p.igraph.coreness()),
@@ -211,6 +234,7 @@ PEERS: dict[str, tuple[tuple[str, str, Callable[[Peers], Any]], ...]] = {
     "jaccard_coefficient": (
         ("networkx", "networkx", lambda p: list(_lazy("networkx").jaccard_coefficient(p.networkx, p.sample.tolist()))),
         ("igraph", "igraph", lambda p: p.igraph.similarity_jaccard(pairs=p.sample.tolist(), loops=False)),
+        ("networkit", "networkit", lambda p: networkit_jaccard(p.networkit, p.sample.tolist())),
     ),
     "shortest_path": (
         ("networkx", "networkx", lambda p: _lazy("networkx").has_path(p.networkx, 0, p.own.vertices - 1)
@@ -243,7 +267,7 @@ def main(arguments: list[str] | None = None) -> None:
     results: dict[str, Any] = {}
     options = {} if given.threads is None else {"threads": given.threads}
     for spec in given.graphs:
-        peers = Peers(af.load(spec))
+        peers = Peers(family(spec) if is_family(spec) else af.load(spec))
         for name in given.only:
             try:
                 seconds = interleaved(candidates(name, peers, options, given.without), given.trials)

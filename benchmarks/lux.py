@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import arcflux as af
-from arcflux.plan.known import KNOWN
+from arcflux.plan.paper_graphs import KNOWN
 from measure import save
 
 PROGRAMS = {"pagerank": ["KR", "HW", "TW", "UK"], "connected_components": ["KR", "TW", "UK"], "sssp": ["KR", "TW"]}

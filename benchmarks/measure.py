@@ -96,8 +96,8 @@ def _version(name: str) -> str | None:
 
 
 def save(where: str | Path, results: dict[str, Any]) -> None:
-    """Write results to a file; to results/NAME.json when only a name is given."""
-    path = where if isinstance(where, Path) else Path("results") / f"{where}.json"
+    """Write results to a file, which ends in .json; to results/NAME.json when only a name is given."""
+    path = Path(where) if isinstance(where, Path) or where.endswith(".json") else Path("results") / f"{where}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({"machine": machine(), **results}, indent=1))
     print(f"\nwritten: {path}")

@@ -4,7 +4,8 @@
         [--threads 1] [--json out]
 
 Label propagation by `around` and `af.mode`, betweenness from one source by phases, clustering by `af.intersect`, beside
-the calls that have kernels of their own. Processor time; both have to give the same. Of two-hop friends a program can
+the calls that have kernels of their own. Processor time; both have to give the same. On a directed graph label
+propagation needs one that has each edge both ways, which is made anew each time. Of two-hop friends a program can
 only bring every candidate to its vertex by mail, and count them with those that come twice: less than the call does.
 """
 
@@ -135,6 +136,12 @@ class Candidates:
         v.candidates += len(far)
 
 
+def _both_ways(graph: af.Graph) -> af.Graph:
+    """A view that is not kept from one call to the next; of an undirected graph the graph."""
+    graph.kept.pop("both ways", None)
+    return graph.both_ways()
+
+
 def pairs(graph: af.Graph, threads: int) -> dict[str, tuple[Callable[[], Any], Callable[[], Any]]]:
     """By subject: the native call, and the program; both give the same array."""
     source = graph.ids.to_ids(np.array([int(np.argmax(graph.out_degrees))]))[0]
@@ -151,7 +158,7 @@ def pairs(graph: af.Graph, threads: int) -> dict[str, tuple[Callable[[], Any], C
     return {
         "label propagation": (
             lambda: af.label_propagation(graph, max_iter=ROUNDS, threads=threads)["label"],
-            lambda: af.run(Labels, graph, threads=threads)["label"],
+            lambda: af.run(Labels, _both_ways(graph), threads=threads)["label"],
         ),
         "betweenness": (native_dependency, dependency),
         "two-hop friends": (

@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import networkx as nx
@@ -90,7 +89,7 @@ def main() -> None:
         rows[name] = measure(name, graphs[which], arguments, peer)
     if chosen.json:
         size = {"vertices": chosen.vertices, "edges": chosen.edges, "convert": own, "plain_loop": plain}
-        save(Path(chosen.json) if chosen.json.endswith(".json") else chosen.json, {**size, "functions": rows})
+        save(chosen.json, {**size, "functions": rows})
 
 
 def measure(

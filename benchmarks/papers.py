@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from arcflux.plan import grid, hive
-from arcflux.plan.known import known_shape
 from arcflux.plan.lux import gammas, superstep
+from arcflux.plan.paper_graphs import known_shape
 from arcflux.plan.profile import Profile, read
 from arcflux.plan.shape import kronecker
 from arcflux.plan.work import Work
@@ -167,10 +167,10 @@ def ranked(values: Any) -> list[int]:
 
 def classes(degree: int = 16, devices: int = 8) -> list[dict[str, Any]]:
     """The summary of the HIVE study: printed words, predicted classes, operations a byte."""
-    given = hive.Given(2.0**20, degree * 2.0**20, devices)
+    given = hive.Inputs(2.0**20, degree * 2.0**20, devices)
     found = []
     for one in hive.APPLICATIONS:
-        if one.operations is not None and one.printed:  # rows of the summary; others are ours
+        if one.printed and not one.outright:  # rows whose class follows from the rules
             scaling = hive.judge(one, given)
             found.append({
                 "application": one.name, "variant": one.variant, "ratio": one.ratio, "printed": one.printed,

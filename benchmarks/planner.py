@@ -26,8 +26,8 @@ from arcflux import config
 from arcflux.plan.calibrate import observe
 from arcflux.plan.calibration import Calibration, load_calibration
 from arcflux.plan.fit import Fit, Observation, fit
-from arcflux.plan.here import CLEARLY
-from arcflux.plan.sketch import Sketch, glance
+from arcflux.plan.sketch import Sketch, sketch_graph
+from arcflux.plan.this_machine import SWITCH_THRESHOLD
 from arcflux.plan.work import WORKS
 from measure import child, save
 from planner_graphs import build, draws, name_of
@@ -56,8 +56,10 @@ Seen = dict[str, dict[str, Any]]
 def measure(drawn: dict[str, Any], options: argparse.Namespace, seen: Seen) -> None:
     """Every main program on a graph, on all threads and on one; what was faster before stays."""
     graph, weighted = build(drawn), build(drawn, weights=True)
-    # A glance before any search has told how deep the graph is: what a first run is predicted by.
-    row = seen.setdefault(json.dumps(drawn, sort_keys=True), {"draw": drawn, "graph": vars(glance(graph)), "runs": {}})
+    # A sketch before any search has shown how deep the graph is: what a first run is predicted by.
+    row = seen.setdefault(
+        json.dumps(drawn, sort_keys=True), {"draw": drawn, "graph": vars(sketch_graph(graph)), "runs": {}}
+    )
     row["rounds"] = row.get("rounds", 0) + 1
     wall = time.perf_counter
     for work in WORKS.values():
@@ -143,7 +145,7 @@ def scores(found: list[dict[str, Any]]) -> dict[str, Any]:
 def chosen(ways: list[dict[str, Any]]) -> dict[str, Any]:
     """The candidate that a run would take: of those predicted to be about as fast as the fastest, the most usual."""
     least = min(row["predicted_seconds"] for row in ways)
-    close = [row for row in ways if CLEARLY * row["predicted_seconds"] <= least]
+    close = [row for row in ways if SWITCH_THRESHOLD * row["predicted_seconds"] <= least]
     return min(close, key=lambda row: (row["direction"] == "push", -row["threads"]))
 
 
@@ -177,9 +179,10 @@ def peaks(folder: Path) -> list[dict[str, Any]]:
 
 
 def speed() -> dict[str, float]:
-    """Seconds of a glance at a large graph, of its shape, and of a plan and an estimate once they are known."""
+    """Seconds of a sketch of a large graph, of its shape, and of a plan and an estimate once they are known."""
     graph, found = af.load("kron:20"), {}
-    for name, work in (("glance_kron_20", lambda: glance(graph)), ("shape_kron_20", lambda: af.estimate("bfs", graph)),
+    for name, work in (("sketch_kron_20", lambda: sketch_graph(graph)),
+                       ("shape_kron_20", lambda: af.estimate("bfs", graph)),
                        ("plan", lambda: af.plan("pagerank", graph, on="dgx1", nodes=4)),
                        ("estimate", lambda: af.estimate("pagerank", graph))):  # fmt: skip
         begun = time.perf_counter()

@@ -1,6 +1,6 @@
-"""The experiments of GX-Plug (figures 8 to 15) with daemons of this machine, without Spark: tables, JSON and pictures.
+"""The experiments of GX-Plug (figures 8, 10 to 15) with daemons of this machine, without Spark: tables, JSON, pictures.
 
-    python benchmarks/plug.py [--scale 16] [--trials 5] [--only pipeline,cache] [--folder build/plug] [--json out]
+    python benchmarks/plug.py [--scale 16] [--trials 5] [--only pipeline,caching] [--folder build/plug] [--json out]
 
 Shapes are what is compared, not seconds: devices that are not here are virtual ones, which take so many times as long
 as a core and say so. What is shown are medians.
@@ -24,15 +24,15 @@ from typing import Any
 import numpy as np
 
 import arcflux as af
-from arcflux.partition.parts import Parts
 from arcflux.plug.agent import Agent, Blocks
-from arcflux.plug.balance import allocate, shares
+from arcflux.plug.balance import allocate
 from arcflux.plug.block_size import best_blocks, pipeline_seconds
 from arcflux.plug.connection import Connection
 from arcflux.plug.tables import Tables
 from arcflux.plug.template import Template
 from arcflux.plug.upper import gas
 from measure import save
+from plug_figures import draw
 from plug_programs import FourPaths, Labels, Ranks
 
 __all__ = ["EXPERIMENTS", "main"]
@@ -87,14 +87,12 @@ def hand_over(setting: Setting) -> list[Row]:
     ):
         pipeline = agent.daemons[0].pipeline
         assert pipeline is not None
-        asked, rung = [], []
-        for _ in range(300):
-            begun = time.perf_counter()
-            daemon.drop(result="none")
-            asked.append(time.perf_counter() - begun)
-            begun = time.perf_counter()
-            agent.requestGen(np.arange(8))
-            rung.append(time.perf_counter() - begun)
+        asked = _often(lambda: daemon.drop(result="none"))
+        rested = _often(lambda: daemon.drop(result="none"), pause=1e-3)
+        alone = _often(lambda: agent.requestGen(np.arange(64)))
+        agent.blocks = Blocks(size=32)
+        count = -(-agent.requestGen(np.arange(64)) // 32)
+        several = _often(lambda: agent.requestGen(np.arange(64)))
         chunk = pipeline.chunks[0]
         size = min(1 << 20, len(chunk))
         source, own = np.ones(size, np.uint8), np.ones(size, np.uint8)
@@ -107,10 +105,23 @@ def hand_over(setting: Setting) -> list[Row]:
                 taken.append(time.perf_counter() - begun)
             rates[name] = size / statistics.median(taken) / 1e9
     return [
-        {"what": "a request on the socket, us", "value": statistics.median(asked) * 1e6},
-        {"what": "an iteration of one small block, us", "value": statistics.median(rung) * 1e6},
+        {"what": "a request after another, us", "value": asked * 1e6},
+        {"what": "a request after a pause, us", "value": rested * 1e6},
+        {"what": "an iteration of one small block, us", "value": alone * 1e6},
+        {"what": f"an iteration of {count} small blocks, us", "value": several * 1e6},
         *({"what": f"GB/s {name}, {size} bytes", "value": rate} for name, rate in rates.items()),
     ]
+
+
+def _often(work: Callable[[], Any], pause: float = 0.0) -> float:
+    """The median of many measurements of something short, after some that do not count."""
+    taken = []
+    for _ in range(500):
+        time.sleep(pause)
+        begun = time.perf_counter()
+        work()
+        taken.append(time.perf_counter() - begun)
+    return statistics.median(taken[100:])
 
 
 def acceleration(setting: Setting) -> list[Row]:
@@ -138,8 +149,11 @@ def _algorithms() -> list[tuple[str, Any, dict[str, Any]]]:
 
 
 def _by_gas(setting: Setting, graph: af.Graph, program: Any, **options: Any) -> float:
-    found = gas.run(graph, program, workers=options.pop("workers", 2), folder=setting.folder, threads=1, **options)
-    return float(found.seconds)
+    return float(_gas(setting, graph, program, **options).seconds)
+
+
+def _gas(setting: Setting, graph: af.Graph, program: Any, **options: Any) -> gas.Plugged:
+    return gas.run(graph, program, workers=options.pop("workers", 2), folder=setting.folder, threads=1, **options)
 
 
 def _iteration(agent: Agent, program: Any, graph: af.Graph) -> np.ndarray[Any, Any]:
@@ -231,29 +245,23 @@ def caching(setting: Setting) -> list[Row]:
     return rows
 
 
-def _split(graph: af.Graph, costs: list[float]) -> Parts:
-    """Ranges of vertices whose in-edges are shares by Lemma 2."""
-    offsets = graph.into.offsets.astype(np.int64)
-    marks = shares(costs, graph.arcs)
-    return Parts(graph, len(costs), "ranges", bounds=np.searchsorted(offsets, marks).clip(0, graph.vertices))
-
-
 def balance(setting: Setting) -> list[Row]:
     """Figure 12: two nodes of unequal devices, or of unequal loads; not balanced, balanced, and what would be ideal."""
     rows: list[Row] = []
     graph = af.load(f"urand:{max(6, setting.scale - 2)}")
     options = {"max_supersteps": 6, "blocks": Blocks(size=1 << 14)}
     devices = [["virtual:40"], ["virtual:120#1"]]
-    for label, costs in (("not balanced", [1.0, 1.0]), ("balanced", [1.0, 3.0])):
-        parts = _split(graph, costs)
+    measured = _gas(setting, graph, Ranks, workers=2, partition="ranges", daemons=devices, **options).costs
+    for label, costs in (("not balanced", [1.0, 1.0]), ("balanced", measured)):
+        parts = af.partition(graph, 2, shares=[1 / cost for cost in costs])  # Lemma 2
         taken = setting.median(
             lambda parts=parts: _by_gas(setting, graph, Ranks, workers=parts, daemons=devices, **options)
         )
         rows.append({"case": "1: devices 1 to 3", "way": label, "seconds": taken})
-    rows.append(
-        {"case": "1: devices 1 to 3", "way": "ideal", "seconds": rows[0]["seconds"] * (1 / (1 + 1 / 3)) / (3 / 2)}
-    )
-    loads = _split(graph, [1.0, 3.0])
+    ideal = 1 / sum(1 / cost for cost in measured) / (max(measured) / 2)  # of the time of equal shares
+    rows.append({"case": "1: devices 1 to 3", "way": "ideal", "seconds": rows[0]["seconds"] * ideal,
+                 "costs": round(max(measured) / min(measured), 2)})  # fmt: skip
+    loads = af.partition(graph, 2, shares=[3, 1])
     given = allocate([3, 1], [1.0] * 4)
     for label, daemons in (("not balanced", [["virtual:80"], ["virtual:80#1"]]),
                            ("balanced", [[f"virtual:80#{k}" for k in one] for one in given])):  # fmt: skip
@@ -287,7 +295,7 @@ def _wait_for_end(folder: str, name: str) -> None:
 
 
 def cost_ratio(setting: Setting) -> list[Row]:
-    """Figure 14: the share of a run that agents and daemons take, by workers; the rest is the upper system's."""
+    """Figures 9 and 14: seconds by workers, and the share of agents and daemons; the rest is the upper system's."""
     rows = []
     for name, program, options in _algorithms():
         for workers in (1, 2, 4):
@@ -316,27 +324,6 @@ def _cell(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else " ".join(value) if isinstance(value, list) else str(value)
 
 
-def picture(title: str, rows: list[Row]) -> str:
-    """Bars of every number in every row, as a small SVG; each kind of number has its own scale."""
-    names = [
-        name for name in rows[0] if isinstance(rows[0][name], (int, float)) and not isinstance(rows[0][name], bool)
-    ]
-    most = {name: max((float(row[name]) for row in rows if name in row), default=1.0) or 1.0 for name in names}
-    lines, y = [f"<text x='4' y='14' font-weight='bold'>{title}</text>"], 30
-    for row in rows:
-        said = ", ".join(str(value) for value in row.values() if isinstance(value, str))
-        lines.append(f"<text x='4' y='{y}'>{said}</text>")
-        for name in names:
-            y += 14
-            long = 260 * float(row.get(name, 0)) / most[name]
-            lines.append(f"<rect x='170' y='{y - 9}' width='{max(long, 0.5):.1f}' height='9' fill='#6750a4'/>")
-            lines.append(f"<text x='164' y='{y}' text-anchor='end'>{name}</text>")
-            lines.append(f"<text x='{174 + long:.1f}' y='{y}'>{_cell(row.get(name, ''))}</text>")
-        y += 18
-    style = "font-family='sans-serif' font-size='10'"
-    return f"<svg xmlns='http://www.w3.org/2000/svg' width='560' height='{y}' {style}>{''.join(lines)}</svg>\n"
-
-
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--scale", type=int, default=16)
@@ -350,16 +337,17 @@ def main(arguments: list[str] | None = None) -> None:
         parser.error(f"{unknown[0]} is none of {', '.join(EXPERIMENTS)}")
     os.makedirs(given.folder, exist_ok=True)
     results: dict[str, Any] = {"load": os.getloadavg()[0]}
+    pictures: list[Path] = []
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # iterations are capped, as the paper's are
         setting = Setting(folder, given.scale, given.trials)
         for name in given.only.split(","):
             rows = EXPERIMENTS[name](setting)
-            title = (EXPERIMENTS[name].__doc__ or "").strip()
-            print(f"\n{title}\n{table(rows)}", flush=True)
-            Path(given.folder, f"{name}.svg").write_text(picture(title, rows), encoding="utf-8")
+            print(f"\n{(EXPERIMENTS[name].__doc__ or '').strip()}\n{table(rows)}", flush=True)
+            pictures += draw(name, rows, Path(given.folder))
             results[name] = rows
-    print(f"\nload {results['load']:.1f} on {math.floor(os.cpu_count() or 1)} cores; pictures in {given.folder}")
+    drawn = f"figures in {given.folder}" if pictures else "no figures: they need matplotlib, or other experiments"
+    print(f"\nload {results['load']:.1f} on {math.floor(os.cpu_count() or 1)} cores; {drawn}")
     if given.json:
         save(given.json, results)
 

@@ -2,6 +2,7 @@
 
     python benchmarks/ranks.py                     # kron:20, 2 threads, 2 ranks and 4 ranks
     python benchmarks/ranks.py --graph kron:16 --repeats 3
+    python benchmarks/ranks.py --graph kron:16 --kernels geolocate local_clustering graphsage random_walks
 
 All candidates are started once and wait for their turn, so that a noisy minute hits all of them.
 """
@@ -13,7 +14,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +24,31 @@ import arcflux as af
 from arcflux.transports import current, launch
 from measure import report, rounds, save
 
-KERNELS = ("pagerank", "bfs")
+KERNELS = ("pagerank", "bfs", "geolocate", "local_clustering", "graphsage", "random_walks")
+
+
+@cache
+def drawn(vertices: int) -> tuple[Any, Any]:
+    """Places, of which a fifth is known, and features."""
+    random = np.random.default_rng(1)
+    places = np.stack([random.uniform(-60, 60, vertices), random.uniform(-170, 170, vertices)], 1)
+    places[random.random(vertices) > 0.2] = np.nan
+    return places, random.standard_normal((vertices, 64), np.float32)
 
 
 def timed(graph: af.Graph, kernel: str, turn: int, options: dict[str, Any]) -> float:
     """Seconds of one run through the public call."""
     if kernel == "pagerank":
         return af.pagerank(graph, tol=1e-4, max_iter=100, **options).seconds
+    if kernel == "geolocate":
+        return af.geolocate(graph, drawn(graph.vertices)[0], **options).seconds
+    if kernel == "local_clustering":
+        hub = [int(graph.out_degrees.argmax())]
+        return af.local_clustering(graph, hub, rho=1e-5, method="fista", distributed=True, **options).seconds
+    if kernel == "graphsage":
+        return af.graphsage(graph, drawn(graph.vertices)[1], children=None, **options).seconds
+    if kernel == "random_walks":
+        return af.random_walks(graph, walk_length=40, **options).seconds
     able = np.flatnonzero(graph.out_degrees)
     sources = np.random.default_rng(27491095).choice(able, 64)
     return af.bfs(graph, int(sources[turn % 64]), **options).seconds
@@ -91,7 +110,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--graph", default="kron:20")
     options.add_argument("--repeats", type=int, default=9)
-    options.add_argument("--kernels", nargs="+", default=KERNELS, choices=KERNELS)
+    options.add_argument("--kernels", nargs="+", default=KERNELS[:2], choices=KERNELS)
     options.add_argument("--json", type=Path, default=Path("results/ranks.json"), metavar="FILE")
     options.add_argument("--serve", nargs=2, help=argparse.SUPPRESS)
     options.add_argument("--per-node", type=int, help=argparse.SUPPRESS)
