@@ -25,7 +25,7 @@ PROGRAMS ?= 3000
 SEED     ?=
 MINUTES  ?= 60
 
-.PHONY: run test check chaos fuzz mutants test-gpu test-lowest test-mpich test-networkx lint format bench bench-load bench-gap bench-abstraction bench-dialects bench-partition bench-bfs-grid bench-papers bench-lux bench-planner docs clean bench-networkx bench-plug bench-spark packager bench-library
+.PHONY: run test check chaos fuzz mutants test-gpu test-lowest test-mpich test-networkx lint style format bench bench-load bench-gap bench-abstraction bench-dialects bench-partition bench-bfs-grid bench-papers bench-lux bench-planner bench-rebalance bench-hive bench-jobs docs clean bench-networkx bench-plug bench-spark packager bench-library
 
 run: $(VENV)/.installed
 	@mkdir -p $(OUT)
@@ -36,8 +36,9 @@ run: $(VENV)/.installed
 	$(BIN)/arcflux run bfs $(OUT)/kron-18.arcflux --source 101327 --repeat 3 --validate --out $(OUT)/levels.csv
 
 # Numba has its simulator of GPUs when it is imported, or never: its tests are a process of their own.
-test: lint
-	$(PYTEST) --ignore=tests/gpu
+# mypy takes one core for a minute or more: the tests begin beside it.
+test: style
+	$(BIN)/mypy & types=$$!; $(PYTEST) --ignore=tests/gpu; tests=$$?; wait $$types && exit $$tests
 	NUMBA_ENABLE_CUDASIM=1 $(PYTEST) tests/gpu
 	$(PYTEST) tests/gpu
 
@@ -76,10 +77,12 @@ test-networkx: $(VENV)/.installed-dev
 fuzz: $(VENV)/.installed-dev
 	PYTHONPATH=tests/fuzz $(BIN)/python -m program_fuzzer --programs $(PROGRAMS) --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) --folder $(OUT)/fuzz
 
-lint: $(VENV)/.installed-dev
+lint: style
+	$(BIN)/mypy
+
+style: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
 
 format: $(VENV)/.installed-dev
@@ -96,6 +99,9 @@ bench:
 	$(MAKE) bench-bfs-grid
 	$(MAKE) bench-papers
 	$(MAKE) bench-lux
+	$(MAKE) bench-rebalance
+	$(MAKE) bench-hive
+	$(MAKE) bench-jobs
 	$(MAKE) bench-planner
 	$(MAKE) bench-networkx
 	$(MAKE) bench-plug
@@ -123,6 +129,18 @@ bench-papers: $(VENV)/.installed-bench
 
 bench-lux: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/lux.py
+	$(BIN)/python benchmarks/lux_model.py
+
+bench-rebalance: $(VENV)/.installed-bench
+	$(BIN)/python benchmarks/rebalance.py
+
+bench-hive: $(VENV)/.installed-bench
+	$(BIN)/python benchmarks/hive.py
+
+bench-jobs: $(VENV)/.installed-bench
+	$(BIN)/python benchmarks/jobs.py pairs
+	$(BIN)/python benchmarks/jobs.py ablations
+	$(BIN)/python benchmarks/jobs.py devices
 
 bench-planner: $(VENV)/.installed-bench
 	$(BIN)/arcflux calibrate
