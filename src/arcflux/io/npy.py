@@ -21,7 +21,7 @@ __all__ = ["read_header", "read_npy", "read_npz"]
 
 _MAGIC = b"\x93NUMPY"
 # Bytes of the length of a header, by the version of the format.
-_LENGTH = {(1, 0): 2, (2, 0): 4, (3, 0): 4}
+_LENGTH = {b"\1\0": 2, b"\2\0": 4, b"\3\0": 4}
 _LONGEST = 4096
 _HEADER = re.compile(
     rb"\s*\{\s*'descr':\s*'([<>|=][biuf]\d{1,2})',\s*'fortran_order':\s*(True|False),"
@@ -44,7 +44,7 @@ def read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     ((2, 3), False, dtype('uint32'))
     """
     start = file.read(len(_MAGIC) + 2)
-    width = _LENGTH.get(tuple(start[len(_MAGIC) :]))  # type: ignore[call-overload]
+    width = _LENGTH.get(start[len(_MAGIC) :])
     if not start.startswith(_MAGIC) or width is None:
         raise ValueError("this is no .npy file of a version from 1 to 3")
     length = int.from_bytes(file.read(width), "little")
