@@ -1,6 +1,7 @@
 """Numbers as the plain Python back end has them: the values of compiled code, and a `Fault` where that would go astray.
 
-Floats follow IEEE 754: 1.0 / 0 is infinite and sqrt(-1) is NaN, where Python would raise. Integers have 64 bits; what
+Floats follow IEEE 754: 1.0 / 0 is infinite and sqrt(-1) is NaN, where Python would raise. An integer that is compared
+with a float becomes one, where Python would compare both exactly. Integers have 64 bits; what
 leaves them, and a division by 0, is a fault: compiled code goes on with a number that nobody meant. Numbers that stand
 in a program take the type of what they meet, as parameters do (source.py makes them so).
 """
@@ -94,12 +95,20 @@ class Narrow(Float):
     __slots__ = ()
 
     def __new__(cls, value: float) -> Narrow:
-        return value if type(value) is Narrow else float.__new__(cls, c_float(value).value)
+        return value if type(value) is Narrow else float.__new__(cls, _narrow(value))
+
+
+# Integers from here on are rounded once on the way to 32 bits, not to 64 bits first.
+_EXACT = 1 << 53
 
 
 def _narrow(value: float) -> float:
-    """A float rounded to 32 bits, as C does it: what is too large is infinite."""
-    return float(value) if type(value) is Narrow else c_float(value).value
+    """A number rounded to 32 bits, as C does it: what is too large is infinite."""
+    if type(value) is Narrow:
+        return float(value)
+    if isinstance(value, int) and not -_EXACT < value < _EXACT:
+        return float(np.array(value, np.int64 if value < 1 << 63 else np.uint64).astype(np.float32))
+    return c_float(value).value
 
 
 def number(value: Any, dtype: np.dtype[Any] | None = None) -> Any:
@@ -251,8 +260,20 @@ _NUMPY = {"truediv": np.true_divide, "floordiv": np.floor_divide, "mod": np.rema
           "add": np.add, "sub": np.subtract}  # fmt: skip
 
 
+def _comparison(name: str) -> Callable[[Any, Any], Any]:
+    """A comparison with a float. Python asks it also where the integer is on the left: an int knows no floats."""
+    of_floats = getattr(float, f"__{name}__")
+
+    def apply(a: float, b: Any) -> Any:
+        return of_floats(a, float(b) if isinstance(b, int) else b)
+
+    return apply
+
+
 def _equip() -> None:
     """Give the classes their operators."""
+    for name in ("lt", "le", "gt", "ge", "eq", "ne"):
+        setattr(Float, f"__{name}__", _comparison(name))
     for name in _SIGNS:
         apply = _operation(name)
         for kind in (Int, Float):
