@@ -15,7 +15,7 @@ from pathlib import Path
 from arcflux.config import RANK_NAMES
 from arcflux.errors import RankError
 
-__all__ = ["INTERRUPT", "WATCH", "Guard"]
+__all__ = ["INTERRUPT", "WATCH", "Guard", "is_runnable"]
 
 # What the thread of a rank that watches the others is called by the system.
 WATCH = "arcflux-watch"
@@ -125,4 +125,21 @@ def _watches(pid: int) -> bool:
             with suppress(OSError):
                 if (task / "comm").read_text().strip() == WATCH:
                     return True
+    return False
+
+
+def is_runnable(pid: int) -> bool:
+    """Whether a thread of a process runs, waits for a core or waits for the disk; the one that watches does not count.
+
+    Busy cores may give a process next to nothing for minutes: it is slow then, and does not hang.
+    """
+    try:
+        tasks = list((_PROC / str(pid) / "task").iterdir())
+    except OSError:
+        return False
+    for task in tasks:
+        with suppress(OSError):
+            name, _, rest = (task / "stat").read_text().rpartition(")")
+            if rest.split()[0] in "RD" and not name.endswith(f"({WATCH}"):
+                return True
     return False

@@ -4,8 +4,9 @@ The thread notices at once when the process of a mate is gone, because it holds 
 that of another node's leader is, because their connection closes (ring.py). Now and then it writes on the node's board
 that its own process lives and whether that computes; the leaders tell each other what is on their boards. A rank is
 said to hang when others have waited long for it, and it has neither computed, nor read from disk, nor waited itself;
-one that computes for hours does not hang. A run that should have ended (its time is over, or Ctrl-C was pressed) has
-less patience with a process that is not heard of. After an alarm a rank has a few seconds to end in good order.
+one that computes for hours does not hang, nor does one that would compute if other processes left it a core. A run that
+should have ended (its time is over, or Ctrl-C was pressed) has less patience with a process that is not heard of. After
+an alarm a rank has a few seconds to end in good order.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ import numpy as np
 from arcflux import config
 from arcflux.spmd.memory import Array
 from arcflux.transports.board import DIED, HUNG, STUCK, Board
-from arcflux.transports.guard import WATCH
+from arcflux.transports.guard import WATCH, is_runnable
 from arcflux.transports.ring import Ring
 
 if TYPE_CHECKING:
@@ -177,13 +178,14 @@ class Watch:
                 os.write(2, f"arcflux: error: {self._board.error()}\n".encode())
 
     def _computes(self) -> bool:
-        """Whether this process has computed or read from disk in the last second; asked sooner, it says no."""
+        """Whether this process computed, or would have, or read from disk in the last second; asked sooner: no."""
         now = time.monotonic()
         if now - self._looked < 1.0:
             return False
         usage = resource.getrusage(resource.RUSAGE_SELF)
         used, reads = usage.ru_utime + usage.ru_stime - time.thread_time(), usage.ru_majflt + usage.ru_inblock
         computes = used - self._used > _IDLE_SHARE * (now - self._looked) or reads != self._reads
+        computes = computes or is_runnable(os.getpid())
         self._used, self._reads, self._looked = used, reads, now
         return computes
 
@@ -208,7 +210,10 @@ class Watch:
             silent = board.silent(rank, now)
             quiet = max(silent, board.idle(rank, now)) + (rank in transport.leaders)
             hangs = min(waited, quiet) > self._limit + far or min(overdue, silent) > self._hurry + far
-            if hangs and rank != transport.rank and not board.ended(rank) and quiet > longest:
+            if not hangs or rank == transport.rank or board.ended(rank) or quiet <= longest:
+                continue
+            # One that is not heard of may be slow; after the end of its time it is waited for as long as any.
+            if min(overdue, silent) > self._limit + far or not is_runnable(board.pid(rank)):
                 worst, longest = rank, quiet
         if worst >= 0:
             self._raise(HUNG, worst)

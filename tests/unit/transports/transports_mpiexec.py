@@ -44,6 +44,11 @@ def processes_with(mark):
     return found
 
 
+def shared_memory():
+    """The names of memory that processes share on this machine; other programs have folders there."""
+    return [path for path in SHARED.iterdir() if path.is_file()]
+
+
 def in_use(path):
     """Whether a process still maps the file: other jobs of MPI may run on this machine."""
     for folder in Path("/proc").iterdir():
@@ -93,18 +98,22 @@ def ended(line, env, mark, seconds):
 @contextmanager
 def nothing_left(mark, own=False):
     """See that no process whose environment has the mark, and no shared memory, is left when the block has ended."""
-    before = set(SHARED.iterdir())
+    before = set(shared_memory())
     try:
         yield
-        end = time.monotonic() + 10
+        end = time.monotonic() + 60  # a process that was killed goes when the cores have time for it
         while (left := processes_with(mark)) and time.monotonic() < end:
             time.sleep(0.1)
         assert not left
-        new = [path for path in set(SHARED.iterdir()) - before if path.exists() and not in_use(path)]
-        for path in new if own else []:
-            if path.name.startswith(("mpich_shm_", "sm_segment.")):
+        for path in shared_memory() if own else []:
+            if path not in before and path.name.startswith(("mpich_shm_", "sm_segment.")) and not in_use(path):
                 path.unlink(missing_ok=True)
-        assert not [path for path in new if path.exists()]
+        # Another job's memory is there before it is mapped, and when its ranks were killed; then its launcher takes it.
+        while (new := [path for path in shared_memory() if path not in before and not in_use(path)]) and (
+            time.monotonic() < end
+        ):
+            time.sleep(0.1)
+        assert not new
     finally:
         for pid, _ in processes_with(mark):
             with suppress(OSError):
