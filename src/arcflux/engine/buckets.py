@@ -1,4 +1,4 @@
-"""The loop of programs with a priority: vertices are taken bucket by bucket."""
+"""The loop of programs with a priority (delta-stepping): active vertices are processed bucket by bucket."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ __all__ = ["Buckets"]
 
 
 class Buckets(Loop):
-    """A program whose vertices change in place, in the order of a priority."""
+    """A program whose vertices change in place, in the order of their priority."""
 
     shrinks = False
 
     def prepare(self) -> None:
-        """Have in-edges, of which the kernel may ask the number."""
+        """Build in-edges: the kernel may read in-degrees."""
         self.graph.into  # noqa: B018 - built on first use
 
     def crew(self, steps: int) -> int:
-        """All: bins belong to workers, and what one has put into its own the others would not see."""
+        """All workers: each has its own bins, which the others cannot see."""
         return self.threads
 
     def extra(self) -> list[Any]:
-        """Nothing: messages are reduced into the fields themselves."""
+        """No arrays: messages are reduced directly into the fields."""
         return []
 
     def started(self, step: int) -> list[Any]:
-        """Nothing, whatever the superstep."""
+        """No arrays in any superstep."""
         return []
 
     def senders(self) -> NDArray[Any] | None:
-        """Those that wait in any bucket; not known after a round that was broken off, which had taken some out."""
+        """Vertices that wait in any bucket; None after an interrupted round, which had already taken some out."""
         return None if self.torn else self.bins.waiting()
 
     def begin(self, state: State) -> None:
-        """Put the first vertices into bins."""
+        """Put the initially active vertices into bins."""
         graph = self.graph
         delta = width(self.lowered, graph, self.threads)
         self.bins = Bins(graph, state.active, self.threads, delta, self.borrowed)
@@ -53,21 +53,21 @@ class Buckets(Loop):
         self.finished = not state.active.any()
 
     def arguments(self, first: int, last: int) -> list[Any]:
-        """With the bins as they now are: they grow between launches."""
+        """The kernel's arguments with the bins in their current size: they grow between launches."""
         self.bins.hand_over()
         self.choice = self.bins.arguments
         return super().arguments(first, last)
 
     def superstep(self, k: int, row: list[float]) -> Superstep:
-        """A round: the vertices that were taken from the bucket."""
+        """The history entry of a round: the vertices that were taken from the bucket."""
         size, residual, seconds = row[:3]
         return Superstep(k, "push", int(size), residual, seconds, reason=self.reason)
 
     def done(self, last: list[float] | None) -> bool:
-        """Whether no vertex waits."""
+        """Whether no vertex waits in a bucket."""
         return self.bins.finished
 
     def give_back(self) -> None:
-        """The bins are among what was borrowed."""
+        """Release the bins, which are borrowed memory."""
         del self.bins
         super().give_back()

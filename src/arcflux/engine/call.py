@@ -1,7 +1,8 @@
-"""What every public call on a graph does: it takes what :func:`arcflux.load` takes, checks it, and ends as it should.
+"""What every public call on a graph does: it accepts what :func:`arcflux.load` accepts, checks it, and handles Ctrl-C.
 
-A run that is interrupted still has its last whole superstep, and an algorithm that is made of runs finishes with it as
-if it had converged. Then the outermost call raises, so that a script stops, with the result on the exception.
+An interrupted run keeps the result of its last whole superstep, and an algorithm made of several runs finishes with
+that result as if it had converged. Then the outermost call raises, with the result on the exception, so that a script
+stops.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from arcflux.io import takes_graph
 from arcflux.result import Result
 from arcflux.spmd.interrupt import CancelToken, cancelling, raise_if_cancelled, within_time
 from arcflux.spmd.memory import within_memory
+from arcflux.trace import counted
 
 __all__ = ["graph_call", "interruptible", "is_interrupted", "note_interrupt"]
 
@@ -28,7 +30,7 @@ Answer = TypeVar("Answer")
 
 
 class _UnderWay(threading.local):
-    """The public call that a thread is in: how many are within each other, and whether Ctrl-C has ended a run."""
+    """The public calls of a thread: how deeply they are nested, and whether Ctrl-C has ended a run."""
 
     depth = 0
     interrupted = False
@@ -38,19 +40,19 @@ _under_way = _UnderWay()
 
 
 def note_interrupt() -> None:
-    """A run of the public call that is under way has ended early, by Ctrl-C."""
+    """Record that Ctrl-C ended a run of the current public call."""
     _under_way.interrupted = True
 
 
 def is_interrupted() -> bool:
-    """Whether the public call that is under way will raise."""
+    """Whether the current public call will raise KeyboardInterrupt."""
     return _under_way.interrupted
 
 
 def interruptible(call: Callable[Options, Answer]) -> Callable[Options, Answer]:
-    """Let a public call raise with its result if a run of it was interrupted.
+    """Make a public call raise with its result if one of its runs was interrupted.
 
-    A KeyboardInterrupt from elsewhere (a native algorithm, or the second Ctrl-C) goes on with None as its result.
+    A KeyboardInterrupt from elsewhere (a native algorithm, or a second Ctrl-C) propagates with None as its result.
     """
 
     @wraps(call)
@@ -73,8 +75,10 @@ def interruptible(call: Callable[Options, Answer]) -> Callable[Options, Answer]:
 
 
 def _interrupt(result: Result) -> KeyboardInterrupt:
-    """The Ctrl-C that was held back, with the result of the last whole superstep."""
-    error = KeyboardInterrupt(f"{result.name} stopped after {result.supersteps} supersteps before it converged")
+    """The deferred KeyboardInterrupt, with the result of the last whole superstep."""
+    error = KeyboardInterrupt(
+        f"{result.name} stopped after {counted(result.supersteps, 'superstep')} before it converged"
+    )
     error.__dict__["result"] = result
     return error
 
@@ -82,12 +86,12 @@ def _interrupt(result: Result) -> KeyboardInterrupt:
 def graph_call(
     **rules: Rule | None,
 ) -> Callable[[Callable[Concatenate[Graph, Options], Answer]], Callable[..., Answer]]:
-    """Make a public call of an algorithm.
+    """Decorate an algorithm as a public call.
 
-    It takes a spec, a path or an object for its graph, checks its arguments (`rules`, as :func:`arcflux.checks.checked`
-    has them), and ends as it should by Ctrl-C, by ``cancel=``, by ``timeout=`` and when memory runs out. What passes
-    options on to a run leaves the time to it, whose last whole superstep is a result; a native algorithm, which has
-    `**where`, raises.
+    The call takes a spec, a path or an object for its graph, checks its arguments (`rules`, as for
+    :func:`arcflux.checks.checked`), and ends cleanly by Ctrl-C, ``cancel=``, ``timeout=`` and when memory runs out. An
+    algorithm that passes its options on to a run leaves the timeout to it, and returns the result of its last whole
+    superstep; a native algorithm, which has `**where`, raises.
 
     Examples
     --------
@@ -119,13 +123,13 @@ def graph_call(
 
 
 def _raise_of_slip(algorithm: Callable[..., Any], options: Mapping[str, Any], error: UsageError) -> None:
-    """Refuse an unknown argument by what the algorithm takes: it was passed on to a run, which knows only its own."""
-    known = {*inspect.signature(algorithm).parameters, *inspect.signature(enter("run")).parameters}
+    """Report an unknown argument with the names that the algorithm accepts: the run beneath knows only its own."""
+    accepted = {*inspect.signature(algorithm).parameters, *inspect.signature(enter("run")).parameters}
     for name in options:
-        if name not in known and str(error).partition("\n")[0].endswith((f"no parameter {name!r}", f"take {name}")):
+        if name not in accepted and str(error).partition("\n")[0].endswith((f"no parameter {name!r}", f"take {name}")):
             own = [one for one in inspect.signature(algorithm).parameters if one not in ("graph", "options", "where")]
             raise UsageError(
                 f"{algorithm.__name__} does not take {name}",
                 expected=f"its arguments ({', '.join(own) or 'none'}), or options that say how and where it runs",
-                remedy=did_you_mean(name, [*own, *known], "leave it out"),
+                remedy=did_you_mean(name, [*own, *accepted], "leave it out"),
             ) from error

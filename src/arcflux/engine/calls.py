@@ -1,8 +1,8 @@
-"""How a rank calls the kernels of its part: on cores, or on what its device has instead.
+"""How a rank calls the kernels of its part: on cores, or through the equivalent calls of its device.
 
-The runner says by name what is to be done, and on which arrays of the node. On cores nothing else has to be said. A
-device with a memory of its own has copies of these arrays, so it is told what the host will read (`fetch`) and what it
-has written (`changed`).
+The runner names a kernel and the arrays of the node that it works on. On cores that is all. A device with its own
+memory has copies of these arrays, so the runner also declares what the host will read (`fetch`) and what it has written
+(`changed`).
 """
 
 from __future__ import annotations
@@ -26,84 +26,84 @@ __all__ = ["Calls", "Carrier", "OnCores", "Watch"]
 
 Array = NDArray[Any]
 
-# Kernels that a rank may call when others do not, and that one thread runs.
+# Kernels that one thread runs, and that a rank may call without the other ranks.
 _ALONE = ("receive", "residual", "stop")
-# Those of them that call nothing of the program's.
+# Those that call no function of the program.
 _BRIEF = ("receive", "residual")
 
 
 class Carrier(Protocol):
-    """What carries messages from device to device; rows are those of vertices."""
+    """Carries messages from device to device; a row is the values of one vertex."""
 
     def differing(self, vertices: Array) -> Array:
-        """Which of the vertices will send something else than now."""
+        """Which of the vertices will send something other than they send now."""
 
     def send(self, peer: int, vertices: Array, later: bool) -> int:
-        """Send what these vertices send, now or (`later`) next; how many bytes that is."""
+        """Send the messages of these vertices, the current or (`later`) the next ones; returns the number of bytes."""
 
     def receive(self, peer: int, vertices: Array) -> None:
-        """Expect what these vertices send."""
+        """Expect the messages of these vertices."""
 
     def finish(self) -> None:
-        """Wait for all that was sent and is expected."""
+        """Wait until everything is sent and received."""
 
 
 class Calls(Protocol):
-    """What the runner asks of whatever runs kernels.
+    """The calls that the runner makes to run kernels.
 
-    `carrier` carries messages between devices, where they have memories of their own and a way to each other; where it
-    is None, messages are in the node's memory. `compiled` are the seconds that compiling has taken so far.
+    `carrier` carries messages between devices that have their own memories and a link to each other; where it is None,
+    messages are in the node's memory. `compiled`: seconds spent compiling so far.
     """
 
     carrier: Carrier | None
     compiled: float
 
     def run(self, name: str, step: int, *given: Any) -> None:
-        """Run a kernel of a superstep, with what it takes besides the node's arrays."""
+        """Run a kernel of a superstep with these arguments besides the node's arrays."""
 
     def prepare(self, name: str, step: int, *given: Any) -> None:
-        """Compile a kernel for what `run` will be given, so that its first run is only a run. Collective."""
+        """Compile a kernel for the arguments that `run` will get, so that no run includes compiling. Collective."""
 
     def alone(self, name: str, *arguments: Any) -> None:
-        """Run a kernel that only knows what it is given."""
+        """Run a kernel that gets only these arguments."""
 
     def fixed(self, own: OwnPart) -> int:
-        """Bytes that a part takes of the device's memory besides its edges."""
+        """Bytes of the device's memory that a part needs besides its edges."""
 
     def take(self, own: OwnPart, placed: Placed) -> None:
-        """Work on this part from now on, whose edges lie where `placed` says."""
+        """Compute this part from now on; its edges lie where `placed` says."""
 
     def fetch(self, *arrays: Array) -> None:
-        """The host will read these arrays; all of them without any."""
+        """Declare that the host will read these arrays (all of them, if none is named)."""
 
     def changed(self, *arrays: Array) -> None:
-        """The host has written these arrays; all of them without any."""
+        """Declare that the host has written these arrays (all of them, if none is named)."""
 
     def zero(self, array: Array) -> None:
-        """Set an array to zero, where it is."""
+        """Set an array to zero, in place."""
 
     def close(self) -> None:
-        """The run is over."""
+        """End the run."""
 
 
 class Watch:
-    """Looks at a kernel with long loops while it runs: ends it when the run is over, and sees whether a loop was left.
+    """Watches a kernel with long loops: stops it when the run is over, and notices whether a loop was interrupted.
 
-    `torn` says whether one was.
+    `torn` says whether a loop was interrupted.
     """
 
     def __init__(self, over: Callable[[], bool]) -> None:
         self.over, self.torn = over, False
 
     def __call__(self, control: Array) -> None:
-        """Look at the control words of a kernel."""
+        """Check the control words of a running kernel."""
         if self.over():
             control[STOP] = 1
         self.torn = self.torn or bool(control[TORN])
 
 
 class OnCores:
-    """Kernels on cores, in the memory of the node; `watch` looks at them where their loops may be long."""
+    """Kernels on cores, in the memory of the node; `watch` checks them while they run, where loops may be long."""
 
     carrier: Carrier | None = None
 
@@ -115,7 +115,7 @@ class OnCores:
         self._ready: set[str] = set()
 
     def run(self, name: str, step: int, *given: Any) -> None:
-        """Run a kernel on this rank's threads."""
+        """Run a kernel on the threads of this rank."""
         self.alone(name, step, *given, *self.state.held, *self.state.constants)
 
     def prepare(self, name: str, step: int, *given: Any) -> None:
@@ -124,7 +124,7 @@ class OnCores:
             self._compile(name, step, *given, *self.state.held, *self.state.constants)
 
     def _compile(self, name: str, *arguments: Any) -> None:
-        """Compile a kernel on one rank for all; collective, but for those that a rank may call when others do not."""
+        """Compile a kernel on one rank for all. Collective, except for kernels that a rank may call alone."""
         self._ready.add(name)
         transport, begun = self.state.transport, time.perf_counter()
         alone = name in _ALONE or transport.rank == 0
@@ -136,7 +136,7 @@ class OnCores:
         self.compiled += time.perf_counter() - begun
 
     def alone(self, name: str, *arguments: Any) -> None:
-        """Run a kernel; before its first use it is compiled."""
+        """Run a kernel, compiling it before its first use."""
         kernel, threads = getattr(self.made, f"part_{name}"), self.threads
         if name not in self._ready:
             self._compile(name, *arguments)
@@ -149,26 +149,26 @@ class OnCores:
             launch(kernel, threads, *arguments, threads=threads)
 
     def fixed(self, own: OwnPart) -> int:
-        """What kernels work on of all vertices, and beside them; a device that computes on cores pretends to have it.
+        """Bytes of arrays besides edges: what a device with its own memory holds, and a virtual one counts.
 
-        Of messages, which have two halves, one is with the device.
+        Of messages, which have two halves, a device holds one.
         """
         state, n = self.state, self.state.graph.vertices
         arrays = [*(array for array in state.held[2:] if array is not state.tally), *state.fields.values()]
         return sum(array.nbytes // 2 if len(array) == 2 * n else array.nbytes for array in arrays)
 
     def take(self, own: OwnPart, placed: Placed) -> None:
-        """Kernels are given the part's arrays each time."""
+        """Nothing to do: kernels get the part's arrays with each call."""
 
     def fetch(self, *arrays: Array) -> None:
-        """The host's arrays are those that kernels work on."""
+        """Nothing to do: kernels work on the host's arrays."""
 
     def changed(self, *arrays: Array) -> None:
-        """The host's arrays are those that kernels work on."""
+        """Nothing to do: kernels work on the host's arrays."""
 
     def zero(self, array: Array) -> None:
         """Set an array to zero."""
         array[:] = 0
 
     def close(self) -> None:
-        """There is nothing to give back."""
+        """Nothing to release."""

@@ -1,8 +1,8 @@
-"""Runs that can be ended and go on later: where they stand is written every so many seconds, and when they end early.
+"""Runs that can be resumed: their state is written every so many seconds, and when they end early.
 
-Such a run is taken in pieces. What a program sends follows from its fields, so a piece after the first is a run of the
-same program with another `start`: the fields keep the values that they are given, and those vertices are active that
-were to send next. Workers, parts, devices and directions may differ from one piece to the next.
+Such a run is executed in pieces. What a program sends follows from its fields, so each later piece is a run of the same
+program with another `start`: fields keep the values they are given, and the vertices that were to send next are active.
+Workers, parts, devices and directions may differ from one piece to the next.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ __all__ = ["Checkpoint", "checked_checkpoint", "run_in_pieces"]
 
 Array = NDArray[Any]
 
-# The parameter by which a resumed program knows which vertices are active at first.
+# The parameter that tells a resumed program which vertices are active at first.
 _ACTIVE = "active_at_first"
-# What is kept of every superstep.
+# The columns of the history that a checkpoint stores for every superstep.
 _KEPT = ("pull", "frontier", "residual", "seconds", "changed", "edges", "bytes", "more_bytes")
 _COUNTS = ("frontier", "changed", "edges", "bytes", "more_bytes")
 _TOTAL = "total."
@@ -54,7 +54,7 @@ _BEFORE = "before the last checkpoint"
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where a run keeps how far it is: about every so many seconds, and when it ends early.
+    """Where a run writes its state, about every so many seconds and when it ends early.
 
     Examples
     --------
@@ -79,8 +79,8 @@ class Checkpoint:
 
 
 def checked_checkpoint(asked: Any, lowered: Lowered, debug: bool) -> Checkpoint:
-    """The checkpoint that a run is asked to have, if its program can have one."""
-    made = asked if isinstance(asked, Checkpoint) else Checkpoint(asked)
+    """The checkpoint of a run, if its program supports one."""
+    checkpoint = asked if isinstance(asked, Checkpoint) else Checkpoint(asked)
     program = lowered.program
     why = (
         "debug=True runs plain Python from the start" if debug
@@ -95,14 +95,14 @@ def checked_checkpoint(asked: Any, lowered: Lowered, debug: bool) -> Checkpoint:
             f"{program.name} takes no checkpoint: {why}",
             expected="a program with compute, or with around and not sparse", remedy="leave checkpoint= out",
         )  # fmt: skip
-    return made
+    return checkpoint
 
 
 def run_in_pieces(
     checkpoint: Checkpoint, lowered: Lowered, graph: Graph, values: Mapping[str, Array], options: Options,
     spread: Spread, run: Callable[[Lowered, Mapping[str, Array], Options], Result],
 ) -> Result:  # fmt: skip
-    """Run a program from its last checkpoint on, if there is one, to its end; `run` runs a piece. Collective."""
+    """Run a program from its last checkpoint, if there is one, to its end; `run` executes one piece. Collective."""
     path, like, ranks = Path(checkpoint.folder), _like(lowered, graph, values), spread.ranks()
     standing = _read(path, like)
     _agree(ranks, path, -1 if standing is None else standing.step)
@@ -110,9 +110,9 @@ def run_in_pieces(
         trace.note(f"{lowered.program.name} goes on after superstep {standing.step} of the checkpoint {path}")
     begun, seconds, resumed = time.perf_counter(), checkpoint.seconds, None
     while True:
-        left = np.inf if options.timeout is None else max(0.0, options.timeout - (time.perf_counter() - begun))
+        remaining = np.inf if options.timeout is None else max(0.0, options.timeout - (time.perf_counter() - begun))
         piece = Piece() if standing is None else Piece(standing.step, standing.totals)
-        now = replace(options, timeout=min(seconds, left), piece=piece)
+        now = replace(options, timeout=min(seconds, remaining), piece=piece)
         if standing is None:
             result = run(lowered, values, now)
         else:
@@ -125,12 +125,12 @@ def run_in_pieces(
             if leads:
                 folder.remove(path)
             return _whole(result, lowered, standing, after)
-        # A piece that was broken off in a loop of the program's own is taken again, with more time.
+        # A piece that was interrupted within a loop of the program is repeated, with more time.
         whole = after.step > piece.first and not (lowered.sparse and after.senders is None)
         if leads and whole:
             _write(after, path)
         token = current_token()
-        ended = is_interrupted() or after.step >= options.limit or left <= seconds
+        ended = is_interrupted() or after.step >= options.limit or remaining <= seconds
         ended = ended or (token is not None and token.cancelled)
         if pressed_anywhere(ranks, ended):
             return _whole(result, lowered, standing, after)
@@ -138,16 +138,18 @@ def run_in_pieces(
 
 
 def _read(path: Path, like: Standing) -> Standing | None:
-    """The checkpoint before this run, None if there is none; what it counts are numbers."""
-    found = folder.read(path, like)
-    odd = next((name for name in _COUNTS if found is not None and not np.isfinite(found.past[name]).all()), None)
-    if odd is not None:
-        raise incomplete(path, f"past.{odd}.npy has counts that are no numbers")
-    return found
+    """The checkpoint of an earlier run, None if there is none; its counts must be finite numbers."""
+    standing = folder.read(path, like)
+    broken_name = next(
+        (name for name in _COUNTS if standing is not None and not np.isfinite(standing.past[name]).all()), None
+    )
+    if broken_name is not None:
+        raise incomplete(path, f"past.{broken_name}.npy has counts that are no numbers")
+    return standing
 
 
 def _like(lowered: Lowered, graph: Graph, values: Mapping[str, Array]) -> Standing:
-    """What a checkpoint of this run is like: its digest, and an array of each kind."""
+    """A template for checkpoints of this run: its digest, and an empty array of each shape and type."""
     n = graph.vertices
     fields = {
         name: np.broadcast_to(np.zeros(1, dtype), (n,) if length is None else (n, length))
@@ -161,21 +163,21 @@ def _like(lowered: Lowered, graph: Graph, values: Mapping[str, Array]) -> Standi
 
 
 def _digest(lowered: Lowered, graph: Graph, values: Mapping[str, Array]) -> str:
-    """What tells runs apart: the program as it is compiled, its parameters, what it is given, and the graph."""
-    found = hashlib.blake2b(digest_size=16)
+    """A digest that tells runs apart: the compiled program, its parameters, its initial values, and the graph."""
+    digest = hashlib.blake2b(digest_size=16)
     parameters = {name: one.value for name, one in lowered.program.parameters.items()}
     counts = graph.directed, graph.vertices, graph.edges, graph.arcs
-    found.update(f"{cpu.source(lowered)}\n{parameters!r}\n{counts!r}\n".encode())
+    digest.update(f"{cpu.source(lowered)}\n{parameters!r}\n{counts!r}\n".encode())
     arrays = {"offsets": graph.out.offsets, "neighbours": graph.out.neighbours, **graph.ids.arrays, **values}
     arrays |= {f"column {name}": graph.columns[name] for name in lowered.columns}
     for name, array in sorted(arrays.items()):
-        found.update(f"{name} {array.dtype.str}".encode())
-        found.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
-    return found.hexdigest()
+        digest.update(f"{name} {array.dtype.str}".encode())
+        digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+    return digest.hexdigest()
 
 
 def _resumed(lowered: Lowered, graph: Graph) -> Lowered:
-    """The same program, whose fields are what they are given, and some of whose vertices are active at first."""
+    """The same program, with fields that start as given and a set of vertices that is active at first."""
     program = lowered.program
     start = written(f"def start(v, p):\n    return v in p.{_ACTIVE}\n", program.functions["start"].line)
     going_on = replace(
@@ -188,7 +190,7 @@ def _resumed(lowered: Lowered, graph: Graph) -> Lowered:
 
 
 def _after(like: Standing, before: Standing | None, result: Result, piece: Piece) -> Standing:
-    """Where a run stands after a piece of it."""
+    """The state of a run after a piece."""
     history = result.history
     past = {name: np.array(column(history, name), np.float64) for name in _KEPT}
     assert isinstance(history, History)
@@ -202,7 +204,7 @@ def _after(like: Standing, before: Standing | None, result: Result, piece: Piece
 
 
 def _whole(result: Result, lowered: Lowered, before: Standing | None, after: Standing) -> Result:
-    """The result of all pieces, of which this is the last one's."""
+    """The result of all pieces, given that of the last one."""
     values = {name: array for name, array in result.values.items() if name in lowered.fields}
     if before is None:
         return replace(result, values=values)
@@ -212,10 +214,10 @@ def _whole(result: Result, lowered: Lowered, before: Standing | None, after: Sta
 
 
 def _superstep(number: int, row: list[float]) -> Superstep:
-    pull, frontier, residual, seconds, changed, edges, crossed, besides = row
+    pull, frontier, residual, seconds, changed, edges, value_bytes, more_bytes = row
     return Superstep(
         number, "pull" if pull else "push", int(frontier), residual, seconds, int(changed), int(edges), _BEFORE,
-        int(crossed), int(besides),
+        int(value_bytes), int(more_bytes),
     )  # fmt: skip
 
 
@@ -224,7 +226,7 @@ def _columns(rows: Array) -> dict[str, Array | float]:
 
 
 def _write(standing: Standing, path: Path) -> None:
-    """Write a checkpoint; where that fails, the run goes on, and says so."""
+    """Write a checkpoint; if that fails, the run goes on with a note."""
     try:
         folder.write(standing, path)
     except SpaceError as error:
@@ -232,7 +234,7 @@ def _write(standing: Standing, path: Path) -> None:
 
 
 def _agree(ranks: Transport | None, path: Path, step: int) -> None:
-    """All ranks have the same checkpoint before them, or none."""
+    """Check that all ranks found the same checkpoint, or none."""
     if ranks is None:
         return
     steps: Sequence[int] = np.concatenate(ranks.gather(np.array([step]))).tolist()

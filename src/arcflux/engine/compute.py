@@ -1,4 +1,4 @@
-"""What a rank computes in a superstep: its part pulls or pushes, vertices are updated, what they send is published."""
+"""What a rank computes in a superstep: its part pulls or pushes, updates its vertices, and publishes what they send."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ Array = NDArray[Any]
 
 
 class Compute:
-    """The kernels of a superstep, in their order.
+    """The kernels of a superstep, in order.
 
-    `halves` says whether what vertices will send went out half by half while the part computed. Then only the node has
-    to be told (`publish`), and the exchange to take in what others sent.
+    `halves`: each half of the vertices was sent as soon as it was computed. Then `publish` only has to update the node,
+    and the exchange only has to receive.
     """
 
     def __init__(self, worker: PartWorker, exchange: Exchange) -> None:
@@ -35,7 +35,7 @@ class Compute:
         self.mail = Mailroom(worker, exchange.meter) if worker.lowered.mails else None
 
     def start(self, step: int = 0) -> None:
-        """The state before a superstep as `start` makes it; vertices that are active at first send."""
+        """The state before a superstep, computed by `start`; vertices that are active at first send."""
         worker, own = self.worker, self.worker.own
         if step:
             worker.calls.zero(worker.state.tally)
@@ -53,32 +53,32 @@ class Compute:
             worker.each("start", step, own.mine, own.everywhere)
         self.exchange.empty_replicas()
         worker.transport.node_barrier()
-        if looks_at_resting and worker.lowered.program.is_phase:  # whose fields nodes have of their own vertices alone
+        if looks_at_resting and worker.lowered.program.is_phase:  # nodes have fields of own vertices
             self.exchange.tell_all()
             worker.transport.node_barrier()
         self._updated = own.mine, own.everywhere
         self.publish(step - 1)
 
     def _start_others(self) -> None:
-        """Vertices of other nodes start here, too: who looks around sees also those that send nothing at first.
+        """Run `start` for vertices of other nodes, too: neighbours that send nothing at first are also visited.
 
-        The ranks of a node share them out, for each may start once only.
+        The ranks of a node divide them: `start` runs once for each vertex.
         """
         worker, transport = self.worker, self.worker.transport
-        far = [rank for rank in range(transport.size) if transport.node_of[rank] != transport.node]
-        if far:
-            vertices = np.concatenate([worker.own.parts.owned(rank) for rank in far])
+        other_ranks = [rank for rank in range(transport.size) if transport.node_of[rank] != transport.node]
+        if other_ranks:
+            vertices = np.concatenate([worker.own.parts.owned(rank) for rank in other_ranks])
             share = np.array_split(vertices, len(transport.mates))[transport.place]
             worker.calls.run("start", 0, frozen(share))
-            # What they bring to totals is for their owners to count.
-            brought = worker.state.brought
-            worker.calls.fetch(*brought)
-            for array in brought:
+            # Their contributions to totals are counted by their owners.
+            contributions = worker.state.brought
+            worker.calls.fetch(*contributions)
+            for array in contributions:
                 array[share.astype(np.int64)] = 0.0
-            worker.calls.changed(*brought)
+            worker.calls.changed(*contributions)
 
     def superstep(self, step: int, pull: bool) -> float:
-        """Take the part through a superstep, up to what its vertices will send; the seconds that the device took."""
+        """Compute a superstep of the part, up to what its vertices will send; returns the seconds of the device."""
         worker, calls = self.worker, self.worker.calls
         calls.zero(worker.state.tally)
         calls.zero(worker.state.counts)
@@ -93,7 +93,7 @@ class Compute:
         return self._reduce(step, pull)
 
     def publish(self, step: int) -> None:
-        """Own vertices that changed now send what they have prepared, as their node sees it."""
+        """Publish to the node what the changed own vertices have prepared to send."""
         worker, state = self.worker, self.worker.state
         own, updated, limit = worker.own, self._updated, 0.0
         if worker.lowered.ordered or step < 0:
@@ -103,12 +103,12 @@ class Compute:
         there = [state.bits_at(step + 1), state.queue_at(step + 1), state.heads_at(step + 1), own.told, state.counts]
         worker.each("publish", step, *updated, limit, *there)
 
-    # --- all messages of a vertex are here
+    # --- all in-edges of a vertex are in this part
 
     def _pull(self, step: int) -> float:
-        """Own vertices take all their messages: those whose edges are with the device, then block by block.
+        """Own vertices pull all their messages: first those whose edges are on the device, then block by block.
 
-        What the first half of them will send goes out while the second half computes.
+        The first half of the vertices is sent while the second half computes.
         """
         worker, own = self.worker, self.worker.own
         streams, size = bool(worker.streamed), len(own.mine)
@@ -128,25 +128,25 @@ class Compute:
         return took.seconds + worker.transfer()
 
     def _pulling(self, step: int, first: int, last: int) -> list[Any]:
-        """What the kernel is given that takes own vertices from the place `first` to before `last` through pull."""
+        """The arguments of the pull kernel for own vertices from position `first` to before `last`."""
         own = self.worker.own
         return [own.mine, np.uint64(first), np.uint64(last), *own.in_edges, self.worker.state.bits_at(step)]
 
     def _with_mail(self, step: int, mail: Mailroom) -> float:
-        """Own vertices look around where there are edges, receive, are updated and send; mail goes to its receivers."""
+        """Visit the edges of own vertices, if any; receive mail, update and send; then deliver the mail."""
         worker, own = self.worker, self.worker.own
         self.halves = False
         self._updated = own.mine, own.everywhere
         along = worker.lowered.has_edges
-        name, given = ("pull", self._pulling(step, 0, len(own.mine))) if along else ("apply", [own.mine])
-        mail.prepare(name, step, *given)
+        name, arguments = ("pull", self._pulling(step, 0, len(own.mine))) if along else ("apply", [own.mine])
+        mail.prepare(name, step, *arguments)
         with worker.device.timed() as took:
-            mail.post(name, step, *given)
+            mail.post(name, step, *arguments)
         mail.deliver(step)
         return took.seconds + (worker.transfer() if along else 0.0)
 
     def _apply(self, step: int) -> float:
-        """Own vertices are updated; there are no messages."""
+        """Update own vertices, in a program without messages."""
         worker = self.worker
         self.halves = False
         self._updated = worker.own.mine, worker.own.everywhere
@@ -158,17 +158,17 @@ class Compute:
     # --- messages are reduced into accumulators first
 
     def _reduce(self, step: int, pull: bool) -> float:
-        """Messages are reduced along the part's edges, maybe on several nodes; then receivers are updated."""
+        """Reduce messages along the part's edges, possibly on several nodes; then update the receivers."""
         worker, calls = self.worker, self.worker.calls
         self.halves = False
         if empties_first(worker.lowered):
             worker.each("empty", step, worker.own.mine, worker.own.everywhere)
             self.exchange.empty_replicas()
             worker.transport.node_barrier()
-        name, given = self._gathering(step, pull)
-        calls.prepare(name, step, *given)
+        name, arguments = self._gathering(step, pull)
+        calls.prepare(name, step, *arguments)
         with worker.device.timed() as reduced:
-            calls.run(name, step, *given)
+            calls.run(name, step, *arguments)
         if not worker.own.whole:
             self.exchange.combine(step)
         self._updated = self._receivers(step)
@@ -179,7 +179,7 @@ class Compute:
         return reduced.seconds + applied.seconds + worker.transfer(worker.pushed_bytes(step) if not pull else None)
 
     def _gathering(self, step: int, pull: bool) -> tuple[str, list[Any]]:
-        """The kernel that reduces messages along the part's edges into accumulators, and what it is given."""
+        """The kernel that reduces messages along the part's edges into accumulators, and its arguments."""
         state, own = self.worker.state, self.worker.own
         listing = [state.stamp, state.mark(step), own.reached, state.counts]
         if pull:
@@ -189,7 +189,7 @@ class Compute:
         return "push", [state.queue_at(step), size, *own.out_edges, own.whole, *listing]
 
     def _receivers(self, step: int) -> tuple[Array, Array]:
-        """Vertices to update, own ones and the share of those everywhere: that received, or all when all send."""
+        """Vertices to update, own ones and a share of the replicated ones: receivers, or all if dense."""
         state, own, calls = self.worker.state, self.worker.own, self.worker.calls
         if not self.worker.lowered.sparse:
             return own.mine, own.everywhere
@@ -198,13 +198,13 @@ class Compute:
             return frozen(own.reached[: int(state.counts[0])]), own.everywhere
         calls.fetch(state.stamp)
         mark = state.mark(step)
-        mine, everywhere = (which[state.stamp[which] == mark] for which in (own.mine, own.everywhere))
+        mine, everywhere = (vertices[state.stamp[vertices] == mark] for vertices in (own.mine, own.everywhere))
         return frozen(mine), frozen(everywhere)
 
     # --- buckets
 
     def _limit(self) -> float:
-        """Up to which priority vertices send: the end of the first bucket in which any waits. Collective."""
+        """The priority up to which vertices send: the end of the first bucket that is not empty. Collective."""
         worker, calls, state = self.worker, self.worker.calls, self.worker.state
         least = np.full(worker.threads, np.inf)
         calls.fetch(state.tally)
@@ -214,7 +214,8 @@ class Compute:
         calls.run("least", 0, worker.own.everywhere, least)
         state.tally[:] = before
         lowest = float(worker.transport.reduce(np.array([min(lowest, least.min())]), "min")[0])
-        # Where a bucket is narrower than numbers are apart, its end is the next number: the first of all always sends.
+        # Where a bucket is narrower than the gap between floats, its end is the next float, so that the first vertex
+        # always sends.
         end = (np.floor(lowest / self._width) + 1) * self._width
         return np.inf if lowest == np.inf else max(float(end), float(np.nextafter(lowest, np.inf)))
 

@@ -1,4 +1,4 @@
-"""The loops of dense programs: pull, by blocks on large graphs or by runs on meshes, or push."""
+"""The loops of dense programs: pull (by blocks on large graphs, by runs on meshes) or push."""
 
 from __future__ import annotations
 
@@ -30,21 +30,22 @@ _CACHE = 2 << 20
 _LINE = 64
 _ARCS = 0.5
 _SUPERSTEPS = 4
-# How often the targets of a block are halved by a program that changes messages in place: the sooner others see them,
-# the fewer supersteps it needs. It takes them by number, too: with most arcs first, PageRank needed one superstep more.
+# How often a program that changes messages in place halves the targets of a block: the sooner others see new messages,
+# the fewer supersteps it needs. It also processes blocks by number: with the largest block first, PageRank needed one
+# superstep more.
 _HALVINGS = 3
-# Runs pay when compiling a kernel for them does.
+# Runs pay when they repay the time to compile a kernel for them.
 _MANY = 1 << 20
-# A worker takes about so many arcs at once, in at most so many chunks, and comes back at least so many times.
+# A worker claims about so many arcs at once, in at most so many chunks, and claims at least so many times.
 _MANY_ARCS = 32_768
 _MOST_CHUNKS = 8
 _TURNS = 16
-# Supersteps of each way before the faster one is known.
+# Supersteps to time each way before choosing the faster one.
 _TRIALS = 3
 
 
 def blocks_pay(vertices: int, arcs: int, message: int, threads: int) -> bool:
-    """Whether messages of so many bytes overflow the cache, and arcs fill blocks; the planner asks, too."""
+    """Whether messages of so many bytes overflow the cache, and arcs fill blocks; the planner uses this, too."""
     across = -(-vertices >> 16)
     lines = across**2 * (65_536 * message / _LINE)
     return vertices * message > _CACHE and arcs > _ARCS * lines and across >= 4 * threads
@@ -63,7 +64,7 @@ class Dense(Loop):
         return self.options.direction == "push" and self.lowered.has_edges and not self.lowered.pull_only
 
     def prepare(self) -> None:
-        """Have in-edges, and arcs by blocks or vertices by runs if they pay."""
+        """Build in-edges, and the blocks of arcs or runs of vertices if they pay."""
         graph = self.graph
         graph.into  # noqa: B018 - built on first use
         if not self.lowered.has_edges or self.lowered.edge_state is not None:
@@ -83,10 +84,10 @@ class Dense(Loop):
             self.runs = runs(graph, CHUNK)
 
     def _large(self) -> bool:
-        """Whether messages overflow the cache, and arcs are enough to fill blocks.
+        """Whether messages overflow the cache and there are enough arcs to fill blocks.
 
-        The smallest of several `af.any` is looked for vertex by vertex, which blocks are not; and they add up narrow
-        floats in memory, so not to the same bits as in a register.
+        The smallest of several `af.any` needs vertex order, which blocks do not keep; and blocks add narrow floats in
+        memory, which gives other bits than adding them in a register.
         """
         messages = self.lowered.messages
         if any_flags(self.lowered) or (self.lowered.deterministic and narrow_sums(self.lowered)):
@@ -96,11 +97,11 @@ class Dense(Loop):
         return plain and blocks_pay(self.graph.vertices, self.graph.arcs, size, self.threads)
 
     def _any_order(self) -> bool:
-        """Whether messages may come in any order, and do not name their sender."""
+        """Whether messages may be reduced in any order, and do not depend on their sender's number."""
         return not self.lowered.deterministic and "u_number" not in edge_reads(self.lowered)
 
     def extra(self) -> list[Any]:
-        """Messages, now and next, or fields that stay as they are; push computes them as it sends."""
+        """Messages, current and next, or fields that are sent unchanged; push computes them as it sends."""
         if self.lowered.direct and not self.push:
             self.messages: list[Any] = [self.fields[str(message.field)] for message in self.lowered.messages]
             return self.messages
@@ -112,14 +113,14 @@ class Dense(Loop):
         return self.messages
 
     def started(self, step: int) -> list[Any]:
-        """Messages, from the half on in which the superstep reads them."""
+        """Messages, from the half that this superstep reads."""
         return [None if each is None else each[self._half(step) :] for each in self.messages]
 
     def _half(self, step: int) -> int:
         return self.graph.vertices if step & 1 and not (self.lowered.in_place or self.lowered.direct) else 0
 
     def begin(self, state: State) -> None:
-        """Prepare the kernels that may run; with blocks there are two, unless their sources are ranked."""
+        """Prepare the kernels that may run: two with blocks, unless their sources are ranked."""
         graph, names = self.graph, self.lowered.columns
         self.board = self.team.small(72)
         self.choice = [self.tolerance]
@@ -140,14 +141,14 @@ class Dense(Loop):
                 by_run = [self._span(), self.runs.starts, self.runs.first, later, *self._registers()]
                 self.ways = {"even": (self.made.even, [*by_run, *arrays, *state.constants])}
         if self.blocks is not None:
-            found, halvings = self.blocks, _HALVINGS if self.lowered.in_place else 0
-            order = np.arange(found.across, dtype=np.uint32) if self.lowered.in_place else found.order
-            arcs = [found.arcs, found.parts(halvings), frozen(order), found.places, halvings]
-            columns = [found.columns[name] for name in names]
-            if found.places is not None:
+            layout, halvings = self.blocks, _HALVINGS if self.lowered.in_place else 0
+            order = np.arange(layout.across, dtype=np.uint32) if self.lowered.in_place else layout.order
+            arcs = [layout.arcs, layout.parts(halvings), frozen(order), layout.places, halvings]
+            columns = [layout.columns[name] for name in names]
+            if layout.places is not None:
                 self.ways = {}
                 self.ranked = [self.borrowed(len(each), each.dtype) for each in self.messages]
-            sent = self.messages if found.places is None else self.ranked
+            sent = self.messages if layout.places is None else self.ranked
             arrays = [graph.into.offsets, graph.out.offsets, *columns, *sent, *self._accumulators()]
             self.ways["blocks"] = self.made.blocked, [*arcs, *arrays, *state.constants]
         self.sums = self.team.small(2 * pieces, np.float64)
@@ -155,7 +156,7 @@ class Dense(Loop):
         self._take(next(iter(self.ways)))
 
     def refill(self, state: State, step: int) -> None:
-        """Put the first messages where blocks of ranked sources look for them."""
+        """Copy the first messages to where blocks of ranked sources read them."""
         half = self._half(step)
         for sent, there in zip(self.messages, self.ranked, strict=False):
             assert self.blocks is not None
@@ -163,7 +164,7 @@ class Dense(Loop):
         self.finished = not self.graph.vertices
 
     def _span(self) -> int:
-        """How many vertices a worker takes at once: whole chunks, of many arcs but not so many that others wait."""
+        """How many vertices a worker claims at once: whole chunks with many arcs, but no other worker waits."""
         graph = self.graph
         most = min(_MOST_CHUNKS, graph.vertices // (_TURNS * CHUNK * self.threads))
         return CHUNK * max(1, min(most, _MANY_ARCS * graph.vertices // (CHUNK * max(1, graph.arcs))))
@@ -173,7 +174,7 @@ class Dense(Loop):
         self.kernel, self.rest = self.ways[way]
 
     def compile(self, state: State) -> float:
-        """Compile all that may run."""
+        """Compile all kernels that may run."""
         seconds = super().compile(state)
         for way in list(self.ways)[1:]:
             self._take(way)
@@ -186,9 +187,9 @@ class Dense(Loop):
         return ("pull", self.lowered.program.name, self.team.kind, str(self.threads), *kinds)
 
     def choose(self, steps: int) -> int:
-        """The faster of two ways, by their best supersteps: which it is differs from machine to machine.
+        """Choose the faster of two ways by its best superstep so far: which one it is depends on the machine.
 
-        They take turns until each had a few; what was found is kept with the graph.
+        The two alternate until each has been timed a few times; the choice is cached with the graph.
         """
         if len(self.ways) == 1:
             return super().choose(steps)
@@ -200,12 +201,12 @@ class Dense(Loop):
         return super().choose(steps)
 
     def launched(self, steps: int) -> None:
-        """Remember how long a superstep of this way took."""
+        """Record how long a superstep of this way took."""
         if len(self.ways) > 1 and len(self.ticks[self.way]) < _TRIALS:
             self.ticks[self.way].append(float(self.history[0, 2]))
 
     def give_back(self) -> None:
-        """The arguments are among what was borrowed."""
+        """Release the kernel arguments, which are borrowed memory."""
         self.ways, self.messages, self.ranked = {}, [], ()
         super().give_back()
 
@@ -214,19 +215,19 @@ class Dense(Loop):
         return [rows(self.borrowed, self.graph.vertices, *kind) for kind in fields]
 
     def _registers(self) -> list[Any]:
-        """Accumulators for a chunk of each worker; narrow sums are wide, as they are in registers."""
+        """Accumulators for a chunk of each worker; narrow sums are accumulated in float64, as in registers."""
         wide = narrow_sums(self.lowered)
         names = sorted(self.lowered.reductions)
         kinds = [np.dtype(np.float64) if name in wide else self.lowered.fields[name][0] for name in names]
         return [self._rows(kind) for kind in kinds]
 
     def _rows(self, kind: Any, least: int = 0) -> Any:
-        """Numbers for a chunk of each worker, or at least so many, far from those of another."""
+        """A row of at least so many numbers for each worker, so long that workers share no cache lines."""
         size = max(2 * CHUNK, least)
         return self.borrowed(self.threads * size, np.dtype(kind)).reshape(self.threads, size)
 
     def superstep(self, k: int, row: list[float]) -> Superstep:
-        """All vertices sent along all arcs."""
+        """The history entry of a superstep: all vertices sent along all arcs."""
         changed, residual, seconds, way = row[:4]
         if not self.lowered.has_edges:
             return Superstep(k, "none", self.graph.vertices, residual, seconds, int(changed), 0, "no edges")
@@ -235,5 +236,5 @@ class Dense(Loop):
         return Superstep(k, name, self.graph.vertices, residual, seconds, int(changed), self.graph.arcs, reason)
 
     def columns(self, rows: NDArray[Any]) -> Mapping[str, NDArray[Any] | float]:
-        """All vertices sent; their edges were not counted."""
+        """The history columns: all vertices sent; their edges are not counted."""
         return {**super().columns(rows), "frontier": float(self.graph.vertices), "changed": rows[:, 0]}

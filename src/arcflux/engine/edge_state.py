@@ -1,7 +1,7 @@
-"""The fields of edges in a run: their arrays, which half of them is current, and what they are given at first.
+"""The fields of edges in a run: their arrays, the current half of each, and their initial values.
 
-They stand in the order of in-edges, once for a node, whatever phases and parts there are (compile/pieces/crossing.py
-says who reads which half).
+They are in in-edge order, one copy per node, for all phases and parts (compile/pieces/crossing.py says which function
+reads which half).
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _NONE = frozen(np.zeros(1, np.uint32))
 
 
 class EdgeArrays:
-    """The fields of edges of a run; of a program without any, nothing.
+    """The edge fields of a run; empty for a program without any.
 
     arrays: name -> dtype[arcs], or [2 * arcs] where the reverse edge is read, and one more axis for vectors; parity:
-    which half is current, 0 or 1; constants: what kernels are given, with ``x_turn`` as the last.
+    which half is current, 0 or 1; constants: the kernel arguments, ``x_turn`` last.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class EdgeArrays:
         self.constants = [*self.arrays.values(), self.reverse, self.place, self.turn]
 
     def reset(self) -> None:
-        """Make all fields what they are before the first superstep."""
+        """Set all fields to their values before the first superstep."""
         self.parity = 0
         for name, array in self.arrays.items():
             array[:] = self.program.edge_fields[name].first
@@ -70,21 +70,21 @@ class EdgeArrays:
 
     @property
     def undone(self) -> dict[str, Array]:
-        """What has to be undone with a superstep, by names that no field of a vertex has. Halves are: none is lost."""
+        """What a torn superstep has to restore, by names that no vertex field has; two-half fields need no copy."""
         return {f"edge.{name}": one for name, one in self.arrays.items() if name not in self.program.mirrored}
 
     def begin(self, lowered: Lowered, step: int) -> None:
-        """A kernel takes supersteps of a program, or of one of its phases, from `step` on."""
+        """Before a kernel executes supersteps of a program, or of one of its phases, from `step` on."""
         turns = lowered.edge_state is not None and lowered.edge_state.turns
         self.turn[0] = (self.parity - step) & 1 if turns else self.parity
 
     def advance(self, lowered: Lowered, supersteps: int) -> None:
-        """It has taken so many."""
+        """After a kernel has executed so many supersteps."""
         if lowered.edge_state is not None and lowered.edge_state.turns:
             self.parity = (self.parity + supersteps) & 1
 
     def current(self, name: str, later: bool = False) -> Array:
-        """A field of all edges, by the order of in-edges, as it is now, or (`later`) as a superstep leaves it."""
+        """A field of all edges in in-edge order: its current values, or (`later`) those that a superstep writes."""
         array, arcs = self.arrays[name], self.graph.arcs
         if name not in self.program.mirrored:
             return array
@@ -92,7 +92,7 @@ class EdgeArrays:
         return array[half * arcs : (half + 1) * arcs]
 
     def result(self) -> EdgeValues:
-        """What a result shows."""
+        """The edge fields as a result shows them."""
         return EdgeValues(self.graph, {name: self._shaped(name) for name in self.arrays})
 
     def _shaped(self, name: str) -> Array:
@@ -101,7 +101,7 @@ class EdgeArrays:
 
 
 def given_edges(program: Program, graph: Graph, name: str, listed: Any) -> Array:
-    """What a field of edges is given, by the order of in-edges: an array by that of out-edges, or a mapping."""
+    """Initial values of an edge field in in-edge order, from an array in out-edge order or from a mapping."""
     values, kind = by_id(listed), program.edge_fields[name].type
     length, first = length_of(program, kind), program.edge_fields[name].first
     shape: tuple[int, ...] = () if length is None else (length,)
@@ -119,13 +119,13 @@ def given_edges(program: Program, graph: Graph, name: str, listed: Any) -> Array
 
 
 def _arcs_between(graph: Graph, name: str, ends: Any) -> Array:
-    """The places in `out` of the arcs from one vertex to another."""
+    """The positions in `out` of the arcs from one vertex to another."""
     if not isinstance(ends, tuple) or len(ends) != 2:
         raise UsageError(f"{name} is given for {ends!r}", expected="the ids of both ends of an edge: (source, target)")
     u, v = (int(number) for number in graph.ids.to_numbers(list(ends)))
     begin, end = (int(graph.out.offsets[place]) for place in (u, u + 1))
-    found = begin + np.flatnonzero(graph.out.neighbours[begin:end] == v)
-    if not len(found):
+    positions = begin + np.flatnonzero(graph.out.neighbours[begin:end] == v)
+    if not len(positions):
         raise UsageError(f"{name} is given for an edge from {ends[0]} to {ends[1]}, which there is not",
                          expected="edges of the graph")  # fmt: skip
-    return found
+    return positions

@@ -1,4 +1,4 @@
-"""Values from outside as a field keeps them."""
+"""Convert values from the user to the type of a field."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ __all__ = ["fitting"]
 
 
 def fitting(name: str, values: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    """Values as a field keeps them, to be read only; what would be changed by that is refused."""
+    """Values as a read-only array of the field's type; values that the conversion would change are refused."""
     expected = f"{dtype} of shape {shape}"
     try:
         array = np.asarray(values, dtype if not np.size(values) else None)
-    except (ValueError, TypeError) as error:  # rows of several lengths
+    except (ValueError, TypeError) as error:  # rows of different lengths
         raise UsageError(f"{name} is given as values that are no array", expected=expected) from error
     kinds = {"b": "b", "f": "biuf"}.get(dtype.kind, "biu")
     if array.shape != shape or array.dtype.kind not in kinds:

@@ -1,4 +1,4 @@
-"""The public call: check the options, compile the program, start it, loop, and hand back the result."""
+"""The public call `run`: check the options, compile and start the program, loop, and return the result."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ from arcflux.spmd.interrupt import CancelToken, cancelling, current_token
 from arcflux.spmd.memory import within_memory
 from arcflux.spmd.team import Team
 from arcflux.spmd.turns import current_turns
+from arcflux.trace import counted
 
 if TYPE_CHECKING:
     from arcflux.devices import Device
@@ -87,43 +88,43 @@ def run(
         "pull", "push", or "auto": chosen for each superstep. The result is the same. A program with `priority` pushes,
         and takes supersteps instead of buckets when it is asked to pull.
     threads
-        Workers; without it, as many as are predicted to be fastest (``result.explain()`` says why): every core, but for
-        small graphs. Of devices, each has its own.
+        Number of workers; by default as many as are predicted to be fastest (``result.explain()`` says why): every
+        core, but fewer for small graphs. Each device has its own.
     max_supersteps
-        Stop after so many; the result is then marked as not converged, with a warning (unless the program's `tolerance`
-        is 0: then so many were asked for).
+        Stop after so many supersteps; the result is then marked as not converged, with a warning (unless the program's
+        `tolerance` is 0, which asks for exactly so many).
     timeout
-        Stop at the end of the superstep in which so many seconds are over; a superstep that is in a long loop of the
-        program itself is broken off, and the result is that of the one before.
+        Stop at the end of the superstep in which so many seconds have passed; a superstep that is in a long loop of the
+        program itself is interrupted, and the result is that of the one before.
     deterministic
         Give the same bits on any number of threads and in any direction, and the smallest of several `af.any`. Programs
-        that add floats or use `af.any` are then pulled only, which costs most where frontiers are small: a search of
+        that add floats or use `af.any` are then pulled only, which costs most where frontiers are small: BFS of
         a Kronecker graph took 5 times as long, of a grid 12 times, PageRank about as long as before.
     debug
         Run in plain Python, where breakpoints and prints work, promises are checked, and NaN and overflow are errors;
         in one process, whatever `parts` says.
     progress
-        Whether to show progress on stderr; without it, when a run is long and stderr is a terminal.
+        Whether to show progress on stderr; by default, if the run is long and stderr is a terminal.
     given
-        Values that fields have before `start`: by field an array in the order of vertex numbers, or a mapping from ids.
-        All others are 0.
+        Initial values of fields, before `start`: for each field an array in vertex order, or a mapping from ids.
+        All others start at 0.
     parts
-        Run on so many parts of the graph, or on these :class:`arcflux.Parts`: on threads of this process, or on the
-        ranks of an MPI job, as many as there are. The result is the same.
+        Split the graph into so many parts, or use these :class:`arcflux.Parts`; each part runs on a thread of this
+        process, or on a rank of an MPI job. The result is the same.
     partition
         How to split: "ranges", "grid", "degree", "random", "mincut" or "duplicate"; see :func:`arcflux.partition`.
         "auto" is ranges.
     exchange
-        What nodes tell each other. "readers": owners send what changed to the nodes that read it. "owners": edges are
-        where they start, and what they bring is reduced there before it goes to the owner. "allreduce": every node has
-        all vertices. "mixed": it has those of high degree, the others have owners. "auto" is the first where all
-        in-edges of a vertex are together, else the second.
+        What nodes send each other. "readers": owners send changed values to the nodes that read them. "owners": each
+        edge is stored with its source, messages are reduced there, and partial results go to the owner. "allreduce":
+        every node has all vertices. "mixed": every node has the vertices of high degree, the others have owners.
+        "auto" is "readers" if all in-edges of a vertex are in one part, else "owners".
     transport
-        "local" (threads) or "mpi"; without it, the one that this process was started with.
+        "local" (threads) or "mpi"; by default, the one that this process was started with.
     ranks_per_node
-        Pretend that so many ranks make a node; without it, nodes are what shares memory.
+        Treat so many ranks as a node; by default, ranks that share memory are a node.
     devices
-        What runs each part; cores without it. A name: "cuda" (every GPU, each with a part; of several ranks, each has
+        What runs each part; cores by default. A name: "cuda" (every GPU, each with a part; of several ranks, each has
         one), "cuda:0", "cuda:0-3", "cuda:0,2", "cpu+cuda" (cores take a part, too), "cpu", or "auto": GPUs if there are
         any, else cores, with a warning that says why. Or one device for each part, such as
         ``[af.devices.Virtual(slowdown=2.0), af.devices.CPU(1)]``. The result is the same.
@@ -134,9 +135,9 @@ def run(
         A :class:`arcflux.CancelToken` by which another thread can end the run: it raises
         :class:`~arcflux.errors.CancelledError`, whose `result` is that of the last whole superstep.
     checkpoint
-        A folder in which the run keeps how far it is, every minute and when it ends before it has converged: by Ctrl-C,
-        `timeout`, `cancel` or `max_supersteps`. The same call goes on from there, also on other threads, parts, ranks
-        or devices, and removes the folder when it has converged. :class:`arcflux.Checkpoint` says how often.
+        A folder to which the run writes its state, every minute and when it ends before it has converged: by Ctrl-C,
+        `timeout`, `cancel` or `max_supersteps`. The same call resumes from there, also on other threads, parts, ranks
+        or devices, and removes the folder when it has converged. :class:`arcflux.Checkpoint` sets the interval.
 
     Examples
     --------
@@ -145,7 +146,8 @@ def run(
     >>> result["level"].tolist()
     [0, 1, 2, 3]
 
-    Ctrl-C ends the superstep under way, and raises a KeyboardInterrupt whose `result` is that of the last whole one.
+    Ctrl-C ends the current superstep, and raises a KeyboardInterrupt whose `result` is that of the last whole
+    superstep.
     """
     options = checked_options(direction, threads, max_supersteps, timeout)
     chosen = _checked_program(program, parameters)
@@ -198,7 +200,7 @@ def run(
     if spread.idle:
         result = replace(result, notes=(*result.notes, spread.idle))
     if token is not None and token.cancelled and not result.converged:
-        error = CancelledError(f"{result.name} was cancelled after {result.supersteps} supersteps")
+        error = CancelledError(f"{result.name} was cancelled after {counted(result.supersteps, 'superstep')}")
         error.result = result
         raise error
     as_asked = tolerance_of(lowered) == 0 and result.supersteps == max_supersteps
@@ -208,7 +210,7 @@ def run(
 
 
 def _without_hidden(result: Result, program: Program) -> Result:
-    """A result without hidden fields: those of dialects, sets of vertices, locks, senders."""
+    """The result without hidden fields: those of dialects, sets of vertices, locks, senders."""
     if result.values.keys() == program.fields.keys() and not program.hidden:
         return result
     shown = set(program.fields) - program.hidden
@@ -216,7 +218,7 @@ def _without_hidden(result: Result, program: Program) -> Result:
 
 
 def _checked_program(program: Any, parameters: Mapping[str, Any]) -> Program:
-    """What is to be run, if it is a program that has these parameters."""
+    """The program to run, after checking that it is one and has these parameters."""
     if isinstance(program, Program):
         for name in parameters:
             if name not in program.parameters:
@@ -240,14 +242,14 @@ def _checked_program(program: Any, parameters: Mapping[str, Any]) -> Program:
 
 
 def _run_on_parts(lowered: Lowered, graph: Graph, values: Any, options: Options, spread: Spread) -> Result:
-    """Run on parts, as they were asked for."""
+    """Run on parts as the options ask."""
     options, plan = divided(lowered, graph, options, spread)
     spread = replace(spread, network=network_bandwidth(spread))
     return kept(plan, graph, run_spread(lowered, graph, values, options, spread), spread.ranks())
 
 
 def checked_options(direction: str, threads: int | None, max_supersteps: int | None, timeout: float | None) -> Options:
-    """The options of a run, if they make sense."""
+    """The options of a run, checked."""
     if direction not in _DIRECTIONS:
         raise UsageError(f"direction is {direction!r}", expected=" or ".join(map(repr, _DIRECTIONS)))
     if max_supersteps is not None and not (isinstance(max_supersteps, (int, np.integer)) and max_supersteps >= 0):
@@ -259,12 +261,12 @@ def checked_options(direction: str, threads: int | None, max_supersteps: int | N
 
 
 def never_with_nan(result: Result) -> Result:
-    """The result, which has not converged if a value is NaN: no superstep can show that nothing changed there."""
+    """Mark a result with NaN values as not converged: no superstep can show that a NaN stopped changing."""
     return replace(result, converged=False) if result.converged and values_with_nan(result) else result
 
 
 def values_with_nan(result: Result) -> list[str]:
-    """What is NaN: fields of vertices or edges, totals. A sum is NaN then, and hardly ever else: that is tested."""
+    """Fields and totals that contain NaN. It tests the sum first: that is NaN if a value is, and rarely otherwise."""
     edges = result.edges.by_target if isinstance(result.edges, EdgeValues) else result.edges
     named = {f"{name} of some vertices": values for name, values in result.values.items()}
     named |= {f"{name} of some edges": values for name, values in edges.items()}
@@ -277,12 +279,12 @@ def values_with_nan(result: Result) -> list[str]:
 
 
 def warn_unless_converged(result: Result) -> None:
-    """Warn the caller if the run ended before it converged; a job's result says so itself."""
+    """Warn the caller if the run ended before it converged; the result of a job says so itself."""
     if not result.converged and config.is_first_rank() and not is_interrupted() and current_turns() is None:
         lost = values_with_nan(result)
-        said = f"{result.name} stopped after {result.supersteps} supersteps before it converged"
-        said += f": {lost[0]} is NaN" if lost else ""
-        warnings.warn(said, stacklevel=_level_of_caller())
+        message = f"{result.name} stopped after {counted(result.supersteps, 'superstep')} before it converged"
+        message += f": {lost[0]} is NaN" if lost else ""
+        warnings.warn(message, stacklevel=_level_of_caller())
 
 
 def _refuse_unsorted(lowered: Lowered, graph: Graph) -> None:
@@ -297,7 +299,7 @@ def _refuse_unsorted(lowered: Lowered, graph: Graph) -> None:
 
 
 def _refuse_wide_columns(lowered: Lowered, graph: Graph) -> None:
-    """Refuse an edge column of numbers from 2 ** 63 on: programs see integers of columns with a sign."""
+    """Refuse an edge column with integers of 2 ** 63 or more: programs see integer columns as signed."""
     for name in {*lowered.columns, *lowered.out_columns}:
         if graph.column_types[name] == np.uint64 and (column := graph.columns[name]).max(initial=0) >= 1 << 63:
             raise WeightError(
@@ -321,9 +323,9 @@ def _warn_of_ignored_start(lowered: Lowered) -> None:
 
 
 def _level_of_caller() -> int:
-    """How many frames above a function of this module the first one is that is not of this package.
+    """The stack level, for warnings, of the first caller outside of this package.
 
-    Decorators made by contextlib stand between ours.
+    Decorators made by contextlib are on the stack between our frames.
     """
     frame, level = sys._getframe(1), 0
     while frame.f_back is not None and frame.f_code.co_filename.startswith((_PACKAGE, contextlib.__file__)):

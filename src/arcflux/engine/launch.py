@@ -1,8 +1,8 @@
-"""Where a native algorithm runs, by its options, and its launch there: one place for all of them.
+"""Where a native algorithm runs, by its options, and its launch there; every algorithm uses it.
 
-Threads of this process, or ranks of one node, are one worker; several nodes are a worker each; so are GPUs, and cores
-beside them. Each worker sees the whole graph, so that `parts` says how many cores take part and `partition` nothing:
-it is checked, and means something to vertex programs.
+The threads of this process, or the ranks of one node, are one worker; each of several nodes is a worker; so is each
+GPU, and the cores beside GPUs. Each worker sees the whole graph, so `parts` only sets how many cores take part, and
+`partition` is checked but has no effect: only vertex programs use it.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ Work = Callable[[Worker], Answer]
 
 @dataclass(frozen=True)
 class Where:
-    """Where a native algorithm runs: the options of :func:`arcflux.run` that say so, checked, and the devices found.
+    """Where a native algorithm runs: the options of :func:`arcflux.run` that say so, checked, and the devices.
 
-    wanted: whether it is to leave the threads of this process.
+    wanted: whether it runs elsewhere than on the threads of this process.
     """
 
     spread: Spread
@@ -53,7 +53,7 @@ class Where:
 
     @classmethod
     def of(cls, graph: Graph, options: Mapping[str, Any]) -> Where:
-        """Where these options say; collective where there are ranks."""
+        """Where these options say; collective if there are ranks."""
         unknown = next((name for name in options if name not in WHERE), None)
         if unknown is not None:
             raise UsageError(
@@ -61,9 +61,9 @@ class Where:
                 expected=f"options that say where it runs: {', '.join(WHERE)}",
                 remedy=did_you_mean(unknown, WHERE, "leave it out"),
             )
-        given = {name: options[name] for name in WHERE[1:-1] if name in options}
+        spread_options = {name: options[name] for name in WHERE[1:-1] if name in options}
         threads, devices = options.get("threads"), options.get("devices")
-        spread = Spread(**given).checked()
+        spread = Spread(**spread_options).checked()
         spread = spread if devices is None else spread.on(devices, threads)
         where = cls(spread, threads, spread.wanted)
         if spread.devices is None:
@@ -109,19 +109,19 @@ class Where:
                 remedy="devices='cuda' or 'cpu+cuda', or leave devices= out",
             )
         if (ranks := spread.ranks()) is not None and ranks.size != len(devices):
-            said = f"there are {ranks.size} ranks and {len(devices)} devices"
-            raise UsageError(said, expected="one for each rank", remedy="devices='cuda'")
+            message = f"there are {ranks.size} ranks and {len(devices)} devices"
+            raise UsageError(message, expected="one for each rank", remedy="devices='cuda'")
         if (k := _count(spread, len(devices))) != len(devices):
             raise UsageError(f"there are {k} parts and {len(devices)} devices", expected="one for each part")
-        if (how := _split_of(spread)) not in (*USUAL, "duplicate"):
+        if (partitioner := _split_of(spread)) not in (*USUAL, "duplicate"):
             raise UsageError(
-                f"partition is {how!r}, and each device has the whole graph", expected="'duplicate'",
+                f"partition is {partitioner!r}, and each device has the whole graph", expected="'duplicate'",
                 remedy="leave it out",
             )  # fmt: skip
 
 
 def _count(spread: Spread, otherwise: int) -> int:
-    """How many parts are asked for."""
+    """The number of parts that the options ask for."""
     return spread.parts.k if isinstance(spread.parts, Parts) else otherwise if spread.parts is None else spread.parts
 
 
@@ -132,9 +132,9 @@ def _split_of(spread: Spread) -> str:
 
 @dataclass(frozen=True)
 class Launched(Generic[Answer]):
-    """What a launch gave: the answer of the first worker, and the seconds, without and of what is done once.
+    """What a launch returned: the answer of the first worker, seconds of work, and seconds of one-time work.
 
-    exchange, where and notes: as of a :class:`~arcflux.result.Result`.
+    exchange, where and notes: as in a :class:`~arcflux.result.Result`.
     """
 
     answer: Answer
@@ -146,7 +146,7 @@ class Launched(Generic[Answer]):
     notes: tuple[str, ...] = ()
 
     def finish(self, result: Finished) -> Finished:
-        """The result with its plan, which says where it was run; what was measured is kept for the next plan."""
+        """The result with its plan and where it ran; the measurement is recorded for later plans."""
         if self.where:
             result = replace(result, exchange=self.exchange, where=self.where, notes=self.notes)
         return cast("Finished", kept(self.plan, result.graph, result))
@@ -157,8 +157,8 @@ def launch(
 ) -> Launched[Answer]:  # fmt: skip
     """Run ``work(worker)`` on the workers that the options ask for.
 
-    `advised`: the name by which the planner knows the algorithm, which it asks for the threads that were left open;
-    without it there are as many as cores.
+    `advised`: the planner's name of the algorithm, by which it chooses the number of threads if that is left open;
+    without a name, every core is used.
 
     Examples
     --------
@@ -182,10 +182,10 @@ def launch(
 def launch_shared(
     name: str, graph: Graph, options: Mapping[str, Any], work: Work[Answer], *, spreads: bool = False
 ) -> Launched[Answer] | None:  # fmt: skip
-    """Run ``work(worker)`` where all cores share one memory; None where the vertex program of that name has to run.
+    """Run ``work(worker)`` where all cores share one memory; None where the vertex program must run instead.
 
-    That is on GPUs, on several nodes unless the work `spreads` over workers, and with options that only programs have.
-    `timeout` ends the work with an error.
+    That is the case on GPUs, on several nodes (unless the work `spreads` over workers), and with options that only
+    programs have. `timeout` ends the work with an error.
     """
     if options.get("devices") is not None or not options.keys() <= {*WHERE, "timeout"}:
         return None
@@ -211,7 +211,7 @@ def _alone(graph: Graph, team: Team, work: Work[Answer], plan: Any = None) -> La
 
 
 def _on_nodes(graph: Graph, spread: Spread, work: Work[Answer]) -> Launched[Answer]:
-    """A worker for each node: the ranks of this process' job, or threads that pretend to be nodes."""
+    """A worker for each node: the ranks of this MPI job, or threads that simulate nodes."""
     ranks = spread.ranks()
     if ranks is None:
         node_of = nodes_by_size(_count(spread, 1), spread.ranks_per_node)
@@ -244,7 +244,7 @@ def _on_node(
 
 @contextmanager
 def _opened(device: Device, check: Callable[[], None]) -> Iterator[Cores | Room]:
-    """A device to work on; its memory is given back in the end."""
+    """Open a device to work on; its memory is released at the end."""
     if device.kind == "cpu":
         with device.active():
             yield Cores(Team(device.threads), check)
@@ -256,7 +256,7 @@ def _opened(device: Device, check: Callable[[], None]) -> Iterator[Cores | Room]
 
 
 def _on_devices(graph: Graph, spread: Spread, devices: Sequence[Device], work: Work[Answer]) -> Launched[Answer]:
-    """A worker for each GPU, and for the cores beside them."""
+    """A worker for each GPU, and one for the cores beside them."""
 
     def rank(transport: Transport) -> Launched[Answer]:
         device, begun = devices[transport.rank], time.perf_counter()

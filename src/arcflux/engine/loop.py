@@ -28,30 +28,30 @@ __all__ = ["Loop", "Options", "Piece", "ending", "seconds_of", "stopping", "tole
 
 Array = NDArray[Any]
 
-# Supersteps of one launch: enough that a launch costs nothing, few enough that their history is small; and of the first
-# launch, which is all of most runs.
+# Supersteps per launch: enough that launching costs nothing, few enough that their history is small. And of the first
+# launch, which is all that most runs need.
 _AT_ONCE = 4096
 _AT_FIRST = 256
-# Where kernels say in a row of their history that the program's `stop` ended the run.
+# The column of the history in which kernels record that the program's `stop` ended the run.
 _STOPPED = 7
-# A launch is brief, so that the caller works in it, for so many seconds, where a superstep takes no longer.
+# A brief launch runs in the calling thread, unwatched, for at most so many seconds.
 _BRIEF_SECONDS = 0.1
-# Waking the other workers takes about so long: a run that is over sooner is one worker's.
+# Waking the other workers takes about so long: a run that would end sooner uses one worker.
 _WAKING_SECONDS = 2e-4
-# Arcs and vertices that one worker visits in that time or so.
+# Arcs and vertices that one worker visits in about that time.
 _FEW_VISITS = 1 << 18
-# Launches are so many seconds apart that tell how long a tick is: between Python's clock and a kernel's first superstep
-# lies less than a tenth of it.
+# Seconds between the two launches that calibrate ticks: less than a tenth of them lies between Python's clock and a
+# kernel's first superstep.
 _APART = 5e-3
-# The last supersteps of a launch, which the watcher of a run is shown.
+# How many of a launch's last supersteps are shown to the watcher of a run.
 _SHOWN = 64
 
 
 @dataclass
 class Piece:
-    """A piece of a run that is taken in several (checkpoint.py): it begins with superstep `first`, knowing `totals`.
+    """One piece of a run that is executed in pieces (checkpoint.py): its first superstep, and the `totals` before it.
 
-    When it is over, `senders` are the vertices that send next; None where all do.
+    When it ends, `senders` are the vertices that send next; None if all do.
     """
 
     first: int = 0
@@ -61,10 +61,10 @@ class Piece:
 
 @dataclass(frozen=True)
 class Options:
-    """How to run: "auto", "push" or "pull"; workers; the most supersteps; the most seconds.
+    """How to run: direction ("auto", "push" or "pull"), workers, and the limits of supersteps and seconds.
 
-    `push_over_pull`: what an arc is expected to cost to push over what it costs to pull, until both were measured;
-    `at_once`: supersteps of one launch, at most; `piece`: which piece of the run it is, None if it is all of it.
+    `push_over_pull`: the expected cost of pushing an arc relative to pulling it, until both were measured; `at_once`:
+    the most supersteps of one launch; `piece`: which piece of the run it is, None if it is all of it.
     """
 
     direction: str
@@ -88,13 +88,13 @@ def _polled(lowered: Lowered) -> bool:
 
 
 class _Clock:
-    """The clock of kernels: its ticks a second, from launches some time apart; 0 before there were any."""
+    """The clock of kernels: its ticks a second, measured between two launches; 0 before that."""
 
     rate = 0.0
     first: tuple[int, float] | None = None
 
     def note(self, ticks: int, seconds: float) -> None:
-        """A launch began at this tick, and at this time of Python's clock."""
+        """Record that a launch began at this tick, and at this time of Python's clock."""
         if self.first is None:
             self.first = ticks, seconds
         elif seconds - self.first[1] > _APART:
@@ -105,22 +105,22 @@ _clock = _Clock()
 
 
 def seconds_of(ticks: float) -> float:
-    """How long so many ticks of kernels are; for ever, as long as nobody knows how long a tick is."""
+    """The seconds of so many kernel ticks; infinite until the clock is calibrated."""
     return ticks / _clock.rate if _clock.rate else math.inf
 
 
-def _waited() -> float:
-    """Seconds that the run of this thread has waited for its turns, where others share the cores."""
+def _seconds_waited() -> float:
+    """Seconds that this thread's run has waited for its turns, where other jobs share the cores."""
     turns = current_turns()
     return 0.0 if turns is None else turns.waited
 
 
 class Loop:
-    """One run of a kernel. Each kind of kernel has a subclass, which knows its arguments and its history.
+    """One run of a kernel. Each kind of program has a subclass that knows its kernel's arguments and history.
 
-    `board` are the kernel's counters, `sums` its partial residuals; `choice` and `rest` are its other arguments.
-    `shrinks` says whether a launch may have fewer workers than the one before it; `changed_at` is where a row of the
-    history has how many vertices changed.
+    `board` holds the kernel's counters, `sums` its partial residuals; `choice` and `rest` are its other arguments.
+    `shrinks`: whether a launch may have fewer workers than the one before it; `changed_at`: the column of the history
+    that counts changed vertices.
     """
 
     shrinks = True
@@ -142,13 +142,13 @@ class Loop:
         self.barrier = team.barrier()
         self.slots = team.small((2 * self.threads, 8))
         self.history = team.small((min(_AT_FIRST, options.at_once), 8), np.float64)
-        # When the run, or the call of a phase, launched first, and with which superstep.
+        # When the run, or the call of a phase, was first launched, and with which superstep.
         self.first_launch: float | None = None
         self.first_step = self.steps = options.first
         self.fresh = True  # the history has no rows yet
         self.seconds = 0.0  # of all launches
         self.tolerance = tolerance_of(lowered)
-        # A superstep whose loops are left when the run has to end is undone: such programs take one in each launch.
+        # An interrupted superstep is undone, so programs with long loops execute one superstep per launch.
         self.polled = _polled(lowered)
         widest = max([length or 1 for _, length in lowered.fields.values()], default=1)
         self.visits = widest * (graph.arcs + graph.vertices)
@@ -156,13 +156,13 @@ class Loop:
         self.stopped, self.torn, self.first_tick = False, False, 0
         self.asked = lowered.pull_reason if lowered.pull_only else "asked for" if options.direction != "auto" else ""
 
-    # --- what each kind says
+    # --- what each kind of loop defines
 
     def prepare(self) -> None:
-        """Have the graph in the form that the kernel needs; done once for each graph."""
+        """Build the form of the graph that the kernel needs; once per graph."""
 
     def extra(self) -> list[Any]:
-        """The arrays besides the fields that `started` fills."""
+        """The arrays besides the fields that the kernel `started` fills."""
         raise NotImplementedError
 
     def begin(self, state: State) -> None:
@@ -174,53 +174,53 @@ class Loop:
         raise NotImplementedError
 
     def refill(self, state: State, step: int) -> None:
-        """Begin a superstep with what `started` has left: the active vertices and their messages."""
+        """Prepare a superstep from what `started` computed: the active vertices and their messages."""
 
     def senders(self) -> Array | None:
-        """The vertices that send next, now that the run has ended; None where all do."""
+        """The vertices that send next, after the run has ended; None if all do."""
         return None
 
     def superstep(self, k: int, row: list[float]) -> Superstep:
-        """What a row of the kernel's history says, with the seconds in the third place."""
+        """The history entry of a row of the kernel's history, with the seconds in its third column."""
         raise NotImplementedError
 
     def columns(self, rows: Array) -> Mapping[str, Array | float]:
-        """The same for all supersteps at once: what is known of them, by name."""
+        """The history of all supersteps, by name."""
         return {"frontier": rows[:, 0], "residual": rows[:, 1], "seconds": rows[:, 2], "pull": rows[:, 3] == 2}
 
     def done(self, last: list[float] | None) -> bool:
-        """Whether the run has converged with the superstep of this row; None when none was completed."""
+        """Whether the run has converged with the superstep of this row; None if none was completed."""
         return last is not None and (last[self.changed_at] == 0 or last[1] < self.tolerance)
 
     def choose(self, steps: int) -> int:
-        """Set the kernel for what comes after so many supersteps; how many of them, at most, before asking again."""
+        """Choose the kernel after so many supersteps; returns how many to run at most before choosing again."""
         return self.options.at_once
 
     def crew(self, steps: int) -> int:
-        """How many workers are launched after so many supersteps: one at first, where it is done before others wake."""
+        """How many workers to launch after so many supersteps: one at first, if it ends before others wake."""
         return 1 if self.visits <= _FEW_VISITS and self.team.kind == "threads" and not steps else self.threads
 
     def launched(self, steps: int) -> None:
-        """Look at the raw history of the supersteps from `steps` on, which all workers see alike."""
+        """After a launch: look at the raw history of its supersteps from `steps` on; all workers see the same rows."""
 
-    # --- what all do
+    # --- what all loops share
 
     def begin_call(self, step: int) -> None:
-        """A phase is called again: its first launch may be brief, and one worker's, as that of a run."""
+        """A phase is called again: like a run, its first launch may be brief and run on one worker."""
         self.first_launch, self.first_step = None, step
 
     def borrowed(self, size: int, dtype: Any) -> Array:
-        """Memory for the time of the run, contents undefined."""
+        """Memory for the duration of the run, contents undefined."""
         return self.team.lent(size, dtype)
 
     def give_back(self) -> None:
-        """The run is over: what was borrowed serves the next one. The history that is left of it holds no arrays."""
+        """Release borrowed memory for the next run. The history of this run refers to none of it."""
         self.team.end()
         self.rest = self.choice = []
         self.fields: dict[str, Array] = {}
 
     def start(self, state: State) -> float:
-        """Run the program's `start` on every vertex; the seconds of that which went into compiling."""
+        """Run the program's `start` on every vertex; returns the seconds spent compiling."""
         extra = self.extra()
         if self.options.first:
             extra = self.started(self.options.first)
@@ -234,7 +234,7 @@ class Loop:
         return compiled
 
     def compile(self, state: State) -> float:
-        """Compile the kernel, so that a run is only a run; the seconds it took."""
+        """Compile the kernel before the run; returns the seconds it took."""
         self.begin(state)
         self.refill(state, self.options.first)
         self.fields, self.totals = {**state.fields, **state.edges.undone}, state.totals
@@ -247,7 +247,7 @@ class Loop:
         return [*shared, first, last, *self.choice, *self.rest]
 
     def run(self) -> History:
-        """Run; what happened in each superstep."""
+        """Run all supersteps; returns their history."""
         rows: list[Array] = []
         steps = self.steps
         limit = 0 if self.stopped else self.options.limit
@@ -258,22 +258,22 @@ class Loop:
         ):
             glance = self.watched(over, task)
             while not self.finished and steps < limit and not (rows and self.team.agreed(over())):
-                taken = self.advance(steps, limit, glance)
-                if taken is None:
+                launch_rows = self.advance(steps, limit, glance)
+                if launch_rows is None:
                     break
-                rows.append(taken)
-                steps += len(taken)
+                rows.append(launch_rows)
+                steps += len(launch_rows)
                 self.team.at(steps)
                 task.at(steps)
         self.steps = steps
         return History(self.past(rows), self.superstep, self.columns, self.totals.history)
 
     def _stops(self, rows: Array) -> bool:
-        """Whether the program's `stop` said so after the last of some supersteps."""
+        """Whether the program's `stop` ended the run in the last of these supersteps."""
         return "stop" in self.lowered.functions and len(rows) > 0 and bool(rows[-1, _STOPPED])
 
     def advance(self, first: int, limit: int, glance: Callable[[Array], None]) -> Array | None:
-        """Launch supersteps from `first` on, before `limit`; their history, or None if the superstep was undone."""
+        """Launch supersteps from `first` on, before `limit`; returns their history, None if it was undone."""
         self.team.together()
         if not self.fresh:
             self._clear_history()
@@ -288,26 +288,26 @@ class Loop:
         since = first - self.first_step
         brief = self._brief_ticks(since) if self._may_be_brief(begun) else 0
         crew = self.crew(since) if brief or since else self.threads
-        waited = _waited()
+        waited = _seconds_waited()
         self.team.launch(self.kernel, crew, *arguments, glance=glance, ends=True, brief=brief, shrinks=self.shrinks)
-        begun += _waited() - waited
+        begun += _seconds_waited() - waited
         if self.torn:
             self.restore(before)
             return None
         if self.first_tick:
             _clock.note(self.first_tick, begun)
         self.launched(first)
-        taken = self._read()
+        launch_rows = self._read()
         seconds = time.perf_counter() - begun
         self.seconds += seconds
-        self._tell(first, taken, seconds)
-        self.finished = self.done(taken[-1].tolist() if len(taken) else None)
-        self.finished = self.finished or self._stops(taken)
-        self.totals.advance(len(taken))
-        self.edges.advance(self.lowered, len(taken))
-        return taken
+        self._show_last(first, launch_rows, seconds)
+        self.finished = self.done(launch_rows[-1].tolist() if len(launch_rows) else None)
+        self.finished = self.finished or self._stops(launch_rows)
+        self.totals.advance(len(launch_rows))
+        self.edges.advance(self.lowered, len(launch_rows))
+        return launch_rows
 
-    def _tell(self, first: int, taken: Array, seconds: float) -> None:
+    def _show_last(self, first: int, taken: Array, seconds: float) -> None:
         """Show the last supersteps of a launch to the watcher of this run."""
         turns = current_turns()
         if turns is None or not len(taken):
@@ -318,26 +318,26 @@ class Loop:
         turns.saw(number, [self.superstep(number + k, row) for k, row in enumerate(shown.tolist())])
 
     def _clear_history(self) -> None:
-        """Have room for the supersteps of a launch that is not the first."""
+        """Clear the history for another launch, and grow it to its full size."""
         if len(self.history) < self.options.at_once:
             self.history = self.team.small((self.options.at_once, 8), np.float64)
         self.history[:] = 0
 
     def _may_be_brief(self, begun: float) -> bool:
-        """Whether a launch that begins now may be brief: not when others before it have taken long."""
+        """Whether a launch that begins now may be brief: only in the first moments of a run."""
         return self.first_launch is not None and begun - self.first_launch < _BRIEF_SECONDS
 
     def _brief_ticks(self, steps: int) -> int:
         """After how many ticks an unwatched launch should end; 0 if it has to be watched.
 
-        How long a tick is, the first launches of a process tell, which are watched.
+        The first launches of a process are watched, and calibrate the length of a tick.
         """
         seconds = _BRIEF_SECONDS if steps or self.crew(steps) == self.threads else _WAKING_SECONDS
-        watched = ending(self.options) is not None and current_turns() is None  # whoever gives turns ends launches, too
+        watched = ending(self.options) is not None and current_turns() is None  # turns end launches, too
         return int(seconds * _clock.rate) if self.brief and not watched else 0
 
     def watched(self, over: Callable[[], bool], task: trace.Task | None = None) -> Callable[[Array], None]:
-        """What looks at a launch now and then: says how far it is, ends it when it is over, sees whether it is torn."""
+        """The callback that watches a launch: reports progress, ends it with the run, notices a torn superstep."""
 
         def glance(control: Array) -> None:
             if task is not None:
@@ -349,23 +349,23 @@ class Loop:
         return glance
 
     def saved(self) -> dict[str, Array]:
-        """Copies of the fields, where a superstep may have to be undone."""
+        """Copies of the fields, if a superstep may have to be undone."""
         return {name: array.copy() for name, array in self.fields.items()} if self.polled and self.team.leads else {}
 
     def restore(self, before: dict[str, Array]) -> None:
-        """Make the fields what they were before the superstep."""
+        """Restore the fields to before the superstep."""
         for name, values in before.items():
             self.fields[name][:] = values
         self.team.together()
 
     def past(self, launches: list[Array]) -> Array:
-        """The history of all launches; the ticks of supersteps are scaled to the seconds that all of them took."""
+        """The history of all launches, with the ticks of supersteps scaled to the measured seconds."""
         rows = np.concatenate(launches) if launches else self.history[:0].copy()
         rows[:, 2] *= self.seconds / rows[:, 2].sum() if len(rows) else 0.0
         return rows
 
     def _read(self) -> Array:
-        """The history of a launch, with the ticks of each superstep in the place of its seconds."""
+        """The history of a launch, with ticks in the column of seconds."""
         rows = self.history[: np.count_nonzero(self.history[:, 2])].copy()
         if "residual" not in self.lowered.functions:
             rows[:, 1] = 0.0
@@ -374,9 +374,9 @@ class Loop:
 
 @contextmanager
 def stopping(options: Options, agreed: Callable[[bool], bool] = bool) -> Iterator[Callable[[], bool]]:
-    """Whether a run should end, by Ctrl-C, its token or its time; Ctrl-C waits for that, unless it is pressed twice.
+    """Whether a run should end, by Ctrl-C, its token or its timeout; a second Ctrl-C interrupts at once.
 
-    `agreed` says whether any of several ranks was pressed: one that was not has the same result, and ends the same way.
+    `agreed` says whether Ctrl-C was pressed on any rank: all ranks have the same result and end the same way.
     """
     ended = ending(options) or (lambda: False)
     with held() as pressed:
@@ -386,7 +386,7 @@ def stopping(options: Options, agreed: Callable[[bool], bool] = bool) -> Iterato
 
 
 def ending(options: Options) -> Callable[[], bool] | None:
-    """Whether a run that begins now should end, by its token or its time; None when it has neither."""
+    """Whether a run that begins now should end, by its token or its timeout; None if it has neither."""
     token, timeout, begun = current_token(), options.timeout, time.perf_counter()
     if token is None and timeout is None:
         return None
@@ -396,6 +396,6 @@ def ending(options: Options) -> Callable[[], bool] | None:
 
 
 def tolerance_of(lowered: Lowered) -> float:
-    """Below which residual a run has converged: the program's parameter `tolerance`, if it has a residual at all."""
+    """The residual below which a run has converged: the program's parameter `tolerance`, if it computes a residual."""
     parameter = lowered.program.parameters.get("tolerance")
     return float(parameter.value) if parameter is not None and "residual" in lowered.functions else -1.0

@@ -1,4 +1,4 @@
-"""The loop of programs that look around: every vertex sees its whole list of edges in every superstep."""
+"""The loop of programs with `around`: every vertex visits its whole list of edges in every superstep."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ class Neighbourhoods(Dense):
 
     @property
     def push(self) -> bool:
-        """A vertex sees all its edges at once: there is nothing to push."""
+        """A vertex visits all its edges at once: there is nothing to push."""
         return False
 
     def crew(self, steps: int) -> int:
-        """All: how long it takes to look around, the number of edges does not tell."""
+        """All workers: the number of edges does not predict how long visiting them takes."""
         return self.threads
 
     def prepare(self) -> None:
-        """Have in-edges, and the order of chunks: those with most edges first, so that no worker ends with a hub."""
+        """Build in-edges, and order chunks by edges, most first, so that no worker ends with a hub."""
         offsets, n = self.graph.into.offsets, self.graph.vertices
         ends = np.minimum(np.arange(0, n + CHUNK, CHUNK), n)
         edges = np.diff(offsets[ends].astype(np.int64))
@@ -53,21 +53,21 @@ class Neighbourhoods(Dense):
         self._take("plain")
 
     def superstep(self, k: int, row: list[float]) -> Superstep:
-        """All vertices looked around."""
+        """The history entry of a superstep: all vertices visited their edges."""
         return replace(super().superstep(k, row), reason=LOOKS_AROUND)
 
 
 class SparseNeighbourhoods(Neighbourhoods):
-    """The same for sparse programs: only vertices with a neighbour that has sent look around again."""
+    """The same for sparse programs: only vertices with a neighbour that sent visit their edges again."""
 
     def extra(self) -> list[Any]:
-        """What each vertex last sent."""
+        """The last message of each vertex."""
         kinds = [(message.dtype, message.length) for message in self.lowered.messages]
         self.messages = [rows(self.borrowed, self.graph.vertices, *kind) for kind in kinds]
         return self.messages
 
     def started(self, step: int) -> list[Any]:
-        """What each vertex last sent, whatever the superstep."""
+        """The last message of each vertex, in any superstep."""
         return self.messages
 
     def begin(self, state: State) -> None:
@@ -87,7 +87,7 @@ class SparseNeighbourhoods(Neighbourhoods):
         self._take("looking")
 
     def refill(self, state: State, step: int) -> None:
-        """Those that are active at first have sent, as if in the superstep before."""
+        """Mark the initially active vertices as senders of the superstep before."""
         senders = int(np.count_nonzero(state.active))
         self.finished = not senders
         if self.team.leads:
@@ -98,12 +98,12 @@ class SparseNeighbourhoods(Neighbourhoods):
         self.team.together()
 
     def give_back(self) -> None:
-        """The marks are among what was borrowed."""
+        """Release the marks, which are borrowed memory."""
         self.told = self.seen = self.told[:0].copy()
         super().give_back()
 
     def superstep(self, k: int, row: list[float]) -> Superstep:
-        """Who sent, along how many edges, and how many changed."""
+        """The history entry of a superstep: senders, their edges, and changed vertices."""
         changed, residual, seconds, _, _, senders, edges = row[:7]
         return Superstep(k, "pull", int(senders), residual, seconds, int(changed), int(edges), LOOKS_AROUND)
 

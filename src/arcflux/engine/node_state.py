@@ -1,8 +1,8 @@
-"""The arrays of a node in a run on parts, which all ranks of the node share, and the counters of one rank.
+"""The arrays of a node in a run on parts, which all its ranks share, and the counters of one rank.
 
-Every array is indexed by the vertex numbers of the whole graph, so nothing is translated, and a vertex changes its part
-without changing its place. Of messages, the first half is what vertices send in this superstep, the second what they
-will send in the next; the frontier has two halves, too, which take turns.
+Every array is indexed by the vertex numbers of the whole graph, so nothing is translated, and a vertex that moves to
+another part keeps its place. The first half of messages is what vertices send in this superstep, the second what they
+will send in the next; the frontier has two halves, too, for alternating supersteps.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ Array = NDArray[Any]
 class NodeState:
     """What the ranks of a node share; V vertices, T threads of this rank. A vector has one more axis.
 
-    The memory is that of earlier runs where there were any, since new pages cost a short run more than its work. Fields
-    stay where they are: they are the result.
+    Memory of earlier runs is reused, since new pages cost a short run more than its work. Fields are not copied: they
+    are the result.
 
     Attributes
     ----------
@@ -42,31 +42,31 @@ class NodeState:
     messages: list of dtype[2V]
         What each vertex sends now, and (second half) in the next superstep.
     accumulators: name -> dtype[V]
-        What has been reduced for each vertex so far; the identity of the reduction between supersteps.
+        What has been reduced for each vertex so far; between supersteps, the identity of the reduction.
     moves, pending: bool[V]
         Which vertices changed in this superstep; which wait for their bucket.
     stamp: uint8[V]
         The mark of the last superstep in which a vertex received something.
     residuals: float64[V] or float64[1], each: name -> its dtype[V]
-        The residual of each vertex, and what it contributes to totals, where these have to be added up in one order.
+        The residual of each vertex and its contributions to totals, where these must be added up in one order.
     bits: uint64[2 * ceil(V / 64)], queues: dtype of vertices[2V], heads: int64[16]
         The frontier as a bitmap and as a queue, and the lengths of both halves of the queue, at 0 and 8.
     tally: float64[T, 8], counts: int64[16]
-        What the threads of this rank count; how many vertices it has listed: receivers at 0, senders at 1, of which
-        another node counts those at 2.
+        Counts by thread of this rank; lengths of its lists of vertices: receivers at 0, senders at 1, those senders
+        that another node counts at 2.
     totals: Totals
-        The values of totals, and what each thread of this rank has reduced for them.
+        The values of totals, and the partial reductions by each thread of this rank.
     edges: EdgeArrays
         The fields of edges.
-    mirrors: id of a field's array -> what a device has of it
-        Phases of a run share it, so that fields stay on the device from one to the next.
+    mirrors: id of a field's array -> the device's copy of it
+        The phases of a run share it, so that fields stay on the device from one to the next.
     """
 
     def __init__(
         self, lowered: Lowered, graph: Graph, values: Mapping[str, Array], threads: int, transport: Transport,
         like: NodeState | None = None,
     ) -> None:  # fmt: skip
-        """`like`: the state of another phase of the same run, of which this one has the fields and the constants."""
+        """`like`: the state of another phase of the same run, whose fields and constants this one shares."""
         self.lowered, self.graph, self.transport = lowered, graph, transport
         self.team = team = Ranks.of(transport)
         n, kind = graph.vertices, graph.number_type
@@ -118,22 +118,22 @@ class NodeState:
         transport.node_barrier()
 
     def _share(self, size: int) -> slice:
-        """What this rank does of an array that the ranks of the node fill together."""
+        """This rank's slice of an array that the ranks of the node process together."""
         share = -(-size // len(self.transport.mates))
         return slice(self.transport.place * share, (self.transport.place + 1) * share)
 
     def own_share(self, array: Array) -> Array:
-        """The piece of an array that this rank clears, of those that the ranks of the node clear together."""
+        """The slice of an array that this rank clears, where the ranks of the node clear it together."""
         return array[self._share(len(array))]
 
     def empty(self, name: str, which: Any) -> None:
-        """Let accumulators hold nothing: the identity of their reduction."""
+        """Reset accumulators to the identity of their reduction."""
         array = self.accumulators[name]
         array[which] = identity(self.lowered.reductions[name].operation, array.dtype)
 
     @property
     def brought(self) -> list[Array]:
-        """What vertices bring one by one to measures that have one order; unneeded residuals are left out."""
+        """Per-vertex contributions to measures that are added up in one order, without residuals that nothing needs."""
         needed = len(self.residuals) == self.graph.vertices
         return [*([self.residuals] if needed else []), *self.each.values()]
 
@@ -155,7 +155,7 @@ class NodeState:
     # --- halves
 
     def sent(self, later: bool = False) -> list[Array]:
-        """What vertices send now, or next: an array[V] for each message."""
+        """The messages of the current superstep, or of the next: an array[V] for each message."""
         n = self.graph.vertices
         return [message[n:] if later else message[:n] for message in self.messages]
 
@@ -165,14 +165,14 @@ class NodeState:
         return self.bits[half:] if step & 1 else self.bits[:half]
 
     def queue_at(self, step: int) -> Array:
-        """The frontier of a superstep as a list."""
+        """The frontier of a superstep as a queue."""
         half = self.graph.vertices
         return self.queues[half:] if step & 1 else self.queues[:half]
 
     def heads_at(self, step: int) -> Array:
-        """How long that list is, in its first place."""
+        """The length of that queue, in its first element."""
         return self.heads[8 * (step & 1) :]
 
     def mark(self, step: int) -> np.uint8:
-        """What the stamp of a vertex is that receives in a superstep."""
+        """The stamp of vertices that receive in a superstep."""
         return np.uint8(step % 255 + 1)

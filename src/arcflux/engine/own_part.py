@@ -24,10 +24,10 @@ Array = NDArray[Any]
 class OwnPart:
     """A rank's part, from one move of bounds to the next; `vid` is the dtype of vertices.
 
-    parts: the split of which it is one; part: its arcs; whole: whether all in-edges of its vertices are in it;
-    mine: vid[owned vertices], without those that every node has whole; everywhere: vid[this rank's share of these];
-    targets: vid[rows of in-edges]; lists: what to send and receive; columns: those of the edges that the program reads;
-    reached: vid[V], told: vid[mine + everywhere]: room for the vertices that received, and for those that changed.
+    parts: the split it belongs to; part: its arcs; whole: whether it has all in-edges of its vertices; mine: vid[owned
+    vertices], without replicated ones; everywhere: vid[this rank's share of the replicated vertices]; targets: vid[rows
+    of in-edges]; lists: what to send and receive; columns: those of the edges that the program reads; reached: vid[V]
+    and told: vid[mine + everywhere]: buffers for vertices that received and for those that changed.
     """
 
     parts: Parts
@@ -43,7 +43,7 @@ class OwnPart:
 
     @classmethod
     def take(cls, parts: Parts, replicated: Array | None, transport: Transport, columns: Sequence[str]) -> OwnPart:
-        """The part of this rank; `replicated` are flags of vertices that every node has whole, or None. Collective."""
+        """The part of this rank; `replicated` flags the vertices that every node has, or is None. Collective."""
         part, own = parts.part(transport.rank), parts.owned(transport.rank)
         everywhere = own[:0]
         if replicated is not None:
@@ -52,9 +52,9 @@ class OwnPart:
             own = own[~replicated[own]]
         whole = parts.placement == "target" and replicated is None
         lists = known_lists(transport, parts, part, whole, replicated)
-        reached, told = (np.empty(size, own.dtype) for size in (parts.graph.vertices, len(own) + len(everywhere)))
+        reached, changed = (np.empty(size, own.dtype) for size in (parts.graph.vertices, len(own) + len(everywhere)))
         lasting = frozen(own), frozen(everywhere), frozen(part.targets)
-        return cls(parts, part, whole, *lasting, lists, columns, reached, told)
+        return cls(parts, part, whole, *lasting, lists, columns, reached, changed)
 
     @property
     def updated(self) -> Array:
@@ -63,7 +63,7 @@ class OwnPart:
 
     @cached_property
     def in_edges(self) -> list[Array]:
-        """Offsets, neighbours and columns of edges by target, as kernels take them."""
+        """Offsets, neighbours and columns of edges by target, as kernel arguments."""
         return [frozen(array) for array in (*self.part.into, *(self.part.in_columns[name] for name in self.columns))]
 
     @cached_property

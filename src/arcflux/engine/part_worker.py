@@ -1,4 +1,4 @@
-"""One rank of a run on parts: the state of its node, the part that it has, and the kernels that work on both."""
+"""One rank of a run on parts: the state of its node, its part, and the kernels that work on both."""
 
 from __future__ import annotations
 
@@ -26,12 +26,11 @@ Array = NDArray[Any]
 
 
 class PartWorker:
-    """What computes a part.
+    """Computes a part.
 
-    lowered, graph: what is run, and on what; transport: the way to the other ranks; device: what runs kernels, and
-    `calls` how; state: the arrays of its node; own: its part, until bounds move; polled: whether kernels may have to be
-    broken off, and `watch` does that. `linked` says whether messages go from device to device, without the node's
-    memory.
+    lowered, graph: the program and its graph; transport: connects it to the other ranks; device: runs kernels, through
+    `calls`; state: the arrays of its node; own: its part, until bounds move; polled: whether kernels may have to be
+    interrupted, which `watch` does. `linked`: whether messages go from device to device, without the node's memory.
     """
 
     def __init__(
@@ -49,9 +48,9 @@ class PartWorker:
         self.take(own)
 
     def take(self, own: OwnPart) -> None:
-        """Work on this part from now on: take the device's memory for it; what does not fit streams through it.
+        """Compute this part from now on: take device memory for it, and stream what does not fit.
 
-        Collective: nodes share their memory out.
+        Collective: the ranks of a node divide its memory.
         """
         self.own = own
         offsets = own.part.into.offsets
@@ -67,14 +66,14 @@ class PartWorker:
         self.calls.take(own, self.placed)
 
     def release(self) -> None:
-        """Give back what the part took of the device's memory."""
+        """Release the part's memory on the device."""
         self.device.release(self._held_bytes)
         self._held_bytes = 0
 
-    # --- edges that the device has no room for
+    # --- edges that do not fit on the device
 
     def transfer(self, nbytes: int | None = None) -> float:
-        """Take the time that edges take over the device's link: so many bytes, or all blocks; the seconds it was."""
+        """Take the time of sending so many bytes, or all streamed blocks, over the device's link; in seconds."""
         if nbytes is not None:
             return self.device.transfer(nbytes) if nbytes else 0.0
         if self.placed.hosted < self.placed.rows:
@@ -82,15 +81,15 @@ class PartWorker:
         return sum(map(self.device.transfer, self.streamed))
 
     def _leave_file(self) -> None:
-        """Let the pages go of rows that stay in a mapped file: the next superstep reads them again."""
+        """Drop the pages of rows that stay in a mapped file: the next superstep reads them again."""
         offsets, *arrays = self.own.in_edges
         for array in arrays:
             leave_pages(array, int(offsets[self.placed.hosted]), int(offsets[-1]))
 
     def pushed_bytes(self, step: int) -> int:
-        """Bytes of the out-edges along which senders of a superstep push, if they are not with the device.
+        """Bytes of the out-edges along which a superstep pushes, if they are not on the device.
 
-        A part whose in-edges do not fit has no room for out-edges either.
+        If the in-edges of a part do not fit, its out-edges do not either.
         """
         if not self.streamed:
             return 0
@@ -105,26 +104,26 @@ class PartWorker:
     # --- kernels
 
     def each(self, name: str, step: int, mine: Array, everywhere: Array, *given: Any) -> None:
-        """Run a kernel on own vertices, and on the share of those that every node has, which one node counts."""
+        """Run a kernel on own vertices, and on this rank's share of replicated ones, which only one node counts."""
         calls, state = self.calls, self.state
         calls.run(name, step, mine, *given)
         if not len(everywhere):
             return
         counted = [state.tally, *state.totals.sums.values()]
         calls.fetch(*counted, state.counts)
-        before, told = [array.copy() for array in counted], int(state.counts[1])
+        before, senders = [array.copy() for array in counted], int(state.counts[1])
         calls.run(name, step, everywhere, *given)
         if self.transport.node > 0:
             calls.fetch(*counted, state.counts)
             for array, values in zip(counted, before, strict=True):
                 array[:] = values
-            state.counts[2] += state.counts[1] - told
+            state.counts[2] += state.counts[1] - senders
             calls.changed(*counted, state.counts)
 
     # --- the frontier
 
     def clear_frontier(self, step: int) -> None:
-        """Make room for the frontier of a superstep, now and then for marks, too; each rank of the node for a share."""
+        """Clear this node's frontier of a superstep, and marks when they wrap around; each rank clears its share."""
         state, calls = self.state, self.calls
         calls.zero(state.own_share(state.bits_at(step)))
         if state.team.leads:
@@ -135,17 +134,17 @@ class PartWorker:
             self.transport.node_barrier()
 
     def join_frontier(self, step: int, vertices: Array) -> None:
-        """Vertices of other nodes are in the frontier of a superstep."""
+        """Add vertices of other nodes to the frontier of a superstep."""
         state = self.state
         self.calls.alone("receive", vertices, state.bits_at(step), state.queue_at(step), state.heads_at(step))
 
     def changed_vertices(self) -> Array:
-        """Own vertices that changed, as the last kernel that published has listed them."""
+        """Own vertices that changed, as listed by the last kernel that published."""
         self.calls.fetch(self.own.told, self.state.counts, self.state.moves)
         return self.own.told[: int(self.state.counts[1])]
 
     def forget_changes(self, told: Array) -> None:
-        """All nodes that read changed vertices have their values."""
+        """Clear the changes: all nodes that read these vertices have their values."""
         self.state.moves[told] = False
         self.calls.changed(self.state.moves)
 
@@ -156,7 +155,7 @@ class PartWorker:
         return {name: array[vertices] for name, array in self.state.fields.items()}
 
     def restore(self, vertices: Array, before: Mapping[str, Array]) -> None:
-        """Make the fields of some vertices what they were."""
+        """Restore the fields of some vertices."""
         fields = self.state.fields
         self.calls.fetch(*fields.values())
         for name, values in before.items():
@@ -164,22 +163,22 @@ class PartWorker:
         self.calls.changed(*fields.values())
 
     def saved_edges(self) -> dict[str, Array]:
-        """Copies of the fields of edges that a superstep changes in place, by the first rank of the node."""
+        """Copies of the edge fields that a superstep changes in place, on the first rank of the node."""
         leads = self.polled and self.state.team.leads
         return {name: array.copy() for name, array in self.state.edges.undone.items()} if leads else {}
 
     def restore_edges(self, before: Mapping[str, Array]) -> None:
-        """Make the fields of edges what they were."""
+        """Restore the fields of edges."""
         self.transport.node_barrier()
         for name, array in self.state.edges.undone.items():
             if name in before:
                 array[:] = before[name]
         self.transport.node_barrier()
 
-    # --- what is measured
+    # --- measures
 
     def clear_measures(self) -> None:
-        """Nothing is reduced yet; own vertices that a superstep leaves out bring nothing, whatever one before left."""
+        """Clear the reductions, and the contributions of own vertices that a superstep may leave out."""
         lowered, state = self.lowered, self.state
         if lowered.totals:
             state.totals.clear()
@@ -194,15 +193,15 @@ class PartWorker:
         self.calls.changed(*state.brought)
 
     def set_totals(self, known: Mapping[str, Any]) -> None:
-        """From now on kernels know these totals."""
+        """Set these totals for the kernels."""
         if known:
             self.state.totals.set(known)
             self.calls.changed(*(self.state.totals.values[name] for name in known))
 
     def stops(self, step: int) -> bool | None:
-        """Whether the program's `stop` ends the run after a superstep; all ranks know the same, and answer alike.
+        """Whether the program's `stop` ends the run after a superstep; all ranks have the same totals and answer.
 
-        None when a loop of it was broken off, on any rank.
+        None if a loop of it was interrupted, on any rank.
         """
         if "stop" not in self.lowered.functions:
             return False

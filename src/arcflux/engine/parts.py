@@ -1,9 +1,9 @@
-"""A program on parts of a graph: compute the parts, exchange what changed, see whether that was all, balance.
+"""A program on parts of a graph: compute the parts, exchange what changed, test for convergence, balance.
 
-Every rank runs the same loop over its own part and meets the others twice a superstep: when all of its node have read
-what the node's vertices send (then it may change), and when all parts say how much changed. What a node shares stands
-in `node_state.py`, what a rank computes in `compute.py`, what nodes tell each other in `exchange/`, and when and how
-bounds of parts move in `balance/`.
+Every rank runs the same loop over its own part and meets the others twice a superstep: when all ranks of its node have
+read what the node's vertices send (then it may change), and when all parts have reported how much changed.
+`node_state.py` has what a node shares, `compute.py` what a rank computes, `exchange/` what nodes send each other, and
+`balance/` when and how bounds of parts move.
 """
 
 from __future__ import annotations
@@ -63,10 +63,10 @@ class PartRun:
         self, lowered: Lowered, graph: Graph, values: Mapping[str, Array], setting: Setting, transport: Transport,
         like: NodeState | None = None,
     ) -> None:  # fmt: skip
-        """`like`: the state of which this run has the fields, if it is one phase of several."""
+        """`like`: the state whose fields this run shares, if it is one of several phases."""
         options, devices, model = setting.options, setting.devices, setting.model
         device = CPU(options.threads) if devices is None else devices[transport.rank]
-        apart = transport.nodes == transport.size > 1  # each has a node, of which it shares no memory with others
+        apart = transport.nodes == transport.size > 1  # each rank is a node of its own and shares no memory
         linked = apart and devices is not None and all(each.kind == "cuda" for each in devices)
         own = OwnPart.take(model.parts, model.replicated, transport, lowered.columns)
         state = NodeState(lowered, graph, values, options.threads, transport, like)
@@ -77,7 +77,7 @@ class PartRun:
         self.mail = self.compute.mail
         self.cut_edges = CutEdges(self.worker, self.exchange.meter)
         self.direction = Direction(lowered, options.direction, graph.vertices, graph.arcs, options.push_over_pull)
-        how = "off" if lowered.mails else setting.rebalance  # mail waits with the owners of its receivers
+        how = "off" if lowered.mails else setting.rebalance  # mail waits with owners
         self.balancer = Balancer(self.worker, self.exchange, how, options.limit, setting.network)
         self.record = Record(self.direction, transport.size)
         self.notes = [said for said in (model.note, self.worker.note, self.balancer.note) if said]
@@ -85,7 +85,7 @@ class PartRun:
         self.broken_off = False  # in the program's `stop`
 
     def run(self) -> Result:
-        """Run; the same result on every rank."""
+        """Run; every rank returns the same result."""
         begun = time.perf_counter()
         with ending_by_itself():
             agreed = self.start()
@@ -103,7 +103,7 @@ class PartRun:
         return self.options.first + len(self.record)
 
     def superstep(self, last: Agreement) -> Agreement:
-        """One superstep more; what comes of it everywhere. One that is torn is undone."""
+        """Execute one superstep; returns the counts of all ranks. A torn superstep is undone."""
         worker, exchange, transport = self.worker, self.exchange, self.worker.transport
         transport.superstep = step = self.step
         started, before, edges = time.perf_counter(), self.saved(), worker.saved_edges()
@@ -126,12 +126,12 @@ class PartRun:
         return agreed
 
     def _goes_on(self, agreed: Agreement) -> bool:
-        """Whether there is another superstep; one is taken even if the time is over."""
+        """Whether to execute another superstep; there is at least one, even if the time is over."""
         over = agreed.torn or self.broken_off or (agreed.stopped and len(self.record))
         return not (self.finished or over) and self.step < self.options.limit
 
     def start(self) -> Agreement:
-        """The state before the next superstep as `start` makes it; what vertices that are active at first send."""
+        """Run `start` for the state before the next superstep; vertices that are active at first send."""
         step = self.step
         before = self.saved(first=not len(self.record))
         self.direction.begin()
@@ -154,7 +154,7 @@ class PartRun:
         return self.mail is not None and self.mail.under_way > 0
 
     def saved(self, first: bool = False) -> tuple[Array, dict[str, Array]]:
-        """Own vertices and their fields, if a superstep may have to be undone; at `first`, they are as given."""
+        """Own vertices and their fields, if a superstep may have to be undone; at `first`, their initial values."""
         if not self.worker.polled:
             return self.worker.own.mine, {}
         vertices = self.worker.own.updated
@@ -165,14 +165,14 @@ class PartRun:
         return vertices, before
 
     def _converge(self, last: Agreement, agreed: Agreement, started: float) -> None:
-        """How much changed everywhere; whether that is the end."""
+        """Record the superstep, and decide whether the run has converged."""
         lowered, graph = self.lowered, self.graph
         self.worker.set_totals(agreed.totals)
         self.worker.state.totals.note()
         measured = "residual" in lowered.functions
         edges, frontier = (last.edges, last.senders) if lowered.sparse else (graph.arcs, graph.vertices)
         edges = edges if lowered.has_edges else 0
-        if self.mail is not None and lowered.rests:  # those that took part, and the records that they received
+        if self.mail is not None and lowered.rests:  # vertices that took part, and the records that they received
             frontier, edges = agreed.edges, self.mail.delivered
         self.direction.measured(edges, max(agreed.part_seconds))
         over = (agreed.senders if lowered.sparse else agreed.changed) == 0 and not self._mail_under_way()

@@ -1,4 +1,4 @@
-"""The arrays that workers count and select in when vertices look around."""
+"""The arrays in which workers count and select when vertices visit their neighbourhoods."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _WIDE = 1 << 31
 
 
 def worker_scratch(lowered: Lowered, graph: Graph, workers: int) -> list[Array]:
-    """The arrays that workers count and select in, a row for each worker, as the longest row of edges needs them."""
+    """The scratch arrays, a row for each worker, as large as the longest row of edges needs."""
     return list(scratch_for(lowered, int(graph.in_degrees.max(initial=1)), workers).values())
 
 
 def scratch_for(lowered: Lowered, longest: int, workers: int) -> dict[str, Array]:
-    """The same for rows of at most so many edges, by the names that kernels have for them."""
-    made: dict[str, Array] = {}
+    """The same for rows of at most so many edges, by the names that kernels use."""
+    arrays: dict[str, Array] = {}
     size = slots(longest)
     for one in scratch(lowered):
         dtype = np.dtype(np.int64) if longest >= _WIDE and one.dtype.itemsize < 8 else one.dtype
-        many = {"table": 2 * size, "slots": size, "weights": size, "values": longest}[one.use]
-        rows = zeros(workers * many, dtype)
-        made[f"{one.name}s"] = rows.reshape(workers, size, 2) if one.use == "table" else rows.reshape(workers, many)
-    return made
+        length = {"table": 2 * size, "slots": size, "weights": size, "values": longest}[one.use]
+        rows = zeros(workers * length, dtype)
+        arrays[f"{one.name}s"] = rows.reshape(workers, size, 2) if one.use == "table" else rows.reshape(workers, length)
+    return arrays

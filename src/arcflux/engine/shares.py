@@ -1,9 +1,9 @@
-"""Who does how much of the work that unequal devices share.
+"""How unequal devices share the work.
 
-A core counts for one, a GPU for as many cores as it is worth: 64, unless ``ARCFLUX_GPU_CORES`` says otherwise. Memory
-bandwidth would say more (a server's core moves about 10 GB/s, a GPU 1,500), and so would gathers; what goes over a link
-would say less. A share of the cores that is too small wastes little of the whole, one that is too large makes all GPUs
-wait. In the simulator a GPU counts for one core, so that small graphs have something for both.
+A core has weight 1, a GPU the weight of as many cores as it replaces: 64, unless ``ARCFLUX_GPU_CORES`` says otherwise.
+Memory bandwidth (a server's core moves about 10 GB/s, a GPU 1,500) and gathers would give a higher weight; transfers
+over a link a lower one. If the cores' share is too small, little of the whole is wasted; if it is too large, all GPUs
+wait. In the simulator a GPU counts for one core, so that small graphs give work to both.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ _GPU = 64.0
 
 
 def weight(device: Device) -> float:
-    """How many cores a device counts for."""
+    """The weight of a device, in cores."""
     if device.kind == "cpu":
         return float(device.threads)
-    asked = config.gpu_cores()
-    return asked if asked is not None else 1.0 if api.simulated() else _GPU
+    configured = config.gpu_cores()
+    return configured if configured is not None else 1.0 if api.simulated() else _GPU
 
 
 @dataclass(frozen=True)
 class Shares:
-    """The weights of all ranks, in their order, and which of them this one is.
+    """The weights of all ranks, in rank order, and this rank's number.
 
     Examples
     --------
@@ -55,12 +55,12 @@ class Shares:
         return float(self.weights[self.rank] / self.total)
 
     def cuts(self, total: int) -> list[int]:
-        """Where the shares of so much work begin, and where the last one ends."""
+        """Where the share of each rank begins in so much work, and where the last one ends."""
         filled = np.concatenate([[0.0], np.cumsum(self.weights)])
         cuts = [int(total * (part / filled[-1])) for part in filled]
         return [*cuts[:-1], total]
 
     def mine(self, total: int) -> tuple[int, int]:
-        """From where to before where this rank works."""
+        """The range of this rank's share: from, to before."""
         cuts = self.cuts(total)
         return cuts[self.rank], cuts[self.rank + 1]

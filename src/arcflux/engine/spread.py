@@ -1,4 +1,4 @@
-"""How a run is spread: over which parts, on which ranks, by which model of exchange; and the run itself."""
+"""Where a run is executed: on which parts and ranks, with which model of exchange; and the run itself."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ __all__ = ["SHARED", "USUAL", "WHERE", "Spread", "on_ranks", "pressed_anywhere",
 Array = NDArray[Any]
 Answer = TypeVar("Answer")
 
-# What is run where all workers see one memory, so that nothing has to be told.
+# The exchange of workers that share one memory: nothing is sent.
 SHARED = "shared"
 # The options of :func:`arcflux.run` that say where a native algorithm runs.
 WHERE = ("threads", "parts", "partition", "transport", "ranks_per_node", "devices")
-# What says nothing about how to split.
+# Partition options that do not choose a split.
 USUAL = ("auto", "ranges")
 
 
@@ -41,7 +41,7 @@ USUAL = ("auto", "ranges")
 class Spread:
     """The options of a run that say where it runs; see :func:`arcflux.run`.
 
-    `network` are the bytes a second between its nodes, where these were measured.
+    `network`: bytes a second between its nodes, if they were measured.
     """
 
     parts: int | Parts | None = None
@@ -54,7 +54,7 @@ class Spread:
     network: float | None = None
 
     def checked(self) -> Spread:
-        """The same, if it makes sense."""
+        """The same options, checked."""
         if self.exchange != "auto":
             from arcflux.engine.exchange.model import EXCHANGES
 
@@ -74,7 +74,7 @@ class Spread:
         return self
 
     def on(self, devices: str | Sequence[Device] | None, threads: int | None) -> Spread:
-        """The same on these devices, or on those of a name such as "cuda:0-3"; collective where there are ranks."""
+        """The same on these devices, or on those of a name such as "cuda:0-3"; collective if there are ranks."""
         if isinstance(devices, str):
             from arcflux.devices import named
 
@@ -85,38 +85,38 @@ class Spread:
 
     @property
     def wanted(self) -> bool:
-        """Whether the run is to be spread at all: it is asked for, or this process is one of several ranks."""
-        asked = any(said is not None for said in (self.parts, self.transport, self.devices))
+        """Whether the run uses parts: the options ask for it, or this process is one of several ranks."""
+        asked = any(option is not None for option in (self.parts, self.transport, self.devices))
         return asked or self.ranks() is not None
 
     @property
     def idle(self) -> str:
-        """What is asked of parts, of a run that has none: a note; "" where nothing is."""
-        asked = {
+        """A note of options for parts that have no effect because the run has no parts; "" if there are none."""
+        is_set = {
             f"partition={self.partition!r}": self.partition not in USUAL,
             f"exchange={self.exchange!r}": self.exchange != "auto",
             f"rebalance={self.rebalance!r}": self.rebalance not in ("auto", "off"),
             f"ranks_per_node={self.ranks_per_node}": self.ranks_per_node is not None,
         }
-        said = " and ".join(name for name, given in asked.items() if given)
-        return f"there are no parts: no effect of {said}" if said and not self.wanted else ""
+        names = " and ".join(name for name, active in is_set.items() if active)
+        return f"there are no parts: no effect of {names}" if names and not self.wanted else ""
 
     def ranks(self) -> Transport | None:
-        """The ranks that this process is one of; None when it is alone, or is to be."""
-        found: Transport | None = None
+        """The ranks of this process's job; None if it is alone, or the options ask for one process."""
+        transport: Transport | None = None
         if self.transport in (None, "mpi", "tcp") and rank_and_size() is not None:
             from arcflux.transports.launch import current
 
-            found = current(ranks_per_node=self.ranks_per_node)
-        if found is None and self.transport == "mpi":
+            transport = current(ranks_per_node=self.ranks_per_node)
+        if transport is None and self.transport == "mpi":
             raise UsageError(
                 "transport is 'mpi', and this process was not started by mpiexec", expected="a process of an MPI job",
                 remedy="mpiexec -n 4 python ..., or arcflux run ... --workers 4",
             )  # fmt: skip
-        return found
+        return transport
 
     def start(self, size: int, work: Callable[[Transport], Answer], **options: Any) -> list[Answer]:
-        """Run ``work(transport)`` on ranks of the transport that is asked for: threads of this process without it."""
+        """Run ``work(transport)`` on ranks of the chosen transport: threads of this process by default."""
         from arcflux.transports.registry import starter
 
         return starter(self.transport or "local")(size, work, **options)
@@ -124,8 +124,8 @@ class Spread:
     def shares_all(self, nodes: int, parts: Parts) -> bool:
         """Whether workers may take chunks of the whole graph as they become free.
 
-        On one node they see everything, and nothing needs to be fixed beforehand, unless devices differ or a model of
-        exchange is asked for.
+        On one node they share all memory, so no split has to be fixed, unless devices differ or an exchange is asked
+        for.
         """
         usual = self.devices is None and self.exchange in ("auto", SHARED) and self.transport in (None, "local", "mpi")
         return nodes == 1 and usual and parts.placement == "target"
@@ -145,7 +145,7 @@ class Spread:
             key = ("parts", count, how)
             if key not in graph.kept:
                 graph.kept[key] = partition(graph, count, how)
-                if (rank_and_size() or (0, 1))[0] == 0:  # one rank says it for all
+                if (rank_and_size() or (0, 1))[0] == 0:  # only the first rank reports it
                     for said in graph.kept[key].notes:
                         trace.note(f"parts by {how}: {said}")
             made = graph.kept[key]
@@ -168,9 +168,9 @@ def _refuse_unless(name: str, value: str, known: Sequence[str]) -> None:
 
 
 def on_ranks(spread: Spread, graph: Graph, work: Callable[[Transport, Parts], Answer], *, ends: bool = False) -> Answer:
-    """What ``work(transport, parts)`` gives on every rank: those that this process is one of, or threads of it.
+    """The value of ``work(transport, parts)`` on the ranks of this process's job, or on threads as ranks.
 
-    A token that is cancelled ends it, unless it `ends` by itself.
+    A cancelled token ends it, unless it `ends` by itself.
     """
     ranks = spread.ranks()
     if ranks is not None:
@@ -183,7 +183,7 @@ def on_ranks(spread: Spread, graph: Graph, work: Callable[[Transport, Parts], An
 
 
 def run_spread(lowered: Lowered, graph: Graph, values: Mapping[str, Array], options: Options, spread: Spread) -> Result:
-    """Run on parts: on the ranks that this process is one of, or on threads of this process."""
+    """Run on parts: on the ranks of this process's job, or on threads of this process."""
     from arcflux.engine.exchange.model import Model
     from arcflux.engine.exchange.own_nodes import with_own_nodes
     from arcflux.engine.parts import PartRun, Setting
@@ -224,11 +224,11 @@ def spread_out(
     *,
     by_threads_alone: bool = False,
 ) -> Result:
-    """What `together` gives on a team that shares all of the graph, if there may be one, else `work` on every part.
+    """The result of `together` on a team that shares the whole graph, if there is one, else of `work` on every part.
 
-    Without `together`, what a team would share has to be told: there is no kernel of many supersteps.
+    `together` is None where there is no kernel of many supersteps; then even ranks that share memory exchange.
 
-    `by_threads_alone`: ranks are no team for it.
+    `by_threads_alone`: only threads can run `together`, not ranks.
     """
     ranks = spread.ranks()
     parts = spread.split(graph, None if ranks is None else ranks.size)
@@ -252,7 +252,7 @@ def spread_out(
 
 
 def _check_apart(devices: Sequence[Device]) -> None:
-    """Refuse a device that is to hold two parts at once: threads would take and give back each other's memory."""
+    """Refuse a device that is used for two parts: threads would take and release each other's memory."""
     own = [device for device in devices if getattr(device, "memory", None) is not None]
     twice = next((device for place, device in enumerate(own) if any(device is one for one in own[:place])), None)
     if twice is not None:
@@ -268,7 +268,7 @@ def pressed_anywhere(ranks: Transport | None, pressed: bool) -> bool:
 
 
 def _on_shared_memory(result: Result, workers: str, parts: Parts) -> Result:
-    """The result of workers that share all of the graph, which says so."""
+    """The result of workers that share the whole graph, with a note of how they ran."""
     notes = (
         () if parts.how in USUAL else (f"parts by {parts.how} have no effect: workers take chunks of the whole graph",)
     )

@@ -27,12 +27,12 @@ __all__ = ["State", "afford_fields", "given_values", "parameter_values", "refuse
 
 Array = NDArray[Any]
 
-# One worker starts so many vertices in the time in which another one wakes.
+# One worker runs `start` for so many vertices in the time in which another worker wakes.
 _ALONE = 1 << 17
 
 
 class State:
-    """The state of a run of at most so many `supersteps` a launch. `fields` outlive it: they are the result."""
+    """The state of a run of at most so many `supersteps` per launch. `fields` outlive it: they are the result."""
 
     def __init__(self, lowered: Lowered, graph: Graph, given: Mapping[str, Array], team: Team, supersteps: int) -> None:
         self.lowered, self.graph = lowered, graph
@@ -49,7 +49,7 @@ class State:
                 self.fields[name][:] = given[name]
         self.active = team.kept(graph.vertices, np.bool_, zero=False)
         counts = [graph.vertices, graph.edges, graph.arcs]
-        # Each worker has a sum of its own in two halves, or each chunk of vertices.
+        # Each worker has partial sums of its own in two halves, or each chunk of vertices has.
         self.chunks = -(-graph.vertices // CHUNK)
         self.totals = Totals(lowered, 2 * max(team.workers, self.chunks), supersteps, team.small)
         parameters = parameter_values(lowered.program, graph)
@@ -57,15 +57,15 @@ class State:
         self.constants = [*self.fields.values(), *counts, *self.totals.constants, *parameters, *self.edges.constants]
 
     def of(self, lowered: Lowered, graph: Graph) -> State:
-        """The same fields, totals and constants for a phase of the program, which sees the graph in its own way."""
-        seen = copy.copy(self)
-        seen.lowered, seen.graph = lowered, graph
-        return seen
+        """The same fields, totals and constants for a phase of the program, which has its own view of the graph."""
+        view = copy.copy(self)
+        view.lowered, view.graph = lowered, graph
+        return view
 
     def start(
         self, made: Any, extra: list[Any], glance: Callable[[Array], None] | None = None, brief: bool = False
     ) -> float:
-        """Run `start` on every vertex, watched by `glance` or briefly; the seconds of it that went into compiling."""
+        """Run `start` on every vertex, watched by `glance` or briefly; returns the seconds spent compiling."""
         graph = self.graph
         arguments = [graph.into.offsets, graph.out.offsets, self.active, *extra, *self.constants]
         compiled = self.compile(made.started, lambda: arguments)
@@ -75,28 +75,28 @@ class State:
         return compiled
 
     def compile(self, kernel: Any, arguments: Callable[[], list[Any]]) -> float:
-        """Have a kernel ready for its arguments, so that a run is only a run; the seconds that it took.
+        """Compile a kernel for its arguments before the run; returns the seconds it took.
 
-        The types of a program's arguments are the same in each run on a graph, and take longer to look at than a small
-        graph takes to search.
+        The types of a program's arguments are the same in each run on a graph, and inspecting them takes longer than
+        BFS of a small graph: compiled kernels are remembered with the graph.
         """
-        known = self.graph.kept.setdefault(("compiled", self.team.kind, self.lowered.deterministic), set())
-        if kernel in known:
+        compiled_kernels = self.graph.kept.setdefault(("compiled", self.team.kind, self.lowered.deterministic), set())
+        if kernel in compiled_kernels:
             return 0.0
         begun = time.perf_counter()
         kernel.ready(0, self.team.workers, np.zeros(16, np.int64), *arguments())
-        known.add(kernel)
+        compiled_kernels.add(kernel)
         return time.perf_counter() - begun
 
     def launch_start(
         self, made: Any, arguments: list[Any], glance: Callable[[Array], None] | None = None, brief: bool = False
     ) -> None:
-        """Ask `start` of every vertex, by one worker where others would wake too late for it."""
+        """Launch `start` on every vertex, on one worker if the graph is so small that others would wake too late."""
         chunks = 1 if brief and self.graph.vertices <= _ALONE else self.chunks
         self.team.launch(made.started, chunks, *arguments, glance=glance, ends=glance is not None, brief=int(brief))
 
     def reset(self) -> None:
-        """Make the fields what they were before `start`: what is given, or 0."""
+        """Set the fields to their values before `start`: the given ones, or 0."""
         if self.team.leads:
             for name, array in self.fields.items():
                 array[:] = self.given.get(name, 0)
@@ -107,18 +107,18 @@ class State:
 
 @fact
 def _started(lowered: Lowered) -> set[str]:
-    """The fields that need no zeros, since `start` writes them whatever they are."""
+    """The fields that need no zeros, since `start` always writes them."""
     return lowered.functions["start"].always_writes
 
 
 def rows(allocate: Any, size: int, dtype: Any, length: int | None) -> Array:
     """An array for so many vertices: of numbers, or of rows for vectors."""
-    made: Array = allocate(size * (length or 1), dtype)
-    return made if length is None else made.reshape(size, length)
+    array: Array = allocate(size * (length or 1), dtype)
+    return array if length is None else array.reshape(size, length)
 
 
 def afford_fields(lowered: Lowered, graph: Graph) -> None:
-    """Refuse a run whose fields, all of which are written, need more memory than there is."""
+    """Refuse a run whose fields need more memory than is available: all of them are written."""
     each = sum(dtype.itemsize * (length or 1) for dtype, length in lowered.fields.values())
     if not surely_available(each * graph.vertices):
         afford(
@@ -129,14 +129,14 @@ def afford_fields(lowered: Lowered, graph: Graph) -> None:
 
 
 def refuse_missing(program: Program) -> None:
-    """Refuse a program of which a vertex among its parameters was not said."""
+    """Refuse a program without a value for a parameter that is a vertex."""
     for name, parameter in program.constants.items():
         if parameter.kind is vertex and parameter.value is None:
             raise UsageError(f"{program.name} needs {name}=", expected="the id of a vertex")
 
 
 def parameter_values(program: Program, graph: Graph) -> list[Any]:
-    """The values of the parameters, vertices as numbers, arrays as rows."""
+    """The values of the parameters: vertices as numbers, arrays as rows."""
     refuse_missing(program)
     values: list[Any] = []
     for parameter in program.constants.values():
@@ -150,7 +150,7 @@ def parameter_values(program: Program, graph: Graph) -> list[Any]:
 
 
 def given_values(lowered: Lowered, graph: Graph, given: Mapping[str, Any]) -> dict[str, Array]:
-    """What fields are given before start, as arrays of their types and in the order of vertex numbers."""
+    """The initial values of fields as arrays of their types, in vertex order."""
     checked = {}
     if not isinstance(given, Mapping):
         raise UsageError(f"given is a {type(given).__name__}", expected="values by field, such as {'rank': [1.0, 0.5]}")
@@ -180,7 +180,7 @@ def _members(program: Program, graph: Graph, name: str) -> Array:
     ids = program.parameters[name].value
     if ids is None:
         raise UsageError(f"{program.name} needs {name}=", expected="ids of vertices")
-    found = np.zeros(graph.vertices, np.bool_)
+    is_member = np.zeros(graph.vertices, np.bool_)
     if len(ids):
-        found[graph.ids.to_numbers(list(ids))] = True
-    return found
+        is_member[graph.ids.to_numbers(list(ids))] = True
+    return is_member

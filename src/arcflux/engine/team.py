@@ -1,6 +1,6 @@
-"""Ranks of one node as the workers of one team: the kernels for a whole graph, in memory that the node shares.
+"""The ranks of one node as the workers of one team: they run kernels for a whole graph in memory that the node shares.
 
-Every rank runs the same Python, and is one worker of every kernel. Nothing is sent: what one writes, all see.
+Every rank runs the same Python, and is one worker of every kernel. Nothing is sent: all see what one writes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["Ranks"]
 Array = NDArray[Any]
 
 
-# Bytes of shared memory that are kept for the next run, at most.
+# Bytes of shared memory to retain for the next run, at most.
 _MOST_SPARE = 1 << 30
 _teams: WeakKeyDictionary[Transport, Ranks] = WeakKeyDictionary()
 
@@ -33,9 +33,9 @@ _teams: WeakKeyDictionary[Transport, Ranks] = WeakKeyDictionary()
 class Ranks(Team):
     """The ranks of this rank's node.
 
-    Memory that a run has shared serves the next one: new pages cost a short run as much as its work. All ranks ask for
-    the same arrays in the same order, so they find the same ones again. Results stay where they are, one copy for all
-    ranks; each has a flag behind its block that says whether it still holds the result.
+    Shared memory of a run is reused by the next one: new pages cost a short run as much as its work. All ranks request
+    the same arrays in the same order, so each finds the same blocks again. Results stay in place, one copy for all
+    ranks; each rank has a flag at the end of the block that says whether it still holds the result.
     """
 
     kind = "ranks"
@@ -46,7 +46,7 @@ class Ranks(Team):
         self.workers = len(transport.mates)
         self.leads = transport.place == 0
         self.control = transport.shared(16, np.int64)
-        # Which block was chosen, in turns: whoever writes a place again has met all who read it.
+        # The chosen blocks, in rotation: a slot is overwritten only after a barrier with every rank that read it.
         self.chosen = transport.shared(8, np.int64)
         self.asked = 0
         self.spare: list[Array] = []
@@ -62,7 +62,7 @@ class Ranks(Team):
         return _teams[transport]
 
     def _memory(self, size: int, dtype: DTypeLike, zero: bool) -> Array:
-        """Shared memory that was used before, or new."""
+        """Shared memory that was used before, or new memory."""
         kind = np.dtype(dtype)
         count = size * kind.itemsize
         fitting = [k for k, block in enumerate(self.spare) if count <= block.nbytes <= 2 * count + 4096]
@@ -78,7 +78,7 @@ class Ranks(Team):
         return block[:count].view(kind)
 
     def kept(self, size: int, dtype: DTypeLike, *, zero: bool = True) -> Array:
-        """Shared, and not used for anything else until every rank has let go of it."""
+        """Shared, and not reused until every rank has released it."""
         kind = np.dtype(dtype)
         count = size * kind.itemsize
         if self.leads:
@@ -95,7 +95,7 @@ class Ranks(Team):
         self._flags(block)[self.transport.place] = 1
         if zero and self.leads and place >= 0:
             block[:count] = 0
-        # Whatever the user makes of it has this array as its base, since it stands on a buffer and not on an array.
+        # Any view that the user takes has this array as its base, since it is made from a buffer and not from an array.
         array = np.frombuffer(block[:count].data, kind)
         self.holds.append((array, block))
         return array
@@ -111,13 +111,13 @@ class Ranks(Team):
         return self._memory(size, dtype, zero=False)
 
     def small(self, shape: int | tuple[int, ...], dtype: DTypeLike = np.int64) -> Array:
-        """Shared zeros, when all ranks have asked and met."""
+        """Shared zeros; every rank must ask for them and meet at a barrier before using them."""
         return self._memory(int(np.prod(shape)), dtype, zero=True).reshape(shape)
 
     def lasting(self, size: int, dtype: DTypeLike) -> Array:
         """Shared for as long as it is referenced."""
-        made: Array = self.transport.shared(size, dtype)
-        return made
+        array: Array = self.transport.shared(size, dtype)
+        return array
 
     def launch(
         self,
@@ -130,7 +130,7 @@ class Ranks(Team):
         brief: int = 0,
         shrinks: bool = False,
     ) -> None:
-        """Be one worker of a kernel, from when all are here until all are done; the mates are watched at all times."""
+        """Run a kernel as one of its workers, from barrier to barrier of all ranks; the mates are watched meanwhile."""
         if self.leads:
             self.control[:] = 0
         self.together()
@@ -140,29 +140,29 @@ class Ranks(Team):
         self.together()
 
     def barrier(self) -> Array:
-        """The one on the board: ranks that wait there hear the alarm, and are seen to wait."""
-        made: Array = self.transport.board.barrier
-        made[CROWDED] = self.workers > config.cores()
-        return made
+        """The barrier on the board: ranks that wait there get the alarm, and others can see that they wait."""
+        barrier_words: Array = self.transport.board.barrier
+        barrier_words[CROWDED] = self.workers > config.cores()
+        return barrier_words
 
     def at(self, superstep: int) -> None:
-        """What the mates say of this rank, if it is lost before a kernel counts on."""
+        """Set the superstep that other ranks report if this rank is lost before a kernel counts on."""
         self.transport.superstep = superstep
         self.transport.board.control = None
 
     def together(self) -> None:
-        """Wait for the mates."""
+        """Wait for the other ranks of the node."""
         self.transport.node_barrier()
 
     def agreed(self, yes: bool) -> bool:
-        """Whether any rank says yes."""
+        """Whether the answer is yes on any rank."""
         return bool(self.transport.reduce(np.array([yes], np.uint8), "max")[0])
 
     def result(self, array: Array) -> Array:
-        """The array itself; its block is free again when it dies, on all ranks."""
+        """The array itself; its block becomes free when the array is deleted on all ranks."""
         anchor = array if array.base is None or not isinstance(array.base, np.ndarray) else array.base
-        for k, (held, block) in enumerate(self.holds):
-            if held is anchor:
+        for k, (base, block) in enumerate(self.holds):
+            if base is anchor:
                 flags = self._flags(block)
                 weakref.finalize(anchor, flags.__setitem__, self.transport.place, 0).atexit = False
                 del self.holds[k]
@@ -170,7 +170,7 @@ class Ranks(Team):
         raise AssertionError("a result was not kept by this team")
 
     def end(self) -> None:
-        """The run is over, for all of them."""
+        """End the run on all ranks."""
         self.together()
         for _, block in self.holds:
             self._flags(block)[self.transport.place] = 0

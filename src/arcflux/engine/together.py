@@ -1,4 +1,4 @@
-"""A run on a team that shares everything: the kernels of many supersteps, launched on all workers at once."""
+"""A run on a team that shares all memory: kernels of many supersteps, launched on all workers at once."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ __all__ = ["loop_of", "run_together"]
 
 
 def run_together(lowered: Lowered, graph: Graph, values: Mapping[str, Any], options: Options, team: Team) -> Result:
-    """Run a program on a team whose workers see all of the graph and its state."""
+    """Run a program on a team whose workers all see the graph and its state."""
     begun = time.perf_counter()
     team.at(-1)
     if lowered.ordered and options.direction == "pull":
         lowered = lowered.unordered()
-    made = cache.module(cpu.source(lowered))
-    loop = loop_of(lowered, graph, made, options, team)
+    kernels = cache.module(cpu.source(lowered))
+    loop = loop_of(lowered, graph, kernels, options, team)
     loop.prepare()
     once = time.perf_counter() - begun
     state = State(lowered, graph, values, team, options.at_once)

@@ -1,8 +1,8 @@
-"""The totals of a run, as the engine has them: two arrays for each, which every kernel is given.
+"""The totals of a run: two arrays for each, both of them arguments of every kernel.
 
 `values` has a total's value before a launch in its first row, and after each superstep of the launch in the next ones:
-kernels of many supersteps fill them in, and they are the history. `sums` is what each chunk of vertices, or each worker
-of a part, has reduced; these are reduced to one in their order.
+kernels of many supersteps fill in these rows, which are the history. `sums` has the partial reduction of each chunk of
+vertices, or of each worker of a part; they are reduced in order.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ __all__ = ["Totals", "identity", "reduced", "shown"]
 Array = NDArray[Any]
 
 _REDUCING: dict[str, Any] = {"sum": np.add, "min": np.fmin, "max": np.fmax, "or": np.bitwise_or, "and": np.bitwise_and}
-# Numbers of a total that a launch may leave behind; longer vectors end a launch the sooner.
+# Numbers of a total that a launch may leave behind; longer vectors end a launch sooner.
 _MOST_NUMBERS = 1 << 16
 
 
 class Totals:
-    """The totals of a run; `made` makes an array of zeros, `count` is how many reduce apart from each other."""
+    """The totals of a run; `made` allocates zeros, `count` is the number of partial reductions."""
 
     def __init__(self, lowered: Lowered, count: int, supersteps: int, made: Callable[..., Array]) -> None:
         self.measures = lowered.totals
@@ -41,16 +41,16 @@ class Totals:
             for size in rows.values()
         )
         self.forget()
-        self.clear()  # chunks that there are not have nothing
+        self.clear()  # chunks that do not exist contribute nothing
         self._past: dict[str, list[Array]] = {name: [] for name in self.measures}
 
     @property
     def constants(self) -> list[Array]:
-        """What kernels are given."""
+        """The arguments of kernels."""
         return [array for name in self.measures for array in (self.values[name], self.sums[name])]
 
     def forget(self) -> None:
-        """No vertex has contributed anything."""
+        """Reset: no vertex has contributed anything."""
         self.set({name: identity(each.operation, each.dtype) for name, each in self.measures.items()})
 
     def clear(self, names: Iterable[str] | None = None) -> None:
@@ -60,28 +60,28 @@ class Totals:
             self.sums[name][:] = identity(each.operation, each.dtype)
 
     def set(self, known: Mapping[str, Any]) -> None:
-        """These are the values from now on."""
+        """Set the current values."""
         for name, value in known.items():
             self.values[name][0] = value
 
     def begin(self, written: Iterable[Measure], count: int) -> None:
-        """Start has contributed: what the first `count` chunks have becomes the first values."""
+        """After `start`: reduce the first `count` partial values to the first totals."""
         self.set({each.name: reduced(each, self.sums[each.name][:count]) for each in written})
 
     def advance(self, supersteps: int) -> None:
-        """A launch has taken so many supersteps: keep their totals, and let the next begin with the last."""
+        """After a launch of so many supersteps: record their totals, and begin the next launch with the last ones."""
         for name, array in self.values.items():
             self._past[name].append(array[1 : supersteps + 1].copy())
             array[0] = array[supersteps]
 
     def note(self) -> None:
-        """A superstep is over, and its values are set."""
+        """After a superstep whose values are set: record them."""
         for name, array in self.values.items():
             self._past[name].append(array[:1].copy())
 
     @property
     def history(self) -> dict[str, Array]:
-        """The totals of all supersteps, by name: a row for each superstep."""
+        """The totals of all supersteps by name, a row for each superstep."""
         return {name: np.concatenate(past) if past else self.values[name][:0] for name, past in self._past.items()}
 
     @property
@@ -91,7 +91,7 @@ class Totals:
 
 
 def reduced(measure: Measure, values: Array) -> Any:
-    """Values reduced to one, in their order; a minimum or maximum never is a negative zero, as in kernels."""
+    """Values reduced to one, in order; a minimum or maximum is never a negative zero, as in kernels."""
     first = np.full((1, *values.shape[1:]), identity(measure.operation, measure.dtype), measure.dtype)
     with np.errstate(over="ignore", invalid="ignore"):
         total = _REDUCING[measure.operation].accumulate(np.concatenate([first, values]), axis=0)[-1]
@@ -99,12 +99,12 @@ def reduced(measure: Measure, values: Array) -> Any:
 
 
 def shown(value: Any) -> Any:
-    """A total as a user reads it: a number of Python's, or an array."""
+    """A total as a user reads it: a Python number, or an array."""
     return value.copy() if isinstance(value, np.ndarray) and value.ndim else value.item()
 
 
 def identity(operation: str, dtype: np.dtype[Any]) -> Any:
-    """What a reduction leaves as it is."""
+    """The identity element of a reduction."""
     operation = TUPLES.get(operation, operation)
     if operation in ("sum", "or", "any"):
         return dtype.type(0)

@@ -2,8 +2,8 @@
 
 Every worker sees the whole graph, mapped or shared, and takes a share of its vertices, edges or sources. On cores a
 worker is a team: all threads of this process, or the ranks of a node, which run every kernel together in memory that
-all of them see. A GPU is a worker of its own. So an algorithm is one function `work(worker)`, whatever runs it; its
-kernels stand beside it in cpu.py and cuda.py, behind the same few calls.
+all of them see. A GPU is a worker of its own. So an algorithm is one function `work(worker)` on every target; its
+kernels are beside it in cpu.py and cuda.py, behind the same few calls.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ _SWAP_TAG = 12
 
 
 class Cores:
-    """A team of cores as a device; `compiled` are the seconds of whatever is done once: compiling, sorting rows.
+    """A team of cores as a device; `compiled`: the seconds of one-time work: compiling, sorting rows.
 
-    `check` is called while kernels run, and raises when the work is to end.
+    `check` is called while kernels run; it raises when the work has to end.
     """
 
     kind = "cpu"
@@ -51,22 +51,22 @@ class Cores:
 
     @property
     def workers(self) -> int:
-        """How many cores there are."""
+        """The number of cores."""
         return self.team.workers
 
     @property
     def leads(self) -> bool:
-        """Whether this process does what one has to do for the team."""
+        """Whether this process does what must be done once for the team."""
         return self.team.leads
 
     def launch(
         self, kernel: Any, chunks: int | None, *arguments: Any, task: trace.Task | None = None,
         watch: Callable[[Array], None] | None = None, visits: int | None = None,
     ) -> None:  # fmt: skip
-        """Run a kernel on all cores, or on as many as there are chunks; `watch` sees its control now and then.
+        """Run a kernel on all cores, or on as many as there are chunks; `watch` sees its control words now and then.
 
-        `visits`, where it is known, is how many arcs and vertices it looks at: few are a brief launch. With None for
-        its chunks, they also say how many cores are worth waking.
+        `visits`: how many arcs and vertices the kernel visits, if known: few make a brief launch. If chunks is None,
+        they also determine how many cores are worth waking.
         """
         if chunks is None:
             assert visits is not None
@@ -76,7 +76,7 @@ class Cores:
         self.team.launch(kernel, max(1, chunks), *arguments, task=task, glance=self._glance(watch), brief=int(brief))
 
     def _compile(self, kernel: Any, arguments: Sequence[Any]) -> None:
-        """Have the kernel ready: one process of the team compiles, the others find it in the cache."""
+        """Compile the kernel: one process of the team compiles, the others find it in the cache."""
         begun = time.perf_counter()
         if not self.leads:
             self.team.together()
@@ -102,12 +102,12 @@ class Cores:
         return self.team.kept(size, dtype, zero=zero)
 
     def result(self, array: Array) -> Array:
-        """An array that was kept, as it is handed to the caller, when all cores have written what they have to."""
+        """A result array as it is returned to the caller, after all cores have written their share."""
         self.team.together()
         return self.team.result(array)
 
     def host(self, size: int, dtype: DTypeLike) -> Array:
-        """Scratch memory that the team shares, its contents undefined."""
+        """Scratch memory that the team shares, contents undefined."""
         return self.team.lent(size, dtype)
 
     def small(self, shape: int | tuple[int, ...], dtype: DTypeLike = np.int64) -> Array:
@@ -115,7 +115,7 @@ class Cores:
         return self.team.small(shape, dtype)
 
     def barrier(self) -> Array:
-        """A barrier for kernels in which the team meets."""
+        """The barrier at which the team meets within kernels."""
         return self.team.barrier()
 
     def together(self) -> None:
@@ -123,7 +123,7 @@ class Cores:
         self.team.together()
 
     def publish(self, values: Any, there: Array) -> None:
-        """Write values into memory that the team shares; all see them afterwards."""
+        """Write values into memory that the team shares, for all to see."""
         self.team.together()
         if self.leads:
             there[:] = values
@@ -131,17 +131,17 @@ class Cores:
 
 
 class Worker:
-    """One of the workers of a native algorithm.
+    """One worker of a native algorithm.
 
-    rank, size: its number, and how many there are; device: its cores, or the memory of its GPU; peers: the devices'
-    kinds, "cpu" or "cuda", in the workers' order; shares: how much of the work each takes.
+    rank, size: its number, and the number of workers; device: its cores, or the memory of its GPU; peers: the devices'
+    kinds, "cpu" or "cuda", in worker order; shares: how much of the work each takes.
     """
 
     def __init__(
         self, graph: Graph, device: Cores | Room, transport: Transport | None = None, rank: int = 0,
         speakers: Sequence[int] = (0,), weights: Sequence[float] = (1.0,), peers: Sequence[str] = ("cpu",),
     ) -> None:  # fmt: skip
-        """`speakers`: the rank of the transport that speaks for each worker; `weights`: how much each can do."""
+        """`speakers`: the rank of the transport that communicates for each worker; `weights`: relative speeds."""
         self.graph, self.device, self.transport, self.rank = graph, device, transport, rank
         self.speakers, self.peers, self.shares = list(speakers), list(peers), Shares(weights, rank)
         self.size = len(self.speakers)
@@ -170,60 +170,60 @@ class Worker:
         return import_module(module)
 
     def share(self, total: int) -> tuple[int, int]:
-        """From where to before where of so much work this worker takes."""
+        """The range of this worker's share of so much work: from, to before."""
         return (0, total) if self.size == 1 else self.shares.mine(total)
 
     def share_of_rows(self) -> tuple[int, int]:
-        """From which vertex to before which this worker takes rows, so that it has its share of all arcs."""
+        """The range of vertices whose rows this worker takes, for its share of all arcs: from, to before."""
         cuts = self.row_cuts
         return int(cuts[self.rank]), int(cuts[self.rank + 1])
 
     @cached_property
     def row_cuts(self) -> Array:
-        """Where the rows of each worker begin, and where those of the last one end: int64[size + 1]."""
+        """Where the rows of each worker begin, and where the last one's end: int64[size + 1]."""
         cuts = np.searchsorted(self.graph.out.offsets, np.array(self.shares.cuts(self.graph.arcs), np.uint64))
         cuts[-1] = self.graph.vertices
         return cuts
 
     @cached_property
     def rows(self) -> tuple[Adjacency, Adjacency]:
-        """Out-edges and in-edges with the neighbours of each row in order: parallel edges are next to each other."""
+        """Out-edges and in-edges with sorted rows: parallel edges are next to each other."""
         begun = time.perf_counter()
-        found = sorted_rows(self.graph)
+        sorted_pair = sorted_rows(self.graph)
         self.device.compiled += time.perf_counter() - begun
-        return found
+        return sorted_pair
 
-    # --- what workers tell each other; collective, and the same for all
+    # --- communication between workers: collective, with the same result for all
 
     def sum(self, values: Array) -> Array:
-        """The sum of what all workers have."""
+        """The sum of the values of all workers."""
         if self.size == 1 or self.transport is None:
             return values
         return self.transport.reduce(values if self.speaks else np.zeros_like(values), "sum")
 
     def least(self, values: Array) -> Array:
-        """The smallest of what all workers have, element by element."""
+        """The element-wise minimum of the values of all workers."""
         if self.size == 1 or self.transport is None:
             return values
-        return self.transport.reduce(values, "min")  # ranks of a node have the same
+        return self.transport.reduce(values, "min")  # ranks of a node have equal values
 
     def gather(self, values: Array) -> Array:
-        """What all workers have, one after the other."""
+        """The values of all workers, concatenated."""
         if self.size == 1 or self.transport is None:
             return values
         pieces = self.transport.gather(values if self.speaks else values[:0])
         return np.concatenate([pieces[rank] for rank in self.speakers])
 
     def broadcast(self, values: Array, root: int = 0) -> Array:
-        """What one worker has, for all; the others give an array of the same shape and dtype."""
+        """The values of one worker, for all; the others pass an array of the same shape and dtype."""
         if self.transport is None:
             return values
         return self.transport.broadcast(values, self.speakers[root])
 
     def merge(self, give: Callable[[], Array], absorb: Callable[[Array], None]) -> Array:
-        """Up a binomial tree of workers each absorbs what others give; then all get what the first has.
+        """Merge up a binomial tree: each worker absorbs what others give; then all get the result of the first.
 
-        What is given has the same size on all workers: the tree carries 2 (size - 1) of it, in 2 log2(size) steps.
+        All workers give arrays of one size: the tree carries 2 (size - 1) of them, in 2 log2(size) steps.
         """
         mine, reach = give(), 1
         buffer = self.device.host(mine.size, mine.dtype)
@@ -238,7 +238,7 @@ class Worker:
         return self.broadcast(give())
 
     def swap(self, pieces: Sequence[Array]) -> list[Array]:
-        """What every worker has for this one, in their order, where `pieces[k]` is what this one has for worker k.
+        """All-to-all: `pieces[k]` goes to worker k; returns what every worker sent to this one, in worker order.
 
         All pieces have one dtype and one dimension; each goes to its receiver only. Collective.
         """
@@ -258,7 +258,7 @@ class Worker:
         return received if self.cores.workers == 1 or self.cores.team.kind == "threads" else self._told(received, dtype)
 
     def _told(self, pieces: list[Array], dtype: Any) -> list[Array]:
-        """What the rank that speaks has received, for all ranks of the team."""
+        """Share what the communicating rank received with all ranks of the team."""
         lengths = self.cores.small(self.size)
         self.cores.publish([len(piece) for piece in pieces], lengths)
         whole = self.cores.host(int(lengths.sum()), dtype)
@@ -276,7 +276,7 @@ class Worker:
 
     @property
     def nodes(self) -> int:
-        """On how many nodes the workers are."""
+        """The number of nodes that the workers are on."""
         return 1 if self.transport is None else self.transport.nodes
 
     @property
@@ -285,13 +285,13 @@ class Worker:
         return 0 if self.transport is None else self.transport.sent.bytes
 
     def superstep(self, number: int) -> None:
-        """Note where the work is, for errors to name."""
+        """Record the current superstep, for error messages."""
         if self.transport is not None:
             self.transport.superstep = number
 
     @contextmanager
     def task(self, name: str, total: int, unit: str) -> Iterator[trace.Task]:
-        """Report progress; the first worker speaks for all."""
+        """Report progress; the first worker does it for all."""
         quiet = self.rank > 0 or not self.speaks
         with nullcontext(_Silent(name, total, unit)) if quiet else trace.task(name, total, unit) as task:
             yield task
@@ -301,12 +301,12 @@ class _Silent(trace.Task):
     """A task without listeners."""
 
     def at(self, done: int) -> None:
-        """`done` is done by now."""
+        """Record that `done` units are done."""
         self.done = done
 
 
 def sorted_rows(graph: Graph) -> tuple[Adjacency, Adjacency]:
-    """Out-edges and in-edges with the neighbours of each row in order; the graph's own unless it was made unsorted.
+    """Out-edges and in-edges with sorted rows; the graph's own unless it was built unsorted.
 
     Examples
     --------

@@ -1,5 +1,5 @@
-"""Parts that take the same time: their bounds move between supersteps when that pays (Lux, section 5).
+"""Rebalancing: bounds of parts move between supersteps when that pays, towards equal times (Lux, section 5).
 
-`weights.py` learns from the times of parts how heavy vertices and how fast devices are (`fit.py` has the least
-squares), `plan.py` decides which bounds are better, `schedule.py` when that is asked, `migrate.py` moves them.
+`weights.py` estimates the work of vertices and the speed of devices from the times of parts (`fit.py` has the least
+squares), `plan.py` decides which bounds are better, `schedule.py` when to plan, `migrate.py` moves the bounds.
 """

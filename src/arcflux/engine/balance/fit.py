@@ -1,4 +1,4 @@
-"""The least squares that tell how fast devices are from how heavy vertices are."""
+"""The least squares that separate the speed of devices from the work of vertices."""
 
 from __future__ import annotations
 
@@ -13,24 +13,23 @@ __all__ = ["LEAST", "Found", "Round", "fitted"]
 
 Array = NDArray[Any]
 
-# In logarithms: how unequal rates are, how much heavier than edges say vertices may be one part's width further on, and
-# how far what a vertex costs may be from what was assumed. Cells narrower than a 50th of a part differ as if they were
-# wider.
+# Standard deviations of the prior, in logarithms: of rates; of the weight of vertices one part's width apart; of the
+# cost of a vertex from its initial guess. Cells narrower than a 50th of a part differ as if they were that wide.
 _UNEQUAL, _UNEVEN, _COST, _NARROW = 0.6, 0.7, 2.5, 0.02
-# What holds up scales and the mean of all factors, which times do not tell.
+# A weak prior for scales and the mean of all factors, which the times do not determine.
 _LOOSE = 1e-3
-# A part that took no time at all counts as one that took a thousandth of the mean, and is not sure.
+# A part that took no time counts as one that took a thousandth of the mean, with low confidence.
 LEAST = 1e-3
-# Newton's steps, the largest one of a logarithm, and the one that is small enough.
+# Newton's steps, the largest change of a logarithm in one step, and the change that ends the iteration.
 _STEPS, _STRIDE, _SMALL = 8, 2.0, 3e-2
 
 
 @dataclass(frozen=True)
 class Round:
-    """Supersteps with the same bounds: what share of all seconds each part took, and by how much that may be off.
+    """Supersteps with the same bounds: each part's share of all seconds, and the error of these shares.
 
-    `error` is that of a part with an average share. Smaller ones are less sure: what disturbs a part does so for a
-    while, however little it has to do.
+    `error` is that of a part with an average share. Smaller shares are less certain: a disturbance takes as long for a
+    part with little work.
     """
 
     bounds: Array
@@ -39,16 +38,15 @@ class Round:
 
     @property
     def sure(self) -> Array:
-        """How much each part's logarithm counts: one over the square of its error."""
+        """The weight of each part's logarithm: one over the square of its error."""
         return np.asarray(np.minimum(1.0, len(self.shares) * self.shares) / self.error**2)
 
 
 @dataclass(frozen=True)
 class Found:
-    """What explains the times: logarithms of rates, of each cell's factor, and of what a vertex costs in edges.
+    """The estimate: logarithms of rates, of each cell's factor, and of the cost of a vertex in edges.
 
-    A cell is what lies between two neighbouring knots. Its factor says how much heavier than its edges and vertices it
-    is.
+    A cell lies between two neighbouring knots. Its factor says how much heavier it is than its edges and vertices.
     """
 
     rates: Array
@@ -57,17 +55,17 @@ class Found:
     per_vertex: float
 
     def at(self, knots: Array) -> Array:
-        """The factors of other cells, as those have them in which they begin."""
+        """The factors of other cells, each that of the cell in which it begins."""
         places = np.searchsorted(self.knots, knots[:-1], side="right") - 1
         return np.asarray(self.factors[places])
 
 
 def fitted(rounds: list[Round], in_offsets: Array, per_vertex: float, near: Found | None = None) -> Found:
-    """Rates, factors and the cost of a vertex that explain all rounds best, searched from `near` on.
+    """Fit rates, factors and the cost of a vertex to all rounds, starting from `near`.
 
-    By Gauss and Newton; unknown besides is the scale of each round. Factors of neighbours differ as a random walk does,
-    by the distance: a sliver between the bounds of two rounds then weighs what its neighbours do, and cannot take the
-    blame for all that the two disagree about.
+    Gauss-Newton; the scale of each round is another unknown. Factors of neighbours differ as in a random walk, by their
+    distance: a sliver between the bounds of two rounds gets the weight of its neighbours, and cannot absorb the whole
+    disagreement of the two rounds.
     """
     parts = len(rounds[0].shares)
     knots = np.unique(np.concatenate([a.bounds for a in rounds]))
@@ -79,30 +77,30 @@ def fitted(rounds: list[Round], in_offsets: Array, per_vertex: float, near: Foun
     pull = _pull(parts * (edges + per_vertex * vertices), len(rounds), parts)
     usual = np.zeros(len(pull))
     usual[cost] = math.log(per_vertex)
-    found = usual.copy()
+    estimate = usual.copy()
     if near is not None:
-        found[:parts], found[parts:cost], found[cost] = near.rates, near.at(knots), near.per_vertex
+        estimate[:parts], estimate[parts:cost], estimate[cost] = near.rates, near.at(knots), near.per_vertex
     slopes = others.copy()
     for _ in range(_STEPS):
-        factors = np.exp(found[parts:cost])
-        by_vertex = vertices * math.exp(found[cost]) * factors
+        factors = np.exp(estimate[parts:cost])
+        by_vertex = vertices * math.exp(estimate[cost]) * factors
         heavy = inside * (edges * factors + by_vertex)
         whole = heavy.sum(axis=1)
         slopes[:, parts:cost] = heavy / whole[:, None]
         slopes[:, cost] = inside.dot(by_vertex) / whole
-        off = logs - others.dot(found) - np.log(whole)
+        off = logs - others.dot(estimate) - np.log(whole)
         weighted = slopes.T * sure
-        step = np.linalg.solve(pull + weighted.dot(slopes), weighted.dot(off) - pull.dot(found - usual))
-        far = float(np.abs(step).max())
-        found += step * (_STRIDE / max(far, _STRIDE))
-        if far < _SMALL:
+        step = np.linalg.solve(pull + weighted.dot(slopes), weighted.dot(off) - pull.dot(estimate - usual))
+        largest = float(np.abs(step).max())
+        estimate += step * (_STRIDE / max(largest, _STRIDE))
+        if largest < _SMALL:
             break
-    return Found(found[:parts], knots, found[parts:cost], float(found[cost]))
+    return Found(estimate[:parts], knots, estimate[parts:cost], float(estimate[cost]))
 
 
 def _measured(rounds: list[Round], knots: Array, parts: int) -> tuple[Array, Array, Array, Array]:
-    """A row for each part of each round that has vertices: its cells, what else its time depends on, the logarithm of
-    its share, and how sure that is.
+    """A row for each part with vertices, of each round: its cells, the other unknowns of its time, the logarithm of its
+    share, and the confidence in it.
     """
     begins, ends = (np.concatenate([a.bounds[side] for a in rounds]) for side in (slice(None, -1), slice(1, None)))
     some = np.flatnonzero(ends > begins)
@@ -117,19 +115,19 @@ def _measured(rounds: list[Round], knots: Array, parts: int) -> tuple[Array, Arr
 
 
 def _pull(work: Array, rounds: int, parts: int) -> Array:
-    """What is likely before anything is measured: the matrix of a square form, with the minimum where all is usual.
+    """The prior: the matrix of a quadratic form whose minimum is the initial guess.
 
-    `work` is that of each cell, in parts.
+    `work` is that of each cell, in units of one part.
     """
     pull = np.diag(np.full(parts + len(work) + 1 + rounds, _LOOSE))
     unequal = np.arange(parts)
     pull[unequal, unequal] = 1 / _UNEQUAL**2
     pull[parts + len(work), parts + len(work)] = 1 / _COST**2
     width = np.maximum((work[:-1] + work[1:]) / 2, _NARROW)
-    left = np.arange(parts, parts + len(width))
+    cells = np.arange(parts, parts + len(width))
     walk = 1 / (_UNEVEN**2 * width)
-    pull[left, left] += walk
-    pull[left + 1, left + 1] += walk
-    pull[left, left + 1] -= walk
-    pull[left + 1, left] -= walk
+    pull[cells, cells] += walk
+    pull[cells + 1, cells + 1] += walk
+    pull[cells, cells + 1] -= walk
+    pull[cells + 1, cells] -= walk
     return pull

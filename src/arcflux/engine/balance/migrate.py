@@ -1,7 +1,8 @@
-"""Moving the bounds of parts in the middle of a run (Lux, section 5, steps 3 to 6).
+"""Moving the bounds of parts during a run (Lux, section 5, steps 3 to 6).
 
-Within a node all is shared, and a vertex changes its part by being in another range. Between nodes its state goes with
-it, and with its in-edges come sources that the node did not read before: their owners send what these now send.
+Within a node all memory is shared, and a vertex changes its part just by being in another range. Between nodes its
+state moves with it, and its in-edges bring sources that the node did not read before: their owners send the current
+messages of these.
 """
 
 from __future__ import annotations
@@ -28,17 +29,17 @@ __all__ = ["Balancer"]
 Array = NDArray[Any]
 
 
-# Seconds an in-edge of a part: for send and receive lists, and for out-edges.
+# Seconds per in-edge of a part, to rebuild send and receive lists, and out-edges.
 _LISTED, _TURNED = 3e-9, 20e-9
 _TAG = 3
 
 
 class Balancer:
-    """Looks at the times of a run's parts, and moves their bounds when that pays.
+    """Observes the times of a run's parts, and moves their bounds when that pays.
 
-    The first rank plans. When that is urgent, the others wait for it, and parts move at once. Else they are in the next
-    superstep already; `told` are then the bounds that it has found, which reach all ranks with what they add up at the
-    end of that superstep, and then parts move. `note` says why bounds cannot move, if that was asked for.
+    The first rank plans. If that is urgent, the others wait for it and parts move at once. Otherwise they are in the
+    next superstep already; `told` then holds the planned bounds, which reach all ranks in the reduction at the end of
+    that superstep, and then parts move. `note` says why bounds cannot move, if rebalancing was asked for.
     """
 
     def __init__(self, worker: PartWorker, exchange: Exchange, how: str, limit: int, network: float | None) -> None:
@@ -56,34 +57,34 @@ class Balancer:
             self._balance = Balance(offsets, transport.node_of, how, _prices(worker, network), limit)
 
     def after(self, step: int, agreed: Agreement) -> tuple[float, float] | None:
-        """Between two supersteps: move to the bounds that all ranks have just heard of, or plan others.
+        """Between two supersteps: move to the bounds that all ranks have just received, or plan others.
 
-        The seconds that planning and moving took; None where nothing is balanced.
+        The seconds of planning and of moving; None where nothing is balanced.
         """
         if not self.on:
             return None
-        heard, planning, migration = agreed.bounds, 0.0, 0.0
-        wait = heard is None and urgent(step, agreed.part_seconds)
-        # What others wait for takes as long as it does. Else they go on, and may have this rank's core meanwhile.
+        new_bounds, planning, migration = agreed.bounds, 0.0, 0.0
+        wait = new_bounds is None and urgent(step, agreed.part_seconds)
+        # When the others wait, wall time counts. Otherwise they go on and may use this rank's core, so CPU time counts.
         clock = time.perf_counter if wait else time.thread_time
         if self._balance is not None:
             computed = clock()
             self._balance.note(np.asarray(self.worker.own.parts.bounds), agreed.part_seconds)
-            self.told = None if heard is not None else self._balance.plan(step)
+            self.told = None if new_bounds is not None else self._balance.plan(step)
             planning = clock() - computed
         if wait:
-            heard, self.told = self._awaited(), None
-        if heard is not None:
+            new_bounds, self.told = self._awaited(), None
+        if new_bounds is not None:
             begun = time.perf_counter()
             with self.exchange.meter:
-                self._move(step, heard)
+                self._move(step, new_bounds)
             migration = time.perf_counter() - begun
             if self._balance is not None:
                 self._balance.moved(migration)
         return planning, migration
 
     def _awaited(self) -> Array | None:
-        """The bounds that the first rank has found just now, if any, on all ranks."""
+        """The bounds that the first rank has just planned, if any, on all ranks."""
         bounds = np.zeros(self.worker.own.parts.k + 1, np.int64)
         if self.told is not None:
             bounds[:] = self.told
@@ -94,7 +95,7 @@ class Balancer:
         worker, transport, state, parts = self.worker, self.worker.transport, self.worker.state, self.worker.own.parts
         assert parts.bounds is not None
         worker.calls.fetch()
-        known, kind = worker.own.lists.read, worker.own.mine.dtype
+        readers, kind = worker.own.lists.read, worker.own.mine.dtype
         arrays = [*state.fields.values(), *state.accumulators.values(), state.pending, *state.sent(later=True)]
         for move in moves(parts.bounds, new, worker.graph.in_offsets, transport.node_of):
             if move.far and transport.rank in (move.source, move.target):
@@ -109,15 +110,15 @@ class Balancer:
         worker.take(own)
         self.exchange.take(own)
         for peer, vertices in own.lists.tell.items():
-            self._give(step, vertices[~known[int(transport.node_of[peer])][vertices]], [], peer)
+            self._give(step, vertices[~readers[int(transport.node_of[peer])][vertices]], [], peer)
         for peer, vertices in own.lists.hear.items():
-            self._receive(step, vertices[~known[transport.node][vertices]], [], peer)
+            self._receive(step, vertices[~readers[transport.node][vertices]], [], peer)
         transport.finish()
         worker.calls.changed()
         transport.barrier()
 
     def _give(self, step: int, vertices: Array, state: list[Array], peer: int) -> None:
-        """Give vertices away: state, what they now send, and whether they are in the frontier."""
+        """Send vertices to their new owner: state, current messages, and whether they are in the frontier."""
         worker = self.worker
         arrays = [*state, *worker.state.sent()]
         waiting = _among(worker.state.bits_at(step + 1), vertices)
@@ -126,7 +127,7 @@ class Balancer:
         worker.transport.post(peer, message, tag=_TAG)
 
     def _receive(self, step: int, vertices: Array, state: list[Array], peer: int) -> None:
-        """Take vertices that another rank gives."""
+        """Receive vertices from another rank."""
         worker = self.worker
         arrays = [*state, *worker.state.sent()]
         message = worker.transport.collect(peer, tag=_TAG)
@@ -152,15 +153,15 @@ def _why_fixed(own: OwnPart, exchange: str) -> str:
 def _among(bits: Array, vertices: Array) -> Array:
     """Which vertices are set in a bitmap."""
     numbers = vertices.astype(np.uint64)
-    found: Array = (bits[numbers >> np.uint64(6)] >> (numbers & np.uint64(63))) & np.uint64(1) != 0
-    return found
+    flags: Array = (bits[numbers >> np.uint64(6)] >> (numbers & np.uint64(63))) & np.uint64(1) != 0
+    return flags
 
 
 def _prices(worker: PartWorker, network: float | None) -> Prices:
-    """What an in-edge and a vertex of this run weigh; links as fast as its devices say, the network as was measured.
+    """The costs of an in-edge and a vertex of this run; link speed as of its devices, network speed as measured.
 
-    Until a move was timed, its other costs are estimated: send and receive lists are rebuilt if there are several
-    nodes, and so are out-edges for programs that push.
+    Until a move was timed, its other costs are estimated: rebuilding send and receive lists if there are several nodes,
+    and out-edges for programs that push.
     """
     graph, state, lowered = worker.graph, worker.state, worker.lowered
     arc = graph.into.neighbours.itemsize + sum(graph.in_columns[name].dtype.itemsize for name in lowered.columns)
@@ -168,5 +169,5 @@ def _prices(worker: PartWorker, network: float | None) -> Prices:
     vertex = sum(array.nbytes // max(1, len(array)) for array in arrays)
     each = graph.arcs / worker.own.parts.k * (_LISTED * (worker.transport.nodes > 1) + _TURNED * lowered.sparse)
     measured = {"link": worker.device.bandwidth, "network": network}
-    known = {name: rate for name, rate in measured.items() if rate is not None}
-    return replace(Prices(arc, vertex, each=each), **known)
+    rates = {name: rate for name, rate in measured.items() if rate is not None}
+    return replace(Prices(arc, vertex, each=each), **rates)

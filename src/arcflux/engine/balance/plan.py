@@ -1,9 +1,9 @@
-"""Whether parts should begin and end elsewhere, and what then has to move (section 5 of Lux, steps 1 to 6).
+"""Whether the bounds of parts should move, and which vertices move then (Lux, section 5, steps 1 to 6).
 
-`plan` is called between supersteps with the seconds of every part. It is a pure function of what it is given: it moves
-nothing itself, and knows neither the engine nor a transport. Every rank needs the same plan, so one rank makes it and
-sends its bounds to the others, who find with `moves` what each gives and gets. The engine asks in two steps, whether it
-is `calm`, and else what to `decide`.
+`plan` is called between supersteps with the seconds of every part. It is a pure function: it moves nothing itself, and
+knows neither the engine nor a transport. Every rank needs the same plan, so one rank makes it and sends the bounds to
+the others, which compute with `moves` what each sends and receives. The engine asks in two steps: whether it is `calm`,
+and otherwise what to `decide`.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ __all__ = ["HOW", "Move", "Plan", "Prices", "alpha", "calm", "decide", "moves", 
 
 Array = NDArray[Any]
 
-# Where a part takes so much less than it should, a third of what otherwise counts as a gain is one.
+# If a part takes so much less time than the mean, a third of the usual gain is enough.
 IDLE = 0.1
 HOW = ("auto", "local", "off")
 
 
 @dataclass(frozen=True)
 class Prices:
-    """What moving costs: bytes of an in-edge and of a vertex, bytes a second between nodes and within one; and each
-    time, however little moves, so many seconds.
+    """What moving costs: bytes of an in-edge and of a vertex, bytes a second between nodes and within one; and a fixed
+    number of seconds for each move.
 
-    Between nodes it is what `arcflux calibrate` measured, else a gigabyte a second, as 10-gigabit Ethernet has it.
+    Between nodes it is what `arcflux calibrate` measured, else a gigabyte a second, as of 10-gigabit Ethernet.
     """
 
     arc_bytes: float = 4.0
@@ -46,7 +46,7 @@ class Prices:
 
 @dataclass(frozen=True)
 class Move:
-    """Vertices from `begin` to before `end`, with their in-edges, go from one part to another."""
+    """Vertices from `begin` to before `end` move, with their in-edges, from one part to another."""
 
     source: int
     target: int
@@ -58,11 +58,11 @@ class Move:
 
 @dataclass(frozen=True)
 class Plan:
-    """What to do now.
+    """The decision after a superstep.
 
-    bounds: where parts begin and end from now on; moves: what changes its part, and nothing else; phase: "global",
-    "local" or "none"; gain: seconds that a superstep is expected to be shorter; cost: seconds that moving takes, once;
-    predicted: the seconds of each part in the next superstep; seconds: how long planning took.
+    bounds: of the parts from now on; moves: the vertices that change their part; phase: "global", "local" or "none";
+    gain: the expected reduction of seconds per superstep; cost: the seconds of moving, once; predicted: the seconds of
+    each part in the next superstep; seconds: how long planning took.
     """
 
     bounds: Array
@@ -88,7 +88,7 @@ def alpha(done: int, limit: int | None = None) -> float:
 
 
 def moves(old: Array, new: Array, in_offsets: Array, node_of_part: Array) -> tuple[Move, ...]:
-    """What changes its part when bounds do, in the order of vertices.
+    """The ranges of vertices that change their part between two lists of bounds, in vertex order.
 
     Examples
     --------
@@ -99,12 +99,12 @@ def moves(old: Array, new: Array, in_offsets: Array, node_of_part: Array) -> tup
     knots = np.unique(np.concatenate((old, new)))
     before = np.searchsorted(old, knots[:-1], side="right") - 1
     after = np.searchsorted(new, knots[:-1], side="right") - 1
-    found = []
+    changes = []
     for k in np.flatnonzero(before != after).tolist():
         begin, end, source, target = int(knots[k]), int(knots[k + 1]), int(before[k]), int(after[k])
         arcs = int(in_offsets[end]) - int(in_offsets[begin])
-        found.append(Move(source, target, begin, end, arcs, bool(node_of_part[source] != node_of_part[target])))
-    return tuple(found)
+        changes.append(Move(source, target, begin, end, arcs, bool(node_of_part[source] != node_of_part[target])))
+    return tuple(changes)
 
 
 def plan(
@@ -118,7 +118,7 @@ def plan(
     prices: Prices | None = None,
     seen: Observed | None = None,
 ) -> Plan:
-    """Decide by the seconds that every part took, and by those that `seen` remembers of earlier supersteps.
+    """Decide by the seconds that every part took, and by those of earlier supersteps in `seen`.
 
     Parameters
     ----------
@@ -166,9 +166,9 @@ def plan(
 
 
 def calm(seen: Observed, seconds: float, nodes: Array, how: str, alpha: float) -> str:
-    """Why nothing has to be planned after a superstep in which all parts took so many seconds; "" if something has.
+    """Why no plan is needed after a superstep whose parts took so many seconds together; "" if one is.
 
-    Nothing is estimated for it, so that it costs little.
+    It costs little, since it estimates nothing.
     """
     if not seen.ready:
         return "the last plan brought too little: to be seen for some supersteps"
@@ -186,7 +186,7 @@ def decide(
     bounds: Array, seconds: float, in_offsets: Array, nodes: Array, how: str, alpha: float, prices: Prices,
     seen: Observed,
 ) -> Plan:  # fmt: skip
-    """What :func:`plan` decides when it is not calm; `seen` has the times, which make so many seconds together."""
+    """What :func:`plan` decides when it is not calm; the times in `seen` are scaled to so many seconds together."""
     begun = time.perf_counter()
     expected = seen.seconds(bounds)
     times = expected * (seconds / expected.sum())
@@ -196,7 +196,7 @@ def decide(
 def _runs(nodes: Array) -> list[slice]:
     """Neighbouring parts of the same node: among them, bounds move without a byte between nodes.
 
-    That is a whole node where nodes have their parts in a row, as they mostly do; else it stands for a node.
+    Usually a whole node, since nodes mostly have neighbouring parts; otherwise each range stands for a node.
     """
     cuts = [0, *(np.flatnonzero(np.diff(nodes)) + 1).tolist(), nodes.size]
     return [slice(begin, end) for begin, end in pairwise(cuts)]
@@ -204,7 +204,7 @@ def _runs(nodes: Array) -> list[slice]:
 
 @dataclass(frozen=True)
 class _Case:
-    """One superstep's end: what was measured, and what each phase makes of it."""
+    """The measurements at the end of one superstep, and the plan of each phase."""
 
     old: Array
     times: Array
@@ -217,14 +217,14 @@ class _Case:
     _found: dict[bytes, tuple[Array, tuple[Move, ...]]] = field(default_factory=dict)
 
     def stay(self, reason: str) -> Plan:
-        """Nothing moves."""
+        """The plan that moves nothing."""
         return self._made("none", self.old, 0.0, 0.0, reason, self.times)
 
     def decided(self, how: str) -> Plan:
-        """Between nodes if that is worth it, else within each."""
-        made = (self.between_nodes() if how == "auto" else None) or self.within_nodes()
-        self.seen.planned(self.seen.hope(made.predicted) if made.moves else None)
-        return made
+        """Between nodes if that pays, else within each node."""
+        decision = (self.between_nodes() if how == "auto" else None) or self.within_nodes()
+        self.seen.planned(self.seen.hope(decision.predicted) if decision.moves else None)
+        return decision
 
     def between_nodes(self) -> Plan | None:
         """The global phase: new bounds for all parts, when nodes differ by more than moving costs (steps 2 and 3)."""
@@ -238,7 +238,7 @@ class _Case:
         cost += self.prices.each
         if gain <= self.seen.slack * level or not self.alpha * cost < gain:
             return None
-        return self._made("global", new, gain, cost, f"nodes differ: {_said(gain, self.alpha, cost)}")
+        return self._made("global", new, gain, cost, f"nodes differ: {_comparison(gain, self.alpha, cost)}")
 
     def within_nodes(self) -> Plan:
         """The local phase: new bounds between parts of a node, for each node that gains by it (steps 4 and 5)."""
@@ -260,7 +260,7 @@ class _Case:
             if gain <= least:
                 refused = "no better bounds are known"
             elif not self.alpha * cost < gain:
-                refused = f"not worth moving: {_said(gain, self.alpha, cost)}"
+                refused = f"not worth moving: {_comparison(gain, self.alpha, cost)}"
             else:
                 new[run.start : run.stop + 1] = tried[run.start : run.stop + 1]
                 gains.append(gain)
@@ -268,20 +268,20 @@ class _Case:
         if np.array_equal(new, self.old):
             return self.stay(refused or "nothing can move within a node")
         gain, cost = max(gains), max(costs)
-        return self._made("local", new, gain, cost, f"parts of a node differ: {_said(gain, self.alpha, cost)}")
+        return self._made("local", new, gain, cost, f"parts of a node differ: {_comparison(gain, self.alpha, cost)}")
 
     @cached_property
     def runs(self) -> list[slice]:
         return _runs(self.nodes)
 
     def _reachable(self, gain: float, new: Array, parts: slice) -> float:
-        """What of a gain these bounds bring: less than all of it when single vertices are heavy."""
+        """How much of a gain these bounds achieve: less than all of it when single vertices are heavy."""
         return min(gain, float(self.times[parts].max() - self._predicted(new)[parts].max()))
 
     def _level(self, parts: slice) -> float:
-        """The seconds that all these parts would take if they were balanced among each other.
+        """The seconds that each of these parts would take if they were balanced.
 
-        That is the mean of their times when devices are equal, as in the paper; else fast devices count for more.
+        That is the mean of their times if devices are equal, as in the paper; otherwise it is weighted by speed.
         """
         speed = 1 / self.seen.rates[parts]
         return float((self.times[parts] * speed).sum() / speed.sum())
@@ -293,7 +293,7 @@ class _Case:
         return self._about(new)[1]
 
     def _about(self, new: Array) -> tuple[Array, tuple[Move, ...]]:
-        """What bounds promise and what they move, found once."""
+        """The predicted times of bounds and the moves to them, computed once."""
         key = new.tobytes()
         if key not in self._found:
             scale = self.times.sum() / self.seen.seconds(self.old).sum()
@@ -312,5 +312,5 @@ class _Case:
         return Plan(new, moved, phase, gain, cost, expected, reason, time.perf_counter() - self.begun)
 
 
-def _said(gain: float, alpha: float, cost: float) -> str:
+def _comparison(gain: float, alpha: float, cost: float) -> str:
     return f"{gain:.2e} s a superstep against {alpha:.3g} of {cost:.2e} s"

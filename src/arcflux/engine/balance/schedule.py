@@ -1,7 +1,7 @@
 """When bounds of parts move, and to where: the decisions of a run, superstep by superstep, without the moving.
 
-The rank that plans has a `Balance`. It is told the times of every superstep, and it says which bounds are better. After
-the first supersteps all ranks wait for that if it is `urgent`; else bounds take effect one superstep later, since the
+The planning rank has a `Balance`. It gets the times of every superstep, and decides which bounds are better. After the
+first supersteps all ranks wait for that if it is `urgent`; otherwise bounds take effect one superstep later, since the
 other ranks are in the next one already (see `migrate.py`).
 """
 
@@ -24,17 +24,17 @@ __all__ = ["Balance", "urgent"]
 
 Array = NDArray[Any]
 
-# Planning may take so much of all the time that the run is expected to take.
+# Planning may take this share of the expected time of the run.
 _BUDGET = 0.006
-# After how many supersteps ranks wait for a plan, if the slowest part took so many seconds more than the mean: about
-# what planning takes when all else has been in the caches.
+# In the first supersteps, ranks wait for a plan if the slowest part took so many seconds more than the mean: about what
+# planning takes with cold caches.
 _FIRST, _WAIT = 4, 2e-3
 
 
 def urgent(step: int, times: Sequence[float]) -> bool:
-    """Whether a plan after this superstep is worth waiting for: one more superstep like it would lose more time.
+    """Whether a plan after this superstep is worth waiting for: another superstep like it would lose more time.
 
-    Every rank knows these times, and so all decide alike, without a message.
+    Every rank has these times, so all take the same decision without a message.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def urgent(step: int, times: Sequence[float]) -> bool:
 
 
 class Balance:
-    """What the planning rank knows of a run's parts.
+    """What the planning rank knows of the parts.
 
     Parameters
     ----------
@@ -57,9 +57,9 @@ class Balance:
     how
         "auto" or "local".
     prices
-        What moving costs; besides bytes, a guess, which the first move that is timed replaces.
+        What moving costs; its fixed cost is a guess until the first move is timed.
     limit
-        The most supersteps that there will be.
+        The largest number of supersteps.
 
     Examples
     --------
@@ -83,37 +83,41 @@ class Balance:
         self.kept: deque[tuple[Array, Sequence[float]]] = deque(maxlen=REPEATS)
 
     def note(self, bounds: Array, times: Sequence[float]) -> None:
-        """A superstep has ended: where parts began and ended in it, and the seconds that each took."""
+        """A superstep has ended: its bounds, and the seconds of each part."""
         self.kept.append((bounds, times))
         self.computed += max(times)
 
     def plan(self, step: int) -> Array | None:
         """The bounds that would be better from now on, if any are worth a move."""
-        worth = alpha(step + 1, self.limit)
-        if not self._due(self.computed * (1 + 1 / (worth * (step + 1)))):
+        gain_weight = alpha(step + 1, self.limit)
+        if not self._due(self.computed * (1 + 1 / (gain_weight * (step + 1)))):
             return None
         seconds = self._learn()
-        if calm(self.seen, seconds, self.nodes, self.how, worth):
+        if calm(self.seen, seconds, self.nodes, self.how, gain_weight):
             return None
         begun, offsets = time.thread_time(), self.seen.in_offsets
-        made = decide(self.bounds, seconds, offsets, self.nodes, self.how, worth, self.prices, self.seen)
+        decision = decide(self.bounds, seconds, offsets, self.nodes, self.how, gain_weight, self.prices, self.seen)
         took = time.thread_time() - begun
-        self.spent, self.dearest, self.made = self.spent + took, max(self.dearest, took), made
-        self.for_bytes = made.cost - self.prices.each if made.moves else 0.0
-        return made.bounds if made.moves else None
+        self.spent, self.dearest, self.made = self.spent + took, max(self.dearest, took), decision
+        self.for_bytes = decision.cost - self.prices.each if decision.moves else 0.0
+        return decision.bounds if decision.moves else None
 
     def _due(self, run: float) -> bool:
-        """Whether to look closer: there were enough supersteps since the last plan, parts took different times in the
-        last one, and planning has taken little of a run that is expected to take so long.
+        """Whether to plan: enough supersteps have passed since the last plan, the parts' times differ in the last one,
+        and planning has taken little of the time that the run is expected to take.
 
-        Until then times are only kept, which takes microseconds.
+        Until then times are only stored, which takes microseconds.
         """
         times = self.kept[-1][1]
-        late = self.seen.waited + len(self.kept) >= self.seen.patience
-        return late and max(times) * len(times) > (1 + SLACK) * sum(times) and self.spent + self.dearest < _BUDGET * run
+        enough_supersteps = self.seen.waited + len(self.kept) >= self.seen.patience
+        return (
+            enough_supersteps
+            and max(times) * len(times) > (1 + SLACK) * sum(times)
+            and self.spent + self.dearest < _BUDGET * run
+        )
 
     def _learn(self) -> float:
-        """Make something of the times that were kept; the seconds of all parts in the last superstep."""
+        """Update the estimate with the stored times; returns the seconds of all parts in the last superstep."""
         for bounds, times in self.kept:
             self.bounds = np.asarray(bounds)
             self.seen.add(self.bounds, np.asarray(times))
@@ -122,7 +126,7 @@ class Balance:
         return seconds
 
     def moved(self, seconds: float) -> None:
-        """Bounds have moved, which took so long; the least so far that bytes do not explain is the price of each."""
+        """Bounds have moved, which took so long; the least such time beyond that of bytes is the fixed cost."""
         self._learn()
         self.fastest = min(self.fastest, max(seconds - self.for_bytes, 0.0))
         self.prices = replace(self.prices, each=self.fastest)

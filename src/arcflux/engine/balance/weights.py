@@ -1,15 +1,15 @@
-"""How heavy vertices are and how fast parts run, learnt from how long parts took (section 5 of Lux).
+"""The work of vertices and the speed of parts, estimated from the times of parts (Lux, section 5).
 
 `Weights` is the paper's f: the work of vertices 0 to x - 1 as a share of all. It is known at some vertices, and between
-two of them it grows with the in-edges. `Observed` makes it of measured times. A part is slow because its vertices are
-heavy or because its device is slow, and one superstep cannot tell which; the second, with other bounds, does, since
-weights stay with the vertices and rates with the devices. So both are estimated at once:
+two of them it grows with the in-edges. `Observed` estimates it from measured times. A part is slow because its vertices
+are heavy or because its device is slow, and one superstep cannot tell which; a second one with other bounds does, since
+weights belong to vertices and rates to devices. So both are estimated together:
 
     log(seconds of part i in round r) = log(scale of r) + log(rate of i) + log(weight of its vertices)
 
-by least squares over the last rounds, drawn towards equal rates, and towards weights that are the in-edges, and a cost
-of each vertex that is estimated too, times a factor that changes little from neighbour to neighbour. A round counts for
-as much as it is sure: the more supersteps, the more, and on a noisy machine all of them count for less.
+by least squares over the last rounds. The prior pulls towards equal rates, and towards weights that are in-edges plus
+an estimated cost of each vertex, times a factor that varies little from neighbour to neighbour. A round is weighted by
+its confidence: it rises with the number of supersteps and falls with the noise of the machine.
 """
 
 from __future__ import annotations
@@ -30,17 +30,19 @@ __all__ = ["REPEATS", "SLACK", "Observed", "Weights"]
 
 Array = NDArray[Any]
 
-# Rounds of different bounds that are remembered, supersteps of each round, and how much less sure each older round is.
+# Rounds of different bounds that are remembered, supersteps of each round, and the factor of confidence of each older
+# round.
 _ROUNDS, REPEATS, _FADING = 6, 16, 0.9
-# The most setbacks that count: plans are then made every 16 supersteps.
+# The most setbacks that count: there is then a plan every 16 supersteps.
 _SETBACKS = 5
-# What the noise of a part's share is taken for before it is known, and how many deviations that guess counts for.
+# The assumed noise of a part's share before it is measured, and how many measured deviations that assumption counts
+# for.
 _GUESS, _GUESSED = 0.035, 8
-# By how much the model is off, however often times were measured.
+# The error of the model, which more measurements do not reduce.
 _MODEL = 0.01
-# Who takes so much longer or shorter than expected, in logarithms, is looked at twice.
+# A part whose time differs by more than this from the prediction, in logarithms, is measured twice.
 _SURPRISE = 0.3
-# Parts that differ by less are balanced, and by less than so many times the noise may be.
+# Parts that differ by less than this, or by less than so many times the noise, are balanced.
 SLACK, _SURE = 0.03, 0.7
 
 
@@ -49,7 +51,7 @@ class Weights:
     """The work of vertices as a function f that rises from 0 to 1.
 
     known: vertices at which f is known, from 0 to the number of vertices; values: f there; in_offsets: where in-edges
-    begin, which is how f grows in between; per_vertex: what a vertex costs besides its in-edges, counted in edges.
+    begin, which is how f grows in between; per_vertex: the cost of a vertex besides its in-edges, counted in edges.
 
     Examples
     --------
@@ -68,15 +70,15 @@ class Weights:
 
     @classmethod
     def of_edges(cls, in_offsets: Array, per_vertex: float = 1.0) -> Weights:
-        """What is assumed before anything is measured: work is in-edges."""
+        """The assumption before any measurement: work is the number of in-edges."""
         return cls(in_offsets, np.array([0, len(in_offsets) - 1]), np.array([0.0, 1.0]), per_vertex)
 
     def edges(self, vertices: Any) -> Any:
-        """The in-edges of all vertices before these, each of which counts as `per_vertex` more."""
+        """The in-edges of all vertices before these, plus `per_vertex` for each vertex."""
         return self.in_offsets[vertices].astype(np.float64) + self.per_vertex * np.asarray(vertices)
 
     def __call__(self, vertices: Any) -> Any:
-        """The share of all work that vertices before these are: straight lines over the edges."""
+        """The share of all work that is before these vertices: linear interpolation over the edges."""
         return np.interp(self.edges(vertices), self._known_edges, self.values)
 
     @cached_property
@@ -90,15 +92,15 @@ class Weights:
         """
         last = len(self.in_offsets) - 1 if end is None else end
         low, high = self(np.array([begin, last])).tolist()
-        wanted = low + (high - low) * np.cumsum(shares)[:-1] / np.sum(shares)
-        edges = np.interp(wanted, self.values, self._known_edges)
+        goals = low + (high - low) * np.cumsum(shares)[:-1] / np.sum(shares)
+        edges = np.interp(goals, self.values, self._known_edges)
         after = np.array([self._first(goal, begin, last) for goal in edges.tolist()], np.int64)
         before = np.maximum(after - 1, begin)
-        inner = np.where(wanted - self(before) < self(after) - wanted, before, after)
+        inner = np.where(goals - self(before) < self(after) - goals, before, after)
         return np.concatenate(([begin], np.maximum.accumulate(inner), [last])).astype(np.int64)
 
     def _first(self, edges: float, low: int, high: int) -> int:
-        """The first vertex from `low` to `high` with so many edges before it, or the last there is."""
+        """The first vertex from `low` to `high` with so many edges before it, or `high`."""
         while low < high:
             middle = (low + high) // 2
             if int(self.in_offsets[middle]) + self.per_vertex * middle < edges:
@@ -109,14 +111,14 @@ class Weights:
 
 
 class _Seen:
-    """Supersteps with the same bounds: the share of all seconds that each part took in them, and what they make."""
+    """Supersteps with the same bounds: each part's share of all seconds in them, their median and deviations."""
 
     def __init__(self, bounds: Array, shares: Array) -> None:
         self.bounds, self.shares = bounds, [shares]
         self.middle, self.off = _middle(self.shares), np.empty(0)
 
     def add(self, shares: Array) -> None:
-        """One more; no more are kept than count."""
+        """Add a superstep; the oldest is dropped when there are more than count."""
         self.shares = [*self.shares[1 - REPEATS :], shares]
         self.middle = _middle(self.shares)
         self.off = np.abs(np.array(self.shares) / np.maximum(self.middle, LEAST) - 1).ravel()
@@ -124,15 +126,14 @@ class _Seen:
 
 @dataclass
 class Observed:
-    """The times of parts, round after round, and what they say about `rates` and `weights`.
+    """The times of parts, round after round, and the estimates of `rates` and `weights` from them.
 
-    A rate is the time that a device takes for the same work: twice as slow is twice the rate. Their geometric mean is
-    1, since only what differs can be told. `effort` are the seconds that the last estimate took.
+    A rate is the time that a device takes for the same work: half the speed is twice the rate. Their geometric mean is
+    1, since only differences can be measured. `effort`: the seconds that the last estimate took.
 
-    Measured times are noisy, and work may change from superstep to superstep. So of supersteps with the same bounds the
-    medians count, and after setbacks it takes more supersteps until the next plan is made (`ready`). A setback is a
-    plan that moved nothing, or a move that brought less than a fifth of what it promised; one that brought more makes
-    up for one of them.
+    Measured times are noisy, and work may change from superstep to superstep. So the medians of supersteps with the
+    same bounds count, and after setbacks more supersteps pass before the next plan (`ready`). A setback is a plan that
+    moved nothing, or a move that achieved less than a fifth of the predicted gain; a better one cancels one setback.
 
     Examples
     --------
@@ -165,32 +166,32 @@ class Observed:
 
     @property
     def rates(self) -> Array:
-        """How much longer than the others the device of each part takes."""
+        """The relative time that the device of each part takes for the same work."""
         return self._fitted()[0]
 
     @property
     def weights(self) -> Weights:
-        """How the work is spread over the vertices."""
+        """How the work is distributed over the vertices."""
         return self._fitted()[1]
 
     @property
     def patience(self) -> int:
-        """How many supersteps have to pass from plan to plan: 1, 1, 2, 4, ..., 16, by setbacks."""
+        """How many supersteps pass from plan to plan: 1, 1, 2, 4, ..., 16, by setbacks."""
         return 1 << max(self.setbacks - 1, 0)
 
     @property
     def ready(self) -> bool:
-        """Whether there were enough supersteps since the last plan: two if the first was a great surprise."""
+        """Whether enough supersteps have passed since the last plan: two if the first was far from its prediction."""
         return self.waited >= self.patience and not self._doubtful
 
     @property
     def repeats(self) -> int:
-        """How many of the last supersteps had the bounds of the last one; no more are kept than count."""
+        """How many of the last supersteps had the same bounds as the last one; older ones than count are dropped."""
         return len(self._rounds[-1].shares) if self._rounds else 0
 
     @property
     def noise(self) -> float:
-        """By how much a part's share of a superstep is off, as a share of itself: what differs while bounds do not."""
+        """The relative error of a part's share in one superstep, from how it varies while bounds do not."""
         if self._noise is None:
             every = np.concatenate([np.full(_GUESSED, _GUESS), *(a.off for a in self._rounds)])
             every.sort()
@@ -199,27 +200,27 @@ class Observed:
 
     @property
     def slack(self) -> float:
-        """By how much the slowest part may be above the mean before that is more than noise."""
+        """How far the slowest part may be above the mean before that is more than noise."""
         return max(SLACK, _SURE * self.noise / math.sqrt(max(self.repeats, 1)))
 
     @property
     def shares(self) -> Array:
-        """What part of all seconds each part took, by the median of the last supersteps with the same bounds."""
+        """Each part's share of all seconds: the median of the last supersteps with the same bounds."""
         return self._rounds[-1].middle if self._rounds else np.full(self.parts, 1 / self.parts)
 
     def add(self, bounds: Array, times: Array) -> None:
-        """Learn from one superstep: the seconds of every part, and where the parts began and ended."""
-        given = np.asarray(bounds, np.int64), np.asarray(times, np.float64)
-        _check(*given, len(self.in_offsets) - 1, self.parts)
-        if not given[1].max(initial=0.0) > 0 or len(self.in_offsets) < 2:
+        """Learn from one superstep: the seconds of every part, and the bounds."""
+        measured = np.asarray(bounds, np.int64), np.asarray(times, np.float64)
+        _check(*measured, len(self.in_offsets) - 1, self.parts)
+        if not measured[1].max(initial=0.0) > 0 or len(self.in_offsets) < 2:
             return
-        shares = given[1] / given[1].sum()
-        if self._rounds and np.array_equal(self._rounds[-1].bounds, given[0]):
+        shares = measured[1] / measured[1].sum()
+        if self._rounds and np.array_equal(self._rounds[-1].bounds, measured[0]):
             self._rounds[-1].add(shares)
             self._doubtful = False
         else:
-            self._doubtful = self._surprise(*given) > _SURPRISE
-            self._rounds = [*self._rounds[1 - _ROUNDS :], _Seen(given[0], shares)]
+            self._doubtful = self._surprise(*measured) > _SURPRISE
+            self._rounds = [*self._rounds[1 - _ROUNDS :], _Seen(measured[0], shares)]
             if self._hope is not None:
                 self._learn(bool(shares.max() <= self._hope))
             self._hope = None
@@ -227,11 +228,11 @@ class Observed:
         self.waited += 1
 
     def hope(self, seconds: Array) -> float:
-        """The largest share of a part with which a plan that promises these seconds was good: a fifth of the gain."""
+        """The largest share of a part at which a plan with these predictions is a success: a fifth of the gain."""
         return float(4 * self.shares.max() + seconds.max() / seconds.sum()) / 5
 
     def planned(self, hope: float | None) -> None:
-        """A plan was made: remember what it promises, so that the next superstep tells; None if nothing moves."""
+        """Record the prediction of a plan, to compare with the next superstep; None if nothing moves."""
         self.waited = 0
         if hope is None:
             self._learn(False)
@@ -239,9 +240,9 @@ class Observed:
             self._hope = hope
 
     def _surprise(self, bounds: Array, times: Array) -> float:
-        """By how much the times of new bounds differ from what was expected, as a logarithm.
+        """By how much the times of new bounds differ from the prediction, as a logarithm.
 
-        What one round alone lets expect is often wrong, so that this says nothing; it is 0 then.
+        0 after a single round: predictions from one round are often wrong, so a deviation tells nothing.
         """
         if self._known is None or len(self._rounds) < 2:
             return 0.0
@@ -254,11 +255,11 @@ class Observed:
         self.setbacks = max(self.setbacks - 1, 0) if good else min(self.setbacks + 1, _SETBACKS)
 
     def seconds(self, bounds: Array) -> Array:
-        """How the times of parts with these bounds would compare with each other."""
+        """The relative times of parts with these bounds."""
         return np.array(self.rates * np.diff(self.weights(bounds)))
 
     def _fitted(self) -> tuple[Array, Weights]:
-        """Rates and weights, estimated when they are asked for."""
+        """Rates and weights, estimated on demand."""
         if self._known is None or not self._fresh:
             begun = time.perf_counter()
             plain = Weights.of_edges(self.in_offsets, self.per_vertex)
@@ -272,19 +273,19 @@ class Observed:
         for r, a in enumerate(self._rounds):
             error = math.hypot(noise / math.sqrt(len(a.shares)), _MODEL) / _FADING ** (last - r)
             rounds.append(Round(a.bounds, a.middle, error))
-        self._near = found = fitted(rounds, self.in_offsets, plain.per_vertex, self._near)
-        edges = Weights.of_edges(self.in_offsets, math.exp(found.per_vertex))
-        heavy = np.diff(edges.edges(found.knots)) * np.exp(found.factors)
+        self._near = estimate = fitted(rounds, self.in_offsets, plain.per_vertex, self._near)
+        edges = Weights.of_edges(self.in_offsets, math.exp(estimate.per_vertex))
+        heavy = np.diff(edges.edges(estimate.knots)) * np.exp(estimate.factors)
         values = np.concatenate(([0.0], np.cumsum(heavy / heavy.sum())))
         values[-1] = 1.0
-        weights = Weights(self.in_offsets, found.knots, values, edges.per_vertex)
-        return np.exp(found.rates - found.rates.mean()), weights
+        weights = Weights(self.in_offsets, estimate.knots, values, edges.per_vertex)
+        return np.exp(estimate.rates - estimate.rates.mean()), weights
 
 
 def _middle(shares: list[Array]) -> Array:
-    """The median of each part, or the lower one of two, since noise only adds; all of them together are 1."""
-    found = np.sort(shares, axis=0)[(len(shares) - 1) // 2]
-    return np.asarray(found / found.sum())
+    """The median of each part, or the lower one of two, since noise only adds; normalised to sum 1."""
+    medians = np.sort(shares, axis=0)[(len(shares) - 1) // 2]
+    return np.asarray(medians / medians.sum())
 
 
 def _check(bounds: Array, times: Array, vertices: int, parts: int) -> None:

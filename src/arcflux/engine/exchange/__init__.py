@@ -1,9 +1,9 @@
-"""What nodes tell each other between supersteps: four models, each a strategy in a file, made of the same pieces.
+"""What nodes send each other between supersteps: four models, each a strategy in a file, made of the same pieces.
 
-`messages.py` has the bytes of a message, `lists.py` says about which vertices they are, `places.py` reads and writes
-rows by lists. Of these are made: owners tell readers (`telling.py`), contributors tell owners (`contributing.py`), and
-reductions of vertices that every node has (`replicating.py`). The models put them together: `readers.py`, `owners.py`,
-`allreduce.py`, `mixed.py`; `model.py` says which of them a run gets.
+`messages.py` has the encoding of a message, `lists.py` the vertices that ranks send and receive, `places.py` reads and
+writes rows by lists. From these: owners send to readers (`telling.py`), contributors send to owners
+(`contributing.py`), and replicated vertices are reduced over all nodes (`replicating.py`). The models combine them:
+`readers.py`, `owners.py`, `allreduce.py`, `mixed.py`; `model.py` chooses the model of a run.
 """
 
 from arcflux.engine.exchange.lists import Lists

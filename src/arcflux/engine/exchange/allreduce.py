@@ -15,7 +15,7 @@ __all__ = ["AllReduce"]
 
 
 class AllReduce:
-    """Every node updates every vertex, from what all have reduced."""
+    """Every node updates every vertex, from the reduction over all nodes."""
 
     name = "allreduce"
 
@@ -25,10 +25,10 @@ class AllReduce:
         self._replicas = Replicas(worker, replicated, self.meter)
 
     def take(self, own: OwnPart) -> None:
-        """Parts do not move: every node has all vertices."""
+        """Nothing to do: every node has all vertices, so parts do not move."""
 
     def send_half(self, half: int) -> None:
-        """Nothing is final before all nodes have reduced."""
+        """Nothing to send: no value is final before all nodes have reduced."""
 
     def combine(self, step: int) -> None:
         """Reduce all vertices over all nodes."""
@@ -41,12 +41,12 @@ class AllReduce:
         transport.node_barrier()
 
     def empty_replicas(self) -> None:
-        """What init gives to a vertex counts in the first node only."""
+        """Count the values that init gives to replicated vertices on the first node only."""
         self._replicas.leave_to_one()
 
     def tell_all(self) -> None:
-        """Asked of programs that look around, whose edges are at their targets: not by this model."""
+        """Never called: only programs with `around` use it, and their edges are at their targets."""
 
     def tell(self, step: int, halves: bool) -> None:
-        """Every node knows already what all its vertices send."""
+        """Nothing to send: every node has computed what all vertices send."""
         self.worker.forget_changes(self.worker.changed_vertices())

@@ -1,4 +1,4 @@
-"""A model of exchange as the runner sees it: what it calls between computing and seeing whether that was all."""
+"""The interface of an exchange model: what the runner calls between computing and the convergence test."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ __all__ = ["Exchange", "Meter"]
 
 
 class Meter:
-    """Counts what a rank sends to other nodes inside its `with` blocks: by the transport's own counters.
+    """Counts what a rank sends to other nodes within its `with` blocks, by the transport's own counters.
 
-    `traffic.values` are the bytes of values among them. A link between GPUs may be one that the transport does not
-    count; then places and headers are those that were packed.
+    `traffic.values`: the bytes of vertex values among them. The transport may not count a link between GPUs; then
+    places and headers are counted as they are packed.
     """
 
     def __init__(self, sent: Counts, linked: bool) -> None:
@@ -35,7 +35,7 @@ class Meter:
         return self._sent.bytes
 
     def taken(self) -> tuple[int, int]:
-        """Bytes of values and of all else since this was last asked."""
+        """Bytes of values and other bytes since the last call."""
         traffic, crossed = self.traffic, self._crossed
         if not (crossed or traffic.headers):
             return 0, 0
@@ -44,28 +44,28 @@ class Meter:
 
 
 class Exchange(Protocol):
-    """How nodes tell each other what changed. Every rank has one; the calls are collective.
+    """How nodes exchange what changed. Every rank has one; the calls are collective.
 
-    `name` is the model, `meter` counts its bytes.
+    `name`: the model; `meter` counts its bytes.
     """
 
     name: str
     meter: Meter
 
     def take(self, own: OwnPart) -> None:
-        """The rank has another part."""
+        """The part of this rank has changed."""
 
     def send_half(self, half: int) -> None:
-        """Send what one half of the own vertices has prepared, while the other half computes; where `own.whole`."""
+        """Send the messages of one half of the own vertices, while the other half computes; where `own.whole`."""
 
     def combine(self, step: int) -> None:
-        """What was reduced along the edges of parts comes together where vertices are updated; not if `own.whole`."""
+        """Reduce partial results to where vertices are updated; unless `own.whole`."""
 
     def empty_replicas(self) -> None:
-        """What `init` gives to a vertex that several nodes have counts once."""
+        """Count the values that `init` gives to a replicated vertex only once."""
 
     def tell_all(self) -> None:
-        """What all own vertices send reaches the nodes that read it, also of those that rest; where `own.whole`."""
+        """Send the messages of all own vertices, active or not, to the nodes that read them; where `own.whole`."""
 
     def tell(self, step: int, halves: bool) -> None:
-        """What changed vertices now send reaches the nodes that read it; if `halves`, both halves are on their way."""
+        """Send changed values to the nodes that read them; if `halves`, both halves were sent already."""

@@ -27,7 +27,7 @@ def collect_fields(worker: PartWorker) -> dict[str, Array]:
 
 
 def collect_senders(worker: PartWorker, step: int) -> Array | None:
-    """The vertices that send in a superstep, or wait for their bucket; None where all do. Collective."""
+    """The vertices that send in a superstep, or wait for their bucket; None if all send. Collective."""
     state, transport = worker.state, worker.transport
     if not worker.lowered.sparse:
         return None
@@ -35,14 +35,14 @@ def collect_senders(worker: PartWorker, step: int) -> Array | None:
     worker.calls.fetch(bits, state.pending)
     transport.node_barrier()
     own = _stretch(worker.own.parts, transport.rank)
-    found = np.unpackbits(bits.view(np.uint8), bitorder="little")[: worker.graph.vertices].astype(np.bool_)
-    state.pending[own] = found[own] | (state.pending[own] & worker.lowered.ordered)
+    is_sender = np.unpackbits(bits.view(np.uint8), bitorder="little")[: worker.graph.vertices].astype(np.bool_)
+    state.pending[own] = is_sender[own] | (state.pending[own] & worker.lowered.ordered)
     _collect(worker, [state.pending])
     return state.pending.copy()
 
 
 def _collect(worker: PartWorker, arrays: list[Array]) -> None:
-    """Get the values of all vertices from their owners, in arrays that the node's ranks share. Collective."""
+    """Collect the values of all vertices from their owners, in arrays that the node's ranks share. Collective."""
     transport, parts = worker.transport, worker.own.parts
     worker.calls.fetch(*arrays)
     transport.node_barrier()
@@ -62,7 +62,7 @@ def _collect(worker: PartWorker, arrays: list[Array]) -> None:
 
 
 def _stretch(parts: Parts, rank: int) -> Any:
-    """What picks the vertices of a rank out of an array: a slice where they stand together."""
+    """The index of a rank's vertices in an array: a slice if they are contiguous."""
     if parts.bounds is None:
         return parts.owned(rank)
     return slice(*parts.bounds[rank : rank + 2].tolist())

@@ -1,4 +1,4 @@
-"""Contributors tell owners: when in-edges of a vertex are split, each node reduces what it has, and sends one value."""
+"""Contributors send to owners: each node reduces the in-edges that it has of a vertex, and sends one value."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _COMBINE = {"sum": np.add, "product": np.multiply, "min": np.minimum, "max": np.
 
 
 def contribute(worker: PartWorker, meter: Meter, step: int) -> None:
-    """What this node has reduced for vertices of other nodes goes to their owners; what they have for own ones comes.
+    """Send to owners what this node has reduced for vertices of other nodes; receive what others have reduced.
 
     Stamps and accumulators are those of the host.
     """
@@ -51,7 +51,7 @@ def contribute(worker: PartWorker, meter: Meter, step: int) -> None:
 def _combine_tuple(
     accumulators: Mapping[str, Array], some: Array, came: Mapping[str, Array], group: tuple[str, ...], operation: str
 ) -> None:
-    """Tuples that are better than what own vertices have replace that."""
+    """Replace tuples of own vertices by received ones that are better."""
     wins, equal = np.zeros(len(some), bool), np.ones(len(some), bool)
     for name in group:
         have, new = taken(accumulators[name], some), came[name]

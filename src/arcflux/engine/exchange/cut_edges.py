@@ -1,7 +1,7 @@
-"""Fields of edges between nodes: what was written along an edge that is cut goes to the node of its other end.
+"""Fields of edges between nodes: what a superstep writes on a cut edge is sent to the node of its other end.
 
-That node reads it of the reverse edge, or in a phase the other way. Both ends know the same list of cut edges, in the
-order of in-edges; an edge that has not changed is left out, and the node that hears nothing of it carries it over.
+That node reads it from the reverse edge, or in a phase in the other direction. Both ends have the same list of cut
+edges, in in-edge order; unchanged edges are left out of the message, and the receiver carries their values over.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _COLLECT_TAG = 6
 
 
 class CutEdges:
-    """What a rank tells about the edges that it crosses, and hears for its node; nothing where no node needs it."""
+    """The cut edges whose fields a rank sends, and those that it receives for its node; empty if no node needs them."""
 
     def __init__(self, worker: PartWorker, meter: Meter) -> None:
         self.worker, self.meter = worker, meter
@@ -44,7 +44,7 @@ class CutEdges:
             self._list(state is not None and state.against)
 
     def _list(self, against: bool) -> None:
-        """The cut edges of this rank's rows by receiving rank, and those of others' rows that start here."""
+        """List the cut edges of this rank's rows by receiving rank, and those of other ranks' rows that start here."""
         graph, transport = self.worker.graph, self.worker.transport
         owner = _owners(self.worker.own.parts)
         offsets, neighbours = graph.into
@@ -53,18 +53,18 @@ class CutEdges:
         for peer in range(transport.size):
             if transport.node_of[peer] == transport.node:
                 continue
-            told = np.flatnonzero((rows == transport.rank) & (ends == peer))
-            heard = np.flatnonzero((rows == peer) & (ends == transport.rank))
-            self.tells[peer], self.hears[peer] = (self._arcs(places, against) for places in (told, heard))
+            sent = np.flatnonzero((rows == transport.rank) & (ends == peer))
+            received = np.flatnonzero((rows == peer) & (ends == transport.rank))
+            self.tells[peer], self.hears[peer] = (self._arcs(places, against) for places in (sent, received))
 
     def _arcs(self, places: Array, against: bool) -> Array:
-        """In-edges of the graph as the phase sees it, by where their fields stand."""
+        """In-edges of the graph as the phase sees it, as positions in the field arrays."""
         if against:
             return frozen(self.edges.place[places])
         return frozen(places.astype(np.uint32 if self.worker.graph.arcs < 1 << 32 else np.uint64))
 
     def tell(self) -> None:
-        """What the superstep has written crosses; collective, once all of the node have computed."""
+        """Send what the superstep wrote; collective, after all ranks of the node have computed."""
         if not self.tells and not self.hears:
             return
         worker, transport, edges = self.worker, self.worker.transport, self.edges
@@ -83,7 +83,7 @@ class CutEdges:
         worker.calls.changed(*later)
 
     def _changed(self, arcs: Array) -> Array:
-        """Which of the edges are no longer what the other node has."""
+        """Which of the edges differ from what the other node has."""
         changed = np.full(len(arcs), bool(self.alone))
         for name in self.mirrored:
             changed |= differing(self.edges.current(name), self.edges.current(name, later=True), arcs)
@@ -110,7 +110,7 @@ def _owners(parts: Parts) -> Array:
 
 
 def collect_edges(worker: PartWorker) -> None:
-    """The end of a run: every node gets the fields of all edges, from the owners of their targets. Collective."""
+    """At the end of a run: every node gets the fields of all edges from the owners of their targets. Collective."""
     transport, edges = worker.transport, worker.state.edges
     if not edges.arrays:
         return

@@ -1,8 +1,8 @@
 """Send and receive lists: which ranks send which vertices to which, computed once for the parts.
 
-Owners tell readers: what a vertex sends goes to the nodes that have it as a source (their UDS, equation 9 of the Lux
-paper), when it changed. Contributors tell owners: when the in-edges of a vertex are split over nodes, each node reduces
-what it has and sends one value.
+Owners send to readers: the message of a changed vertex goes to the nodes that have it as a source (their UDS, equation
+9 of the Lux paper). Contributors send to owners: if the in-edges of a vertex are split over nodes, each node reduces
+its own and sends one value.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ Array = NDArray[Any]
 class Lists:
     """Send and receive lists of vertices. Both ranks of a pair derive the same list.
 
-    `tell[peer]` are own vertices that the peer's node reads, `hear[peer]` those of the peer that this rank takes for
-    its node. `give[peer]` are the peer's vertices to which this rank's node contributes, `take[peer]` own vertices to
-    which the peer's node does. `read[node]` says of every vertex whether that node has it as a source.
+    `tell[peer]`: own vertices that the peer's node reads; `hear[peer]`: vertices of the peer that this rank receives
+    for its node. `give[peer]`: the peer's vertices to which this rank's node contributes; `take[peer]`: own vertices to
+    which the peer's node does. `read[node]`: flags of the vertices that the node has as sources.
     """
 
     tell: dict[int, Array] = field(default_factory=dict)
@@ -42,74 +42,74 @@ class Lists:
 
     @classmethod
     def of(cls, transport: Transport, parts: Parts, part: Part, whole: bool, high: Array | None) -> Lists:
-        """The lists of this rank; collective. `high` are vertices that every node has whole, or None."""
-        made = cls()
+        """The lists of this rank; collective. `high` flags vertices that every node has, or is None."""
+        lists = cls()
         if transport.nodes == 1:
-            return made
-        made.read, reached = _presence(transport, parts.graph, part, whole)
+            return lists
+        lists.read, reached = _presence(transport, parts.graph, part, whole)
         nodes, home, rank = np.asarray(transport.node_of), transport.node, transport.rank
-        read = made.read if high is None else [flags & ~high for flags in made.read]
+        read = lists.read if high is None else [flags & ~high for flags in lists.read]
         for peer in range(transport.size):
             there = int(nodes[peer])
             if there == home:
                 continue
             if serves(nodes, peer, rank):
-                made.tell[peer] = _owned(parts, rank, read[there])
+                lists.tell[peer] = _owned(parts, rank, read[there])
             if serves(nodes, rank, peer):
-                made.hear[peer] = _owned(parts, peer, read[home])
+                lists.hear[peer] = _owned(parts, peer, read[home])
             if whole:
                 continue
             given, taken = (reached[node] if high is None else reached[node] & ~high for node in (home, there))
-            made.give[peer] = _share(_owned(parts, peer, given), nodes, rank)
-            made.take[peer] = _share(_owned(parts, rank, taken), nodes, peer)
-        return made
+            lists.give[peer] = _share(_owned(parts, peer, given), nodes, rank)
+            lists.take[peer] = _share(_owned(parts, rank, taken), nodes, peer)
+        return lists
 
 
 def known_lists(transport: Transport, parts: Parts, part: Part, whole: bool, replicated: Array | None) -> Lists:
-    """The lists of this rank, found once for these parts and nodes; collective."""
+    """The lists of this rank, computed once for these parts and nodes; collective."""
     key = ("lists", *transport.node_of.tolist())
     if replicated is not None or key not in part.kept:
-        found = Lists.of(transport, parts, part, whole, replicated)
+        computed = Lists.of(transport, parts, part, whole, replicated)
         if replicated is not None:
-            return found
-        part.kept[key] = found
+            return computed
+        part.kept[key] = computed
     lists: Lists = part.kept[key]
     return lists
 
 
 def _owned(parts: Parts, i: int, flags: Array) -> Array:
-    """Those vertices of part `i` whose flag is set, ascending."""
+    """The vertices of part `i` whose flag is set, ascending."""
     if parts.bounds is None:
-        found: Array = parts.owned(i)[flags[parts.owned(i)]]
+        owned: Array = parts.owned(i)[flags[parts.owned(i)]]
     else:
         begin, end = parts.bounds[i : i + 2].tolist()
-        found = (np.flatnonzero(flags[begin:end]) + begin).astype(parts.graph.number_type)
-    return found
+        owned = (np.flatnonzero(flags[begin:end]) + begin).astype(parts.graph.number_type)
+    return owned
 
 
 def serves(nodes: Array, reader: int, owner: int) -> bool:
-    """Whether this reader is the one of its node that hears this owner."""
+    """Whether this reader is the rank of its node that receives from this owner."""
     mates = np.flatnonzero(nodes == nodes[reader])
     return int(mates[owner % len(mates)]) == reader
 
 
 def _share(vertices: Array, nodes: Array, rank: int) -> Array:
-    """The vertices for which this rank of its node speaks."""
+    """The vertices for which this rank of its node communicates."""
     mates = np.flatnonzero(nodes == nodes[rank])
-    spoken: Array = vertices[vertices % vertices.dtype.type(len(mates)) == np.searchsorted(mates, rank)]
-    return spoken
+    share: Array = vertices[vertices % vertices.dtype.type(len(mates)) == np.searchsorted(mates, rank)]
+    return share
 
 
 def _presence(transport: Transport, graph: Graph, part: Part, whole: bool) -> tuple[list[Array], list[Array]]:
-    """For each node, which vertices its parts have as sources, and unless vertices are whole which as targets."""
+    """For each node, which vertices its parts have as sources, and, unless `whole`, which as targets."""
     offsets, neighbours = part.into
     sources = neighbours[int(offsets[0]) : int(offsets[-1])]
     sides = [sources] if whole else [sources, part.targets]
-    seen = np.zeros((len(sides), transport.nodes, -(-graph.vertices // 8)), np.uint8)
+    packed_flags = np.zeros((len(sides), transport.nodes, -(-graph.vertices // 8)), np.uint8)
     for side, vertices in enumerate(sides):
         flags = np.zeros(graph.vertices, bool)
         run(kernels.mark, -(-len(vertices) // kernels.LIST), frozen(vertices), flags, threads=1)
-        seen[side, transport.node] = np.packbits(flags)
-    everywhere = transport.reduce(seen.reshape(-1), "or").reshape(seen.shape)
-    found = np.unpackbits(everywhere, axis=2, count=graph.vertices).view(bool)
-    return list(found[0]), list(found[-1])
+        packed_flags[side, transport.node] = np.packbits(flags)
+    everywhere = transport.reduce(packed_flags.reshape(-1), "or").reshape(packed_flags.shape)
+    present = np.unpackbits(everywhere, axis=2, count=graph.vertices).view(bool)
+    return list(present[0]), list(present[-1])

@@ -1,6 +1,6 @@
-"""What a message between nodes looks like: which vertices of a list that both sides know it is about, and their values.
+"""The encoding of a message between nodes: which vertices of a list that both sides have, and their values.
 
-It is a header, then the places of the vertices on the list (nothing when it is all of them, else numbers or bits,
+It is a header, then the positions of the vertices on the list (nothing if it is all of them, else numbers or bits,
 whichever is shorter), then their values.
 """
 
@@ -25,7 +25,7 @@ HEADER = 8
 
 @dataclass
 class Traffic:
-    """Bytes that went to other nodes: values, the places that say whose they are, and headers."""
+    """Bytes that went to other nodes: values, positions, and headers."""
 
     values: int = 0
     places: int = 0
@@ -40,7 +40,7 @@ class Traffic:
 def packed(
     vertices: Array, chosen: Array, values: Callable[[Array], list[Array]], traffic: Traffic
 ) -> tuple[list[Array], Array]:
-    """A message about those of `vertices` that are chosen (a mask), as arrays to post; and those vertices."""
+    """A message about the chosen ones of `vertices` (a mask), as arrays to post; and those vertices."""
     count = int(np.count_nonzero(chosen))
     some = chosen_of(vertices, chosen, count) if count < len(vertices) else vertices
     places = [] if count == 0 else _places(chosen, count)
@@ -54,7 +54,7 @@ def packed(
 
 
 def _places(chosen: Array, count: int) -> list[Array]:
-    """Where the chosen ones are: nothing for all, else numbers or bits."""
+    """The positions of the chosen ones: nothing for all, else numbers or bits."""
     if count == len(chosen):
         return []
     if 4 * count <= -(-len(chosen) // 8):
@@ -63,7 +63,7 @@ def _places(chosen: Array, count: int) -> list[Array]:
 
 
 def unpacked(message: Array, vertices: Array, like: list[Array]) -> tuple[Array, list[Array]]:
-    """The vertices that a message is about, and their values: for each array of `like`, rows of its kind."""
+    """The vertices of a message, and their values: for each array of `like`, rows of its type."""
     kind, count = (int(word) for word in np.frombuffer(message, np.uint32, 2))
     if not count:
         return vertices[:0], [array[:0] for array in like]
@@ -82,7 +82,7 @@ def unpacked(message: Array, vertices: Array, like: list[Array]) -> tuple[Array,
 
 
 def rows_of(message: Array, place: int, count: int, like: list[Array]) -> Iterator[Array]:
-    """The values in a message from a place on: for each array of `like`, so many rows of its kind."""
+    """The values of a message from a byte offset on: for each array of `like`, so many rows of its type."""
     for array in like:
         length = count * int(np.prod(array.shape[1:], dtype=np.int64))
         values = np.frombuffer(message, array.dtype, length, place)

@@ -14,7 +14,7 @@ __all__ = ["Mixed"]
 
 
 class Mixed(Owners):
-    """Vertices of high degree are reduced over all nodes; of the others, contributors tell owners."""
+    """Vertices of high degree are reduced over all nodes; for the others, contributors send to owners."""
 
     name = "mixed"
 
@@ -23,10 +23,10 @@ class Mixed(Owners):
         self._replicas = Replicas(worker, replicated, self.meter)
 
     def _reduce(self, step: int) -> None:
-        """Reduce vertices of high degree over all nodes; what was reduced for others goes to their owners."""
+        """Reduce vertices of high degree over all nodes; send what was reduced for other vertices to their owners."""
         self._replicas.reduce(step)
         super()._reduce(step)
 
     def empty_replicas(self) -> None:
-        """What init gives to a vertex that every node has counts in the first node only."""
+        """Count the values that init gives to replicated vertices on the first node only."""
         self._replicas.leave_to_one()

@@ -1,4 +1,4 @@
-"""Which model of exchange a run gets, and what that needs: where arcs are, and which vertices every node has whole."""
+"""Which model of exchange a run gets, and what it needs: where arcs are, and which vertices every node has."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["EXCHANGES", "Model", "at_targets_alone", "high_degrees", "reason_for
 Array = NDArray[Any]
 
 EXCHANGES = ("auto", "readers", "owners", "allreduce", "mixed")
-# A vertex is high when it has this many times the mean degree: its messages come from everywhere anyway.
+# A vertex is of high degree if it has this many times the mean degree: nearly every node sends it messages.
 _HIGH = 16
 
 
@@ -34,7 +34,7 @@ class Model:
     """The exchange of a run.
 
     name: the model that runs; parts: the split, with arcs where the model needs them; replicated: bool[V], the vertices
-    that every node has whole, or None; note: that another model runs than the one asked for, and why; "" if none does.
+    that every node has, or None; note: why another model runs than the one asked for; "" if none does.
     """
 
     name: str
@@ -72,14 +72,14 @@ class Model:
         return cls(asked, at_sources, high)
 
     def strategy(self, worker: PartWorker) -> Exchange:
-        """What a rank does of it; collective."""
+        """The strategy of a rank; collective."""
         if self.replicated is None:
             return Readers(worker) if self.name == "readers" else Owners(worker)
         return (AllReduce if self.name == "allreduce" else Mixed)(worker, self.replicated)
 
 
 def high_degrees(graph: Graph) -> Array:
-    """Which vertices have so many in-edges that their messages come from everywhere."""
+    """Which vertices have so many in-edges that nearly every node sends them messages."""
     degrees = graph.in_degrees
     high: Array = degrees > _HIGH * max(1.0, float(degrees.mean()))
     return high
@@ -90,9 +90,9 @@ def _instead(name: str, asked: str, why: str) -> str:
 
 
 def reason_for_targets(lowered: Lowered) -> str:
-    """Why the messages of a vertex must come together where its state is; "" if they need not.
+    """Why the messages of a vertex must be reduced where its state is; "" if they need not.
 
-    Of a message that may not have come, only an accumulator that starts empty can tell.
+    Whether an optional message has arrived shows only in an accumulator that starts empty.
     """
     if lowered.mails:
         return "a vertex receives mail once, and only its owner has its state"
@@ -111,5 +111,5 @@ def reason_for_targets(lowered: Lowered) -> str:
 
 
 def at_targets_alone(lowered: Lowered) -> bool:
-    """Whether the messages of a vertex must come together where its state is."""
+    """Whether the messages of a vertex must be reduced where its state is."""
     return bool(reason_for_targets(lowered))

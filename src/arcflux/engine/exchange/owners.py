@@ -1,6 +1,6 @@
-"""The exchange `owners`: edges are where they start, and what they bring is reduced there before it goes to the owner.
+"""The exchange `owners`: edges are stored with their sources, and messages are reduced there before they go to owners.
 
-Where a split puts edges neither with their sources nor with their targets, owners also tell the nodes that read them.
+If a split stores edges neither with their sources nor with their targets, owners also send to the nodes that read them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["Owners"]
 
 
 class Owners:
-    """Contributors tell owners, and owners tell readers."""
+    """Contributors send to owners, and owners send to readers."""
 
     name = "owners"
 
@@ -25,14 +25,14 @@ class Owners:
         self._telling = Telling(worker, self.meter)
 
     def take(self, own: OwnPart) -> None:
-        """The rank has another part."""
+        """The part of this rank has changed."""
         self._telling.take()
 
     def send_half(self, half: int) -> None:
-        """Nothing is final before all nodes have contributed."""
+        """Nothing to send: no value is final before all nodes have contributed."""
 
     def combine(self, step: int) -> None:
-        """What nodes have reduced for each other goes to owners."""
+        """Send what nodes have reduced for each other to the owners."""
         state, calls, transport = self.worker.state, self.worker.calls, self.worker.transport
         transport.node_barrier()
         calls.fetch(state.stamp, *state.accumulators.values())
@@ -47,12 +47,12 @@ class Owners:
         contribute(self.worker, self.meter, step)
 
     def empty_replicas(self) -> None:
-        """No vertex is in several nodes."""
+        """Nothing to do: no vertex is replicated."""
 
     def tell_all(self) -> None:
-        """Asked of programs that look around, whose edges are at their targets: not by this model."""
+        """Never called: only programs with `around` use it, and their edges are at their targets."""
 
     def tell(self, step: int, halves: bool) -> None:
-        """What changed goes to the nodes that read it."""
+        """Send changed values to the nodes that read them."""
         with self.meter:
             self._telling.tell(step, halves)

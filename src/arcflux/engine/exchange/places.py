@@ -1,7 +1,7 @@
-"""Rows of arrays at the places of a list: what NumPy does by ``array[list]``, without copies of the list as int64.
+"""Rows of arrays at the positions of a list: NumPy's ``array[list]`` without copies of the list as int64.
 
-A superstep between nodes does this with every vertex that another node reads. Short lists, and arrays with more than
-one value a row, are left to NumPy: there is little to gain, and nothing has to be compiled for them.
+A superstep between nodes does this with every vertex that another node reads. NumPy handles short lists and arrays with
+more than one value a row: there is little to gain, and nothing has to be compiled for them.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ def taken(array: Array, places: Array) -> Array:
         return np.asarray(array[places])
     from arcflux.engine.exchange.place_kernels import take_places
 
-    found = np.empty(len(places), array.dtype)
-    take_places(frozen(_words(array)), frozen(places), _words(found))
-    return found
+    values = np.empty(len(places), array.dtype)
+    take_places(frozen(_words(array)), frozen(places), _words(values))
+    return values
 
 
 def put(array: Array, places: Array, values: Array) -> None:
-    """``array[places] = values``; both of the same kind.
+    """``array[places] = values``; both of the same type.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def put(array: Array, places: Array, values: Array) -> None:
 
 
 def differing(now: Array, later: Array, places: Array) -> Array:
-    """At which of the places two arrays differ.
+    """At which of the positions two arrays differ.
 
     Examples
     --------
@@ -69,13 +69,13 @@ def differing(now: Array, later: Array, places: Array) -> Array:
         return np.asarray(differs.any(axis=1) if differs.ndim > 1 else differs)
     from arcflux.engine.exchange.place_kernels import compare_places
 
-    found = np.empty(len(places), bool)
-    compare_places(frozen(_words(now)), frozen(_words(later)), frozen(places), found)
-    return found
+    differs_at = np.empty(len(places), bool)
+    compare_places(frozen(_words(now)), frozen(_words(later)), frozen(places), differs_at)
+    return differs_at
 
 
 def chosen_of(places: Array, chosen: Array, count: int) -> Array:
-    """``places[chosen]``, of which there are so many.
+    """``places[chosen]``, which has `count` elements.
 
     Examples
     --------
@@ -86,9 +86,9 @@ def chosen_of(places: Array, chosen: Array, count: int) -> Array:
         return np.asarray(places[chosen])
     from arcflux.engine.exchange.place_kernels import choose_places
 
-    found = np.empty(count + 1, places.dtype)  # one more: it is written to before it is known whether it counts
-    choose_places(frozen(places), frozen(chosen), found)
-    return found[:count]
+    selected = np.empty(count + 1, places.dtype)  # one more: it is written to before it is known whether it counts
+    choose_places(frozen(places), frozen(chosen), selected)
+    return selected[:count]
 
 
 def _long(places: Array, array: Array) -> bool:
@@ -97,5 +97,5 @@ def _long(places: Array, array: Array) -> bool:
 
 
 def _words(array: Array) -> Array:
-    """The array as unsigned numbers of its width, so that one compilation serves all kinds."""
+    """The array as unsigned numbers of its width, so that one compiled kernel serves all types."""
     return array.view(_BITS[array.dtype.itemsize])

@@ -11,7 +11,7 @@ __all__ = ["Readers"]
 
 
 class Readers:
-    """Owners tell readers, half by half while they pull."""
+    """Owners send to readers, half by half while they pull."""
 
     name = "readers"
 
@@ -20,26 +20,26 @@ class Readers:
         self._telling = Telling(worker, self.meter)
 
     def take(self, own: OwnPart) -> None:
-        """The rank has another part."""
+        """The part of this rank has changed."""
         self._telling.take()
 
     def send_half(self, half: int) -> None:
-        """Send what one half of the own vertices has prepared."""
+        """Send the messages of one half of the own vertices."""
         with self.meter:
             self._telling.send_half(half)
 
     def combine(self, step: int) -> None:
-        """Every vertex is reduced where it is updated."""
+        """Nothing to do: every vertex is reduced where it is updated."""
 
     def empty_replicas(self) -> None:
-        """No vertex is in several nodes."""
+        """Nothing to do: no vertex is replicated."""
 
     def tell_all(self) -> None:
-        """What all own vertices send goes to the nodes that read it."""
+        """Send the messages of all own vertices to the nodes that read them."""
         with self.meter:
             self._telling.tell_all()
 
     def tell(self, step: int, halves: bool) -> None:
-        """What changed goes to the nodes that read it."""
+        """Send changed values to the nodes that read them."""
         with self.meter:
             self._telling.tell(step, halves)

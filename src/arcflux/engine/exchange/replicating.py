@@ -1,6 +1,6 @@
-"""Vertices that every node has whole: their accumulators are reduced over all nodes, and every node updates them.
+"""Vertices that every node has: their accumulators are reduced over all nodes, and every node updates them.
 
-One rank of each node speaks for it.
+One rank of each node communicates for it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Array = NDArray[Any]
 
 
 class Replicas:
-    """The vertices that every node has, by their flags."""
+    """The vertices that every node has, given by flags."""
 
     def __init__(self, worker: PartWorker, flags: Array, meter: Meter) -> None:
         transport = worker.transport
@@ -30,7 +30,7 @@ class Replicas:
         self.leaders = transport.split(min(1, transport.place), transport.rank)
 
     def reduce(self, step: int) -> None:
-        """Accumulators are reduced over all nodes. Stamps and accumulators are those of the host."""
+        """Reduce accumulators over all nodes. Stamps and accumulators are those of the host."""
         worker, high = self.worker, self.vertices
         if worker.transport.nodes == 1 or worker.transport.place > 0:
             return
@@ -55,18 +55,18 @@ class Replicas:
         state.stamp[high[anywhere]] = mark
 
     def _reduce_tuple(self, group: tuple[str, ...], operation: str) -> None:
-        """Tuples are reduced element by element: only those count in the next that are among the best so far."""
+        """Reduce tuples element by element: in each next element, only the best so far count."""
         high, accumulators = self.vertices, self.worker.state.accumulators
         best = np.ones(len(high), bool)
         for name in group:
             array = accumulators[name]
             mine = np.where(best, array[high], identity(operation, array.dtype))
-            found = self.leaders.reduce(np.ascontiguousarray(mine), TUPLES[operation]).reshape(mine.shape)
-            best &= (mine == found) | (np.isnan(mine) & np.isnan(found))  # a vertex keeps its own NaN
-            array[high] = found
+            reduced = self.leaders.reduce(np.ascontiguousarray(mine), TUPLES[operation]).reshape(mine.shape)
+            best &= (mine == reduced) | (np.isnan(mine) & np.isnan(reduced))  # a vertex keeps its own NaN
+            array[high] = reduced
 
     def leave_to_one(self) -> None:
-        """What init gives to a vertex counts in the first node only."""
+        """Count the values that init gives to replicated vertices on the first node only."""
         worker = self.worker
         everywhere, state = worker.own.everywhere, worker.state
         if worker.transport.node > 0 and len(everywhere):

@@ -1,6 +1,6 @@
-"""Owners tell readers: what changed becomes what is sent, in the own node at once, in others by messages.
+"""Owners send to readers: changes become visible in the own node at once, in other nodes by messages.
 
-While a part pulls, what the first half of its vertices will send is on its way before the second half is computed.
+While a part pulls, the messages of the first half of its vertices are sent before the second half is computed.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ Array = NDArray[Any]
 
 
 class Telling:
-    """What a rank tells about its own vertices, and hears for its node."""
+    """What a rank sends about its own vertices, and receives for its node."""
 
     def __init__(self, worker: PartWorker, meter: Meter) -> None:
         self.worker, self.meter = worker, meter
         self._middles: dict[int, int] = {}
 
     def take(self) -> None:
-        """The rank has another part."""
+        """The part of this rank has changed."""
         self._middles.clear()
 
     def tell(self, step: int, halves: bool) -> None:
-        """What own vertices now send goes to the nodes that read them; what others send comes in."""
+        """Send the messages of own vertices to the nodes that read them, and receive those of others."""
         worker = self.worker
-        told, carrier, lists = worker.changed_vertices(), worker.calls.carrier, worker.own.lists
+        changed, carrier, lists = worker.changed_vertices(), worker.calls.carrier, worker.own.lists
         if not halves:
             for peer, vertices in lists.tell.items():
-                self._post(peer, vertices, self._chosen(vertices, told), later=False)
+                self._post(peer, vertices, self._chosen(vertices, changed), later=False)
         for peer, everything in lists.hear.items():
             for vertices in self._halves(peer, everything) if halves else [everything]:
                 some = self._hear(peer, vertices)
@@ -47,7 +47,7 @@ class Telling:
         if carrier is not None:
             carrier.finish()
         worker.transport.finish()
-        worker.forget_changes(told)
+        worker.forget_changes(changed)
 
     def tell_all(self) -> None:
         """Send all own vertices to the nodes that read them; no vertex joins the frontier by that."""
@@ -61,7 +61,7 @@ class Telling:
         worker.transport.finish()
 
     def send_half(self, half: int) -> None:
-        """What own vertices of one half have prepared, if it changed, goes to the nodes that read them."""
+        """Send the messages of one half of the own vertices, if they changed, to the nodes that read them."""
         worker = self.worker
         worker.calls.fetch(worker.state.moves)
         for peer, everything in worker.own.lists.tell.items():
@@ -70,7 +70,7 @@ class Telling:
             self._post(peer, vertices, chosen, later=True)
 
     def _post(self, peer: int, vertices: Array, chosen: Array, later: bool) -> None:
-        """Tell a rank what the chosen ones of these vertices send, now or next: by hosts, or from device to device."""
+        """Send a rank the current or next messages of the chosen vertices: through hosts, or from device to device."""
         worker, traffic = self.worker, self.meter.traffic
         carrier = worker.calls.carrier
         if carrier is None:
@@ -83,7 +83,7 @@ class Telling:
         traffic.values += carrier.send(peer, some, later)
 
     def _hear(self, peer: int, vertices: Array) -> Array:
-        """Take what a rank tells about these vertices; about which of them it was."""
+        """Receive the messages of these vertices from a rank; returns the vertices that it sent."""
         worker = self.worker
         carrier = worker.calls.carrier
         now = worker.state.sent() if carrier is None else []
@@ -95,13 +95,13 @@ class Telling:
         return some
 
     def _differing(self, vertices: Array) -> Array:
-        """Which of the vertices will send something else than now."""
+        """Which of the vertices will send something other than they send now."""
         calls, state = self.worker.calls, self.worker.state
         if calls.carrier is not None:
             return calls.carrier.differing(vertices)
         halves = zip(state.sent(), state.sent(later=True), strict=True)
-        found = [differing(now, later, vertices) for now, later in halves]
-        return found[0] if len(found) == 1 else np.any([np.zeros(len(vertices), bool), *found], axis=0)
+        differs = [differing(now, later, vertices) for now, later in halves]
+        return differs[0] if len(differs) == 1 else np.any([np.zeros(len(vertices), bool), *differs], axis=0)
 
     def _halves(self, owner: int, vertices: Array) -> list[Array]:
         """Vertices of an owner: those in the first half of its own, and the others."""
@@ -111,12 +111,12 @@ class Telling:
         cut = int(np.searchsorted(vertices, vertices.dtype.type(self._middles[owner])))
         return [vertices[:cut], vertices[cut:]]
 
-    def _chosen(self, vertices: Array, told: Array) -> Array:
-        """Which of the vertices are among those told."""
-        if len(told) * 16 > len(vertices):
+    def _chosen(self, vertices: Array, changed: Array) -> Array:
+        """Which of the vertices have changed."""
+        if len(changed) * 16 > len(vertices):
             return taken(self.worker.state.moves, vertices)
         chosen = np.zeros(len(vertices), bool)
-        places = np.searchsorted(vertices, told)
+        places = np.searchsorted(vertices, changed)
         inside = places < len(vertices)
-        chosen[places[inside][vertices[places[inside]] == told[inside]]] = True
+        chosen[places[inside][vertices[places[inside]] == changed[inside]]] = True
         return chosen

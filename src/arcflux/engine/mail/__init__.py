@@ -1,8 +1,8 @@
-"""The mail of a rank: what its vertices send is counted, written, brought to the owners of its receivers, and sorted.
+"""The mail of a rank: records are counted, written, sent to the owners of their receivers, and sorted.
 
-A kernel that sends is called twice: once it counts the records of each vertex, and once it writes them where the sums
-of these counts say. So there is always room, and records stand in the order of their senders. They are sorted by
-receiver without changing that order, so what a vertex receives is the same on any number of workers, parts and devices.
+A kernel that sends runs twice: first it counts the records of each vertex, then it writes them at offsets from the
+prefix sum of these counts. So there is always room, and records are in the order of their senders. A stable sort by
+receiver keeps that order, so a vertex receives the same on any number of workers, parts and devices.
 """
 
 from __future__ import annotations
@@ -26,10 +26,9 @@ Array = NDArray[Any]
 
 
 class Mailroom:
-    """What a rank sends and receives, kind by kind.
+    """What a rank sends and receives, for each kind of mail.
 
-    under_way: how many records all ranks have sent that are received in the next superstep; delivered: how many were
-    there in the last one.
+    under_way: how many records all ranks have sent for the next superstep; delivered: how many arrived in the last one.
     """
 
     def __init__(self, worker: PartWorker, meter: Meter) -> None:
@@ -45,16 +44,16 @@ class Mailroom:
 
     @property
     def given(self) -> list[Any]:
-        """What kernels are given of mail (compile/cpu/mail_parts.py: mail_given)."""
+        """The kernel arguments for mail (compile/cpu/mail_parts.py: mail_given)."""
         return [self.low, *(array for box in self.boxes.values() for array in box.arrays)]
 
     def prepare(self, kernel: str, step: int, *given: Any) -> None:
-        """Compile what `post` will run, so that its first run is only a run. Collective."""
+        """Compile what `post` will run, before its first run. Collective."""
         for name in (f"{kernel}_count", kernel):
             self.worker.calls.prepare(name, step, *given, *self.given)
 
     def post(self, kernel: str, step: int, *given: Any) -> None:
-        """Run a kernel that sends: it counts, room is made, and it writes. A superstep that is torn sends nothing."""
+        """Run a kernel that sends: count, make room, write. A torn superstep sends nothing."""
         calls, watch = self.worker.calls, self.worker.watch
         calls.run(f"{kernel}_count", step, *given, *self.given)
         if not watch.torn:
@@ -63,7 +62,7 @@ class Mailroom:
                 box.make_room()
                 calls.changed(box.cursor)
             calls.run(kernel, step, *given, *self.given)
-        if watch.torn:  # counts and records are those of a part of the vertices
+        if watch.torn:  # only some vertices have counted or written
             for box in self.boxes.values():
                 box.sent = 0
             return
@@ -79,7 +78,7 @@ class Mailroom:
             )  # fmt: skip
 
     def deliver(self, step: int) -> None:
-        """Bring all records to the owners of their receivers, in the order of their senders. Collective."""
+        """Send all records to the owners of their receivers, in the order of their senders. Collective."""
         threads, calls = self.worker.threads, self.worker.calls
         self.delivered, self.under_way = self.under_way, 0
         for box in self.boxes.values():
@@ -94,7 +93,7 @@ class Mailroom:
             self.under_way += total
 
     def _check(self, box: Box, step: int) -> None:
-        """Refuse a record for a vertex that there is not."""
+        """Refuse a record for a vertex that does not exist."""
         graph = self.worker.graph
         place = first_outside(box.to[: box.sent], graph.vertices, self.worker.threads)
         if place < 0:
@@ -110,6 +109,6 @@ class Mailroom:
         )  # fmt: skip
 
     def close(self) -> None:
-        """Give back what mail took of the device's memory."""
+        """Release the device memory of mail."""
         for box in self.boxes.values():
             box.release()

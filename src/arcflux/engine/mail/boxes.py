@@ -1,4 +1,4 @@
-"""The arrays of one kind of mail on one rank: what its vertices send, and what they receive; both grow as needed."""
+"""The arrays of one kind of mail on one rank: what its vertices send and receive; both grow as needed."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ __all__ = ["Box"]
 
 Array = NDArray[Any]
 
-# Room is made for so much more than is needed, so that it is not made in every superstep.
+# Arrays grow to this multiple of what is needed, so that they rarely grow again.
 _SLACK = 1.5
 
 
 class Box:
     """One kind of mail.
 
-    begins: uint64[boxes + 1], where the records of each vertex begin among those that arrived; into: an array for each
-    part of these; cursor: uint64[vertices + 1], where those begin that each vertex sends; to: int64, their receivers;
-    out: an array for each part of them; sent: how many there are.
+    begins: uint64[boxes + 1], where the arrived records of each vertex begin; into: an array for each part of these;
+    cursor: uint64[vertices + 1], where the sent records of each vertex begin; to: int64, their receivers; out: an array
+    for each part of them; sent: their number.
     """
 
     def __init__(self, name: str, declared: Mail, vertices: int, boxes: int, device: Device) -> None:
@@ -46,11 +46,11 @@ class Box:
 
     @property
     def arrays(self) -> list[Array]:
-        """All arrays, as kernels are given them."""
+        """All arrays, as kernel arguments."""
         return [self.begins, *self.into, self.cursor, *self.outbox]
 
     def make_room(self) -> None:
-        """Let each vertex's records begin after those of the vertices before; counts have become places."""
+        """Turn the counts of each vertex into offsets (a prefix sum), and make room."""
         counts = self.cursor[:-1].copy()
         self.cursor[0] = 0
         np.cumsum(counts, out=self.cursor[1:])
@@ -60,7 +60,7 @@ class Box:
             self._hold()
 
     def expect(self, count: int) -> None:
-        """Have room for so many records that arrive."""
+        """Make room for so many arriving records."""
         if count > len(self.into[0]):
             self.into = self._grown(count, self.dtypes)
             self._hold()
@@ -71,13 +71,13 @@ class Box:
         return [empty(size, dtype) for dtype in dtypes]
 
     def _hold(self) -> None:
-        """Count what the arrays take of the device's memory."""
+        """Count the arrays in the device's memory."""
         nbytes = sum(array.nbytes for array in self.arrays)
         self.release()
         self.device.hold(nbytes, f"the mail {self.name}")
         self._held = nbytes
 
     def release(self) -> None:
-        """Give that back."""
+        """Uncount them."""
         self.device.release(self._held)
         self._held = 0

@@ -1,7 +1,7 @@
-"""The loops of sorting records: every worker has a slice of them, and writes where no other one does.
+"""The loops of sorting records: every worker has a slice of the records, and its own positions to write.
 
-Arguments: ``numbers: int64[records]``, by which they are sorted, from ``low`` on; ``heads: uint64[workers, boxes]``,
-how many of a worker's records have each number, then where the next of them goes.
+Arguments: ``numbers: int64[records]``, the sort keys, at least ``low``; ``heads: uint64[workers, boxes]``, how many of
+a worker's records have each key, then where its next one goes.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ __all__ = ["count", "number_through", "outside", "place", "put"]
 
 @inner
 def share(worker: Any, workers: Any, size: Any) -> Any:
-    """The slice of a worker: from where, and to before where."""
+    """The slice of a worker: from, to before."""
     return worker * size // workers, (worker + 1) * size // workers
 
 
 @kernel
 def outside(worker: Any, workers: Any, control: Any, numbers: Any, end: Any, found: Any) -> None:
-    """``found[worker]``: the first of a worker's places whose number is none from 0 to before `end`."""
+    """``found[worker]``: the worker's first position whose number is not in 0 to before `end`."""
     first, last = share(worker, workers, numbers.size)
     for i in range(first, last):
         if numbers[i] < 0 or numbers[i] >= end:
@@ -33,7 +33,7 @@ def outside(worker: Any, workers: Any, control: Any, numbers: Any, end: Any, fou
 
 @kernel
 def count(worker: Any, workers: Any, control: Any, numbers: Any, low: Any, heads: Any) -> None:
-    """How many of a worker's records have each number."""
+    """How many of a worker's records have each key."""
     first, last = share(worker, workers, numbers.size)
     own = heads[worker]
     for i in range(first, last):
@@ -42,7 +42,7 @@ def count(worker: Any, workers: Any, control: Any, numbers: Any, low: Any, heads
 
 @kernel
 def number_through(worker: Any, workers: Any, control: Any, heads: Any, begins: Any) -> None:
-    """Counts become places: those of a number stand together, the first worker's first."""
+    """Counts become positions: records of a key are contiguous, those of the first worker first."""
     place = np.uint64(0)
     for box in range(heads.shape[1]):
         begins[box] = place
@@ -55,7 +55,7 @@ def number_through(worker: Any, workers: Any, control: Any, heads: Any, begins: 
 
 @kernel
 def place(worker: Any, workers: Any, control: Any, numbers: Any, low: Any, heads: Any, where: Any) -> None:
-    """``where[i]``: the place of a record among all."""
+    """``where[i]``: the position of record i after sorting."""
     first, last = share(worker, workers, numbers.size)
     own = heads[worker]
     for i in range(first, last):
@@ -66,7 +66,7 @@ def place(worker: Any, workers: Any, control: Any, numbers: Any, low: Any, heads
 
 @kernel
 def put(worker: Any, workers: Any, control: Any, values: Any, where: Any, into: Any) -> None:
-    """Values go to their places."""
+    """Copy values to their positions."""
     first, last = share(worker, workers, values.size)
     for i in range(first, last):
         into[where[i]] = values[i]

@@ -1,9 +1,9 @@
-"""Mail between ranks: all that one has for another goes in bulk, once a superstep.
+"""Mail between ranks: all records of one rank for another go in bulk, once a superstep.
 
-Every rank sorts what it sends by the rank that owns the receiver, and tells all others how many records it has for
-each. Ranks of a node read each other's from memory that they share; to other nodes each sends one message, of whom the
-records are for and then of their parts, whose lengths the other side knows. Ranks come in their order, and so do their
-senders, if parts are ranges of vertices; else each record has the number of its sender along, by which they are sorted.
+Every rank sorts what it sends by the rank that owns the receiver, and announces how many records it has for each. Ranks
+of a node read each other's records from shared memory; to another node a rank sends one message, first the receivers
+and then the parts of the records, whose lengths the other side knows. Ranks come in order, and so do senders, if parts
+are ranges of vertices; otherwise each record carries the number of its sender, by which they are sorted.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ __all__ = ["Routes"]
 Array = NDArray[Any]
 
 _TAG = 5
-# Shared room is made for so many times what is needed.
+# Shared arrays are allocated with so many times the size that is needed.
 _SLACK = 2
 
 
 class Routes:
-    """The ways of one rank's mail to all others. Collective."""
+    """Routes the mail of one rank to all others. Collective."""
 
     def __init__(self, worker: PartWorker, meter: Meter) -> None:
         self.worker, self.meter, self.transport = worker, meter, worker.transport
@@ -40,7 +40,7 @@ class Routes:
     def bring(self, box: Box) -> tuple[Array, list[Array], int]:
         """The receivers of the records that others have for this rank, ordered by sender, and their parts.
 
-        The last is how many records all ranks have sent.
+        The last value is how many records all ranks have sent.
         """
         transport = self.transport
         to = box.to[: box.sent]
@@ -70,15 +70,15 @@ class Routes:
         return came[0], came[1:], int(matrix.sum())
 
     def _room(self, name: str, count: int, like: list[Array]) -> list[Array]:
-        """Arrays that the node shares, with room for so many records; all mates ask for as many."""
-        known = self._shared.get(name)
-        if known is None or len(known[0]) < count:
+        """Arrays that the node shares, with room for so many records; all ranks of the node ask for the same."""
+        arrays = self._shared.get(name)
+        if arrays is None or len(arrays[0]) < count:
             team = Ranks.of(self.transport)
-            known = self._shared[name] = [team.lent(_SLACK * count + 64, array.dtype) for array in like]
-        return known
+            arrays = self._shared[name] = [team.lent(_SLACK * count + 64, array.dtype) for array in like]
+        return arrays
 
     def _post(self, mine: list[Array], begins: Array) -> None:
-        """Send other nodes what is for them."""
+        """Send other nodes their records."""
         transport = self.transport
         with self.meter:
             for peer in range(transport.size):
@@ -89,7 +89,7 @@ class Routes:
                 self.meter.traffic.values += sum(array.nbytes for array in some[1:])
 
     def _collect(self, shared: list[Array], matrix: Array) -> list[Array]:
-        """What each rank has for this one, in the order of the ranks."""
+        """The records of each rank for this one, in rank order."""
         transport, pieces = self.transport, []
         for peer in range(transport.size):
             count = int(matrix[peer, transport.rank])

@@ -1,4 +1,4 @@
-"""Records sorted by a number that each has, its receiver or the owner of that; their order stays among equal ones."""
+"""Records stably sorted by a number that each has: its receiver, or the owner of the receiver."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ __all__ = ["first_outside", "sort_by"]
 
 Array = NDArray[Any]
 
-# Another worker is worth waking for so many records; and each has a count for every box, which it must be worth.
+# Another worker is worth waking for so many records; and it has a count for every box, so for enough records per box.
 _ENOUGH = 1 << 14
 _BOXES_A_RECORD = 2
 
 
 def first_outside(numbers: Array, end: int, threads: int) -> int:
-    """The place of the first number that is not from 0 to before `end`; -1 if there is none."""
+    """The position of the first number that is not in 0 to before `end`; -1 if there is none."""
     from arcflux.engine.mail.kernels import outside
 
     workers = _workers(len(numbers), 0, threads)
-    found = np.full(workers, len(numbers), np.int64)
-    _run(outside, workers, numbers, np.int64(end), found)
-    first = int(found.min())
+    firsts = np.full(workers, len(numbers), np.int64)
+    _run(outside, workers, numbers, np.int64(end), firsts)
+    first = int(firsts.min())
     return first if first < len(numbers) else -1
 
 
 def sort_by(numbers: Array, low: int, begins: Array, pairs: list[tuple[Array, Array]], threads: int) -> None:
     """Copy the first array of each pair into the second, sorted by `numbers`, which are `low` and above.
 
-    begins: uint64[boxes + 1], where those of each number begin from now on. The copies have room.
+    begins: uint64[boxes + 1] gets where the records of each number begin. The second arrays have room.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def sort_by(numbers: Array, low: int, begins: Array, pairs: list[tuple[Array, Ar
 
 
 def _run(kernel: Any, workers: int, *arguments: Any) -> None:
-    """Run a kernel to its end: a token that is cancelled ends the run after the superstep, which all ranks complete."""
+    """Run a kernel to its end: a cancelled token ends the run only after the superstep, which all ranks complete."""
     run(kernel, workers, *arguments, threads=workers, ends=True)
 
 

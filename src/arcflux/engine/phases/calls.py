@@ -27,7 +27,7 @@ Array = NDArray[Any]
 
 @fact
 def _asks(lowered: Lowered) -> bool:
-    """Whether a call begins with `started`: not where all are active, have no start, and send nothing or fields."""
+    """Whether a call begins with `started`: not if all vertices are active, with no start, and send none or fields."""
     start = lowered.functions["start"]
     quiet = not (start.writes or lowered.totals_of("start") or has_long_loops(lowered, "start"))
     return lowered.sparse or bool(lowered.messages and not lowered.direct) or not quiet
@@ -49,7 +49,7 @@ class Phase:
         self.contributes = lowered.totals_of("start") or lowered.totals_of("update")
 
     def compile(self) -> float:
-        """Borrow all arrays, and compile all kernels; the seconds of compiling."""
+        """Borrow all arrays, and compile all kernels; returns the seconds of compiling."""
         loop, state = self.loop, self.state
         loop.prepare()
         loop.fields = state.fields
@@ -61,7 +61,7 @@ class Phase:
         return compiled + loop.compile(state)
 
     def _starting(self) -> list[Any]:
-        """The arguments of `started`: those of even supersteps and those of odd ones, made once."""
+        """The arguments of `started`, for even supersteps and for odd ones; built once."""
         half = self.steps & 1
         if half not in self.asking:
             graph, state = self.state.graph, self.state
@@ -70,7 +70,7 @@ class Phase:
         return self.asking[half]
 
     def _start(self) -> None:
-        """Ask `start` of every vertex, and make what they send."""
+        """Run `start` on every vertex, and compute what they send."""
         loop, state = self.loop, self.state
         if loop.brief and self.team.kind == "threads" and not self.timed:
             state.launch_start(loop.made, self._starting(), brief=True)
@@ -78,9 +78,9 @@ class Phase:
             state.launch_start(loop.made, self._starting(), self.glance)
 
     def advance(self, room: int, quiet: bool) -> Advanced:
-        """Ask `start`, then take one superstep, or as many as it takes until no vertex changes."""
+        """Run `start`, then one superstep, or as many as it takes until no vertex changes."""
         loop, changed, limit = self.loop, 0, self.steps + (room if quiet else 1)
-        taken, before = self.steps, loop.saved()
+        first, before = self.steps, loop.saved()
         if self.asks:
             self._start()
         if loop.torn:
@@ -88,35 +88,35 @@ class Phase:
             return Advanced(0, 0, True)
         if self.contributes:
             self._begin_totals()
-        loop.begin_call(taken)
-        loop.refill(self.state, taken)
+        loop.begin_call(first)
+        loop.refill(self.state, first)
         cut = False
         while not (loop.finished or cut) and self.steps < limit:
             rows = loop.advance(self.steps, limit, self.glance)
             if rows is None:
-                if self.steps == taken:
+                if self.steps == first:
                     loop.restore(before)
-                return Advanced(self.steps - taken, changed, True)
+                return Advanced(self.steps - first, changed, True)
             self.rows.append(rows)
             self.steps += len(rows)
             changed += int(np.sum(loop.columns(rows)["changed"]))
             cut = quiet and not loop.finished and (self.steps >= limit or self.team.agreed(self.over()))
-        return Advanced(self.steps - taken, changed, cut)
+        return Advanced(self.steps - first, changed, cut)
 
     def took(self, rows: Array, seconds: float) -> None:
-        """Supersteps that another launch has taken, in so many seconds."""
+        """Record supersteps that another launch executed, in so many seconds."""
         self.rows.append(rows)
         self.steps += len(rows)
         self.loop.seconds += seconds
 
     def recent_ticks(self) -> float:
-        """The ticks of all supersteps since this was asked last."""
-        found = sum(float(rows[:, 2].sum()) for rows in self.rows[self.counted :])
+        """The ticks of all supersteps since the last call of this."""
+        ticks = sum(float(rows[:, 2].sum()) for rows in self.rows[self.counted :])
         self.counted = len(self.rows)
-        return found
+        return ticks
 
     def _begin_totals(self) -> None:
-        """What `start` has contributed is known; kernels of other phases have left sums in places of their own."""
+        """Reduce the totals of `start`, and clear the partial sums that kernels of other phases left."""
         state = self.state
         state.totals.begin(state.lowered.totals_of("start"), state.chunks)
         self.team.together()

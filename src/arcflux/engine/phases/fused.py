@@ -1,8 +1,8 @@
 """Many iterations in one launch, where their order is fixed (compile/iteration.py).
 
-The kernel that calls the phases' kernels has to be compiled or loaded as well, and saves the time of a launch and of
-Python for each call. It is made once the calls have cost as much time outside of kernels as compiling or loading the
-phases took: a program that runs once on a small graph never waits for it, one that runs often soon has it.
+The kernel that calls the phases' kernels must be compiled or loaded as well; it saves the time of a launch and of
+Python for each call. It is compiled once the calls have spent as much time outside of kernels as compiling or loading
+the phases took: a program that runs once on a small graph never waits for it, one that runs often soon has it.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ from arcflux.history import Superstep
 __all__ = ["Fused", "fusing"]
 
 Array = NDArray[Any]
-# Where the arguments of a kernel say which supersteps it takes: behind its barrier, counters, slots, sums and history.
+# Where in a kernel's arguments its supersteps begin: behind its barrier, counters, slots, sums and history.
 _COUNTERS, _CHOICE = 4, 7
-# A worker waits so long at a barrier before it yields its core (spmd/barrier.py): shorter calls are not worth sharing.
+# A worker spins so long at a barrier before it yields its core (spmd/barrier.py): calls shorter than this run on one
+# worker.
 _SPIN_SECONDS = 6e-6
 # Calls in one iteration: the history of a first launch has room for several of them.
 _MOST_CALLS = 64
@@ -66,7 +67,7 @@ def _called(phase: Phase) -> Called:
 
 
 class Fused(Loop):
-    """The loop of a kernel that takes whole iterations; its supersteps are calls of phases."""
+    """The loop of a kernel that runs whole iterations; its supersteps are calls of phases."""
 
     def __init__(
         self, first: Lowered, phases: Mapping[str, Phase], state: State, options: Options, text: str, calls: int
@@ -80,11 +81,11 @@ class Fused(Loop):
         self.brief, self.polled = all(each.loop.brief for each in self.phases), False
         self.order = team.small(options.at_once)
         self.told = team.small(8)
-        self.alone = False  # whether one worker takes all calls, because they are that short
+        self.alone = False  # whether one worker runs all calls, because they are short
         self.iterations = self.changed = self.taken = self.shown_from = 0
 
     def ready(self) -> None:
-        """Have the kernel compiled."""
+        """Compile the kernel."""
         self.kernel.ready(0, self.threads, np.zeros(16, np.int64), *self.arguments(0, self.calls))
 
     def arguments(self, first: int, last: int) -> list[Any]:
@@ -94,14 +95,22 @@ class Fused(Loop):
             loop, several = phase.loop, len(phase.state.constants)
             starting = [phase.state.graph.into.offsets, phase.state.graph.out.offsets, phase.state.active]
             starting += loop.messages if isinstance(loop, Dense) else []
-            given = loop.arguments(phase.steps, phase.steps + 1)
+            phase_arguments = loop.arguments(phase.steps, phase.steps + 1)
             own += [phase.steps, *(starting if phase.asks else [])]
-            own += [*given[:_COUNTERS], *given[_CHOICE : len(given) - several]]
-        known = [self.barrier, self.told, self.history, self.order, last - first, self.iterations, self.changed]
-        return [*known, *own, *self.constants]
+            own += [*phase_arguments[:_COUNTERS], *phase_arguments[_CHOICE : len(phase_arguments) - several]]
+        shared_arguments = [
+            self.barrier,
+            self.told,
+            self.history,
+            self.order,
+            last - first,
+            self.iterations,
+            self.changed,
+        ]
+        return [*shared_arguments, *own, *self.constants]
 
     def iterate(self, iterations: int, changed: int, room: int, glance: Callable[[Array], None]) -> Several | None:
-        """Take iterations while there is room for `room` calls; None where there is none for one iteration."""
+        """Run iterations as long as `room` calls are left; None if there is no room for one iteration."""
         if room < self.calls:
             return None
         self.iterations, self.changed, self.shown_from = iterations, changed, self.taken
@@ -124,11 +133,11 @@ class Fused(Loop):
         return 1 if self.alone else super().crew(steps)
 
     def done(self, last: list[float] | None) -> bool:
-        """It is the kernel that says whether the iteration is called again."""
+        """Always False: the kernel decides whether the iteration is called again."""
         return False
 
     def superstep(self, k: int, row: list[float]) -> Superstep:
-        """A call of a phase."""
+        """The history entry of a call of a phase."""
         return self.phases[int(self.order[k - self.shown_from])].loop.superstep(k, row)
 
     def _read(self) -> Array:

@@ -1,8 +1,8 @@
 """The host's side of phases: `iteration` is called until it returns False, and calls phases through `run`.
 
-Where phases run is a :class:`Stage`: it keeps the fields from one phase to the next, and has every phase prepared once,
-so that a call costs a launch, or many iterations cost one (fused.py). Each rank runs `iteration` for itself: all see
-the same counts, so all decide alike.
+A :class:`Stage` is where phases run: it keeps the fields from one phase to the next, and prepares every phase once, so
+that a call costs one launch, or many iterations together (fused.py). Each rank runs `iteration` itself: all see the
+same counts and take the same decisions.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["Advanced", "Hosted", "Several", "Stage", "StagedPhase", "host"]
 
 
 class Advanced(NamedTuple):
-    """What a call of a phase did: so many supersteps, in which so many vertices changed; whether it was cut short."""
+    """The outcome of a call of a phase: its supersteps, the vertices that changed in them, whether it was cut short."""
 
     supersteps: int
     changed: int
@@ -33,10 +33,10 @@ class Advanced(NamedTuple):
 
 
 class Several(NamedTuple):
-    """What many iterations in one launch did: the phases that were called, in order, and where the host goes on.
+    """The outcome of many iterations in one launch: the called phases in order, and where the host continues.
 
-    `iterations` have been called in all, the last phase has `changed` so many vertices, and the last iteration said
-    whether it is `over`.
+    `iterations`: how many were called in all; `changed`: vertices that changed in the last phase; `over`: whether the
+    last iteration ended the run.
     """
 
     phases: Sequence[str]
@@ -46,10 +46,10 @@ class Several(NamedTuple):
 
 
 class StagedPhase(Protocol):
-    """A phase that is ready to run, again and again."""
+    """A phase that is ready to run repeatedly."""
 
     def advance(self, room: int, quiet: bool) -> Advanced:
-        """Take one superstep, or when `quiet` as many as it takes until no vertex changes; at most `room`."""
+        """Run one superstep, or if `quiet` as many as it takes until no vertex changes; at most `room`."""
 
     def history(self) -> Sequence[Superstep]:
         """All its supersteps so far."""
@@ -63,18 +63,18 @@ class Stage(Protocol):
         """All phases of the program, by name."""
 
     def over(self) -> bool:
-        """Whether the run is to end, by its time, its token or Ctrl-C; alike on all ranks."""
+        """Whether the run has to end, by its timeout, its token or Ctrl-C; the same on all ranks."""
 
     def total(self, name: str) -> Any:
-        """A total, of the last superstep that wrote it."""
+        """The value of a total after the last superstep that wrote it."""
 
     def iterate(self, iterations: int, changed: int, room: int) -> Several | None:
-        """Go on after so many iterations without Python, for `room` supersteps at most; None where it has to decide."""
+        """Run iterations without Python, for at most `room` supersteps; None if Python has to decide."""
 
 
 @dataclass(frozen=True)
 class Hosted:
-    """How it went: the supersteps, how often `iteration` was called, whether it said that it is over, and totals."""
+    """The outcome of all iterations: supersteps, calls of `iteration`, whether it returned False, and totals."""
 
     history: Phased
     iterations: int
@@ -83,11 +83,11 @@ class Hosted:
 
 
 class _CutShort(BaseException):
-    """The run has to end, in the middle of an iteration; no `except Exception` of the user's holds it up."""
+    """The run has to end within an iteration; no `except Exception` of the user may catch it."""
 
 
 class Run:
-    """What `iteration` knows as ``run``: the phases, by their names, and how far the run is."""
+    """The ``run`` of `iteration`: the phases by name, and the counts so far."""
 
     def __init__(self, program: Program, stage: Stage, limit: int, task: trace.Task) -> None:
         self._program, self._stage, self._limit, self._task = program, stage, limit, task
@@ -98,16 +98,16 @@ class Run:
             self.__dict__[name] = self._caller(name, phase)
 
     def several(self) -> bool | None:
-        """Take iterations without Python; whether the last one ended the run, None where Python has to decide."""
-        taken = self._stage.iterate(self.iterations, self.changed, self._limit - len(self._taken))
-        if taken is None:
+        """Run iterations without Python; returns whether the last one ended the run, None if Python has to decide."""
+        outcome = self._stage.iterate(self.iterations, self.changed, self._limit - len(self._taken))
+        if outcome is None:
             return None
-        self.iterations, self.changed = taken.iterations, taken.changed
-        self._taken += taken.phases
+        self.iterations, self.changed = outcome.iterations, outcome.changed
+        self._taken += outcome.phases
         self._task.at(len(self._taken))
-        if not taken.over and self._stage.over():
+        if not outcome.over and self._stage.over():
             raise _CutShort
-        return taken.over
+        return outcome.over
 
     def _caller(self, name: str, phase: StagedPhase) -> Callable[..., int]:
         def call(*given: Any, **named: Any) -> int:
@@ -140,7 +140,7 @@ class Run:
 
 
 class _Known:
-    """What `iteration` knows as ``g``: the counts of the graph, and totals as they are now."""
+    """The ``g`` of `iteration`: the counts of the graph, and the current totals."""
 
     def __init__(self, program: Program, stage: Stage, graph: Graph) -> None:
         self._program, self._stage = program, stage
@@ -162,7 +162,7 @@ def host(
 ) -> Hosted:  # fmt: skip
     """Call `iteration` until it returns False, or until the run has to end.
 
-    `p` are the values of the parameters; `past` tells the totals of all supersteps, where their histories do not.
+    `p`: the values of the parameters; `past` returns the totals of all supersteps, if histories do not have them.
     """
     iteration = program.iteration
     assert iteration is not None
@@ -179,7 +179,7 @@ def host(
                 run.iterations += 1
                 converged = not _answer(program, iteration, iteration.call(*given))
                 idle, before = idle + 1 if len(run._taken) == before else 0, len(run._taken)
-                if idle and stage.over():  # no phase was called, which would have asked
+                if idle and stage.over():  # no phase was called, which would have checked
                     break
         except _CutShort:
             pass

@@ -17,7 +17,7 @@ __all__ = ["LoweredPhases", "lower_phases"]
 
 @dataclass(frozen=True)
 class LoweredPhases:
-    """A program with phases; `first` has its fields and its start, on no edges."""
+    """A program with phases; `first` has its fields and its `start`, without edges."""
 
     program: Program
     first: Lowered
@@ -30,7 +30,7 @@ class LoweredPhases:
 
 
 def lower_phases(first: Lowered, columns: Mapping[str, np.dtype[Any]], debug: bool) -> LoweredPhases:
-    """Check and split every phase of a program, of which `first` is the start."""
+    """Check and split every phase of a program; `first` is its `start`."""
     program = first.program
     phases = {name: lower(each, columns, first.deterministic, debug) for name, each in program.phase_programs().items()}
     hidden = {name: kind for each in phases.values() for name, kind in each.fields.items() if name not in first.fields}
@@ -42,9 +42,10 @@ def lower_phases(first: Lowered, columns: Mapping[str, np.dtype[Any]], debug: bo
 
 
 def _with_fields(lowered: Lowered, fields: dict[str, Any]) -> Lowered:
-    """The same over all fields that phases keep for themselves: the locks of their tuples, and who sent first.
+    """The same with all fields that phases add: the locks of their tuples, and their first senders.
 
-    Phases share one state, so each has the fields of all, in one order. What is made of it is kept with the program.
+    Phases share one state, so each has the fields of all, in one order. What is generated from it is cached with the
+    program.
     """
     known = lowered.facts.get("over all fields")
     if known is None or list(known.fields) != list(fields):

@@ -1,9 +1,9 @@
 """Which model of exchange each phase of a program gets: any, as long as all replicate the same vertices.
 
 `readers` and `owners` leave the fields of a vertex with its owner, and phases may differ in them. With `allreduce` and
-`mixed`, some vertices are updated by every node, from accumulators that all nodes have reduced; a phase in which their
-owner alone updated them would leave old fields elsewhere. So these are the same vertices in all phases, on no edges
-too, or none.
+`mixed`, some vertices are updated by every node, from accumulators that all nodes have reduced; a phase in which only
+their owner updated them would leave stale fields elsewhere. So these must be the same vertices in all phases, also in
+those without edges, or there are none.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from arcflux.partition.parts import Parts
 
 __all__ = ["FIRST", "phase_models"]
 
-# The name under which the model stands of what makes the first state: no phase is called so.
+# The key of the model that `start` uses; no phase has this name.
 FIRST = ""
 
 
 def phase_models(asked: str, lowered: LoweredPhases, graph: Graph, parts: Parts) -> Mapping[str, Model]:
-    """The model of every phase, and of what makes the first state."""
+    """The model of every phase, and of `start`."""
     views = {name: parts.on(lowered.view(name, graph)) for name in lowered.phases}
     if asked not in ("allreduce", "mixed"):
         chosen = {name: Model.choose(asked, each, views[name]) for name, each in lowered.phases.items()}

@@ -1,8 +1,8 @@
-"""Phases on parts of a graph: each vertex has one owner in all of them, and its fields stay in that node's memory.
+"""Phases on parts of a graph: each vertex has the same owner in all of them, and its fields stay in that node's memory.
 
-Every phase is a run on parts of its own view of the graph, with messages and lists of readers of its own, over the same
-fields. A call begins as a run does: `start` makes what vertices send, and what differs from the last call crosses to
-other nodes. Every rank runs `iteration`, on counts that all have added up together.
+Every phase is a run on parts of its own view of the graph, with its own messages and lists of readers, over the same
+fields. A call begins like a run: `start` computes what vertices send, and changes since the last call are sent to other
+nodes. Every rank runs `iteration`, on the reduced counts of all ranks.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Array = NDArray[Any]
 def phases_spread(
     lowered: LoweredPhases, graph: Graph, values: Mapping[str, Array], options: Options, spread: Spread
 ) -> Result:
-    """Run a program with phases on parts: on the ranks that this process is one of, or on threads of this process."""
+    """Run a program with phases on parts: on the ranks of this process's job, or on threads of this process."""
 
     def together(options: Options, team: Team) -> Result:
         return phases_together(lowered, graph, values, options, team)
@@ -82,18 +82,18 @@ class _Parts:
         self.stopped = False
 
     def iterate(self, iterations: int, changed: int, room: int) -> None:
-        """Every rank asks Python: between supersteps values cross to other nodes."""
+        """Python decides on every rank: between supersteps values are sent to other nodes."""
 
     def over(self) -> bool:
-        """Whether the run is to end: what all ranks agreed on in the last superstep."""
+        """Whether the run has to end, as all ranks agreed in the last superstep."""
         return any(phase.agreed is not None and phase.agreed.stopped for phase in self.phases.values())
 
     def total(self, name: str) -> Any:
-        """A total as it is now: what all ranks have agreed on."""
+        """The current value of a total, which all ranks have agreed on."""
         return shown(self.first.worker.state.totals.values[name][0])
 
     def run(self) -> Result:
-        """Run; the same result on every rank."""
+        """Run; every rank returns the same result."""
         with ending_by_itself():
             return self._run()
 
@@ -124,14 +124,14 @@ class _Parts:
 
 
 class _Phase:
-    """A phase of one rank; `agreed` is what all ranks said last."""
+    """A phase of one rank; `agreed`: the last counts of all ranks."""
 
     def __init__(self, run: PartRun) -> None:
         self.run = run
         self.agreed: Agreement | None = None
 
     def advance(self, room: int, quiet: bool) -> Advanced:
-        """Ask `start`, then take one superstep, or as many as it takes until no vertex changes."""
+        """Run `start`, then one superstep, or as many as it takes until no vertex changes."""
         run, first, changed = self.run, len(self.run.record), 0
         vertices, before = run.saved()
         run.finished = run.graph.vertices == 0

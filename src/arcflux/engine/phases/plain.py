@@ -23,10 +23,10 @@ __all__ = ["phases_in_python"]
 def phases_in_python(
     lowered: LoweredPhases, graph: Graph, limit: int, given: Mapping[str, Any], over: Callable[[], bool] | None
 ) -> Result:
-    """Run a program with phases as it is written, and check what it promises; a superstep that is `over` is undone."""
+    """Run a program with phases in plain Python and check its promises; a superstep that is `over` is undone."""
     begun, program = time.perf_counter(), lowered.program
     first = unless_over(lambda: PlainRun(lowered.first, graph, given), over)
-    if first is None:  # start was broken off: fields are as they were before it
+    if first is None:  # start was interrupted: fields are as they were before it
         fields = given_fields(lowered.first, graph, given)
         return Result(program.name, graph, fields, [], False, time.perf_counter() - begun, iterations=0)
     stage = _Plain(lowered, graph, first, over)
@@ -50,19 +50,19 @@ class _Plain:
         }
 
     def total(self, name: str) -> Any:
-        """A total as it is now."""
+        """The current value of a total."""
         return self._g.shown()[name]
 
     def iterate(self, iterations: int, changed: int, room: int) -> None:
-        """Python decides."""
+        """None: Python decides."""
 
     def over(self) -> bool:
-        """Whether the run is to end."""
+        """Whether the run has to end."""
         return self._over is not None and self._over()
 
 
 class _Phase:
-    """A phase over the states that `first` keeps."""
+    """A phase over the states of `first`."""
 
     def __init__(self, run: PlainRun, first: PlainRun, over: Callable[[], bool] | None) -> None:
         self.run, self.first, self.over = run, first, over
@@ -70,7 +70,7 @@ class _Phase:
         self.fresher: PlainRun | None = None
 
     def advance(self, room: int, quiet: bool) -> Advanced:
-        """Ask `start`, then take one superstep, or as many as it takes until no vertex changes."""
+        """Run `start`, then one superstep, or as many as it takes until no vertex changes."""
         run, before, totals = self.run, self.first.states, copy.deepcopy(self.first.g)
         run.states = before
         run.begin_superstep(len(self.taken))
@@ -88,7 +88,7 @@ class _Phase:
         return Advanced(len(rows), sum(row.changed or 0 for row in rows), cut)
 
     def _check_fresher(self, before: list[dict[str, Any]], totals: Counted, supersteps: int) -> None:
-        """Whether the call comes to the same end where vertices see what others have become in the same superstep."""
+        """Check that the call ends in the same state if vertices see changes of the same superstep."""
         run = self.run
         if self.fresher is None:
             self.fresher = PlainRun(run.lowered, run.graph, {}, fresh=True, like=self.first)

@@ -1,10 +1,10 @@
-"""Phases on a team that shares everything: the fields stay, and each phase has a loop whose arrays are borrowed once.
+"""Phases on a team that shares all memory: fields stay, and each phase has a loop that borrows its arrays once.
 
-A call of a phase is two launches: `started`, which asks the phase's `start` and makes what vertices send of the fields
-as they are now, and the kernel of its supersteps; one where there is nothing to ask and nothing to make, because all
-that is sent are fields that the phase leaves as they are. Supersteps of a phase are counted on from one call to the
-next, so that its queues, stamps and halves of messages go on as if the run had never left it. Where the order of calls
-is fixed, many iterations become one launch (fused.py) once calls have lost as much time as compiling took.
+A call of a phase is two launches: `started`, which runs the phase's `start` and computes what vertices send from the
+current fields, and the kernel of its supersteps. It is one launch if there is no start to run, and all that is sent are
+fields that the phase does not change. The supersteps of a phase are numbered on from one call to the next, so that its
+queues, stamps and halves of messages continue as if the run had never left it. Where the order of calls is fixed, many
+iterations become one launch (fused.py) once calls have lost as much time as compiling took.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from arcflux.spmd.team import Team
 
 __all__ = ["phases_together"]
 
-# What is known of a program: the seconds that its iterations have lost besides kernels, and those that compiling took.
+# Facts of a program: the seconds that its iterations spent outside of kernels, and those that compiling took.
 _LOST, _COMPILED = "lost by calls", "compiling phases"
-# Supersteps of one launch: a phase that is called for one superstep at a time has no use for a long history.
+# Supersteps of one launch: a phase that is called for one superstep at a time needs no long history.
 _AT_ONCE = 256
 
 
 def phases_together(
     lowered: LoweredPhases, graph: Graph, values: Mapping[str, Any], options: Options, team: Team
 ) -> Result:
-    """Run a program with phases on a team whose workers see all of the graph and its state."""
+    """Run a program with phases on a team whose workers all see the graph and its state."""
     begun, program = time.perf_counter(), lowered.program
     team.at(-1)
     state = State(lowered.first, graph, values, team, options.at_once)
@@ -82,21 +82,21 @@ class _Team:
         }
         self.torn = False
         self.fused: Fused | None = None
-        # Whether each call is a launch of its own, whatever it costs; when the last iteration began.
+        # Whether each call is a launch of its own, whatever it costs; and when the last iteration began.
         self.alone = False
         self.asked: float | None = None
         self.compiled = 0.0
 
     def over(self) -> bool:
-        """Whether the run is to end."""
+        """Whether the run has to end."""
         return self.team.agreed(self._over())
 
     def total(self, name: str) -> Any:
-        """A total as it is now."""
+        """The current value of a total."""
         return shown(self.state.totals.values[name][0])
 
     def iterate(self, iterations: int, changed: int, room: int) -> Several | None:
-        """Take iterations in one launch, where their order is fixed and calls have been dear enough."""
+        """Run iterations in one launch, if their order is fixed and calls have cost enough."""
         if self.fused is None and not self.alone:
             facts = self.first.facts
             facts[_LOST] = facts.get(_LOST, 0.0) + self._lost()
@@ -107,27 +107,27 @@ class _Team:
         return self.fused.iterate(iterations, changed, room, self.fused.watched(self._over))
 
     def _lost(self) -> float:
-        """The seconds since the last iteration began in which no kernel took a superstep."""
+        """The seconds since the last iteration began in which no kernel executed a superstep."""
         now, ticks = time.perf_counter(), sum(phase.recent_ticks() for phase in self.phases.values())
         before, self.asked = self.asked, now
         return 0.0 if before is None else max(0.0, now - before - seconds_of(ticks))
 
     def _fuse(self) -> None:
-        """Have the kernel of many iterations, if there is one."""
+        """Compile the kernel of many iterations, if there is one."""
         begun = time.perf_counter()
         self.fused = fusing(self.first, self.phases, self.state, self.options)
         try:
             if self.fused is not None:
                 with refusing_failures(self.first):
                     self.fused.ready()
-        except ProgramError as failed:  # calls do the same, and need no kernel
+        except ProgramError as failed:  # separate calls give the same results without that kernel
             trace.note(f"each call of a phase is a launch: {failed}")
             self.fused = None
         self.alone = self.fused is None
         self.compiled = time.perf_counter() - begun
 
     def start(self) -> float:
-        """The first state, and all kernels compiled; the seconds of compiling."""
+        """Compute the first state, and compile all kernels; returns the seconds of compiling."""
         loop = loop_of(self.first, self.state.graph, cache.module(cpu.source(self.first)), self.options, self.team)
         glance = loop.watched(self._over) if loop.polled else None
         compiled = self.state.start(loop.made, [], glance)
@@ -142,7 +142,7 @@ class _Team:
         return compiled
 
     def give_back(self) -> None:
-        """The run is over: what was borrowed serves the next one."""
+        """Release borrowed memory for the next run."""
         for phase in self.phases.values():
             phase.loop.give_back()
         if self.fused is not None:
