@@ -1,4 +1,4 @@
-"""Arithmetic that is the same everywhere: what numbers.py says, on cores."""
+"""Arithmetic with the same results everywhere: numbers.py compiled for cores."""
 
 from __future__ import annotations
 

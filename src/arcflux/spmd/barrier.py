@@ -1,8 +1,8 @@
-"""What kernels that run many supersteps in one launch need: a barrier, and a clock.
+"""What kernels of many supersteps in one launch need: a barrier, and a clock.
 
-The barrier spins for a while and then gives the core away, so it costs a tenth of a microsecond when every worker has a
-core of its own, and still works when they share one. Ranks of a node meet at a watched barrier (layout.py): when one of
-them is lost, the alarm is raised, and those that wait in a kernel leave it.
+The barrier spins for a while and then yields the core, so it costs a tenth of a microsecond if every worker has its own
+core, and still works if workers share one. Ranks of a node meet at a watched barrier (layout.py): when one of them is
+lost, the alarm is set, and those that wait in a kernel leave it.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ __all__ = [
     "wait",
 ]
 
-# About 6 microseconds, in which most workers come that have a core. One that shares its core with whom it waits for
-# lets the other go on then; where nobody else wants the core, giving it away costs little more than a spin.
+# About 6 microseconds, within which most workers arrive that have a core. A worker that shares its core with one that
+# it waits for then lets that one run; where no other worker wants the core, yielding it costs little more than a spin.
 _SPINS = 256
 _FEW_SPINS = 20
 
@@ -46,7 +46,7 @@ give_way = types.ExternalFunction("sched_yield", types.int32())
 
 @intrinsic
 def load_acquire(typingctx: Any, array: Any, index: Any) -> Any:
-    """``array[index]``; nothing that follows happens before it."""
+    """``array[index]``, with acquire order: nothing that follows is executed before it."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         place = element(context, builder, sig.args[0], *args)
@@ -57,7 +57,7 @@ def load_acquire(typingctx: Any, array: Any, index: Any) -> Any:
 
 @intrinsic
 def store_release(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
-    """``array[index] = value``; everything before it has happened when others see it."""
+    """``array[index] = value``, with release order: others that see it also see everything before it."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         place = element(context, builder, sig.args[0], args[0], args[1])
@@ -81,7 +81,7 @@ def arrive(typingctx: Any, array: Any) -> Any:
 
 @intrinsic
 def pause(typingctx: Any) -> Any:
-    """A hint that this thread only waits."""
+    """A hint to the processor that this thread spins."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         if platform.machine() in ("x86_64", "AMD64"):
@@ -94,7 +94,7 @@ def pause(typingctx: Any) -> Any:
 
 @intrinsic
 def ticks(typingctx: Any) -> Any:
-    """A clock that only goes on: what a tick is, the caller finds out."""
+    """A monotonic clock; the caller has to measure how long a tick is."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         kind = ir.FunctionType(ir.IntType(64), [])
@@ -105,9 +105,9 @@ def ticks(typingctx: Any) -> Any:
 
 @fragment
 def brief_is_over(control: Any, begun: Any) -> Any:
-    """Whether a brief launch has had its ticks; the first worker asks after each superstep, which has `begun` then.
+    """Whether a brief launch has used its ticks; the first worker calls it after each superstep, with when that began.
 
-    1 or 0, as the word that says that a launch should end.
+    1 or 0, for the control word that ends a launch.
     """
     if control[BRIEF + 1] == 0:
         control[BRIEF + 1] = begun
@@ -116,7 +116,7 @@ def brief_is_over(control: Any, begun: Any) -> Any:
 
 @fragment
 def wait(barrier: Any, workers: Any) -> None:
-    """Return when all workers are here; one that is alone need not tell anybody."""
+    """Return when all workers have arrived; a single worker returns at once."""
     if workers == 1:
         return
     generation = load_acquire(barrier, GENERATION)
@@ -136,9 +136,10 @@ def wait(barrier: Any, workers: Any) -> None:
 
 @fragment
 def all_here(barrier: Any, worker: Any, workers: Any) -> Any:
-    """Wait at a watched barrier until all workers are here; False when the alarm is raised meanwhile: leave the kernel.
+    """Wait at a watched barrier until all workers have arrived; False if the alarm is set: leave the kernel.
 
-    A worker that comes to give its core away says so, once, and looks at the alarm each time; before, it only spins.
+    A worker first only spins. Before it yields its core it marks that it waits, once, and from then on checks the
+    alarm.
     """
     if workers == 1:
         return True

@@ -1,7 +1,7 @@
-"""Numba without its look for BLAS: that imports scipy.linalg, a quarter of a second at the start of every process.
+"""Numba without its search for BLAS, which imports scipy.linalg: a quarter of a second at the start of every process.
 
-Numba looks when it compiles, or finds compiled, its first function, to know whether there will be a dot product; and
-once more when one is compiled. Here it takes the first as given, since scipy is there, and looks when it has to.
+Numba checks for BLAS when it compiles or loads its first function, in case there will be a dot product, and again when
+it compiles one. Here the first check is skipped, since scipy is installed, and the second is left.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ __all__ = ["look_later"]
 
 
 def look_later() -> None:
-    """Import the part of Numba that looks, without looking. Too late, or for a Numba that does not, it does nothing."""
+    """Import the part of Numba that checks, without the check. Does nothing if too late, or if Numba has no check."""
     if "numba.np.arraymath" in sys.modules:
         return
     with suppress(ImportError, AttributeError):

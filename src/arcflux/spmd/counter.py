@@ -1,8 +1,8 @@
-"""Random numbers of programs, ``af.random(v, step, k, seed)``: in plain Python, and to be compiled for cores and GPUs.
+"""Random numbers of programs, ``af.random(v, step, k, seed)``: in plain Python, and to compile for cores and GPUs.
 
-Each is a function of what it is for: seed, number (for an edge those of both ends), superstep, and k. One after another
-these are mixed into a key by SplitMix64's output function, as random.py does it for generators; 53 bits of the last
-make a float in [0, 1). All is arithmetic of 64 bits without a sign, so that every way to run gives the same bits.
+Each is a function of its inputs: seed, vertex number (for an edge those of both ends), superstep, and k. One after
+another these are mixed into a key by SplitMix64's output function, as random.py does for generators; 53 bits of the
+last key make a float in [0, 1). All arithmetic is unsigned with 64 bits, so that every way to run gives the same bits.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["define", "drawn"]
 
 _BITS = (1 << 64) - 1
 _GOLDEN, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
-# 2 ** -53: what the last of a float's bits is worth below 1.
+# 2 ** -53: the weight of the last bit of a float below 1.
 _LAST = 1.0 / 9007199254740992.0
 
 
@@ -48,7 +48,7 @@ def define(inner: Callable[..., Any]) -> SimpleNamespace:
 
     @inner
     def absorbed(key: Any, word: Any) -> Any:
-        """A key into which a word is mixed."""
+        """Mix a word into a key."""
         x = key + (word + one) * golden
         x = (x ^ (x >> s30)) * first
         x = (x ^ (x >> s27)) * second

@@ -1,4 +1,4 @@
-"""Random numbers of programs: what counter.py says, on cores."""
+"""Random numbers of programs: counter.py compiled for cores."""
 
 from __future__ import annotations
 

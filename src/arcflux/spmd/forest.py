@@ -1,4 +1,4 @@
-"""Union-find on cores: every vertex points to one of a smaller number or to itself, and a root is the smallest."""
+"""Union-find on cores: every vertex points to a smaller number or to itself, and a root is the smallest of its tree."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ __all__ = ["compress", "link"]
 @inner
 def link(above: Any, u: Any, v: Any) -> None:
     """Join the trees of u and v."""
-    one, other = above[u], above[v]
-    while one != other:
-        high, low = max(one, other), min(one, other)
-        found = above[high]
-        if found == low or (found == high and compare_and_swap(above, high, high, low) == high):
+    low_side, high_side = above[u], above[v]
+    while low_side != high_side:
+        high, low = max(low_side, high_side), min(low_side, high_side)
+        parent = above[high]
+        if parent == low or (parent == high and compare_and_swap(above, high, high, low) == high):
             break
-        one, other = above[above[high]], above[low]
+        low_side, high_side = above[above[high]], above[low]
 
 
 @inner

@@ -1,12 +1,12 @@
 """Vectors of a fixed length as values of a kernel: one register-like value, as LLVM has them, not an array.
 
 Numba compiles a loop over sixteen array elements to sixteen scalar instructions: the loop is unrolled before LLVM looks
-for vectors, and two arrays may overlap. A value of type :class:`Lanes` is loaded whole, computed with whole and stored
-whole, so ``a + b`` is one instruction or two; and it travels through functions and loops like a number. Elements
-are float32, float64, int64, uint64 or flags; narrower integers are widened when they are loaded. Vectors of more than
-256 elements are in memory after all (long_lanes.py), behind the same functions.
+for vectors, and two arrays may overlap. A value of type :class:`Lanes` is loaded, computed and stored as a whole, so
+``a + b`` is one instruction or two; and it can be passed to functions and through loops like a number. Elements are
+float32, float64, int64, uint64 or flags; narrower integers are widened when they are loaded. Vectors of more than 256
+elements are in memory (long_lanes.py), behind the same functions.
 
-:func:`define` teaches a compiler of Numba's this type: the one for the CPU (lanes.py), or the one for GPUs.
+:func:`define` registers this type with one of Numba's compilers: for the CPU (lanes.py), or for GPUs.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ class Lanes(types.Type):  # type: ignore[misc]
 
 
 def define(tools: Any, selects: bool = False) -> SimpleNamespace:
-    """The functions on lanes, for a compiler whose `tools` are given: models, templates, builders.
+    """The functions on lanes, for the compiler with these `tools`: models, templates, builders.
 
-    With `selects`, an element whose index is only known at run time is chosen by comparing; else the compiler would put
-    the vector into memory, which is the right thing for a CPU, and slow on a GPU.
+    With `selects`, an element whose index is known only at run time is selected by comparisons; otherwise the compiler
+    would put the vector into memory, which is right for a CPU and slow on a GPU.
     """
 
     long.register(tools, Lanes)
@@ -64,7 +64,7 @@ def define(tools: Any, selects: bool = False) -> SimpleNamespace:
 
 
 def _moves(tools: Any) -> dict[str, Any]:
-    """Loading, keeping, and lanes of a number or of other lanes."""
+    """Load and store lanes, and convert numbers or other lanes to lanes."""
 
     @tools.intrinsic(prefer_literal=True)  # type: ignore[untyped-decorator]
     def load(typingctx: Any, array: Any, row: Any, length: Any) -> Any:
@@ -121,7 +121,7 @@ def _moves(tools: Any) -> dict[str, Any]:
 
 
 def _as(tools: Any, dtype: Any) -> Any:
-    """What makes lanes of one type of a number, or of other lanes."""
+    """A function that converts a number, or other lanes, to lanes of one type."""
 
     @tools.intrinsic(prefer_literal=True)  # type: ignore[untyped-decorator]
     def to_lanes(typingctx: Any, value: Any, length: Any) -> Any:
@@ -148,7 +148,7 @@ def _as(tools: Any, dtype: Any) -> Any:
 def _mapped(
     tools: Any, context: Any, builder: Any, made: Lanes, args: Any, value: Callable[..., Any], before: Any = None
 ) -> Any:
-    """Long lanes whose elements `value` emits, from those of others (of type `before`, if that is not the same)."""
+    """Long lanes whose elements `value` emits from those of others (of type `before`, if that differs)."""
     kind = made.dtype if before is None else before
 
     def element(index: Any) -> Any:
@@ -158,7 +158,7 @@ def _mapped(
 
 
 def _loaded(tools: Any, context: Any, builder: Any, array: Any, made: Lanes, args: Any) -> Any:
-    """Long lanes of a row of an array."""
+    """Long lanes loaded from a row of an array."""
     first, _ = _place(tools, context, builder, array, args[0], args[1], context.get_data_type(array.dtype))
 
     def element(index: Any) -> Any:
@@ -169,7 +169,7 @@ def _loaded(tools: Any, context: Any, builder: Any, array: Any, made: Lanes, arg
 
 
 def _stored(tools: Any, context: Any, builder: Any, array: Any, lanes: Lanes, args: Any) -> Any:
-    """Long lanes into a row of an array."""
+    """Long lanes stored into a row of an array."""
     first, _ = _place(tools, context, builder, array, args[0], args[1], context.get_data_type(array.dtype))
 
     def element(index: Any) -> None:
@@ -190,7 +190,7 @@ def _place(tools: Any, context: Any, builder: Any, array_type: Any, array: Any, 
 
 
 def _computed(dtype: Any) -> Any:
-    """The type that elements of an array's type have while one computes with them."""
+    """The type in which elements of an array's type are computed."""
     if isinstance(dtype, types.Integer):
         return types.uint64 if dtype == types.uint64 else types.int64
     return dtype
@@ -294,7 +294,7 @@ _OPERATIONS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and_",
 
 
 def _operation(tools: Any, name: str) -> None:
-    """Teach an operation of two lanes of one type."""
+    """Register an operation on two lanes of one type."""
     function = getattr(operator, name)
 
     @tools.infer_global(function)
@@ -345,7 +345,7 @@ def _single(context: Any, builder: Any, function: Callable[..., Any], lanes: Lan
 
 
 def _negative(tools: Any) -> None:
-    """Teach the sign."""
+    """Register negation."""
 
     @tools.infer_global(operator.neg)
     class Negative(tools.AbstractTemplate):  # type: ignore[misc]
@@ -361,14 +361,14 @@ def _negative(tools: Any) -> None:
 
 
 def _negated(builder: Any, lanes: Lanes, value: Any) -> Any:
-    """Every element with the other sign."""
+    """Every element negated."""
     if not isinstance(lanes.dtype, types.Float):
         return builder.neg(value)
     # As 0 - x with a negative zero: the compiler for GPUs does not know fneg.
     return builder.fsub(ir.Constant(value.type, [-0.0] * lanes.length), value)
 
 
-# --- comparing, and adding up
+# --- comparisons, and sums
 
 
 def _comparisons(tools: Any) -> dict[str, Any]:

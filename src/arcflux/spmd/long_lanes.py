@@ -1,10 +1,10 @@
-"""Vectors too long to be values of LLVM's: a kernel has them in memory of its own, and goes through them in loops.
+"""Vectors too long for LLVM values: a kernel has them in its own memory, and processes them in loops.
 
-LLVM takes a vector of K elements apart into K / 8 instructions for each operation, so compiling takes time that grows
-faster than K. From :data:`LONGEST_VALUE` elements on a :class:`~arcflux.spmd.lane_values.Lanes` is a pointer instead:
-every operation has a place on the stack that it writes its result to, and is a loop that LLVM makes vectors of. So that
-no two names mean one place, what is assigned from a name is copied (compile/pieces/vectors.py); an element can then be
-put where it is. A function returns the elements, not the place, which is gone when it ends.
+LLVM splits a vector of K elements into K / 8 instructions for each operation, so compile time grows faster than K. From
+:data:`LONGEST_VALUE` elements on a :class:`~arcflux.spmd.lane_values.Lanes` is a pointer instead: every operation has a
+buffer on the stack for its result, and is a loop that LLVM vectorises. An assignment from a name copies the vector
+(compile/pieces/vectors.py), so that no two names share a buffer; an element can then be replaced in place. A function
+returns the elements, not the buffer, which ends with the function.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from numba import types
 
 __all__ = ["LONGEST_VALUE", "convert", "each", "element", "elements", "negated", "place", "put", "register", "totalled"]
 
-# Elements of a vector that is still a value of LLVM's.
+# The most elements of a vector that is still an LLVM value.
 LONGEST_VALUE = 256
-# Elements that functions return at a time; places have room for whole pieces.
+# Elements that functions return at a time; buffers have room for whole pieces.
 PIECE = 64
 _WORD = ir.IntType(64)
 
 
 def register(tools: Any, lanes: Any) -> None:
-    """Teach a compiler how it passes, keeps and returns vectors, and tuples of one kind of them."""
+    """Tell a compiler how to pass, store and return vectors, and tuples of one type of them."""
 
     @tools.register_model(lanes)
     class Model(tools.models.PrimitiveModel):  # type: ignore[misc]
@@ -34,7 +34,7 @@ def register(tools: Any, lanes: Any) -> None:
             self.size = getattr(kind.dtype, "bitwidth", 8) // 8
             self.element = element.get_data_type() if kind.is_long else element.get_value_type()
             self.whole = ir.VectorType(self.element, kind.width)
-            if kind.is_long:  # in pieces, which LLVM takes apart sooner than one vector
+            if kind.is_long:  # in pieces, which LLVM splits faster than one vector
                 self.whole = ir.ArrayType(ir.VectorType(self.element, PIECE), -(-kind.length // PIECE))
             super().__init__(manager, kind, self.element.as_pointer() if kind.is_long else self.whole)
 
@@ -62,7 +62,7 @@ def register(tools: Any, lanes: Any) -> None:
 
     @tools.register_model(types.UniTuple)
     class Tuples(tools.models.UniTupleModel):  # type: ignore[misc]
-        """Tuples of one type, which are returned as they are, unless that is places."""
+        """Tuples of one type, returned as they are, unless they are buffers."""
 
         def get_return_type(self) -> Any:
             return self.get_data_type() if _is_long(self) else super().get_return_type()
@@ -79,14 +79,14 @@ def _is_long(model: Any) -> bool:
 
 
 def place(builder: Any, element: Any, length: int) -> Any:
-    """A place on the stack for so many elements, with nothing in it."""
+    """An uninitialised buffer on the stack for so many elements."""
     with builder.goto_entry_block():
         taken = builder.alloca(ir.ArrayType(element, -(-length // PIECE) * PIECE))
         return builder.bitcast(taken, element.as_pointer())
 
 
 def each(tools: Any, context: Any, builder: Any, lanes: Any, value: Callable[[Any], Any]) -> Any:
-    """A place whose elements are those that `value` emits for an index."""
+    """A buffer whose elements `value` emits for each index."""
     made = place(builder, context.get_data_type(lanes.dtype), lanes.length)
     elements(tools, builder, lanes.length, lambda index: put(builder, made, index, value(index)))
     return made
@@ -105,14 +105,14 @@ def element(builder: Any, dtype: Any, lanes: Any, index: Any) -> Any:
 
 
 def put(builder: Any, lanes: Any, index: Any, value: Any) -> Any:
-    """Lanes with another value at `index`: the same place, which only the name has that is assigned to."""
+    """Lanes with another value at `index`: the same buffer, which only the assigned name has."""
     where = builder.gep(lanes, [index])
     builder.store(value if value.type == where.type.pointee else builder.zext(value, where.type.pointee), where)
     return lanes
 
 
 def convert(context: Any, builder: Any, value: Any, before: Any, after: Any) -> Any:
-    """A number of one type as one of another, as lane_values.py converts whole vectors."""
+    """A number converted to another type, as lane_values.py converts whole vectors."""
     kind = context.get_value_type(after)
     if before == after:
         return value
@@ -130,14 +130,14 @@ def convert(context: Any, builder: Any, value: Any, before: Any, after: Any) -> 
 
 
 def negated(builder: Any, dtype: Any, value: Any) -> Any:
-    """A number with the other sign."""
+    """The negated number."""
     if not isinstance(dtype, types.Float):
         return builder.neg(value)
     return builder.fsub(ir.Constant(value.type, -0.0), value)
 
 
 def totalled(tools: Any, builder: Any, lanes: Any, value: Any, add: Callable[[Any, Any], Any]) -> Any:
-    """The sum of the elements: the halves are added until one element is left, and what was odd is added in the end."""
+    """The sum of the elements: the halves are added until one element is left, odd ones are added at the end."""
     element = value.type.pointee
     rest, length, odd = place(builder, element, lanes.length), lanes.length, []
     source = value

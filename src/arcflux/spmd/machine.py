@@ -1,4 +1,4 @@
-"""Instructions that Python has no word for, as functions that kernels can call: atomics, prefetch, words and bits."""
+"""Instructions without a Python equivalent, as functions for kernels: atomics, prefetch, words and bits."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def element(context: Any, builder: Any, array_type: Any, array: Any, index: Any)
 
 @intrinsic
 def fetch_add(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
-    """``array[index] += value``, atomically; returns what was there before."""
+    """``array[index] += value``, atomically; returns the old value."""
     signature = array.dtype(array, types.uintp, array.dtype)
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
@@ -49,7 +49,7 @@ def fetch_add(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
 
 @intrinsic
 def fetch_add_ordered(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
-    """:func:`fetch_add` of a count that hands something on: the last one sees what the others wrote before theirs."""
+    """:func:`fetch_add` with acquire-release order: the last to count sees what others wrote before counting."""
     signature = array.dtype(array, types.uintp, array.dtype)
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
@@ -61,7 +61,7 @@ def fetch_add_ordered(typingctx: Any, array: Any, index: Any, value: Any) -> Any
 
 @intrinsic
 def compare_and_swap(typingctx: Any, array: Any, index: Any, expected: Any, new: Any) -> Any:
-    """Put `new` where `expected` is, atomically; returns what was there before (`expected` when it went through)."""
+    """Replace `expected` by `new`, atomically; returns the old value (`expected` if it was replaced)."""
     signature = array.dtype(array, types.uintp, array.dtype, array.dtype)
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
@@ -83,10 +83,10 @@ def _announce(context: Any, builder: Any, sig: Any, args: Any, writing: int) -> 
 
 @intrinsic
 def prefetch(typingctx: Any, array: Any, index: Any) -> Any:
-    """Have the cache line of ``array[index]`` fetched for writing; any index is safe, even one past the end.
+    """Prefetch the cache line of ``array[index]`` for writing; any index is safe, even one past the end.
 
-    Stores that miss the cache queue up one after another on x86. Announcing the next line of each output stream a
-    line ahead makes dealing into buckets more than twice as fast.
+    Stores that miss the cache queue up one after another on x86. Prefetching the next line of each output stream a line
+    ahead makes scattering into buckets more than twice as fast.
     """
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
@@ -97,7 +97,7 @@ def prefetch(typingctx: Any, array: Any, index: Any) -> Any:
 
 @intrinsic
 def prefetch_to_read(typingctx: Any, array: Any, index: Any) -> Any:
-    """Have the cache line of ``array[index]`` fetched, shared with the other cores; any index is safe."""
+    """Prefetch the cache line of ``array[index]`` for reading, shared with the other cores; any index is safe."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         return _announce(context, builder, sig, args, 0)
@@ -107,7 +107,7 @@ def prefetch_to_read(typingctx: Any, array: Any, index: Any) -> Any:
 
 @intrinsic
 def address(typingctx: Any, array: Any, index: Any) -> Any:
-    """Where ``array[index]`` is in memory, for a C function."""
+    """The address of ``array[index]``, for a C function."""
     signature = types.voidptr(array, types.uintp)
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
@@ -131,7 +131,7 @@ def load_word(typingctx: Any, array: Any, index: Any) -> Any:
 
 @intrinsic
 def added(typingctx: Any, a: Any, b: Any) -> Any:
-    """``a + b`` of floats, of which a loop may add up several side by side: LLVM makes vectors of it."""
+    """``a + b`` of floats, which a loop may reassociate: LLVM vectorises it."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         return builder.fadd(*args, flags=("reassoc",))
@@ -142,18 +142,18 @@ def added(typingctx: Any, a: Any, b: Any) -> Any:
 
 @intrinsic
 def lesser(typingctx: Any, a: Any, b: Any) -> Any:
-    """The smaller of two floats, of which `a` is not NaN; passes over a NaN in `b`. A loop may compare side by side."""
+    """The smaller of two floats, where `a` is not NaN; ignores a NaN in `b`. A loop may be vectorised."""
     return types.float64(types.float64, types.float64), _chosen("<", "inf")
 
 
 @intrinsic
 def greater(typingctx: Any, a: Any, b: Any) -> Any:
-    """The larger of two floats, of which `a` is not NaN; passes over a NaN in `b`. A loop may compare side by side."""
+    """The larger of two floats, where `a` is not NaN; ignores a NaN in `b`. A loop may be vectorised."""
     return types.float64(types.float64, types.float64), _chosen(">", "-inf")
 
 
 def _chosen(sign: str, nothing: str) -> Any:
-    """What emits a choice of two floats, in the form in which LLVM knows it for a minimum or a maximum."""
+    """Emit a choice of two floats in the form that LLVM recognises as a minimum or a maximum."""
     free = ("nnan", "nsz")
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
@@ -186,15 +186,15 @@ def count_ones(typingctx: Any, word: Any) -> Any:
 
 @inner
 def claim(control: Any) -> Any:
-    """The next chunk that nobody has: a number that counts up from 0 over all workers of a launch."""
+    """Claim the next chunk: a number that counts up from 0 over all workers of a launch."""
     return fetch_add(control, 0, 1)
 
 
 @inner
 def take(control: Any, items: Any, width: Any) -> Any:
-    """The next `width` of `items` that nobody has: its begin and end, both uint64 and equal when none are left.
+    """Claim the next `width` of `items`: begin and end, both uint64, and equal if none are left.
 
-    A launch that was stopped counts from far away, where a product with `width` would start over: hence the minimum.
+    In a stopped launch the counter is so large that its product with `width` would overflow: hence the minimum.
     """
     chunk = min(np.uint64(claim(control)), items // width + np.uint64(1))
     return min(chunk * width, items), min((chunk + np.uint64(1)) * width, items)

@@ -1,7 +1,7 @@
-"""Big arrays: anonymous memory maps on huge pages, whose pages can be given back before the array dies.
+"""Large arrays: anonymous memory maps on huge pages, whose pages can be released before the array is deleted.
 
-Huge pages are worth 10-20 % on random access from 8 MB up; explicit maps make peak memory predictable, because they
-return to the system at once, while a heap keeps what it was given.
+Huge pages gain 10-20 % on random access from 8 MB up; explicit maps make peak memory predictable, because they return
+to the system at once, while a heap keeps what it was given.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ _BIG = 1 << 20
 _HUGE = 1 << 28
 _REMEDY = "a smaller graph, fewer columns, or a machine with more memory"
 
-# Big arrays that were given back, the longest unused first, and how many bytes of them are kept at most.
+# Released large arrays, the longest unused first, and the most bytes of them to retain.
 _spare: list[Array] = []
-_spare_lock = threading.RLock()  # a dying array may be noticed while it is held
+_spare_lock = threading.RLock()  # a finalizer may run while it is held
 _MOST_SPARE = 1 << 30
 
 
 class _Block(mmap.mmap):
-    """A memory map that is ours: pages of others, such as those of a file, are never given back."""
+    """A memory map made here: pages of others, such as those of a file, are never released."""
 
 
 def empty(size: int, dtype: DTypeLike, *, huge: bool = True) -> Array:
-    """A new one-dimensional array, its contents undefined (zero when it is big).
+    """A new one-dimensional array, contents undefined (zero if it is large).
 
-    `huge` asks for huge pages. An array that is written and read from front to back gains nothing by them, and on a
-    virtual machine they are the pages that the host has to find first.
+    `huge` asks for huge pages. An array that is written and read sequentially gains nothing by them, and on a virtual
+    machine they are the pages that the host has to find first.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def empty(size: int, dtype: DTypeLike, *, huge: bool = True) -> Array:
     """
     kind = np.dtype(dtype)
     count = size * kind.itemsize
-    if count >= _HUGE:  # the system gives more than it has, and ends the process that uses it
+    if count >= _HUGE:  # the system overcommits, and kills the process that uses the memory
         afford(count, f"an array of {size:,} values of {kind}", _REMEDY)
     try:
         if count < _BIG or not hasattr(mmap, "MAP_ANONYMOUS"):
@@ -67,7 +67,7 @@ def empty(size: int, dtype: DTypeLike, *, huge: bool = True) -> Array:
 
 
 def _mapped(count: int) -> _Block:
-    """A new memory map; what is kept for later goes first when the system gives none."""
+    """A new memory map; if the system has no memory left, spare arrays are freed first."""
     try:
         return _Block(-1, count, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     except OSError:
@@ -77,11 +77,11 @@ def _mapped(count: int) -> _Block:
 
 
 def _drop_spare() -> bool:
-    """Let go of all arrays that were given back; whether there were any."""
+    """Free all spare arrays; returns whether there were any."""
     with _spare_lock:
-        found = bool(_spare)
+        had_spare = bool(_spare)
         _spare.clear()
-    return found
+    return had_spare
 
 
 def zeros(size: int, dtype: DTypeLike) -> Array:
@@ -93,9 +93,9 @@ def zeros(size: int, dtype: DTypeLike) -> Array:
 
 
 def borrow(size: int, dtype: DTypeLike) -> Array:
-    """Like :func:`empty`, with contents undefined at any size: memory that was given back, if there is some that fits.
+    """Like :func:`empty`, contents undefined at any size: a spare array if one fits.
 
-    The system hands out new memory page by page, which costs a short run as much as its work.
+    The system provides new memory page by page, which costs a short run as much as its work.
     """
     kind = np.dtype(dtype)
     count = size * kind.itemsize
@@ -103,22 +103,22 @@ def borrow(size: int, dtype: DTypeLike) -> Array:
         with _spare_lock:
             fitting = [k for k, array in enumerate(_spare) if count <= array.nbytes <= 2 * count]
             if fitting:
-                # A dying array may have moved the list since: whatever is at the place now has to fit.
-                found = _spare.pop(min(fitting[-1], len(_spare) - 1))
-                if found.nbytes >= count:
-                    return found[:count].view(kind)
+                # A finalizer may have changed the list since: whatever is at this position now has to fit.
+                block = _spare.pop(min(fitting[-1], len(_spare) - 1))
+                if block.nbytes >= count:
+                    return block[:count].view(kind)
     return empty(size, kind)
 
 
 def give_back(arrays: list[Array]) -> None:
-    """Lend these arrays, which :func:`borrow` gave and nobody uses any more, to whoever borrows next."""
+    """Return these arrays of :func:`borrow`, which nothing uses any more, for later borrowing."""
     blocks = {id(block): block for block in map(_block_below, arrays) if block is not None}
     for block in blocks.values():
         _keep_spare(block)
 
 
 def _keep_spare(block: _Block) -> None:
-    """Keep a block that nobody uses, and let the longest unused go when they are too many."""
+    """Retain an unused block, and free the longest unused ones beyond the limit."""
     with _spare_lock:
         _spare.append(np.frombuffer(block, np.uint8))
         while _spare and sum(array.nbytes for array in _spare) > _MOST_SPARE:
@@ -126,26 +126,26 @@ def _keep_spare(block: _Block) -> None:
 
 
 def recycled(size: int, dtype: DTypeLike, *, zero: bool = True) -> Array:
-    """Zeros, or anything, for somebody who keeps them as long as he likes; given back when the array dies.
+    """An array of zeros (or undefined) without a time limit; its memory is reused after the array is deleted.
 
     Examples
     --------
     >>> recycled(3, np.float32).tolist()
     [0.0, 0.0, 0.0]
     """
-    lent = borrow(size, dtype)
+    borrowed = borrow(size, dtype)
     if zero:
-        lent.fill(0)
-    block = _block_below(lent) if lent.nbytes >= _BIG else None
+        borrowed.fill(0)
+    block = _block_below(borrowed) if borrowed.nbytes >= _BIG else None
     if block is None:
-        return lent
-    fresh = np.frombuffer(block, lent.dtype, size)
+        return borrowed
+    fresh = np.frombuffer(block, borrowed.dtype, size)
     weakref.finalize(fresh, _keep_spare, block).atexit = False
     return fresh
 
 
 def release(array: Array, start: int, stop: int) -> None:
-    """Give the pages of ``array[start:stop]`` back to the system, if they are ours to give: they read as zero after.
+    """Return the pages of ``array[start:stop]`` to the system, if this module made them; they read as zero afterwards.
 
     Only whole pages strictly inside the range go. Arrays that :func:`empty` did not make are left alone.
     """
@@ -160,13 +160,13 @@ def release(array: Array, start: int, stop: int) -> None:
 
 
 def _block(array: Array) -> _Block | None:
-    """The memory map that a whole array of :func:`empty` stands on; None for any other array."""
+    """The memory map of a whole array made by :func:`empty`; None for any other array."""
     block = _block_below(array)
     return block if block is not None and len(block) == array.nbytes else None
 
 
 def _block_below(array: Array) -> _Block | None:
-    """The memory map that an array of ours, or a view of one, stands on."""
+    """The memory map beneath an array of this module, or a view of one."""
     base: Any = array
     while isinstance(base, np.ndarray):
         base = base.base
@@ -176,7 +176,7 @@ def _block_below(array: Array) -> _Block | None:
 
 
 def mapped_file(array: Array) -> mmap.mmap | None:
-    """The memory map of a file that an array, or a view of one, stands on; None for arrays in memory.
+    """The memory map of the file beneath an array, or a view of one; None for arrays in memory.
 
     Examples
     --------
@@ -190,8 +190,8 @@ def mapped_file(array: Array) -> mmap.mmap | None:
 
 
 def leave_pages(array: Array, start: int, stop: int) -> None:
-    """Take the pages of ``array[start:stop]`` out of this process, if the array is a mapped file: they are there again
-    when they are read. Only whole pages inside the range go.
+    """Drop the pages of ``array[start:stop]`` from this process, if the array is a mapped file: they are read again
+    when they are needed. Only whole pages inside the range are dropped.
     """
     block = mapped_file(array)
     if block is None or not hasattr(mmap, "MADV_DONTNEED"):
@@ -216,16 +216,16 @@ def frozen(array: Array) -> Array:
     return view
 
 
-# --- when there is none left
+# --- when memory runs out
 
-# Address space that is held while kernels run, and nothing else: whoever cannot allocate a few bytes frees it. A worker
-# that could not even enter a kernel would leave the others waiting for it in there.
+# Address space that is reserved while kernels run: a worker that cannot allocate a few bytes frees it. A worker that
+# could not even enter a kernel would leave the others waiting for it there.
 _RESERVE = 8 << 20
 _reserve: mmap.mmap | None = None
 
 
 def hold_reserve() -> None:
-    """Have the reserve, before work begins that must not fail for want of a few bytes."""
+    """Allocate the reserve, before work that must not fail for want of a few bytes."""
     global _reserve
     if _reserve is None:
         require(_RESERVE, "work on several threads")
@@ -233,16 +233,16 @@ def hold_reserve() -> None:
 
 
 def free_reserve() -> bool:
-    """Free the reserve and what is kept for later; whether there was any."""
+    """Free the reserve and the spare arrays; returns whether there were any."""
     global _reserve
-    found, _reserve = _reserve, None
-    return _drop_spare() or found is not None
+    reserve, _reserve = _reserve, None
+    return _drop_spare() or reserve is not None
 
 
 def require(count: int, purpose: str) -> None:
-    """Refuse what would need so many bytes if the system does not give them now.
+    """Refuse work that needs so many bytes if the system does not provide them now.
 
-    For what cannot be refused in the middle: the compiler ends the process, and a new thread may not come to life.
+    For work that cannot be refused midway: the compiler ends the process, and a new thread may fail to start.
     """
     try:
         with suppress(BufferError):
@@ -252,7 +252,7 @@ def require(count: int, purpose: str) -> None:
 
 
 class within_memory(ContextDecorator):
-    """Raise a :class:`~arcflux.errors.SpaceError` that says what was being done, where memory was not enough for it.
+    """Raise a :class:`~arcflux.errors.SpaceError` that names the work, if memory runs out in the block.
 
     Examples
     --------
@@ -282,13 +282,13 @@ def _short_of_memory(doing: str) -> SpaceError:
     )
 
 
-# What libraries say that have no exception for it: threads, shared objects, LLVM.
+# Messages of libraries that have no exception for it: threads, shared objects, LLVM.
 _SAID = ("can't start new thread", "failed to map segment", "cannot allocate memory", "out of memory", "memoryerror",
          "unable to allocate", "returned null without setting an exception")  # fmt: skip
 
 
 def _is_of_memory(error: BaseException | None) -> bool:
-    """Whether an error, or one that it came of, is that memory is not enough."""
+    """Whether an error, or one of its causes, means that memory ran out."""
     for _ in range(16):
         if error is None:
             return False

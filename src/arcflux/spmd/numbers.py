@@ -1,6 +1,6 @@
 """Arithmetic on numbers where hardware, Python and NumPy differ, on cores and on GPUs alike: one result everywhere.
 
-`define` gets what compiles an inner function (spmd/jit.py, gpu/kit.py), as reductions.py does.
+`define` gets the decorator that compiles an inner function (spmd/jit.py, gpu/kit.py), like reductions.py.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 __all__ = ["define"]
 
-# The first float that is too large for 64 bits with a sign, and the integers at their ends.
+# The first float that is too large for a signed 64-bit integer, and the largest and smallest of these.
 _BEYOND = 9223372036854775808.0
 _LARGEST, _SMALLEST = np.int64(2**63 - 1), np.int64(-(2**63))
 

@@ -1,7 +1,7 @@
-"""Numba's compiler without what kernels have no use for: a first run waits mostly for Numba, little for LLVM.
+"""Numba's compiler without the passes that kernels do not need: a first run waits mostly for Numba, little for LLVM.
 
-Kernels have no closures, comprehensions or expressions over whole arrays, so the passes that look for them are left
-out; and the same operation on the same types, of which a kernel has hundreds, is resolved once.
+Kernels have no closures, comprehensions or whole-array expressions, so the passes that search for them are left out;
+and repeated operations on the same types, of which a kernel has hundreds, are resolved once.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _UNUSED = (InlineClosureLikes, InlineOverloads, LiteralUnroll, MakeFunctionToJit
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _Inference(NopythonTypeInference):  # type: ignore[misc]
-    """Type inference that remembers, while it lasts, what operations are on which types."""
+    """Type inference that caches the result of operations on types while it runs."""
 
     def run_pass(self, state: Any) -> Any:
         with remembered(state.typingctx, types.Function | types.NumberClass, {}):
@@ -34,11 +34,11 @@ class Lean(CompilerBase):  # type: ignore[misc]
     """The passes of Numba's own compiler, without those that would find nothing."""
 
     def define_pipelines(self) -> list[PassManager]:
-        """One way only: what does not compile is an error."""
+        """A single pipeline: a function that does not compile is an error."""
         usual = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        made = PassManager("arcflux")
+        passes = PassManager("arcflux")
         for step, why in usual.passes:
             if step not in _UNUSED:
-                made.add_pass(_Inference if step is NopythonTypeInference else step, why)
-        made.finalize()
-        return [made]
+                passes.add_pass(_Inference if step is NopythonTypeInference else step, why)
+        passes.finalize()
+        return [passes]

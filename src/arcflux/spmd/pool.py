@@ -1,12 +1,12 @@
 """Persistent threads that run a kernel together, while the calling thread watches: progress, and Ctrl-C.
 
 The workers spend their time inside compiled code without the GIL. The caller only waits, so Python's signal handlers
-run; on Ctrl-C the kernel's chunk counter is set past its end, the workers finish the chunk in hand, and the exception
-goes on. Whoever presses again does not want to wait: the workers are abandoned to what they do, with the arrays that
-they have, and others take their place. Threads do not survive a fork, so pools are kept by process id.
+run; on Ctrl-C it sets the kernel's chunk counter past its end, the workers finish their current chunk, and the
+exception propagates. On a second Ctrl-C the workers are abandoned, with the arrays that they use, and new threads take
+their place. Threads do not survive a fork, so pools are kept by process id.
 
 Waking a thread takes longer than a small graph's supersteps. So the caller of a `brief` launch is a worker itself, and
-hears signals when it is over.
+handles signals after it.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ from arcflux.trace import Task
 
 __all__ = ["BRIEF", "BRIEF_VISITS", "PATIENCE", "SERIAL_VISITS", "STOP", "TORN", "abandoned", "run", "start_thread"]
 
-# Where a launch's control array says that it should end early; and that a loop of a user's program was left for it, so
-# that the superstep in hand is worth nothing.
+# Control words: a launch should end early; and a loop of a user's program was interrupted for that, so that the current
+# superstep must be discarded.
 STOP = 1
 TORN = 3
-# Where it says after how many ticks a brief launch of many supersteps should end with the one in hand, 0 for never; the
-# word behind it is when its first superstep began.
+# Control words: after how many ticks a brief launch of many supersteps should end with the current one, 0 for never;
+# and, in the next word, when its first superstep began.
 BRIEF = 4
-# So many arcs and vertices are visited in some tenths of a second at most, for which Ctrl-C may wait.
+# Visiting so many arcs and vertices takes some tenths of a second at most, for which Ctrl-C may wait.
 BRIEF_VISITS = 1 << 25
-# So many are visited in less time than it takes to wake a thread.
+# Visiting so many takes less time than waking a thread.
 SERIAL_VISITS = 1 << 16
 # A chunk number that no kernel reaches: a counter set to it makes every worker stop at its next claim.
 _FAR = 1 << 62
 _GLANCE = 0.1
-# How many seconds workers have who were told to end before they were interrupted once more.
+# Seconds for workers to end after a stop, before they are interrupted once more.
 PATIENCE = 1.0
-# Bytes that a new thread takes of the address space, about: its stack, and what it begins with.
+# Bytes of address space of a new thread, about: its stack, and its initial data.
 _THREAD = 10 << 20
 
 _idle: dict[tuple[int, int], list[_Pool]] = {}
@@ -54,10 +54,10 @@ _lock = threading.Lock()
 
 
 class _Job:
-    """One launch: a call that every worker makes once, and how far they are.
+    """One launch: a call that every worker makes once, and how many have ended.
 
-    Nothing here allocates once it has begun: memory may be what is missing. `compiled` says that the call is a kernel,
-    which allocates nothing either: one that fails for want of memory has not begun.
+    Nothing here allocates after the start: memory may be what is missing. `compiled`: the call is a kernel, which does
+    not allocate either; if it fails for want of memory, it has not begun.
     """
 
     __slots__ = ("_lock", "call", "compiled", "done", "error", "handed", "left")
@@ -78,7 +78,7 @@ class _Job:
             if self.compiled and free_reserve():
                 return self.work(worker)
             self.error = error
-        except BaseException as error:  # handed to the caller, who raises it
+        except BaseException as error:  # the caller raises it
             self.error = self.error or error
         with self._lock:
             self.left -= 1
@@ -87,7 +87,7 @@ class _Job:
 
 
 class _Pool:
-    """Threads that wait for jobs: all of them, or none when the system does not give so many."""
+    """Threads that wait for jobs: all of them, or none if the system cannot start so many."""
 
     def __init__(self, workers: int) -> None:
         require(workers * _THREAD, f"{workers} threads")
@@ -105,17 +105,17 @@ class _Pool:
     def _serve(worker: int, inbox: SimpleQueue[_Job | None]) -> None:
         while (job := inbox.get()) is not None:
             job.work(worker)
-            del job  # or its arrays would live until the next one
+            del job  # otherwise its arrays would live until the next job
 
     def end(self) -> None:
-        """Let the threads end when they have done what they were given."""
+        """Let the threads end after their current jobs."""
         for inbox in self.inboxes:
             inbox.put(None)
 
     def start(self, job: _Job) -> None:
-        """Give all threads a job, but those that have it: an exception may have come in between.
+        """Send a job to all threads that do not have it: an exception may have interrupted this.
 
-        Python looks for signals after a call, so a thread that is counted has the job.
+        Python handles signals after a call, so a counted thread has the job.
         """
         while job.handed < len(self.inboxes):
             inbox = self.inboxes[job.handed]
@@ -137,14 +137,14 @@ def run(
 ) -> None:
     """Run ``kernel(worker, workers, control, *args)`` on all workers; return when `chunks` chunks are done.
 
-    `control[0]` is the counter from which workers claim chunks (:func:`arcflux.spmd.machine.claim`); a kernel must
-    stop when what it claimed is not below its number of chunks. `control[STOP]` is set when it should end early.
-    `task`, when given, moves on in proportion to the counter; `glance` is called with `control` now and then, and once
-    when all is done. A token that is cancelled ends the work, unless there is a `glance` that `ends` it as it sees fit.
-    `among`, when given, says that this process has one of many workers: which, of how many, and their control.
-    `brief`, unless 0, says that a launch is over in some tenths of a second, so that the calling thread need not watch,
-    and works: by itself, or because it ends with the superstep in which so many ticks are over. The kernel is compiled.
-    `shrinks` says that fewer workers will do as well, where several runs share the cores (turns.py).
+    `control[0]` is the counter from which workers claim chunks (:func:`arcflux.spmd.machine.claim`); a kernel must stop
+    when its claim is not below its number of chunks. `control[STOP]` is set when it should end early. `task` advances
+    in proportion to the counter; `glance` is called with `control` now and then, and once at the end. A cancelled token
+    ends the work, unless there is a `glance` that `ends` it itself. `among`: this process is one of many workers: its
+    number, their number, and their control array. `brief`, unless 0: the launch takes some tenths of a second at most,
+    so the calling thread need not watch, and works; it is short, or it ends with the superstep in which so many ticks
+    are over, and the kernel is compiled. `shrinks`: fewer workers will do, where several runs share the cores
+    (turns.py).
     """
     workers = max(1, min(config.threads(threads), chunks)) if among is None else 1
     first, everyone, control = among or (0, workers, np.zeros(16, np.int64))
@@ -214,7 +214,7 @@ def _launch(
 
 
 def start_thread(call: Callable[[], None]) -> None:
-    """Have a thread make a call that raises nothing: one that has been here before, if it is idle."""
+    """Run a call that raises nothing on a thread: an idle one, if there is one."""
     pool = _take(1)
 
     def work(_: int) -> None:
@@ -229,7 +229,7 @@ def start_thread(call: Callable[[], None]) -> None:
 def _run_briefly(kernel: Any, workers: int, control: NDArray[np.int64], args: tuple[Any, ...]) -> None:
     """Run a kernel with the calling thread as its first worker.
 
-    The others would wait for ever for a first worker that never came, so it comes even if a signal is heard before.
+    The other workers would wait forever for a missing first worker, so it enters the kernel even after a signal.
     """
     if workers == 1:
         kernel(0, 1, control, *args)
@@ -254,7 +254,7 @@ def _run_briefly(kernel: Any, workers: int, control: NDArray[np.int64], args: tu
 
 
 def _wait_out(job: _Job, patience: float | None) -> None:
-    """Wait for the workers to notice, since they still use the caller's arrays; until Ctrl-C is pressed again."""
+    """Wait until the workers stop, since they still use the caller's arrays; until Ctrl-C is pressed again."""
     until = None if patience is None else time.monotonic() + patience
     try:
         while not job.done.wait(_GLANCE) and (until is None or time.monotonic() < until):
@@ -264,13 +264,13 @@ def _wait_out(job: _Job, patience: float | None) -> None:
 
 
 def _abandon(pool: _Pool, job: _Job) -> None:
-    """Leave a job to its workers, who keep what they work on alive as long as they run."""
+    """Leave a job to its workers, which keep its arrays alive as long as they run."""
     pool.end()
     _abandoned[:] = [job, *(other for other in _abandoned if not other.done.is_set())]
 
 
 def abandoned() -> bool:
-    """Whether workers still run whom nobody waits for: then a process has to leave without tidying up."""
+    """Whether abandoned workers still run: then the process has to exit without cleaning up."""
     return any(not job.done.is_set() for job in _abandoned)
 
 
@@ -288,7 +288,7 @@ def _give_back(pool: _Pool, workers: int) -> None:
 
 
 def _forget_parent() -> None:
-    """After a fork: the parent's threads are not here, and its lock may be held by one of them for ever."""
+    """After a fork: the parent's threads do not exist here, and one of them may hold its lock forever."""
     global _lock
     _lock = threading.Lock()
     _idle.clear()

@@ -1,7 +1,7 @@
-"""Files of the cache, written for their owner alone and read only if nobody else can have changed them; and modules.
+"""Cache files that only their owner writes, read only if no other user can have changed them; and modules.
 
-A module of generated source is made of the text in memory: neither its file nor what Python would compile beside it
-(``__pycache__``) is read back, so nothing on the disk can make it another one.
+A module of generated source is executed from the text in memory: neither its file nor Python's compiled copy
+(``__pycache__``) is read back, so no file on disk can change it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["Generated", "read_private", "write_private"]
 
 
 def read_private(path: str | os.PathLike[str]) -> bytes | None:
-    """What is in a file that only its owner, we or root, can write to; None when there is no such file."""
+    """The content of a file that only its owner (this user or root) can write to; None if there is no such file."""
     try:
         with open(path, "rb", opener=_opened) as file:
             about = os.fstat(file.fileno())
@@ -29,12 +29,12 @@ def read_private(path: str | os.PathLike[str]) -> bytes | None:
 
 
 def _opened(path: str, flags: int) -> int:
-    """A descriptor of what is there itself, not of what it links to; of a pipe, without waiting for its other end."""
+    """Open the file itself, without following a link; a pipe without waiting for its other end."""
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
 
 
 def write_private(path: str | os.PathLike[str], content: bytes) -> None:
-    """Make a file of its owner's alone, whole or not at all: others see the one before until it is there."""
+    """Write a file with access for its owner only, atomically: others see the old one until the new one is complete."""
     handle, work = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".writing-")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -47,15 +47,15 @@ def write_private(path: str | os.PathLike[str], content: bytes) -> None:
 
 
 class Generated(ExecutionLoader):
-    """Loads a module from a source in memory, whatever the file says that was written of it for whoever looks."""
+    """Loads a module from a source in memory; its file is only for people to read."""
 
     def __init__(self, source: str, path: Path) -> None:
         self.text, self.source, self.path = source, source.encode(), path
 
     def get_source(self, fullname: str) -> str:
-        """The source, also for tracebacks when there is no file."""
+        """The source, also for tracebacks if there is no file."""
         return self.text
 
     def get_filename(self, fullname: str) -> str:
-        """Where the file is, or would be."""
+        """The path of the file, which may not exist."""
         return str(self.path)

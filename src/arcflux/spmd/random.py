@@ -1,4 +1,4 @@
-"""Counter-based random numbers: a value depends on the seed and on what it is for, never on who computes it or when.
+"""Counter-based random numbers: a value depends on the seed and on its purpose, never on the worker or the order.
 
 The function is SplitMix64's output mix (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014)
 applied to ``key + counter * golden``, where `key` is itself a mix of the seed and a stream number. So any worker can
@@ -20,7 +20,7 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 @inner
 def mix(x: Any) -> Any:
-    """A bijection of 64-bit words in which every input bit moves every output bit."""
+    """A bijection of 64-bit words in which every input bit affects every output bit."""
     x = np.uint64(x)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -57,7 +57,7 @@ def uniform(stream_key: Any, counter: Any) -> Any:
 
 @inner
 def permute(stream_key: Any, x: Any, width: Any) -> Any:
-    """Where `x` goes in a random permutation of 0 .. 2**width - 1, without storing the permutation.
+    """The position of `x` in a random permutation of 0 .. 2**width - 1, without storing the permutation.
 
     Four rounds of steps that are each a bijection of `width`-bit words: add a key, multiply by an odd number, fold the
     high bits onto the low ones.

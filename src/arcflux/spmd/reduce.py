@@ -1,4 +1,4 @@
-"""Reductions that many workers make into one array at once, by compare and swap: what reductions.py says, on cores."""
+"""Concurrent reductions into one array by compare and swap: reductions.py compiled for cores."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["into_and", "into_any", "into_max", "into_min", "into_or", "into_prod
 
 @intrinsic
 def _swap(typingctx: Any, array: Any, index: Any, expected: Any, new: Any) -> Any:
-    """Compare and swap on any number's bits: True when `expected` was there and `new` is there now."""
+    """Compare and swap on the bits of any number type: True if `expected` was replaced by `new`."""
     signature = types.boolean(array, types.uintp, array.dtype, array.dtype)
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:

@@ -1,8 +1,8 @@
-"""What it means to reduce a value into an array that others reduce into at the same time, on cores and on GPUs alike.
+"""Reductions of values into an array that other workers reduce into at the same time, on cores and on GPUs alike.
 
-Whoever says what is compared and swapped (spmd/reduce.py, gpu/reduce.py) gets the reductions from here. Each returns
-whether the array changed, and all look before they write: a minimum that is no smaller than what is there costs a plain
-load, not an atomic. `place` is what `swap` takes for one, and `value` has to be of the array's own type.
+The caller provides the compare and swap (spmd/reduce.py, gpu/reduce.py). Each reduction returns whether the array
+changed, and reads before it writes: a minimum that is no smaller than the current one costs a plain load, not an
+atomic. `place` is a position as `swap` takes it, and `value` has to be of the array's type.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ __all__ = ["define"]
 
 
 def define(inner: Callable[..., Any], swap: Any, coherent: bool = True) -> SimpleNamespace:
-    """The reductions, compiled by `inner`, of ``swap(array, place, expected, new)``: whether `new` is there now.
+    """The reductions, compiled by `inner`; ``swap(array, place, expected, new)`` returns whether it replaced.
 
-    `coherent` says that plain loads see what others wrote before they freed a lock, as those of cores do.
+    `coherent`: plain loads see what others wrote before they released a lock, as on cores.
     """
 
     @inner
@@ -82,20 +82,20 @@ def define(inner: Callable[..., Any], swap: Any, coherent: bool = True) -> Simpl
 
     @inner
     def locked(locks: Any, place: Any) -> Any:
-        """Whether the lock at a place, a byte, was free and is this worker's now.
+        """Try to take the lock at a position, a byte; returns whether it was free.
 
-        Always a swap: in a loop, a compiler may take a plain load for one that never changes.
+        Always a swap: a compiler may hoist a plain load out of a loop.
         """
         return swap(locks, place, np.uint8(0), np.uint8(1))
 
     @inner
     def unlock(locks: Any, place: Any) -> Any:
-        """Free a lock: what was written before is there for the next who takes it."""
+        """Release a lock: the next owner sees what was written before."""
         swap(locks, place, np.uint8(1), np.uint8(0))
 
     @inner
     def into_any(array: Any, place: Any, value: Any) -> Any:
-        """``array[place] = value``: one of those who write wins."""
+        """``array[place] = value``: one of the concurrent writers wins."""
         array[place] = value
         return True
 
@@ -107,7 +107,7 @@ def define(inner: Callable[..., Any], swap: Any, coherent: bool = True) -> Simpl
 
 
 def _under_lock(inner: Callable[..., Any], swap: Any, coherent: bool) -> dict[str, Any]:
-    """How the owner of a lock reads and writes what it guards."""
+    """How the owner of a lock reads and writes the data that it guards."""
 
     @inner
     def read_plain(array: Any, place: Any) -> Any:
@@ -121,7 +121,7 @@ def _under_lock(inner: Callable[..., Any], swap: Any, coherent: bool) -> dict[st
 
     @inner
     def read_swapped(array: Any, place: Any) -> Any:
-        """What an array has at a place, and no older value."""
+        """The current value at a position, never a stale one."""
         while True:
             there = array[place]
             if swap(array, place, there, there):
@@ -129,7 +129,7 @@ def _under_lock(inner: Callable[..., Any], swap: Any, coherent: bool) -> dict[st
 
     @inner
     def write_swapped(array: Any, place: Any, before: Any, value: Any) -> Any:
-        """``array[place] = value`` where `before` is, for all to see."""
+        """``array[place] = value`` in place of `before`, visible to all."""
         swap(array, place, before, value)
 
     if coherent:

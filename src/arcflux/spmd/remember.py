@@ -1,6 +1,6 @@
-"""Type inference that remembers: a kernel has hundreds of the same operation on the same types; one is resolved.
+"""Type inference with a cache: a kernel has hundreds of the same operation on the same types; each is resolved once.
 
-Numba's compiler and numba.cuda's are two copies of one, with typing contexts and types of their own, which are given.
+Numba's compiler and numba.cuda's are two copies of one, with their own typing contexts and types, which are parameters.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ __all__ = ["remembered"]
 
 @contextmanager
 def remembered(context: Any, kinds: Any, known: dict[Any, Any]) -> Iterator[None]:
-    """Have a typing context keep in `known` what functions of these kinds are on which types."""
-    if "resolve_function_type" in vars(context):  # a function that another one calls is compiled on the way
+    """Let a typing context cache in `known` the types of functions of these kinds."""
+    if "resolve_function_type" in vars(context):  # a nested compilation of a called function uses the same cache
         yield
         return
     resolve = context.resolve_function_type

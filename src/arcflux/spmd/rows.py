@@ -1,6 +1,6 @@
-"""What one asks of a row of edges on cores and on GPUs alike: how many two rows have in common, and a row's median.
+"""Queries of rows of edges, on cores and on GPUs alike: how many vertices two rows share, and the median of a row.
 
-Written once, and compiled for each by the decorator that is given.
+Written once, and compiled for each target by the given decorator.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 __all__ = ["define"]
 
-# From so many times the length of the shorter row on, the longer one is searched, and not merged.
+# If the longer row has at least so many times the length of the shorter one, it is searched instead of merged.
 _SHORTER = 16
 
 
@@ -22,7 +22,7 @@ def define(inner: Callable[..., Any]) -> SimpleNamespace:
 
     @inner
     def selected(values: Any, count: Any, place: Any) -> Any:
-        """The value that would be at a place if the first `count` were sorted; moves them. None is NaN."""
+        """The value at a position if the first `count` were sorted; reorders them. None is NaN."""
         low, high = np.int64(0), np.int64(count) - 1
         while low < high:
             pivot = values[(low + high) >> 1]
@@ -46,7 +46,7 @@ def define(inner: Callable[..., Any]) -> SimpleNamespace:
 
     @inner
     def middle(values: Any, count: Any) -> Any:
-        """The median of the first `count` values, which are moved; NaN if one of them is."""
+        """The median of the first `count` values, which it reorders; NaN if one of them is."""
         for k in range(count):
             if values[k] != values[k]:
                 return values[k] + np.float32(0)
@@ -61,7 +61,7 @@ def define(inner: Callable[..., Any]) -> SimpleNamespace:
 
     @inner
     def common(offsets: Any, neighbours: Any, a: Any, b: Any) -> Any:
-        """How many vertices are in the rows of both a and b, which are sorted; one that is there twice counts once."""
+        """How many vertices are in the sorted rows of both a and b; duplicates count once."""
         one = np.uint64(1)
         i, i_end, j, j_end = offsets[a], offsets[a + one], offsets[b], offsets[b + one]
         if i_end - i > j_end - j:
@@ -100,7 +100,7 @@ def define(inner: Callable[..., Any]) -> SimpleNamespace:
 
     @inner
     def shares(offsets: Any, neighbours: Any, row: Any, first: Any, i: Any, a: Any) -> Any:
-        """Whether ``row[i]``, of a row that begins at `first`, is in the row of a; of equal ones, the first alone."""
+        """Whether ``row[i]``, of a row that begins at `first`, is in the row of a; duplicates count once."""
         one, w = np.uint64(1), row[i]
         if i > first and row[i - one] == w:
             return False

@@ -1,7 +1,7 @@
-"""Compiled code on disk, of which every file is *sealed*: it begins with a digest of the rest and of its sources.
+"""Compiled code on disk, in *sealed* files: each begins with a digest of its content and of its sources.
 
-What is loaded back as code has to be what was written. A bit that has flipped on the disk, half a file, or code of
-another version has no seal of ours, and is as good as no file: the kernel is compiled again.
+Code that is loaded must be the code that was written. A file with a flipped bit, half a file, or code of another
+version has no valid seal, and counts as missing: the kernel is compiled again.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ class SealedCacheFile(IndexDataCacheFile):
 
     @classmethod
     def of(cls, plain: Any) -> SealedCacheFile:
-        """The sealed form of what a cache of Numba's keeps its files by, for cores or GPUs."""
-        made = cls.__new__(cls)
-        made.__dict__.update(vars(plain))
-        return made
+        """The sealed form of Numba's cache files, for cores or GPUs."""
+        sealed = cls.__new__(cls)
+        sealed.__dict__.update(vars(plain))
+        return sealed
 
     def _seal(self, content: bytes) -> bytes:
-        """The digest of a content, of the sources it was compiled from, and of the compiler's version."""
+        """The digest of the content, of the sources it was compiled from, and of the compiler's version."""
         about = pickle.dumps((self._version, self._source_stamp))
         return hashlib.blake2b(content, digest_size=_DIGEST, key=hashlib.sha256(about).digest()).digest()
 
     def _load(self, path: str) -> Any:
-        """What a sealed file holds; a file without our seal is not unpickled."""
+        """The content of a sealed file; a file without a valid seal is not unpickled."""
         whole = read_private(path)
         if whole is None or whole[:_DIGEST] != self._seal(whole[_DIGEST:]):
             raise ValueError(f"{path} has no seal of ours")
@@ -47,10 +47,10 @@ class SealedCacheFile(IndexDataCacheFile):
 
     def _load_index(self) -> dict[Any, str]:
         try:
-            found: dict[Any, str] = self._load(self._index_path)
+            index: dict[Any, str] = self._load(self._index_path)
         except ValueError:
             return {}
-        return found
+        return index
 
     def _save_index(self, overloads: dict[Any, str]) -> None:
         self._save(self._index_path, overloads)

@@ -1,4 +1,4 @@
-"""Looking a number up in a row that is in order, as a kernel does."""
+"""Binary search in a sorted row, for kernels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["lower_bound"]
 
 @inner
 def lower_bound(row: Any, low: Any, high: Any, wanted: Any) -> Any:
-    """The first place from `low` to before `high` of a sorted row that is not below `wanted`; else `high`."""
+    """The first position from `low` to before `high` of a sorted row that is not below `wanted`; else `high`."""
     while low < high:
         middle = (low + high) >> np.uint64(1)
         if np.uint64(row[middle]) < np.uint64(wanted):

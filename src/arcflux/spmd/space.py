@@ -1,8 +1,8 @@
-"""How much memory there is to have, asked before the first byte is taken, not when the system runs out.
+"""How much memory is available: checked before allocating, not when the system runs out.
 
-A few bytes can promise any size: a spec, a header, a packed file. Whoever is about to make arrays of a size that was
-told asks :func:`afford` first. What there is to have is the least of what the machine has free, what the control groups
-of this process still grant (version 1 and 2, each of them and those above it), and its own limit of address space.
+A few bytes can promise any size: a spec, a header, a compressed file. Code that allocates arrays of a size from outside
+calls :func:`afford` first. Available is the least of the machine's free memory, what the control groups of this process
+still grant (version 1 and 2, each of them and those above it), and its own limit of address space.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from arcflux.trace import readable
 
 __all__ = ["afford", "available", "surely_available"]
 
-# What a process can address, for systems that do not say what they have.
+# What a process can address, for systems that do not report their memory.
 _ADDRESSABLE = 1 << 47
-# Less than this is not worth asking for: reading what the system says takes longer than to use it.
+# Smaller sizes are not checked: reading the system's figures takes longer than using so little.
 _SMALL = 1 << 20
 _GROUPS = Path("/sys/fs/cgroup")
-# Whoever uses more than this takes longer than reading what the system says.
+# From this size on, using the memory takes longer than reading the system's figures.
 _MUCH = 1 << 26
-# What the system said holds for so many seconds; a core fills at most so many bytes of memory in one of them.
+# The system's figures are valid for so many seconds; a core fills at most so many bytes of memory in one of them.
 _MOMENT, _FILLED, _CORES = 1.0, 8 << 30, os.cpu_count() or 1
-# When the system was last asked for short runs, and what of its answer they have left since.
+# When the system was last asked for short runs, and how much of its answer they have left since.
 _answer = -_MOMENT, 0
 
 
 def available() -> int:
-    """Bytes of memory that the system would give now.
+    """Bytes of memory that the system would provide now.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def available() -> int:
 
 
 def afford(needed: int, what: str, remedy: str = "a smaller graph, or a machine with more memory") -> None:
-    """Refuse what needs more bytes than there are; `what` says what it is, and that it needs them follows.
+    """Refuse an allocation that needs more bytes than are available; `what` names it in the error.
 
     Examples
     --------
@@ -63,9 +63,9 @@ def afford(needed: int, what: str, remedy: str = "a smaller graph, or a machine 
 
 
 def surely_available(needed: int) -> bool:
-    """Whether so few bytes are there, even if all cores have filled memory since the system was asked a moment ago.
+    """Whether so few bytes are available, even if all cores have filled memory since the last check.
 
-    For what is done thousands of times: asking the system takes as long as a short run. False says nothing.
+    For checks that happen thousands of times: asking the system takes as long as a short run. False means unknown.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def surely_available(needed: int) -> bool:
 
 
 def _free() -> int:
-    """What the machine has to give."""
+    """The free memory of the machine."""
     try:
         for line in Path("/proc/meminfo").read_text().splitlines():
             if line.startswith("MemAvailable:"):
@@ -111,34 +111,34 @@ def _addressable() -> int:
 
 
 def _granted() -> int:
-    """What the control groups of this process let it have."""
+    """What the control groups of this process grant."""
     try:
         lines = Path("/proc/self/cgroup").read_text().splitlines()
     except OSError:
         lines = []
-    found = _ADDRESSABLE
+    granted = _ADDRESSABLE
     for fields in (line.split(":", 2) for line in lines):
         if len(fields) == 3 and fields[0] == "0":
-            found = min(found, _left(_GROUPS, fields[2], "memory.max", "memory.current", "inactive_file"))
+            granted = min(granted, _left(_GROUPS, fields[2], "memory.max", "memory.current", "inactive_file"))
         elif len(fields) == 3 and "memory" in fields[1].split(","):
             names = "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"
-            found = min(found, _left(_GROUPS / "memory", fields[2], *names))
-    return found
+            granted = min(granted, _left(_GROUPS / "memory", fields[2], *names))
+    return granted
 
 
 def _left(root: Path, group: str, limit: str, usage: str, cache: str) -> int:
-    """What a group, and each one above it, has left; what files have in memory goes when it is needed.
+    """What a group, and each one above it, has left; the page cache counts as free.
 
-    In a container the group's own folder may be the root of what can be seen.
+    In a container the group's own folder may be the visible root.
     """
-    found, folder = _ADDRESSABLE, root / group.strip("/")
+    least, folder = _ADDRESSABLE, root / group.strip("/")
     for place in (folder, *(above for above in folder.parents if above.is_relative_to(root))):
         try:
             granted, used = int((place / limit).read_text()), int((place / usage).read_text())
         except (OSError, ValueError):  # not there, or "max"
             continue
-        found = min(found, granted - used + _cached(place / "memory.stat", cache))
-    return found
+        least = min(least, granted - used + _cached(place / "memory.stat", cache))
+    return least
 
 
 def _cached(statistics: Path, name: str) -> int:

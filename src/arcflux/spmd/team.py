@@ -1,7 +1,7 @@
-"""A team of workers that run kernels together: threads of this process; ranks of a node look the same elsewhere.
+"""A team of workers that run kernels together: here threads of this process; ranks of a node have the same interface.
 
-A kernel only knows its worker's number, how many there are, and arrays. So whoever can hand the same arrays to all
-workers can run it: threads share everything, processes what was allocated for them to share.
+A kernel only gets its worker's number, how many there are, and arrays. So it runs on any workers that can share these
+arrays: threads share all memory, processes what was allocated as shared.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ Array = NDArray[Any]
 
 
 def _charge(nbytes: int) -> None:
-    """Count memory towards this run."""
+    """Charge memory to this run."""
     if (turns := current_turns()) is not None:
         turns.charge(nbytes)
 
 
 class Team:
-    """Threads of this process. `leads` says whether this process does what one has to do for all.
+    """Threads of this process. `leads`: whether this process does what must be done once for all.
 
-    What a team makes for later is kept by its `kind`: ranks must all have it or none, whatever each has done alone.
+    Caches of a team are keyed by its `kind`: all ranks must have an entry or none, whatever each has computed alone.
     """
 
     leads = True
@@ -44,35 +44,35 @@ class Team:
         self._lent: list[Array] = []
 
     def kept(self, size: int, dtype: DTypeLike, *, zero: bool = True) -> Array:
-        """An array that outlives the run: zeros, or anything."""
+        """An array that outlives the run: zeros, or undefined."""
         _charge(size * np.dtype(dtype).itemsize)
         return recycled(size, dtype, zero=zero)
 
     def lent(self, size: int, dtype: DTypeLike) -> Array:
-        """An array for the time of the run, its contents undefined."""
+        """An array for the duration of the run, contents undefined."""
         _charge(size * np.dtype(dtype).itemsize)
         self._lent.append(borrow(size, dtype))
         return self._lent[-1]
 
     def small(self, shape: int | tuple[int, ...], dtype: DTypeLike = np.int64) -> Array:
-        """A few zeros that all workers see: counters, slots, what a kernel leaves behind."""
+        """A few zeros that all workers see: counters, slots, results of a kernel."""
         return np.zeros(shape, dtype)
 
     def lasting(self, size: int, dtype: DTypeLike) -> Array:
-        """An array of zeros that belongs to the graph: what is made once and serves many runs."""
-        made = empty(size, dtype, huge=False)
-        if size * made.itemsize < 1 << 20:
-            made.fill(0)
-        return made
+        """An array of zeros that belongs to the graph: built once, for many runs."""
+        array = empty(size, dtype, huge=False)
+        if size * array.itemsize < 1 << 20:
+            array.fill(0)
+        return array
 
     def barrier(self) -> Array:
         """A watched barrier for the kernels of the team."""
-        made = self.small(watched_words(self.workers))
-        made[CROWDED] = self.workers > config.cores()
-        return made
+        words = self.small(watched_words(self.workers))
+        words[CROWDED] = self.workers > config.cores()
+        return words
 
     def at(self, superstep: int) -> None:
-        """The team is in this superstep now (-1: before the first), which an error names if a process is lost."""
+        """Record the current superstep (-1: before the first), which an error names if a process is lost."""
 
     def launch(
         self,
@@ -92,10 +92,10 @@ class Team:
         )  # fmt: skip
 
     def together(self) -> None:
-        """Wait until every process of the team is here."""
+        """Wait until every process of the team has arrived."""
 
     def agreed(self, yes: bool) -> bool:
-        """Whether any process of the team says yes."""
+        """Whether the answer is yes in any process of the team."""
         return yes
 
     def result(self, array: Array) -> Array:
@@ -103,7 +103,7 @@ class Team:
         return array
 
     def end(self) -> None:
-        """The run is over: what was lent serves the next one."""
+        """End the run: lent arrays are reused by the next one."""
         _charge(-sum(array.nbytes for array in self._lent))
         give_back(self._lent)
         self._lent = []

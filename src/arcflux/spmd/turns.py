@@ -1,7 +1,7 @@
-"""Whose turn it is, where several runs share the cores of one process: a run asks before each launch of a kernel.
+"""Turns of several runs that share the cores of one process: a run asks before each launch of a kernel.
 
-Somebody else decides (``arcflux.jobs``); without it a run has the cores whenever it wants them. A launch of many
-supersteps can be told to end with the one in hand (:data:`~arcflux.spmd.pool.BRIEF`), and goes on at its next turn.
+A scheduler (``arcflux.jobs``) decides; without one a run has the cores at any time. A launch of many supersteps can be
+asked to end with the current one (:data:`~arcflux.spmd.pool.BRIEF`), and continues at its next turn.
 """
 
 from __future__ import annotations
@@ -17,38 +17,38 @@ __all__ = ["Turns", "current_turns", "taking_turns"]
 
 
 class Turns:
-    """What a run asks, and tells, that is one of several. This one lets it do what it likes.
+    """The interface of a run to its scheduler. This base class grants everything.
 
-    `waited`: seconds that it has waited for its turns so far.
+    `waited`: seconds that the run has waited for its turns so far.
     """
 
     waited = 0.0
 
     def take(self, workers: int, control: NDArray[Any], shrinks: bool) -> int:
-        """Wait for a turn on so many workers; how many it may have, fewer only where the launch `shrinks`."""
+        """Wait for a turn on so many workers; returns how many it gets, fewer only if the launch `shrinks`."""
         return workers
 
     def leave(self) -> None:
-        """The launch is over."""
+        """End the turn: the launch is over."""
 
     def saw(self, first: int, supersteps: Sequence[Any]) -> None:
-        """These supersteps of the run are done, from number `first` on."""
+        """Report supersteps of the run, from number `first` on."""
 
     def charge(self, nbytes: int) -> None:
-        """The run takes so many bytes for its arrays; below 0, it gives them back."""
+        """Charge so many bytes of arrays to the run; a negative number releases them."""
 
 
 _turns: ContextVar[Turns | None] = ContextVar("turns", default=None)
 
 
 def current_turns() -> Turns | None:
-    """What the run of this thread has to ask for its turns; None when it is alone."""
+    """The scheduler's turns for the run of this thread; None if it has the cores alone."""
     return _turns.get()
 
 
 @contextmanager
 def taking_turns(turns: Turns) -> Iterator[None]:
-    """Let what this thread runs in the block take turns.
+    """Run the block under these turns.
 
     Examples
     --------

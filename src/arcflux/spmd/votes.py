@@ -1,7 +1,7 @@
-"""What a worker counts and selects with in the neighbourhood of a vertex: a small hash table, and a buffer.
+"""Counting and selecting in the neighbourhood of a vertex: a small hash table, and a buffer.
 
-The table is as large as the row needs, so it stays in the cache, and is emptied slot by slot. Who leads is asked when
-all have voted: asking after every vote is a branch that no processor foresees.
+The table is as large as the row needs, so it stays in the cache, and is cleared slot by slot. The maximum is searched
+after all votes: comparing after every vote is a branch that no processor predicts.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 def slots(voters: int) -> int:
-    """How large a table has to be for so many voters: a power of two, at most half of it filled.
+    """The table size for so many voters: a power of two, at most half of it filled.
 
     Examples
     --------
@@ -31,7 +31,7 @@ def slots(voters: int) -> int:
 
 @inner
 def table_shift(voters: Any) -> Any:
-    """How many bits of a hash are too many for the table of so many voters."""
+    """The shift of a hash for the table of so many voters."""
     bits = np.uint64(1)
     while (np.uint64(1) << bits) < np.uint64(2) * voters:
         bits += np.uint64(1)
@@ -40,7 +40,7 @@ def table_shift(voters: Any) -> Any:
 
 @inner
 def vote(table: Any, used: Any, shift: Any, found: Any, name: Any) -> Any:
-    """Count a name in table[slot] = name, count; returns how many slots are in use."""
+    """Count a vote for a name in table[slot] = name, count; returns how many slots are in use."""
     one = np.uint64(1)
     mask = (one << (np.uint64(64) - shift)) - one
     slot = (np.uint64(name) * _GOLDEN) >> shift
@@ -56,7 +56,7 @@ def vote(table: Any, used: Any, shift: Any, found: Any, name: Any) -> Any:
 
 @inner
 def leading(table: Any, used: Any, found: Any) -> Any:
-    """The name that was counted most, of several the smallest; empties the table."""
+    """The name with the most votes, of several the smallest; clears the table."""
     slot = used[0]
     best, most = table[slot, 0], table[slot, 1]
     table[slot, 1] = 0
@@ -71,7 +71,7 @@ def leading(table: Any, used: Any, found: Any) -> Any:
 
 @inner
 def weigh(table: Any, used: Any, weights: Any, shift: Any, found: Any, name: Any, weight: Any) -> Any:
-    """Add a weight to a name's; returns how many slots are in use."""
+    """Add a weight to a name's sum; returns how many slots are in use."""
     before = found
     found = vote(table, used, shift, found, name)
     one = np.uint64(1)
@@ -85,7 +85,7 @@ def weigh(table: Any, used: Any, weights: Any, shift: Any, found: Any, name: Any
 
 @inner
 def heaviest(table: Any, used: Any, weights: Any, found: Any) -> Any:
-    """The name with the largest sum of weights, of several the smallest; empties the table."""
+    """The name with the largest sum of weights, of several the smallest; clears the table."""
     slot = used[0]
     best, most = table[slot, 0], weights[slot]
     table[slot, 1] = 0
