@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arcflux.trace import counted
+
 __all__ = ["Told", "extent", "run_picture", "spark", "svg"]
 
 _SPARKS = "▁▂▃▄▅▆▇█"
@@ -86,7 +88,7 @@ def run_picture(title: str, label: str, values: list[float], directions: list[st
     for k, (name, colour) in enumerate(_COLOURS.items()):
         pieces.append(f"<rect x='{560 + 60 * k}' y='12' width='10' height='10' fill='{colour}'/>")
         pieces.append(f"<text x='{574 + 60 * k}' y='21'>{name}</text>")
-    caption = f"{label}, superstep by superstep; {sum(seconds) * 1e3:.3g} ms in {len(values)} supersteps"
+    caption = f"{label}, superstep by superstep; {sum(seconds) * 1e3:.3g} ms in {counted(len(values), 'superstep')}"
     return (
         f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 720 {95 + high}' font-family='sans-serif'"
         f" font-size='11' fill='#777' role='img'><title>{escape(title)}</title>"

@@ -16,6 +16,8 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from arcflux.trace import counted
+
 __all__ = ["Chained", "History", "Phased", "Recorded", "Superstep", "column"]
 
 Array = NDArray[Any]
@@ -83,7 +85,7 @@ class _Lazy(Sequence[Superstep]):
         return self._made(range(len(self))[place])
 
     def __repr__(self) -> str:
-        return f"<History: {len(self)} supersteps>"
+        return f"<History: {counted(len(self), 'superstep')}>"
 
     def _repr_html_(self) -> str:
         phased = ("phase",) if len(self) and self[0].phase else ()

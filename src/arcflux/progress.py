@@ -22,6 +22,8 @@ __all__ = ["Terminal", "watching"]
 
 _PATIENCE = 1.0
 _REFRESH = 0.2
+# Whether this process has said on stderr that it compiles kernels.
+_compiling_said = False
 
 
 class Terminal:
@@ -40,13 +42,22 @@ class Terminal:
         if self.quiet:
             return
         if isinstance(event, trace.Note):
-            if self._progress is not None and not _in_notebook():
-                self._progress.console.print(f"arcflux: {event.text}", highlight=False, markup=False)
-            else:
-                sys.stderr.write(f"arcflux: {event.text}\n")  # at once: a notebook shows each write by itself
-                sys.stderr.flush()
+            self._write(event)
         elif self.bars:
             self._draw(event)
+
+    def _write(self, note: trace.Note) -> None:
+        global _compiling_said
+        text = note.text
+        if isinstance(note, trace.Compiling):
+            if _compiling_said:
+                return
+            _compiling_said, text = True, "compiling kernels (once per machine)"
+        if self._progress is not None and not _in_notebook():
+            self._progress.console.print(f"arcflux: {text}", highlight=False, markup=False)
+        else:
+            sys.stderr.write(f"arcflux: {text}\n")  # at once: a notebook shows each write by itself
+            sys.stderr.flush()
 
     def _draw(self, task: trace.Task) -> None:
         row = self._rows.get(id(task))

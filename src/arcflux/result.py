@@ -19,6 +19,7 @@ from arcflux.drawing import extent, run_picture, spark, svg
 from arcflux.errors import ProgramError, UsageError, did_you_mean
 from arcflux.graph import Graph
 from arcflux.history import Chained, History, Recorded, Superstep, column
+from arcflux.trace import counted
 
 __all__ = ["Chained", "History", "Result", "Superstep", "checked_suffix", "column", "flat_table"]
 
@@ -308,7 +309,7 @@ class Result:
 
     def __repr__(self) -> str:
         state = "converged" if self.converged else "not converged"
-        return f"<Result {self.name}: {self.supersteps} supersteps, {state}, {self.seconds:.3f} s>"
+        return f"<Result {self.name}: {counted(self.supersteps, 'superstep')}, {state}, {self.seconds:.3f} s>"
 
     def __str__(self) -> str:
         lines = [repr(self)[1:-1]]

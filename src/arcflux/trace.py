@@ -12,7 +12,19 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-__all__ = ["Event", "Note", "Task", "has_listeners", "listen", "note", "readable", "task"]
+__all__ = [
+    "Compiling",
+    "Event",
+    "Note",
+    "Task",
+    "compiling",
+    "counted",
+    "has_listeners",
+    "listen",
+    "note",
+    "readable",
+    "task",
+]
 
 
 @dataclass
@@ -48,6 +60,10 @@ class Note:
     text: str
 
 
+class Compiling(Note):
+    """A kernel is compiled, once per machine; a run needs up to a dozen, and a person needs to know once."""
+
+
 Event = Task | Note
 _listeners: list[Callable[[Event], None]] = []
 
@@ -65,6 +81,11 @@ def has_listeners() -> bool:
 def note(text: str) -> None:
     """Tell every listener something worth a line."""
     _tell(Note(text))
+
+
+def compiling(kernel: str) -> None:
+    """Tell every listener which kernel is compiled."""
+    _tell(Compiling(f"compiling {kernel} (once per machine)"))
 
 
 @contextmanager
@@ -102,6 +123,18 @@ def listen(hear: Callable[[Event], None]) -> Iterator[None]:
         yield
     finally:
         _listeners.remove(hear)
+
+
+def counted(count: int, what: str) -> str:
+    """A number of things, as a person says it.
+
+    Examples
+    --------
+    >>> counted(1, "superstep"), counted(1200, "vertex")
+    ('1 superstep', '1,200 vertices')
+    """
+    many = "vertices" if what == "vertex" else f"{what}s"
+    return f"{count:,} {what if count == 1 else many}"
 
 
 def readable(count: float) -> str:

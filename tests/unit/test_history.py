@@ -46,7 +46,7 @@ def test_long_runs_are_shown_without_a_record_for_each_superstep(monkeypatch):
     make = history.History._made
     monkeypatch.setattr(history.History, "_made", lambda self, place: made.append(place) or make(self, place))
     assert (result.supersteps, len(result.curve()[1])) == (20_000, 20_000)
-    assert "20000 supersteps" in str(result)
+    assert "20,000 supersteps" in str(result)
     assert result._repr_html_()
     assert result.column("frontier").sum() == 20_000
     assert len(made) <= 2

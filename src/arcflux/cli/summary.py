@@ -13,7 +13,7 @@ from arcflux import Result, config
 from arcflux.applications.target import Target
 from arcflux.drawing import extent, spark
 from arcflux.result import Superstep
-from arcflux.trace import readable
+from arcflux.trace import counted, readable
 
 __all__ = ["Outcome", "count_edges", "facts", "text"]
 
@@ -138,12 +138,12 @@ def _times(outcome: Outcome) -> list[tuple[str, str]]:
     kind = "directed edge" if graph.directed else "undirected edge"
     compiled = outcome.results[0].compile_seconds
     rows = [
-        ("graph", f"{_several(graph.vertices, 'vertex')}, {_several(graph.edges, kind)}"),
+        ("graph", f"{counted(graph.vertices, 'vertex')}, {counted(graph.edges, kind)}"),
         ("ready in", f"{outcome.load_seconds:.3f} s to load the graph, {compiled:.3f} s to prepare the kernels"),
         ("ran in", f"{outcome.seconds:.4f} s{runs} on {_workers(outcome)}"),
     ]
     if result.history or state != "converged":  # an algorithm with kernels of its own has no supersteps
-        rows.append(("steps", f"{_several(result.supersteps, 'superstep')}, {state}"))
+        rows.append(("steps", f"{counted(result.supersteps, 'superstep')}, {state}"))
     if outcome.seconds:
         rows.append(("speed", f"{_large(count_edges(outcome) / outcome.seconds)} edges a second"))
     return rows
@@ -157,9 +157,9 @@ def _threads(outcome: Outcome) -> int:
 
 def _workers(outcome: Outcome) -> str:
     if outcome.spread is None:
-        return _several(_threads(outcome), "thread")
+        return counted(_threads(outcome), "thread")
     spread, crossed = outcome.spread, sum(outcome.result.column(name).sum() for name in ("bytes", "more_bytes"))
-    said = f"{_several(spread['parts'], 'part')} by {spread['partition']}"
+    said = f"{counted(spread['parts'], 'part')} by {spread['partition']}"
     exchange = outcome.result.exchange
     if exchange == "shared":
         said += f": {outcome.result.where}"
@@ -183,12 +183,12 @@ def _values(outcome: Outcome) -> list[tuple[str, str]]:
     for name, values in result.values.items():
         if algorithm is not None and algorithm.groups and name == algorithm.fields[0]:
             sizes = np.unique(values, return_counts=True)[1]
-            rows.append((name, f"{sizes.size:,} different, the largest of {_several(sizes.max(initial=0), 'vertex')}"))
+            rows.append((name, f"{sizes.size:,} different, the largest of {counted(sizes.max(initial=0), 'vertex')}"))
         elif name not in result.references:
             rows.append((name, extent(values)))
     rows += result.highlights()
     if algorithm is not None and algorithm.counts == "reached":
-        rows.append(("reached", f"{int(_reached(outcome).sum()):,} of {_several(result.graph.vertices, 'vertex')}"))
+        rows.append(("reached", f"{int(_reached(outcome).sum()):,} of {counted(result.graph.vertices, 'vertex')}"))
     return rows
 
 
@@ -210,8 +210,3 @@ def _table(head: tuple[str, str], rows: list[tuple[Any, Any]]) -> list[str]:
 
 def _large(count: float) -> str:
     return f"{count / 1e6:,.1f} million" if count >= 1e5 else f"{count:,.0f}"
-
-
-def _several(count: int, what: str) -> str:
-    many = "vertices" if what == "vertex" else f"{what}s"
-    return f"{count:,} {what if count == 1 else many}"

@@ -15,6 +15,7 @@ from arcflux.plan.plans import Placement, Plan, seconds
 from arcflux.plan.sample import measure_shape
 from arcflux.plan.this_machine import current
 from arcflux.plan.work import Work, work_of
+from arcflux.trace import counted
 
 __all__ = ["Explanation", "explain_result", "run_measured"]
 
@@ -94,7 +95,7 @@ class Explanation(Told):
         told = "within the range" if self.within else "outside the range"
         lines = [
             str(self.plan),
-            f"measured: {seconds(self.result.seconds)} in {len(history)} supersteps; predicted "
+            f"measured: {seconds(self.result.seconds)} in {counted(len(history), 'superstep')}; predicted "
             f"{seconds(self.plan.seconds)} in {self.plan.supersteps:.0f}, {self.ratio:.2f} times that, {told}",
         ]
         rows = [f"{name}: {seconds(seen)}, predicted {seconds(said)}" for name, said, seen in self.phases]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from arcflux.spark.results import ReadSlices
+from arcflux.trace import counted
 
 __all__ = ["Told"]
 
@@ -45,7 +46,7 @@ class Told:
         for name, reply, seconds, read in self.runs:
             ended = "converged" if reply["converged"] else "not converged"
             lines.append(
-                f"{name:<12} {reply['seconds']:.3f} s for {reply['supersteps']} supersteps, {ended}; "
+                f"{name:<12} {reply['seconds']:.3f} s for {counted(reply['supersteps'], 'superstep')}, {ended}; "
                 f"{reply['compile_seconds']:.3f} s to prepare kernels; {seconds:.3f} s with the way to the daemon"
             )
             spent = getattr(getattr(read, "spent", None), "value", None)

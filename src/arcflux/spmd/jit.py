@@ -128,7 +128,7 @@ class Careful:
             with suppress(OSError):
                 self.flush()  # type: ignore[attr-defined]
         if found is None or tuple(found.signature.args) != tuple(sig):
-            trace.note(f"compiling {self._function} (once per machine)")
+            trace.compiling(self._function)
             return None
         return found
 

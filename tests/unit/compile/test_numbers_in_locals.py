@@ -8,7 +8,7 @@ import pytest
 import arcflux as af
 from arcflux.errors import ProgramError
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*stopped after 1 supersteps")
+pytestmark = pytest.mark.filterwarnings("ignore:.*stopped after 1 superstep ")
 
 BELOW = -2.0
 COUNT = -3

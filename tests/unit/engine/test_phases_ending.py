@@ -83,7 +83,7 @@ def test_a_limit_within_a_call_until_quiet(way):
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
 def test_no_time_is_time_for_one_superstep(way):
-    with pytest.warns(UserWarning, match="stopped after 1 supersteps"):
+    with pytest.warns(UserWarning, match="stopped after 1 superstep "):
         result = af.run(Counting, "cycle:5", timeout=0.0, **way)
     assert result["x"].tolist() == [1] * 5
     assert result["y"].tolist() == [0] * 5
@@ -162,7 +162,7 @@ def test_an_iteration_that_calls_no_phase_is_ended_too(way, ends):
                 run.one()
             return True
 
-    with pytest.warns(UserWarning, match="stopped after 1 supersteps"):
+    with pytest.warns(UserWarning, match="stopped after 1 superstep "):
         result = af.run(Idle, "cycle:5", **way, **ends)
     assert not result.converged
     assert result["x"].tolist() == [1] * 5

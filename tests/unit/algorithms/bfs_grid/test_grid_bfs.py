@@ -220,7 +220,7 @@ def test_a_search_that_is_stopped_says_so():
     assert found["level"].tolist() == [0, 1, 2, 3] + [-1] * 46
     assert found["parent"].tolist() == [0, 0, 1, 2] + [-1] * 46
     assert len(caught) == 1
-    with pytest.warns(UserWarning, match="after 1 supersteps"):
+    with pytest.warns(UserWarning, match="after 1 superstep "):
         assert af.bfs(graph, 0, parts=4, partition="grid", timeout=0)["level"].max() == 1
     with pytest.warns(UserWarning, match="after 0 supersteps"):
         assert af.bfs(graph, 7, parts=4, partition="grid", max_supersteps=0)["level"].max() == 0
