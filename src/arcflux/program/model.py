@@ -109,6 +109,9 @@ class Program:
     def __hash__(self) -> int:
         return hash((self.name, self.path, self.promises, *self.fields))
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Program:
+        return self  # it never changes, and what it names in its module is not its own to copy
+
     def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
         return ()  # a class that names it as its base keeps that in __orig_bases__, and has no other
 
