@@ -10,6 +10,7 @@ import pytest
 import arcflux as af
 from arcflux.compile.cpu.module import source as cpu_source
 from arcflux.compile.lower import Lowered, lower
+from arcflux.errors import ProgramError
 
 
 def lowered(program: object, *promises: str) -> Lowered:
@@ -159,6 +160,74 @@ def test_lowered_once_and_again_when_a_number_of_the_module_changes(monkeypatch:
     assert lower(Scaled, {}).edge is not second.edge
 
 
+def doubled(x):
+    return 2.0 * x
+
+
+def tripled(x):
+    return 3.0 * x
+
+
+@af.program
+class Helped:
+    """Calls a function of the module; its parameter changes nothing that is read from its text."""
+
+    k: int = 1
+    x: af.f64
+
+    def start(v):
+        v.x = 1.0
+        return True
+
+    def init(v):
+        v.x = 0.0
+
+    def compute(v, u):
+        v.x += doubled(u.x)
+
+    def update(v, step, p):
+        return step + 1 < p.k
+
+
+def test_lowered_again_when_the_code_of_a_helper_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = lower(Helped, {})
+    assert lower(Helped, {}).edge is first.edge
+    assert [one.function for one in first.helpers.values()] == [doubled]
+    monkeypatch.setattr(doubled, "__code__", tripled.__code__)
+    second = lower(Helped, {})
+    assert second.edge is not first.edge
+    assert "3.0" in ast.unparse(ast.Module(second.helpers[next(iter(second.helpers))].body, []))
+
+
+@af.program
+class Element:
+    """Writes the element that a parameter says."""
+
+    at: int = 1
+    x: af.f64[3]
+
+    def start(v, p):
+        v.x[p.at] = 1.0
+        return True
+
+    def init(v):
+        v.x = 0.0
+
+    def compute(v, u):
+        v.x += u.x
+
+    def update(v):
+        return False
+
+
+def test_an_index_is_held_against_each_value_of_its_parameter() -> None:
+    assert lower(Helped(k=2), {}).edge is lower(Helped, {}).edge  # no index depends on it
+    lower(Element, {})
+    lower(Element(at=2), {})
+    with pytest.raises(ProgramError, match=r"3"):
+        lower(Element(at=3), {})
+
+
 def test_of_many_programs_the_last_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("arcflux.compile.lower._MOST_KNOWN", 2)
     columns = [{name: np.dtype("f8")} for name in ("a", "b", "c")]
@@ -175,3 +244,86 @@ def test_a_phase_that_sends_fields_which_it_leaves_as_they_are_has_no_messages_o
     assert not lower(af.algorithms.PageRank, {}).direct  # what it sends, it changes
     assert "s_m0[other + v]" in cpu_source(lower(af.algorithms.PageRank, {}))
     assert "s_m0[other + v]" not in cpu_source(point).partition("def dense(")[2].partition("def dense")[0]
+
+
+@af.program
+class Rounds:
+    """Phases with a total in common, to which one contributes under a flag; one sends what it changes."""
+
+    on: bool = False
+    x: af.f64
+    y: af.f64
+    lost: af.total(af.i64)
+
+    def start(v):
+        v.y = 1.0
+        return True
+
+    @af.phase
+    class spread:
+        def init(v):
+            v.x = 0.0
+
+        def compute(v, u):
+            v.x += u.x
+
+        def update(v, g, p):
+            if p.on:
+                g.lost += 1
+            v.x = v.x + g.lost
+            return True
+
+    @af.phase
+    class count:
+        def init(v):
+            v.y = 0.0
+
+        def compute(v, u):
+            v.y += u.x
+
+        def update(v, g):
+            g.lost += 1
+            return True
+
+    def iteration(run, g, p):
+        run.count()
+        run.spread()
+        return run.iterations < 2
+
+
+def test_a_phase_that_changes_the_field_which_it_sends_keeps_messages_apart() -> None:
+    spread, count = (lower(each, {}) for each in Rounds.phase_programs().values())
+    assert [each.field for each in (*spread.messages, *count.messages)] == ["x", "x"]
+    assert not spread.direct
+    assert count.direct
+
+
+def test_a_flag_that_is_off_ends_contributions_of_programs_without_phases() -> None:
+    """A phase that contributes nothing may read what another has contributed."""
+    rank = af.algorithms.PageRank
+    assert [each.name for each in lower(rank(redistribute=True), {}).totals_of("update")] != []
+    assert lower(rank(redistribute=False), {}).totals_of("update") == []
+    spread = lower(Rounds.phase_programs()["spread"], {})
+    assert "g_lost" in spread.reads("update")
+    assert [each.name for each in spread.totals_of("update")] == ["lost"]
+
+
+@af.program
+class Mute:
+    """Its start can end without a return, after several statements."""
+
+    x: af.i64
+    sparse = True
+
+    def start(v):
+        v.x = v.number
+        v.x = v.x + 1
+
+    def compute(v, u):
+        v.x = max(v.x, u.x)
+
+
+def test_a_start_without_a_return_is_refused_where_it_ends() -> None:
+    line = Mute.functions["start"].line
+    with pytest.raises(ProgramError, match=rf"test_lower\.py:{line + 2}\b"):
+        lower(Mute, {})

@@ -22,7 +22,7 @@ PARTS = {
     "update": "return v.x < old.x",
 }
 ARGUMENTS = {
-    "start": "v", "init": "v", "wants": "v", "compute": "v, u, edge, old, p, step", "update": "v, old, step",
+    "start": "v", "init": "v", "wants": "v", "compute": "v, u, edge, old, p, step, g", "update": "v, old, step, g",
     "residual": "v, old", "priority": "v",
 }  # fmt: skip
 _names = count()
@@ -63,12 +63,21 @@ SEARCH = {**ANY, "fields": ANY["fields"] + "; sparse = True", "wants": "return v
         ({"compute": "v.x = min(v.x, u.x); v.n = max(v.n, u.n)"}, True),
         ({"compute": "v.x = min(v.x, u.x + old.in_degree)"}, True),  # which no superstep changes
         ({"compute": "v.x = min(v.x, u.x + old.number)"}, True),
+        ({"compute": "v.x = min(v.x, u.x + g.vertices)"}, True),
         ({"compute": "v.x += u.x"}, False),
         ({"compute": "v.x *= u.x"}, False),
         ({"compute": "v.x = min(v.x, u.x); v.n += u.n"}, False),
         ({**ANY, "update": "return v.r != old.r"}, False),  # the next may be another
         ({"compute": "v.x = min(v.x, u.x + old.n)"}, False),
         ({"compute": "v.x = min(v.x, u.x + step)"}, False),
+        (
+            {
+                "fields": PARTS["fields"] + "; lost: af.total(af.i64)",
+                "compute": "v.x = min(v.x, u.x + g.lost)",
+                "update": "g.lost += 1; return v.x < old.x",
+            },
+            False,
+        ),  # a total is another in every superstep
         ({"init": "v.x = 9"}, False),
         ({"update": "v.n = 1; return v.x < old.x"}, False),
         ({"wants": "return v.x > 3"}, False),
