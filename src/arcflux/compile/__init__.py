@@ -1,1 +1,1 @@
-"""From a program's source to something that runs: check.py refuses, lower.py splits, python.py and cpu.py run."""
+"""From a program's source to kernels: check/ refuses, lower.py splits, cpu/, cuda/ and python/ are the targets."""

@@ -1,8 +1,8 @@
-"""Split a checked `around`: what depends on one neighbour alone becomes a message, as it does for compute.
+"""Split a checked `around`: expressions of one neighbour alone become messages, as they do for compute.
 
-So a neighbourhood costs one gather a value, and messages are all that crosses networks. ``u2_rank / u2_out_degree``
-becomes ``m0_2``: the first message, of the neighbour at which the third loop is. What a generator takes along of the
-names around it is found out here, too, and stands in its calls.
+So a neighbourhood costs one gather per value, and messages are all that crosses networks. ``u2_rank / u2_out_degree``
+becomes ``m0_2``: the first message, of the current neighbour of the third loop. The names that a generator captures
+from around are determined here, too, and become arguments of its calls.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["Around", "split"]
 
 _NEAR = re.compile(r"u(\d+)_(\w+)$")
 _OWN = r"(?:i{0}|u{0}|u{0}_\w+|e{0}_\w+|m\d+_{0})$"
-# Names besides parameters that mean the same for every vertex and in every superstep.
+# Names besides parameters that have the same value for every vertex and in every superstep.
 _SAME_FOR_ALL = ("g_vertices", "g_edges", "g_arcs", "min", "max", "abs", "int", "float", "bool", "math", "dot",
                  "random_of")  # fmt: skip
 _EACH = re.compile(r"each\d+$")
@@ -29,10 +29,10 @@ _EACH = re.compile(r"each\d+$")
 
 @dataclass(frozen=True)
 class Around:
-    """A neighbourhood over messages: the body of around, its generators, and what each of these takes along.
+    """A neighbourhood over messages: the body of around, its generators, and the names that each of these captures.
 
-    types: of what messages are called in loops, and of all else that around names; intersects: whether it asks for the
-    rows of neighbours.
+    types: of the names of messages in loops, and of all other names in around; intersects: whether it needs the rows of
+    neighbours.
     """
 
     body: list[ast.stmt]
@@ -43,7 +43,7 @@ class Around:
 
 
 def split(around: Checked, message: Callable[[ast.expr, Value], Any]) -> Around:
-    """The parts of a neighbourhood; `message` gives the message that is made of an expression over ``u_*``."""
+    """Split a neighbourhood; `message` returns the message for an expression over ``u_*``."""
     types = dict(around.types)
     sources = _Sources(types, message)
     body = [ast.fix_missing_locations(sources.visit(node)) for node in copy.deepcopy(around.body)]
@@ -66,7 +66,7 @@ def _is_plain(name: str) -> bool:
 
 
 class _Taking(ast.NodeTransformer):
-    """Calls of generators get the names that these take along."""
+    """Passes the captured names to calls of generators."""
 
     def __init__(self, captured: dict[int, list[str]]) -> None:
         self.captured = captured
@@ -74,8 +74,8 @@ class _Taking(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.Call:
         self.generic_visit(node)
         if isinstance(node.func, ast.Name) and _EACH.match(node.func.id):
-            taken = self.captured[int(node.func.id.removeprefix("each"))]
-            node.args = [ast.Name(name, ast.Load()) for name in taken]
+            captured = self.captured[int(node.func.id.removeprefix("each"))]
+            node.args = [ast.Name(name, ast.Load()) for name in captured]
         return node
 
 
@@ -96,7 +96,7 @@ class _Sources(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def _neighbour(self, names: set[str]) -> int | None:
-        """The number of the loop at whose neighbour an expression over these names looks, at nothing else."""
+        """The number of the loop whose neighbour an expression over these names depends on alone; else None."""
         near = [found for name in names if (found := _NEAR.match(name))]
         numbers = {int(found[1]) for found in near}
         rest = {name for name in names if not _NEAR.match(name)}
@@ -109,5 +109,5 @@ class _OfU(ast.NodeTransformer):
     """``u2_rank`` becomes ``u_rank``."""
 
     def visit_Name(self, node: ast.Name) -> ast.Name:
-        found = _NEAR.match(node.id)
-        return ast.Name(f"u_{found[2]}", ast.Load()) if found else node
+        match = _NEAR.match(node.id)
+        return ast.Name(f"u_{match[2]}", ast.Load()) if match else node

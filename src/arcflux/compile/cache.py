@@ -1,8 +1,9 @@
-"""Generated source, and a file of it named by its content in the owner-only cache folder.
+"""Modules of generated source, and files of it, named by content, in the owner-only cache folder.
 
-Numba keeps its compiled code beside it, so a program compiles once per machine; an edited function, another constant,
-another type or another version of Arcflux makes another source, and so another file. Two processes may write the same
-file at once: each writes a temporary one and renames it. What runs is the source in memory: nothing is read back.
+Numba stores its compiled code beside the file, so a program compiles once per machine; an edited function, another
+constant, another type or another version of Arcflux makes another source, and so another file. Two processes may write
+the same file at once: each writes a temporary one and renames it. The source in memory is executed: nothing is read
+back.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from arcflux.spmd.private import Generated, read_private, write_private
 __all__ = ["clear", "contents", "module", "one_at_a_time"]
 
 _INSIDE = ("programs", "kernels")
-# Held by ranks that are threads while they write and import source: before 3.12, Python cannot parse in two at once
-# ("AST constructor recursion depth mismatch").
+# Held by ranks that are threads while they write and import source: before 3.12, Python cannot parse in two threads at
+# once ("AST constructor recursion depth mismatch").
 one_at_a_time = threading.Lock()
 
 
@@ -45,7 +46,7 @@ def module(source: str) -> ModuleType:
 
 
 def _write(path: Path, source: bytes) -> None:
-    """Have the source in its file for whoever looks: a debugger, a profiler. The module is made of the text at hand."""
+    """Write the source to its file for debuggers and profilers. The module is executed from the text in memory."""
     if read_private(path) == source:
         return
     try:
@@ -55,7 +56,7 @@ def _write(path: Path, source: bytes) -> None:
 
 
 def contents() -> dict[str, Any]:
-    """Where compiled code is kept, how many programs and compiled kernels of any version, and their bytes."""
+    """The folder of compiled code, the number of programs and compiled kernels of any version, and their bytes."""
     folder = config.cache_folder()
     files = _files(folder)
     return {
@@ -67,7 +68,7 @@ def contents() -> dict[str, Any]:
 
 
 def clear() -> int:
-    """Remove everything that was compiled; returns the bytes that were freed."""
+    """Remove all compiled code; returns the bytes that were freed."""
     folder = config.cache_folder()
     freed = sum(_files(folder).values())
     for inside in _INSIDE:
@@ -78,10 +79,10 @@ def clear() -> int:
 
 def _files(folder: Path) -> dict[Path, int]:
     """The files of compiled code with their bytes; other processes may add and remove some meanwhile."""
-    found = {}
+    sizes = {}
     for inside in _INSIDE:
         for path in (folder / inside).rglob("*"):
             with suppress(OSError):
                 if path.is_file():
-                    found[path] = path.stat().st_size
-    return found
+                    sizes[path] = path.stat().st_size
+    return sizes

@@ -1,7 +1,7 @@
-"""What the answers of `start` and `update` show about a vertex, found by reading them.
+"""What the return values of `start` and `update` imply about a vertex, determined from their text.
 
-What `update` returns says who sends next, and nothing else: a vertex may change and answer False, or answer True and be
-what it was. A kernel may skip work only where the answer and the change provably go together.
+The value of `update` only decides whether the vertex sends next: a vertex may change and return False, or return True
+unchanged. A kernel may skip work only where the value and the change provably go together.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ __all__ = ["quiet", "steady"]
 
 
 def steady(lowered: Lowered) -> bool:
-    """Whether a pull may take the messages of all in-neighbours, because those outside the frontier say nothing new.
+    """Whether a pull may read the messages of all in-neighbours: those outside the frontier would change nothing.
 
-    Every vertex sends at first, changed vertices send again, and a message that comes again changes nothing, nor would
-    anything come of it.
+    Every vertex sends at first, changed vertices send again, and a repeated message changes nothing and has no other
+    effect.
     """
     if not lowered.idempotent or not quiet(lowered):
         return False
@@ -28,20 +28,20 @@ def steady(lowered: Lowered) -> bool:
 
 
 def quiet(lowered: Lowered) -> bool:
-    """Whether a message that leaves v's accumulators as they are may count as none: nothing would come of it."""
+    """Whether a message that leaves v's accumulators unchanged may count as none: it has no other effect."""
     functions = lowered.functions
     silent = not lowered.measures and not any(functions[f].writes for f in ("init", "update") if f in functions)
     return silent and _rests(lowered, _answer(lowered))
 
 
 def _answer(lowered: Lowered) -> ast.expr | None:
-    """The expression that update returns, when it is all that update does."""
+    """The expression that update returns, if that is its only statement."""
     body = lowered.functions["update"].body
     return body[0].value if len(body) == 1 and isinstance(body[0], ast.Return) else None
 
 
 def _compared(test: ast.expr | None) -> tuple[str, type[ast.cmpop]] | None:
-    """The field and the operator of a comparison such as ``v.x < old.x``, always read with v on the left."""
+    """The field and the operator of a comparison such as ``v.x < old.x``, normalised to have v on the left."""
     if not (isinstance(test, ast.Compare) and len(test.ops) == 1):
         return None
     ends = (test.left, test.comparators[0])
@@ -55,7 +55,7 @@ def _compared(test: ast.expr | None) -> tuple[str, type[ast.cmpop]] | None:
 
 
 def _detected_fields(lowered: Lowered, test: ast.expr | None) -> set[str]:
-    """The fields whose changes, as compute can make them, all make a test true."""
+    """The fields of which every change that compute can make makes a test true."""
     if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or):
         return set().union(*(_detected_fields(lowered, value) for value in test.values))
     found = _compared(test)
@@ -68,7 +68,7 @@ def _detected_fields(lowered: Lowered, test: ast.expr | None) -> set[str]:
 
 
 def _rests(lowered: Lowered, test: ast.expr | None) -> bool:
-    """Whether a test is false for a vertex that did not change. NaN differs from itself, so floats may be unequal."""
+    """Whether a test is false for an unchanged vertex. NaN differs from itself, so floats may compare as unequal."""
     if isinstance(test, ast.BoolOp):
         some = any if isinstance(test.op, ast.And) else all
         return some(_rests(lowered, value) for value in test.values)

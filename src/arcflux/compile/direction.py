@@ -1,13 +1,13 @@
-"""Which way a superstep goes, when nobody said: one rule, for kernels of many supersteps and for parts.
+"""The direction of a superstep, if the caller did not choose: one rule, for fused kernels and for parts.
 
 Without `wants`: push costs the frontier's edges, pull all arcs, each at the rate measured so far in this run; before
 there is a measurement, an edge is expected to cost `push_over_pull` times as much to push as to pull. With `wants`,
-pull stops early (Beamer, Asanovic, Patterson 2012), and both are estimated in edges that are looked at. Push looks at
-the frontier's edges; a vertex that it finds takes an atomic and a place in the queue, and as many are found for each
-edge as in the superstep before. Pull looks at every vertex, and at the edges of unexplored ones until one is from the
-frontier. A share f of the unexplored edges is, so of d edges of a vertex about d / (1 + d f / 2) are looked at.
+pull stops early (Beamer, Asanovic, Patterson 2012), and both costs are estimated in inspected edges. Push inspects the
+frontier's edges; a vertex that it finds takes an atomic and an entry in the queue, and as many are found per edge as in
+the superstep before. Pull inspects every vertex, and the edges of unexplored ones until one comes from the frontier. A
+share f of the unexplored edges does, so of d edges of a vertex about d / (1 + d f / 2) are inspected.
 
-The rule is a text. Kernels have it among their statements; :class:`Direction` runs the same text between supersteps.
+The rule is a text: kernels contain it as statements, and :class:`Direction` executes the same text between supersteps.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from arcflux.compile.sparse import beamer
 
 __all__ = ["ABOUT", "CHOICE", "LOOKS_AROUND", "MEASURED", "RATES", "Direction", "pulls", "reason_text"]
 
-# In edges that are looked at: a vertex that push finds, and one that pull passes.
+# Costs in inspected edges: of a vertex that push finds, and of one that pull passes.
 FOUND, PASSED = 9, 0.4
-# A push along fewer edges than this tells more about the barrier than about an edge.
+# A push along fewer edges than this measures the barrier rather than an edge.
 LEAST_MEASURED = 20_000
-# Why there is no choice when a vertex sees its whole list of edges.
+# The reason for pulling if a vertex visits its whole list of edges.
 LOOKS_AROUND = "around takes all edges of a vertex at once"
-# By whether the rule is Beamer's: which way to go, and the number that explains the choice.
+# By whether Beamer's rule holds: the choice of direction, and the number that explains it.
 CHOICE = {
     False: "push_rate * edges > pull_rate * g_arcs",
     True: (
@@ -36,8 +36,8 @@ CHOICE = {
     ),
 }
 ABOUT = {False: "push_rate / pull_rate", True: "np.float64(unexplored)"}
-# The rates at first, and after a superstep along `leaving` edges of which the slowest worker took so long; one that a
-# worker took `alone`, without atomics, says nothing about the others.
+# The initial rates, and those after a superstep along `leaving` edges whose slowest worker took so long; a superstep
+# that one worker did `alone`, without atomics, says nothing about the others.
 RATES = """\
 push_rate, pull_rate = push_over_pull, 1.0
 pushed, pulled = False, False
@@ -57,7 +57,7 @@ elif leaving > {LEAST_MEASURED} and not alone:
 
 
 def reason_text(lowered: Lowered, pull: bool, edges: int, arcs: int, about: float) -> str:
-    """Why a superstep went the way it did, from the number that was kept about its choice."""
+    """Why a superstep went the way it did, from the number recorded with its choice."""
     if not beamer(lowered):
         return f"{edges:,} edges to push or {arcs:,} to pull, an edge costing {about:.1f}x as much to push"
     if pull:
@@ -66,7 +66,7 @@ def reason_text(lowered: Lowered, pull: bool, edges: int, arcs: int, about: floa
 
 
 def _function(arguments: str, body: str) -> Callable[..., Any]:
-    """A function of Python made of a text of the rule."""
+    """A Python function made of a text of the rule."""
     names: dict[str, Any] = {}
     exec(f"def made({arguments}):\n{indent(body, '    ')}", names)
     made: Callable[..., Any] = names["made"]
@@ -84,9 +84,10 @@ _measured = _function(
 
 
 def pulls(edges: float, unexplored: float, vertices: int, arcs: int, early: bool, push_over_pull: float) -> bool:
-    """Whether a superstep along so many edges would be pulled after pushes, before anything is measured; to predict it.
+    """Whether a superstep along so many edges would be pulled after pushes, before any measurement; for predictions.
 
-    `early`: whether vertices stop wanting messages, so that a pull ends early. Every edge is taken to find a vertex.
+    `early`: whether vertices stop wanting messages, so that a pull ends early. It assumes that every edge finds a
+    vertex.
     """
     return bool(_chooses[early](edges, edges, edges, unexplored, push_over_pull, 1.0, vertices, arcs))
 
@@ -94,7 +95,7 @@ def pulls(edges: float, unexplored: float, vertices: int, arcs: int, early: bool
 class Direction:
     """The choice of a run; every part has its own, fed with the same numbers.
 
-    `push_over_pull`: what an arc is expected to cost to push over what it costs to pull, until both were measured.
+    `push_over_pull`: the expected cost of pushing an arc relative to pulling it, until both were measured.
     """
 
     def __init__(self, lowered: Lowered, asked: str, vertices: int, arcs: int, push_over_pull: float = 3.0) -> None:
@@ -110,11 +111,11 @@ class Direction:
         self._beamer = beamer(lowered)
 
     def begin(self) -> None:
-        """The first superstep comes, or the first of another call of a phase: all edges may be sent along."""
+        """Before the first superstep of a run or of another call of a phase: no edge is explored."""
         self.unexplored, self.sent = self.arcs, 0
 
     def choose(self, size: int, edges: int) -> bool:
-        """Whether to pull, when so many vertices send along so many edges."""
+        """Whether to pull, if so many vertices send along so many edges."""
         if self.fixed != "auto":
             self.pull = self.fixed == "pull"
             return self.pull
@@ -125,7 +126,7 @@ class Direction:
         return self.pull
 
     def reason(self, pull: bool, edges: int, about: float) -> str:
-        """Why a superstep along so many edges went that way, from what `about` was when it was chosen."""
+        """Why a superstep along so many edges went that way, given `about` from when it was chosen."""
         if not self.lowered.has_edges:
             return "no edges"
         if self.fixed == "auto":
@@ -137,7 +138,7 @@ class Direction:
         return "every vertex sends: pull needs no atomics" if self.asked == "auto" else "asked for"
 
     def measured(self, edges: int, seconds: float) -> None:
-        """A superstep along so many edges took so long."""
+        """Record that a superstep along so many edges took so long."""
         self.unexplored -= edges
         self.sent = edges
         self.push_rate, self.pull_rate, self.pushed, self.pulled = _measured(

@@ -18,10 +18,10 @@ __all__ = ["EdgeState", "edge_state_of", "edgewise", "names_of"]
 class EdgeState:
     """The edge state of a program, or of one of its phases.
 
-    fields: the types of all declared ones; body: `along` over messages, none without it; read: the fields of the edge
+    fields: the types of all declared ones; body: `along` over messages, None without it; read: the fields of the edge
     that `along` or compute read; reversed: those that they read of the reverse edge; written: those that `along`
-    writes; mirrored: those that some phase reads of the reverse edge, kept twice; against: whether edges are crossed
-    from their targets, so that their places have to be looked up.
+    writes; mirrored: those that some phase reads of the reverse edge, stored twice; against: whether edges are crossed
+    from their targets, so that their positions have to be looked up.
     """
 
     fields: Mapping[str, Value]
@@ -34,39 +34,39 @@ class EdgeState:
 
     @property
     def turns(self) -> bool:
-        """Whether a superstep leaves what is mirrored in the other half."""
+        """Whether a superstep writes mirrored fields to the other half."""
         return bool(set(self.written) & set(self.mirrored))
 
     @property
     def loaded(self) -> list[str]:
-        """The fields of the edge that have to be at hand."""
+        """The fields of the edge that have to be loaded."""
         return sorted({*self.read, *self.written})
 
 
 def edgewise(functions: Mapping[str, Checked]) -> Checked:
-    """The function that sees edges, compute or around; with the types and the helpers of `along`, which does, too."""
-    found = functions.get("compute") or functions.get("around") or Checked("compute", [])
+    """The function that sees edges, compute or around, with the types and helpers of `along`, which sees them, too."""
+    function = functions.get("compute") or functions.get("around") or Checked("compute", [])
     along = functions.get("along")
     if along is None:
-        return found
+        return function
     return replace(
-        found, reads=found.reads | along.reads, types={**along.types, **found.types},
-        helpers={**along.helpers, **found.helpers},
+        function, reads=function.reads | along.reads, types={**along.types, **function.types},
+        helpers={**along.helpers, **function.helpers},
     )  # fmt: skip
 
 
 def edge_state_of(
     program: Program, functions: Mapping[str, Checked], lowered: Callable[[list[ast.stmt]], list[ast.stmt]]
 ) -> EdgeState | None:
-    """The edge state of a program; None for one that sees no field of edges. `lowered` makes messages of u's part."""
-    along, seen = functions.get("along"), edgewise(functions)
+    """The edge state of a program; None if it uses no edge field. `lowered` turns expressions of u into messages."""
+    along, edge_function = functions.get("along"), edgewise(functions)
     if along is not None and not along.edge_writes:
         raise program.refusal(
             program.functions["along"].line, "along writes no field of the edge",
             f"write for example edge.{next(iter(program.edge_fields))} = ...",
         )  # fmt: skip
     kinds = {name: of_dtype(one.type.dtype, length_of(program, one.type)) for name, one in program.edge_fields.items()}
-    read, reversed_ = ([name for name in kinds if f"{owner}_{name}" in seen.reads] for owner in "er")
+    read, reversed_ = ([name for name in kinds if f"{owner}_{name}" in edge_function.reads] for owner in "er")
     if along is None and not (read or reversed_):
         return None
     body = lowered(along.body) if along is not None else []

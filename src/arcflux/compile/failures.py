@@ -1,7 +1,7 @@
-"""What the compiler could not do with a program's kernels, said in one line of the user's own words.
+"""Failures of the compiler on a program's kernels, reported in one line with the user's own names.
 
-check.py refuses whatever cannot be a kernel. Should Numba or LLVM still fail, users see the program, the function and
-the reason, and never a traceback of generated code; the failure itself stays reachable as ``error.__context__``.
+check/ refuses what cannot be a kernel. If Numba or LLVM still fails, users see the program, the function and the
+reason, and never a traceback of generated code; the original error remains as ``error.__context__``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["refusing_failures"]
 _COMPILERS = ("numba", "llvmlite")
 _SHOWN = {"v": "v", "u": "u", "o": "old", "e": "edge", "p": "p", "g": "g"}
 _FUNCTIONS = ("start", "init", "update", "wants", "residual", "priority")
-# Lines of Numba's that say where it was, not why it failed.
+# Lines of Numba's messages with the location, not the reason.
 _ASIDE = re.compile(r"Failed in |During: |File ")
 
 
@@ -56,9 +56,9 @@ def _of_a_compiler(error: BaseException) -> bool:
 
 
 def _function(said: str) -> str:
-    """The function of the program in which a compiler stopped; "" when it does not say.
+    """The function of the program in which a compiler stopped; "" if unknown.
 
-    It names lines of the generated module, the innermost first, and functions that it was on its way to call.
+    The message names lines of the generated module, the innermost first, and functions whose calls were being compiled.
     """
     names = [_around(path, int(line)) for path, line in re.findall(r"(\w*arcflux_program_\w+)\.py\W+line (\d+)", said)]
     names += re.findall(r"<function (\w+) at", said)
@@ -73,7 +73,7 @@ def _function(said: str) -> str:
 
 
 def _around(module: str, line: int) -> str:
-    """The function in which a line of a generated module stands."""
+    """The function that contains a line of a generated module."""
     file = getattr(sys.modules.get(module), "__file__", None)
     before = Path(file).read_text(encoding="utf-8").splitlines()[:line] if file else []
     heads = [text for text in before if text.startswith("def ")]
@@ -81,7 +81,7 @@ def _around(module: str, line: int) -> str:
 
 
 def _reason(error: Exception) -> str:
-    """The line of an error that says why, over the names that the user wrote."""
+    """The line of an error with the reason, in the names that the user wrote."""
     plain = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
     lines = [line.strip() for line in plain.splitlines() if line.strip() and not _ASIDE.match(line.strip())]
     said = re.sub(r", defined at .*|^\w+Error: ", "", lines[0] if lines else type(error).__name__)

@@ -1,8 +1,8 @@
-"""Contributions to totals under a flag that is off: a program whose parameter says that it has none pays for none.
+"""Contributions to totals under a false flag are removed: a program that switches a total off does not pay for it.
 
-The value of a bool parameter is known when a program with totals is lowered, so ``if p.redistribute and ...`` is
-decided then. What is left may contribute to fewer totals, and read less. Programs without totals are left as they are:
-their kernels serve both values.
+The values of bool parameters are known when a program with totals is lowered, so ``if p.redistribute and ...`` is
+decided then. The remaining code may contribute to fewer totals, and read less. Programs without totals are left as they
+are: their kernels serve both values.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ __all__ = ["known_flags", "settled"]
 
 
 def known_flags(program: Program) -> dict[str, bool]:
-    """The plain names of bool parameters with their values, of a program that has totals; else none."""
+    """The plain names of bool parameters with their values, for a program that has totals; else none."""
     kinds = program.parameters.items() if program.totals else ()
     return {f"p_{name}": bool(one.value) for name, one in kinds if one.kind is bool}
 
 
 def settled(functions: dict[str, Checked], program: Program) -> dict[str, Checked]:
-    """The functions of a program with totals, with all decided that its flags decide.
+    """The functions of a program with totals, with everything decided that its flags decide.
 
-    A total to which nothing contributes any more is a number that stands in the program, but not in generators.
+    A total without contributions becomes a literal in the program, but not in generators.
     """
     flags = known_flags(program)
     before = set().union(*(one.totals for one in functions.values()))
@@ -41,7 +41,7 @@ def settled(functions: dict[str, Checked], program: Program) -> dict[str, Checke
 
 
 def _nothing(total: Total) -> float | None:
-    """What a total is without a contribution; None for what no literal says: an infinity, or a vector."""
+    """The value of a total without contributions; None if no literal expresses it: an infinity, or a vector."""
     kind = total.type
     if kind.length is not None or total.operation in ("min", "max"):
         return None
@@ -51,7 +51,7 @@ def _nothing(total: Total) -> float | None:
 
 
 def _decided(found: Checked, values: Mapping[str, float]) -> Checked:
-    """A function in which names stand for values.
+    """A function with names replaced by values.
 
     Examples
     --------
@@ -67,13 +67,13 @@ def _decided(found: Checked, values: Mapping[str, float]) -> Checked:
 
 
 def _block(made: list[ast.stmt | list[ast.stmt]]) -> list[ast.stmt]:
-    """Statements of which some have become several, or none."""
+    """Flatten statements that were replaced by several or by none."""
     flat = [one for node in made for one in (node if isinstance(node, list) else [node])]
     return [ast.fix_missing_locations(node) for node in flat] or [ast.Pass()]
 
 
 class _Decided(ast.NodeTransformer):
-    """Puts values in the place of names, and decides what they decide."""
+    """Replaces names by values, and simplifies what they decide."""
 
     def __init__(self, values: Mapping[str, float]) -> None:
         self.values = values
@@ -88,7 +88,7 @@ class _Decided(ast.NodeTransformer):
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
         self.generic_visit(node)
-        ends = isinstance(node.op, ast.Or)  # the value that decides it, whatever the others are
+        ends = isinstance(node.op, ast.Or)  # the value that decides the expression, whatever the others are
         if any(_truth(value) is ends for value in node.values):
             return ast.copy_location(ast.Constant(ends), node)
         left = [value for value in node.values if _truth(value) is None]

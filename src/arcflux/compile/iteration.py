@@ -1,9 +1,9 @@
 """Translate `iteration` into statements of a kernel, if the order of its calls is fixed.
 
 `iteration` is plain Python. If it calls phases for one superstep each, and decides by totals, counts, parameters and
-literals, a kernel can make the same decisions, so that many iterations are one launch. Only expressions that have
-bitwise the same value in both are translated: no integers that could overflow 64 bits, and no division, which raises
-in Python where IEEE 754 goes on. Any other iteration is left to Python, with a launch for each call.
+literals, a kernel can take the same decisions, so that many iterations are one launch. Only expressions with bitwise
+the same value in both are translated: no integers that could overflow 64 bits, and no division, which raises in Python
+where IEEE 754 continues. Any other iteration stays in Python, with a launch for each call.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from arcflux.program import ABOUT_GRAPH, Function
 
 __all__ = ["FixedOrder", "fixed_order"]
 
-# Bits that counts of vertices, edges and supersteps have at most, and those that a float keeps of an integer.
+# The most bits of counts of vertices, edges and supersteps; of integers that a float holds exactly; of any integer.
 _COUNT, _EXACT, _MOST = 40, 53, 62
 _COMPARED = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
 _COUNTED = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
@@ -27,9 +27,10 @@ _COUNTED = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
 
 @dataclass(frozen=True)
 class FixedOrder:
-    """An iteration as statements of a kernel, which calls so many phases at most.
+    """An iteration as statements of a kernel, which calls at most so many phases.
 
-    They set `going` and leave a loop where it returns. They read `changed`, `iterations`, and totals in row `k`.
+    They set `going` and break out of a loop where the iteration returns. They read `changed`, `iterations`, and totals
+    in row `k`.
     """
 
     statements: list[str]
@@ -37,7 +38,7 @@ class FixedOrder:
 
 
 class _NotFixed(Exception):
-    """The iteration does something that Python has to do."""
+    """The iteration does something that only Python can do."""
 
 
 @dataclass(frozen=True)
@@ -50,9 +51,9 @@ class _Value:
 
 
 def fixed_order(first: Lowered, phases: Sequence[str], call: Callable[[int], list[str]]) -> FixedOrder | None:
-    """The iteration of a program, of which `first` is the start; None if Python has to take it.
+    """The iteration of a program, of which `first` is the start; None if Python has to execute it.
 
-    `call` has the statements that call one of the `phases`.
+    `call` returns the statements that call one of the `phases`.
     """
     iteration = first.program.iteration
     assert iteration is not None
@@ -61,7 +62,7 @@ def fixed_order(first: Lowered, phases: Sequence[str], call: Callable[[int], lis
         statements, calls, returns = reader.block(iteration.body, {})
     except _NotFixed:
         return None
-    # An iteration that calls no phase takes no superstep, so that a kernel would never look whether the run is over.
+    # An iteration that calls no phase executes no superstep, so a kernel would never check whether the run is over.
     return FixedOrder(statements, calls) if returns and reader.fewest(iteration.body, 0)[0] > 0 else None
 
 
@@ -73,7 +74,7 @@ class _Reader:
         self.arguments = iteration.arguments
 
     def block(self, body: list[ast.stmt], known: dict[str, _Value]) -> tuple[list[str], int, bool]:
-        """Statements, how many calls are among them at most, and whether each way through them returns."""
+        """The statements, the most calls among them, and whether each path through them returns."""
         lines: list[str] = []
         calls = 0
         for statement in body:
@@ -95,7 +96,7 @@ class _Reader:
         return lines, calls, False
 
     def fewest(self, body: list[ast.stmt], before: float) -> tuple[float, float]:
-        """The fewest calls on any way that returns in these statements, and on any way behind them."""
+        """The fewest calls on any path that returns within these statements, and on any path past them."""
         returned = math.inf
         for statement in body:
             if isinstance(statement, ast.If):
@@ -110,11 +111,11 @@ class _Reader:
         return returned, before
 
     def calls_in(self, node: ast.AST) -> int:
-        """How many calls of phases are in a statement or an expression."""
+        """The number of calls of phases in a statement or an expression."""
         return sum(isinstance(one, ast.Call) and _of(one.func, "run") in self.phases for one in ast.walk(node))
 
     def simple(self, statement: ast.stmt, known: dict[str, _Value], lines: list[str]) -> int:
-        """A call, a local that is assigned once, or nothing; how many calls."""
+        """A call, a local that is assigned once, or nothing; returns the number of calls."""
         if isinstance(statement, ast.Pass):
             return 0
         if isinstance(statement, ast.Expr):
@@ -134,7 +135,7 @@ class _Reader:
         return called
 
     def after_call(self, node: ast.expr | None, known: dict[str, _Value], lines: list[str]) -> tuple[_Value, int]:
-        """An expression, behind the call of a phase if it begins with one; how many calls."""
+        """An expression, after the call of a phase if it begins with one; and the number of calls."""
         _need(node is not None)
         assert node is not None
         begins = _begin(node)
@@ -142,7 +143,7 @@ class _Reader:
         return self.value(node, known, begins if called else None), int(called)
 
     def called(self, node: ast.expr, lines: list[str]) -> bool:
-        """Whether this is the call of a phase for one superstep, whose statements are added."""
+        """If this is the call of a phase for one superstep, add its statements."""
         if not (isinstance(node, ast.Call) and _of(node.func, "run") in self.phases):
             return False
         _need(not node.args and not node.keywords)
@@ -150,7 +151,7 @@ class _Reader:
         return True
 
     def value(self, node: ast.expr, known: dict[str, _Value], call: ast.expr | None) -> _Value:
-        """An expression of which `call` is known: what the phase has changed."""
+        """An expression in which the value of `call` is known: how many vertices the phase has changed."""
         if node is call:
             return _Value("changed", "whole", _COUNT)
         if isinstance(node, ast.Constant):
@@ -174,7 +175,7 @@ class _Reader:
         return _Value(f"({(' and ' if isinstance(node.op, ast.And) else ' or ').join(v.text for v in values)})", "flag")
 
     def attribute(self, node: ast.Attribute) -> _Value:
-        """What run, g or p has of this name."""
+        """The value of an attribute of run, g or p."""
         name, program = node.attr, self.first.program
         _need(isinstance(node.value, ast.Name) and node.value.id in self.arguments)  # not a name of the module
         if _of(node, "run") in ("changed", "iterations"):
@@ -198,7 +199,7 @@ def _need(yes: bool) -> None:
 
 
 def _begin(node: ast.expr) -> ast.expr:
-    """What Python evaluates first of an expression, whatever comes of it."""
+    """The part of an expression that Python always evaluates first."""
     while True:
         if isinstance(node, ast.Compare | ast.BinOp):
             node = node.left
@@ -211,9 +212,9 @@ def _begin(node: ast.expr) -> ast.expr:
 
 
 def _of(node: ast.expr, owner: str) -> str:
-    """The attribute that is asked of a name, such as `moved` of g; "" if it is something else."""
-    asked = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == owner
-    return node.attr if asked else ""  # type: ignore[attr-defined]
+    """The attribute of a name, such as `moved` of g; "" for other expressions."""
+    is_attribute = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == owner
+    return node.attr if is_attribute else ""  # type: ignore[attr-defined]
 
 
 def _literal(value: object) -> _Value:
@@ -241,7 +242,7 @@ def _counted(op: ast.operator, a: _Value, b: _Value) -> _Value:
     sign = _COUNTED.get(type(op), "")
     _need(sign != "" and "flag" not in (a.kind, b.kind))
     text = f"({a.text} {sign} {b.text})"
-    if "float" in (a.kind, b.kind):  # an integer becomes a float in the same way
+    if "float" in (a.kind, b.kind):  # an integer is converted to a float in the same way
         return _Value(text, "float")
     bits = a.bits + b.bits if sign == "*" else max(a.bits, b.bits) + 1
     _need(bits <= _MOST)
@@ -249,7 +250,7 @@ def _counted(op: ast.operator, a: _Value, b: _Value) -> _Value:
 
 
 def _compared(op: ast.cmpop, a: _Value, b: _Value) -> _Value:
-    """Python compares an integer with a float as they are, a kernel both as floats: the same where none is rounded."""
+    """Python compares an integer with a float exactly, a kernel both as floats: the same if neither is rounded."""
     sign = _COMPARED.get(type(op), "")
     _need(sign != "" and "flag" not in (a.kind, b.kind))
     _need(a.kind == b.kind or max(each.bits for each in (a, b) if each.kind == "whole") <= _EXACT)

@@ -1,9 +1,8 @@
-"""Split a checked program into the parts that every back end needs, so that none of them has to understand it.
+"""Split a checked program into the parts that every back end needs, so that none of them has to analyse it.
 
 The split of compute is what makes programs fast: what depends on u alone (the *source part*) is evaluated once per
 vertex into a compact array and gathered, so ``v.rank += u.rank / u.out_degree`` costs one load an edge, not two and a
-division; push takes it out of its inner loop; and it is all that has to cross a network. What is left is the *edge
-part*.
+division; push takes it out of its inner loop; and it is all that has to cross a network. The rest is the *edge part*.
 """
 
 from __future__ import annotations
@@ -45,18 +44,18 @@ __all__ = ["Lowered", "Measure", "Message", "fact", "ignores_start", "lower"]
 
 Found = TypeVar("Found")
 
-# What kernels call the array of a column of out-edges.
+# The names that kernels have for the array of a column of out-edges.
 _OUT_COLUMN = re.compile(r"columns_(\w+)$")
-# Reductions that give the same bits in any order, of floats too.
+# Reductions that give the same bits in any order, also of floats.
 _EXACT = ("min", "max", *TUPLES)
 
 
 @dataclass(frozen=True)
 class Measure:
-    """What is reduced over the vertices of a superstep: their residuals, or what they contribute to a total.
+    """What is reduced over the vertices of a superstep: their residuals, or their contributions to a total.
 
-    Kernels have what a vertex brings (`value`), what they have reduced so far (`running`), and the array of what each
-    chunk of vertices, or each worker, has (`sums`).
+    Kernels have a vertex's contribution (`value`), the reduction so far (`running`), and the array of partial
+    reductions by chunk of vertices or by worker (`sums`).
     """
 
     name: str
@@ -66,22 +65,22 @@ class Measure:
 
     @property
     def is_total(self) -> bool:
-        """Whether it is a total; else the residual, which no total is called."""
+        """Whether it is a total; otherwise it is the residual, a name that no total has."""
         return self.name != "residual"
 
     @property
     def exact(self) -> bool:
-        """Whether it has the same bits in whatever order it is reduced."""
+        """Whether it has the same bits in any order of reduction."""
         return self.dtype.kind != "f" or self.operation in _EXACT
 
     @property
     def running(self) -> str:
-        """The name in kernels of what has been reduced so far."""
+        """The name in kernels of the reduction so far."""
         return f"sum_{self.name}" if self.is_total else "residual_sum"
 
     @property
     def sums(self) -> str:
-        """The name in kernels of the array of what chunks or workers have reduced."""
+        """The name in kernels of the array of partial reductions."""
         return f"sums_{self.name}" if self.is_total else "sums"
 
 
@@ -91,10 +90,9 @@ class Lowered:
 
     fields: name -> (dtype, length or None); messages: the source part; edge: compute over messages; reductions: how
     compute writes each field; functions: all of them as checked; columns: the edge columns that compute reads; totals:
-    all that are declared, by name;
-    around: the function of a whole neighbourhood over messages, which a program has instead of compute, or None;
-    edge_state: what it does with fields of edges, or None;
-    sources: what back ends have generated from it, by their name; facts: what was found out about it (:func:`fact`).
+    all that are declared, by name; around: the function of a whole neighbourhood over messages, which a program has
+    instead of compute, or None; edge_state: its use of edge fields, or None; sources: what back ends have generated
+    from it, by their name; facts: cached properties of it (:func:`fact`).
     """
 
     program: Program
@@ -112,21 +110,21 @@ class Lowered:
     facts: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def of(self, program: Program) -> Lowered:
-        """The same of a program with other values of its parameters."""
+        """The same for a program with other values of its parameters."""
         made = object.__new__(Lowered)
         made.__dict__.update(self.__dict__, program=program)
         return made
 
     @property
     def edgewise(self) -> Checked:
-        """The function that sees edges: compute (with what along says of them), or around."""
+        """The function that sees edges: compute (with what along reads of them), or around."""
         return edgewise(self.functions)
 
     @property
     def sparse(self) -> bool:
         """Whether only vertices that changed need to send, and only those that receive can change.
 
-        Promised by the author, in an order by priority, or plain from the program.
+        Promised by the author, implied by a priority, or evident from the program.
         """
         if self.mails:
             return False
@@ -144,24 +142,24 @@ class Lowered:
 
     @property
     def picks(self) -> bool:
-        """Whether a function asks for out-neighbours."""
+        """Whether a function reads out-neighbours by index."""
         return any("out_neighbours" in each.reads for each in self.functions.values())
 
     @property
     def out_columns(self) -> list[str]:
-        """The columns of out-edges that functions ask for, besides those of messages."""
+        """The columns of out-edges that functions read, besides those of messages."""
         found = {match[1] for each in self.functions.values() for name in each.reads
                  if (match := _OUT_COLUMN.match(name))}  # fmt: skip
         return sorted(found)
 
     def kind_of_out_column(self, column: str) -> Value:
-        """The type of such a column, as programs know it."""
+        """The type of such a column, as programs see it."""
         name = f"column_at_{column}"
         return next(each.types[name] for each in self.functions.values() if name in each.types)
 
     @property
     def has_edges(self) -> bool:
-        """Whether messages travel along edges; a phase on no edges only updates its vertices."""
+        """Whether messages travel along edges; a phase without edges only updates its vertices."""
         return "compute" in self.functions or self.around is not None
 
     @property
@@ -171,10 +169,10 @@ class Lowered:
 
     @property
     def idempotent(self) -> bool:
-        """Whether a message that came before changes nothing when it comes again.
+        """Whether a repeated message changes nothing.
 
-        Every field that is sent survives init, every reduction takes the same message twice without harm, update writes
-        nothing, and what a message does depends on u, the edge, and v's number and degrees alone.
+        Every field that is sent survives init, every reduction is idempotent, update writes nothing, and the effect of
+        a message depends on u, the edge, and v's number and degrees alone.
         """
         if self.by_rows:
             return False
@@ -192,12 +190,12 @@ class Lowered:
 
     @property
     def in_place(self) -> bool:
-        """Whether a vertex may see what others have become in the same superstep."""
+        """Whether a vertex may see changes of the same superstep."""
         return "monotone" in self.program.promises and not self.deterministic and not self.groups
 
     @cached_property
     def direct(self) -> bool:
-        """Whether a phase sends nothing but fields that it leaves as they are: all read them where they stand."""
+        """Whether a phase sends only fields that it does not change: they are read in place."""
         if not (self.program.is_phase and self.messages) or self.sparse:
             return False
         changed = {field for name, each in self.functions.items() if name != "start" for field in each.writes}
@@ -213,33 +211,33 @@ class Lowered:
 
     @property
     def ordered(self) -> bool:
-        """Whether vertices are taken in the order of a priority, and change in place."""
+        """Whether vertices are processed in the order of a priority, and change in place."""
         return "priority" in self.functions
 
     def unordered(self) -> Lowered:
-        """The same without its priority: by supersteps, to the same end."""
+        """The same without its priority: by supersteps, with the same result."""
         without = {name: f for name, f in self.functions.items() if name != "priority"}
         return replace(self, program=self.program.promising("sparse"), functions=without, sources={}, facts={})
 
     @property
     def only_any(self) -> bool:
-        """Whether one message is as good as all of them, whatever it says, so that pull may stop at the first."""
+        """Whether any one message is as good as all, whatever its value, so that pull may stop at the first."""
         always = all(isinstance(node, ast.Expr) for node in self.edge) and self.edge_state is None
         return always and not self.deterministic and all(r.operation == "any" for r in self.reductions.values())
 
     @property
     def pull_only(self) -> bool:
-        """Whether only pull will do: fields of edges stand by their targets, and deterministic sums have one order."""
+        """Whether only pull works: edge fields are stored with their targets, and deterministic sums have one order."""
         return self.edge_state is not None or self._in_order
 
     @property
     def pull_reason(self) -> str:
-        """Why only pull will do."""
+        """Why only pull works."""
         return "fields of edges stand by their targets" if self.edge_state is not None else "deterministic"
 
     @property
     def _in_order(self) -> bool:
-        """Whether a deterministic run has to take messages in the order of the edges."""
+        """Whether a deterministic run has to reduce messages in the order of the edges."""
         if not self.deterministic:
             return False
         exact = all(r.operation in _EXACT or self.fields[name][0].kind != "f" for name, r in self.reductions.items())
@@ -253,27 +251,27 @@ class Lowered:
         return [*(residual if "residual" in self.functions else []), *self.totals_of("update")]
 
     def totals_of(self, function: str) -> list[Measure]:
-        """The totals that a function contributes to. One that update does not mention keeps what start gave."""
-        found = self.functions[function].totals
-        return [measure for name, measure in self.totals.items() if name in found]
+        """The totals that a function contributes to. A total that update does not mention keeps the value of start."""
+        contributed = self.functions[function].totals
+        return [measure for name, measure in self.totals.items() if name in contributed]
 
     def passes(self, name: str) -> bool:
-        """Whether a plain name means something else in every superstep, of the same vertex."""
+        """Whether a plain name has another value in every superstep, for the same vertex."""
         return passes_by(name, self.program) or (name.startswith("g_") and name[2:] in self.totals)
 
     @property
     def helpers(self) -> dict[str, Helper]:
-        """The functions of the module that it calls, by their names in the generated one."""
+        """The functions of the module that the program calls, by their names in the generated module."""
         return {name: one for found in self.functions.values() for name, one in found.helpers.items()}
 
     def reads(self, function: str) -> set[str]:
         """The plain names that a function reads."""
-        found = self.functions.get(function)
-        return found.reads if found else set()
+        checked = self.functions.get(function)
+        return checked.reads if checked else set()
 
 
 def fact(find: Callable[[Lowered], Found]) -> Callable[[Lowered], Found]:
-    """Let a function that reads a program's text remember what it found: a run asks it again, and the text stays."""
+    """Let a function that analyses a program cache its result: runs call it again, and the text stays."""
 
     @wraps(find)
     def known(lowered: Lowered) -> Found:
@@ -288,7 +286,7 @@ def fact(find: Callable[[Lowered], Found]) -> Callable[[Lowered], Found]:
 
 @fact
 def ignores_start(lowered: Lowered) -> bool:
-    """Whether `start` returns something that no superstep asks for: where every vertex sends, whatever it says."""
+    """Whether `start` returns a value that has no effect: every vertex sends in any case."""
     returned = [
         node.value
         for statement in lowered.program.functions["start"].body
@@ -300,7 +298,7 @@ def ignores_start(lowered: Lowered) -> bool:
     )
 
 
-# What was lowered before: a program that runs a thousand times on small graphs is read once.
+# Lowered programs: a program that runs a thousand times on small graphs is analysed once.
 _known: OrderedDict[Any, Lowered] = OrderedDict()
 _MOST_KNOWN = 256
 
@@ -310,16 +308,16 @@ def lower(
 ) -> Lowered:
     """Check a program and split it; `columns` are the edge columns of the graph it will run on.
 
-    For a run in plain Python, `debug`, it may also call what kernels cannot, such as print.
+    With `debug`, for a run in plain Python, it may also call what kernels cannot, such as print.
     """
     lengths = tuple(length_of(program, kind) for kind in program.declared_types if kind.length is not None)
-    if lengths or program.arrays:  # indices are known to be inside by these
+    if lengths or program.arrays:  # index checks depend on these
         lengths += tuple(one.value for one in program.parameters.values() if one.kind is int)
     for name, kind in program.arrays.items():
         if len(program.parameters[name].value) != length_of(program, kind):
             raise UsageError(f"{program.name}'s parameter {name} has {len(program.parameters[name].value)} elements",
                              expected=f"{length_of(program, kind)}, the length of {kind}")  # fmt: skip
-    # The functions are kept alive by what is known, so their identity is theirs as long as it is a key.
+    # The cache keeps the functions alive, so their id stays theirs as long as it is a key.
     key = (id(program.functions), tuple(program.fields.items()), lengths, program.promises, deterministic, debug,
            tuple(columns.items()), tuple(known_flags(program).items()))  # fmt: skip
     found = _known.get(key)
@@ -331,7 +329,7 @@ def lower(
 
 
 def _means_the_same(program: Program, found: Lowered) -> bool:
-    """Whether the names that the functions use outside of themselves still mean what they meant."""
+    """Whether the names from outside of the functions still have the same values."""
     helpers = found.helpers.values()
     return (
         all(
@@ -353,7 +351,7 @@ def _unchanged(names: Mapping[str, Any], around: Mapping[str, Any]) -> bool:
 
 def _lowered(program: Program, columns: Mapping[str, np.dtype[Any]], deterministic: bool, debug: bool) -> Lowered:
     functions = check(program, dict(columns), Helpers(), debug)
-    if not (program.is_phase or program.phases):  # in which other functions contribute to the same totals
+    if not (program.is_phase or program.phases):  # in which other functions may contribute to the same totals
         functions = settled(functions, program)
     if program.edges == "against":
         functions = {name: with_degrees_swapped(each) for name, each in functions.items()}

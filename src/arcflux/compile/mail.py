@@ -1,10 +1,10 @@
-"""Mail in the functions of a program: what they take of it, and what sends and loops over records become.
+"""Mail in the functions of a program: their arguments for it, and the code of sends and of loops over records.
 
-A function that sends is there twice: once it counts its records (``update_count``), and once it writes them, from the
-place on that was counted for the vertex. So records stand in the order of their senders, however many workers there
-are, and no room is ever too small. Of every mail a function takes the place of the next record (``next_walker``), the
-end of the vertex's room, beyond which nothing is written, and the arrays of all records that are sent; it gives the
-place back. `receive` takes where v's records begin and end, and the arrays of those that arrived.
+A function that sends is generated twice: one version counts its records (``update_count``), the other writes them, from
+the offset on that was computed for the vertex. So records are in the order of their senders, however many workers there
+are, and room is never too small. For every mail a function gets the position of the next record (``next_walker``), the
+end of the vertex's room, beyond which nothing is written, and the arrays of all sent records; it returns the position.
+`receive` gets where v's records begin and end, and the arrays of those that arrived.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ def outbox(lowered: Lowered, name: str) -> list[str]:
 
 
 def cursors(lowered: Lowered, function: str) -> list[str]:
-    """The names of the places of the next records, of those mails that a function sends."""
+    """The names of the positions of the next records, for the mails that a function sends."""
     return [f"next_{name}" for name in sorted(lowered.functions[function].sends)]
 
 
 def mail_arguments(lowered: Lowered, function: str) -> list[str]:
-    """What a function takes of mail."""
+    """The mail arguments of a function."""
     names = []
     for name, declared in lowered.mails.items() if function == "receive" else ():
         names += [f"got_{name}"] if declared.operation else [f"first_{name}", f"end_{name}", f"size_{name}"]
@@ -58,7 +58,7 @@ def mail_arguments(lowered: Lowered, function: str) -> list[str]:
 
 
 def in_kernels(lowered: Lowered, body: list[ast.stmt], counting: bool) -> list[ast.stmt]:
-    """Statements in which sends count or write, and loops over records load the parts that they name."""
+    """Statements in which sends count or write, and loops over records load the parts that they use."""
     change = _InKernels(lowered, counting)
     return [ast.fix_missing_locations(change.visit(node)) for node in body]
 
@@ -98,7 +98,7 @@ class _InKernels(ast.NodeTransformer):
 
 
 def combined_mail(lowered: Lowered, name: str) -> list[str]:
-    """Statements that combine v's records, in their order, where the mail has an operation; else how many there are."""
+    """Statements that combine v's records, in their order, if the mail has an operation; else count them."""
     declared = lowered.mails[name]
     if declared.operation is None:
         return [f"size_{name} = np.int64(end_{name} - first_{name})"]
@@ -115,22 +115,22 @@ def combined_mail(lowered: Lowered, name: str) -> list[str]:
 
 
 def nothing_of(lowered: Lowered, name: str) -> str:
-    """The expression for what mail that is combined is where there is none."""
+    """The expression for the initial value of combined mail."""
     declared = lowered.mails[name]
     value, dtype = declared.nothing, declared.parts[VALUE].dtype
     if dtype.kind == "b":
         return str(value)
     said = str(value).replace("inf", "math.inf")
-    if value == -(1 << 63):  # whose absolute value no compiler takes
+    if value == -(1 << 63):  # no compiler accepts its absolute value
         said = f"{value + 1} - 1"
     return f"np.{dtype.type.__name__}({said})"
 
 
-# --- functions that kernels bring along
+# --- functions in kernels
 
 
 def sending(lowered: Lowered) -> list[str]:
-    """A function for each mail that writes a record, if there is room, and gives the next place."""
+    """A function for each mail that writes a record, if there is room, and returns the next position."""
     made = []
     for name, declared in lowered.mails.items():
         parts = [f"out_{name}_{part}" for part in declared.parts]
@@ -144,7 +144,7 @@ def sending(lowered: Lowered) -> list[str]:
 
 
 def finding(lowered: Lowered) -> list[str]:
-    """The functions that find out-neighbours, and columns of out-edges, by their place in the row of v."""
+    """The functions that read out-neighbours, and columns of out-edges, by their index in the row of v."""
     made = [_FOUND.format(NEIGHBOUR, "-1", "np.int64(values[row + np.uint64(k)])")] if lowered.picks else []
     for column in lowered.out_columns:
         whole = lowered.kind_of_out_column(column).kind == "int"
@@ -163,5 +163,5 @@ def {0}(k, v, offsets, values):
 
 
 def found_by_place(types: dict[str, Value]) -> dict[str, list[Value]]:
-    """Of these functions, those that something calls, with the types of the arguments that are computed."""
+    """Those of these functions that are called, with the types of their computed arguments."""
     return {name: [INT] for name in types if name == NEIGHBOUR or name.startswith(f"{COLUMN}_")}

@@ -1,4 +1,4 @@
-"""Programs whose functions are right one by one, and cannot be together: each is refused with a remedy."""
+"""Programs whose functions are valid one by one but not together: each is refused with a remedy."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from arcflux.program import Program
 __all__ = ["IN_ANY_ORDER", "passes_by", "refuse_around", "refuse_disorder", "refuse_init_that_passes", "refuse_norm",
            "refuse_unsent"]  # fmt: skip
 
-# Reductions that give the same whenever a message comes, and however often.
+# Idempotent reductions that give the same result in any order of messages.
 IN_ANY_ORDER = ("min", "max", "or", "and", *TUPLES)
 
 
 def refuse_unsent(program: Program, functions: dict[str, Checked]) -> None:
-    """Mail is sent by somebody."""
+    """Refuse mail that no function sends."""
     for name in program.mails:
         if not any(name in each.sends for each in functions.values()):
             raise program.refusal(
@@ -25,7 +25,7 @@ def refuse_unsent(program: Program, functions: dict[str, Checked]) -> None:
 
 
 def refuse_around(program: Program, functions: dict[str, Checked]) -> None:
-    """A neighbourhood gives v something, superstep by superstep."""
+    """Refuse an `around` that writes nothing into v."""
     line = program.functions["around"].line
     if not (functions["around"].writes or functions["around"].sends):
         raise program.refusal(line, "around writes nothing into v", "write for example v.x = max(u.x for u in edges)")
@@ -37,7 +37,7 @@ def refuse_around(program: Program, functions: dict[str, Checked]) -> None:
 
 
 def refuse_disorder(program: Program, functions: dict[str, Checked]) -> None:
-    """A program with priority changes vertices in place, in no certain order; refuse what such an order could show."""
+    """A program with priority changes vertices in place, in no fixed order; refuse what could depend on that order."""
     without = "or leave priority out: the result is the same, only later"
     for reduction in functions["compute"].reductions.values():
         _refuse_halves(program, functions, reduction, without)
@@ -77,7 +77,7 @@ def refuse_disorder(program: Program, functions: dict[str, Checked]) -> None:
 
 
 def _refuse_halves(program: Program, functions: dict[str, Checked], reduction: Reduction, without: str) -> None:
-    """Refuse a tuple of which half might be seen, while the other half is still to change; and what begins anew."""
+    """Refuse a tuple of which half might be read before the other half changes, and reductions that start anew."""
     if any(name.startswith("1") for name in reduction.group):
         raise program.refusal(
             reduction.line, "with priority there are no supersteps of which a message could be the first or the last",
@@ -95,12 +95,12 @@ def _refuse_halves(program: Program, functions: dict[str, Checked], reduction: R
 
 
 def passes_by(name: str, program: Program) -> bool:
-    """Whether a name that compute reads means something else in every superstep."""
+    """Whether a name that compute reads has another value in every superstep."""
     return name == "step" or (name.startswith("o_") and name[2:] not in (*UNCHANGING, *program.memberships))
 
 
 def refuse_init_that_passes(program: Program, functions: dict[str, Checked]) -> None:
-    """What init gives a vertex that rests must not depend on the superstep."""
+    """Refuse an init whose value for a resting vertex depends on the superstep."""
     of_init = functions["init"].reads if "init" in functions else set()
     passing = sorted({"step", *(f"g_{name}" for name in program.totals)} & of_init)
     if "sparse" in program.promises and passing:
@@ -113,7 +113,7 @@ def refuse_init_that_passes(program: Program, functions: dict[str, Checked]) -> 
 
 
 def refuse_norm(program: Program, functions: dict[str, Checked]) -> None:
-    """A norm is one of residuals."""
+    """Refuse a norm without a residual."""
     if program.norm != "sum" and "residual" not in functions:
         raise program.refusal(
             program.lines.get("norm", 0), f"norm is {program.norm!r}, and there is no residual",

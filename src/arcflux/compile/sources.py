@@ -1,4 +1,4 @@
-"""What depends on u alone: the expressions of compute that become messages, made once a vertex and not once an edge."""
+"""The source part: expressions of compute over u alone become messages, computed once per vertex, not per edge."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Message:
 
     @property
     def field(self) -> str | None:
-        """The field of u that it is, when it is nothing more."""
+        """The field of u that it is, if it is only a field."""
         name = self.source.id if isinstance(self.source, ast.Name) else ""
         return name[2:] if name.startswith("u_") and name[2:] not in ("out_degree", "in_degree") else None
 
@@ -44,21 +44,21 @@ class Sources(ast.NodeTransformer):
         return [ast.fix_missing_locations(self.visit(node)) for node in _inline_locals(copy.deepcopy(body))]
 
     def visit(self, node: ast.AST) -> Any:
-        """A message in the place of an expression that is one; else its parts."""
+        """Replace an expression by its message, or visit its parts."""
         if is_value(node) and self._is_source(_names(node)):
             return ast.Name(self.message(node, typed(node, self.types)).name, ast.Load())
         return self.generic_visit(node)
 
     def _is_source(self, names: set[str]) -> bool:
-        """Whether an expression over these names is worth a message. u's own number is in hand at every edge.
+        """Whether an expression over these names is worth a message. u's own number is available at every edge.
 
-        A message may be made when the superstep before ends, so it knows neither `step` nor totals.
+        A message may be computed when the superstep before ends, so it knows neither `step` nor totals.
         """
         known = any(name.startswith("u_") and name != "u_number" for name in names)
         return known and _depends(names) == {"u"} and not names & self.passing
 
     def message(self, source: ast.expr, kind: Value) -> Message:
-        """The message that is this expression over ``u_*``, of this type; the same for the same expression."""
+        """The message for this expression over ``u_*``, of this type; the same one for the same expression."""
         text = ast.dump(source)
         for known in self.messages:
             if ast.dump(known.source) == text:
@@ -69,9 +69,9 @@ class Sources(ast.NodeTransformer):
 
 
 def _inline_locals(body: list[ast.stmt]) -> list[ast.stmt]:
-    """Put locals that are assigned once, at the top, from u alone, where they are used.
+    """Inline locals that are assigned once, at the top, from u alone.
 
-    Not so a number that is an exponent: one below 0 that stands there would make a float of an integer's power.
+    Except a number used as an exponent: a negative literal there would make a float of an integer's power.
     """
     powers = [n for node in body for n in ast.walk(node) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Pow)]
     exponents = {n.right.id for n in powers if isinstance(n.right, ast.Name)}
@@ -95,7 +95,7 @@ def _inline_locals(body: list[ast.stmt]) -> list[ast.stmt]:
 
 
 class _Substitute(ast.NodeTransformer):
-    """Puts known expressions in the place of names."""
+    """Replaces names by known expressions."""
 
     def __init__(self, known: dict[str, ast.expr]) -> None:
         self.known = known
@@ -111,6 +111,6 @@ def _names(node: ast.AST) -> set[str]:
 
 
 def _depends(names: set[str]) -> set[str]:
-    """Whom an expression over these names depends on: u, the edge, the vertex, locals; constants on nobody."""
+    """What an expression over these names depends on: u, the edge, the vertex, locals; constants depend on nothing."""
     who = {"u": "u", "e": "edge", "r": "edge", "v": "v", "o": "v", "l": "local"}
     return {who[name[0]] for name in names if name[1:2] == "_" and name[0] in who}

@@ -14,22 +14,22 @@ __all__ = [
 
 @fact
 def delays(lowered: Lowered) -> bool:
-    """Whether pull has to keep new values aside until all have read the old ones."""
+    """Whether pull has to buffer new values until all have read the old ones."""
     read = {n.id[2:] for m in lowered.messages for n in ast.walk(m.source) if isinstance(n, ast.Name)}
     return bool(read & {name[2:] for name in written(lowered)}) and not lowered.in_place
 
 
 @fact
 def immediate(lowered: Lowered) -> bool:
-    """Whether push updates a vertex with its first message: any will do, and nobody reads what it becomes."""
+    """Whether push updates a vertex with its first message: any will do, and nothing reads its new values."""
     return lowered.only_any and not delays(lowered)
 
 
 @fact
 def claims(lowered: Lowered) -> str:
-    """The field by which a push takes a vertex, so that no stamp is needed; "" when there is none.
+    """The field by which a push claims a vertex, so that it needs no stamp; "" if there is none.
 
-    One that is negative while the vertex wants messages, and that ``af.any(u.number)`` makes positive for good.
+    It is negative while the vertex wants messages, and ``af.any(u.number)`` makes it positive for good.
     """
     wants, targets = lowered.functions.get("wants"), list(lowered.reductions)
     if wants is None or not immediate(lowered) or len(targets) != 1 or results(lowered, "init"):
@@ -44,7 +44,7 @@ def claims(lowered: Lowered) -> str:
 
 @fact
 def buffers(lowered: Lowered) -> list[str]:
-    """The fields that have a second array: accumulators, and what pull keeps aside."""
+    """The fields with a second array: accumulators, and what pull buffers."""
     if lowered.ordered or immediate(lowered):
         return []
     names = set(lowered.reductions)
@@ -55,17 +55,17 @@ def buffers(lowered: Lowered) -> list[str]:
 
 @fact
 def precomputed(lowered: Lowered) -> list[Message]:
-    """The messages that pull computes once for each vertex of the frontier; a field is read where it stands."""
+    """The messages that pull computes once for each vertex of the frontier; a plain field is read in place."""
     return [message for message in lowered.messages if message.field is None and not lowered.ordered]
 
 
 def extra(lowered: Lowered) -> list[str]:
-    """The names of the arrays that the kernel has besides the fields."""
+    """The names of the kernel's arrays besides the fields."""
     return [*(f"a_{name}" for name in buffers(lowered)), *(f"s_{m.name}" for m in precomputed(lowered))]
 
 
 def reset_from_init(lowered: Lowered) -> list[str]:
-    """Statements that make the accumulators what init gives for v's fields as they now stand."""
+    """Statements that set the accumulators to what init returns for v's current fields."""
     if not buffers(lowered):
         return []
     init = results(lowered, "init")
@@ -83,7 +83,7 @@ def reset_from_init(lowered: Lowered) -> list[str]:
 
 @fact
 def direct(lowered: Lowered) -> bool:
-    """Whether a pull can leave the next frontier in bits: it applies at once, and no messages are to be computed."""
+    """Whether a pull can leave the next frontier as a bitmap: it applies at once and computes no messages."""
     return not delays(lowered) and not precomputed(lowered)
 
 

@@ -1,9 +1,10 @@
-"""The kernel of sparse programs that look around: a vertex does so again only when a neighbour has sent since.
+"""The kernel of sparse programs with `around`: a vertex visits its neighbourhood again only after a neighbour sent.
 
-A superstep has two phases. Receivers look around and are updated, and those that move are listed. Then, when all have
-looked, each of these puts what it sends into its place, and marks who will look next: along its out-edges, into a list,
-if these are few. If they are many, hardly anybody is left unmarked, so nobody is marked; each vertex looks through its
-row for one that has sent, which it finds soon. `told` and `seen` say in which superstep a vertex was heard, or marked.
+A superstep has two phases. Receivers visit their neighbourhoods and are updated, and those that move are listed. Then,
+after a barrier, each listed vertex publishes what it sends, and marks the next receivers: along its out-edges, into a
+list, if these are few. If they are many, nearly every vertex would be marked, so none is; instead each vertex searches
+its row for a sender, and soon finds one. `told` has the superstep in which a vertex last sent, `seen` the one for which
+it was marked.
 """
 
 from __future__ import annotations
@@ -38,10 +39,10 @@ from arcflux.compile.pieces.source import (
 
 __all__ = ["EVERYWHERE", "LISTED", "MARKED", "SEARCHED", "looking"]
 
-# Who looks around in a superstep: all that have edges, those that find one in their row that has sent, those on the
-# list, or those that are marked.
+# Which vertices visit their neighbourhoods in a superstep: all that have edges, those with a sender in their row, those
+# on the list, or the marked ones.
 EVERYWHERE, SEARCHED, LISTED, MARKED = range(4)
-# From so large a share of all arcs on (1 / MANY), rows are searched.
+# If senders have this share of all arcs (1 / MANY), rows are searched.
 MANY = 4
 
 
@@ -83,12 +84,12 @@ def looking({given}, {", ".join(arrays)}):
 
 
 def _listing(lowered: Lowered) -> bool:
-    """Whether receivers are listed, in no certain order: not where something of them is added up."""
+    """Whether receivers are listed, in no certain order: not if floats of them are added up."""
     return not lowered.measures
 
 
 def _look(lowered: Lowered) -> list[str]:
-    """The first phase: receivers look around, and those that move are listed."""
+    """The first phase: receivers visit their neighbourhoods, and those that move are listed."""
     body = loads(lowered, AROUND, edge=True) + init_call(lowered) + [around_call(lowered)]
     body += [*updated(lowered), *stores(lowered, written(lowered)), "changed += np.int64(moved)", *measured(lowered)]
     moving = ["buffer[held] = v", "held += 1", "edges_out += np.int64(out_offsets[v + one] - out_offsets[v])"]
@@ -120,7 +121,7 @@ def _flush(head: str, board: str, array: str) -> str:
 
 
 def _tell(lowered: Lowered) -> list[str]:
-    """The second phase: those that moved send, and mark who looks next."""
+    """The second phase: those that moved send, and mark the next receivers."""
     marked = ["target = np.uint64(out_neighbours[j])", "before = seen[target]"]
     claim = "if before != step + 1 and compare_and_swap(seen, target, before, np.int32(step + 1)) == before:"
     if _listing(lowered):

@@ -1,9 +1,9 @@
-"""The memory of the bins that buckets.py fills: blocks of vertices, which worker has which, and how wide a bin is.
+"""The memory of the bins that buckets.py fills: blocks of vertices, the bins of each worker, and the width of a bin.
 
-A kernel cannot allocate, and how many vertices wait at once has no useful bound (one waits as often as it improves). So
-there are blocks for as many as usually wait; the memory is only touched when it is used. When blocks run out, the
-kernel marks the vertices it could not keep, ends the round, and comes back: :meth:`Bins.hand_over` doubles the blocks
-and hands those vertices over again.
+A kernel cannot allocate, and the number of waiting entries has no useful bound (a vertex has one for each improvement).
+So there are blocks for the usual number; their memory is only touched when it is used. When blocks run out, the kernel
+marks the vertices that it could not store, ends the round, and returns: :meth:`Bins.hand_over` doubles the blocks and
+adds those vertices again.
 """
 
 from __future__ import annotations
@@ -23,28 +23,29 @@ __all__ = ["BLOCK", "Bins", "Board", "width"]
 Array = NDArray[Any]
 
 BLOCK = 64
-# How many bins a window has, and how many blocks there are for a vertex and for each worker's bin at first.
+# The number of bins of a window, and of blocks per vertex and for each worker's bin at first.
 WINDOW = 1024
 _PER_VERTEX = 4
-# The width of a bin unless the program says otherwise: mean weight over mean degree, the degree to this power, times
-# a factor. On Kronecker, random and grid graphs of a million vertices the first is within 4 % of the best that was
-# measured with two workers. Parts, which meet less often, take the second; and so do many workers, unmeasured.
+# The width of a bin unless the program sets it: mean weight over mean degree, the degree to this power, times a factor.
+# On Kronecker, random and grid graphs of a million vertices the first factor is within 4 % of the best that was
+# measured with two workers. Parts, which synchronise less often, use the second factor; and so do many workers,
+# unmeasured.
 _POWER = 1.5
 _FACTOR, _LARGEST_FACTOR = 5.0, 12.0
 _SAMPLE = 1 << 16
-# A bin is at least so wide: its inverse is finite, and what is less apart is in one bucket.
+# The least width of a bin: its inverse is finite, and priorities that are closer are in one bucket.
 _NARROWEST = 2.0**-1000
 _FAR = 1.7e308
 
 
 class Board:
-    """Where the kernel's counters are, each on a cache line of its own; from CURRENT on, what outlives a launch."""
+    """The positions of the kernel's counters, each on its own cache line; those from CURRENT on outlive a launch."""
 
     CLAIMS, TAILS, FRESH, CURRENT, LATE, FINISHED, SIZE = 0, 24, 48, 56, 57, 58, 64
 
 
 class Bins:
-    """The arrays of a run, in the order in which the kernel takes them: `arguments`."""
+    """The arrays of a run, in the order of the kernel's arguments: `arguments`."""
 
     def __init__(
         self, graph: Graph, active: Array, threads: int, delta: float, allocate: Callable[[int, Any], Array]
@@ -64,7 +65,7 @@ class Bins:
 
     @property
     def arguments(self) -> list[Any]:
-        """What the kernel works on."""
+        """The arrays that the kernel works on."""
         return [self.scale, self.pool, self.links, self.queue, self.heads, self.counts, self.free, self.lost]
 
     @property
@@ -73,9 +74,9 @@ class Bins:
         return bool(self.board[Board.FINISHED])
 
     def hand_over(self) -> None:
-        """Have the counters of a launch begin at 0; hand over again what was lost for lack of blocks.
+        """Reset the counters of a launch; add again the vertices that were lost for lack of blocks.
 
-        A launch may end in any turn, by the clock or at the last superstep, with its claims and lists counted.
+        A launch may end in any round, by the clock or at the last superstep, with its claims and lists counted.
         """
         self.board[: Board.FRESH] = 0
         if self.board[Board.FRESH] > self.links.size:
@@ -86,7 +87,7 @@ class Bins:
         return self.allocate(count * BLOCK, self.kind), self.allocate(count, np.int64), queue
 
     def _grow(self) -> None:
-        """Double the blocks, and give the vertices that were lost. Their bucket may be over: so they are late."""
+        """Double the blocks, and add the lost vertices. Their bucket may be over, so they count as late."""
         again = np.flatnonzero(self.lost)
         self.lost[again] = False
         again = np.concatenate([again, *self._given()])
@@ -98,33 +99,33 @@ class Bins:
         self._give(again)
 
     def waiting(self) -> Array:
-        """The vertices in any bin, between two rounds: some may have been taken from another bin since."""
-        found = self.lost.copy()
+        """The vertices in any bin, between two rounds: some may have left through another bin since."""
+        waits = self.lost.copy()
         for bin in np.flatnonzero(self.counts.any(axis=0)).tolist():
             for some in self._held(bin):
-                found[some] = True
-        return found
+                waits[some] = True
+        return waits
 
     def _given(self) -> list[Array]:
-        """What was given before and is not dealt out yet."""
+        """Vertices that were added and are not distributed to bins yet."""
         return self._held(-1)
 
     def _held(self, bin: int) -> list[Array]:
         """The vertices that all workers have in a bin."""
-        found = []
+        pieces = []
         for block, count in zip(self.heads[:, bin].tolist(), self.counts[:, bin].tolist(), strict=True):
             while count > 0:
-                held = (count - 1) % BLOCK + 1
-                found.append(self.pool[block * BLOCK : block * BLOCK + held].astype(np.int64))
-                block, count = int(self.links[block]), count - held
-        return found
+                count_in_block = (count - 1) % BLOCK + 1
+                pieces.append(self.pool[block * BLOCK : block * BLOCK + count_in_block].astype(np.int64))
+                block, count = int(self.links[block]), count - count_in_block
+        return pieces
 
     def _give(self, vertices: Array) -> None:
-        """Chain vertices in fresh blocks, a share for each worker, in the last bin: the kernel deals it out."""
+        """Chain vertices in new blocks, a share for each worker, in the last bin: the kernel distributes them."""
         shares = np.array_split(vertices, self.threads)
         for worker, share in enumerate(shares):
             first, count = int(self.board[Board.FRESH]), -(-len(share) // BLOCK)
-            # The last block is the head of the chain, which may be filled in part.
+            # The last block is the head of the chain, which may be partly filled.
             self.pool[first * BLOCK : first * BLOCK + len(share)] = share
             self.links[first : first + count] = np.arange(first - 1, first + count - 1)
             self.heads[worker, -1], self.counts[worker, -1] = first + count - 1, len(share)
@@ -132,17 +133,17 @@ class Bins:
 
 
 def capacity(vertices: int, threads: int) -> int:
-    """How many blocks there are at first: for every vertex some times, and one for each bin."""
+    """The number of blocks at first: a multiple of the vertices, and one for each bin."""
     return _PER_VERTEX * vertices // BLOCK + 2 * threads * (WINDOW + 2)
 
 
 def width(lowered: Lowered, graph: Graph, workers: int | None = None) -> float:
-    """How much priority a bin spans: the parameter `delta` if it is set, else from the edge columns compute reads.
+    """The priority range of a bin: the parameter `delta` if it is set, else from the edge columns that compute reads.
 
-    A bucket should hold enough work for all workers, and little that has to be done again. For weights up to 1, Meyer
-    and Sanders (2003) take the inverse of the degree; a power above 1 makes buckets wider where degrees are low, as in
-    roads, which have few vertices to a bucket. Vertices without out-edges do not count. Few `workers` of one process
-    need less in a bucket than many, or than parts, for which there is no number of them.
+    A bucket should have enough work for all workers, and little that must be repeated. For weights up to 1, Meyer and
+    Sanders (2003) take the inverse of the degree; a power above 1 makes buckets wider where degrees are low, as in
+    roads, which have few vertices per bucket. Vertices without out-edges do not count. Few `workers` of one process
+    need less in a bucket than many, or than parts, for which `workers` is None.
     """
     delta = lowered.program.parameters.get("delta")
     if delta is not None and delta.value > 0:
@@ -163,7 +164,7 @@ def _sampled(values: Array) -> Array:
 
 
 def _mean(values: Array) -> float:
-    """The mean size of those values that are finite and not 0; 0 when there are none."""
+    """The mean absolute value of those that are finite and not 0; 0 if there are none."""
     sizes = np.abs(values.astype(np.float64))
     sizes = sizes[(sizes > 0) & (sizes < np.inf)]
     return float((sizes / len(sizes)).sum()) if len(sizes) else 0.0

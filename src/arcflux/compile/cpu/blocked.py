@@ -1,12 +1,13 @@
 """The dense pull of a large graph, by blocks of arcs that fit the cache (graph/blocks.py).
 
-A worker takes 65,536 targets at a time: their accumulators get what init gives, all blocks of arcs into them are
-reduced into the accumulators, and the targets are updated. Every target meets its messages in the order of its
-in-edges, as in the plain pull, so the two give the same bits; they differ in where the caches find the messages. Only
-when sources are ranked (`places`) it meets them in another order, and messages stand in that order, too.
+A worker claims 65,536 targets at a time: it resets their accumulators by init, reduces all blocks of arcs into them,
+and updates the targets. Every target receives its messages in the order of its in-edges, as in the plain pull, so the
+two give the same bits; they differ in which cache the messages come from. Only if sources are ranked (`places`),
+messages are stored and received in another order.
 
-A program that changes messages in place takes fewer targets at a time: so many `halvings` of a block's targets. Others
-see what they have become the sooner. Sums are by chunks of vertices as everywhere, so they have the plain pull's bits.
+For a program that changes messages in place, a worker claims fewer targets at a time: a block's targets are halved
+`halvings` times, so that others see changes sooner. Sums are by chunks of vertices as everywhere, so they have the
+plain pull's bits.
 """
 
 from __future__ import annotations
@@ -91,11 +92,11 @@ def blocked(worker, workers, control, barrier, counters, slots, sums, history, f
 
 
 def _block(arc: list[str]) -> list[str]:
-    """Statements that reduce the arcs of a block, from several places in turns.
+    """Statements that reduce the arcs of a block, from several positions in turn.
 
-    Arcs to the same target follow each other, and each waits for what the one before it has stored: on some processors
-    longer than for the message itself. Those of another stretch wait for others. No target is in two stretches, so each
-    still meets its messages in their order.
+    Arcs to the same target are adjacent, and each waits for the store of the one before: on some processors longer than
+    for the message itself. Interleaving several stretches hides that. No target is in two stretches, so each still
+    receives its messages in order.
     """
     cuts = [f"cut{k}" for k in range(_STREAMS + 1)]
     lines = ["block = ((row * wide + s) << fine) + part", f"cut0, cut{_STREAMS} = starts[block], starts[block + one]"]

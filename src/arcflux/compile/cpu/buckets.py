@@ -1,14 +1,14 @@
-"""The kernel for programs with a priority: vertices are taken bucket by bucket, smallest first, and change in place.
+"""The kernel for programs with a priority: vertices come bucket by bucket, smallest first, and change in place.
 
-Delta-stepping (Meyer, Sanders 2003) for any program whose reductions take every order of messages: each worker has bins
-of its own for the vertices that it improved, drains its own share of the current bucket while that is short (bucket
-fusion; Zhang et al., CGO 2020), and then all agree on the next bucket. A vertex is not taken out of a bin when it
-improves again: an entry whose vertex has moved to an earlier bucket is passed over.
+Delta-stepping (Meyer, Sanders 2003) for any program whose reductions allow every order of messages: each worker has its
+own bins for the vertices that it improved, drains its own share of the current bucket while that is short (bucket
+fusion; Zhang et al., CGO 2020), and then all agree on the next bucket. A vertex is not removed from a bin when it
+improves again: an entry whose vertex has moved to an earlier bucket is skipped.
 
-A bin is a chain of blocks of vertices. Blocks are what workers share: a bucket is published as a list of block numbers,
-so no vertex is copied, and a round needs one barrier. Bins span a window of priorities from `origin` on; what lies
-beyond is in one more bin, which is dealt out when the window is empty. Then the width of the bins may grow, so that any
-width is correct, and one that is much too small costs little. bins.py has the memory, and what happens when it is full.
+A bin is a chain of blocks of vertices. Workers share blocks: a bucket is published as a list of block numbers, so no
+vertex is copied, and a round needs one barrier. Bins span a window of priorities from `origin` on; later priorities are
+in one more bin, which is distributed when the window is empty. Then the width of the bins may grow, so that any width
+is correct, and one that is much too small costs little. bins.py has the memory, and what happens when it is full.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from arcflux.compile.pieces.source import (
 
 __all__ = ["ordered"]
 
-# A worker goes on with its own share of a bucket while it is shorter than this, and this often at most. When that share
-# is empty and it has taken fewer vertices than this since all met, it goes on with its own next bucket: a meeting takes
-# about as long as so many vertices.
+# A worker continues with its own share of a bucket while it is shorter than this, and this often at most. When that
+# share is empty and it has processed fewer vertices than this since the last barrier, it continues with its own next
+# bucket: a barrier takes about as long as so many vertices.
 _SHORT_SHARE = 1000
 _MOST_TURNS = 4096
 _AHEAD = 256
-# When fewer than one in so many of the vertices beyond the window found a place in the next, bins become wider.
+# If fewer than one in so many of the vertices beyond the window fit into the next window, bins become wider.
 _SPARSE = 8
-# The columns of a worker's slot: what it votes for and has there; what it noticed.
+# The columns of a worker's slot: its vote and counts, and what it noticed.
 _VOTE, _OFFSET, _BLOCKS, _ENTRIES, _LOST, _LATE, _DEALT, _ARRIVED = range(8)
-# Beyond every finite priority that is taken as it is.
+# Larger than every finite priority that is used as it is.
 _FARTHEST = 1.7e308
 
 
@@ -121,8 +121,8 @@ def ordered(worker, workers, control, barrier, board, slots, sums, history, firs
 
 # --- relaxing
 
-# The next block of work: of the shared bucket while there is one, then of the worker's own short bin. Both end in the
-# same loop over its vertices, because a second copy of that loop would cost more than it saves.
+# The next block of work: of the shared bucket while there is one, then of the worker's own short bin. Both use the same
+# loop over its vertices, because a second copy of that loop would cost more than it saves.
 _NEXT_BLOCK = f"""\
 if sharing:
     item = fetch_add(board, {Board.CLAIMS} + turn % 3 * 8, 1)
@@ -156,7 +156,7 @@ else:
 
 
 def _relax(lowered: Lowered) -> str:
-    """All vertices of the current bucket send; whom that improves goes into a bin."""
+    """All vertices of the current bucket send; a vertex that improves goes into a bin."""
     about = _priority_reads(lowered)
     vertex = ["u = np.uint64(pool[k])", *_announced(lowered), *bound(lowered, about, "u")]
     vertex += [f"if not late and place_of({call(lowered, 'priority')}, origin, inverse) < low:", "    continue"]
@@ -177,9 +177,9 @@ def _relax(lowered: Lowered) -> str:
 
 
 def _announced(lowered: Lowered) -> list[str]:
-    """Statements that fetch ahead: the rows of the vertex after next, and what is needed to find rows later on.
+    """Statements that prefetch: the rows of the vertex after next, and what is needed to find rows later on.
 
-    A row begins with several misses one after the other; how much this saves has only been measured on busy cores.
+    A row begins with several dependent cache misses; what this saves was only measured on busy cores.
     """
     fields = [n[2:] for n in _priority_reads(lowered) if lowered.fields.get(n[2:], (None, 1))[1] is None]
     return [
@@ -193,7 +193,7 @@ def _announced(lowered: Lowered) -> list[str]:
 
 
 def _edge(lowered: Lowered) -> list[str]:
-    """Statements that reduce u's messages into v, where v stands, and put v into a bin when it changed."""
+    """Statements that reduce u's messages into v's fields in place, and put v into a bin if it changed."""
     olds = sorted({n for n in (*arguments(lowered, "update"), *edge_reads(lowered)) if n.startswith("o_")})
     about = sorted({*_priority_reads(lowered), *(n for n in arguments(lowered, "update") if n.startswith("v_"))})
     into = [name.replace("a_", "f_", 1) if name.startswith("a_") else name for name in push_reads(lowered)]
@@ -211,7 +211,7 @@ def _edge(lowered: Lowered) -> list[str]:
 
 
 def _binned(lowered: Lowered) -> list[str]:
-    """Statements that put v into the bin of its priority. One that should have had its turn before is `late`."""
+    """Statements that put v into the bin of its priority. A vertex whose bucket is already over is `late`."""
     return [
         f"place = place_of({call(lowered, 'priority')}, origin, inverse)",
         "bin = window",
@@ -228,10 +228,10 @@ def _priority_reads(lowered: Lowered) -> list[str]:
 
 # --- the next bucket
 
-# A worker lists the blocks of its first bin before it knows whether that is the next bucket of all: so one barrier is
-# enough. What was listed in vain stays where it is. Lists and slots have two halves, the counters three turns, so that
-# no worker writes what a slower one still reads. A launch that is to end early does so after a round, or launches would
-# follow each other for ever.
+# A worker lists the blocks of its first bin before it is known whether that is the next bucket of all: so one barrier
+# is enough. If it is not, the blocks stay in the bin. Lists and slots have two halves, the counters three rounds, so
+# that no worker writes what a slower one still reads. A launch that has to end early does so after at least one round,
+# so that the run progresses.
 _VOTES = f"""\
         vote = current
         while vote < window and count[vote] == 0:
@@ -289,7 +289,7 @@ _VOTES = f"""\
 
 
 def _deal(lowered: Lowered) -> str:
-    """Everything in the window is done: deal out what lies beyond, from its smallest priority on."""
+    """The window is empty: distribute what lies beyond, from its smallest priority on."""
     about = [*bound(lowered, _priority_reads(lowered), "v"), f"key = {call(lowered, 'priority')}"]
     waits = "if late or not place_of(key, origin, inverse) < low:"
     scan = _over_beyond([

@@ -1,8 +1,8 @@
-"""Kernels for dense programs: the plain pull, and what it shares with the other two.
+"""Kernels for dense programs: the plain pull, and what it shares with the two others.
 
 push.py sends along out-edges instead; blocked.py pulls by blocks that fit the cache. All run many supersteps in one
-launch. Messages of a pull are double-buffered (2n values, the halves in turn), so that every vertex reads what u was
-when the superstep began; a monotone program needs one half only.
+launch. Messages of a pull are double-buffered (2n values, alternating halves), so that every vertex reads u's values
+from before the superstep; a monotone program needs only one half.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ __all__ = [
 ]  # fmt: skip
 
 CHUNK = 1024
-# Functions of v that are called around its messages.
+# Functions of v that are called before and after its messages.
 AROUND = ("init", "around", "update", "residual")
 
 
 def dense(lowered: Lowered) -> str:
-    """Every vertex pulls from all its in-neighbours. Messages are double-buffered: 2n values, the halves in turn.
+    """Every vertex pulls from all its in-neighbours. Messages are double-buffered: 2n values, alternating halves.
 
-    A second kernel takes the vertices of each window in the order that is given (graph/degree_order.py).
+    A second kernel processes the vertices of each window in a given order (graph/degree_order.py).
     """
     columns = [f"c_{column}" for column in lowered.columns]
     arrays = ["in_offsets", "neighbours", "out_offsets", *columns, *messages(lowered), *shared(lowered)]
@@ -60,12 +60,12 @@ def dense(lowered: Lowered) -> str:
 
 
 def takes_any_order(lowered: Lowered) -> bool:
-    """Whether the second kernel is there: vertices may come in any order, and there are rows whose lengths matter."""
+    """Whether the second kernel exists: vertices may come in any order, and there are rows whose lengths matter."""
     return not lowered.deterministic and lowered.has_edges and lowered.edge_state is None
 
 
 def dense_around(lowered: Lowered) -> str:
-    """Every vertex looks around. Chunks come in the order that is given: those with most edges first."""
+    """Every vertex visits its neighbourhood. Chunks come in a given order: those with most edges first."""
     from arcflux.compile.pieces.generators import scratch, scratch_rows
 
     assert lowered.around is not None
@@ -78,7 +78,7 @@ def dense_around(lowered: Lowered) -> str:
 
 
 def swept(lowered: Lowered, name: str, arrays: list[str], chunk: list[str], own: tuple[str, ...] = ()) -> str:
-    """A kernel that takes all vertices through supersteps by chunks, `span` vertices at a time; `own` stands first."""
+    """A kernel that runs supersteps over all vertices, claiming `span` vertices at a time; `own` comes first."""
     given = ", ".join(["span", *arrays])
     several = f"range(begin, min(begin + np.uint64(span), n), np.uint64({CHUNK}))"
     loop = chunk_loop("counters, turn * 8", "span", "few", "n", chunk, over=several)
@@ -100,14 +100,14 @@ def {name}(worker, workers, control, barrier, counters, slots, sums, history, fi
 
 
 def _chunk(lowered: Lowered) -> list[str]:
-    """Statements that take the vertices from `few` on through a superstep, as many as have a sum of their own."""
+    """Statements of a superstep for the vertices from `few` on, as many as share one partial sum."""
     lines = ["row_end = in_offsets[few]", *none_yet(lowered.measures)]
     lines += [f"for v in range(few, min(few + np.uint64({CHUNK}), n)):", *inside(_vertex(lowered))]
     return [*lines, *sums_kept(lowered.measures, piece_of("few"))]
 
 
 def _chunk_by_degree(lowered: Lowered) -> list[str]:
-    """The same with vertices in the order that is given; the rows of the next window are fetched meanwhile."""
+    """The same with vertices in a given order; the rows of the next window are prefetched meanwhile."""
     ahead = f"in_offsets[min(turn_of_v + np.uint64({WINDOW}), n - one)]"
     vertex = [
         f"v = (turn_of_v & ~np.uint64({WINDOW - 1})) + np.uint64(order[turn_of_v])",
@@ -125,7 +125,7 @@ def _rows(lowered: Lowered) -> list[str]:
 
 
 def _vertex(lowered: Lowered) -> list[str]:
-    """Statements that take v through a superstep: load, init, pull, update, store, and say what it sends next."""
+    """Statements of a superstep for v: load, init, pull, update, store, and compute what it sends next."""
     lines = loads(lowered, AROUND, edge=True) + init_call(lowered)
     if lowered.around is not None:
         from arcflux.compile.pieces.generators import around_call
@@ -140,10 +140,10 @@ def _vertex(lowered: Lowered) -> list[str]:
 
 
 def _edges(lowered: Lowered) -> list[str]:
-    """Statements that take all messages for v, in order: four at once, then two, then one.
+    """Statements that reduce all messages for v, in order: four at once, then two, then one.
 
-    On meshes and roads rows are so short that counting through them, and LLVM's own unrolling by eight, which begins
-    with what is left over, take as long as the messages. Vectors are loops of their own.
+    Rows of meshes and roads are so short that a counting loop, and LLVM's unrolling by eight, which begins with the
+    remainder, take as long as the messages. Vectors are loops of their own.
     """
     one = _edge(lowered, "i")
     if lowered.edge_state is not None or any(message.length is not None for message in lowered.messages):
@@ -156,7 +156,7 @@ def _edges(lowered: Lowered) -> list[str]:
 
 
 def _edge(lowered: Lowered, i: str) -> list[str]:
-    """Statements that take one message."""
+    """Statements that reduce one message."""
     lines = [f"u = np.uint64(neighbours[{i}])"]
     lines += [received(message, "base + u") for message in lowered.messages]
     lines += columns_read(lowered, i)
@@ -166,9 +166,9 @@ def _edge(lowered: Lowered, i: str) -> list[str]:
 
 
 def halves(lowered: Lowered) -> str:
-    """Statements that say in which half messages are read, and in which those of the next superstep are written.
+    """Statements that set which half of the messages is read, and which is written for the next superstep.
 
-    Both are the first when a vertex may see what others have become already, or when they stay as they are.
+    Both are the first half if a vertex may see changes of the same superstep, or if messages are unchanged fields.
     """
     return "base = np.uint64(0); other = base" if lowered.in_place or lowered.direct else _HALVES
 
@@ -182,7 +182,7 @@ def messages(lowered: Lowered) -> list[str]:
 
 
 def sends(lowered: Lowered, half: str, place: str = "v") -> list[str]:
-    """Statements that compute what v sends from its fields as they stand, into its place in a half of the messages."""
+    """Statements that compute what v sends from its current fields, into its position in a half of the messages."""
     lines = []
     for message in lowered.messages:
         lines += bound(lowered, [n for n in message_reads(message) if n[0] == "u"], "v")
@@ -190,7 +190,7 @@ def sends(lowered: Lowered, half: str, place: str = "v") -> list[str]:
     return lines
 
 
-# --- what all of them have
+# --- what all dense kernels share
 
 
 def accumulators(lowered: Lowered) -> list[str]:
@@ -199,13 +199,13 @@ def accumulators(lowered: Lowered) -> list[str]:
 
 
 def reset_accumulators(lowered: Lowered) -> list[str]:
-    """Statements that give v's accumulators what init gives."""
+    """Statements that set v's accumulators to what init returns."""
     lines = loads(lowered, ("init",), reduced=True) + init_call(lowered)
     return lines + [keep(lowered, name, f"a_{name}", "v", f"v_{name}") for name in sorted(lowered.reductions)]
 
 
 def finished(lowered: Lowered, measuring: list[str] | None = None) -> list[str]:
-    """Statements that update v from its accumulators, and measure it; init says again what it gave the other fields."""
+    """Statements that update v from its accumulators, and measure it; init recomputes its other fields."""
     others = set(results(lowered, "init")) - {f"v_{name}" for name in lowered.reductions}
     functions = AROUND if others else AROUND[1:]
     lines = loads(lowered, functions, reduced=True)
@@ -215,7 +215,7 @@ def finished(lowered: Lowered, measuring: list[str] | None = None) -> list[str]:
 
 
 def loads(lowered: Lowered, functions: tuple[str, ...], *, edge: bool = False, reduced: bool = False) -> list[str]:
-    """Statements that load what functions, and the edge part, know of v: before the superstep (o_) and now (v_)."""
+    """Statements that load v's fields for functions and the edge part: old ones (o_) and current ones (v_)."""
     names = {n for f in functions if f in lowered.functions for n in arguments(lowered, f)}
     names |= {n for n in ends_known(lowered) if edge and n.startswith("o_")}
     names |= set(written(lowered)) if edge or reduced else set()
@@ -223,7 +223,7 @@ def loads(lowered: Lowered, functions: tuple[str, ...], *, edge: bool = False, r
 
 
 def if_wanted(lowered: Lowered, body: list[str], otherwise: list[str] | None = None) -> list[str]:
-    """Statements for a vertex that takes messages, and for one that takes none."""
+    """Statements for a vertex that wants messages, and for one that does not."""
     if "wants" not in lowered.functions:
         return body
     lines = [*loads(lowered, ("wants",)), f"if {call(lowered, 'wants')}:", *inside(body)]
@@ -231,21 +231,21 @@ def if_wanted(lowered: Lowered, body: list[str], otherwise: list[str] | None = N
 
 
 def sums_kept(measures: list[Measure], place: str) -> list[str]:
-    """Statements that keep what a chunk of vertices has reduced."""
+    """Statements that store the partial reductions of a chunk of vertices."""
     return [kept_at(each, each.sums, place, each.running) for each in measures]
 
 
 def piece_of(begin: str) -> str:
-    """Where the sum of the chunk from a vertex on is kept, in two halves like all that is read after a barrier."""
+    """The index of the partial sum of the chunk from a vertex on, in two halves: it is read after a barrier."""
     return f"(np.uint64(step) & one) * pieces + {begin} // np.uint64({CHUNK})"
 
 
 def dense_end(lowered: Lowered, way: str, ends: bool = True) -> str:
-    """The end of a superstep; one that something follows must not be where a launch `ends` before its time.
+    """The end of a superstep; a launch may end early (`ends`) only where no other phase has to follow.
 
-    Every worker adds up what all of them wrote before the barrier, so all decide alike whether to go on. The slots have
-    two halves and the counters three turns, so that no worker writes what a slower one still reads. A superstep lasts
-    from the first worker's begin to the last one's arrival: one alone may have been without a core for most of it.
+    Every worker adds up what all of them wrote before the barrier, so all take the same decision. The slots have two
+    halves and the counters three turns, so that no worker writes what a slower one still reads. A superstep lasts from
+    the first worker's begin to the last one's arrival: a single worker may have been without a core for most of it.
     """
     adding = [] if "residual" in lowered.functions else ["total_sum = math.inf"]
     adding += reduced_over(lowered, "(np.uint64(step) & one) * pieces + k", "pieces", "k")
@@ -257,7 +257,7 @@ def dense_end(lowered: Lowered, way: str, ends: bool = True) -> str:
 
 
 def total_noted(lowered: Lowered) -> list[str]:
-    """Statements that note each total of a superstep: for the history, and for the next launch."""
+    """Statements that store each total of a superstep: for the history, and for the next launch."""
     noted = [
         kept_at(each, f"totals_{each.name}", "step - first + 1", f"g_{each.name}") for each in lowered.totals.values()
     ]
@@ -265,13 +265,13 @@ def total_noted(lowered: Lowered) -> list[str]:
 
 
 def stopping(lowered: Lowered) -> list[str]:
-    """Statements that ask the program whether to stop, by the totals of this superstep; all workers answer alike."""
+    """Statements that call the program's stop with the totals of this superstep; all workers get the same answer."""
     if "stop" not in lowered.functions:
         return []
     return [f"over = {call(lowered, 'stop')}", "if worker == 0:", "    history[step - first, 7] = np.float64(over)"]
 
 
-# What the first worker has said before the barrier: whether to end early, by the clock or because the run is to end.
+# Written by the first worker before the barrier: whether to end early, by the clock or because the run has to end.
 LAUNCH_IS_OVER = "control[8 + (step & 1)]"
 _END = """\
         half = (step & 1) * workers

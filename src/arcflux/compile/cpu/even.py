@@ -1,8 +1,8 @@
-"""The dense pull of a graph with long runs of vertices whose in-neighbours stand at the same distances (graph/runs.py).
+"""The dense pull of a graph with long runs of vertices whose in-neighbours are at the same distances (graph/runs.py).
 
-A worker takes a chunk of vertices. For each in-edge of a run it adds up a whole stretch of messages, which stand side
-by side, into accumulators that stay in the nearest cache; LLVM makes vector instructions of that. Every vertex meets
-its messages in the order of its in-edges, and accumulators are as wide as registers, so the bits are the plain pull's.
+A worker claims a chunk of vertices. For each in-edge of a run it adds up a contiguous stretch of messages into
+accumulators that stay in the first-level cache; LLVM vectorises that. Every vertex receives its messages in the order
+of its in-edges, and accumulators are as wide as registers, so the bits are the plain pull's.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from arcflux.compile.pieces.source import (
 
 __all__ = ["STRIP", "added_later", "even", "evenly"]
 
-# So many numbers are reduced side by side.
+# So many partial sums are reduced in parallel.
 _LANES = 8
-# So many vertices are updated before what they bring is reduced: few enough that it stays in the nearest cache.
+# So many vertices are updated before their contributions are reduced: few enough to stay in the first-level cache.
 STRIP = 256
 
 
 def evenly(lowered: Lowered) -> bool:
-    """Whether a program can be swept by runs: its edges differ in their messages alone, which are numbers."""
+    """Whether a program can run by runs: its edges differ only in their messages, which are numbers."""
     lengths = [*(m.length for m in lowered.messages), *(lowered.fields[name][1] for name in lowered.reductions)]
     same = all(name[0] in "gpm" or name == "step" for name in edge_reads(lowered))
     plain = "wants" not in lowered.functions and not any_flags(lowered) and not lowered.in_place
@@ -50,7 +50,7 @@ def even(lowered: Lowered) -> str:
 
 
 def _chunk(lowered: Lowered) -> list[str]:
-    """Statements that take the vertices from `few` on through a superstep: empty, run by run, update."""
+    """Statements of a superstep for the vertices from `few` on: reset, run by run, update."""
     names = sorted(lowered.reductions)
     first = [*loads(lowered, ("init",), reduced=True), *init_call(lowered), *(f"b_{x}[v - few] = v_{x}" for x in names)]
     others = [*loads(lowered, AROUND, reduced=True), *init_call(lowered)]
@@ -71,20 +71,20 @@ def _chunk(lowered: Lowered) -> list[str]:
 
 
 def added_later(lowered: Lowered) -> list[Measure]:
-    """The floats that are measured, which take their time: what vertices bring is kept until a strip is updated."""
+    """The slow measures, which are floats: contributions of vertices are stored until a strip is updated."""
     floats = [each for each in lowered.measures if each.dtype.kind == "f" and each.length is None]
     return [each for each in floats if not in_any_order(lowered, each)]
 
 
 def _strip_offset(k: int) -> str:
-    """What comes before the place of what a vertex brings: one measure after the other, a strip of each."""
+    """The offset of a contribution: one measure after the other, a strip of each."""
     return f"np.uint64({k * STRIP}) + " if k else ""
 
 
 def _added_up(lowered: Lowered, measure: Measure, number: int) -> list[str]:
-    """Statements that reduce what was measured in a strip, after all else: one by one, each would wait for the last.
+    """Statements that reduce a strip's contributions at its end: interleaved, each addition would wait.
 
-    Where bits have to be those of the plain pull, they are added in its order; else eight are reduced side by side.
+    Where the bits must be those of the plain pull, they are added in its order; otherwise eight in parallel.
     """
     first, running = _strip_offset(number), measure.running
     lines = ["w = np.uint64(0)"]
@@ -100,7 +100,7 @@ def _added_up(lowered: Lowered, measure: Measure, number: int) -> list[str]:
 
 
 def _run(lowered: Lowered) -> list[str]:
-    """Statements that take all messages of the run from `at` on: those of the same in-edge, vertex after vertex."""
+    """Statements that reduce all messages of the run from `at` on: those of the same in-edge, vertex after vertex."""
     names = sorted(lowered.reductions)
     one = [*(received(message, "shift + w") for message in lowered.messages), *(f"v_{x} = b_{x}[w]" for x in names)]
     one += [edge_call(lowered), *(f"b_{x}[w] = v_{x}" for x in names)]

@@ -1,13 +1,13 @@
 """The kernel for sparse programs: a frontier, and push or pull in each superstep.
 
 Push: every vertex of the frontier computes its messages once and reduces them into the accumulators of its neighbours;
-each receiver is enqueued once (marked by a stamp of one byte), and updated after a barrier, or at once when any message
-will do. Pull: every vertex that still wants messages looks at its in-neighbours in the frontier (a bitmap, so that the
-question is answered from the cache) and reduces in registers. The direction is chosen before each superstep from the
-frontier's edges, as in direction-optimising BFS (Beamer, Asanovic, Patterson 2012), for any program.
+each receiver is enqueued once (marked by a stamp of one byte), and updated after a barrier, or at once if any message
+will do. Pull: every vertex that still wants messages checks its in-neighbours for frontier vertices (in a bitmap, which
+fits the cache) and reduces in registers. The direction is chosen before each superstep from the frontier's edges, as in
+direction-optimising BFS (Beamer, Asanovic, Patterson 2012), for any program.
 
-Accumulators hold what init gives at all times between supersteps, so a superstep costs its frontier's edges, never a
-pass over all vertices.
+Between supersteps accumulators always hold what init returns, so a superstep costs its frontier's edges, never a pass
+over all vertices.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def frontier(worker, workers, control, barrier, board, slots, sums, history, fir
 
 
 def _lines(statements: list[str], depth: int) -> str:
-    """Statements on lines of their own, so far inside."""
+    """Statements on separate lines, indented to a depth."""
     return "".join("\n" + line for line in inside(statements, depth))
 
 
@@ -110,13 +110,13 @@ def _end(lowered: Lowered) -> str:
     )
 
 
-# A push along fewer edges than this is for the first worker alone, as are those after it while they are small: without
-# barriers and atomics. The others wait until it has come to a larger one, and go on with what it left on the board. One
-# that has no others is always alone.
+# The first worker alone does a push along fewer edges than this, and those after it while they are small, without
+# barriers and atomics. The others wait until a larger one comes, and continue from the state on the board. A team of
+# one worker is always alone.
 SMALL = 256
-# Where others use the cores too, a team waits for whoever has lost its core, superstep after superstep. After so many
-# pushes that took longer than one worker takes for their edges when nobody disturbs it, the first one goes on alone
-# for a while, twice as long each time, unless a push is large.
+# If other processes use the cores, a team waits in each superstep for the worker that lost its core. After so many
+# pushes that took longer than one undisturbed worker would take for their edges, the first worker continues alone for a
+# while, twice as long each time, unless a push is large.
 _LARGE_PUSH = 1 << 14
 _SLOW_PUSHES = 16
 _FIRST_PAUSE, _LONGEST_PAUSE = 64, 4096
@@ -137,7 +137,7 @@ _SERIAL_FALLBACK = f"""\
                 break
             continue"""
 
-# The first worker begins with a small frontier while the others are on their way, who go on with what it left.
+# The first worker begins with a small frontier while the others are still waking; they continue from its state.
 _BEGINNING = f"""\
     step, alone = first, board[{3 * BLOCK + 6}] != 0
     if alone and worker != 0:
@@ -148,7 +148,8 @@ _BEGINNING = f"""\
             step = last
     size, edges = board[{3 * BLOCK}], board[{3 * BLOCK + 1}]"""
 
-# The stamps by which push knows whom it has listed in this superstep; a program whose fields tell has none.
+# The stamps by which push knows which vertices it has listed in this superstep; programs that can tell by a field have
+# none.
 _STAMPS = """\
         mark = np.uint8(step % 255 + 1)
         if step % 255 == 0:
@@ -160,8 +161,8 @@ _STAMPS = """\
 
 
 # The end of a superstep: the next frontier is complete, and every worker adds up what all wrote before the barrier, so
-# all decide alike whether to go on. The slots have two halves, so that no worker writes what a slower one still reads.
-# A superstep lasts from the first worker's begin to the last one's arrival, as in dense.py.
+# all take the same decision. The slots have two halves, so that no worker writes what a slower one still reads. A
+# superstep lasts from the first worker's begin to the last one's arrival, as in dense.py.
 _END = f"""\
         held, middle = flush(board, block + {Board.NEXT}, buffer, held, queues, there)
         half = (step & 1) * workers

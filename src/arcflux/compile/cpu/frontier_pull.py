@@ -1,4 +1,4 @@
-"""Pull: every vertex that wants messages looks for them along its in-edges, and reduces them in registers."""
+"""Pull: every vertex that wants messages reads them along its in-edges, and reduces them in registers."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from arcflux.compile.sparse import beamer, delays, direct, precomputed, reset_fr
 
 __all__ = ["kept_apart", "pull_phase"]
 
-# How many vertices ahead of the one in hand a pull has edges fetched.
+# How many vertices ahead a pull prefetches edges.
 _AHEAD = 12
 
 
 def pull_phase(lowered: Lowered) -> list[str]:
-    """The frontier becomes a bitmap; then every vertex that wants messages looks for them along its in-edges."""
+    """The frontier becomes a bitmap; then every vertex that wants messages reads them along its in-edges."""
     sender = ["u = np.uint64(queues[base + k])", "into_or(bits, now + (u >> six), one << (u & mask))"]
     for message in precomputed(lowered):
         sender += [*bound(lowered, [n for n in message_reads(message) if n[0] == "u"], "u"), sent(message, "u")]
@@ -46,7 +46,7 @@ def pull_phase(lowered: Lowered) -> list[str]:
     setting += chunk_loop(f"board, block + {Board.CLAIM_SET}", 4096, "k", "np.uint64(size)", sender)
     setting.append("if not all_here(barrier, worker, workers): return")
     if steady(lowered) and not precomputed(lowered):
-        setting = []  # who is in the frontier makes no difference
+        setting = []  # all in-neighbours count, in the frontier or not
     halves, into = edge_halves(lowered), _pull_into(lowered)
     if direct(lowered):
         into += stores(lowered, written(lowered)) + reset_from_init(lowered) + to_bits()
@@ -64,11 +64,11 @@ def pull_phase(lowered: Lowered) -> list[str]:
 
 
 def _wanting(lowered: Lowered, body: list[str], opening: list[str] | None = None) -> list[str]:
-    """A loop over all vertices that want messages; `opening` stands before each chunk.
+    """A loop over all vertices that want messages; `opening` comes before each chunk.
 
-    The vertices of a chunk that want some, and have in-edges at all, are listed first. Then the edges of those to come
-    can be fetched while others are looked at: a search that stops early reads a few edges here and there, which no
-    processor foresees.
+    The vertices of a chunk that want messages, and have in-edges, are listed first. Then the edges of later vertices
+    can be prefetched while others are processed: a search that stops early reads a few edges here and there, which no
+    processor predicts.
     """
     share = f"board, block + {Board.CLAIM}", CHUNK
     begun = none_yet(lowered.measures) if kept_apart(lowered) else []
@@ -93,12 +93,12 @@ def _wanting(lowered: Lowered, body: list[str], opening: list[str] | None = None
 
 
 def kept_apart(lowered: Lowered) -> bool:
-    """Whether pull keeps what each chunk has reduced, because the order shows."""
+    """Whether pull stores the partial reduction of each chunk, because their order affects the bits."""
     return lowered.deterministic and any(not each.exact for each in lowered.measures)
 
 
 def _pull_into(lowered: Lowered) -> list[str]:
-    """Statements that reduce into v, in registers, what its in-neighbours in the frontier send, and update it."""
+    """Statements that reduce the messages of v's in-neighbours in the frontier, in registers, and update v."""
     lines = about(lowered, ("init", "update", "residual"), edge=True) + init_call(lowered)
     lines += [
         "got = False",
@@ -111,7 +111,7 @@ def _pull_into(lowered: Lowered) -> list[str]:
 
 
 def _pull_from(lowered: Lowered) -> list[str]:
-    """Statements that take the messages of u at the start of an in-edge, if it is in the frontier."""
+    """Statements that read the messages of u at the start of an in-edge, if it is in the frontier."""
     known = [
         "if not (bits[now + (u >> six)] >> (u & mask)) & one:",
         *inside(carried_edge(lowered, "i")),
@@ -129,7 +129,7 @@ def _pull_from(lowered: Lowered) -> list[str]:
 
 
 def _aside(lowered: Lowered) -> list[str]:
-    """Statements that keep v's new values aside, when others may still read the old ones.
+    """Statements that buffer v's new values, if others may still read the old ones.
 
     A vertex that neither changed nor sends next is left as it is: in a pull that is most of them.
     """
@@ -141,7 +141,7 @@ def _aside(lowered: Lowered) -> list[str]:
 
 
 def _taken_over(lowered: Lowered) -> list[str]:
-    """Statements that make what was kept aside v's values."""
+    """Statements that store the buffered values as v's values."""
     lines = [
         keep(lowered, name[2:], f"f_{name[2:]}", "v", load(lowered, name[2:], f"a_{name[2:]}", "v"))
         for name in written(lowered)

@@ -34,11 +34,11 @@ from arcflux.compile.sparse import claims, direct, immediate, reset_from_init
 
 __all__ = ["push_phase"]
 
-# How many edges ahead those are fetched whom they reach; how many senders ahead, the first of them.
+# Prefetch distances: for the targets of edges, in edges; for senders and the first of their edges, in senders.
 _AHEAD = 8
 _SENDERS = 4
 
-# Where u sends: along its row, or at the distances of its pattern (graph/neighbour_patterns.py).
+# The targets of u: along its row, or at the distances of its pattern (graph/neighbour_patterns.py).
 _ROW = [
     "pattern = np.uint64(patterns[u]) if patterned else np.uint64(0)",
     "if pattern == np.uint64(0):",
@@ -59,11 +59,11 @@ def push_phase(lowered: Lowered) -> list[str]:
 
 
 def _by_parts(sender: list[str]) -> list[str]:
-    """The queue has as many parts as there are workers; each begins with the part that it listed, and then helps.
+    """The queue has a part for each worker; each begins with the part that it listed, and then helps with others.
 
     What a worker has just reached is in its own cache. On a grid, where a superstep is a thousand vertices, a common
-    counter made a search take a sixth longer; and of parts that are short, half is claimed at once, which took a
-    quarter off. Where it begins is settled first: `middle` moves on with what it lists.
+    counter made a BFS a sixth slower; and claiming half of a short part at once took a quarter off. Where a worker
+    begins is fixed first: `middle` advances with what it lists.
     """
     place = f"{PARTS} + (step % 3 * workers + np.int64(part)) * 8"
     return [
@@ -81,11 +81,11 @@ def _by_parts(sender: list[str]) -> list[str]:
 
 
 def _foreseen(lowered: Lowered) -> list[str]:
-    """Statements that have fetched what senders further back in the queue will need, in the order in which it is known.
+    """Statements that prefetch what later senders in the queue will need, in the order of the dependences.
 
-    First where a sender's edges are, then the edges, then those whom the first of them reach. A frontier that is `far`
-    from the cache needs it; of a small one, edges were fetched as each vertex was listed, and the rest would only cost
-    instructions: half of a superstep on a grid.
+    First the offsets of a sender's edges, then the edges, then the first of their targets. A frontier that does not fit
+    the cache (`far`) needs all of it; for a small one, edges were prefetched as each vertex was listed, and the rest
+    would only cost instructions: half of a superstep on a grid.
     """
     fields = {name[2:] for m in lowered.messages for name in message_reads(m) if name[0] == "u"}
     known = [f"f_{name}" for name in sorted(fields & set(lowered.fields)) if lowered.fields[name][1] is None]
@@ -111,7 +111,7 @@ def _foreseen(lowered: Lowered) -> list[str]:
 
 
 def _queued(lowered: Lowered) -> list[str]:
-    """Statements that make a queue of a frontier that a pull left in bits."""
+    """Statements that make a queue of a frontier that a pull left as a bitmap."""
     if not direct(lowered):
         return []
     flush = f"held, middle = flush(board, block + {Board.FROM_BITS}, buffer, held, queues, base)"
@@ -124,7 +124,7 @@ def _queued(lowered: Lowered) -> list[str]:
 
 
 def _announced(lowered: Lowered) -> list[str]:
-    """Statements that have what belongs to a vertex some edges ahead fetched."""
+    """Statements that prefetch the data of the target some edges ahead."""
     if not _reached(lowered):
         return []
     fetched = _fetched(lowered, f"out_neighbours[i + np.uint64({_AHEAD})]")
@@ -132,14 +132,14 @@ def _announced(lowered: Lowered) -> list[str]:
 
 
 def _fetched(lowered: Lowered, vertex: str) -> list[str]:
-    """Statements that have the cache lines fetched for writing that a message to a vertex changes."""
+    """Statements that prefetch, for writing, the cache lines that a message to a vertex changes."""
     return [f"ahead = np.uint64({vertex})", *(f"prefetch({array}, ahead)" for array in _reached(lowered))]
 
 
 def _reached(lowered: Lowered) -> list[str]:
     """The arrays that a message changes at once.
 
-    Atomics wait for every store before them. Stores that miss the cache would make each of them wait for memory.
+    An atomic waits for every store before it. Stores that miss the cache would make each atomic wait for memory.
     """
     arrays = [f"f_{name[2:]}" for name in written(lowered)] if immediate(lowered) else []
     scalars = [array for array in arrays if lowered.fields[array[2:]][1] is None]
@@ -147,7 +147,7 @@ def _reached(lowered: Lowered) -> list[str]:
 
 
 def _push_to(lowered: Lowered) -> list[str]:
-    """Statements that reduce u's messages into v at the end of an out-edge, and take note of v the first time."""
+    """Statements that reduce u's messages into v at the end of an out-edge, and list v the first time."""
     lines = ["v = np.uint64(out_neighbours[i]) if pattern == np.uint64(0) else u + distances[i]"]
     lines += about(lowered, ("wants",)) + unless_wanted(lowered)
     lines += columns_read(lowered, "i", "co")
@@ -170,7 +170,7 @@ def _push_to(lowered: Lowered) -> list[str]:
 
 
 def _finish(lowered: Lowered) -> list[str]:
-    """Statements that init and update a vertex that received, from its accumulators."""
+    """Statements that init and update a receiver from its accumulators."""
     lines = about(lowered, ("init", "update", "residual")) + init_call(lowered)
     lines += accumulated(lowered)
     return lines + updated(lowered) + stores(lowered, written(lowered)) + measured(lowered) + reset_from_init(lowered)

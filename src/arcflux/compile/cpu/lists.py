@@ -1,4 +1,4 @@
-"""The lists of a kernel with a frontier: who received, who is next, and the counters by which workers share them."""
+"""The lists of a kernel with a frontier: receivers, the next frontier, and the counters by which workers share them."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ __all__ = [
     "unless_wanted",
 ]
 
-# The board: a block of counters for each of three supersteps in turn, each counter on its own cache line. Behind the
-# blocks stand the size and the edges of the frontier and whether it is in bits, from one launch to the next; what a
-# worker that was alone leaves to the others: the superstep, the unexplored edges (with which the next launch begins,
-# too), and whether all is over; whether one begins alone; along how many edges the last frontier sent; and, for three
-# supersteps in turn, how far each part of the queue is claimed.
+# The board: a block of counters for each of three supersteps in turn, each counter on its own cache line. After the
+# blocks, kept from one launch to the next: the size and the edges of the frontier and whether it is a bitmap; the state
+# that a worker that was alone leaves to the others: the superstep, the unexplored edges (which the next launch needs,
+# too), and whether the run is over; whether one worker begins alone; how many edges the last frontier sent along; and,
+# for three supersteps in turn, how far each part of the queue is claimed.
 BLOCK = 64
 PARTS = 3 * BLOCK + 8
-# As many vertices of a frontier as a worker keeps in its cache, with their edges.
+# The number of frontier vertices whose edges fit a worker's cache.
 FEW = 1024
 
 
 def board_size(workers: int) -> int:
-    """How many numbers the board has."""
+    """The length of the board."""
     return PARTS + 3 * 8 * workers
 
 
@@ -45,8 +45,8 @@ class Board:
     CLAIM, CLAIM_LATER, CLAIM_BITS, CLAIM_SET, RECEIVED, NEXT, CLAIM_WORDS, FROM_BITS = range(0, 64, 8)
 
 
-# A worker lists vertices in a buffer of its own, and copies it to its place on the shared list when it is full. It
-# remembers the middle of that place, because it has what belongs to these vertices in its cache.
+# A worker lists vertices in its own buffer, and copies a full buffer to its position on the shared list. It remembers
+# the middle of that position, because the data of these vertices is in its cache.
 FLUSH = """@fragment
 def flush(board, head, buffer, held, array, offset):
     place = np.uint64(fetch_add(board, head, held))
@@ -57,7 +57,7 @@ def flush(board, head, buffer, held, array, offset):
 
 
 def apply_phase(body: list[str]) -> list[str]:
-    """After a barrier, `body` for every vertex on the list of those that received."""
+    """After a barrier, `body` for every vertex on the list of receivers."""
     return [
         f"held, middle = flush(board, block + {Board.RECEIVED}, buffer, held, received, np.uint64(0))",
         "if not all_here(barrier, worker, team): return",
@@ -67,7 +67,7 @@ def apply_phase(body: list[str]) -> list[str]:
 
 
 def about(lowered: Lowered, functions: tuple[str, ...], edge: bool = False) -> list[str]:
-    """Statements that load what functions need to know of v: its fields now (v_) and before (o_), its degrees."""
+    """Statements that load v's data for functions: its fields now (v_) and before (o_), its degrees."""
     names = {n for f in functions if f in lowered.functions for n in arguments(lowered, f)}
     names |= {n for n in ends_known(lowered) if edge and n.startswith("o_")}
     names |= set(written(lowered)) if "update" in functions else set()
@@ -75,30 +75,30 @@ def about(lowered: Lowered, functions: tuple[str, ...], edge: bool = False) -> l
 
 
 def unless_wanted(lowered: Lowered) -> list[str]:
-    """Statements that pass over a vertex that wants no messages."""
+    """Statements that skip a vertex that wants no messages."""
     return [f"if not {call(lowered, 'wants')}:", "    continue"] if "wants" in lowered.functions else []
 
 
 def received_along(lowered: Lowered, listing: list[str]) -> list[str]:
-    """Statements that push along an edge and then list v, which has received, whatever its accumulators make of it.
+    """Statements that push along an edge and then list v as a receiver, whatever its accumulators make of the message.
 
-    Where nothing would come of a message that leaves them as they are, v is not listed for it.
+    If a message that leaves the accumulators unchanged has no effect, v is not listed for it.
     """
     sending = f"push_edge({', '.join(push_reads(lowered))})"
     return [f"if {sending}:", *inside(listing)] if quiet(lowered) else [sending, *listing]
 
 
 def to_receivers() -> list[str]:
-    """Statements that put v on the list of those that received."""
+    """Statements that put v on the list of receivers."""
     return _listed("True", Board.RECEIVED, "received", "np.uint64(0)")
 
 
 def to_next() -> list[str]:
     """Statements that put v into the next frontier if it moved, and count its edges: all at first, then by a sample.
 
-    Vertices come in no order, so that looking at the offsets of each would cost as much as everything else. While they
-    are few, what they will send along is fetched: it stays in the cache until the next superstep. The pattern of
-    a vertex (graph/neighbour_patterns.py) says it, if there is one.
+    Vertices come in no order, so reading the offsets of each would cost as much as everything else. While they are few,
+    their edges are prefetched, which stay in the cache until the next superstep. The pattern of a vertex
+    (graph/neighbour_patterns.py) gives its degree, if there is one.
     """
     count = [
         "listed += 1",
@@ -116,7 +116,7 @@ def to_next() -> list[str]:
 
 
 def to_bits() -> list[str]:
-    """Statements that put v into the bits of the next frontier if it moved. Nobody else has its word."""
+    """Statements that set v's bit in the next frontier if it moved. No other worker writes to its word."""
     return [
         "if moved:",
         "    bits[later + (v >> six)] |= one << (v & mask)",
@@ -126,7 +126,7 @@ def to_bits() -> list[str]:
 
 
 def _listed(condition: str, head: int, array: str, offset: str) -> list[str]:
-    """Statements that put v on a shared list, by way of the worker's own buffer."""
+    """Statements that put v on a shared list, through the worker's own buffer."""
     return [
         f"if {condition}:",
         "    buffer[held] = v",

@@ -1,9 +1,9 @@
-"""Kernels for one superstep of one part, of programs with mail: every one counts what is sent, or writes it.
+"""Kernels for one superstep of one part, of programs with mail: each either counts records or writes them.
 
-A kernel that counts stores how many records each vertex sends, and changes nothing else. Its caller adds these
-numbers up, makes room, and calls the one that writes with where each vertex's records begin (`cursor_walker`). Both do
-the same to a vertex: around, receive, update. Where there are no edges, a vertex rests unless it has mail or stayed
-awake, which `pending` says.
+A counting kernel stores how many records each vertex sends, and changes nothing else. Its caller computes prefix sums,
+makes room, and calls the writing kernel with where each vertex's records begin (`cursor_walker`). Both do the same to a
+vertex: around, receive, update. In programs without edges, a vertex rests unless it has mail or stayed awake, which
+`pending` says.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ from arcflux.compile.pieces.source import (
 
 __all__ = ["TALLIED_SHORT", "counting_functions", "mail_given", "mail_kernels", "mailed_start", "mailed_vertex"]
 
-# Where a worker counts vertices that sent another number of records than was counted.
+# The column in which a worker counts vertices that sent another number of records than was counted.
 TALLIED_SHORT = 3
 
 
 def mail_given(lowered: Lowered) -> list[str]:
-    """What every such kernel is given: the first vertex that has a box, and for each mail where records lie.
+    """The mail arguments of every such kernel: the first vertex with a box, and for each mail its record arrays.
 
-    box: uint64[boxes + 1], where those of each vertex begin among all that arrived; cursor: uint64[own vertices + 1],
-    where those that each sends begin.
+    box: uint64[boxes + 1], where the arrived records of each vertex begin; cursor: uint64[own vertices + 1], where the
+    records that each vertex sends begin.
     """
     names = ["low"]
     for name in lowered.mails:
@@ -57,7 +57,7 @@ def mail_given(lowered: Lowered) -> list[str]:
 
 
 def counting_functions(lowered: Lowered) -> list[str]:
-    """The functions that count what they send."""
+    """The functions that send, in the form that counts records."""
     sending = [name for name, each in lowered.functions.items() if each.sends and name != "around"]
     return [function(lowered, name, counting=True) for name in sending]
 
@@ -92,7 +92,7 @@ def _start(lowered: Lowered, counting: bool) -> str:
 
 
 def mailed_start(lowered: Lowered, counting: bool) -> list[str]:
-    """Statements that start v, the k-th of own vertices."""
+    """Statements that start v, the k-th of the own vertices."""
     lines = [*_opened(lowered, counting), *loads(lowered, ("start",))]
     lines.append(f"{', '.join(['moved', *returned(lowered, 'start')])} = {call(lowered, 'start', counting)}")
     if not counting:
@@ -102,14 +102,14 @@ def mailed_start(lowered: Lowered, counting: bool) -> list[str]:
 
 
 def _apply(lowered: Lowered, counting: bool) -> str:
-    """Own vertices that have mail, or stayed awake, are updated."""
+    """Update own vertices that have mail, or stayed awake."""
     lines = ["v = np.uint64(which[k])", *mailed_vertex(lowered, counting)]
     loop = chunk_loop("control, 0", 256, "k", "np.uint64(which.size)", lines)
     return _superstep(lowered, "apply", counting, _given(lowered, "which"), loop)
 
 
 def _pull(lowered: Lowered, counting: bool) -> str:
-    """Own vertices at the places from `first` to before `last` look around, and are updated."""
+    """Own vertices from position `first` to before `last` visit their neighbourhoods, and are updated."""
     lines = ["v = np.uint64(mine[k])", *looking_around(lowered), *mailed_vertex(lowered, counting)]
     loop = [
         "while True:",
@@ -130,7 +130,7 @@ def _superstep(lowered: Lowered, name: str, counting: bool, given: str, loop: li
 
 
 def mailed_vertex(lowered: Lowered, counting: bool, array: str = "s") -> list[str]:
-    """Statements that take v, the k-th of own vertices, through a superstep, and send what it sends."""
+    """Statements of a superstep for v, the k-th of the own vertices, including what it sends."""
     lines = [] if counting else ["moves[v] = False"]
     lines += ["moved = False", *_opened(lowered, counting), "box = v - low"]
     for name in lowered.mails:
@@ -150,7 +150,7 @@ def mailed_vertex(lowered: Lowered, counting: bool, array: str = "s") -> list[st
 
 
 def _received(lowered: Lowered, counting: bool) -> list[str]:
-    """Statements that hand v its mail. Of several kinds, one may have none: it is combined to what it begins with."""
+    """Statements that pass v its mail. Of several kinds, one may be empty: it has its initial value."""
     lines = []
     for name, declared in lowered.mails.items():
         made = combined_mail(lowered, name)
@@ -163,7 +163,7 @@ def _received(lowered: Lowered, counting: bool) -> list[str]:
 
 
 def _opened(lowered: Lowered, counting: bool) -> list[str]:
-    """Statements that say where v's records go."""
+    """Statements that set where v's records go."""
     lines = []
     for name in lowered.mails:
         if counting:
@@ -174,7 +174,7 @@ def _opened(lowered: Lowered, counting: bool) -> list[str]:
 
 
 def _closed(lowered: Lowered, counting: bool) -> list[str]:
-    """Statements that keep how many records v sends, or see whether it sent as many."""
+    """Statements that store how many records v sends, or check that it sent as many."""
     if counting:
         return [f"cursor_{name}[k] = next_{name}" for name in lowered.mails]
     return [f"short += np.int64(next_{name} != stop_{name})" for name in lowered.mails]

@@ -1,10 +1,10 @@
 """Kernels for the CPU: a lowered program as the source of one Python module, which Numba compiles.
 
-The user's functions become inner functions over values, which LLVM inlines; around them stand the kernels. A sparse
-program gets ``frontier``: each superstep goes push or pull. A dense one gets ``dense`` (every vertex pulls from all its
-neighbours), ``blocked`` and ``even`` (the same for large graphs and for meshes) and ``dense_push``.
-What a run does not use is never compiled. All run many supersteps in one launch, with a barrier in between, so a graph
-with thousands of levels costs microseconds a level.
+The user's functions become inner functions over values, which LLVM inlines; the kernels call them. A sparse program
+gets ``frontier``: each superstep pushes or pulls. A dense one gets ``dense`` (every vertex pulls from all its
+neighbours), ``blocked`` and ``even`` (the same for large graphs and for meshes) and ``dense_push``. Kernels that a run
+does not use are never compiled. All run many supersteps in one launch, with a barrier in between, so a graph with
+thousands of levels costs microseconds a level.
 """
 
 from __future__ import annotations
@@ -81,9 +81,9 @@ def parts_source(lowered: Lowered) -> str:
 
 
 def with_names(text: str) -> str:
-    """The text of a module without imports that it does not use, and with names for what it repeats.
+    """The text of a module without unused imports, and with names for repeated constants.
 
-    Numba types every ``np.uint64(8)`` anew, as a call; an import of vectors costs every later process time.
+    Numba types every ``np.uint64(8)`` anew, as a call; an unused import of vectors costs time in every later process.
     """
     text = _without_unused_imports(text)
     numbers = sorted(set(re.findall(r"np\.uint64\((\d+)\)", text)), key=int)
@@ -94,7 +94,7 @@ def with_names(text: str) -> str:
 
 
 def _without_unused_imports(text: str) -> str:
-    """The text of a module without the names that its head imports and nothing in it uses.
+    """The text of a module without imported names that it does not use.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def _without_unused_imports(text: str) -> str:
 
 
 def pieces(lowered: Lowered) -> list[str]:
-    """What the kernels are made of: the user's functions, the source part, and the edge part for pull."""
+    """The parts of a module: the user's functions, the source part, and the edge part for pull."""
     own = [name for name in lowered.functions if name not in ("along", "compute", "around")]
     made = [*helpers(lowered), *finding(lowered), *sending(lowered), *(function(lowered, name) for name in own)]
     if lowered.mails:
@@ -169,7 +169,7 @@ def _started(lowered: Lowered) -> str:
         from arcflux.compile.sparse import extra, reset_from_init
 
         lines += reset_from_init(lowered)
-    elif lowered.messages:  # without their arrays when every vertex pushes: it computes them as it sends
+    elif lowered.messages:  # push has no message arrays: it computes messages as it sends
         lines += [f"if {messages(lowered)[0]} is not None:", *inside(sends(lowered, "base"))]
     more = extra(lowered) if reduces else messages(lowered)
     given = ", ".join(["in_offsets", "out_offsets", "active", *more, *shared(lowered)])

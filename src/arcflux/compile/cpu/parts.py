@@ -1,13 +1,14 @@
 """Kernels for one superstep of one part of a graph, when several parts run it together.
 
-The pieces are those of the kernels for a whole graph; what differs is who sees what. Fields and accumulators of a
-vertex are touched by its owner alone. What others read of u, its messages, stands in arrays of 2n values: the first
-half is what u sends in this superstep, the second what its owner has prepared for the next; `part_publish` copies one
-to the other when nobody reads any more, and says who changed, which is all that has to reach other nodes.
+They are made of the same pieces as the kernels for a whole graph, but memory is shared differently. Only the owner of a
+vertex touches its fields and accumulators. What others read of u, its messages, is in arrays of 2n values: the first
+half is what u sends in this superstep, the second what its owner has prepared for the next; `part_publish` copies the
+second to the first when nothing reads it any more, and lists the changed vertices, which is all that has to reach other
+nodes.
 
-`part_pull` takes a vertex through a superstep at once, when all its in-edges are in the part. Otherwise messages are
-reduced into accumulators first, along rows of in-edges (`part_gather`) or out-edges (`part_push`), maybe on several
-nodes, and `part_apply` updates the receivers.
+`part_pull` executes a superstep of a vertex at once, if all its in-edges are in the part. Otherwise messages are first
+reduced into accumulators, along rows of in-edges (`part_gather`) or out-edges (`part_push`), possibly on several nodes,
+and `part_apply` updates the receivers.
 """
 
 from __future__ import annotations
@@ -56,17 +57,17 @@ __all__ = ["PART_CHUNK", "PART_TALLY", "TALLIED_RESIDUAL", "emptied_for_next", "
            "in_one_order", "looking_around", "measured", "moved", "part_in_edges", "part_kernel", "part_tallied",
            "part_totalled", "parts", "running_totals", "started"]  # fmt: skip
 
-# What each worker counts in a row of `tally`: vertices that changed, the edges that leave them, then the residual.
+# The counts of a worker in its row of `tally`: vertices that changed, the edges that leave them, then the residual.
 PART_TALLY = 8
 TALLIED_RESIDUAL = 2
 _CHANGED, _EDGES = range(2)
 PART_CHUNK = 1024
-# Where the in-edge i of a part, of the vertex v in its row k, stands in the whole graph.
+# The position in the whole graph of the part's in-edge i, of the vertex v in its row k.
 _PLACE = "in_offsets[v] + (i - rows[k])"
 
 
 def parts(lowered: Lowered) -> str:
-    """The kernels of a program; without edges, vertices are only updated. Those with mail are mail_parts.py's."""
+    """The kernels of a program; without edges, vertices are only updated. mail_parts.py has those with mail."""
     every: tuple[Callable[..., str], ...] = (push_edge, _start, _pull, _push, _gather, _apply)
     if lowered.by_rows:
         every = (_start, _pull)
@@ -80,7 +81,7 @@ def parts(lowered: Lowered) -> str:
 
 
 def part_arrays(lowered: Lowered) -> list[str]:
-    """The arrays that every kernel is given before the fields: degrees, messages, accumulators, who changed."""
+    """The arguments of every kernel before the fields: degrees, messages, accumulators, flags of changed vertices."""
     held = ["in_offsets", "out_offsets", "moves", "pending", "residuals", "tally"]
     each = [f"each_{measure.name}" for measure in lowered.totals.values() if in_one_order(lowered, measure)]
     rows = ["in_neighbours"] if lowered.around is not None and lowered.around.intersects else []
@@ -91,12 +92,12 @@ def part_arrays(lowered: Lowered) -> list[str]:
 
 
 def in_one_order(lowered: Lowered, measure: Measure) -> bool:
-    """Whether what each vertex brings is kept, because it has to be reduced in the order of the vertices."""
+    """Whether the contribution of each vertex is stored, because it must be reduced in vertex order."""
     return lowered.deterministic and not measure.exact
 
 
 def part_kernel(lowered: Lowered, name: str, given: str, loop: list[str], after: list[str]) -> str:
-    """A kernel: `loop` are its statements, `after` what each worker leaves in its row of the tally."""
+    """A kernel: `loop` are its statements, `after` those that fill each worker's row of the tally."""
     everything = ", ".join([*part_arrays(lowered), *shared(lowered)])
     lines = "\n".join(inside([*totals_known(lowered), *loop, *after]))
     return f"""@kernel
@@ -110,19 +111,19 @@ def part_{name}(worker, workers, control, step, {given}, {everything}):
 
 
 def part_tallied(lowered: Lowered) -> list[str]:
-    """Statements that leave what a worker has counted and reduced."""
+    """Statements that store what a worker has counted and reduced."""
     place = f"tally[worker, {TALLIED_RESIDUAL}]"
     residual = f"{place} += residual_sum" if lowered.program.norm == "sum" else f"{place} = max({place}, residual_sum)"
     return [f"tally[worker, {_CHANGED}] += changed", residual, *part_totalled(running_totals(lowered, "update"))]
 
 
 def running_totals(lowered: Lowered, function: str) -> list[Measure]:
-    """The totals that a worker reduces as it goes through vertices."""
+    """The totals that a worker reduces while it processes vertices."""
     return [each for each in lowered.totals_of(function) if not in_one_order(lowered, each)]
 
 
 def part_totalled(totals: list[Measure]) -> list[str]:
-    """Statements that reduce what a worker has into what it had."""
+    """Statements that reduce a worker's totals into its earlier ones."""
     place = "np.uint64(worker)"
     return [
         kept_at(each, each.sums, place, combined(each, loaded_from(each, each.sums, place), each.running))
@@ -139,7 +140,7 @@ def _start(lowered: Lowered) -> str:
 
 
 def started(lowered: Lowered) -> list[str]:
-    """Statements that give v its first state, and its accumulators what init gives."""
+    """Statements that give v its first state, and set its accumulators to what init returns."""
     lines = loads(lowered, ("start",))
     lines.append(f"{', '.join(['moved', *returned(lowered, 'start')])} = {call(lowered, 'start')}")
     lines += [*stores(lowered, results(lowered, "start")), *measured(lowered, lowered.totals_of("start"))]
@@ -152,12 +153,12 @@ def started(lowered: Lowered) -> list[str]:
 
 
 def empties_first(lowered: Lowered) -> bool:
-    """Whether accumulators get what init gives when a superstep begins, not as the one before ends: it reads totals."""
+    """Whether init reads totals, so that accumulators must be set as a superstep begins, not as the one before ends."""
     return any(f"g_{name}" in lowered.reads("init") for name in lowered.totals)
 
 
 def _empty(lowered: Lowered) -> str:
-    """The accumulators of own vertices get what init gives."""
+    """Set the accumulators of own vertices to what init returns."""
     loop = chunk_loop(
         "control, 0",
         PART_CHUNK,
@@ -169,16 +170,16 @@ def _empty(lowered: Lowered) -> str:
 
 
 def first_sends(lowered: Lowered) -> list[str]:
-    """Statements that prepare what v sends at first; where others look around, they see it also while v rests."""
+    """Statements that prepare what v sends at first; with `around`, others also see it if v does not send."""
     rests = lowered.around is not None and lowered.sparse
     return [*sends(lowered, "other"), *(sends(lowered, "base") if rests else [])]
 
 
-# --- all messages of a vertex are here
+# --- all in-edges of a vertex are in this part
 
 
 def _pull(lowered: Lowered) -> str:
-    """Own vertices at the places from `first` to before `last` take all their messages, in registers."""
+    """Own vertices from position `first` to before `last` pull all their messages, in registers."""
     lines = ["v = np.uint64(mine[k])", "moves[v] = False", "moved = False"]
     body = loads(lowered, AROUND, edge=True) + init_call(lowered) + fresh(lowered)
     if lowered.around is not None:
@@ -215,7 +216,7 @@ def _pull(lowered: Lowered) -> str:
 
 
 def looking_around(lowered: Lowered) -> list[str]:
-    """Statements before a vertex looks around, in a sparse program if one of its neighbours is in the frontier."""
+    """Statements before a vertex visits its neighbourhood: in a sparse program, if a neighbour sends."""
     lines = ["row, row_end = rows[k], rows[k + one]"]
     if not lowered.sparse:
         return lines
@@ -235,14 +236,14 @@ def _row(row: str, body: list[str]) -> list[str]:
 
 
 def _skip_inactive(lowered: Lowered) -> list[str]:
-    """Statements that pass over u when it is not in the frontier; when that makes no difference, none."""
+    """Statements that skip u if it is not in the frontier; none if that makes no difference."""
     if steady(lowered) and not lowered.ordered:
         return []
     return ["if not (bits[u >> six] >> (u & mask)) & one:", *inside(carried_edge(lowered, _PLACE)), "    continue"]
 
 
 def _message(lowered: Lowered) -> list[str]:
-    """Statements that take what u sends along an edge."""
+    """Statements that load what u sends along an edge."""
     lines = [received(message, "u") for message in lowered.messages]
     lines += columns_read(lowered, "i")
     return [*lines, *(["u_number = np.int64(u)"] if "u_number" in ends_known(lowered) else [])]
@@ -258,7 +259,7 @@ def _taken(lowered: Lowered) -> list[str]:
 
 
 def measured(lowered: Lowered, measures: list[Measure] | None = None) -> list[str]:
-    """Statements that measure v: reduced at once, or kept for each vertex when the order must not show."""
+    """Statements that measure v: reduced at once, or stored for each vertex if the order must be fixed."""
     lines = []
     for each in lowered.measures if measures is None else measures:
         if in_one_order(lowered, each):
@@ -270,12 +271,12 @@ def measured(lowered: Lowered, measures: list[Measure] | None = None) -> list[st
 
 
 def moved(lowered: Lowered) -> list[str]:
-    """Statements that note that v changed: it is for publish to say when it sends."""
+    """Statements that record that v changed: publish decides whether it sends."""
     return ["moves[v] = moved", *(["if moved:", "    pending[v] = True"] if lowered.ordered else [])]
 
 
 def emptied_for_next(lowered: Lowered) -> list[str]:
-    """Statements that give v's accumulators what init will give in the next superstep, if that is known already."""
+    """Statements that set v's accumulators to what init will return in the next superstep, if that is known already."""
     lines = [] if empties_first(lowered) else reset_accumulators(lowered)
     if "step" not in lowered.reads("init"):
         return lines
@@ -286,7 +287,7 @@ def emptied_for_next(lowered: Lowered) -> list[str]:
 
 
 def _push(lowered: Lowered) -> str:
-    """The senders on the queue, or every vertex without one, reduce what they send into their neighbours here."""
+    """The senders on the queue (every vertex, in a dense program) reduce their messages into their neighbours here."""
     lines = ["u = np.uint64(queue[k])" if lowered.sparse else "u = k"]
     lines += ["row, row_end = rows[u], rows[u + one]", "if row == row_end:", "    continue"]
     lines += [received(message, "u") for message in lowered.messages]
@@ -304,7 +305,7 @@ def _push(lowered: Lowered) -> str:
 
 
 def _reduced(lowered: Lowered) -> list[str]:
-    """Statements that reduce a message into v, and list v when it is the first that it received."""
+    """Statements that reduce a message into v, and list v if it is the first that it received."""
     old = _old(lowered)
     if not lowered.sparse:
         return [*old, f"push_edge({', '.join(push_reads(lowered))})"]
@@ -312,7 +313,7 @@ def _reduced(lowered: Lowered) -> list[str]:
 
 
 def _old(lowered: Lowered) -> list[str]:
-    """Statements that load what the edge part knows of v's old state."""
+    """Statements that load what the edge part reads of v's old state."""
     return bound(lowered, [name for name in edge_reads(lowered) if name.startswith("o_")], "v")
 
 
@@ -325,7 +326,7 @@ def _listed() -> list[str]:
 
 
 def _gather(lowered: Lowered) -> str:
-    """Messages along the in-edges of the part, of whatever vertices they are, reduced into accumulators."""
+    """Reduce messages along the in-edges of the part into accumulators, whichever vertices these belong to."""
     lines = ["v = np.uint64(targets[k])"]
     body = [*(_skip_inactive(lowered) if lowered.sparse else []), *_message(lowered), *_reduced(lowered)]
     lines += _row("k", body)
@@ -335,7 +336,7 @@ def _gather(lowered: Lowered) -> str:
 
 
 def _apply(lowered: Lowered) -> str:
-    """The listed vertices are updated from their accumulators."""
+    """Update the listed vertices from their accumulators."""
     lines = ["v = np.uint64(which[k])", "moves[v] = False", "moved = False"]
     done = finished(lowered, measured(lowered))
     if lowered.sparse:
@@ -349,11 +350,11 @@ def _apply(lowered: Lowered) -> str:
     )
 
 
-# --- who changed
+# --- publishing changes
 
 
 def _publish(lowered: Lowered) -> str:
-    """What the listed vertices have prepared becomes what they send; those that changed are counted and listed."""
+    """Prepared messages of the listed vertices become current; changed vertices are counted and listed."""
     copied = []
     for message in lowered.messages:
         array = f"s_{message.name}"
@@ -415,13 +416,13 @@ def part_residual(worker, workers, control, residuals, chunk, total):
 
 
 def _stop(lowered: Lowered) -> str:
-    """Whether the program stops, by totals and parameters; one thread asks."""
+    """Whether the program stops, by totals and parameters; one thread calls it."""
     lines = "\n".join(inside([*totals_known(lowered), f"answer[0] = {call(lowered, 'stop')}"]))
     return f"@kernel\ndef part_stop(worker, workers, control, answer, step, {', '.join(shared(lowered))}):\n{lines}\n"
 
 
 def _least(lowered: Lowered) -> str:
-    """The smallest priority among own vertices that wait, and how many wait."""
+    """The smallest priority of own vertices that wait, and how many wait."""
     lines = ["v = np.uint64(mine[k])", "if pending[v]:", *inside(loads(lowered, ("priority",)))]
     lines += inside([f"least = min(least, np.float64({call(lowered, 'priority')}))", "changed += 1"])
     loop = ["least = math.inf", *chunk_loop("control, 0", PART_CHUNK, "k", "np.uint64(mine.size)", lines)]

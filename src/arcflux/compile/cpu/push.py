@@ -1,9 +1,9 @@
 """The push kernel of dense programs: three passes over the vertices, with a barrier between them.
 
-The accumulators get what init gives; every u computes its messages once and reduces them into the accumulators of its
-out-neighbours, atomically; every vertex is updated from its accumulators. Fields change in the last pass alone, so
-``old`` and what u sends are what they were when the superstep began. Sums of floats depend on the order in which they
-arrive: two runs agree to rounding, not to the bit.
+Accumulators are set to what init returns; every u computes its messages once and reduces them into the accumulators of
+its out-neighbours, atomically; every vertex is updated from its accumulators. Fields change only in the last pass, so
+``old`` and what u sends are the values from before the superstep. Sums of floats depend on the order of arrival: two
+runs agree to rounding, not to the bit.
 """
 
 from __future__ import annotations

@@ -1,16 +1,17 @@
 """Kernels for blocks of edge triplets, as daemons run them: MSGGen, MSGMerge, MSGApply (GX-Plug, III-A and IV-A).
 
-The pieces are those of all kernels; what differs is where vertices stand. A block has its own vertices, from 0 on:
-`numbers`, `in_degrees` and `out_degrees` say what they are in the graph. What a block brings to a vertex is reduced
-into accumulators that begin with the identity of their reduction, so that blocks and nodes can be merged in any order:
+They are made of the same pieces as all kernels, but vertices are numbered differently. A block has its own vertices,
+from 0 on: `numbers`, `in_degrees` and `out_degrees` are their values in the graph. The contribution of a block to a
+vertex is reduced into accumulators that begin with the identity of their reduction, so that blocks and nodes can be
+merged in any order:
 
 - `triplet_start`: the first state of vertices;
 - `triplet_gen`: every triplet's message, reduced into the accumulator of its target in the block;
 - `triplet_merge`: accumulators of a block, or of another node, reduced into others;
 - `triplet_apply`: vertices updated by what was reduced for them.
 
-Where a program looks at lists of messages, `triplet_list` writes one message a triplet, and `triplet_apply` sees those
-of a vertex as a row. What the kernels for a GPU do otherwise is a `Style` (compile/cuda/triplets.py).
+If a program uses lists of messages, `triplet_list` writes one message per triplet, and `triplet_apply` sees those of a
+vertex as a row. What differs in kernels for a GPU is a `Style` (compile/cuda/triplets.py).
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ _DEGREE = re.compile(r"np\.int64\((in|out)_offsets\[(\w+) \+ one\] - \1_offsets\
 
 
 def can_be_triplets(lowered: Lowered) -> str:
-    """Why a program cannot run by blocks of triplets; "" when it can."""
+    """Why a program cannot run by blocks of triplets; "" if it can."""
     program = lowered.program
     if program.phases or program.is_phase:
         return "it has phases"
@@ -90,9 +91,9 @@ def triplet_kernels(lowered: Lowered, style: Style) -> list[str]:
 class Style(NamedTuple):
     """What differs between devices.
 
-    kernel: a kernel of a name, the arrays it is given, and statements; each: a loop over what there is to do; shared:
-    how values are reduced into arrays that others write to, too; ended: statements that hand over what was counted, and
-    reduced for the totals of a function.
+    kernel: a kernel of a name, its arrays, and its statements; each: a loop over all items; shared: how values are
+    reduced into arrays that others write to as well; ended: statements that store the counts, and the partial totals of
+    a function.
     """
 
     kernel: Callable[[Lowered, str, list[str], list[str]], str]
@@ -102,13 +103,13 @@ class Style(NamedTuple):
 
 
 def of_blocks(text: str) -> str:
-    """Kernels in which a vertex of a block is asked for its number and degrees in the graph."""
+    """The kernels with the number and degrees of a block's vertex replaced by those in the graph."""
     text = _NUMBER.sub(r"\1 = numbers[\2]", text)
     return _DEGREE.sub(r"\1_degrees[\2]", text)
 
 
 def given_to(lowered: Lowered, given: list[str]) -> str:
-    """The arrays and constants that a kernel is given: its own, and those that all have."""
+    """The arrays and constants that a kernel gets: its own, and those that all have."""
     return ", ".join([*given, *_VERTEX, *accumulators(lowered), *shared(lowered)])
 
 
@@ -137,7 +138,7 @@ _CORES = Style(_kernel, _each, Shared, _ended)
 
 
 def _start(lowered: Lowered, style: Style = _CORES) -> str:
-    """The first state of vertices, and whether they send; fields that are given stand there already."""
+    """The first state of vertices, and whether they send; initial values of fields are already there."""
     totals = lowered.totals_of("start")
     lines = loads(lowered, ("start",))
     lines.append(f"{', '.join(['moved[v]', *returned(lowered, 'start')])} = {call(lowered, 'start')}")
@@ -147,7 +148,7 @@ def _start(lowered: Lowered, style: Style = _CORES) -> str:
 
 
 def _triplet(lowered: Lowered) -> list[str]:
-    """Statements that say what the i-th triplet has: messages of its source, and columns of its edge."""
+    """Statements that load the i-th triplet: messages of its source, and columns of its edge."""
     lines = ["u = np.uint64(sources[i])", *message_values(lowered, lowered.messages), *columns_read(lowered, "i")]
     return lines
 
@@ -162,7 +163,7 @@ def _gen(lowered: Lowered, style: Style = _CORES) -> str:
 
 
 def _merge(lowered: Lowered, style: Style = _CORES) -> str:
-    """Accumulators x_ of those that something came for, reduced into those of their targets."""
+    """Reduce accumulators x_ of vertices that received something into those of their targets."""
     into = style.shared(lowered)
     text, grouped = [], set()
     for name, how in sorted(lowered.reductions.items()):
@@ -192,7 +193,7 @@ def _list(lowered: Lowered, style: Style = _CORES) -> str:
 
 
 def _apply(lowered: Lowered, style: Style = _CORES) -> str:
-    """Vertices that received something, or all of a dense program, are updated; `moved` says which send next."""
+    """Update vertices that received something, or all of a dense program; `moved` flags those that send next."""
     lines = ["moved[v] = False"]
     lines += ["if hit[v] == np.uint8(0):", "    continue"] if lowered.sparse else []
     body = loads(lowered, AROUND, edge=True, reduced=True) + init_call(lowered)
@@ -212,7 +213,7 @@ def _apply(lowered: Lowered, style: Style = _CORES) -> str:
 
 
 def _combined(lowered: Lowered) -> list[str]:
-    """Statements that reduce v's accumulators into what its fields were, or init made of them."""
+    """Statements that reduce v's accumulators into its fields, or into what init made of them."""
     into, lines, grouped = Registers(lowered), [], set()
     for name, how in sorted(lowered.reductions.items()):
         if how.group:
@@ -227,11 +228,11 @@ def _combined(lowered: Lowered) -> list[str]:
     return [*(f"v_{name} = np.float64(v_{name})" for name in narrow_sums(lowered)), *lines]
 
 
-# --- what agents have to hand over
+# --- what agents have to send
 
 
 def generated_fields(lowered: Lowered) -> list[str]:
-    """The fields of vertices that triplets carry: those of the source that messages are made of, and the target's old.
+    """The fields that triplets carry: those of the source that messages are computed from, and the target's old ones.
 
     Examples
     --------
@@ -252,7 +253,7 @@ def applied_fields(lowered: Lowered) -> list[str]:
 
 
 def knows(lowered: Lowered, what: str) -> list[str]:
-    """Which of `numbers`, `in_degrees`, `out_degrees` the kernel of an operation ("gen", "apply", ...) looks at."""
+    """Which of `numbers`, `in_degrees`, `out_degrees` the kernel of an operation ("gen", "apply", ...) reads."""
     every = {"start": _start, "gen": _list if lowered.around is not None else _gen, "apply": _apply}
     if what not in every:
         return []

@@ -1,6 +1,6 @@
-"""The kernels for a GPU in which vertices look around: a thread for each, or a warp where rows are long.
+"""The kernels for a GPU of programs with `around`: a thread for each vertex, or a warp where rows are long.
 
-What is collected for a mode or a median stands in the row's own place of an array as long as the edges that are there
+The values collected for a mode or a median are stored at the row's own positions of an array as long as the edges
 (gpu/votes.py), so that threads need no memory of their own.
 """
 
@@ -42,7 +42,7 @@ def _look(lowered: Lowered, who: str) -> str:
 
 
 def _searched(look: list[str], warp: bool) -> list[str]:
-    """Statements that look around if a neighbour has sent."""
+    """Statements that visit a neighbourhood if one of its vertices has sent."""
     sent = ["u = np.uint64(neighbours[i])", "if (bits[u >> five] >> (u & mask)) & one:", "    got = True"]
     if not warp:
         return ["got = False", "for i in range(row, row_end):", *inside([*sent, "    break"]), "if got:", *inside(look)]

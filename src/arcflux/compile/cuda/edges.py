@@ -1,7 +1,7 @@
-"""The kernel for a GPU of programs with fields of edges: a thread for each vertex, which crosses its edges in order.
+"""The kernel for a GPU of programs with edge fields: a thread for each vertex, which crosses its in-edges in order.
 
-An edge is crossed by the thread of the vertex that it leads to, so its fields have one writer, and results are the same
-to the bit on any number of devices.
+The thread of an edge's target crosses it, so its fields have one writer, and results are the same to the bit on any
+number of devices.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from arcflux.compile.pieces.source import init_call, inside, stores, updated, wr
 
 __all__ = ["cross_kernel"]
 
-# Where edge i of the thread's vertex stands in the whole graph.
+# The position in the whole graph of edge i of the thread's vertex.
 _PLACE = "np.uint64(in_offsets[v]) + (i - begin)"
 
 
 def cross_kernel(lowered: Lowered) -> str:
-    """The kernel `pull_thread` of a program that sees fields of edges."""
+    """The kernel `pull_thread` of a program with edge fields."""
     flagged = replace(lowered, deterministic=True, facts={})
     body = [*loads(lowered, AROUND, edge=True), *init_call(lowered), *fresh(flagged)]
     message = [*message_loads(lowered), *edge_loads(lowered, _PLACE), edge_call(flagged)]

@@ -1,6 +1,6 @@
-"""Kernels for a GPU of programs with mail, with a thread for each vertex: each counts what is sent, or writes it.
+"""Kernels for a GPU of programs with mail, with a thread for each vertex: each either counts records or writes them.
 
-They do to a vertex what those of mail_parts.py do. Records are sorted by receiver on the host.
+They do the same to a vertex as those of mail_parts.py. The host sorts records by receiver.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ def _start(lowered: Lowered, counting: bool) -> str:
 
 
 def _apply(lowered: Lowered, counting: bool) -> str:
-    """Own vertices that have mail, or stayed awake, are updated."""
+    """Update own vertices that have mail, or stayed awake."""
     lines = ["k = np.uint64(t)", "v = np.uint64(which[t])", *mailed_vertex(lowered, counting)]
     return _superstep(lowered, "apply", counting, threads("which.size", lines))
 
 
 def _look(lowered: Lowered, counting: bool) -> str:
-    """The listed of own vertices look around, and are updated."""
+    """The listed own vertices visit their neighbourhoods, and are updated."""
     lines = ["k = np.uint64(which[t])", "v = np.uint64(mine[k])"]
     lines += ["row, row_end = np.uint64(rows[k]) - shift, np.uint64(rows[k + one]) - shift"]
     lines += [f"{one.name} = {one.name}s[np.int64(row) : np.int64(row_end)]" for one in scratch(lowered)]

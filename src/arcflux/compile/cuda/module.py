@@ -1,11 +1,11 @@
 """Kernels for a GPU: a lowered program as the source of one Python module, which numba.cuda compiles.
 
-They are those of compile/cpu/parts.py by name and by what they do, so that a part runs on a GPU as it does on cores;
-what differs is how the work is shared. Here stand the kernels with a thread for each vertex: `start`, `apply`,
-`publish`. pull.py has those that pull, with a thread, a warp or a block for each vertex, scan.py the one in which those
-of a block share their edges, push.py those in which every
-thread has an edge. A kernel is given the arrays that it names, and no others; the executor knows them by their names.
-What others read of u comes from arrays ``r_m0``, which may be a copy in the device's memory of what stands in ``s_m0``.
+They have the names and the effects of those of compile/cpu/parts.py, so that a part runs on a GPU as it does on cores;
+they differ in how threads share the work. This file has the kernels with a thread for each vertex: `start`, `apply`,
+`publish`. pull.py has those that pull, with a thread, a warp or a block for each vertex, scan.py the one in which the
+threads of a block share their edges, push.py those with a thread for each edge. A kernel's arguments are the arrays
+that it names; the executor finds them by name. What others read of u comes from arrays ``r_m0``, which may be a copy of
+``s_m0`` in the device's memory.
 """
 
 from __future__ import annotations
@@ -58,10 +58,10 @@ BOUNDS = {bounds}
 
 '''
 
-# So many totals leave kernels room for as many threads as others have; what more of them take is left to the compiler.
+# With at most so many totals, kernels have as many threads as without; with more, the compiler chooses.
 _FEW_TOTALS = 2
 _VOTES = "from arcflux.gpu.votes import common, heaviest, leading, middle, shares, table_shift, vote, weigh\n\n\n"
-# Long loops of a program look at nothing on a GPU, whose kernels nobody ends from outside: they never lose patience.
+# Long loops of a program do not poll on a GPU, whose kernels cannot be ended from outside.
 POLLING = """control = 0
 
 
@@ -103,10 +103,10 @@ def cuda_source(lowered: Lowered) -> str:
 
 
 def _bounds(lowered: Lowered) -> dict[str, tuple[int, int, int]]:
-    """By kernel: threads of a block, and how many blocks a multiprocessor should have, before Blackwell and from it on.
+    """For each kernel: threads of a block, and blocks per multiprocessor, before Blackwell and from it on.
 
-    From Blackwell on the compiler takes more for loops of which it does four rounds at once. Kernels that are not named
-    take what they need.
+    From Blackwell on the compiler uses more registers in loops that it unrolls by four. Kernels that are not listed use
+    what they need.
     """
     if lowered.by_rows or lowered.mails:
         return {}
@@ -127,12 +127,12 @@ def _start(lowered: Lowered) -> str:
 
 
 def _empty(lowered: Lowered) -> str:
-    """The accumulators of the listed vertices get what init gives."""
+    """Set the accumulators of the listed vertices to what init returns."""
     return kernel(lowered, "empty", threads("which.size", ["v = np.uint64(which[t])", *reset_accumulators(lowered)]))
 
 
 def _apply(lowered: Lowered) -> str:
-    """The listed vertices are updated from their accumulators."""
+    """Update the listed vertices from their accumulators."""
     lines = ["v = np.uint64(which[t])", "moves[v] = False", "moved = False"]
     if _measurable(lowered):
         done = [*_measured_first(lowered), *finished(lowered, [])]
@@ -147,7 +147,7 @@ def _apply(lowered: Lowered) -> str:
 
 
 def _measurable(lowered: Lowered) -> bool:
-    """Whether v can be measured before its vectors are loaded: a division and they would take registers at once."""
+    """Whether v can be measured before its vectors are loaded: a division and vectors would use registers at once."""
     if not vectors(lowered) or [each.name for each in lowered.measures] != ["residual"]:
         return False
     known = set(arguments(lowered, "residual"))
@@ -164,7 +164,7 @@ def _measured_first(lowered: Lowered) -> list[str]:
 
 
 def _publish(lowered: Lowered) -> str:
-    """What the listed vertices have prepared becomes what they send; those that changed are counted and listed."""
+    """Prepared messages of the listed vertices become current; changed vertices are counted and listed."""
     copied, differs = [], []
     for message in lowered.messages:
         array, of = f"s_{message.name}", f"for j in range({message.length}):"

@@ -1,10 +1,10 @@
-"""Kernels for a GPU that take vertices through a superstep at once: init, all their messages, update.
+"""Kernels for a GPU that execute a superstep of a vertex at once: init, all its messages, update.
 
-`pull_thread` has a thread for each vertex, `pull_warp` a warp, `pull_block` a block, and in `pull_scan` (scan.py)
-the vertices of a block share their edges: the launcher assigns rows by their lengths. A warp reads 32
-neighbours side by side, every lane reduces its own, and lanes are combined by shuffles, warps by shared memory; where
-vectors are, vectors.py says. When sums of floats must have the order of the edges, lanes read together and every
-lane then reduces all that was read, in order.
+`pull_thread` has a thread for each vertex, `pull_warp` a warp, `pull_block` a block, and in `pull_scan` (scan.py) the
+vertices of a block share their edges: the launcher assigns rows by length. A warp reads 32 neighbours in parallel,
+every lane reduces its own, and lanes are combined by shuffles, warps through shared memory; vectors.py says where
+vectors are. If sums of floats must have the order of the edges, lanes read together and every lane then reduces all
+values, in order.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ PULLS = ("pull_thread", "pull_scan", "pull_warp", "pull_block")
 
 
 def in_order(lowered: Lowered) -> bool:
-    """Whether the order of the edges could be seen in the result, and must not be."""
+    """Whether the order of the edges would show in the result, and must not."""
     added = any(how.operation in ("sum", "product") and lowered.fields[name][0].kind == "f"
                 for name, how in lowered.reductions.items())  # fmt: skip
     return lowered.deterministic and added
@@ -90,7 +90,7 @@ def _by_thread(lowered: Lowered) -> str:
 
 
 def _by_lane(lowered: Lowered) -> str:
-    """A thread for each vertex, where the warp goes through the loop together."""
+    """A thread for each vertex, where the warp executes the loop together."""
     flagged = replace(lowered, deterministic=True, facts={})
     message = [*message_loads(lowered), *around(lowered, edge_call(flagged), "thread")]
     message += ["got = True"] if lowered.sparse else []
@@ -106,7 +106,7 @@ def _by_lane(lowered: Lowered) -> str:
 
 
 def enter_edges(lowered: Lowered, more: list[str]) -> list[str]:
-    """Statements with which every thread of a block comes before its vertex's edges, also those that have none."""
+    """Statements that every thread of a block executes before its vertex's edges, even without any."""
     body = (
         loads(lowered, AROUND, edge=True) + init_call(lowered) + fresh(replace(lowered, deterministic=True, facts={}))
     )
@@ -117,14 +117,14 @@ def enter_edges(lowered: Lowered, more: list[str]) -> list[str]:
 
 
 def leave_edges(lowered: Lowered, more: list[str]) -> list[str]:
-    """Statements with which all of them leave their edges."""
+    """Statements that every thread of a block executes after its edges."""
     lines = [f"if goes{' and got' if lowered.sparse else ''}:", *inside([*more, *_ended(lowered)])]
     lines += _prepared(lowered, "t < which.size")
     return [*lines, *counter_sums(lowered)]
 
 
 def _prepared(lowered: Lowered, condition: str) -> list[str]:
-    """Statements that say what v sends next, when every vertex sends and there is anything to say."""
+    """Statements that prepare what v sends next, in a dense program with messages."""
     lines = [] if lowered.sparse else sends(lowered, "other")
     return [f"if {condition}:", *inside(lines)] if lines else []
 
@@ -137,7 +137,7 @@ def _bounds() -> list[str]:
 
 
 def _together(lowered: Lowered, who: str) -> str:
-    """A vertex is the work of a warp or a block."""
+    """A warp or a block for each vertex."""
     flagged = replace(lowered, deterministic=True, facts={})
     ordered, wide = in_order(lowered), "np.uint64(32)" if who == "warp" else "np.uint64(cuda.blockDim.x)"
     own = "lane" if who == "warp" else "own"
@@ -167,7 +167,7 @@ def _together(lowered: Lowered, who: str) -> str:
 
 
 def _empty(lowered: Lowered) -> list[str]:
-    """Statements that give other lanes than the first nothing to begin with."""
+    """Statements that give lanes other than the first the identity to begin with."""
     lines = []
     for name, how in sorted(lowered.reductions.items()):
         dtype, length = lowered.fields[name]
@@ -184,7 +184,7 @@ def _lanes(value: str, dtype: np.dtype[Any], length: int) -> str:
 
 
 def _own_messages(lowered: Lowered, own: str, who: str) -> list[str]:
-    """Statements in which every thread takes its own message of those that are read together."""
+    """Statements in which every thread reduces its own message of those that are read together."""
     message = from_tile(lowered, message_loads(lowered))
     message += around(lowered, edge_call(replace(lowered, deterministic=True, facts={})), "warp")
     message += ["got = True"] if lowered.sparse else []
@@ -204,7 +204,7 @@ def _own_messages(lowered: Lowered, own: str, who: str) -> list[str]:
 
 
 def _in_turn(lowered: Lowered) -> list[str]:
-    """Statements in which lanes read together, and then all of them take every message in the order of the edges."""
+    """Statements in which lanes read together, and then every lane reduces all messages in the order of the edges."""
     asked = in_frontier(lowered)
     lines = ["i = begun + lane"]
     if any(message.length is not None for message in lowered.messages):
@@ -237,7 +237,7 @@ def _in_turn(lowered: Lowered) -> list[str]:
 
 
 def _combined(lowered: Lowered, who: str) -> list[str]:
-    """Statements after which the first thread has what all have reduced."""
+    """Statements that combine the values of all threads in the first one."""
     lines, steps = [], []
     for name, how in sorted(lowered.reductions.items()):
         dtype, length = lowered.fields[name]
@@ -277,7 +277,7 @@ def _combined(lowered: Lowered, who: str) -> list[str]:
 
 
 def _exchanged(how: Reduction, name: str) -> list[str]:
-    """Statements that take another lane's tuple if it is better, once all of its elements are there."""
+    """Statements that replace the tuple by another lane's if that is better, after all of its elements have arrived."""
     if name != max(how.group):
         return []
     new, old = ([f"{kind}_{each}" for each in how.group] for kind in "tv")
@@ -285,7 +285,7 @@ def _exchanged(how: Reduction, name: str) -> list[str]:
 
 
 def _any_of_lanes(name: str, came: str) -> list[str]:
-    """Statements that take another lane's `any`, if one came to it, and it is the smaller of two."""
+    """Statements that take another lane's `any`, if it has one, and it is the smaller of two."""
     return [
         f"if {came}:",
         f"    v_{name} = other_{name} if not taken_{name} else min(v_{name}, other_{name})",
@@ -301,7 +301,7 @@ def _plain(name: str, dtype: np.dtype[Any]) -> str:
 
 
 def _slots(lowered: Lowered) -> list[str]:
-    """Statements that take shared memory for what each warp of a block has reduced."""
+    """Statements that allocate shared memory for the partial reduction of each warp of a block."""
     lines = []
     for name, how in sorted(lowered.reductions.items()):
         dtype = lowered.fields[name][0]

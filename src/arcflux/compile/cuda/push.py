@@ -1,9 +1,9 @@
-"""Kernels for a GPU in which every thread has an edge: push along out-edges of senders, gather along rows of in-edges.
+"""Kernels for a GPU with a thread for each edge: push along out-edges of senders, gather along rows of in-edges.
 
-The edges of all senders are numbered through by a scan of their degrees; a block takes the next edges, as many as it
-has threads, finds between which senders they are, and every thread finds its own among those. So a vertex of a million
-edges is the work of many blocks, and a million vertices of one edge are that of as many. When every vertex sends, the
-rows' own offsets are the scan, of all vertices or of those from `lowest` on.
+A scan of the senders' degrees numbers all their edges; a block claims the next edges, as many as it has threads, finds
+between which senders they are, and every thread finds its own among those. So a vertex of a million edges is processed
+by many blocks, and a million vertices of one edge by as many. In a dense program, the rows' own offsets are the scan,
+of all vertices or of those from `lowest` on.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def expansions(lowered: Lowered) -> list[str]:
 
 
 def _reduced(lowered: Lowered) -> list[str]:
-    """Statements that reduce a message into v, and say in `first_here` whether it is the first that it received."""
+    """Statements that reduce a message into v, and set `first_here` if it is the first that v received."""
     if not lowered.sparse:
         return [*old(lowered), f"push_edge({', '.join(push_reads(lowered))})"]
     listing = [
@@ -68,7 +68,7 @@ def _reduced(lowered: Lowered) -> list[str]:
 
 
 def _edges(lowered: Lowered, scan: str, many: str, body: list[str]) -> list[str]:
-    """A loop over the edges of so many senders or rows, a block's threads at a time; `scan` says where each begins."""
+    """A loop over the edges of so many senders or rows, a block's threads at a time; `scan` has where each begins."""
     listed = ["place = claim(first_here, counts, 0, scratch)", "if first_here:", "    reached[place] = v"]
     loop = [
         "if own < np.uint64(2):",

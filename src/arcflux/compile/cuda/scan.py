@@ -1,10 +1,10 @@
 """The kernel for a GPU that pulls along rows of middle length: a block shares the edges of its rows by a scan.
 
-Every thread has a vertex, and the scan of their degrees numbers all edges of the block through (Merrill, Garland and
-Grimshaw's gathering). Threads then read the next edges side by side, whatever their row, and leave what comes along
-them in shared memory; from there every thread takes those of its own vertex, in their order. So loads are
-balanced and close to each other, as with a warp for each vertex, and no lane is without an edge where rows are shorter
-than a warp; and sums have the order of the edges in every run.
+Every thread has a vertex, and a scan of the degrees numbers all edges of the block (Merrill, Garland and Grimshaw's
+gathering). Threads then read consecutive edges in parallel, whatever their row, and store the messages in shared
+memory; from there every thread reduces those of its own vertex, in order. So loads are balanced and close to each
+other, as with a warp for each vertex, and no lane is without an edge where rows are shorter than a warp; and sums have
+the order of the edges in every run.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ from arcflux.compile.pieces.source import edge_reads, inside
 
 __all__ = ["scannable", "scans"]
 
-# Threads of a block, at most; the bytes that edges under way may take; and how many of them a thread reads at most.
+# The most threads of a block; the bytes of shared memory for messages; and the most edges that a thread reads at a
+# time.
 _THREADS = 256
 _BYTES = 16 << 10
 _EDGES = 4
 
 
 def scannable(lowered: Lowered) -> bool:
-    """Whether a program has the kernel: not where vectors go through shared memory, or the first message ends it."""
+    """Whether a program has the kernel: not if vectors use shared memory, or if the first message ends the row."""
     return not lowered.by_rows and not vectors(lowered) and not (lowered.only_any and lowered.sparse)
 
 
@@ -62,7 +63,7 @@ def scans(lowered: Lowered) -> list[str]:
 
 
 def _tiles(lowered: Lowered) -> dict[str, tuple[str, int, str]]:
-    """What comes along an edge, by name: its type in shared memory, its bytes, and the expression for it."""
+    """The values of an edge by name: type in shared memory, bytes, and expression."""
     kinds = lowered.functions["compute"].types
     found = {m.name: (_name(m.dtype), m.dtype.itemsize, f"r_{m.name}[u]") for m in lowered.messages}
     for column in lowered.columns:
@@ -80,7 +81,7 @@ def _name(dtype: object) -> str:
 
 
 def _read(lowered: Lowered) -> list[str]:
-    """Statements in which threads read the edges of a window side by side."""
+    """Statements in which threads read the edges of a window in parallel."""
     lines = [
         "number = np.uint32(window + slot)",
         "if number < total_edges:",
@@ -93,18 +94,18 @@ def _read(lowered: Lowered) -> list[str]:
 
 
 def _counted(name: str, begin: str, end: str, step: str, body: list[str]) -> list[str]:
-    """A loop in 32 bits, which the sum of two such numbers would leave."""
+    """A loop in 32 bits: Numba would widen the sum of two such numbers."""
     return [f"{name} = {begin}", f"while {name} < {end}:", *inside([*body, f"{name} = np.uint32({name} + {step})"])]
 
 
 def _taken(lowered: Lowered) -> list[str]:
-    """Statements in which a thread takes the next message of its own vertex."""
+    """Statements in which a thread reduces the next message of its own vertex."""
     tiles = _tiles(lowered)
     lines = ["slot = np.uint32(place - window)"]
     for line in message_loads(lowered):
         name, _, value = line.partition(" = ")
         for tile, (_, _, expression) in tiles.items():
-            whole = tile in ("u", "known")  # short words, which stand in the text of others, too
+            whole = tile in ("u", "known")  # short words, which occur in other expressions, too
             value = value.replace(f"({expression})" if whole else expression, f"(tile_{tile}[slot])")
         lines.append(f"{name} = {value}")
     call = [edge_call(replace(lowered, deterministic=True, facts={})), *(["got = True"] if lowered.sparse else [])]

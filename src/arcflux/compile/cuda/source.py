@@ -1,4 +1,4 @@
-"""Pieces that the kernels for a GPU have in common: their heads, their loops, and how they load messages."""
+"""Pieces that the kernels for a GPU share: their heads, their loops, and how they load messages."""
 
 from __future__ import annotations
 
@@ -51,24 +51,24 @@ def kernel(lowered: Lowered, name: str, body: list[str]) -> str:
 
 
 def _of_totals(lowered: Lowered) -> dict[str, str]:
-    """The statements that a kernel begins with, by the names of totals and of what a thread reduces for them."""
+    """The initial statements of a kernel, by the names of totals and of a thread's partial reductions."""
     totals = lowered.totals.values()
     known = {f"g_{each.name}": f"g_{each.name} = {loaded_from(each, f'totals_{each.name}', '0')}" for each in totals}
     return known | {each.running: f"{each.running} = {nothing(each)}" for each in totals}
 
 
 def threads(end: str, body: list[str]) -> list[str]:
-    """Every thread takes one of those before `end`: without a loop, which would be unrolled and take registers."""
+    """A thread for each of those before `end`: without a loop, which would be unrolled and use registers."""
     return ["t = cuda.grid(1)", f"if t < {end}:", *inside(body)]
 
 
 def strided_loop(name: str, begin: str, end: str, step: str, body: list[str]) -> list[str]:
-    """A loop by steps that are no constant, of which a range would first count the rounds, by a division."""
+    """A loop with a variable step: a range would first count the rounds, by a division."""
     return [f"{name} = {begin}", f"while {name} < {end}:", *inside([*body, f"{name} += {step}"])]
 
 
 def counter_sums(lowered: Lowered) -> list[str]:
-    """Statements that add up what the threads of a kernel have counted and measured."""
+    """Statements that add up the counts and measures of a kernel's threads."""
     lines = ["counted(tally, 0, changed)"]
     for each in lowered.measures:
         if not each.is_total and each.operation != "sum":
@@ -79,7 +79,7 @@ def counter_sums(lowered: Lowered) -> list[str]:
 
 
 def totalled(lowered: Lowered, function: str) -> list[str]:
-    """Statements that reduce what threads have reduced for the totals that a function contributes to."""
+    """Statements that reduce the partial totals of threads, of the totals that a function contributes to."""
     lines = []
     for each in lowered.totals_of(function):
         if in_one_order(lowered, each):
@@ -94,7 +94,7 @@ def totalled(lowered: Lowered, function: str) -> list[str]:
 
 
 def _by_warp(measure: Measure, array: str, place: str, name: str = "") -> list[str]:
-    """Statements that reduce a value of every thread into a place of an array, with one atomic for a warp."""
+    """Statements that reduce a value of every thread into an element of an array, with one atomic per warp."""
     name, dtype = name or measure.running, measure.dtype
     other = shuffled("shfl_xor_sync", name, dtype, "16 >> level")
     into = f"into_{measure.operation}{native(measure.operation, dtype)}"
@@ -107,7 +107,7 @@ def _by_warp(measure: Measure, array: str, place: str, name: str = "") -> list[s
 
 
 def shuffled(operation: str, name: str, dtype: np.dtype[Any], which: str) -> str:
-    """The expression for what another lane has under a name."""
+    """The expression for another lane's value of a name."""
     kind = dtype.kind
     if kind == "f":
         return f"cuda.{operation}(FULL, np.{dtype}({name}), {which})"
@@ -124,7 +124,7 @@ def merged(operation: str, a: str, b: str) -> str:
 
 
 def native(operation: str, dtype: np.dtype[Any]) -> str:
-    """The ending of a reduction's name: "_native" where CUDA has one atomic for it; a store counts as one.
+    """The suffix of a reduction's name: "_native" if CUDA has one atomic for it; a store counts as one.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def native(operation: str, dtype: np.dtype[Any]) -> str:
 
 
 def in_frontier(lowered: Lowered) -> str:
-    """The expression that says whether u is in the frontier; "" when that makes no difference."""
+    """The expression for whether u is in the frontier; "" if that makes no difference."""
     if not lowered.sparse or steady(lowered):
         return ""
     return "(bits[u >> five] >> (u & mask)) & one"
@@ -152,7 +152,7 @@ def join_frontier() -> list[str]:
 
 
 def message_loads(lowered: Lowered) -> list[str]:
-    """Statements that take what u sends along edge i."""
+    """Statements that load what u sends along edge i."""
     lines = []
     for message in lowered.messages:
         place = f"r_{message.name}[u]" if message.length is None else f"load(r_{message.name}, u, {message.length})"
@@ -162,7 +162,7 @@ def message_loads(lowered: Lowered) -> list[str]:
 
 
 def identity(operation: str, dtype: np.dtype[Any]) -> str:
-    """The expression for what a reduction leaves as it is."""
+    """The expression for the identity element of a reduction."""
     operation = TUPLES.get(operation, operation)
     if dtype.kind == "b":
         return str(operation in ("min", "and", "product"))
@@ -179,7 +179,7 @@ def identity(operation: str, dtype: np.dtype[Any]) -> str:
 
 
 def old(lowered: Lowered) -> list[str]:
-    """Statements that load what the edge part knows of v's old state."""
+    """Statements that load what the edge part reads of v's old state."""
     names = [name for name in edge_reads(lowered) if name.startswith("o_")]
     lines = []
     for name in names:

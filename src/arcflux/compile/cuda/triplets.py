@@ -1,6 +1,6 @@
 """Kernels for blocks of edge triplets on a GPU: those of compile/cpu/triplets.py, with a thread for each triplet.
 
-Each thread counts and reduces for itself; what the threads of a kernel have is reduced by warps, into one place.
+Each thread counts and reduces its own; the results of a kernel's threads are reduced by warps into one element.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["refused_on_gpu", "triplet_source_on_gpu"]
 
 
 def refused_on_gpu(lowered: Lowered) -> str:
-    """Why blocks of a program do not run on a GPU, though they do on cores; "" when they do."""
+    """Why blocks of a program do not run on a GPU, though they do on cores; "" if they do."""
     if lowered.around is not None:
         return "its vertices see lists of messages"
     return "it reduces several fields together" if lowered.groups else ""

@@ -1,9 +1,9 @@
-"""Vectors in the kernels for a GPU that pull: in shared memory, so that few registers are taken for long.
+"""Vectors in the pull kernels for a GPU: in shared memory, so that they occupy few registers for long.
 
-What a warp reads of 32 neighbours is copied there by all lanes together, and then computed with by each lane alone
-(Lux, figure 14). What a vertex had before, and what its messages add up to, is there between two edges, too: in
-registers it would leave room for half of a multiprocessor's threads. Loops end by a vote of the warp, which
-the compiler cannot count the rounds of: it would do four at once, with four times the registers.
+All lanes of a warp copy the vectors of 32 neighbours there together, and then each lane computes with its own (Lux,
+figure 14). A vertex's old vectors, and the sums of its messages, are there between two edges, too: in registers they
+would leave room for only half of a multiprocessor's threads. Loops end by a vote of the warp, whose rounds the compiler
+cannot count: otherwise it would unroll by four, with four times the registers.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from arcflux.compile.pieces.source import inside
 __all__ = ["TILE_THREADS", "around", "by_thread_alone", "copied", "few", "from_tile", "old_again", "room", "stored",
            "sums_again", "tile_threads", "vectors", "widened"]  # fmt: skip
 
-# Threads of a block whose warps have vectors in shared memory, at most, and the bytes that they may take.
+# The most threads of a block whose warps have vectors in shared memory, and the bytes that these may use.
 TILE_THREADS = 128
 _TILE_BYTES = 40 << 10
 # Shared memory that every block may have.
 _SHARED_BYTES = 48 << 10
-# 32-bit words of the vectors that meet at an edge, up to which 32 registers are enough.
+# 32-bit words of the vectors at an edge, up to which 32 registers are enough.
 _WORDS = 24
 
 
 def vectors(lowered: Lowered) -> bool:
-    """Whether a program has any."""
+    """Whether a program has vectors."""
     some = [length for _, length in lowered.fields.values()] + [message.length for message in lowered.messages]
     return any(length is not None for length in some)
 
 
 def widened(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The type that elements of a vector have while one computes with them."""
+    """The type in which elements of a vector are computed."""
     return dtype if dtype.kind in "bf" or dtype == np.uint64 else np.dtype(np.int64)
 
 
@@ -53,14 +53,14 @@ def _sums(lowered: Lowered) -> dict[str, tuple[np.dtype[Any], int]]:
 
 
 def few(lowered: Lowered) -> bool:
-    """Whether so little meets at an edge that a bound of 32 registers makes nothing spill."""
+    """Whether there are so few vector elements at an edge that a bound of 32 registers spills none."""
     met = [*_old(lowered).values(), *_sums(lowered).values()]
     met += [(message.dtype, message.length) for message in lowered.messages if message.length is not None]
     return sum(-(-widened(dtype).itemsize // 4) * length for dtype, length in met) <= _WORDS
 
 
 def _row_bytes(lowered: Lowered) -> int:
-    """Bytes of shared memory that a thread's vectors take."""
+    """Bytes of shared memory for a thread's vectors."""
     messages = sum((m.length + 1) * m.dtype.itemsize for m in lowered.messages if m.length is not None)
     sums = sum((length + 1) * dtype.itemsize for dtype, length in _sums(lowered).values())
     old = sum((length + 1) * dtype.itemsize for dtype, length in _old(lowered).values())
@@ -68,12 +68,12 @@ def _row_bytes(lowered: Lowered) -> int:
 
 
 def by_thread_alone(lowered: Lowered) -> bool:
-    """Whether a warp's vectors do not fit shared memory: then each vertex has a thread, and they are its own."""
+    """Whether a warp's vectors do not fit shared memory: then each vertex has a thread with its own vectors."""
     return vectors(lowered) and not lowered.by_rows and 32 * _row_bytes(lowered) > _SHARED_BYTES
 
 
 def tile_threads(lowered: Lowered) -> int:
-    """Threads of a block for which its shared memory has room; 0 when there are no vectors in it."""
+    """The threads of a block for which its shared memory has room; 0 if no vectors are in it."""
     if not vectors(lowered) or lowered.by_rows or by_thread_alone(lowered):
         return 0
     row = _row_bytes(lowered)
@@ -81,7 +81,7 @@ def tile_threads(lowered: Lowered) -> int:
 
 
 def room(lowered: Lowered, who: str) -> list[str]:
-    """Statements that take shared memory: rows for each thread, and where a warp shares old vectors one for it."""
+    """Statements that allocate shared memory: rows for each thread, and one for old vectors that a warp shares."""
     size = tile_threads(lowered)
     if not size:
         return []
@@ -101,7 +101,7 @@ def _taken(what: str, name: str, rows: int, length: int, dtype: np.dtype[Any]) -
 
 
 def stored(lowered: Lowered, who: str) -> list[str]:
-    """Statements before the first edge: vectors of v go to shared memory."""
+    """Statements before the first edge: store vectors of v in shared memory."""
     lines = [f"keep(sum_{name}, row, v_{name})" for name in _sums(lowered)]
     if who == "thread":
         return [*lines, *(f"keep(old_{name}, row, o_{name})" for name in _old(lowered))]
@@ -110,7 +110,7 @@ def stored(lowered: Lowered, who: str) -> list[str]:
 
 
 def around(lowered: Lowered, statement: str, who: str) -> list[str]:
-    """Statements that reduce along an edge, with vectors of v from shared memory, and back."""
+    """Statements that reduce along an edge, loading vectors of v from shared memory and storing them again."""
     before = [*old_again(lowered, who), *sums_again(lowered)]
     return [*before, statement, *(f"keep(sum_{name}, row, v_{name})" for name in _sums(lowered))]
 
@@ -127,7 +127,7 @@ def sums_again(lowered: Lowered) -> list[str]:
 
 
 def copied(lowered: Lowered) -> list[str]:
-    """Statements in which a warp copies the vectors that its lanes will read, side by side."""
+    """Statements in which a warp copies the vectors that its lanes will read, in parallel."""
     lines = ["u = np.uint64(neighbours[i if i < end else end - one])", "cuda.syncwarp()"]
     for message in lowered.messages:
         if message.length is None:
@@ -146,7 +146,7 @@ def copied(lowered: Lowered) -> list[str]:
 
 
 def from_tile(lowered: Lowered, lines: list[str]) -> list[str]:
-    """The statements that take messages, with vectors from shared memory where they are."""
+    """The statements that load messages, with vectors from shared memory."""
     for message in lowered.messages:
         if message.length is not None:
             before = f"{message.name} = load(r_{message.name}, u, {message.length})"

@@ -1,9 +1,9 @@
 """Neighbourhoods of long rows on a GPU: a warp for each vertex, whose lanes read the row together.
 
-All lanes run `around` alike, so that every loop over edges is where all of them are. Of 32 edges each lane reads one,
-side by side with the others, and then all take what was read in turn, by shuffles: the reading is shared, which is what
-takes long, and the order is that of the row, so that results have the bits that one thread gives. What is collected for
-a mode or a median the warp sorts together (gpu/warp_votes.py). The functions are those of a thread, with other loops.
+All lanes execute `around` in the same way, so that every loop over edges is reached by all of them. Of 32 edges each
+lane reads one, in parallel, and then all lanes process these values in turn, by shuffles: the slow reading is shared,
+and the order is that of the row, so that results have the bits that one thread gives. The warp sorts the values
+collected for a mode or a median together (gpu/warp_votes.py). The functions are those of a thread, with other loops.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _COLLECTED = re.compile(r"t\d+$")
 
 
 def around_by_warp(lowered: Lowered) -> str:
-    """The functions of a neighbourhood, as a warp calls them."""
-    made = parse(around(lowered, "r"))
-    return ast.unparse(ast.fix_missing_locations(_ByWarp(lowered).visit(made))) + "\n"
+    """The functions of a neighbourhood, in the form for a warp."""
+    module = parse(around(lowered, "r"))
+    return ast.unparse(ast.fix_missing_locations(_ByWarp(lowered).visit(module))) + "\n"
 
 
 def by_warp(name: str) -> str:
-    """What a function is called when a warp calls it."""
+    """The name of a function in its form for a warp."""
     return f"{name}_warp" if name in (*_TOGETHER, "around") or re.match(r"each\d+$", name) else name
 
 
@@ -59,7 +59,7 @@ class _ByWarp(ast.NodeTransformer):
         return node
 
     def visit_Assign(self, node: ast.Assign) -> Any:
-        """What is collected for a median is written by one lane."""
+        """One lane writes the values collected for a median."""
         self.generic_visit(node)
         target = node.targets[0]
         if isinstance(target, ast.Subscript) and _COLLECTED.match(ast.unparse(target.value)):
@@ -93,7 +93,7 @@ class _ByWarp(ast.NodeTransformer):
         return node
 
     def _read(self, node: ast.stmt, number: str) -> tuple[str, np.dtype[Any]] | None:
-        """The name that a statement reads of an edge or its neighbour, and its type; None for what each lane has."""
+        """The name that a statement loads of an edge or its neighbour, and its type; None for values of each lane."""
         if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
             return None
         name = node.targets[0].id

@@ -1,1 +1,1 @@
-"""Pieces of kernel source that the targets have in common."""
+"""Pieces of kernel source that the targets share."""

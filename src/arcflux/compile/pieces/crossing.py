@@ -1,10 +1,10 @@
-"""How a pull crosses an edge: the statements by which its fields are loaded, `along` is called, and they are kept.
+"""How a pull crosses an edge: statements that load its fields, call `along`, and store the fields.
 
-The fields of edges stand in arrays ``x_message`` by the order of in-edges, whatever the way in which a phase goes. What
-some phase reads of the reverse edge has two halves: `front`, as it was when the superstep began, and `back`, what it
-becomes; they change places with each superstep that writes any of it, so an edge that is not crossed is carried over.
-``x_turn[0]`` says which half is the front one at superstep 0. ``x_reverse`` says where the reverse edge stands,
-``x_place`` where an out-edge does.
+Edge fields are in arrays ``x_message`` in in-edge order, whatever the direction of a phase. Fields that some phase
+reads of the reverse edge have two halves: `front`, from before the superstep, and `back`, from after it; they alternate
+with each superstep that writes any of them, so an edge that is not crossed is carried over. ``x_turn[0]`` says which
+half is the front one at superstep 0. ``x_reverse`` has the position of the reverse edge, ``x_place`` that of an
+out-edge.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ __all__ = ["along_function", "carried_edge", "carried_row", "edge_halves", "edge
 
 
 def _looked_at(lowered: Lowered) -> list[str]:
-    """The name of what long loops of `along` look at, if it has any."""
+    """The name that long loops of `along` poll, if there are any."""
     found = lowered.functions["along"]
     return ["control"] if has_long_loops(found.body, lengths_of(lowered)) else []
 
 
 def along_function(lowered: Lowered) -> list[str]:
-    """The user's `along`, as the kernels call it; none without one."""
+    """The user's `along` as the kernels call it; nothing without one."""
     state = lowered.edge_state
     if state is None or not state.written:
         return []
@@ -40,7 +40,7 @@ def along_function(lowered: Lowered) -> list[str]:
 
 
 def edge_halves(lowered: Lowered) -> list[str]:
-    """Statements before the edges of a superstep: which half of what is mirrored is the front one."""
+    """Statements before the edges of a superstep: which half of mirrored fields is the front one."""
     state = lowered.edge_state
     if state is None or not state.mirrored:
         return []
@@ -50,7 +50,7 @@ def edge_halves(lowered: Lowered) -> list[str]:
 
 
 def edge_loads(lowered: Lowered, place: str) -> list[str]:
-    """Statements that cross the edge at a place of the rows: its fields are known then as compute sees them."""
+    """Statements that cross the edge at a position of the rows: compute then sees its fields."""
     state = lowered.edge_state
     if state is None:
         return []
@@ -67,13 +67,13 @@ def edge_loads(lowered: Lowered, place: str) -> list[str]:
 
 
 def carried_edge(lowered: Lowered, place: str) -> list[str]:
-    """Statements that carry an edge over that is not crossed: what it has becomes what it will have."""
+    """Statements that carry over an edge that is not crossed: its new values are its old ones."""
     state = lowered.edge_state
     return [_arc(state, place), *_carried(state, set())] if state is not None and state.turns else []
 
 
 def carried_row(lowered: Lowered, begin: str, end: str, place: str) -> list[str]:
-    """A loop over the edges of a vertex that takes no messages."""
+    """A loop over the edges of a vertex that wants no messages."""
     lines = carried_edge(lowered, place)
     return [f"for i in range({begin}, {end}):", *inside(lines)] if lines else []
 

@@ -1,4 +1,4 @@
-"""The edge part of compute, in its two forms: for pull it reduces into values, for push into shared accumulators."""
+"""The edge part of compute, in two forms: for pull it reduces into values, for push into shared accumulators."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ __all__ = [
 def fresh(lowered: Lowered) -> list[str]:
     """Statements before the first edge.
 
-    Of several `any` the smallest is looked for, and none has come yet; narrow floats add up in wide registers.
+    The smallest of several `any` is searched, and none has come yet; narrow floats are added up in wide registers.
     """
     return [*(f"{name} = False" for name in any_flags(lowered)), *_converted(lowered, "float64")]
 
 
 def settled(lowered: Lowered) -> list[str]:
-    """Statements after the last edge: what was added up becomes as narrow as its field, as an accumulator is."""
+    """Statements after the last edge: sums are narrowed to their fields' types, as accumulators are."""
     return [*_converted(lowered, "float32"), *_low_bits(lowered)]
 
 
 def _low_bits(lowered: Lowered) -> list[str]:
-    """Statements that leave of a sum or the like what its narrow field keeps: the low bits."""
+    """Statements that keep the low bits of a sum for its narrow integer field."""
     lines = []
     for name, how in sorted(lowered.reductions.items()):
         dtype, length = lowered.fields[name]
@@ -51,7 +51,7 @@ def _low_bits(lowered: Lowered) -> list[str]:
 
 
 def narrow_sums(lowered: Lowered) -> list[str]:
-    """The fields whose sums, or products, are of narrow floats: their last bits show how they were added up."""
+    """The fields whose sums or products are of narrow floats: their last bits depend on how they were added up."""
     return sorted(
         name for name, how in lowered.reductions.items()
         if how.operation in ("sum", "product") and lowered.fields[name] == (np.dtype(np.float32), None)
@@ -63,9 +63,9 @@ def _converted(lowered: Lowered, kind: str) -> list[str]:
 
 
 def any_flags(lowered: Lowered) -> list[str]:
-    """The names that say whether an `any` has come, when the smallest is looked for."""
-    found = sorted(name for name, how in lowered.reductions.items() if how.operation == "any")
-    return [f"taken_{name}" for name in found] if lowered.deterministic else []
+    """The flags that say whether an `any` has come, when the smallest is searched."""
+    fields = sorted(name for name, reduction in lowered.reductions.items() if reduction.operation == "any")
+    return [f"taken_{name}" for name in fields] if lowered.deterministic else []
 
 
 def edge_call(lowered: Lowered) -> str:
@@ -85,7 +85,7 @@ def edge(lowered: Lowered) -> str:
 
 
 def push_edge(lowered: Lowered, how: type[Shared] | None = None) -> str:
-    """The edge part for push: reduces into the accumulators of v; says whether anything came of it."""
+    """The edge part for push: reduces into the accumulators of v; returns whether they changed."""
     body = f"hit = False\n{_edge_part(lowered, (how or Shared)(lowered))}\nreturn hit\n"
     tuples = [f"{into_tuple(operation, group)}\n\n" for group, operation in lowered.groups.items()]
     head = f"@fragment\ndef push_edge({', '.join(push_reads(lowered))}):\n"
@@ -93,14 +93,14 @@ def push_edge(lowered: Lowered, how: type[Shared] | None = None) -> str:
 
 
 def push_reads(lowered: Lowered) -> list[str]:
-    """What the edge part takes for push: the accumulators, v, and what it reads."""
+    """The arguments of the edge part for push: the accumulators, v, and what it reads."""
     into = [f"a_{name}" for name in sorted(lowered.reductions)]
     into += [f"f_{lock_of(group)}" for group in lowered.groups]
     return [*into, "v", *edge_reads(lowered), *_looked_at(lowered)]
 
 
 def _looked_at(lowered: Lowered) -> list[str]:
-    """The name of what long loops of compute look at, if it has any."""
+    """The name that long loops of compute poll, if there are any."""
     return ["control"] if has_long_loops(lowered, "compute") else []
 
 
@@ -110,7 +110,7 @@ def _edge_part(lowered: Lowered, reduce: ast.NodeTransformer) -> str:
 
 
 class _Reduces(ast.NodeTransformer):
-    """What becomes of ``reduce_sum(v_rank, e)``, and of a return before the end."""
+    """Translates ``reduce_sum(v_rank, e)``, and a return before the end."""
 
     def __init__(self, lowered: Lowered) -> None:
         self.lowered = lowered
@@ -119,7 +119,7 @@ class _Reduces(ast.NodeTransformer):
         return parse(f"return {self.returned()}").body[0]
 
     def returned(self) -> str:
-        """What the edge part gives its caller."""
+        """The value that the edge part returns."""
         raise NotImplementedError
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | list[ast.stmt]:
@@ -138,9 +138,9 @@ class _Reduces(ast.NodeTransformer):
         ).body
 
     def within(self, operation: str, field: str, index: str | None, value: str) -> str:
-        """A value as the field can hold it: the nearest number of its type, of which a minimum is the same.
+        """A value converted to its field's type: the nearest number, which is also right for a minimum.
 
-        Of an `any`, the smallest may be asked for, and that is the smallest of what the field would have kept.
+        For an `any`, the smallest may be wanted: that is the smallest of what the field would have stored.
         """
         dtype, length = self.lowered.fields[field]
         same = any(message.name == value and message.dtype == dtype for message in self.lowered.messages)
@@ -195,14 +195,14 @@ class Registers(_Reduces):
 
 
 def _wrapped(text: str) -> str:
-    """A sum or product of integers with a sign, modulo 2 ** 64."""
+    """A sum or product of signed integers, modulo 2 ** 64."""
     node = parse_expression(text)
     assert isinstance(node, ast.BinOp)
     return ast.unparse(wrapping(node.op, node.left, node.right))
 
 
 def _replacing(operation: str, group: tuple[str, ...], values: list[str]) -> str:
-    """Statements that give registers the values of a tuple if it is better than theirs."""
+    """Statements that replace registers by the values of a tuple if it is better."""
     new, old = ([f"{kind}_{name}" for name in group] for kind in "tv")
     lines = [f"{name} = {value}" for name, value in zip(new, values, strict=True)]
     lines += [f"if {better(operation, new, old)}:"]
@@ -213,7 +213,7 @@ class Shared(_Reduces):
     """``reduce_min(v_dist, e)`` becomes ``hit = into_min(a_dist, v, np.float64(e)) or hit``; a vector, by element."""
 
     def returned(self) -> str:
-        """Whether anything came of it."""
+        """Whether an accumulator changed."""
         return "hit"
 
     def reduced_tuple(self, group: tuple[str, ...], values: list[str]) -> str:

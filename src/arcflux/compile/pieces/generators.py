@@ -1,9 +1,9 @@
-"""The functions of a neighbourhood as kernels have them: `around` itself, and one for each generator in it.
+"""The functions of a neighbourhood in kernels: `around` itself, and one for each generator in it.
 
-All take the row of v (``row``, ``row_end``), the arrays of neighbours, messages and edge columns, and what they name of
-v. A sum, a maximum and the like are loops in plain names, as if the user had written them. A mode counts in a table of
-its worker's (``vote``, ``leading``), a median selects in a buffer of it: kernels cannot allocate, so `scratch` says
-what their launcher has to provide.
+All take the row of v (``row``, ``row_end``), the arrays of neighbours, messages and edge columns, and the names of v
+that they use. A sum, a maximum and the like are loops over plain names, as if the user had written them. A mode counts
+in a table of its worker (``vote``, ``leading``), a median selects in a buffer of it: kernels cannot allocate, so
+`scratch` lists what their launcher has to provide.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ _EACH = re.compile(r"each(\d+)$")
 
 @dataclass(frozen=True)
 class Scratch:
-    """An array that each worker has for itself: its name, its type, and what it is for.
+    """A private array of each worker: its name, its type, and its use.
 
-    use: "table" (slots of a key and a count), "slots" (those in use), "weights" (a number a slot), "values" (a number
-    an edge).
+    use: "table" (slots of a key and a count), "slots" (those in use), "weights" (a number per slot), "values" (a number
+    per edge).
     """
 
     name: str
@@ -46,7 +46,7 @@ class Scratch:
 
 
 def scratch(lowered: Lowered) -> list[Scratch]:
-    """The arrays that a neighbourhood needs, for every worker and as large as the longest row asks for."""
+    """The arrays that a neighbourhood needs, for every worker and as large as the longest row requires."""
     made = []
     for each in lowered.around.generated if lowered.around else []:
         number = each.number
@@ -65,12 +65,12 @@ def _key(each: Generated) -> np.dtype[Any]:
 
 
 def scratch_rows(lowered: Lowered) -> list[str]:
-    """Statements that give a worker its own of these arrays."""
+    """Statements that select a worker's rows of these arrays."""
     return [f"{one.name} = {one.name}s[worker]" for one in scratch(lowered)]
 
 
 def environment(lowered: Lowered, array: str = "s") -> list[str]:
-    """What every function of a neighbourhood takes; messages are in arrays ``s_m0``, or those of another letter."""
+    """The arguments of every function of a neighbourhood; messages are in arrays ``s_m0``, or with another letter."""
     around = _around(lowered)
     names = ["row", "row_end", "neighbours", "base", *(f"{array}_{message.name}" for message in lowered.messages)]
     names += [*(f"c_{column}" for column in lowered.columns), *(one.name for one in scratch(lowered))]
@@ -81,13 +81,13 @@ def environment(lowered: Lowered, array: str = "s") -> list[str]:
 
 
 def around_call(lowered: Lowered, array: str = "s", counting: bool = False) -> str:
-    """The statement that gives v what its neighbourhood makes of it; if `counting`, what it sends is only counted."""
+    """The statement that calls around for v; if `counting`, its sends are only counted."""
     said = "around_count" if counting and lowered.edgewise.sends else "around"
     return f"{tuple_text(_returned(lowered))} = {said}({', '.join(_arguments(lowered, array))})"
 
 
 def _returned(lowered: Lowered) -> list[str]:
-    """What around gives back: the fields that it writes, and where the next records go."""
+    """The values that around returns: the fields that it writes, and where the next records go."""
     return [*results(lowered, "around"), *cursors(lowered, "around")]
 
 
@@ -105,7 +105,7 @@ def around(lowered: Lowered, array: str = "s") -> str:
 
 
 def _itself(lowered: Lowered, array: str, counting: bool) -> str:
-    """The function `around`, or the one that counts what it sends."""
+    """The function `around`, or its version that counts what it sends."""
     returned = _returned(lowered)
     statements = _statements(lowered, _typed(lowered), _around(lowered).body, array)
     if lowered.mails:
@@ -122,7 +122,7 @@ def _around(lowered: Lowered) -> Around:
 
 
 def _typed(lowered: Lowered, **more: Value) -> Checked:
-    """What is known of around, with the types of messages, and of more locals."""
+    """The checked around, with the types of messages, and of more locals."""
     return replace(lowered.edgewise, types=_around(lowered).types, locals={**lowered.edgewise.locals, **more})
 
 
@@ -131,7 +131,7 @@ def _fragment(name: str, given: list[str], text: str) -> str:
 
 
 class _Returning(ast.NodeTransformer):
-    """``return`` gives back the fields that are written."""
+    """``return`` returns the fields that are written."""
 
     def __init__(self, names: list[str]) -> None:
         self.names = names
@@ -144,14 +144,14 @@ class _Returning(ast.NodeTransformer):
 
 
 def _statements(lowered: Lowered, known: Checked, body: list[ast.stmt], array: str) -> list[ast.stmt]:
-    """Statements as kernels have them: vectors are values, loops load what they name of an edge."""
+    """Statements for kernels: vectors are values, loops load the names of an edge that they use."""
     made = in_function(lowered, known, body)
     loads = _Loading(lowered, array)
     return [ast.fix_missing_locations(loads.visit(node)) for node in made]
 
 
 class _Loading(ast.NodeTransformer):
-    """Loops over edges load what they name; generators are given the environment."""
+    """Loops over edges load the names that they use; calls of generators get the environment."""
 
     def __init__(self, lowered: Lowered, array: str) -> None:
         self.lowered, self.array = lowered, array
@@ -172,7 +172,7 @@ class _Loading(ast.NodeTransformer):
 
 
 def loads(lowered: Lowered, number: int, used: set[str], array: str) -> list[str]:
-    """Statements that load the names that a loop uses of an edge."""
+    """Statements that load the names of an edge that a loop uses."""
     lines = [f"u{number} = np.uint64(neighbours[i{number}])"]
     for message in lowered.messages:
         name, place = f"{message.name}_{number}", f"base + u{number}"
@@ -204,7 +204,7 @@ def _generator(lowered: Lowered, each: Generated, array: str) -> str:
 
 
 class _Placing(ast.NodeTransformer):
-    """Puts expressions where a text names them."""
+    """Replaces names in a text by expressions."""
 
     def __init__(self, parts: dict[str, ast.expr]) -> None:
         self.parts = parts
@@ -214,7 +214,7 @@ class _Placing(ast.NodeTransformer):
 
 
 def _plain(each: Generated) -> str:
-    """A generator as statements in plain names."""
+    """A generator as statements over plain names."""
     n = each.number
     body, first, last = _STEPS[each.what]
     if each.what in ("min", "max", "topk") and each.default is not None:
@@ -228,7 +228,8 @@ def _plain(each: Generated) -> str:
     return text.replace("#", str(n)).replace("FIRST", _first(each)).replace("LENGTH", str(each.kind.length))
 
 
-# By built-in: what an edge does, what stands before the first, and what is given back. `#` is the generator's number.
+# By built-in: the statement of an edge, the one before the first, and the value that is returned. `#` is the
+# generator's number.
 _STEPS = {
     "sum": ("l_t# = l_t# + VALUE", "l_t# = 0", "l_t#"),
     "min": ("l_t# = min(l_t#, VALUE)", "l_t# = FIRST", "l_t#"),
@@ -248,7 +249,7 @@ l_c# = l_c# + 1"""
 
 
 def _first(each: Generated) -> str:
-    """What is larger than any value of a type, or smaller."""
+    """The initial value of a minimum or a maximum: beyond any value of the type."""
     low = each.what == "max"
     if each.what not in ("min", "max"):
         return "0"
@@ -282,7 +283,7 @@ def _collected(lowered: Lowered, each: Generated, array: str) -> str:
 
 
 def _value_loop(lowered: Lowered, each: Generated, array: str) -> tuple[Checked, ast.For]:
-    """A loop over edges that gives a local the value of each, and maybe one its weight; with what is known of them."""
+    """A loop over edges that gives a local the value of each, and perhaps another its weight; with their types."""
     n = each.number
     kinds, parts = {f"x{n}": each.each}, [(f"l_x{n}", each.value)]
     if each.weight is not None:
@@ -300,17 +301,20 @@ def _value_loop(lowered: Lowered, each: Generated, array: str) -> tuple[Checked,
 
 
 def _taking(each: Generated, loop: ast.For, text: str) -> str:
-    """The loop with statements at its end that take the value."""
-    made = copy.deepcopy(loop)
-    last = made.body[-1]
-    (last.body if each.condition is not None and isinstance(last, ast.If) else made.body).extend(parse(text).body)
-    return ast.unparse(ast.fix_missing_locations(made))
+    """The loop with statements at its end that use the value."""
+    copy_of_loop = copy.deepcopy(loop)
+    last = copy_of_loop.body[-1]
+    (last.body if each.condition is not None and isinstance(last, ast.If) else copy_of_loop.body).extend(
+        parse(text).body
+    )
+    return ast.unparse(ast.fix_missing_locations(copy_of_loop))
 
 
 def _in_order(each: Generated, loop: ast.For, value: str) -> list[str]:
-    """Statements that count a row whose values ascend, run by run, and give up at the first that does not.
+    """Statements that count a row with ascending values, run by run, and give up at the first that descends.
 
-    So are rows in which all agree, as in communities, and those of the first superstep, in which labels are numbers.
+    Such are rows in which all values are equal, as in communities, and those of the first superstep, where labels are
+    numbers.
     """
     limits = np.iinfo(_key(each))
     least = limits.min + 1 if limits.min else 0  # a literal that every compiler can negate
@@ -331,7 +335,7 @@ def _in_order(each: Generated, loop: ast.For, value: str) -> list[str]:
 
 
 def _result(each: Generated, value: str) -> str:
-    """A result in the one type that a generator gives."""
+    """A result in the type that the generator returns."""
     kind = each.kind
     wide = {"int": np.dtype(np.int64), "float": np.dtype(np.float64)}[kind.kind]
     dtype = kind.dtype if kind.dtype is not None and (kind.dtype.kind == "f" or kind.dtype.itemsize == 8) else wide
@@ -339,7 +343,7 @@ def _result(each: Generated, value: str) -> str:
 
 
 def _weights(lowered: Lowered, each: Generated) -> Value:
-    """The type in which weights add up."""
+    """The type in which weights are added up."""
     assert each.weight is not None
     locals_ = {f"l_{name}": kind for name, kind in lowered.edgewise.locals.items()}
     return of_sign(typed(each.weight, {**_around(lowered).types, **locals_}))

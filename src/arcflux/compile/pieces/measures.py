@@ -1,8 +1,8 @@
-"""How measures are reduced over vertices, in the source of kernels: residuals, and contributions to totals.
+"""How kernels reduce measures over vertices: residuals, and contributions to totals.
 
-Every chunk of vertices, or every worker, reduces its own; what they have is reduced in the order of the chunks where
-the order shows. A minimum or maximum of floats passes over NaN, and never a negative zero, so that it has none of the
-order either.
+Every chunk of vertices, or every worker, reduces its own; these partial results are reduced in the order of the chunks
+if the order affects the bits. A minimum or maximum of floats ignores NaN and is never a negative zero, so that it does
+not depend on the order either.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ __all__ = [
 _LANES = {"f": "float64", "i": "int64", "u": "uint64", "b": "boolean"}
 _SIGNS = {"or": "|", "and": "&"}
 _CHOSEN = {"min": ("min", "smaller"), "max": ("max", "larger")}
-# Reductions of floats in the form in which a compiler may take several at once.
+# Reductions of floats in a form that a compiler may vectorise.
 _SIDE_BY_SIDE = {"sum": "added", "min": "lesser", "max": "greater"}
 _IMPORTED = "from arcflux.spmd.machine import added, greater, lesser\n\n\n"
 
 
 def identity(operation: str, kind: str) -> str:
-    """The expression for what leaves a total as it is; `kind` is that of its dtype, of 64 bits or a flag."""
+    """The expression for the identity of a total; `kind` is that of its dtype, of 64 bits or a flag."""
     if kind == "b":
         return str(operation == "and")
     name = {"f": "np.float64", "i": "np.int64", "u": "np.uint64"}[kind]
@@ -38,7 +38,7 @@ def identity(operation: str, kind: str) -> str:
 
 
 def nothing(measure: Measure) -> str:
-    """The expression for what is reduced of no vertex: of residuals 0, which none is below."""
+    """The expression for the reduction of no vertex: for residuals 0, the smallest."""
     if not measure.is_total:
         return "0.0"
     value = identity(measure.operation, measure.dtype.kind)
@@ -46,31 +46,31 @@ def nothing(measure: Measure) -> str:
 
 
 def combined(measure: Measure, a: str, b: str) -> str:
-    """The expression for two of them reduced to one."""
+    """The expression for two values reduced to one."""
     if measure.operation in _CHOSEN:
         return f"{_CHOSEN[measure.operation][measure.length is not None]}({a}, {b})"
     if measure.operation in _SIGNS:
         return f"{a} {_SIGNS[measure.operation]} {b}"
-    if measure.dtype.kind == "i" and measure.length is None:  # wraps around, which LLVM must not rule out
+    if measure.dtype.kind == "i" and measure.length is None:  # wraps around, which LLVM must not assume away
         return f"np.int64(np.uint64({a}) + np.uint64({b}))"
     return f"{a} + {b}"
 
 
 def in_any_order(lowered: Lowered, measure: Measure) -> bool:
-    """Whether it is a total that may be reduced in any order, which is the compiler's then: several side by side."""
+    """Whether it is a total that may be reduced in any order, so that the compiler may vectorise it."""
     single = measure.is_total and measure.dtype.kind == "f" and measure.length is None
     return single and (measure.operation != "sum" or not lowered.deterministic)
 
 
 def side_by_side(lowered: Lowered, measure: Measure, a: str, b: str) -> str:
-    """The expression for two of them reduced to one in a loop; where any order will do, several turns at once."""
+    """The expression for two values reduced to one in a loop; if any order will do, in the form that vectorises."""
     if in_any_order(lowered, measure):
         return f"{_SIDE_BY_SIDE[measure.operation]}({a}, {b})"
     return combined(measure, a, b)
 
 
 def imported(lowered: Lowered, measures: list[Measure]) -> str:
-    """The imports that :func:`side_by_side` needs, before the kernel; "" without any."""
+    """The imports that :func:`side_by_side` needs, before the kernel; "" if none."""
     return _IMPORTED if any(in_any_order(lowered, each) for each in measures) else ""
 
 
@@ -82,24 +82,24 @@ def final(measure: Measure, value: str) -> str:
 
 
 def none_yet(measures: list[Measure]) -> list[str]:
-    """Statements that begin to reduce."""
+    """Statements that initialise reductions."""
     return [f"{each.running} = {nothing(each)}" for each in measures]
 
 
 def loaded_from(measure: Measure, array: str, place: str) -> str:
-    """The expression for what stands at a place of an array of such values."""
+    """The expression for an element of an array of such values."""
     return f"{array}[{place}]" if measure.length is None else f"load({array}, {place}, {measure.length})"
 
 
 def kept_at(measure: Measure, array: str, place: str, value: str) -> str:
-    """The statement that keeps a value at a place of an array."""
+    """The statement that stores a value in an element of an array."""
     return f"{array}[{place}] = {value}" if measure.length is None else f"keep({array}, {place}, {value})"
 
 
 def reduced_over(lowered: Lowered, places: str, count: str, name: str) -> list[str]:
-    """Statements at the end of a superstep: what all have reduced, in order, is the residual and each total.
+    """Statements at the end of a superstep: partial results, reduced in order, are the residual and each total.
 
-    `places` is where that of the `name`-th of `count` stands in the arrays. Every worker does so.
+    `places` is the position of the `name`-th of `count` partial results. Every worker executes them.
     """
     lines = []
     for each in lowered.measures:

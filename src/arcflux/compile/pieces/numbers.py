@@ -1,10 +1,9 @@
-"""Scalar arithmetic as types.py says it: what compiled code would do otherwise, or does not define, is rewritten here.
+"""Scalar arithmetic as types.py defines it: rewrites what compiled code would do differently, or does not define.
 
-Numba makes a float of u64 and an integer with a sign where the two meet, computes narrow unsigned integers without a
-sign and counts loops in them, negates narrow ones in their width, which int() keeps, and leaves shifts by 64 or more,
-floats that no integer can hold, and the smallest integer divided by -1 to the processor, which traps there. It tells
-LLVM that sums and products of integers with a sign never overflow, and LLVM draws conclusions from that; those of
-integers without one wrap around, and have the same bits.
+Numba makes a float of u64 and a signed integer when they meet, computes narrow unsigned integers as unsigned and counts
+loops in them, negates narrow ones in their width, which int() keeps, and leaves shifts by 64 or more, floats that no
+integer can hold, and the smallest integer divided by -1 to the processor, which traps there. It tells LLVM that signed
+sums and products never overflow, and LLVM relies on that; unsigned ones wrap around, and have the same bits.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _CONVERTED = {
 
 
 def promoted(done: ast.expr, own: Value, kind: Value) -> ast.expr:
-    """An operand of type `own` as it is used where the operands together have the type `kind`."""
+    """An operand of type `own`, converted for an operation of type `kind`."""
     if own.length is not None or kind.length is not None:
         return done
     if kind.dtype == np.float32 and (own.dtype is None or own.kind != "float"):  # takes the type of the narrow float
@@ -42,18 +41,18 @@ def promoted(done: ast.expr, own: Value, kind: Value) -> ast.expr:
 
 
 def wide(done: ast.expr, own: Value) -> ast.expr:
-    """An operand of type `own` whose sign is to be turned: of 64 bits, if it is an integer."""
+    """An operand of type `own` that is to be negated: with 64 bits, if it is an integer."""
     narrow = own.kind == "int" and own.dtype is not None and own.dtype.itemsize < 8
     return _as("int64", done) if narrow and own.length is None else done
 
 
 def wrapping(op: ast.operator, left: ast.expr, right: ast.expr) -> ast.expr:
-    """``left op right`` of integers with a sign, modulo 2 ** 64."""
+    """``left op right`` of signed integers, modulo 2 ** 64."""
     return _as("int64", ast.BinOp(_unsigned(left), op, _unsigned(right)))
 
 
 def _unsigned(node: ast.expr) -> ast.expr:
-    """An integer with a sign as one without: the same bits."""
+    """A signed integer as an unsigned one with the same bits."""
     if isinstance(node, ast.Constant) and type(node.value) is int:
         return _as("uint64", ast.Constant(node.value % (1 << _BITS)))
     within = node.args[0] if isinstance(node, ast.Call) and ast.unparse(node.func) == "np.int64" else None
@@ -63,7 +62,7 @@ def _unsigned(node: ast.expr) -> ast.expr:
 
 
 def binary_operation(op: ast.operator, left: ast.expr, right: ast.expr, kind: Value) -> ast.expr:
-    """``left op right`` of operands that have met, of type `kind`."""
+    """``left op right`` of converted operands, of type `kind`."""
     literal = _literal(right)
     if isinstance(op, (ast.LShift, ast.RShift)) and not (literal is not None and 0 <= literal < _BITS):
         last = ast.Constant(_BITS - 1)
@@ -75,7 +74,7 @@ def binary_operation(op: ast.operator, left: ast.expr, right: ast.expr, kind: Va
         made = ast.Call(ast.Name("power", ast.Load()), [_unsigned(left), right], [])
         return made if kind.dtype == np.uint64 else _as("int64", made)
     if isinstance(op, ast.Pow) and kind.length is None:
-        # A number below 0 that later stands for a name on the left, -8.0 ** x, would be -(8.0 ** x).
+        # A negative number that later replaces a name on the left, -8.0 ** x, would be -(8.0 ** x).
         left = _as(kind.stored.name, left)
     if isinstance(op, ast.Pow) and (literal is None or literal < 0) and kind.dtype != np.float32:
         return ast.BinOp(left, op, _as("float64", right))  # Numba's own loop for whole exponents divides 1 by 0.0
@@ -89,13 +88,13 @@ def binary_operation(op: ast.operator, left: ast.expr, right: ast.expr, kind: Va
 
 
 def floating(op: ast.operator, left: ast.expr, right: ast.expr, kind: Value) -> ast.expr:
-    """``left op right`` in floats, such as ``2 ** -1``, rounded if that is narrow."""
+    """``left op right`` in floats, such as ``2 ** -1``, rounded if the type is narrow."""
     done = ast.BinOp(_as("float64", left), op, _as("float64", right))
     return _as("float32", done) if kind.dtype == np.float32 else done
 
 
 def compared(op: ast.cmpop, left: ast.expr, right: ast.expr, a: Value, b: Value) -> ast.expr:
-    """``left op right`` of operands of types `a` and `b`: of u64 and an integer with a sign as whole numbers."""
+    """``left op right`` of operands of types `a` and `b`: u64 and a signed integer are compared as whole numbers."""
     unsigned, signed = (a, b) if a.dtype == np.uint64 else (b, a)
     if unsigned.dtype != np.uint64 or signed.kind != "int" or (signed.dtype is not None and signed.dtype.kind == "u"):
         return ast.Compare(left, [op], [right])
@@ -106,14 +105,14 @@ def compared(op: ast.cmpop, left: ast.expr, right: ast.expr, a: Value, b: Value)
 
 
 def called(name: str, done: ast.Call, own: list[Value], kind: Value) -> ast.expr:
-    """A call of a function that kernels know, of scalars: arguments of types `own`, a result of type `kind`."""
+    """A call of a built-in function on scalars: arguments of types `own`, a result of type `kind`."""
     if not own:  # int(), float(), bool()
         return ast.Constant({"int": 0, "float": 0.0, "flag": False}[kind.kind])
     if name in _CONVERTED and own[0].kind == "float":
         return ast.Call(ast.Name(_CONVERTED[name], ast.Load()), done.args, [])
-    if name == "float" and own[0].kind == "flag":  # which Numba has no float of
+    if name == "float" and own[0].kind == "flag":  # Numba cannot convert a flag to a float
         return _as("float64", done.args[0])
-    if name in _CONVERTED:  # of what is whole already; Numba's own int() keeps a narrow type
+    if name in _CONVERTED:  # already an integer; Numba's own int() keeps a narrow type
         return _as("int64", done.args[0])
     if name.startswith("random_"):
         done.args = [a if each.kind == "flag" else _unsigned(a) for a, each in zip(done.args, own, strict=True)]
@@ -127,7 +126,7 @@ def called(name: str, done: ast.Call, own: list[Value], kind: Value) -> ast.expr
             return _as("float32", done)
     if name == "abs":
         done.args = [wide(a, each) for a, each in zip(done.args, own, strict=True)]
-    if name == "range":  # counts in the type of its bounds, and without a sign where they have none
+    if name == "range":  # Numba counts in the type of the bounds, unsigned if they are
         done.args = [
             a if each.dtype in (None, np.int64) else _as("int64", a) for a, each in zip(done.args, own, strict=True)
         ]
@@ -137,7 +136,7 @@ def called(name: str, done: ast.Call, own: list[Value], kind: Value) -> ast.expr
 
 
 def low_bits(done: ast.expr, dtype: np.dtype[Any], length: int | None) -> ast.expr:
-    """What a narrow integer field keeps of a number, or of lanes of 64 bits."""
+    """What a narrow integer field stores of a number, or of lanes of 64 bits."""
     if length is None:
         return _as(dtype.name, done)
     if dtype.kind == "u":
@@ -147,7 +146,7 @@ def low_bits(done: ast.expr, dtype: np.dtype[Any], length: int | None) -> ast.ex
 
 
 def saturated(value: str, dtype: np.dtype[Any], length: int | None) -> str:
-    """The number of a narrow integer type that is nearest to a number of 64 bits, or to each of a vector."""
+    """The nearest number of a narrow integer type to a number of 64 bits, or to each of a vector."""
     least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
     if length is None:
         return f"min(max({value}, np.int64({least})), np.int64({most}))"
@@ -155,7 +154,7 @@ def saturated(value: str, dtype: np.dtype[Any], length: int | None) -> str:
 
 
 def _literal(node: ast.expr) -> int | None:
-    """The value of an integer that stands there, also once it has met a type."""
+    """The value of an integer literal, also after its conversion."""
     if isinstance(node, ast.Call) and len(node.args) == 1:
         node = node.args[0]
     return node.value if isinstance(node, ast.Constant) and type(node.value) is int else None

@@ -1,9 +1,9 @@
-"""Loops of a user's program that may be long look, now and then, whether the run should end.
+"""Loops of a user's program that may be long poll, now and then, whether the run should end.
 
-``for k in range(10**18)`` or ``while True`` in a kernel would be stopped by nobody: a thread in compiled code cannot be
-interrupted. So every round of a loop that is not short for certain counts down, over all such loops of a function, and
-at zero the control array is checked (spmd/polling.py). A loop that is left makes the whole superstep worthless; the
-run ends with the one before. Loops of few rounds, known when the program is compiled, are left as they are.
+Nothing would stop ``for k in range(10**18)`` or ``while True`` in a kernel: a thread in compiled code cannot be
+interrupted. So every iteration of a loop that may be long counts down, over all such loops of a function, and at zero
+the control array is checked (spmd/polling.py). An interrupted loop makes the whole superstep worthless; the run ends
+with the one before. Loops with few iterations, known when the program is compiled, are left as they are.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from arcflux.parsing import parse
 
 __all__ = ["is_polled", "polls", "with_polling"]
 
-# A loop of at most so many rounds, those of the loops inside it included, ends by itself soon enough.
+# A loop of at most so many iterations, including those of the loops inside it, ends soon enough by itself.
 _SHORT = 4096
 
 
 def is_polled(body: list[ast.stmt], lengths: Mapping[str, int]) -> bool:
-    """Whether statements have a loop that may be long; `lengths` are names that stand for a number."""
+    """Whether statements have a loop that may be long; `lengths` are names with known numbers."""
     return any(_is_long(node, lengths) for node in body)
 
 
@@ -32,7 +32,7 @@ def polls(body: list[ast.stmt], lengths: Mapping[str, int]) -> bool:
 
 
 def with_polling(body: list[ast.stmt]) -> list[ast.stmt]:
-    """The statements of a function with such loops, in which these look whether the run should end.
+    """The statements of a function with such loops, in which these poll whether the run should end.
 
     Examples
     --------
@@ -60,7 +60,7 @@ if turns < 0:
 
 
 class _Polling(ast.NodeTransformer):
-    """Puts a look into every loop that may be long."""
+    """Adds a poll to every loop that may be long."""
 
     def visit_For(self, node: ast.For) -> ast.For:
         long = _is_long(node, {})
@@ -80,7 +80,7 @@ def _is_long(node: ast.stmt, lengths: Mapping[str, int]) -> bool:
 
 
 def _rounds(body: list[ast.stmt], lengths: Mapping[str, int]) -> float:
-    """At most how many rounds the loops of statements take, one after another; infinity when that is not known."""
+    """The most iterations of the loops of statements, one after another; infinity if unknown."""
     total = 0.0
     for node in body:
         if isinstance(node, ast.While):
@@ -98,7 +98,7 @@ def _rounds(body: list[ast.stmt], lengths: Mapping[str, int]) -> float:
 def _count(node: ast.expr, lengths: Mapping[str, int]) -> float:
     """How many numbers a range has."""
     assert isinstance(node, ast.Call)
-    if _is_row(node):  # edges are gone through anyway, once for each vertex
+    if _is_row(node):  # every vertex visits its edges once anyway
         return 1.0
     bounds = [_number(bound, lengths) for bound in node.args]
     whole = [bound for bound in bounds if bound is not None]
@@ -109,12 +109,12 @@ def _count(node: ast.expr, lengths: Mapping[str, int]) -> float:
 
 
 def _is_row(node: ast.expr) -> bool:
-    """Whether a loop goes through the edges of a vertex, or its mail."""
+    """Whether a loop is over the edges of a vertex, or its mail."""
     return re.fullmatch(r"range\(row, row_end\)|range\(first_(\w+), end_\1\)", ast.unparse(node)) is not None
 
 
 def _goes_through_edges(node: ast.AST) -> bool:
-    """Whether something, or what it calls, is a loop over edges."""
+    """Whether a node, or what it calls, is a loop over edges."""
     if isinstance(node, ast.Name):
         return re.match(r"each\d+$", node.id) is not None
     return isinstance(node, ast.For) and _is_row(node.iter)

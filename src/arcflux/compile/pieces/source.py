@@ -1,8 +1,8 @@
 """Pieces of source that every generated kernel is made of: the user's functions, messages, and how names get values.
 
-A user's function becomes one over values: all that it reads comes in by name, all that it writes goes out as a tuple.
-So a kernel has nothing to know about it but its names: it loads them, calls, and stores what comes back. A vector is a
-value like a number (vectors.py), loaded from and kept in a row of its array.
+A user's function becomes one over values: all that it reads is an argument, all that it writes is returned in a tuple.
+So a kernel only has to know its names: it loads them, calls, and stores the results. A vector is a value like a number
+(vectors.py), loaded from and stored in a row of its array.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ __all__ = [
     "shared", "sources", "stores", "totals_known", "tuple_text", "updated", "written",
 ]  # fmt: skip
 
-# What few programs use is imported by those alone: by room, the functions of a module.
+# Imports that only few programs need: by module, the functions.
 _SELDOM = {"arithmetic": ("modulo", "quotient", "remainder", "rounded"), "draws": ("random_between", "random_of"),
            "lanes": ("copied",), "reduce": ("locked", "read_now", "unlock", "write_now")}  # fmt: skip
 
-# What kernels are given of edges besides their fields, where a program has any (crossing.py).
+# The edge arrays of kernels besides fields, for programs with edge fields (crossing.py).
 EDGE_ARRAYS = ("reverse", "place", "turn")
 
 # --- the user's functions
 
 
 def also(made: list[str], room: str) -> str:
-    """The imports of functions that few programs use, on lines of their own; "" without any."""
+    """The imports of seldom used functions, on lines of their own; "" if none."""
     text = "\n".join(made)
     lines = []
     for module, names in _SELDOM.items():
@@ -51,59 +51,59 @@ def also(made: list[str], room: str) -> str:
 
 
 def arguments(lowered: Lowered, name: str) -> list[str]:
-    """The names a function takes: all it reads, the fields it writes, and where its long loops look."""
-    found = lowered.functions[name]
+    """The arguments of a function: what it reads, the fields it writes, the control array for long loops."""
+    checked = lowered.functions[name]
     looked_at = ["control"] if has_long_loops(lowered, name) else []
-    taken = sorted(found.reads | {f"v_{field}" for field in found.writes})
-    return [*taken, *(mail_arguments(lowered, name) if lowered.mails else []), *looked_at]
+    names = sorted(checked.reads | {f"v_{field}" for field in checked.writes})
+    return [*names, *(mail_arguments(lowered, name) if lowered.mails else []), *looked_at]
 
 
 def has_long_loops(lowered: Lowered, name: str) -> bool:
-    """Whether a function has a loop that may be long, and so looks whether the run should end."""
-    found = lowered.functions[name]
-    return found.nests or polling.polls(found.body, lengths_of(lowered))
+    """Whether a function has a loop that may be long, and so polls whether the run should end."""
+    checked = lowered.functions[name]
+    return checked.nests or polling.polls(checked.body, lengths_of(lowered))
 
 
 def results(lowered: Lowered, name: str) -> list[str]:
-    """The plain names of the fields that a function writes; none when the program does not have it."""
-    found = lowered.functions.get(name)
-    return sorted(f"v_{field}" for field in found.writes) if found else []
+    """The plain names of the fields that a function writes; none if the program does not have it."""
+    checked = lowered.functions.get(name)
+    return sorted(f"v_{field}" for field in checked.writes) if checked else []
 
 
 def contributions(lowered: Lowered, name: str) -> list[str]:
-    """The plain names of what a vertex contributes to totals by a function."""
+    """The plain names of a function's contributions to totals."""
     return [f"t_{measure.name}" for measure in lowered.totals_of(name)]
 
 
 def returned(lowered: Lowered, name: str) -> list[str]:
-    """What a function returns besides its answer: the fields that it writes, contributions to totals, and where the
-    next records go.
+    """The values that a function returns besides its own: the fields that it writes, contributions to totals, and where
+    the next records go.
     """
     return [*results(lowered, name), *contributions(lowered, name), *cursors(lowered, name)]
 
 
 def call(lowered: Lowered, name: str, counting: bool = False) -> str:
-    """The call of a user's function, whose arguments have to be in reach under their plain names.
+    """The call of a user's function, whose arguments have to be in scope under their plain names.
 
-    If it is `counting`, what it sends is only counted.
+    If `counting`, its sends are only counted.
     """
     said = f"{name}_count" if counting and lowered.functions[name].sends else name
     return f"{said}({', '.join(arguments(lowered, name))})"
 
 
 def init_call(lowered: Lowered) -> list[str]:
-    """The statement that gives fields what init gives; none without such fields."""
+    """The statement that sets fields to what init returns; none without such fields."""
     given = results(lowered, "init")
     return [f"{tuple_text(given)} = {call(lowered, 'init')}"] if given else []
 
 
 def updated(lowered: Lowered, counting: bool = False) -> list[str]:
-    """The statement that updates a vertex, and says in `moved` whether that changed anything."""
+    """The statement that updates a vertex, and sets `moved` if that changed anything."""
     return [f"{', '.join(['moved', *returned(lowered, 'update')])} = {call(lowered, 'update', counting)}"]
 
 
 def measured(lowered: Lowered, measures: list[Measure] | None = None, several: bool = False) -> list[str]:
-    """Statements that reduce what is measured of a vertex, its residual and what it contributes to totals.
+    """Statements that reduce the measures of a vertex: its residual and its contributions to totals.
 
     In a loop so short that each vertex would wait for the one before it, `several` may be reduced at once.
     """
@@ -121,19 +121,19 @@ def measured(lowered: Lowered, measures: list[Measure] | None = None, several: b
 
 
 def measured_value(lowered: Lowered, measure: Measure) -> str:
-    """The expression for what a vertex brings."""
+    """The expression for the contribution of a vertex."""
     return f"t_{measure.name}" if measure.is_total else call(lowered, "residual")
 
 
 def function(lowered: Lowered, name: str, counting: bool = False) -> str:
-    """A user's function, as the kernels call it; if it is `counting`, the one that only counts what is sent."""
+    """A user's function as the kernels call it; if `counting`, the version that only counts what is sent."""
     found = lowered.functions[name]
     back = returned(lowered, name)
     body = in_function(lowered, found, found.body)
     if lowered.mails:
         body = in_kernels(lowered, body, counting)
     nothing_said = name in ("init", "receive")
-    if body and isinstance(body[-1], ast.While) and not nothing_said:  # only a return ends it, or it is broken off
+    if body and isinstance(body[-1], ast.While) and not nothing_said:  # only a return or an interruption ends it
         body.append(ast.Return(ast.Constant(False if name in ("start", "update", "wants", "stop") else 0)))
     body = [ReturnsOf(back).visit(node) for node in body]
     text = "\n".join(ast.unparse(ast.fix_missing_locations(node)) for node in body) or "pass"
@@ -145,12 +145,12 @@ def function(lowered: Lowered, name: str, counting: bool = False) -> str:
 
 
 def helpers(lowered: Lowered) -> list[str]:
-    """The functions of the module that the program calls, each for the types that it is called with."""
+    """The functions of the module that the program calls, for each combination of argument types."""
     texts = []
     for name, one in lowered.helpers.items():
         assert one.result is not None
         body = one.body
-        if isinstance(body[-1], ast.While):  # only a return ends it, or it is broken off
+        if isinstance(body[-1], ast.While):  # only a return or an interruption ends it
             body = [*body, ast.Return(ast.Constant({"flag": False, "int": 0, "float": 0.0}[one.result.kind]))]
         body = in_function(lowered, one, body)
         text = "\n".join(ast.unparse(ast.fix_missing_locations(node)) for node in body)
@@ -160,7 +160,7 @@ def helpers(lowered: Lowered) -> list[str]:
 
 
 class ReturnsOf(ast.NodeTransformer):
-    """``return x`` becomes ``return x, v_rank, ...``: the written fields go back to the caller."""
+    """``return x`` becomes ``return x, v_rank, ...``: the written fields are returned to the caller."""
 
     def __init__(self, results: list[str]) -> None:
         self.results = results
@@ -174,7 +174,7 @@ class ReturnsOf(ast.NodeTransformer):
 
 
 def in_function(lowered: Lowered, found: Checked, body: list[ast.stmt]) -> list[ast.stmt]:
-    """Copies of statements of a function, in which vectors are values, and long loops look whether to end."""
+    """Copies of a function's statements, in which vectors are values, and long loops poll whether to end."""
     helpers = {name: [*one.parameters.values()] for name, one in found.helpers.items()} | found_by_place(found.types)
     result = found.result if isinstance(found, Helper) else None
     arrays = {f"p_{name}": length_of(lowered.program, kind) for name, kind in lowered.program.arrays.items()}
@@ -219,12 +219,12 @@ def sources(lowered: Lowered) -> str:
 
 
 def message_reads(message: Message) -> list[str]:
-    """The plain names that a message is made of."""
+    """The plain names in a message."""
     names = {n.id for n in ast.walk(message.source) if isinstance(n, ast.Name)}
     return sorted(n for n in names if n[1:2] == "_" or n == "step")
 
 
-# --- what stands around them
+# --- statements around the user's functions
 
 
 def reduced(lowered: Lowered) -> list[str]:
@@ -241,7 +241,7 @@ def edge_reads(lowered: Lowered) -> list[str]:
 
 
 def ends_known(lowered: Lowered) -> list[str]:
-    """The plain names that have to be known of an edge's ends: those of the edge part, and those of `along`."""
+    """The plain names of an edge's ends that have to be loaded: those of the edge part, and those of `along`."""
     state = lowered.edge_state
     return edge_reads(lowered) if state is None else sorted({*edge_reads(lowered), *names_of(state)})
 
@@ -252,7 +252,7 @@ def columns_read(lowered: Lowered, place: str, array: str = "c") -> list[str]:
 
 
 def column_value(lowered: Lowered, column: str, value: str) -> str:
-    """What an edge column has, as programs know it: an integer has 64 bits and a sign, whatever the array's type."""
+    """The value of an edge column as programs see it: an integer is signed with 64 bits, whatever the array's type."""
     return f"np.int64({value})" if lowered.edgewise.types[f"e_{column}"].kind == "int" else value
 
 
@@ -267,12 +267,12 @@ def shared(lowered: Lowered) -> list[str]:
 
 
 def totals_known(lowered: Lowered, place: str = "np.uint64(0)") -> list[str]:
-    """Statements that give the plain names of totals their values, of those that stand in the arrays."""
+    """Statements that load the plain names of totals from their arrays."""
     return [f"g_{each.name} = {loaded_from(each, f'totals_{each.name}', place)}" for each in lowered.totals.values()]
 
 
 def load(lowered: Lowered, field: str, array: str, place: str) -> str:
-    """The expression for what an array of a field's type has at a place."""
+    """The expression for an element of an array of a field's type."""
     return load_from(array, place, lowered.fields[field][1])
 
 
@@ -282,18 +282,18 @@ def keep(lowered: Lowered, field: str, array: str, place: str, value: str) -> st
 
 
 def received(message: Message, place: str) -> str:
-    """The statement that takes a message from its array."""
+    """The statement that loads a message from its array."""
     return f"{message.name} = {load_from(f's_{message.name}', place, message.length)}"
 
 
 def sent(message: Message, place: str) -> str:
-    """The statement that puts a message into its array."""
+    """The statement that computes a message and stores it in its array."""
     made = f"source_{message.name}({', '.join(message_reads(message))})"
     return keep_in(f"s_{message.name}", place, message.length, made)
 
 
 def load_from(array: str, place: str, length: int | None) -> str:
-    """The expression for what an array of values or of vectors has at a place."""
+    """The expression for an element of an array of values or of vectors."""
     return f"{array}[{place}]" if length is None else f"load({array}, {place}, {length})"
 
 
@@ -318,7 +318,7 @@ def bound(lowered: Lowered, names: list[str], place: str) -> list[str]:
 
 
 def message_values(lowered: Lowered, messages: list[Message]) -> list[str]:
-    """Statements that compute messages of u, and say its number where the edge part asks for it."""
+    """Statements that compute messages of u, and its number if the edge part reads it."""
     lines = []
     for message in messages:
         names = message_reads(message)
@@ -330,7 +330,7 @@ def message_values(lowered: Lowered, messages: list[Message]) -> list[str]:
 
 
 def accumulated(lowered: Lowered) -> list[str]:
-    """Statements that give v's fields what was reduced into their accumulators."""
+    """Statements that load v's fields from their accumulators."""
     return [f"v_{name} = {load(lowered, name, f'a_{name}', 'v')}" for name in sorted(lowered.reductions)]
 
 
@@ -349,9 +349,9 @@ def chunk_loop(
     counter: str, chunk: int | str, name: str, end: str, body: list[str],
     opening: tuple[str, ...] | list[str] = (), over: str = "", closing: tuple[str, ...] | list[str] = (),
 ) -> list[str]:  # fmt: skip
-    """A loop that all workers share: each claims the next `chunk` of what is left before `end`, until nothing is.
+    """A loop that all workers share: each claims the next `chunk` before `end`, until nothing is left.
 
-    `opening` stands before each chunk, and may make another range of it, which is then `over`; `closing` stands after
+    `opening` comes before each chunk, and may compute another range for it, which is then `over`; `closing` comes after
     it.
     """
     over = over or f"range(begin, min(begin + np.uint64({chunk}), {end}))"
@@ -368,5 +368,5 @@ def chunk_loop(
 
 
 def inside(lines: list[str], levels: int = 1) -> list[str]:
-    """Statements as they stand in a block."""
+    """Statements indented as in a block."""
     return ["    " * levels + line for line in lines]

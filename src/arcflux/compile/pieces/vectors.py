@@ -1,11 +1,11 @@
 """Statements on vector fields, as the CPU's kernels compute them: whole vectors are values (spmd/lanes.py).
 
-``v_grad = old_grad + p_rate * m0`` stays as it is but for conversions: where a scalar or a vector of another type meets
-a vector, ``as_float32(p_rate, 16)`` makes both lanes of the type that types.py says. ``v_grad[k] = e`` becomes
-``v_grad = put(v_grad, k, e)``, ``dot(a, b)`` ``total(a * b)``, and a parameter that is a length its value, so that LLVM
-unrolls ``for k in range(p.k)`` and knows which element every index means. What is written to a narrow float field is
-rounded there and then, as it will be stored. Long vectors are in memory, where each name has its own: what is assigned
-from another name is copied.
+``v_grad = old_grad + p_rate * m0`` only gets conversions: where a scalar or a vector of another type meets a vector,
+``as_float32(p_rate, 16)`` makes both lanes of the type that types.py defines. ``v_grad[k] = e`` becomes ``v_grad =
+put(v_grad, k, e)``, ``dot(a, b)`` ``total(a * b)``, and a parameter that is a length its value, so that LLVM unrolls
+``for k in range(p.k)`` and knows which element every index means. A value written to a narrow float field is rounded at
+once, as it will be stored. Long vectors are in memory, where each name has its own: an assignment from another name
+copies.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from arcflux.parsing import parse_expression
 
 __all__ = ["LONGEST_VALUE", "in_lanes"]
 
-# Elements of the longest vector that kernels have as a value, not in memory (spmd/long_lanes.py).
+# The most elements of a vector that kernels have as a value, not in memory (spmd/long_lanes.py).
 LONGEST_VALUE = 256
 
 _PAIRS = {"min": "smaller", "max": "larger"}
@@ -38,8 +38,8 @@ def in_lanes(
 ) -> list[ast.stmt]:  # fmt: skip
     """Copies of statements, in which vectors are values.
 
-    `names` are the types of all plain names, `numbers` the names that stand for a number, `helpers` what these take;
-    `result` is the type of what is returned, where it matters, and `arrays` are parameters that have elements.
+    `names`: the types of all plain names; `numbers`: names of known numbers; `helpers`: the types of their arguments;
+    `result`: the type of the returned value, if it matters; `arrays`: parameters with elements.
 
     Examples
     --------
@@ -97,7 +97,7 @@ class _InLanes(ast.NodeTransformer):
         return ast.Assign([target], _own(self._kept(node.value, kind), kind))
 
     def _kept(self, node: ast.expr, kind: Value) -> ast.expr:
-        """A value as a field of type `kind` keeps it: a narrow float is rounded, a narrow integer has its low bits."""
+        """A value as a field of type `kind` stores it: a narrow float is rounded, a narrow integer has its low bits."""
         value = self._met(node, kind) if kind.length is None else self.whole(node, kind)
         if kind.dtype == np.float32 and kind.length is None:
             return _narrow(value)
@@ -111,7 +111,7 @@ class _InLanes(ast.NodeTransformer):
         return low_bits(value, kind.dtype, kind.length)
 
     def visit_Expr(self, node: ast.Expr) -> ast.stmt:
-        """A reduction into v: of a whole vector, or of what is one value."""
+        """A reduction into v: of a whole vector, or of one value."""
         assert isinstance(node.value, ast.Call)
         target, value = node.value.args
         if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
@@ -123,7 +123,7 @@ class _InLanes(ast.NodeTransformer):
         return ast.Expr(ast.Call(node.value.func, [self.visit(target), done], []))
 
     def _element(self, node: ast.expr, kind: Value) -> ast.expr:
-        """An element of a tuple, in the type of its field: all are compared as they are kept."""
+        """An element of a tuple, in the type of its field: all are compared as they are stored."""
         done = self._kept(node, kind)
         return done if typed(node, self.names).dtype == kind.dtype else ast.Call(_type(kind), [done], [])
 
@@ -134,7 +134,7 @@ class _InLanes(ast.NodeTransformer):
         return ast.Return(self._given(node.value, self.result))
 
     def _given(self, node: ast.expr, kind: Value) -> ast.expr:
-        """An argument of a helper, or what it returns, in the type that is declared for it."""
+        """An argument of a helper, or its returned value, in the declared type."""
         if kind.length is not None:
             return self.whole(node, kind)
         own, done = typed(node, self.names), self._met(node, kind)
@@ -146,7 +146,7 @@ class _InLanes(ast.NodeTransformer):
     # --- expressions
 
     def _met(self, node: ast.expr, kind: Value) -> ast.expr:
-        """An operand as it is used, or a value as it is kept."""
+        """An operand as it is used, or a value as it is stored."""
         return promoted(self.visit(node), typed(node, self.names), kind)
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
@@ -199,7 +199,7 @@ class _InLanes(ast.NodeTransformer):
             kinds = self.helpers[name]
             own = [self._given(a, kind) for a, kind in zip(node.args, kinds, strict=False)]
             return ast.Call(node.func, [*own, *node.args[len(kinds) :]], [])
-        if name in self.names:  # a function that the kernel brings along
+        if name in self.names:  # a function within the kernel's module
             return node
         if name == "dot":
             kind = of_sign(reduce(joined, (typed(a, self.names) for a in node.args)))
@@ -217,7 +217,7 @@ class _InLanes(ast.NodeTransformer):
 
 
 def _own(value: ast.expr, kind: Value) -> ast.expr:
-    """A value that a name is given: a copy, where it is the place in memory that another name has."""
+    """A value that is assigned to a name: a copy, if it is another name's memory."""
     long = kind.length is not None and kind.length > LONGEST_VALUE
     return _called("copied", value) if long and isinstance(value, ast.Name | ast.IfExp) else value
 
