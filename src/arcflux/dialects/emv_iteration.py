@@ -112,7 +112,7 @@ class Iteration:
                 items.append(block[k])
                 k += 1
             else:
-                chain, k = self._chain(calls, k)
+                chain, k = self._chain(block, calls, k)
                 self.chains.setdefault(self._named(chain), chain)
                 items.append(chain)
         for node in items:
@@ -156,7 +156,7 @@ class Iteration:
                                     "functions see fields, totals (g) and parameters (p)")  # fmt: skip
         return _Call(kind, self.functions.checked(kind, name, call), call)
 
-    def _chain(self, calls: list[_Call | None], k: int) -> tuple[Chain, int]:
+    def _chain(self, block: list[ast.stmt], calls: list[_Call | None], k: int) -> tuple[Chain, int]:
         """The chain that begins at a call, and where it ends."""
         initial, call = None, calls[k]
         assert call is not None
@@ -166,10 +166,11 @@ class Iteration:
             if call is not None and call.kind == "EDGE" and not self._sends(call):
                 raise self.functions.silent(call.name)
             if call is None or not self._sends(call):
+                self._refuse_between(block, calls, k)
                 raise self.made.refusal(initial, "no message is sent into the buffer that begins here",
                                         "run a function that sends on the next line")  # fmt: skip
         if self._sends(call):
-            return self._sending(calls, k, initial)
+            return self._sending(block, calls, k, initial)
         if call.kind == "VERTEX":
             if "combined" in self._arguments(call.name):
                 raise self.made.refusal(call.node, f"{call.name} asks for what was combined, and nothing was",
@@ -182,7 +183,9 @@ class Iteration:
         raise self.made.refusal(call.node, f"{ast.unparse(call.node.func)} finds no messages",
                                 "run an EDGE, ELIST or VERTEX function that sends on the line before")  # fmt: skip
 
-    def _sending(self, calls: list[_Call | None], k: int, initial: ast.Call | None) -> tuple[Chain, int]:
+    def _sending(
+        self, block: list[ast.stmt], calls: list[_Call | None], k: int, initial: ast.Call | None
+    ) -> tuple[Chain, int]:
         sender, k = calls[k], k + 1
         assert sender is not None
         changed_by = []
@@ -193,6 +196,7 @@ class Iteration:
         after = calls[k + 1] if k + 1 < len(calls) else None
         if call is not None and call.kind == "Combiner":
             if after is None or after.kind != "VERTEX" or "combined" not in self._arguments(after.name):
+                self._refuse_between(block, calls, k + 1)
                 raise self.made.refusal(call.node, "nothing takes what Combiner makes",
                                         "run a VERTEX function that asks for `combined` on the next line")  # fmt: skip
             return Chain(sender.name, tuple(changed_by), call.name, "", after.name, initial), k + 2
@@ -203,8 +207,17 @@ class Iteration:
         if call is not None and self._sends(call):
             raise self.made.refusal(call.node, f"{call.name} sends over the messages of {sender.name}",
                                     "run Combiner or an MLIST function in between, or send both in one")  # fmt: skip
+        self._refuse_between(block, calls, k)
         raise self.made.refusal(sender.node, f"no function reads the messages of {sender.name}",
                                 "run Combiner and a VERTEX function, or an MLIST function, after it")  # fmt: skip
+
+    def _refuse_between(self, block: list[ast.stmt], calls: list[_Call | None], k: int) -> None:
+        """Refuse another statement, such as a print, where the next run of a superstep is missing."""
+        if k < len(block) and calls[k] is None and any(calls[k:]):
+            raise self.made.refusal(
+                block[k], "this line stands between runs that make one superstep",
+                "write it before the first of them or after the last; print and breakpoint() work in their functions",
+            )  # fmt: skip
 
     def _sends(self, call: _Call) -> bool:
         return call.kind in ("EDGE", "ELIST", "VERTEX") and self.functions.sends(call.name)

@@ -1,8 +1,10 @@
 """With debug=True, prints and breakpoints in a program work; kernels have neither, and the refusal says so."""
 
+import math
 import sys
 from bdb import BdbQuit
 
+import numpy as np
 import pytest
 
 import arcflux as af
@@ -208,6 +210,38 @@ def test_a_mistake_in_a_line_for_the_debugger_is_said_with_its_place() -> None:
     with pytest.raises(ProgramError, match="AttributeError: a vertex has no 'wide' at vertex 1, superstep 0") as caught:
         af.run(Mistyped, GRAPH, debug=True)
     assert "print(v.wide)" in str(caught.value)
+
+
+SEEN = [3, 4]
+
+
+@af.program
+class Rounding:
+    """Its lines for the debugger hand to built-ins, math and NumPy what no program can."""
+
+    rank: af.f64
+    pair: af.f64[2] = (1.0, 2.0)
+
+    def start(v, p):
+        print(round(v.rank + 2 / 3, 3), round(v.rank), max(SEEN), min([5, v.number + 5]), max("a", "b"))
+        print(isinstance(v.number, int), max((q for q in ["b", "a"]), key=ord), list(map(float, SEEN)), sum(SEEN, 0.5))
+        print(np.array(SEEN).max(), np.sqrt([4.0, 9.0]), math.sqrt(v.number + 4), math.perm(4), max(p.pair))
+        return True
+
+    def compute(v, u):
+        v.rank += u.rank
+
+    def update(v, step):
+        v.rank = max(v.rank, round(2.5))
+        return step < 1
+
+
+def test_lines_for_the_debugger_have_all_of_python(capsys):
+    result = af.run(Rounding, "path:2", debug=True)
+    assert capsys.readouterr().out.splitlines()[:3] == [
+        "0.667 0 4 5 b", "True b [3.0, 4.0] 7.5", "4 [2. 3.] 2.0 24 2.0",
+    ]  # fmt: skip
+    assert result["rank"].tolist() == [4.0, 4.0]  # lines of the program stay its own: round(2.5) is 2
 
 
 class Odd(Exception):

@@ -20,6 +20,7 @@ import numpy as np
 
 from arcflux.class_source import find_function, names_around
 from arcflux.compile.python.around import shared
+from arcflux.compile.python.debug_lines import in_debug_line
 from arcflux.compile.python.numbers import as_exponent, as_operand, as_value
 from arcflux.program import Function
 
@@ -80,6 +81,33 @@ class _Rewrite(ast.NodeTransformer):
     ) -> None:  # fmt: skip
         self.names, self.own, self.totals, self.around = names, own, totals, around
         self.constants: dict[str, Any] = {}
+        self.in_debug_line = False
+
+    # --- lines for the debugger
+
+    def visit_Expr(self, node: ast.Expr) -> ast.stmt:
+        """A call whose result is not used: but for a send, a line for the debugger."""
+        is_send = isinstance(node.value, ast.Call) and ast.unparse(node.value.func).split(".")[-1] == "send"
+        self.in_debug_line = not is_send
+        done: ast.stmt = self.generic_visit(node)  # type: ignore[assignment]
+        self.in_debug_line = False
+        return done
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        if self.in_debug_line and isinstance(node.func, ast.Name):
+            node.func = self._in_debug_line(node.func, called=True)
+        return self.generic_visit(node)  # type: ignore[return-value]
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self._in_debug_line(node, called=False) if self.in_debug_line else node
+
+    def _in_debug_line(self, node: ast.Name, *, called: bool) -> ast.Name:
+        found = None if node.id in self.own else in_debug_line(node.id, self.names, called=called)
+        if found is None:
+            return node
+        name = f".{'called' if called else 'shown'}.{node.id}"
+        self.constants[name] = found
+        return ast.copy_location(ast.Name(name, ast.Load()), node)
 
     # --- numbers
 

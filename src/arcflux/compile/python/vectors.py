@@ -113,7 +113,7 @@ def elementwise(
     """
     assert isinstance(function, FunctionType)
     code = function.__code__
-    own = {choose.__name__: _choosing(choose) for choose in (min, max) if choose.__name__ not in names}
+    own = {choose.__name__: choosing_in_programs(choose) for choose in (min, max) if choose.__name__ not in names}
     own |= {name: KNOWN[name] for name in set(KNOWN) - {"math"} if name not in names}
     own |= {name: _meant(names[name], helpers) for name in code.co_names if name in names}
     around = {**function.__globals__, **own}
@@ -162,7 +162,9 @@ def _helper(function: Any, helpers: Mapping[int, Any]) -> Callable[..., Any]:
     return call
 
 
-def _choosing(choose: Callable[..., Any]) -> Callable[..., Any]:
+def choosing_in_programs(choose: Callable[..., Any]) -> Callable[..., Any]:
+    """`min` or `max` as programs have it: of vectors, too, and of the values of a loop."""
+
     def apply(*given: Any, default: Any = None) -> Any:
         if len(given) == 1 and isinstance(given[0], Iterator):
             return choosing(choose, given[0], default)
