@@ -1,7 +1,7 @@
 """Statements by which a vertex contributes to totals: ``g.lost += e``, ``g.low = min(g.low, e)``.
 
-All that v contributes to a total is a value of its own, ``t_lost``, which begins as nothing and is returned beside the
-fields; ``g.lost`` where it is read is another name, the total of the superstep before.
+All that v contributes to a total is a local value, ``t_lost``, which begins as the identity and is returned with the
+fields; reading ``g.lost`` is another name, the total of the superstep before.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from arcflux.program import ABOUT_GRAPH
 
 __all__ = ["Contributions"]
 
-# How a contribution is written, by the total's operation.
+# The form of a contribution, by the total's operation.
 _WRITTEN = {"sum": "g.{0} += ...", "or": "g.{0} |= ...", "and": "g.{0} &= ...",
             "min": "g.{0} = min(g.{0}, ...)", "max": "g.{0} = max(g.{0}, ...)"}  # fmt: skip
 
@@ -24,7 +24,7 @@ class Contributions(Unpacking):
     """The contributions of one function."""
 
     def chosen(self, target: ast.expr, value: ast.expr) -> tuple[str, ast.expr] | None:
-        """What ``x = min(x, e, ...)``, or max, reduces x by, and e; None for another assignment."""
+        """The operation and e of ``x = min(x, e, ...)``, or max; None for another assignment."""
         if not isinstance(value, ast.Call) or value.keywords or len(value.args) < 2:
             return None
         same = ast.dump(target).replace("Store()", "Load()")
@@ -35,7 +35,7 @@ class Contributions(Unpacking):
         return called, others[0] if len(others) == 1 else at(value, ast.Call(value.func, others, []))
 
     def total_target(self, target: ast.expr) -> tuple[str, ast.expr | None] | None:
-        """The total that an assignment contributes to, and the index into it if there is one; None for others."""
+        """The total that an assignment contributes to, and the index into it if any; None for other assignments."""
         indexed = target if isinstance(target, ast.Subscript) else None
         owner = indexed.value if indexed else target
         if not (
@@ -70,13 +70,13 @@ class Contributions(Unpacking):
         )
 
     def contributed(self, name: str) -> str:
-        """How a contribution to a total is written."""
+        """The form of a contribution to a total."""
         return _WRITTEN[self.program.totals[name].operation].format(name)
 
     def contribution(
         self, node: ast.stmt, name: str, index: ast.expr | None, operation: str, value: ast.expr
     ) -> ast.stmt:
-        """A statement by which v contributes: ``t_lost = t_lost + e``, where t_lost is all that v contributes."""
+        """A statement by which v contributes: ``t_lost = t_lost + e``, where t_lost is v's contribution so far."""
         declared = self.program.totals[name]
         if operation != declared.operation:
             raise self.refuse(

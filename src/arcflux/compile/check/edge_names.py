@@ -1,7 +1,7 @@
-"""Check what is about fields of edges: ``edge.message``, ``edge.reverse.message``, and the assignments of `along`.
+"""Check the use of edge fields: ``edge.message``, ``edge.reverse.message``, and the assignments of `along`.
 
-A field of an edge is ``e_message``, as a column is; what the reverse edge had when the superstep began is
-``r_message``. In `along`, ``v.x`` is what v had then, too: ``o_x``.
+A field of an edge is ``e_message``, like a column; the value of the reverse edge from before the superstep is
+``r_message``. In `along`, ``v.x`` is the value from before the superstep, too: ``o_x``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["EdgeNames"]
 
 
 class EdgeNames(Expressions):
-    """The expressions and the assignments of one function that are about fields of edges."""
+    """The expressions and assignments of one function that use edge fields."""
 
     def _attribute(self, node: ast.Attribute) -> Typed:
         if isinstance(node.value, ast.Attribute) and node.value.attr == REVERSE and self.is_edge(node.value.value):
@@ -33,7 +33,7 @@ class EdgeNames(Expressions):
         return isinstance(node, ast.Name) and self.owners.get(node.id) == "edge"
 
     def reverse_member(self, node: ast.Attribute) -> Typed:
-        """``edge.reverse.message``: what the edge the other way had when the superstep began."""
+        """``edge.reverse.message``: the reverse edge's value from before the superstep."""
         if self.function.name != self.context:
             raise self.refuse(
                 node, f"{self.function.name} is a helper, and reads {ast.unparse(node)}",
@@ -70,7 +70,7 @@ class EdgeNames(Expressions):
         return self.known_edge_field(name)
 
     def refuse_both(self, node: ast.AST) -> None:
-        """On both directions of edges, an edge is seen from either end, and would have to know which."""
+        """Refuse edge fields in a phase on both directions: an edge is seen from either end, without saying which."""
         if self.program.edges == "both":
             raise self.refuse(
                 node, "a phase on both directions of edges cannot see their fields",
@@ -83,7 +83,7 @@ class EdgeNames(Expressions):
         return of_dtype(kind.dtype, length_of(self.program, kind))
 
     def columns_of(self, node: ast.expr) -> int | None:
-        """How many columns the matrix has that an expression names, of an edge's fields too."""
+        """The number of columns of the matrix that an expression names, including edge fields; else None."""
         if isinstance(node, ast.Attribute) and node.attr in self.program.edge_fields:
             reverse = isinstance(node.value, ast.Attribute) and node.value.attr == REVERSE
             owner = node.value.value if reverse and isinstance(node.value, ast.Attribute) else node.value
@@ -130,7 +130,7 @@ class EdgeNames(Expressions):
         return at(node, ast.Assign([into], done))
 
     def edge_index(self, node: ast.Subscript, name: str, kind: Value) -> ast.expr:
-        """The place of an element of a field of edges: of a vector, or of a matrix row by row."""
+        """The position of an element of an edge field: of a vector, or of a matrix row by row."""
         if kind.length is None:
             raise self.refuse(node, f"edge.{name} is a single value, not a vector", "leave the index out")
         columns = self.program.edge_fields[name].type.columns

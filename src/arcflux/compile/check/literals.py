@@ -1,4 +1,4 @@
-"""Arithmetic on numbers that stand in a program: done once, as Python does it."""
+"""Arithmetic on literals of a program: computed once, as Python does it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LARGE = 1 << 12
 
 
 def literal(node: ast.expr) -> int | float | bool | None:
-    """The value of an operation on numbers alone; None for any other. What has no value raises as Python does.
+    """The value of an operation on numbers alone; None for any other. Operations without a value raise as in Python.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Check what only `around` may say: loops over v's edges, built-ins over generators of them, and `af.intersect`.
+"""Check what only `around` may contain: loops over v's edges, built-ins over generators of them, and `af.intersect`.
 
-Every loop and every generator has a number, by which its names differ from those of others around it: ``u.label`` of
-the third is ``u2_label``, ``edge.weight`` is ``e2_weight``. A loop counts through ``range(row, row_end)``; a generator
-has become the call of a function of its own, ``each2()``, of which lower.py finds out what it takes along.
+Every loop and every generator has a number, by which its names differ from those of others: ``u.label`` of the third is
+``u2_label``, ``edge.weight`` is ``e2_weight``. A loop runs over ``range(row, row_end)``; a generator becomes the call
+of a function of its own, ``each2()``, whose captured names lower.py determines.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _REMEDY = "write for u in edges, for u, edge in edges, or a generator such as su
 
 
 class Neighbourhoods(Loops):
-    """Expressions that may know v's neighbours; `near` are those that loops around them have named, and their edges."""
+    """Expressions that may read v's neighbours; `near`: the names of neighbours and edges in the enclosing loops."""
 
     def __init__(
         self, program: Program, function: Function, columns: dict[str, np.dtype[Any]], helpers: Any = None
@@ -42,10 +42,10 @@ class Neighbourhoods(Loops):
         """Whether the function has the list of v's edges."""
         return self.owners.get(LISTED) == LISTED
 
-    # --- names that loops give
+    # --- names of loops
 
     def enter(self, node: ast.AST, target: ast.expr, iterated: ast.expr) -> tuple[int, dict[str, tuple[str, int]]]:
-        """Name a neighbour, and maybe its edge, for a loop: its number, and the names as they were before it."""
+        """Bind the names of a neighbour, and perhaps its edge, for a loop; returns its number and the old names."""
         if not (isinstance(iterated, ast.Name) and iterated.id == LISTED and self.sees_edges):
             where = "only around has edges" if not self.sees_edges else f"{ast.unparse(iterated)} is no list of edges"
             raise self.refuse(node, f"a loop over {ast.unparse(iterated)}: {where}", _REMEDY)
@@ -62,7 +62,7 @@ class Neighbourhoods(Loops):
         return number, before
 
     def for_loop(self, node: ast.For) -> ast.stmt:
-        """A loop over edges, which counts through v's row; or any other."""
+        """A loop over edges, which runs over v's row; or any other."""
         if isinstance(node.iter, ast.Call) and self.built_in(node.iter.func) == "intersect":
             return self.shared_loop(node, node.iter)
         if isinstance(node.iter, ast.Call) or not self.sees_edges:
@@ -75,7 +75,7 @@ class Neighbourhoods(Loops):
         return at(node, ast.For(ast.Name(f"i{number}", ast.Store()), through, body, []))
 
     def shared_loop(self, node: ast.For, call: ast.Call) -> ast.stmt:
-        """``for w in af.intersect(v, u)``: through v's row, past those that are not in that of u."""
+        """``for w in af.intersect(v, u)``: over v's row, skipping vertices that are not in that of u."""
         self.refuse_else(node)
         ends = [end.id for end in self.common_ends(call)]
         if "v" not in ends:
@@ -91,14 +91,14 @@ class Neighbourhoods(Loops):
         return at(node, ast.For(ast.Name(f"i{number}", ast.Store()), through, [shared], []))
 
     def forget_generators(self) -> None:
-        """Leave those generators out that were read in a loop before its types were known, and then once more."""
+        """Remove generators that were checked in a loop before its types were known, and then once more."""
         called = names_in(*self.out.body)
-        kept = []
+        generators = []
         for each in reversed(self.out.generated):
             if f"each{each.number}" in called:
-                kept.append(each)
+                generators.append(each)
                 called |= names_in(*each.parts)
-        self.out.generated = kept[::-1]
+        self.out.generated = generators[::-1]
 
     def membership(self, node: ast.Compare, left: ast.expr, right: ast.expr) -> Typed:
         """``u in p.sources``, too."""
@@ -146,7 +146,7 @@ class Neighbourhoods(Loops):
         return super()._attribute(node)
 
     def near_member(self, node: ast.AST, prefix: str, number: int, name: str) -> Typed:
-        """What a neighbour, or its edge, says by a name."""
+        """The value of a member of a neighbour or its edge."""
         kind = self.member_type(node, "u" if prefix == "u" else "edge", name)
         plain = f"{prefix}{number}_{name}"
         self.out.types[plain] = kind
@@ -193,7 +193,7 @@ class Neighbourhoods(Loops):
         return ast.Call(ast.Name("common", ast.Load()), [*rows, *ends], []), INT
 
     def common_ends(self, node: ast.Call) -> list[ast.Name]:
-        """The two vertices of ``af.intersect(v, u)``, which are named here."""
+        """The two vertices of ``af.intersect(v, u)``."""
         if not self.sees_edges:
             raise self.refuse(node, f"af.intersect stands in {self.function.name}", "write it in around(v, edges, ...)")
         ends: list[ast.Name] = []
@@ -240,7 +240,7 @@ class Neighbourhoods(Loops):
         return ast.Call(ast.Name(f"each{number}", ast.Load()), [], []), kind
 
     def generator_arguments(self, node: ast.Call, name: str) -> tuple[int | None, Typed | None]:
-        """How many a topk is to have, and the default of a built-in."""
+        """The length of a topk, and the default of a built-in."""
         allowed = () if name in ("sum", "any", "all") else ("default",)
         for keyword in node.keywords:
             if keyword.arg not in allowed:
@@ -268,7 +268,7 @@ class Neighbourhoods(Loops):
         return value if type(value) is int and value > 0 else None
 
     def generated_type(self, node: ast.AST, name: str, each: Value, weight: Value | None, k: int | None) -> Value:
-        """The type of what a built-in gives for values of a type."""
+        """The type of a built-in's result for values of a type."""
         if each.length is not None and name != "sum":
             raise self.refuse(node, f"{name} of vectors", "take it of elements, such as u.x[0]")
         if name in ("any", "all"):
@@ -285,7 +285,7 @@ class Neighbourhoods(Loops):
         return Value(each.kind, each.dtype, k) if name == "topk" else each
 
     def with_default(self, node: ast.AST, kind: Value, default: Value) -> Value:
-        """The type of what a built-in gives if it gives its default for nothing."""
+        """The type of a built-in's result, given the type of its default for no values."""
         both = joined(kind.scalar(), default)
         if default.length is not None or default.kind == "flag" or (both.kind != kind.kind):
             raise self.refuse(node, f"the default is {default}, and the result {kind}", "give a default of its type")

@@ -1,9 +1,9 @@
-"""Check what only programs with mail may say: `af.send`, loops over records, and the k-th out-neighbour.
+"""Check what only programs with mail may contain: `af.send`, loops over records, and the k-th out-neighbour.
 
-A send has become ``send_walker((at_to, at_walk), (to, walk))``: like a reduction of several fields, of which each value
-is in the type that is kept. A loop over records counts through ``range(first_walker, end_walker)``, and ``r.walk`` of
-the third loop is ``r2_walk``, which kernels load at the head of the loop (mail.py). The value of mail that is combined
-is ``got_weight``, the length of a list ``size_walker``.
+A send becomes ``send_walker((at_to, at_walk), (to, walk))``: like a reduction of several fields, with each value in the
+stored type. A loop over records runs over ``range(first_walker, end_walker)``, and ``r.walk`` of the third loop is
+``r2_walk``, which kernels load at the head of the loop (mail.py). The value of combined mail is ``got_weight``, the
+length of a list ``size_walker``.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from arcflux.program import Function, Program
 
 __all__ = ["Sends"]
 
-# What kernels call the functions that find an out-neighbour, and the column of an out-edge.
+# The kernels' names of the functions that read an out-neighbour, and the column of an out-edge.
 NEIGHBOUR, COLUMN = "neighbour_at", "column_at"
 
 
 class Sends(Neighbourhoods):
-    """The sends of one function, and the mail that `receive` has; `records` are those that loops have named."""
+    """The sends of one function, and the mail of `receive`; `records`: those that loops have named."""
 
     def __init__(
         self, program: Program, function: Function, columns: dict[str, np.dtype[Any]], helpers: Any = None
@@ -37,7 +37,7 @@ class Sends(Neighbourhoods):
         self.records: dict[str, tuple[str, int]] = {}
 
     def of_arcflux(self, node: ast.AST | None) -> str:
-        """The name of a function of mail that is called; "" for anything else."""
+        """The name of the function of mail that is called; "" for anything else."""
         if not isinstance(node, ast.Call):
             return ""
         func = node.func
@@ -66,7 +66,7 @@ class Sends(Neighbourhoods):
         return [self.record(node, to, keyword) for keyword in call.keywords]
 
     def no_sender(self, node: ast.AST) -> ProgramError:
-        """The error for a send where there is none."""
+        """The error for a send in a function that cannot send."""
         name = self.function.name
         if self.context != name:
             return self.refuse(node, f"{name} is a helper, which only returns a value", "send in start, receive or "
@@ -75,7 +75,7 @@ class Sends(Neighbourhoods):
                            "keep what is to be sent in a field, and send it in update")  # fmt: skip
 
     def receiver(self, node: ast.expr) -> ast.expr:
-        """The number of the vertex that a record is for."""
+        """The number of the vertex that receives a record."""
         if isinstance(node, ast.Name) and (node.id in self.owners and node.id != "step"):
             raise self.refuse(
                 node, f"af.send to {node.id}, which is no number", f"write af.send({node.id}.number, ...)"
@@ -134,12 +134,12 @@ class Sends(Neighbourhoods):
     # --- receiving
 
     def mail(self, node: ast.AST) -> Mail | None:
-        """The mail that a name of `receive` stands for; None for anything else."""
+        """The mail that a name of `receive` means; None for anything else."""
         name = node.id if isinstance(node, ast.Name) else ""
         return self.program.mails.get(name) if self.function.name == "receive" and name in self.owners else None
 
     def for_loop(self, node: ast.For) -> ast.stmt:
-        """A loop over records, which counts through v's box; or any other."""
+        """A loop over records, which runs over v's box; or any other."""
         declared = self.mail(node.iter)
         if declared is None:
             return super().for_loop(node)
@@ -233,7 +233,7 @@ class Sends(Neighbourhoods):
     # --- out-neighbours
 
     def place_of(self, node: ast.Call, name: str) -> list[ast.expr]:
-        """The arguments by which kernels find the k-th out-edge of v."""
+        """The arguments of the function that reads the k-th out-edge of v."""
         if self.function.name not in SENDERS or self.context != self.function.name:
             raise self.refuse(node, f"af.{name} stands in {self.function.name}",
                               "write it in start, around, receive or update of the program itself")  # fmt: skip

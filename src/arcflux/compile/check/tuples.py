@@ -1,10 +1,10 @@
 """Reductions of several fields at once: ``v.dist, v.parent = min((v.dist, v.parent), (u.dist + 1, u.number))``.
 
-The smallest tuple stays, compared element by element from the first on, so that later ones are the payload of those
-before. Along a row that is one comparison in registers. Where messages of several workers meet, a byte for each vertex
-is a lock, in a field of its own that no program can name (``0dist``); a message whose first element is worse than
-what stands there does not take it. ``af.first(e)`` and ``af.last(e)`` are the smallest and the largest of tuples that
-begin with the number of the sender, kept in another such field (``1x``), which init empties.
+The smallest tuple wins, compared element by element from the first on, so that later elements are the payload of
+earlier ones. Along a row that is one comparison in registers. Where several workers reduce into a vertex, a byte for
+each vertex is a lock, in a field of its own that no program can name (``0dist``); a message whose first element is
+worse than the current one does not take it. ``af.first(e)`` and ``af.last(e)`` are the smallest and the largest of
+tuples that begin with the number of the sender, stored in another such field (``1x``), which init resets.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from arcflux.parsing import parse
 
 __all__ = ["TUPLES", "TupleReductions", "better", "hidden_fields", "into_tuple", "lock_of", "with_senders_emptied"]
 
-# What tuples are reduced by, and what that is for their elements.
+# The reductions of tuples, and their elementwise operations.
 TUPLES = {"least": "min", "most": "max"}
 _WRITTEN = {"min": "least", "max": "most", "first": "least", "last": "most"}
 _LARGEST = (1 << 63) - 1
@@ -31,7 +31,7 @@ class TupleReductions(Unpacking):
     """The reductions of one function that write several fields."""
 
     def is_tuple_reduction(self, node: ast.Assign) -> bool:
-        """Whether an assignment in compute is of fields of v that are reduced together."""
+        """Whether an assignment in compute reduces several fields of v together."""
         if self.context != "compute" or len(node.targets) != 1:
             return False
         target = node.targets[0]
@@ -70,7 +70,7 @@ class TupleReductions(Unpacking):
         return name
 
     def tuple_values(self, node: ast.Assign, called: str, wanted: int) -> list[ast.expr] | None:
-        """The elements that a message brings; None when the assignment reduces nothing."""
+        """The elements of a message's tuple; None if the assignment reduces nothing."""
         call = node.value
         if not isinstance(call, ast.Call) or call.keywords or not call.args:
             return None
@@ -138,7 +138,7 @@ def lock_of(group: tuple[str, ...]) -> str:
 
 
 def with_senders_emptied(functions: dict[str, Checked]) -> dict[str, Checked]:
-    """The functions with an init by which no sender is known before the first message."""
+    """The functions with an init that resets the senders before the first message."""
     reductions = functions["compute"].reductions if "compute" in functions else {}
     senders = {name: how.operation for name, how in reductions.items() if name.startswith("1")}
     if not senders:
@@ -153,11 +153,11 @@ def with_senders_emptied(functions: dict[str, Checked]) -> dict[str, Checked]:
     return {"start": functions["start"], "init": init, **functions}
 
 
-# --- what kernels say
+# --- in kernels
 
 
 def better(operation: str, new: list[str], old: list[str]) -> str:
-    """The test whether a tuple is to replace another.
+    """The test whether a tuple replaces another.
 
     Examples
     --------
@@ -172,7 +172,7 @@ def better(operation: str, new: list[str], old: list[str]) -> str:
 
 
 def into_tuple(operation: str, group: tuple[str, ...]) -> str:
-    """The function that reduces a tuple into the arrays of its fields, which others reduce into at the same time."""
+    """The function that reduces a tuple into the arrays of its fields, concurrently with other workers."""
     arrays, new, old = ([f"{kind}_{name}" for name in group] for kind in "atb")
     worse = ">" if operation == "least" else "<"
     read = [f"{b} = read_now({a}, place)" for a, b in zip(arrays, old, strict=True)]

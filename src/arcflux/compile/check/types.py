@@ -2,7 +2,7 @@
 
 Literals, parameters, degrees, counts and edge columns' integers are weak: they take the type of the field they meet, so
 ``u.rank / u.out_degree`` of an f32 rank is an f32, and a program's memory traffic is what its fields say. The rules for
-operators and calls stand here alone, so that what check.py promises is what lower.py stores.
+operators and calls are only here, so that the types of check/ are those that lower.py stores.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def of_dtype(dtype: np.dtype[Any], length: int | None = None) -> Value:
 
 
 def of_number(value: Any) -> Value:
-    """The type of a number that stands in a program: weak, unless only u64 can hold it."""
+    """The type of a number literal: weak, unless only u64 can hold it."""
     if type(value) is int and value >= 1 << 63:
         return of_dtype(np.dtype(np.uint64))
     return {bool: FLAG, int: INT, float: FLOAT}[type(value)]
@@ -77,7 +77,7 @@ def joined(a: Value, b: Value) -> Value:
     kind = max(a.kind, b.kind, key=_RANK.__getitem__)
     strong = [t.dtype for t in (a, b) if t.dtype is not None and t.kind == kind]
     dtype = None if not strong else strong[0] if len(strong) == 1 else np.result_type(*strong)
-    if kind == "int" and dtype is not None and dtype.kind == "f":  # what NumPy makes of u64 and an integer with a sign
+    if kind == "int" and dtype is not None and dtype.kind == "f":  # NumPy's type for u64 and a signed integer
         dtype = np.dtype(np.int64)
     return Value(kind, dtype, a.length if a.length is not None else b.length)
 
@@ -91,7 +91,7 @@ def of_operation(op: ast.operator, a: Value, b: Value) -> Value:
 
 
 def of_power(node: ast.BinOp, a: Value, b: Value) -> Value:
-    """The type of ``a ** b``: of integers an integer, unless the exponent stands there and is below 0."""
+    """The type of ``a ** b``: of integers an integer, unless the exponent is a negative literal."""
     stands = node.right.value if isinstance(node.right, ast.Constant) else 0
     negative = isinstance(stands, (int, float)) and stands < 0
     return of_operation(ast.Div() if negative else node.op, a, b)
@@ -112,7 +112,7 @@ def of_sign(a: Value) -> Value:
 
 
 def of_call(name: str, given: list[Value]) -> Value:
-    """The type of what a function that kernels know gives for arguments of these types."""
+    """The type of a built-in function's result for arguments of these types."""
     if name == "dot":
         return of_sign(joined(*given)).scalar()
     if name in ("min", "max"):
@@ -125,7 +125,7 @@ def of_call(name: str, given: list[Value]) -> Value:
 
 
 def typed(node: ast.expr, names: Mapping[str, Value]) -> Value:
-    """The type of an expression over plain names, as check.py found it; names that are not given are counts."""
+    """The type of an expression over plain names, as checked; names without a type are counts."""
     if isinstance(node, ast.Name):
         return names.get(node.id, INT)
     if isinstance(node, ast.Attribute):  # math.inf, math.nan

@@ -1,7 +1,7 @@
 """Assignments to several names at once: ``a, b = b, a``, ``q, r = divmod(n, 10)``, ``x, y = v.place``, ``a = b = 0``.
 
-As Python does it, all that stands on the right is computed before anything is assigned. It goes by names of no
-program's own, ``l_0``, ``l_1``, which LLVM does away with.
+As in Python, all values on the right are computed before anything is assigned. They get names that no program has,
+``l_0``, ``l_1``, which LLVM removes.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ class Unpacking(Loops):
     """The assignments of one function that have several targets."""
 
     def assign(self, node: ast.stmt, target: ast.expr, value: ast.expr) -> ast.stmt:
-        """One assignment of one target."""
+        """An assignment to a single target."""
         raise NotImplementedError
 
     def assignments(self, node: ast.Assign) -> list[ast.stmt]:
-        """An assignment, of whatever targets."""
+        """An assignment to any targets."""
         if len(node.targets) == 1 and not isinstance(node.targets[0], (ast.Tuple, ast.List)):
             return [self.assign(node, node.targets[0], node.value)]
         done: list[ast.stmt] = []
@@ -39,7 +39,7 @@ class Unpacking(Loops):
         return done
 
     def kept(self, node: ast.Assign, k: int, value: ast.expr, done: list[ast.stmt]) -> ast.expr:
-        """The name under which a value is kept until it is assigned; a number needs none."""
+        """The name that holds a value until it is assigned; a number needs none."""
         if isinstance(value, ast.Constant):
             return value
         number = self.kept_names.setdefault((id(node), k), len(self.kept_names))
@@ -48,7 +48,7 @@ class Unpacking(Loops):
         return at(value, ast.Name(str(number), ast.Load()))
 
     def values(self, node: ast.Assign) -> list[ast.expr] | None:
-        """What the targets of an assignment are given, one by one; None when none of them is a tuple."""
+        """The values of an assignment's targets, one by one; None if none of them is a tuple."""
         lengths = {len(t.elts) if isinstance(t, (ast.Tuple, ast.List)) else 0 for t in node.targets}
         if lengths == {0}:
             return None
@@ -73,7 +73,7 @@ class Unpacking(Loops):
         return found
 
     def parts(self, value: ast.expr) -> list[ast.expr] | None:
-        """The values of which one is made: of a tuple, of divmod, of a vector; None for a single one."""
+        """The values that a value consists of: of a tuple, of divmod, of a vector; None for a single one."""
         if isinstance(value, (ast.Tuple, ast.List)):
             if any(isinstance(one, ast.Starred) for one in value.elts):
                 raise self.refuse(value, "* stands for no known number of values", "write all of them")
@@ -88,7 +88,7 @@ class Unpacking(Loops):
         return [at(value, ast.Subscript(value, ast.Constant(k), ast.Load())) for k in range(kind.length)]
 
     def chosen_parts(self, value: ast.IfExp) -> list[ast.expr]:
-        """``(a, b) if test else (c, d)`` as ``a if test else c`` and ``b if test else d``: tests change nothing."""
+        """``(a, b) if test else (c, d)`` as ``a if test else c`` and ``b if test else d``: tests have no effects."""
         yes, no = self.parts(value.body), self.parts(value.orelse)
         if yes is None or no is None or len(yes) != len(no):
             raise self.refuse(value, "the two sides of if ... else have different numbers of values",

@@ -1,7 +1,7 @@
-"""Neighbourhoods in plain Python: what `around` sees as `edges`, and whose values a vertex last sent.
+"""Neighbourhoods in plain Python: the `edges` of `around`, and the last messages of neighbours.
 
-Each of `edges` is a neighbour, and unpacks into the neighbour and its edge. So ``for u in edges`` and
-``for u, edge in edges`` are both what they look like, and nothing of the user's function has to be changed.
+Each of `edges` is a neighbour, and unpacks into the neighbour and its edge. So ``for u in edges`` and ``for u, edge in
+edges`` both work, without a change of the user's function.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["EdgeList", "Neighbour", "choosing", "shared"]
 
 
 class Neighbour:
-    """A neighbour of v: reads as the vertex did when the superstep began, and unpacks into (u, edge)."""
+    """A neighbour of v: has the values from before the superstep, and unpacks into (u, edge)."""
 
     _vertex: Any
     _edge: Any
@@ -38,7 +38,7 @@ class Neighbour:
 
 
 class EdgeList:
-    """The list of v's edges, to go through as often as one likes."""
+    """The list of v's edges, which can be iterated repeatedly."""
 
     def __init__(self, neighbours: list[Neighbour]) -> None:
         self._neighbours = neighbours
@@ -51,7 +51,7 @@ class EdgeList:
 
 
 def shared(a: Any, b: Any) -> Iterator[Neighbour]:
-    """The neighbours that v has in common with a neighbour of it, each once; one of a and b is v."""
+    """The common neighbours of v and a neighbour of v, each once; one of a and b is v."""
     other = a if isinstance(a, Neighbour) else b
     near, seen = other._run.near(other.number), set()
     for each in other._run.listed:
@@ -61,7 +61,7 @@ def shared(a: Any, b: Any) -> Iterator[Neighbour]:
 
 
 def choosing(choose: Any, values: Any, default: Any) -> Any:
-    """`min` or `max` of what a generator gives, in the type that compiled code gives it."""
+    """`min` or `max` of a generator's values, in the type of compiled code."""
     best = None
     for value in values:
         best = value if best is None else min_max(choose, best, value)

@@ -1,7 +1,7 @@
-"""Fields of edges in plain Python: what `along` and compute see as ``edge``, and what the reverse edge had before.
+"""Fields of edges in plain Python: the ``edge`` of `along` and compute, and the old values of the reverse edge.
 
-Values stand by the order of in-edges, as kernels have them. What `along` writes in a superstep is what compute sees of
-the edge at once, and what all others see of it when the superstep is over.
+Values are in in-edge order, as in kernels. Compute sees at once what `along` writes in a superstep, all others see it
+after the superstep.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["PlainEdges"]
 
 
 class Fields:
-    """The fields of an edge as they were when the superstep began; each is made when it is asked for."""
+    """The fields of an edge from before the superstep; each is built when it is read."""
 
     _edges: Any
     _arc: int
@@ -46,7 +46,7 @@ class Fields:
 
 
 class Edge(Fields):
-    """An edge as a function sees it: its columns, its fields, and the edge the other way."""
+    """An edge as a function sees it: its columns, its fields, and the reverse edge."""
 
     def __init__(self, columns: Mapping[str, Any], edges: Any, arc: int, said: Callable[[], str]) -> None:
         super().__init__(edges, arc, said)
@@ -83,7 +83,7 @@ class PlainEdges:
         return [first if length is None else [first] * length for _ in range(self.graph.arcs)]
 
     def crossed(self, run: Any, place: int, columns: Mapping[str, Any], u: Any, v: Any) -> Edge:
-        """The edge at a place of the rows that a run sees, after `along` if there is one."""
+        """The edge at a position of the rows that a run sees, after `along` if there is one."""
         arc = self.place[place] if run.lowered.program.edges == "against" else place
         source, target = (v, u) if run.lowered.program.edges == "against" else (u, v)
 
@@ -110,7 +110,7 @@ class PlainEdges:
         return Vector(elements, store) if columns is None else Matrix(elements, columns, store)
 
     def stored(self, name: str, value: Any, said: Callable[[], str]) -> Any:
-        """A value as the field keeps it."""
+        """A value as the field stores it."""
         if self.kinds[name][1] is None:
             return self._stored_number(name, value, said)
         vector = self.own(name, value, said)
@@ -118,7 +118,7 @@ class PlainEdges:
         return vector
 
     def _stored_number(self, name: str, value: Any, said: Callable[[], str]) -> Any:
-        """A number as the field keeps it; what the field cannot keep is an error here."""
+        """A number as the field stores it; a number that does not fit is an error here."""
         try:
             return self.keepers[name](value)
         except Unfit as unfit:
@@ -129,18 +129,18 @@ class PlainEdges:
         return value if self.kinds[name][1] is None else list(value.elements)
 
     def drop(self) -> None:
-        """Forget what a superstep that is undone has written."""
+        """Discard what a superstep that is undone has written."""
         self.after = {name: {} for name in self.kinds}
 
     def finish(self) -> None:
-        """The superstep is over: what was written is what edges have."""
+        """End the superstep: the written values become current."""
         for name, after in self.after.items():
             for arc, value in after.items():
                 self.values[name][arc] = value
         self.drop()
 
     def result(self) -> EdgeValues:
-        """What a result shows."""
+        """The edge fields as a result shows them."""
         made = {}
         for name, (dtype, length, columns) in self.kinds.items():
             shape = (len(self.values[name]),) if length is None else (len(self.values[name]), length)

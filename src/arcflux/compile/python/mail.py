@@ -1,4 +1,4 @@
-"""Mail in plain Python: records are kept by receiver in the order in which they were sent, vertex by vertex."""
+"""Mail in plain Python: records are stored by receiver in the order in which they were sent, vertex by vertex."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class MailFault(Fault):
 
 
 class Record:
-    """What `receive` sees of a record: its parts by name."""
+    """A record as `receive` sees it: its parts by name."""
 
     def __init__(self, parts: Mapping[str, Any]) -> None:
         self.__dict__.update(parts)
@@ -59,7 +59,7 @@ class PlainMail:
         return v in self._arrived
 
     def take(self, to: Any, records: Mapping[str, Any]) -> None:
-        """Keep what a vertex sends."""
+        """Store what a vertex sends."""
         for name, given in records.items():
             if isinstance(to, bool) or not isinstance(to, (int, np.integer)):
                 raise MailFault(f"{name} is sent to {to!r}, which is no whole number")
@@ -73,11 +73,11 @@ class PlainMail:
             self._sent.setdefault(int(to), {}).setdefault(name, []).append(kept)
 
     def deliver(self) -> None:
-        """What was sent is what vertices now have."""
+        """What was sent becomes what vertices receive."""
         self._arrived, self._sent = self._sent, {}
 
     def of(self, v: int) -> dict[str, Any]:
-        """What `receive` is given for a vertex, by the names of mails."""
+        """The arguments of `receive` for a vertex, by the names of mails."""
         mine = self._arrived[v]
         return {name: _received(name, declared, mine.get(name, [])) for name, declared in self.mails.items()}
 
@@ -95,7 +95,7 @@ class PlainMail:
 
 
 def _kept(name: str, dtype: np.dtype[Any], value: Any) -> Any:
-    """A part of a record as mail keeps it; what it cannot keep is an error here."""
+    """A part of a record as mail stores it; a value that does not fit is an error here."""
     try:
         return keeper(dtype)(value)
     except Unfit as unfit:

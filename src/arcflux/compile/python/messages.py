@@ -1,4 +1,4 @@
-"""Messages in plain Python: compute along every in-edge of a vertex, and which of several `any` and `first` stays."""
+"""Messages in plain Python: compute along every in-edge of a vertex, and the choice among several `any` and `first`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["gather"]
 
 
 def gather(run: Any, v: int, new: Vertex, old: Vertex, senders: set[int]) -> bool:
-    """Compute along every in-edge from a sender; of several `any` the smallest stays, of `first` the first."""
+    """Call compute along every in-edge from a sender; of several `any` the smallest wins, of `first` the first."""
     received = False
     taken: set[str] = set()
     best: dict[tuple[str, ...], tuple[Any, ...]] = {}
@@ -34,7 +34,7 @@ def _choose(
     run: Any, u: int, new: Vertex, before: dict[str, Any], taken: set[str],
     best: dict[tuple[str, ...], tuple[Any, ...]],
 ) -> None:  # fmt: skip
-    """Of what several senders assign, let the smallest stay (`any`), or that of the first or last of them."""
+    """Choose among the assignments of several senders: the smallest (`any`), or that of the first or last sender."""
     for name in new._assigned.intersection(run.one_of):
         if name in taken:
             setattr(new, name, min(before[name], new._fields[name]))

@@ -1,4 +1,4 @@
-"""What a program promises, checked in plain Python: sparse, monotone, priority, and wants beside it."""
+"""The promises of a program, checked in plain Python: sparse, monotone, priority, and wants with a priority."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from arcflux.compile.python.vertex import Vertex
 
 __all__ = ["check_order", "check_same_end", "check_settled", "check_sparse", "check_wants"]
 
-# How many tolerances an honest superstep may move what a run with fresher values has left, and below what all is noise.
+# How many tolerances a correct superstep may move the end of a run with fresher values, and the residual that counts as
+# noise.
 _SETTLED = 10
 _ROUNDING = 1e-9
 
 
 def check_same_end(run: Any, fresh: Any) -> None:
-    """Whether a run that saw fresher values came to the same end."""
+    """Check that a run with fresher values came to the same end."""
     for name, (dtype, length) in run.lowered.fields.items():
         ours, theirs = ([state[name] if length is None else list(state[name]) for state in each.states]
                         for each in (run, fresh))  # fmt: skip
@@ -30,9 +31,9 @@ def check_same_end(run: Any, fresh: Any) -> None:
 
 
 def check_settled(fresh: Any) -> None:
-    """Whether the end of a run that saw fresher values is one: an honest superstep hardly moves it any more.
+    """Check that the end of a run with fresher values is stable: another regular superstep hardly moves it.
 
-    Runs that stop below a tolerance end in different places, so those are not compared.
+    Runs that stop below a tolerance end in different states, so those are not compared.
     """
     fresh.fresh = False
     fresh.active = set(range(fresh.graph.vertices))
@@ -43,9 +44,9 @@ def check_settled(fresh: Any) -> None:
 
 
 def check_sparse(run: Any, v: int, new: Vertex, old: Vertex, moved: bool, received: bool) -> None:
-    """A vertex without messages must not change, but for what init sets anew before every superstep.
+    """Check that a vertex without messages does not change, except for what init sets before every superstep.
 
-    One whose messages say nothing (none is better, or compute passes over all of them) is like one without.
+    A vertex whose messages have no effect (none is better, or compute skips all of them) counts as one without.
     """
     promise = "sparse" if "sparse" in run.lowered.program.promises else "priority"
     if promise == "priority" and not run.lowered.ordered:
@@ -62,10 +63,10 @@ def check_sparse(run: Any, v: int, new: Vertex, old: Vertex, moved: bool, receiv
 
 
 def check_order(run: Any, first: list[dict[str, Any]]) -> None:
-    """Whether an order by priority ends as supersteps did: what neighbours sent last has to explain every value.
+    """Check that processing by priority ends like supersteps: the last messages of neighbours must explain every value.
 
-    By priority a vertex may send its last value alone. `first` are the states after start. Where a better value sends a
-    worse message, some vertex has got here what it would not get there.
+    By priority a vertex may send only its last value. `first`: the states after start. If a better value sends a worse
+    message, some vertex has received here what it would not receive there.
     """
     end, run.states = run.states, first
     run.seen = {u: Vertex(run, u, run.sent[u]) for u in run.senders}
@@ -83,10 +84,10 @@ def check_order(run: Any, first: list[dict[str, Any]]) -> None:
 
 
 def check_wants(run: Any, v: int, new: Vertex, old: Vertex, wants: bool) -> None:
-    """In an order by priority, what a vertex no longer takes must not matter, or the order would show.
+    """With a priority, messages that a vertex no longer wants must not change it, or the order would show.
 
-    That is a message after it has stopped to want any; or, since it may stop with each, all others that reach it
-    in the same superstep. One that never wanted any is the same in every order.
+    That is a message after it has stopped wanting any; or, since it may stop with each, all others that reach it in the
+    same superstep. A vertex that never wanted any is the same in every order.
     """
     remedy = "return False only when no message can change v any more, or leave priority out"
     if not wants:
@@ -101,7 +102,7 @@ def check_wants(run: Any, v: int, new: Vertex, old: Vertex, wants: bool) -> None
 
 
 def refuse_change(run: Any, v: int, kept: Vertex, changed: Vertex, said: str, remedy: str) -> None:
-    """Refuse what messages that were not wanted would have changed."""
+    """Refuse what unwanted messages would have changed."""
     for name in sorted(run.lowered.reductions):
         if kept._fields[name] != changed._fields[name]:
             change = f"would make {name} {changed._fields[name]}, not {kept._fields[name]}"

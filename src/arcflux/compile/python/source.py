@@ -1,10 +1,10 @@
-"""A program's functions as the plain Python back end calls them: rewritten where Python means something else by a line.
+"""A program's functions for the plain Python back end: rewritten where a line means something else in Python.
 
-Three things differ. ``g.lost += x`` means that v contributes x, while ``g.lost`` by itself is of the superstep before;
-so it becomes ``g.lost = x``, and `g` takes what is assigned to it for a contribution (totals.py). And Python's
-own integers never overflow, and become floats under a power below 0; so each number that stands in a program, and each
-flag that is counted with, becomes one of numbers.py, whatever locals it goes through. Numbers alone are computed
-by Python, as the compiler does it (literals.py). A local that is given a vector field has its elements as they are,
+Three things differ. ``g.lost += x`` means that v contributes x, while reading ``g.lost`` gives the value of the
+superstep before; so it becomes ``g.lost = x``, and `g` treats an assignment as a contribution (totals.py). And Python's
+own integers never overflow, and become floats with a negative exponent; so each literal of a program, and each flag in
+arithmetic, becomes a number of numbers.py, whatever locals it passes through. Arithmetic on literals alone is computed
+by Python, as the compiler does it (literals.py). A local that is assigned a vector field has a copy of its elements,
 also when the field changes. The function keeps its file and its lines, for debuggers and errors.
 """
 
@@ -32,7 +32,7 @@ _ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.P
 
 
 def rewritten(function: Function, totals: Iterable[str]) -> FunctionType:
-    """A function of a program for plain Python; `totals` are the names that it may contribute to."""
+    """A function of a program for plain Python; `totals`: the names that it may contribute to."""
     assert isinstance(function.call, FunctionType)
     arguments = ast.arguments([], [ast.arg(name) for name in function.arguments], None, [], [], None, [])
     return _compiled(function.call, arguments, function.body, function.line, function.names, frozenset(totals))
@@ -74,7 +74,7 @@ def _compiled(
 
 
 class _Rewrite(ast.NodeTransformer):
-    """Contributions to totals as assignments, and numbers as those of kernels."""
+    """Turns contributions to totals into assignments, and numbers into those of kernels."""
 
     def __init__(
         self, names: Mapping[str, Any], own: set[str], totals: frozenset[str], around: Mapping[str, Any]
@@ -112,12 +112,12 @@ class _Rewrite(ast.NodeTransformer):
     # --- numbers
 
     def visit(self, node: ast.AST) -> Any:
-        """Any node; one of numbers alone is computed as Python does, once where that gives a number."""
+        """Any node; one of literals alone is computed as Python does, once if that has a value."""
         if not (isinstance(node, ast.expr) and self._is_constant(node)):
             return super().visit(node)
         try:
             value = as_value(eval(compile(ast.Expression(node), "", "eval"), dict(self.around)))  # noqa: S307 - numbers
-        except ArithmeticError:  # told where it happens
+        except ArithmeticError:  # reported where it is executed
             return _call(_VALUE, node)
         name = f"{_VALUE}{len(self.constants)}"
         self.constants[name] = value
@@ -137,13 +137,13 @@ class _Rewrite(ast.NodeTransformer):
         return ast.copy_location(ast.UnaryOp(node.op, self._operand(node.operand)), node)
 
     def _operand(self, node: ast.expr) -> ast.expr:
-        """What is counted with: a flag has to become a number."""
+        """An operand of arithmetic: a flag has to become a number."""
         done: ast.expr = self.visit(node)
         plain = isinstance(node, ast.BinOp) and isinstance(node.op, _ARITHMETIC)
         return done if plain or self._is_constant(node) else _call(_OPERAND, done)
 
     def _is_constant(self, node: ast.expr) -> bool:
-        """Whether an expression has numbers only: those that stand there, and those of the module."""
+        """Whether an expression has numbers only: literals, and those of the module."""
         if isinstance(node, ast.Constant):
             return type(node.value) in (int, float)
         if isinstance(node, ast.Name):
@@ -185,7 +185,7 @@ class _Rewrite(ast.NodeTransformer):
 
 
 def _owned(node: ast.expr) -> ast.expr:
-    """What is assigned, with a copy of each field that is assigned whole."""
+    """The assigned value, with a copy of each field that is assigned as a whole."""
     if isinstance(node, ast.Tuple):
         node.elts = [_owned(each) for each in node.elts]
     elif isinstance(node, ast.IfExp):
@@ -196,7 +196,7 @@ def _owned(node: ast.expr) -> ast.expr:
 
 
 def _own(value: Any) -> Any:
-    """A value that does not change with what it was read from."""
+    """A value that does not change with its origin."""
     return value.copied() if hasattr(value, "copied") else value
 
 

@@ -1,4 +1,4 @@
-"""Totals in plain Python: `g` of the functions that contribute; what is assigned to it is a contribution."""
+"""Totals in plain Python: the `g` of functions that contribute; an assignment to it is a contribution."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ __all__ = ["Counted"]
 
 
 class Counted:
-    """What a function knows as `g`: the graph's counts, and the totals of the superstep before.
+    """The `g` of a function: the graph's counts, and the totals of the superstep before.
 
-    What a vertex contributes is kept apart until it is certain that the vertex counts (`accept`).
+    The contributions of a vertex are kept separate until it is certain that the vertex counts (`accept`).
     """
 
     def __init__(self, lowered: Lowered, **counts: int) -> None:
@@ -56,11 +56,11 @@ class Counted:
             row[k] = _combined(measure, row[k], value)
 
     def drop(self) -> None:
-        """What the vertex has contributed does not count."""
+        """Discard the contributions of the vertex."""
         self._of_vertex.clear()
 
     def accept(self) -> None:
-        """What the vertex has contributed counts."""
+        """Accept the contributions of the vertex."""
         for name, row in self._of_vertex.items():
             measure = self._measures[name]
             before = self._reduced.setdefault(name, [_identity(measure)] * len(row))
@@ -68,7 +68,7 @@ class Counted:
         self.drop()
 
     def finish(self, written: list[Measure]) -> None:
-        """All vertices have contributed: from now on totals are what they have."""
+        """After the contributions of all vertices: they become the totals."""
         for each in written:
             row = self._reduced.get(each.name, [_identity(each)] * (each.length or 1))
             self._known[each.name] = row if each.length else row[0]
@@ -83,7 +83,7 @@ class Counted:
 
 
 class _Elements(Vector):
-    """A total that is a vector; an element that is assigned is contributed."""
+    """A total that is a vector; assigning an element contributes to it."""
 
     def __init__(self, elements: list[Any], contribute: Callable[[int, Any], None]) -> None:
         super().__init__(elements)
@@ -100,7 +100,7 @@ def _limits(dtype: np.dtype[Any]) -> tuple[int, int]:
 
 
 def _identity(measure: Measure) -> Any:
-    """What leaves a total as it is, as a number of Python's."""
+    """The identity of a total, as a Python number."""
     kind, operation = measure.dtype.kind, measure.operation
     if kind == "b":
         return operation == "and"

@@ -1,4 +1,4 @@
-"""Vectors as the plain Python back end has them: numbers in a row, combined one by one as Python does."""
+"""Vectors of the plain Python back end: lists of numbers, combined element by element as Python does."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Matrix", "Vector", "elementwise"]
 
 
 class Vector:
-    """A vector field's value. Elements that are assigned go through `store`, which checks them as it checks fields."""
+    """The value of a vector field. Assigned elements go through `store`, which checks them as it checks fields."""
 
     def __init__(self, elements: list[Any], store: Callable[[Any], Any] | None = None) -> None:
         self.elements = elements
@@ -38,7 +38,7 @@ class Vector:
         self.elements[index] = self.store(value)
 
     def copied(self) -> Vector:
-        """The elements as they are now."""
+        """A copy of the current elements."""
         made = copy.copy(self)
         made.elements = list(self.elements)
         return made
@@ -78,7 +78,7 @@ class Matrix(Vector):
 
 
 def _pairs(function: Callable[..., Any], *given: Any) -> Any:
-    """`function` of numbers, or of the elements of vectors; a number stands for a vector of it."""
+    """`function` of numbers, or of the elements of vectors; a number stands for a constant vector."""
     length = max((len(x) for x in given if isinstance(x, Vector)), default=None)
     if length is None:
         return function(*given)
@@ -87,7 +87,7 @@ def _pairs(function: Callable[..., Any], *given: Any) -> Any:
 
 
 def _two(function: Callable[..., Any], a: Vector, b: Any) -> Vector:
-    """The same of a vector and what it meets."""
+    """The same for a vector and a vector or a number."""
     if isinstance(b, Vector):
         return Vector([function(x, y) for x, y in zip(a.elements, b.elements, strict=True)])
     return Vector([function(x, b) for x in a.elements])
@@ -106,10 +106,10 @@ _operators()
 def elementwise(
     function: Callable[..., Any], names: Mapping[str, Any], helpers: Mapping[int, Any] = MappingProxyType({})
 ) -> Callable[..., Any]:
-    """The same function of a program, in which min and max take vectors too, unless the module has its own.
+    """The same function of a program with min and max that accept vectors, unless the module has its own.
 
-    Conversions, built-ins and functions of math give what compiled code gives (numbers.py), and so do the
-    functions of the module that it calls: `helpers`, by their identity.
+    Conversions, built-ins and functions of math have the results of compiled code (numbers.py), and so do the functions
+    of the module that it calls: `helpers`, by their identity.
     """
     assert isinstance(function, FunctionType)
     code = function.__code__
@@ -123,7 +123,7 @@ def elementwise(
 
 
 def _meant(found: Any, helpers: Mapping[int, Any]) -> Any:
-    """What stands for something of the module: modules of numbers and helpers as compiled code has them."""
+    """The replacement for a value of the module: modules of numbers, and helpers as compiled code has them."""
     if found is random:
         return lambda *given, **named: Float(random(*given, **named))
     if isinstance(found, ModuleType):
@@ -151,7 +151,7 @@ class _Module:
 
 
 def _helper(function: Any, helpers: Mapping[int, Any]) -> Callable[..., Any]:
-    """A helper as a program sees it: numbers that stand in the call are like those of parameters."""
+    """A helper as a program sees it: literals in the call are treated like parameters."""
     made: list[Callable[..., Any]] = []
 
     def call(*given: Any, **named: Any) -> Any:
@@ -163,7 +163,7 @@ def _helper(function: Any, helpers: Mapping[int, Any]) -> Callable[..., Any]:
 
 
 def choosing_in_programs(choose: Callable[..., Any]) -> Callable[..., Any]:
-    """`min` or `max` as programs have it: of vectors, too, and of the values of a loop."""
+    """`min` or `max` as programs have it: also of vectors, and of a generator's values."""
 
     def apply(*given: Any, default: Any = None) -> Any:
         if len(given) == 1 and isinstance(given[0], Iterator):

@@ -14,7 +14,7 @@ __all__ = ["Members", "Named", "Vertex", "ends", "of_column", "parameter", "show
 
 
 def shown(what: str, values: Mapping[str, Any]) -> str:
-    """What a print or a debugger shows of one of these: its names and their values.
+    """The text that a print or a debugger shows of one of these: its names and their values.
 
     Examples
     --------
@@ -25,7 +25,7 @@ def shown(what: str, values: Mapping[str, Any]) -> str:
 
 
 class Vertex:
-    """What a function sees of a vertex: its fields, its number, its degrees."""
+    """A vertex as a function sees it: its fields, its number, its degrees."""
 
     _run: Any
     _fields: dict[str, Any]
@@ -62,7 +62,7 @@ class Vertex:
 
 
 class Named:
-    """A bag of names: the parameters, an edge's columns."""
+    """A namespace: the parameters, an edge's columns."""
 
     _what: str
 
@@ -88,7 +88,7 @@ class Members:
 
 
 def parameter(one: Parameter, graph: Graph, members: Any) -> Any:
-    """What a parameter is in a program."""
+    """The value of a parameter in a program."""
     if one.kind is vertex:
         return int(graph.ids.to_numbers([one.value])[0])
     if isinstance(one.kind, FieldType):
@@ -98,12 +98,12 @@ def parameter(one: Parameter, graph: Graph, members: Any) -> Any:
 
 
 def ends(graph: Graph, edges: str | None, u: int, v: int) -> tuple[int, int]:
-    """The ends of an edge by which its random numbers differ: an undirected one has the same both ways."""
+    """The ends of an edge for its random numbers: an undirected edge has the same ones both ways."""
     if edges == "both" or graph.edges != graph.arcs:
         return min(u, v), max(u, v)
     return (v, u) if edges == "against" else (u, v)
 
 
 def of_column(column: Any, i: int) -> Any:
-    """What an edge column has: a float of the column's width, or an integer, which takes the type that it meets."""
+    """The value of an edge column: a float of the column's width, or an integer, which takes the type that it meets."""
     return as_number(column[i].item(), column.dtype if column.dtype.kind == "f" else None)
