@@ -6,11 +6,11 @@
    most graphs the only large one. Once a part is reached, the others look for a neighbour that is, and stop at the
    first (Beamer, Asanovic, Patterson, "Direction-optimizing breadth-first search", 2012); levels do not matter, so what
    is found counts at once.
-3. Any other component is in one of three sets: reached, leading there, neither. Workers search these with Tarjan's
-   algorithm (1972), each set by one worker.
+3. Any other component is in one of three sets: reached, leading there, neither. Workers search these depth first
+   (Tarjan 1972; with one number for each vertex, Pearce 2016), each set by one worker.
 
-Where looking finds little, as on roads, reach is a search that visits every arc, forth and back again; Tarjan's visits
-each once. So one or two workers leave step 2 out then.
+Where looking finds little, as on roads, reach is a search that visits every arc, forth and back again; depth-first
+search visits each once. So one or two workers leave step 2 out then.
 """
 
 from __future__ import annotations
@@ -211,80 +211,84 @@ def reach(
 
 @kernel
 def search(
-    worker: Any, workers: Any, control: Any, offsets: Any, neighbours: Any, component: Any, marks: Any, place: Any,
-    met: Any, low: Any, path: Any, waiting: Any, begins: Any,
+    worker: Any, workers: Any, control: Any, offsets: Any, neighbours: Any, component: Any, marks: Any, index: Any,
+    path: Any, places: Any, numbers: Any, waiting: Any, begins: Any, several: Any,
 ) -> None:  # fmt: skip
-    """Tarjan's algorithm on vertices that are left, those of each mark by themselves.
+    """Depth-first search of the vertices that are left, those of each mark by themselves.
 
-    place: uint64[n]; met, low, path, waiting: integer[n], met zero at first; ``begins[m]``: where mark m's parts of
-    path and waiting begin.
+    index: integer[n], zero where a vertex is left, else n + 1; ``begins[m]``: where mark m's parts of path (vertices),
+    places (of their arcs, uint64), numbers and waiting begin; several: whether there are several marks.
     """
     while True:
         mark = claim(control)
         if mark > 2:
             return
-        _search(offsets, neighbours, component, marks, np.uint8(mark), place, met, low, path, waiting, begins[mark])
+        _search(offsets, neighbours, component, marks, np.uint8(mark), index, path, places, numbers, waiting,
+                begins[mark], several)  # fmt: skip
 
 
 @inner
 def _search(
-    offsets: Any, neighbours: Any, component: Any, marks: Any, mark: Any, place: Any, met: Any, low: Any, path: Any,
-    waiting: Any, begin: Any,
+    offsets: Any, neighbours: Any, component: Any, marks: Any, mark: Any, index: Any, path: Any, places: Any,
+    numbers: Any, waiting: Any, begin: Any, several: Any,
 ) -> None:  # fmt: skip
+    """index: 0 before a vertex is met, then the least number that it reaches, n + 1 once its component is known.
+
+    So an arc reads one word of the vertex that it leads to. A vertex that is not the first of its component waits from
+    when all its arcs are searched.
+    """
     one = np.uint64(1)
-    none = component.dtype.type(component.size)
-    clock, waits = 0, begin
+    done = np.uint64(component.size) + one
+    clock, waits = np.uint64(0), begin
     for root in range(np.uint64(component.size)):
-        if component[root] != none or marks[root] != mark or met[root] != 0:
+        if index[root] != 0 or marks[root] != mark:
             continue
-        clock += 1
-        met[root] = clock
-        low[root] = clock
-        place[root] = offsets[root]
-        path[begin] = root
-        waiting[waits] = root
-        waits += 1
-        top = begin + 1
-        while top > begin:
-            v = np.uint64(path[top - 1])
-            least, deeper = low[v], False
-            i, end = place[v], offsets[v + one]
+        v: Any = root
+        top = begin
+        clock += one
+        number, least = clock, clock
+        index[v] = number
+        i, end = offsets[v], offsets[v + one]
+        while True:
             while i < end:
                 w = np.uint64(neighbours[i])
                 i += one
-                if component[w] != none or marks[w] != mark:
+                if several and marks[w] != mark:
                     continue
-                if met[w] == 0:
-                    clock += 1
-                    met[w] = clock
-                    low[w] = clock
-                    place[w] = offsets[w]
-                    path[top] = w
-                    top += 1
-                    waiting[waits] = w
-                    waits += 1
-                    deeper = True
-                    break
-                least = min(least, met[w])
-            place[v] = i
-            low[v] = least
-            if deeper:
-                continue
-            top -= 1
-            if top > begin:
-                above = np.uint64(path[top - 1])
-                low[above] = min(low[above], least)
-            if least == met[v]:
-                bottom = waits
-                smallest = component.dtype.type(v)
-                while True:
+                seen = np.uint64(index[w])
+                if seen != 0:
+                    least = min(least, seen)
+                    continue
+                path[top], places[top], numbers[top] = v, i, number
+                index[v] = least
+                top += 1
+                v = w
+                clock += one
+                number, least = clock, clock
+                index[v] = number
+                i, end = offsets[v], offsets[v + one]
+            if least != number:
+                index[v] = least
+                waiting[waits] = v
+                waits += 1
+            else:
+                bottom, smallest = waits, component.dtype.type(v)
+                while bottom > begin and index[waiting[bottom - 1]] >= number:
                     bottom -= 1
                     smallest = min(smallest, component.dtype.type(waiting[bottom]))
-                    if np.uint64(waiting[bottom]) == v:
-                        break
                 for k in range(bottom, waits):
                     component[waiting[k]] = smallest
+                    index[waiting[k]] = done
                 waits = bottom
+                component[v] = smallest
+                index[v] = done
+            if top == begin:
+                break
+            below = np.uint64(index[v])
+            top -= 1
+            v = np.uint64(path[top])
+            i, end, number = places[top], offsets[v + one], np.uint64(numbers[top])
+            least = min(np.uint64(index[v]), below)
 
 
 def strong_components(worker: Worker) -> Array:
@@ -320,8 +324,9 @@ def strong_components(worker: Worker) -> Array:
     cores.together()
     sizes = [np.count_nonzero(marks == mark) for mark in (0, FORTH, BACK)]
     if any(sizes):
-        place, met, low = cores.host(n, np.uint64), cores.kept(n, kind), cores.host(n, kind)
-        begins = np.concatenate([[0], np.cumsum(sizes)])
-        scratch = place, met, low, lists[:n], lists[n:], begins
+        index, places, numbers = cores.kept(n, kind), cores.host(n, np.uint64), cores.host(n, kind)
+        cores.publish(np.where(component == n, 0, n + 1), index)
+        begins, several = np.concatenate([[0], np.cumsum(sizes)]), np.count_nonzero(sizes) > 1
+        scratch = index, lists[:n], places, numbers, lists[n:], begins, several
         cores.launch(search, min(3, visits // SERIAL_VISITS), *graph.out, component, marks, *scratch, visits=visits)
     return cores.result(component)
