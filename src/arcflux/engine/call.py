@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -23,7 +24,7 @@ from arcflux.spmd.interrupt import CancelToken, cancelling, raise_if_cancelled, 
 from arcflux.spmd.memory import within_memory
 from arcflux.trace import counted
 
-__all__ = ["graph_call", "interruptible", "is_interrupted", "note_interrupt"]
+__all__ = ["graph_call", "interrupted_with", "interruptible", "is_interrupted", "note_interrupt"]
 
 Options = ParamSpec("Options")
 Answer = TypeVar("Answer")
@@ -72,6 +73,16 @@ def interruptible(call: Callable[Options, Answer]) -> Callable[Options, Answer]:
             _under_way.depth -= 1
 
     return whole
+
+
+@contextmanager
+def interrupted_with(result: Result) -> Iterator[None]:
+    """Give a KeyboardInterrupt in the block this result: the run is over, and its supersteps are not lost."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        error.__dict__.setdefault("result", result)
+        raise
 
 
 def _interrupt(result: Result) -> KeyboardInterrupt:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -27,7 +28,8 @@ from arcflux.compile.lower import Lowered, lower
 from arcflux.engine.call import is_interrupted
 from arcflux.engine.loop import Options, Piece
 from arcflux.engine.spread import Spread, pressed_anywhere
-from arcflux.errors import SpaceError, UsageError
+from arcflux.engine.totals import shown
+from arcflux.errors import CancelledError, SpaceError, StoreError, UsageError
 from arcflux.graph import Graph
 from arcflux.history import History, Superstep, column
 from arcflux.io import checkpoint as folder
@@ -109,32 +111,36 @@ def run_in_pieces(
     if standing is not None:
         trace.note(f"{lowered.program.name} goes on after superstep {standing.step} of the checkpoint {path}")
     begun, seconds, resumed = time.perf_counter(), checkpoint.seconds, None
-    while True:
-        remaining = np.inf if options.timeout is None else max(0.0, options.timeout - (time.perf_counter() - begun))
-        piece = Piece() if standing is None else Piece(standing.step, standing.totals)
-        now = replace(options, timeout=min(seconds, remaining), piece=piece)
-        if standing is None:
-            result = run(lowered, values, now)
-        else:
-            resumed = resumed or _resumed(lowered, graph)
-            senders = np.ones(graph.vertices, np.bool_) if standing.senders is None else standing.senders
-            result = run(resumed, {**standing.fields, _ACTIVE: senders}, now)
-        after = _after(like, standing, result, piece)
-        leads = ranks is None or ranks.rank == 0
-        if result.converged:
-            if leads:
-                folder.remove(path)
-            return _whole(result, lowered, standing, after)
-        # A piece that was interrupted within a loop of the program is repeated, with more time.
-        whole = after.step > piece.first and not (lowered.sparse and after.senders is None)
-        if leads and whole:
-            _write(after, path)
-        token = current_token()
-        ended = is_interrupted() or after.step >= options.limit or remaining <= seconds
-        ended = ended or (token is not None and token.cancelled)
-        if pressed_anywhere(ranks, ended):
-            return _whole(result, lowered, standing, after)
-        standing, seconds = (after, seconds) if whole else (standing, 2 * seconds)
+    reached = [] if standing is None else [standing]  # where the last whole superstep ended
+    leads = ranks is None or ranks.rank == 0
+    with _interrupted_at(reached, lowered, graph):
+        while True:
+            remaining = np.inf if options.timeout is None else max(0.0, options.timeout - (time.perf_counter() - begun))
+            piece = Piece() if standing is None else Piece(standing.step, standing.totals)
+            now = replace(options, timeout=min(seconds, remaining), piece=piece)
+            if standing is None:
+                result = run(lowered, values, now)
+            else:
+                resumed = resumed or _resumed(lowered, graph)
+                senders = np.ones(graph.vertices, np.bool_) if standing.senders is None else standing.senders
+                result = run(resumed, {**standing.fields, _ACTIVE: senders}, now)
+            after = _after(like, standing, result, piece)
+            if after.step > piece.first:
+                reached[:] = [after]
+            if result.converged:
+                if leads:
+                    _remove(path)
+                return _whole(result, lowered, standing, after)
+            # A piece that was interrupted within a loop of the program is repeated, with more time.
+            whole = after.step > piece.first and not (lowered.sparse and after.senders is None)
+            if leads and whole:
+                _write(after, path)
+            token = current_token()
+            ended = is_interrupted() or after.step >= options.limit or remaining <= seconds
+            ended = ended or (token is not None and token.cancelled)
+            if pressed_anywhere(ranks, ended):
+                return _whole(result, lowered, standing, after)
+            standing, seconds = (after, seconds) if whole else (standing, 2 * seconds)
 
 
 def _read(path: Path, like: Standing) -> Standing | None:
@@ -225,12 +231,42 @@ def _columns(rows: Array) -> dict[str, Array | float]:
     return {name: rows[:, k] for k, name in enumerate(_KEPT)}
 
 
+@contextmanager
+def _interrupted_at(reached: Sequence[Standing], lowered: Lowered, graph: Graph) -> Iterator[None]:
+    """Give what ends the block between two pieces, by Ctrl-C or a token, the result of the last whole superstep."""
+    try:
+        yield
+    except (KeyboardInterrupt, CancelledError) as error:
+        if reached and getattr(error, "result", None) is None:
+            error.__dict__["result"] = _result_at(reached[0], lowered, graph)
+        raise
+
+
+def _result_at(standing: Standing, lowered: Lowered, graph: Graph) -> Result:
+    """The result of a run that ended where a checkpoint is."""
+    program = lowered.program
+    fields = {name: standing.fields[name] for name in program.fields if name not in program.hidden}
+    rows = np.stack([standing.past[name] for name in _KEPT], axis=1)
+    history = History(rows, _superstep, _columns, {name: standing.past[f"{_TOTAL}{name}"] for name in lowered.totals})
+    totals = {name: shown(value) for name, value in standing.totals.items()}
+    seconds, references = standing.seconds, program.references
+    return Result(program.name, graph, fields, history, False, seconds, references=references, totals=totals)
+
+
 def _write(standing: Standing, path: Path) -> None:
     """Write a checkpoint; if that fails, the run goes on with a note."""
     try:
         folder.write(standing, path)
-    except SpaceError as error:
+    except (SpaceError, StoreError) as error:
         trace.note(f"superstep {standing.step} was not kept: {error}")
+
+
+def _remove(path: Path) -> None:
+    """Remove the checkpoint of a run that is over; if that fails, the result is as good, with a note."""
+    try:
+        folder.remove(path)
+    except StoreError as error:
+        trace.note(f"the checkpoint of a run that is over could not be removed: {error}")
 
 
 def _agree(ranks: Transport | None, path: Path, step: int) -> None:

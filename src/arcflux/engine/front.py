@@ -20,7 +20,7 @@ from arcflux.compile.failures import refusing_failures
 from arcflux.compile.lower import Lowered, ignores_start, lower
 from arcflux.edge_values import EdgeValues
 from arcflux.engine.advice import advised, divided, kept, network_bandwidth
-from arcflux.engine.call import interruptible, is_interrupted
+from arcflux.engine.call import interrupted_with, interruptible, is_interrupted
 from arcflux.engine.loop import Options, ending, tolerance_of
 from arcflux.engine.spread import Spread, run_spread
 from arcflux.engine.state import given_values
@@ -179,7 +179,9 @@ def run(
         if spread.wanted:
             return _run_on_parts(lowered, graph, values, replace(options, threads=threads or 1), spread)
         options, plan = advised(lowered, graph, options, threads)
-        return kept(plan, graph, run_together(lowered, graph, values, options, Team(options.threads)))
+        result = run_together(lowered, graph, values, options, Team(options.threads))
+        with interrupted_with(result):  # the journal may wait for its lock
+            return kept(plan, graph, result)
 
     with watching(progress), cancelling(cancel), refusing_failures(lowered):
         if checkpoint is not None:
@@ -196,9 +198,15 @@ def run(
         else:
             result = run_piece(lowered, values, options)
         token = current_token()
-    result = never_with_nan(_without_hidden(result, chosen))
+    result = _without_hidden(result, chosen)
     if spread.idle:
         result = replace(result, notes=(*result.notes, spread.idle))
+    with interrupted_with(result):
+        return _concluded(never_with_nan(result), lowered, max_supersteps, token)
+
+
+def _concluded(result: Result, lowered: Lowered, max_supersteps: int | None, token: CancelToken | None) -> Result:
+    """The result of a run that is over: an error with it if it was cancelled, a warning if it has not converged."""
     if token is not None and token.cancelled and not result.converged:
         error = CancelledError(f"{result.name} was cancelled after {counted(result.supersteps, 'superstep')}")
         error.result = result
@@ -245,7 +253,9 @@ def _run_on_parts(lowered: Lowered, graph: Graph, values: Any, options: Options,
     """Run on parts as the options ask."""
     options, plan = divided(lowered, graph, options, spread)
     spread = replace(spread, network=network_bandwidth(spread))
-    return kept(plan, graph, run_spread(lowered, graph, values, options, spread), spread.ranks())
+    result = run_spread(lowered, graph, values, options, spread)
+    with interrupted_with(result):
+        return kept(plan, graph, result, spread.ranks())
 
 
 def checked_options(direction: str, threads: int | None, max_supersteps: int | None, timeout: float | None) -> Options:

@@ -9,11 +9,12 @@ from typing import Any
 from arcflux.compile import cache
 from arcflux.compile.cpu import module as cpu
 from arcflux.compile.lower import Lowered
+from arcflux.engine.call import note_interrupt
 from arcflux.engine.loop import Loop, Options
 from arcflux.engine.state import State
 from arcflux.graph import Graph
 from arcflux.result import Result
-from arcflux.spmd.interrupt import ending_by_itself
+from arcflux.spmd.interrupt import ending_by_itself, held
 from arcflux.spmd.team import Team
 
 __all__ = ["loop_of", "run_together"]
@@ -34,13 +35,16 @@ def run_together(lowered: Lowered, graph: Graph, values: Mapping[str, Any], opti
     if options.piece is not None:
         state.totals.set(options.piece.totals)
     once += loop.compile(state)
-    history = loop.run()
-    with ending_by_itself():
-        if options.piece is not None:
-            options.piece.senders = loop.senders()
-        fields = {name: team.result(array) for name, array in state.fields.items()}
-        totals, edges = state.totals.last, state.edges.result()
-        loop.give_back()
+    with held() as pressed:  # until the result is there
+        history = loop.run()
+        with ending_by_itself():
+            if options.piece is not None:
+                options.piece.senders = loop.senders()
+            fields = {name: team.result(array) for name, array in state.fields.items()}
+            totals, edges = state.totals.last, state.edges.result()
+            loop.give_back()
+        if pressed():
+            note_interrupt()
     seconds = time.perf_counter() - begun - once
     name, references = lowered.program.name, lowered.program.references
     return Result(name, graph, fields, history, loop.finished, seconds, once, references, totals=totals, edges=edges)

@@ -147,32 +147,35 @@ def raise_if_cancelled() -> None:
         raise CancelledError(token.reason)
 
 
+class _Hold:
+    """A handler of Ctrl-C that counts it, and raises from the second press on."""
+
+    presses = 0
+
+    def __call__(self, number: int, frame: Any) -> None:
+        self.presses += 1
+        if self.presses > 1:
+            raise KeyboardInterrupt
+
+
 @contextmanager
 def held() -> Iterator[Callable[[], bool]]:
     """Hold Ctrl-C back while the block runs; what it yields says whether it was pressed. A second press is not held.
 
     Only where Python would raise KeyboardInterrupt: another thread never gets one, and whoever has a handler of his own
-    (a debugger, a server) keeps it.
+    (a debugger, a server) keeps it. A hold within a hold is the same one.
     """
-    presses = 0
-
-    def note(number: int, frame: Any) -> None:
-        nonlocal presses
-        presses += 1
-        if presses > 1:
-            raise KeyboardInterrupt
-
-    mine = (
-        threading.current_thread() is threading.main_thread()
-        and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    )
-    if mine:
-        signal.signal(signal.SIGINT, note)
+    before = signal.getsignal(signal.SIGINT)
+    hold = before if isinstance(before, _Hold) else _Hold()
+    main = threading.current_thread() is threading.main_thread()
+    if not main or isinstance(before, _Hold) or before is not signal.default_int_handler:
+        yield lambda: main and hold.presses > 0
+        return
+    signal.signal(signal.SIGINT, hold)
     try:
-        yield lambda: presses > 0
+        yield lambda: hold.presses > 0
     finally:
-        if mine:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class _Over(BaseException):

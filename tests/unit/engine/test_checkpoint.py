@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
 import warnings
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,12 @@ import numpy as np
 import pytest
 
 import arcflux as af
+from arcflux import trace
 from arcflux.engine import checkpoint
 from arcflux.engine.loop import Loop
-from arcflux.errors import ChecksumError, StoreError, UsageError
+from arcflux.errors import CancelledError, ChecksumError, StoreError, UsageError
 from arcflux.history import History
+from arcflux.spmd.interrupt import raise_if_cancelled
 from arcflux.spmd.pool import TORN
 
 
@@ -25,6 +28,7 @@ class Spread:
 
     mass: af.f64
     held: af.i32[2]
+    last: int = 11
     all: af.total(af.f64)
     most: af.total(af.i64[2], "max")
 
@@ -41,14 +45,14 @@ class Spread:
         v.mass += u.mass / u.out_degree
         v.held[1] = max(v.held[1], u.held[0])
 
-    def update(v, g, step):
+    def update(v, g, p, step):
         if g.all > 0:
             v.mass = v.mass * 0.5 + af.random(v, step)
         v.held[0] = (v.held[0] + v.held[1]) % 1000
         g.all += v.mass
         for k in range(2):
             g.most[k] = max(g.most[k], v.held[k])
-        return step < 11
+        return step < p.last
 
 
 GRAPHS = {"grid": "grid:12x12,weights=1-9", "kron": "kron:7,weights=1-9"}
@@ -222,6 +226,59 @@ def test_what_is_damaged_or_something_else_is_refused_and_kept(tmp_path: Path) -
     with pytest.raises(StoreError):
         run("bfs", graph, checkpoint=mine, max_supersteps=3)
     assert (mine / "a.jpg").exists()
+
+
+def ended_between_pieces(graph: af.Graph, folder: Path, token: af.CancelToken | None, **way: Any) -> af.Result:
+    """The result on what ends a run whose pieces are a superstep or so."""
+    with pytest.raises((KeyboardInterrupt, CancelledError)) as ended:
+        run("spread", graph, last=10**9, checkpoint=af.Checkpoint(folder, seconds=1e-9), cancel=token, **way)
+    return ended.value.result  # type: ignore[attr-defined, no-any-return]
+
+
+@pytest.mark.parametrize("way", [{"threads": 2}, {"parts": 2, "ranks_per_node": 1}], ids=str)
+@pytest.mark.parametrize("moment", ["written", "prepared"])
+@pytest.mark.parametrize("by", ["Ctrl-C", "token"])
+def test_what_ends_a_run_between_two_pieces_has_its_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: dict[str, Any], moment: str, by: str
+) -> None:
+    """A run of one piece keeps its supersteps, whenever Ctrl-C comes; so does one of several, and its checkpoint."""
+    graph, token = af.load(GRAPHS["kron"]), af.CancelToken() if by == "token" else None
+
+    def end() -> None:
+        if token is None:
+            signal.raise_signal(signal.SIGINT)
+        else:
+            token.cancel()
+            raise_if_cancelled()
+
+    place, name = (checkpoint.folder, "write") if moment == "written" else (checkpoint, "_resumed")
+    real = getattr(place, name)
+    monkeypatch.setattr(place, name, lambda *given: (end(), real(*given))[1])
+    result = ended_between_pieces(graph, tmp_path / "run", token, **way)
+    assert result.supersteps > 0
+    whole = run("spread", graph, last=10**9, max_supersteps=result.supersteps)
+    assert_same(result, whole)
+    assert len(list(result.history)) == result.supersteps
+    assert result.totals["most"].tolist() == whole.totals["most"].tolist()
+    monkeypatch.undo()
+    more = result.supersteps + 3
+    whole = run("spread", graph, last=10**9, max_supersteps=more)
+    assert_same(run("spread", graph, last=10**9, checkpoint=tmp_path / "run", max_supersteps=more), whole)
+
+
+@pytest.mark.parametrize("way", [{"threads": 2}, {"parts": 2, "ranks_per_node": 1}], ids=str)
+def test_what_others_put_into_the_folder_loses_no_result(tmp_path: Path, way: dict[str, Any]) -> None:
+    graph, folder = af.load(GRAPHS["kron"]), tmp_path / "run"
+    run("spread", graph, checkpoint=folder, max_supersteps=3)
+
+    def disturb(event: Any) -> None:
+        if isinstance(event, trace.Task) and event.done:
+            (folder / "notes.txt").write_text("mine")
+
+    with trace.listen(disturb):
+        found = run("spread", graph, checkpoint=af.Checkpoint(folder, seconds=1e-9), **way)
+    assert_same(found, run("spread", graph))
+    assert (folder / "notes.txt").read_text() == "mine"
 
 
 def test_what_takes_no_checkpoint_says_why(tmp_path: Path) -> None:

@@ -15,7 +15,9 @@ from stopping_programs import InAlong, InAround, InCompute, InOrder, InPhase, In
 import arcflux as af
 from arcflux.compile.cpu.module import parts_source, source
 from arcflux.compile.lower import lower
+from arcflux.engine import front, parts
 from arcflux.errors import ArcfluxError, CancelledError, UsageError
+from arcflux.spmd.team import Team
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*before it converged")
 
@@ -413,3 +415,29 @@ def test_the_command_line_ends_an_endless_loop(tmp_path, more):
         process.wait()
     assert process.returncode == 130, complaints
     assert "Traceback" not in complaints
+
+
+@pytest.mark.parametrize("where", ["gathered", "noted in the journal"])
+@pytest.mark.parametrize("way", [{"threads": 2}, {"parts": 2}, {"parts": 2, "ranks_per_node": 1}], ids=str)
+def test_ctrl_c_when_supersteps_are_over_has_their_result(graph, monkeypatch, way, where):
+    """There is something to do between the last superstep and the end of the call, such as waiting for a lock."""
+    whole = af.run(InUpdate(n=2), graph, max_supersteps=5, **way)
+
+    def pressed(place, name):
+        real = getattr(place, name)
+
+        def press(*given, **options):
+            monkeypatch.setattr(place, name, real)
+            signal.raise_signal(signal.SIGINT)
+            return real(*given, **options)
+
+        monkeypatch.setattr(place, name, press)
+
+    if where == "gathered":
+        pressed(*((parts, "collect_fields") if "ranks_per_node" in way else (Team, "result")))
+    else:
+        pressed(front, "kept")
+    with pytest.raises(KeyboardInterrupt) as ended:
+        af.run(InUpdate(n=2), graph, max_supersteps=5, **way)
+    assert ended.value.result.supersteps == 5
+    assert ended.value.result["x"].tolist() == whole["x"].tolist()

@@ -24,6 +24,19 @@ def test_the_first_press_is_noted_and_the_second_raises():
         press()
 
 
+def test_a_hold_within_a_hold_is_the_same():
+    """So what gathers results holds Ctrl-C as well as the run does whose results they are."""
+    with held() as outside:
+        press()
+        with held() as inside:
+            assert inside()
+            with pytest.raises(KeyboardInterrupt):
+                press()
+        assert outside()
+        assert signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
 def test_a_handler_of_someone_else_stays():
     heard = []
     before = signal.signal(signal.SIGINT, lambda number, frame: heard.append(number))
