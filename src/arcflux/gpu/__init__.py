@@ -1,1 +1,1 @@
-"""GPUs: the one door to numba.cuda (api.py), what kernels are made of there, launch shapes, and the executor."""
+"""GPUs: the only interface to numba.cuda (api.py), the pieces of kernels for GPUs, launch shapes, and the executor."""

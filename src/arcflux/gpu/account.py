@@ -1,8 +1,8 @@
-"""What a kernel reads and writes for each vertex and each edge, in bytes, counted in its generated source.
+"""The bytes that a kernel reads and writes for each vertex and each edge, counted in its generated source.
 
-Every place of an array that a kernel names is counted once, in the loop over edges or outside of it, whatever branch it
-is in: an upper bound of what crosses the memory bus without caches, and lower than that by what caches keep. It
-compares kernels with each other, those of a GPU with those of the CPU, and feeds predictions of time.
+Every array element that a kernel names is counted once, for a vertex or for an edge, whatever branch it is in: an upper
+bound of the memory traffic without caches; caches reduce it. It serves to compare kernels with each other, those of a
+GPU with those of the CPU, and to predict times.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _SIZES = {
     "mine": 4, "targets": 4, "rows": 4, "neighbours": 4, "bits": 4, "queue": 4, "scan": 8, "stamp": 1, "reached": 4,
     "told": 4, "in_offsets": 8, "out_offsets": 8, "moves": 1, "pending": 1, "residuals": 8, "which": 4,
 }  # fmt: skip
-# The loops over edges, by what they ask for.
+# The loops over edges, by their conditions.
 _LOOPS = ("begun < end", "first < total_edges", "window < total_edges", "cuda.any_sync(FULL, begin < end)")
-# Kernels in which every thread has an edge: all that is in their loop is for an edge.
+# Kernels with a thread for each edge: everything in their loop is per edge.
 _BY_EDGE = ("push", "gather")
 
 
@@ -40,7 +40,7 @@ class Cost:
     edge_written: int
 
     def bytes(self, vertices: int, edges: int) -> int:
-        """All of it for so many vertices and edges.
+        """The total for so many vertices and edges.
 
         Examples
         --------
@@ -52,12 +52,12 @@ class Cost:
 
 
 def cost(lowered: Lowered, kernel: str, columns: dict[str, np.dtype[Any]]) -> Cost:
-    """What a kernel of a program for a GPU costs; `columns` are the types of edge columns."""
+    """The cost of a program's kernel for a GPU; `columns` are the types of edge columns."""
     return _counted(lowered, cuda_source(lowered), f"part_{kernel}", columns, {}, kernel in _BY_EDGE)
 
 
 def cpu_pull_cost(lowered: Lowered, columns: dict[str, np.dtype[Any]]) -> Cost:
-    """What the same pull costs on cores, where offsets and words of the frontier have 64 bits."""
+    """The cost of the same pull on cores, where offsets and words of the frontier have 64 bits."""
     return _counted(lowered, cpu.parts_source(lowered), "part_pull", columns, {"rows": 8, "bits": 8}, False)
 
 
@@ -69,10 +69,10 @@ def _counted(
     counter = _Counter(lowered, sizes)
     for statement in function.body:
         counter.visit(statement)
-    found = {key: sum(size for size in counter.found[key].values()) for key in counter.found}
+    totals = {key: sum(size for size in counter.found[key].values()) for key in counter.found}
     if by_edge:
-        return Cost(0, 0, found["edge", "read"] + found["vertex", "read"], found["edge", "write"])
-    return Cost(found["vertex", "read"], found["vertex", "write"], found["edge", "read"], found["edge", "write"])
+        return Cost(0, 0, totals["edge", "read"] + totals["vertex", "read"], totals["edge", "write"])
+    return Cost(totals["vertex", "read"], totals["vertex", "write"], totals["edge", "read"], totals["edge", "write"])
 
 
 def _sizes(lowered: Lowered, columns: dict[str, np.dtype[Any]]) -> dict[str, int]:
@@ -91,7 +91,7 @@ def _sizes(lowered: Lowered, columns: dict[str, np.dtype[Any]]) -> dict[str, int
 
 
 class _Counter(ast.NodeVisitor):
-    """Notes the places of arrays that are read and written, for a vertex or for an edge."""
+    """Records which array elements are read and written, for a vertex or for an edge."""
 
     def __init__(self, lowered: Lowered, sizes: dict[str, int]) -> None:
         self.sizes, self.where = sizes, "vertex"
@@ -102,7 +102,7 @@ class _Counter(ast.NodeVisitor):
 
     def _note(self, array: ast.expr, place: ast.AST, what: str) -> None:
         name = ast.unparse(array)
-        if name not in self.sizes or isinstance(place, ast.Constant):  # one place for all is in a register
+        if name not in self.sizes or isinstance(place, ast.Constant):  # a fixed element is in a register
             return
         text = f"{name}[{ast.unparse(place).split(',')[0].strip('(')}]"
         text = "rows[k]" if text.startswith("rows[k") else text  # the end of a row is the beginning of the next
@@ -117,7 +117,7 @@ class _Counter(ast.NodeVisitor):
         name = ast.unparse(node.func)
         if name in ("load", "keep"):
             self._note(node.args[0], node.args[1], "read" if name == "load" else "write")
-        elif name == "push_edge":  # it reads an accumulator, and writes it unless that would change nothing
+        elif name == "push_edge":  # it reads an accumulator, and writes it unless unchanged
             for array in self.reduced:
                 for what in ("read", "write"):
                     self._note(ast.Name(array), ast.Name("v"), what)

@@ -1,9 +1,9 @@
-"""The one door to numba.cuda: whatever it takes of it is imported here, and only when asked.
+"""The only interface to numba.cuda: everything used of it is imported here, on demand.
 
-Behind the door are two more files: simulator.py, and pipeline.py with the compiler as our kernels need it.
+Two more files belong to it: simulator.py, and pipeline.py with the compiler as our kernels need it.
 
-With ``NUMBA_ENABLE_CUDASIM=1`` in the environment before Numba is loaded, everything behind this door is the simulator:
-one device, kernels run by Python, lane by lane (simulator.py), with the warp operations that Numba's own lacks.
+With ``NUMBA_ENABLE_CUDASIM=1`` in the environment before Numba is loaded, everything here is the simulator: one device,
+kernels run by Python, lane by lane (simulator.py), with the warp operations that Numba's own lacks.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _one_at_a_time = threading.Lock()
 
 @lru_cache
 def cuda() -> Any:
-    """The module ``numba.cuda``; in the simulator, with what that lacks."""
+    """The module ``numba.cuda``; in the simulator, with the missing operations added."""
     import numba
 
     if not numba.config.ENABLE_CUDASIM and importlib.util.find_spec("numba_cuda") is None:
@@ -67,20 +67,20 @@ def architecture() -> int:
     """The architecture of the current device, such as 80; 0 where there is none, as when code is only compiled."""
     try:
         major, minor = cuda().get_current_device().compute_capability
-    except Exception:  # whatever a driver that is not there raises
+    except Exception:  # whatever a missing driver raises
         return 0
     return 10 * int(major) + int(minor)
 
 
 # --- memory
 
-# By thread: who is told of arrays that are made (gpu/memory.py), so that none stays when work fails.
+# For each thread: the Memory (gpu/memory.py) that tracks its new arrays, so that none stays when work fails.
 _told = threading.local()
 
 
 @contextmanager
 def within(memory: Any) -> Iterator[None]:
-    """Arrays that this thread makes inside are known to `memory`, which gives back what is left of them at its end."""
+    """Arrays that this thread allocates inside are tracked by `memory`, which frees the rest at its end."""
     before = getattr(_told, "memory", None)
     _told.memory = memory
     try:
@@ -97,16 +97,16 @@ def to_device(array: Array, on: Any = 0) -> Any:
 
 
 def empty(shape: Any, dtype: Any) -> Any:
-    """Memory of the device, with whatever is in it."""
+    """Device memory, contents undefined."""
     memory = getattr(_told, "memory", None)
     return cuda().device_array(shape, dtype) if memory is None else memory.empty(shape, dtype)
 
 
 def mapped(array: Array) -> tuple[Any, Any]:
-    """An array of the host as the device sees it, without a copy; and what to close when that is over.
+    """A host array as the device sees it, without a copy; and the mapping to close afterwards.
 
-    Its pages are locked and mapped (zero-copy memory), so kernels of this device and other workers of the node read
-    and write the same memory.
+    Its pages are locked and mapped (zero-copy memory), so kernels of this device and other workers of the node read and
+    write the same memory.
     """
     module = cuda()
     if simulated():
@@ -121,18 +121,18 @@ def mapped(array: Array) -> tuple[Any, Any]:
 
 
 def pinned(shape: Any, dtype: Any) -> Array:
-    """Memory of the host that the device's copies reach at full speed."""
+    """Host memory that the device copies to and from at full speed."""
     made: Array = cuda().pinned_array(shape, dtype)
     return made
 
 
 def stream() -> Any:
-    """A queue of work of its own on the device."""
+    """A stream of its own on the device."""
     return cuda().stream()
 
 
 def event() -> Any:
-    """A mark in such a queue, for others to wait for."""
+    """An event in a stream, for others to wait for."""
     return cuda().event() if simulated() else cuda().event(timing=False)
 
 
@@ -149,9 +149,9 @@ def launch(kernel: Any, blocks: int, threads: int, *arguments: Any, on: Any = 0)
 
 
 def kept(kernel: Any) -> Any:
-    """The kernel, with its machine code kept where that for cores is: owner-only, and stamped by its sources.
+    """The kernel, with its machine code cached like that for cores: owner-only, and stamped by its sources.
 
-    As there, a note says when it has to be compiled, and half a file is as good as none.
+    As there, a note says when it has to be compiled, and an incomplete file counts as missing.
     """
     from numba.cuda.dispatcher import CUDACache, CUDACacheImpl
 
@@ -171,12 +171,12 @@ def kept(kernel: Any) -> Any:
 
 
 def synchronize() -> None:
-    """Wait until all that was launched is done; what went wrong in it is raised here."""
+    """Wait until all launched work is done; its errors are raised here."""
     cuda().synchronize()
 
 
 def extending() -> SimpleNamespace:
-    """What it takes to teach the compiler for GPUs a new operation: types, models, templates, builders."""
+    """What is needed to add an operation to the compiler for GPUs: types, models, templates, builders."""
     cuda()
     from numba.cuda import cgutils, types
     from numba.cuda.datamodel import models
@@ -195,21 +195,21 @@ def extending() -> SimpleNamespace:
 
 
 def array_type(dtype: np.dtype[Any], dimensions: int) -> Any:
-    """The type of a device array, as the compiler calls it."""
+    """The compiler's type of a device array."""
     from numba import from_dtype, types
 
     return types.Array(from_dtype(dtype), dimensions, "C")
 
 
 def number_type(dtype: np.dtype[Any]) -> Any:
-    """The type of a number, as the compiler calls it."""
+    """The compiler's type of a number."""
     from numba import from_dtype
 
     return from_dtype(dtype)
 
 
 def dispatching() -> Any:
-    """The module that asks for the current device when it compiles."""
+    """The module that queries the current device when it compiles."""
     cuda()
     from numba.cuda import dispatcher
 

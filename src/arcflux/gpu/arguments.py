@@ -1,4 +1,4 @@
-"""What kernels of a part are given on a GPU: the device's side of the arrays and numbers that they name."""
+"""The arguments of a part's kernels on a GPU: the device's side of the arrays and numbers that they name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Arguments"]
 
 Array = NDArray[Any]
 
-# What the engine gives to each kernel besides the arrays of the node, by the names that kernels have for it.
+# The engine's arguments of each kernel besides the arrays of the node, by their names in kernels.
 _GIVEN = {
     "start": ("mine",),
     "push": ("queue", "size", "EDGES", "whole", "stamp", "mark", "reached", "counts"),
@@ -37,16 +37,16 @@ _SENDING = ("start", "apply", "pull")
 
 
 class Arguments:
-    """Finds what a name stands for: of the node's arrays, or of what the engine gave for a kernel.
+    """Finds the value of a name: an array of the node, or an argument of the engine.
 
-    `read` are copies of the messages that a part reads; empty where the device has the messages themselves.
+    `read`: copies of the messages that a part reads; empty where the device has the messages themselves.
     """
 
     def __init__(self, node: NodeView, state: State, read: list[Any]) -> None:
         self.node, self.state, self.read, self.lowered = node, state, read, node.lowered
 
     def named(self, name: str, given: Sequence[Any]) -> dict[str, Any]:
-        """What the engine gives to a kernel, by name."""
+        """The engine's arguments of a kernel, by name."""
         names: list[str] = []
         sends = bool(self.lowered.mails) and name.removesuffix("_count") in _SENDING
         for said in _GIVEN[name.removesuffix("_count")]:
@@ -55,37 +55,37 @@ class Arguments:
         return dict(zip([*names, *(mail_given(self.lowered) if sends else [])], given, strict=True))
 
     def of(self, kernel: Any, values: dict[str, Any]) -> list[Any]:
-        """What a kernel is launched with, in the order of its arguments."""
+        """The arguments of a launch, in the kernel's order."""
         code = kernel.py_func.__code__
         return [self._value(word, values) for word in code.co_varnames[: code.co_argcount]]
 
     def _value(self, word: str, values: dict[str, Any]) -> Any:
         node = self.node
         if word in values:
-            found = values[word]
+            value = values[word]
         elif word[:2] == "f_":
-            found = node.fields[word[2:]]
+            value = node.fields[word[2:]]
         elif word[:2] == "a_":
-            found = node.accumulators[word[2:]]
+            value = node.accumulators[word[2:]]
         elif word[:2] == "s_":
-            found = node.messages[self._message(word)]
+            value = node.messages[self._message(word)]
         elif word[:2] == "r_":
             message = self._message(word)
             return self.read[message] if self.read else self.state.device(node.messages[message], writes=False)
         elif word[:2] in ("g_", "p_"):
-            found = self._constants()[word]
-            return self.state.device(found, writes=False) if isinstance(found, np.ndarray) else _number(found)
+            value = self._constants()[word]
+            return self.state.device(value, writes=False) if isinstance(value, np.ndarray) else _number(value)
         elif word[:2] == "x_":
-            found = self._constants()[word]
+            value = self._constants()[word]
         else:
-            found = self._shared(word)
-        if isinstance(found, np.ndarray):
+            value = self._shared(word)
+        if isinstance(value, np.ndarray):
             kind = np.uint32 if word == "bits" else None
-            return self.state.device(found, kind, writes=word not in _READ and not word.startswith(_READ_BY_ALL))
-        return _number(found)
+            return self.state.device(value, kind, writes=word not in _READ and not word.startswith(_READ_BY_ALL))
+        return _number(value)
 
     def _shared(self, word: str) -> Array:
-        """An array that every kernel is given by its own name (compile/cpu/parts.py: part_arrays)."""
+        """An array that every kernel has by its own name (compile/cpu/parts.py: part_arrays)."""
         node = self.node
         kind, _, name = word.partition("_")
         of_totals = {"totals": node.totals.values, "sums": node.totals.sums, "each": node.each}

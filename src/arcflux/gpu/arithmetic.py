@@ -1,7 +1,7 @@
-"""Arithmetic that is the same everywhere: what spmd/numbers.py says, on a GPU; and `math`, as its hardware has it.
+"""Arithmetic with the same results everywhere: spmd/numbers.py compiled for a GPU; and `math` as of its hardware.
 
 In the simulator kernels are Python. There `np` converts integers as hardware does, by their low bits, where NumPy
-refuses those that do not fit; and `math` gives infinity and NaN, where Python's own raises.
+refuses those that do not fit; and `math` returns infinity and NaN, where Python's own raises.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ remainder, rounded = _made.remainder, _made.rounded
 
 
 def _hardware(kind: Any) -> Any:
-    """An integer type of NumPy as another one, whose conversions keep the low bits; it serves as a dtype, too."""
+    """A NumPy integer type whose conversions keep the low bits; it also serves as a dtype."""
     limits, bits = _numpy.iinfo(kind), 8 * _numpy.dtype(kind).itemsize
 
     def convert(_: Any, value: Any) -> Any:
@@ -41,7 +41,7 @@ def _hardware(kind: Any) -> Any:
 
 
 class _Numpy:
-    """NumPy, with integers of hardware."""
+    """NumPy with the integer conversions of hardware."""
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(_numpy, name)

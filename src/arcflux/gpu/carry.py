@@ -1,8 +1,8 @@
 """Messages that go from the memory of one node's GPU to that of another's, without a stop in the node's own memory.
 
-Where every rank has a GPU and a node to itself, what its vertices send lives on the GPU alone. Which values go to
-which rank is settled between the hosts (engine/exchange/telling.py), and the values follow on a link (links.py):
-gathered on one side, scattered on the other.
+If every rank has a GPU and a node to itself, its vertices' messages exist on the GPU alone. The hosts settle which
+values go to which rank (engine/exchange/telling.py), and the values follow on a link (links.py): gathered on one side,
+scattered on the other.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ def linked(transport: Any) -> links.Link:
 
 
 class Carrier:
-    """Carries rows of `messages`, arrays of the host whose twins on the device are the ones that count.
+    """Carries rows of `messages`, arrays of the host whose copies on the device are the current ones.
 
-    They have two halves, a row for each vertex: what vertices send now, and what they will send next.
+    They have two halves, a row for each vertex: the current messages of vertices, and the next ones.
     """
 
     def __init__(self, link: links.Link, state: State, messages: list[Array], queue: Any, shapes: Shapes) -> None:
@@ -39,7 +39,7 @@ class Carrier:
         self._expected: list[tuple[Array, Any, Any]] = []
 
     def differing(self, vertices: Array) -> Array:
-        """Which of the vertices will send something else than now."""
+        """Which of the vertices will send something other than they send now."""
         size = len(vertices)
         if not size:
             return np.zeros(0, bool)
@@ -49,11 +49,11 @@ class Carrier:
             kernel = walk.differing_values if message.ndim == 1 else walk.differing_vectors
             api.launch(kernel, *self.shapes.walking(size), places, size, device, self.n, flags, on=self.queue)
         api.synchronize()
-        found: Array = flags.copy_to_host().astype(bool)
-        return found
+        differs: Array = flags.copy_to_host().astype(bool)
+        return differs
 
     def send(self, peer: int, vertices: Array, later: bool) -> int:
-        """Send what these vertices send, now or next; the bytes of it."""
+        """Send the messages of these vertices, the current or the next ones; returns the bytes."""
         if not len(vertices):
             return 0
         places, begin, rooms = api.to_device(vertices), self.n if later else 0, []
@@ -68,7 +68,7 @@ class Carrier:
         return sum(len(vertices) * (message.nbytes // len(message)) for message in self.messages)
 
     def receive(self, peer: int, vertices: Array) -> None:
-        """Expect what these vertices send from now on; it is there after finish."""
+        """Expect the messages of these vertices; they have arrived after finish."""
         if not len(vertices):
             return
         places = api.to_device(vertices)
@@ -78,7 +78,7 @@ class Carrier:
             self._expected.append((message, places, room))
 
     def finish(self) -> None:
-        """All that was sent has gone, all that was expected has come, and is where it belongs."""
+        """Wait until everything is sent and received, and scatter what arrived."""
         self.link.finish()
         for message, places, room in self._expected:
             primitives.scatter(room, places, self.state.device(message[: self.n]), on=self.queue)

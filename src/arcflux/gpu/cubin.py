@@ -1,7 +1,7 @@
 """Compile the kernels of a program for an architecture without having the GPU: to PTX, and by ptxas to machine code.
 
-What ptxas says of a kernel (registers, shared memory, spills) decides how many of its threads a multiprocessor can have
-at once; `arcflux doctor --gpu`, the table in docs/explanation/gpu.md and the tests ask for it here.
+The figures of ptxas for a kernel (registers, shared memory, spills) decide how many of its threads a multiprocessor can
+hold at once; `arcflux doctor --gpu`, the table in docs/explanation/gpu.md and the tests get them here.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _THREADS = 256
 
 @dataclass(frozen=True)
 class Compiled:
-    """A kernel as ptxas made it; `shared` and `spilled` are bytes."""
+    """A kernel as compiled by ptxas; `shared` and `spilled` are bytes."""
 
     name: str
     architecture: int
@@ -49,7 +49,7 @@ class Compiled:
 
     @property
     def occupancy(self) -> float:
-        """The share of a multiprocessor's threads that can be there at once."""
+        """The share of a multiprocessor's threads that can be resident at once."""
         return occupancy(self.registers, self.shared, self.threads, self.architecture)
 
 
@@ -65,14 +65,14 @@ def compiled(lowered: Lowered, name: str, architecture: int, columns: dict[str, 
 
 
 def compiled_kernel(name: str, kernel: Any, types: Sequence[str], architecture: int) -> Compiled:
-    """A kernel that is none of a part; `types` are those of NumPy, with [] for each dimension of arrays ("u4[]")."""
+    """A kernel that belongs to no part; `types` are NumPy's, with [] for each dimension of arrays ("u4[]")."""
     names = [(np.dtype(said.rstrip("[]")), said.count("[]")) for said in types]
     given = tuple(api.array_type(kind, count) if count else api.number_type(kind) for kind, count in names)
     return _assembled(name, _ptx(kernel, given, architecture), architecture, _THREADS)
 
 
 def _assembled(name: str, made: str, architecture: int, threads: int) -> Compiled:
-    """What ptxas makes of a kernel."""
+    """Compile PTX with ptxas."""
     assembler = shutil.which("ptxas")
     if assembler is None:
         raise MissingExtraError("ptxas", "", "turning PTX into machine code")
@@ -114,7 +114,7 @@ def _ptx(kernel: Any, types: tuple[Any, ...], architecture: int) -> str:
 
 @contextmanager
 def _pretended(capability: tuple[int, int]) -> Iterator[None]:
-    """While inner functions are compiled, the device they ask for is one of this capability."""
+    """Let inner functions be compiled for a device of this capability."""
     from arcflux.gpu.api import dispatching
 
     there = dispatching()
@@ -135,7 +135,7 @@ _NUMBERS = {"step": "i8", "shift": "u8", "lowest": "u8", "size": "i8", "whole": 
 
 
 def _type(lowered: Lowered, name: str, word: str, columns: dict[str, np.dtype[Any]]) -> Any:
-    """The type that an argument has, as a launch would give it."""
+    """The type of an argument as in a launch."""
     kind, rest = word[:2], word[2:]
     if word == "tally":
         return api.array_type(np.dtype("f8"), 2)
@@ -176,7 +176,7 @@ def _type(lowered: Lowered, name: str, word: str, columns: dict[str, np.dtype[An
 
 
 def _of_mail(lowered: Lowered, columns: dict[str, np.dtype[Any]]) -> dict[str, Any]:
-    """The types of the arguments that kernels with mail have besides."""
+    """The types of the additional arguments of kernels with mail."""
     made: dict[str, Any] = {f"columns_{column}": api.array_type(columns[column], 1) for column in lowered.out_columns}
     if lowered.mails:
         made |= {"low": api.number_type(np.dtype("u8")), "out_neighbours": api.array_type(np.dtype("u4"), 1)}

@@ -1,4 +1,4 @@
-"""Random numbers of programs: what spmd/counter.py says, on a GPU."""
+"""Random numbers of programs: spmd/counter.py compiled for a GPU."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What the CUDA driver says there is: its version and its GPUs; or, in one sentence, why there is none.
+"""What the CUDA driver reports: its version and its GPUs; or, in one sentence, why there is none.
 
-The library of the driver is asked directly, without Numba and without making a context: this works where the extra is
-not installed, takes no memory of any GPU, and what goes wrong has its own words here. In Numba's simulator there are as
-many GPUs as ``ARCFLUX_SIMULATED_GPUS`` says, one without it.
+This calls the driver's library directly, without Numba and without creating a context: it works if the extra is not
+installed, takes no memory of any GPU, and has its own words for errors. In Numba's simulator there are as many GPUs as
+``ARCFLUX_SIMULATED_GPUS`` says, by default one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from arcflux.gpu.api import simulated
 __all__ = ["Gpu", "driver_version", "found", "needed_version", "unavailable"]
 
 _LIBRARIES = ("libcuda.so.1", "libcuda.so")
-# Numbers of the driver's interface (cuda.h), which never change.
+# Constants of the driver's interface (cuda.h), which never change.
 _NAME_BYTES = 256
 _MULTIPROCESSORS, _COMPUTE_MODE, _MAJOR, _MINOR = 16, 20, 75, 76
 _MODES = {0: "shared", 2: "prohibited", 3: "exclusive"}
@@ -32,7 +32,7 @@ _LOOK = "look at what nvidia-smi says, and at the kernel's log"
 
 @dataclass(frozen=True)
 class Gpu:
-    """A GPU as its driver describes it; `mode` is "shared", "exclusive" or "prohibited", which processes may use it."""
+    """A GPU as its driver describes it; `mode` is "shared", "exclusive" or "prohibited": which processes may use it."""
 
     index: int
     name: str
@@ -43,7 +43,7 @@ class Gpu:
 
     @property
     def architecture(self) -> str:
-        """The name that compilers have for what it is.
+        """The compilers' name of its architecture.
 
         Examples
         --------
@@ -53,12 +53,12 @@ class Gpu:
         return f"sm_{self.capability[0]}{self.capability[1]}"
 
     def facts(self) -> dict[str, Any]:
-        """All of it, ready for JSON."""
+        """All fields, ready for JSON."""
         return {**asdict(self), "capability": list(self.capability), "architecture": self.architecture}
 
 
 def found() -> list[Gpu]:
-    """The GPUs of this machine; raises :class:`~arcflux.errors.DeviceError` when there is none that could be used."""
+    """The GPUs of this machine; raises :class:`~arcflux.errors.DeviceError` if there is none that could be used."""
     if simulated():
         return [Gpu(index, "simulator", (5, 2), _SIMULATED_BYTES, 1) for index in range(_simulated_gpus())]
     library = _started(_library())
@@ -77,7 +77,7 @@ def found() -> list[Gpu]:
 
 
 def unavailable() -> DeviceError | None:
-    """Why no GPU can be used; None when one can."""
+    """Why no GPU can be used; None if one can."""
     try:
         found()
     except DeviceError as error:
@@ -86,7 +86,7 @@ def unavailable() -> DeviceError | None:
 
 
 def driver_version() -> tuple[int, int] | None:
-    """The newest CUDA that the driver knows; None where there is no driver."""
+    """The newest CUDA that the driver supports; None without a driver."""
     try:
         return _version(_library())
     except DeviceError:
@@ -94,7 +94,7 @@ def driver_version() -> tuple[int, int] | None:
 
 
 def needed_version() -> tuple[int, int]:
-    """The CUDA for which kernels are compiled: that of the installed compiler, 12.0 when only an older one is there."""
+    """The CUDA that kernels are compiled for: that of the installed compiler; 12.0 if only an older one is."""
     from importlib import metadata
 
     try:
@@ -168,7 +168,7 @@ def _described(library: Any, index: int) -> Gpu:
 
 
 def too_old(gpu: Gpu) -> DeviceError | None:
-    """Why kernels cannot be compiled for a GPU; None when they can."""
+    """Why kernels cannot be compiled for a GPU; None if they can."""
     if simulated() or gpu.capability >= _OLDEST:
         return None
     return DeviceError(
@@ -184,7 +184,7 @@ def _check(code: int, doing: str) -> None:
 
 
 def _named(code: int) -> str:
-    """A code of the driver with its name, if the driver is there to ask."""
+    """A code of the driver with its name, if the driver is there to look it up."""
     text = ctypes.c_char_p()
     with suppress(DeviceError, AttributeError):
         _library().cuGetErrorName(code, ctypes.byref(text))

@@ -1,8 +1,8 @@
-"""The edges of a part in a device's memory: all of them, or those that fit, and two blocks for the others.
+"""The edges of a part in a device's memory: all of them, or those that fit, and two buffers for blocks of the others.
 
-What the device has no room for stays in the node's memory and comes through block by block, whenever a superstep pulls
-(devices/placement.py says which rows). Three things go on at once: the host copies block b + 2 into locked memory, the
-link carries block b + 1 to the device on a stream of its own, and kernels work on block b.
+Edges that do not fit stay in the node's memory and are streamed block by block whenever a superstep pulls
+(devices/placement.py says which rows). Three things happen at once: the host copies block b + 2 into locked memory, the
+link carries block b + 1 to the device on its own stream, and kernels process block b.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Array = NDArray[Any]
 
 
 class Edges:
-    """In-edges of a part: `reads` are the vertices that it reads of (Lux's INS), `sources` the same on the device."""
+    """In-edges of a part: `reads` are the vertices that it reads (Lux's INS), `sources` the same on the device."""
 
     def __init__(
         self, part: Part, placed: PlacedView, lowered: Lowered, state: State, shapes: Shapes, queue: Any
@@ -63,7 +63,7 @@ class Edges:
         return rows, self._mapped([array[begin:end] for array in arrays])
 
     def whole(self) -> dict[str, Any]:
-        """All in-edges, by the names that kernels have for them: on the device, or mapped when they do not fit."""
+        """All in-edges, by their names in kernels: on the device, or mapped if they do not fit."""
         if not self.blocks:
             return self.named(self.rows, self.here, 0)
         if self.mapped is None:
@@ -77,7 +77,7 @@ class Edges:
         return [twin.device for twin in self.state.twins[-len(arrays) :]]
 
     def named(self, rows: Any, arrays: list[Any], shift: int) -> dict[str, Any]:
-        """Edges by the names that kernels have for them; the first is at place `shift` of the rows."""
+        """Edges by their names in kernels; the first is at position `shift` of the rows."""
         names = ["neighbours", *(f"c_{name}" for name in self.lowered.columns)]
         return {"rows": rows, "shift": np.uint64(shift), **dict(zip(names, arrays, strict=True))}
 
@@ -93,7 +93,7 @@ class Edges:
     # --- by rows
 
     def between(self, first: int, last: int) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-        """The rows from `first` to before `last`, as each kernel takes them, with their edges."""
+        """The rows from `first` to before `last`, divided among kernels, with their edges."""
         if first == last:
             return
         if last <= self.resident:
@@ -108,7 +108,7 @@ class Edges:
         self._bring((block + 1) % (len(self.blocks) - 1))
 
     def _bring(self, block: int) -> None:
-        """Have a block on its way to its buffer, unless it is there already."""
+        """Start the transfer of a block to its buffer, unless it is there already."""
         buffer = self.buffers[block % 2]
         if buffer.block == block:
             return
@@ -140,7 +140,7 @@ class Edges:
 
 
 class _Buffer:
-    """Room for one block on the device and, locked, on the host; when it came, and when kernels are done with it."""
+    """A buffer for one block on the device and, locked, on the host; with events for its arrival and last use."""
 
     def __init__(self, edges: int, arrays: list[Array]) -> None:
         self.device = [api.empty(edges, array.dtype) for array in arrays]

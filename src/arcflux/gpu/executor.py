@@ -1,8 +1,8 @@
-"""Runs the kernels of a part on a GPU: what the engine calls by name is launched here, on what the device has of it.
+"""Runs the kernels of a part on a GPU: launches what the engine calls by name, on the device's copies of the arrays.
 
-Edges of the part are copied to the device once. Fields, accumulators and marks of own vertices live there, too, for
-only this rank touches them. When the rank is alone, so does all else; when there are others, what they read (messages
-and the frontier) stays in the node's memory, locked and mapped, and what the part reads of it is brought to the device
+Edges of the part are copied to the device once. Fields, accumulators and marks of own vertices are there, too, since
+only this rank uses them. If the rank is alone on its node, so is everything else; otherwise what others read (messages
+and the frontier) stays in the node's memory, locked and mapped, and what the part reads of it is loaded to the device
 in each superstep (load.py).
 """
 
@@ -41,10 +41,10 @@ _WRITTEN = 2
 
 
 class OnGpu:
-    """Kernels of one rank on its GPU.
+    """The kernels of one rank on its GPU.
 
-    node: the arrays of the rank's node; linked: whether messages go from device to device, without these; `compiled`
-    are the seconds of first launches.
+    node: the arrays of the rank's node; linked: whether messages go from device to device, without these; `compiled`:
+    the seconds of first launches.
     """
 
     def __init__(self, node: NodeView, device: Target, cores: Cores, linked: bool) -> None:
@@ -64,12 +64,12 @@ class OnGpu:
         self._into: Edges | None = None
         self.single = self.transport.size == 1
         self.mates = len(self.transport.mates) > 1
-        # Kernels have a queue of their own, so that blocks of edges can come at the same time.
+        # Kernels have a stream of their own, so that blocks of edges can arrive at the same time.
         self.queue = api.stream()
         self.shapes = self._shapes(np.zeros(0))
         self._take_arrays()
 
-    # --- what the device has
+    # --- arrays on the device
 
     def _shapes(self, degrees: Array) -> Shapes:
         return chosen(degrees, self.target.gpu.multiprocessors, self.target.shapes, scannable(self.lowered))
@@ -86,7 +86,7 @@ class OnGpu:
             shared(array)
         for array in (*node.totals.values.values(), *node.totals.sums.values()):
             state.adopt(array, node.mirrors)
-        for array in node.edges.arrays.values():  # others read what crosses cut edges: only one alone has a copy
+        for array in node.edges.arrays.values():  # others read fields of cut edges: only a rank alone has a copy
             (state.adopt if self.single else state.adopt_mapped)(array, node.mirrors)
         for array in node.edges.constants[len(node.edges.arrays) : -1]:
             state.keep(array)
@@ -118,25 +118,25 @@ class OnGpu:
         self.scan = api.empty(node.graph.vertices + 1, np.uint64)
 
     def _picked(self) -> list[Array]:
-        """The whole graph's out-neighbours and columns of out-edges, where the program picks of them."""
+        """The whole graph's out-neighbours and columns of out-edges, if the program reads them by index."""
         graph = self.node.graph
         columns = [graph.columns[column] for column in self.lowered.out_columns]
         return [*([graph.out.neighbours] if self.lowered.picks else []), *columns]
 
     @property
     def compiled(self) -> float:
-        """Seconds that compiling has taken, here and on cores."""
+        """Seconds spent compiling, here and on cores."""
         return self._launched + self.cores.compiled
 
     def fixed(self, own: PartView) -> int:
-        """Bytes of the device that all but edges take."""
+        """Bytes of device memory for everything but edges."""
         made = [*self.read, self.sums, self.scan]
         run = footprint.of_run(self.state, made, self._lists)
         run += len(own.part.into.neighbours) * sum(one.dtype.itemsize for one in scratch(self.lowered))
         return run + footprint.of_part(self.node, own, self.loader, self.linked)
 
     def take(self, own: PartView, placed: PlacedView) -> None:
-        """The rank has another part: lists of its vertices, its edges, and the shapes of launches for them."""
+        """Change to another part: lists of its vertices, its edges, and the shapes of launches for them."""
         state = self.state
         assert own.whole or not self.mates, "atomics of a GPU are none for others of its node (exchange/own_nodes.py)"
         for before in self._lists:
@@ -147,9 +147,9 @@ class OnGpu:
         state.own = own.updated if self.mates else None
         self.shapes = self._shapes(np.diff(own.part.into.offsets))
         self._forget_out()
-        self._into = None  # the edges of the part before go first
+        self._into = None  # first release the edges of the old part
         self._into = Edges(own.part, placed, self.lowered, state, self.shapes, self.queue)
-        # Where vertices look around, what they collect has a place for each edge.
+        # With `around`, there is an element for each edge, for collected values.
         size = max(1, len(own.part.into.neighbours))
         self.collected = {f"{one.name}s": api.empty(size, one.dtype) for one in scratch(self.lowered)}
 
@@ -169,11 +169,11 @@ class OnGpu:
         self.state.changed(*arrays)
 
     def zero(self, array: Array) -> None:
-        """Set an array to zero, where it is."""
+        """Set an array to zero, in place."""
         self.state.zero(array)
 
     def close(self) -> None:
-        """Let go of the device's memory."""
+        """Release the device's memory."""
         self._finish()
         self.state.close()
         self._forget_out()
@@ -185,13 +185,13 @@ class OnGpu:
     # --- kernels
 
     def prepare(self, name: str, step: int, *given: Any) -> None:
-        """Ranks on cores compile one after another, and count on all of them."""
+        """Ranks on cores compile one after another, and wait for all of them."""
         if name not in self.ready:
             self.ready.add(name)
             self.transport.barrier()
 
     def run(self, name: str, step: int, *given: Any) -> None:
-        """Launch what a kernel of the engine is here."""
+        """Launch the GPU's form of a kernel of the engine."""
         self.prepare(name, step)
         values = {"step": step, **self.arguments.named(name, given)}
         if self.lowered.mails:
@@ -199,7 +199,7 @@ class OnGpu:
         getattr(self, f"_{name}")(values)
 
     def _take_mail(self, values: dict[str, Any]) -> None:
-        """Have copies of the arrays of mail, which are others when there was no room for more records."""
+        """Copy the arrays of mail that have been replaced by larger ones."""
         for name in mail_given(self.lowered):
             array = values.get(name)
             if isinstance(array, np.ndarray) and self.mail.get(name) is not array:
@@ -209,9 +209,9 @@ class OnGpu:
                 self.mail[name] = array
 
     def alone(self, name: str, *arguments: Any) -> None:
-        """Kernels that only know what they are given: `receive` is the host's, who shares the frontier with others.
+        """Run a kernel with only these arguments; `receive` is the host's, since other ranks share the frontier.
 
-        Residuals are, too, where ranks of the node have those of other vertices.
+        So do residuals, if other ranks of the node have those of other vertices.
         """
         if name == "residual" and not self.mates:
             self._residual(*arguments)
@@ -228,7 +228,7 @@ class OnGpu:
         if first:
             self._launched += time.perf_counter() - begun
 
-    # --- what each does
+    # --- the kernels
 
     def _start(self, values: dict[str, Any]) -> None:
         self._launch("start", self.shapes.launch(len(values["mine"])), values)
@@ -246,7 +246,7 @@ class OnGpu:
         self._launch("empty", self.shapes.launch(len(values["which"])), values)
 
     def _publish(self, values: dict[str, Any]) -> None:
-        """What changed is sent; where others share the frontier, the host says who is in it."""
+        """Publish what changed; if others share the frontier, the host adds the senders to it."""
         counts, told = values["counts"], values["told"]
         values["queues_too"] = not self.mates
         if self.mates:
@@ -279,7 +279,7 @@ class OnGpu:
                 self._launch(f"{name}{what}", self.shapes.launch(int(which.size) * width, threads), given)
 
     def _push(self, values: dict[str, Any]) -> None:
-        """Senders push as their messages come: all at once, or piece by piece."""
+        """Senders push as their messages arrive: all at once, or piece by piece."""
         values |= self._out(values)
         if not self.lowered.sparse:
             for first, last in self._brought(self.into.reads, self.into.sources, push=True):
@@ -291,7 +291,7 @@ class OnGpu:
             self._push_queue(values, queue[first:last], last - first)
 
     def _push_between(self, values: dict[str, Any], first: int, last: int) -> None:
-        """All senders push, from the one at place `first` of what the part reads to before that at `last`."""
+        """All senders from position `first` to before `last` of the vertices that the part reads push."""
         reads, rows = self.into.reads, values["rows"]
         low = int(reads[first]) if first else 0
         high = int(reads[last]) if last < len(reads) else self.node.graph.vertices
@@ -299,7 +299,7 @@ class OnGpu:
         self._launch("push", self.shapes.walking(self.node.graph.arcs), values | given)
 
     def _push_queue(self, values: dict[str, Any], queue: Any, size: int) -> None:
-        """Number the edges of these senders through, then give every thread one."""
+        """Number the edges of these senders by a scan, then give each to a thread."""
         width = self.shapes.threads
         blocks = -(-size // width)
         rows, scan, sums = values["rows"], self.scan, self.sums
@@ -315,20 +315,20 @@ class OnGpu:
         self._launch("gather", self.shapes.walking(self.node.graph.arcs), values)
 
     def _load(self, values: dict[str, Any]) -> None:
-        """Before a pull: all that the part reads of the node's messages, and the frontier, come to the device."""
+        """Before a pull: load all that the part reads of the node's messages, and the frontier, to the device."""
         if self.loader is not None:
             self.loader.whole(self.into.reads, self.into.sources, False, self.shapes)
             values["bits"] = self.loader.copied("bits", values["bits"].view(np.uint32))
 
     def _brought(self, places: Array, listed: Any, push: bool) -> Iterator[tuple[int, int]]:
-        """What may be worked on, as it comes; when the device has the only messages there are, all at once."""
+        """Load messages by pieces, and yield each range that is ready; all at once if they are on the device."""
         if self.loader is not None:
             yield from self.loader.brought(places, listed, push, self.shapes)
         elif len(places):
             yield 0, len(places)
 
     def _residual(self, residuals: Array, chunk: int, total: Array) -> None:
-        """Residuals are added up in the order in which one process does it: chunks side by side, then their sums."""
+        """Add up residuals in the order of one process: chunks in parallel, then their sums."""
         chunks = -(-len(residuals) // chunk)
         sums = api.empty(max(1, chunks), np.float64)
         api.launch(
@@ -339,7 +339,7 @@ class OnGpu:
             total[0] += value
 
     def _out(self, values: dict[str, Any]) -> dict[str, Any]:
-        """The part's out-edges, when they are first needed: copied if the device has room for them, else mapped."""
+        """The part's out-edges, on first use: copied if the device has room for them, else mapped."""
         if self.out is None:
             offsets, arrays = values["rows"], [values[f"c_{column}"] for column in self.lowered.columns]
             arrays = [values["neighbours"], *arrays]

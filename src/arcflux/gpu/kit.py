@@ -1,7 +1,7 @@
-"""What the kernels for a GPU are made of: decorators, and what threads of a warp or a block do together.
+"""The pieces of kernels for a GPU: decorators, and collective operations of a warp or a block.
 
-On hardware these are device functions that are inlined. In the simulator they are plain functions, and `cuda` stands
-for the block that is being run.
+On hardware these are inlined device functions. In the simulator they are plain functions, and `cuda` stands for the
+running block.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FULL = 0xFFFFFFFF
 
 
 class _Running:
-    """In the simulator: the module as the kernel that is being run sees it."""
+    """In the simulator: the module as the running kernel sees it."""
 
     def __getattr__(self, name: str) -> Any:
         from numba.cuda.simulator.kernel import _get_kernel_context
@@ -46,9 +46,9 @@ cuda: Any = _Running() if api.simulated() else api.cuda()
 def kernel(function: Callable[..., None]) -> Any:
     """Compile a kernel for the device, on first use, cached on disk.
 
-    For a kernel of which its module's BOUNDS say threads of a block and blocks of a multiprocessor, the compiler takes
-    no more registers than let so many be there at once. Machine code is made here and now (not when it is linked), so
-    that its options are those given.
+    For kernels listed in their module's BOUNDS (threads of a block, blocks of a multiprocessor), the compiler uses no
+    more registers than allow that. Machine code is generated here (not when it is linked), so that its options are the
+    given ones.
     """
     module = api.cuda()
     if api.simulated():
@@ -67,13 +67,13 @@ def inner(function: Callable[..., Any]) -> Any:
     return typed(function)
 
 
-# What the user's functions become; on cores there is a difference.
+# The decorator for the user's functions, which differs from `inner` on cores.
 fragment = inner
 
 
 @inner
 def search(scan: Any, low: Any, high: Any, place: Any) -> Any:
-    """The last of the entries from `low` to `high` of an ascending array that is at most `place`."""
+    """The last entry from `low` to `high` of an ascending array that is at most `place`."""
     one = np.uint64(1)
     while low < high:
         middle = (low + high + one) >> one
@@ -86,17 +86,17 @@ def search(scan: Any, low: Any, high: Any, place: Any) -> Any:
 
 @inner
 def claim(mine: Any, counters: Any, slot: Any, scratch: Any) -> Any:
-    """Where in a list this thread writes, of those for which `mine` is true; one atomic for a whole block.
+    """The position in a list at which this thread writes, if `mine` is true; one atomic for a whole block.
 
-    All threads of a block call it together. `scratch` is shared memory, of a number for each warp and one more.
+    All threads of a block call it together. `scratch`: shared memory, a number for each warp and one more.
     """
     lane = cuda.laneid
     warp = cuda.threadIdx.x >> 5
     warps = cuda.blockDim.x >> 5
-    said = np.int64(cuda.ballot_sync(FULL, mine)) & np.int64(FULL)
-    before = cuda.popc(said & ((np.int64(1) << lane) - np.int64(1)))
+    votes = np.int64(cuda.ballot_sync(FULL, mine)) & np.int64(FULL)
+    before = cuda.popc(votes & ((np.int64(1) << lane) - np.int64(1)))
     if lane == 0:
-        scratch[warp] = cuda.popc(said)
+        scratch[warp] = cuda.popc(votes)
     cuda.syncthreads()
     if cuda.threadIdx.x == 0:
         total = np.int64(0)
@@ -113,17 +113,17 @@ def claim(mine: Any, counters: Any, slot: Any, scratch: Any) -> Any:
 
 @inner
 def numbered(count: Any, scratch: Any) -> Any:
-    """The sum of the counts of all threads of a block before this one; scratch[warps] has the sum of all.
+    """The sum of the counts of all threads of a block before this one; scratch[warps] gets the total.
 
-    All threads of a block call it together. `scratch` is shared memory, of a number for each warp and one more.
+    All threads of a block call it together. `scratch`: shared memory, a number for each warp and one more.
     """
     lane = cuda.laneid
     warp = cuda.threadIdx.x >> 5
     up_to = count
     for level in range(5):
-        apart = 1 << level
-        before = cuda.shfl_up_sync(FULL, up_to, apart)
-        if lane >= apart:
+        distance = 1 << level
+        before = cuda.shfl_up_sync(FULL, up_to, distance)
+        if lane >= distance:
             up_to += before
     if lane == 31:
         scratch[warp] = up_to

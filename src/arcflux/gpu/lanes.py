@@ -27,7 +27,7 @@ if api.simulated():
             array[row, k] = value
 
     def copied(lanes: Any) -> Any:
-        """The same elements, elsewhere."""
+        """A copy of the elements."""
         return lanes.copy()
 
     def put(lanes: Any, index: Any, value: Any) -> Any:

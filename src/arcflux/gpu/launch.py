@@ -1,4 +1,4 @@
-"""How many threads and blocks kernels get, which vertices a thread, a warp or a block takes; what may be asked for."""
+"""Launch shapes: threads and blocks of kernels, and which vertices a thread, a warp or a block processes."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ __all__ = ["WAYS", "Shapes", "asked", "bounds", "chosen", "occupancy", "shared_o
 
 Array = NDArray[Any]
 
-# What a multiprocessor has, by compute capability: threads, blocks, registers, bytes of shared memory.
+# The limits of a multiprocessor, by compute capability: threads, blocks, registers, bytes of shared memory.
 _LIMITS = {
     80: (2048, 32, 65536, 164 << 10), 86: (1536, 16, 65536, 100 << 10), 89: (1536, 24, 65536, 100 << 10),
     90: (2048, 32, 65536, 228 << 10), 100: (2048, 32, 65536, 228 << 10), 120: (1536, 24, 65536, 100 << 10),
 }  # fmt: skip
 _WARP = 32
-# Rows shorter than this are a thread's, and the share of rows up to a warp's width for which a launch pays.
+# Rows shorter than this are a thread's; and the share of rows of up to a warp's width for which a launch pays.
 _SHORT = 8
 _ENOUGH = 1 / 16
 # A block that scans its rows counts their edges in 32 bits.
 _COUNTED = 1 << 20
-# Kernels are compiled for so many threads of a block, at most.
+# The most threads of a block that kernels are compiled for.
 _MOST = 256
-# How messages of others come to a device (load.py).
+# How messages of other ranks are loaded to a device (load.py).
 WAYS = ("auto", "kernel", "cores")
 
 
 @dataclass(frozen=True)
 class Shapes:
-    """How work is shared out.
+    """How work is divided.
 
-    threads: of a block; block_threads: of a block that has one vertex; blocks: the most blocks of a launch;
-    scan_from, warp_from, block_from: in-edges from which a vertex shares those of a block, is the work of a warp, of a
-    block; before, it is that of a thread.
+    threads: of a block; block_threads: of a block that has one vertex; blocks: the most blocks of a launch; scan_from,
+    warp_from, block_from: the in-degrees from which a vertex shares the edges of its block, gets a warp, gets a block;
+    below, it gets a thread.
     """
 
     threads: int = 256
@@ -61,22 +61,22 @@ class Shapes:
                 raise UsageError(f"{name} of a launch is {value}", expected=f"a multiple of {_WARP}, at most {_MOST}")
 
     def launch(self, work: int, threads: int | None = None) -> tuple[int, int]:
-        """Blocks and threads for so much work, one piece for a thread; as many blocks as it takes."""
+        """Blocks and threads for so much work, one item per thread; as many blocks as needed."""
         width = threads or self.threads
         return max(1, -(-work // width)), width
 
     def walking(self, work: int) -> tuple[int, int]:
-        """Blocks and threads for so much work that threads share in rounds."""
+        """Blocks and threads for so much work, which threads process in a grid-stride loop."""
         return max(1, min(self.blocks, -(-work // self.threads))), self.threads
 
 
 def chosen(degrees: Array, multiprocessors: int = 108, asked: Shapes | None = None, scans: bool = False) -> Shapes:
-    """Shapes for rows of these lengths on a device; what is asked for goes before all.
+    """Shapes for rows of these lengths on a device; shapes that are asked for take precedence.
 
-    A row goes to a warp when that leaves few of its lanes without an edge, unless most rows are short: then the loads
-    of neighbouring threads are close to each other anyway. Rows between share the edges of their block, if the program
-    has a kernel for that (`scans`) and there are enough of them for one more launch. In the simulator blocks are small,
-    and short rows are long, so that graphs of a hundred vertices see all kernels.
+    A row gets a warp if that leaves few of its lanes without an edge, unless most rows are short: then the loads of
+    neighbouring threads are close to each other anyway. Rows in between share the edges of their block, if the program
+    has a kernel for that (`scans`) and there are enough of them for another launch. In the simulator blocks are small,
+    and short rows count as long, so that graphs of a hundred vertices use all kernels.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def chosen(degrees: Array, multiprocessors: int = 108, asked: Shapes | None = No
 
 
 def way(asked: str | None) -> str:
-    """The way that is asked for: by the device, else by ``ARCFLUX_GPU_LOAD``, else "auto".
+    """The way to load messages: that of the device, else ``ARCFLUX_GPU_LOAD``, else "auto".
 
     Examples
     --------
@@ -125,15 +125,17 @@ def shared_out(
     warps = degrees >= shapes.warp_from
     scans = (degrees >= shapes.scan_from) & (degrees < _COUNTED) & ~warps & with_scans
     blocks = (degrees >= shapes.block_from) & with_blocks
-    found = {"pull_thread": ~warps & ~scans, "pull_scan": scans, "pull_warp": warps & ~blocks}
-    found["pull_block"] = warps & blocks
-    return {name: (np.flatnonzero(mask) + first).astype(np.uint32) for name, mask in found.items() if mask.any()}
+    rows = {"pull_thread": ~warps & ~scans, "pull_scan": scans, "pull_warp": warps & ~blocks}
+    rows["pull_block"] = warps & blocks
+    return {name: (np.flatnonzero(mask) + first).astype(np.uint32) for name, mask in rows.items() if mask.any()}
 
 
 def asked(kernel: Callable[..., Any]) -> tuple[int, int, int] | None:
-    """What the BOUNDS of its module say of a kernel: one for all of them, or by name."""
-    said = kernel.__globals__.get("BOUNDS", {})
-    return said if isinstance(said, tuple) else said.get(kernel.__name__.removeprefix("part_"))
+    """The BOUNDS that a kernel's module sets for it: one for all kernels, or by name."""
+    module_bounds = kernel.__globals__.get("BOUNDS", {})
+    return (
+        module_bounds if isinstance(module_bounds, tuple) else module_bounds.get(kernel.__name__.removeprefix("part_"))
+    )
 
 
 def bounds(asked: tuple[int, int, int] | None, architecture: int) -> tuple[int, int] | None:
@@ -151,7 +153,7 @@ def bounds(asked: tuple[int, int, int] | None, architecture: int) -> tuple[int, 
 
 
 def occupancy(registers: int, shared_bytes: int, threads: int, architecture: int) -> float:
-    """The share of a multiprocessor's threads that can be there at once, by what the kernel takes.
+    """The share of a multiprocessor's threads that can be resident at once, given a kernel's resources.
 
     Examples
     --------

@@ -1,11 +1,11 @@
-"""How values in the memory of one rank's GPU come into that of another's: the best way that all ranks have.
+"""Transfers from the memory of one rank's GPU to that of another's: the best way that all ranks have.
 
-- ``mpi``: MPI takes device memory as it is (it was built with CUDA), over NVLink or by the network card;
-- ``nccl``: NVIDIA's library does, through the package nccl4py;
-- ``staged``: through pinned memory of the host, which any transport sends. A copy each way, and always there.
+- ``mpi``: MPI accepts device memory (it was built with CUDA), over NVLink or by the network card; - ``nccl``: NVIDIA's
+library, through the package nccl4py; - ``staged``: through pinned memory of the host, by any transport. It takes a copy
+on each side, and always works.
 
-The ranks choose once, together, in this order, or as ``ARCFLUX_GPU_LINK`` says; `arcflux doctor --gpu` tells which it
-would be. Both sides know what a message is, and make their calls in the same order.
+The ranks choose once, together, in this order, or as ``ARCFLUX_GPU_LINK`` says; `arcflux doctor --gpu` shows the
+choice. Both sides know the layout of each message, and make their calls in the same order.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _NCCL_ID_BYTES = 128
 
 
 class Ranks(Protocol):
-    """What links need of a transport (transports/base.py, a room above this one)."""
+    """What links need of a transport (transports/base.py, in a room above this one)."""
 
     rank: int
     size: int
@@ -45,7 +45,7 @@ class Ranks(Protocol):
         """Wait for a message."""
 
     def finish(self) -> None:
-        """Wait until what was sent may change."""
+        """Wait until sent arrays may change."""
 
     def check(self) -> None:
         """Raise when a rank has failed."""
@@ -54,11 +54,11 @@ class Ranks(Protocol):
         """Combine the values of all ranks."""
 
     def broadcast(self, values: Array, root: int) -> Array:
-        """What `root` gives, for all."""
+        """The values of `root`, for all."""
 
 
 class Link(ABC):
-    """The way between the GPUs of ranks: what is sent and received is under way until :meth:`finish`."""
+    """The connection between the GPUs of ranks: sends and receives complete at :meth:`finish`."""
 
     name: str
 
@@ -68,15 +68,15 @@ class Link(ABC):
 
     @abstractmethod
     def receive(self, values: Any, peer: int) -> None:
-        """Have an array of this rank's GPU filled with what `peer` sends; it is there after finish."""
+        """Receive into an array of this rank's GPU; the data is there after finish."""
 
     @abstractmethod
     def finish(self) -> None:
-        """Wait until all of it has gone and come."""
+        """Wait until everything is sent and received."""
 
 
 class StagedLink(Link):
-    """Through pinned memory of the host: a copy down, the transport's message, a copy up."""
+    """Through pinned memory of the host: a copy from the device, the transport's message, a copy to the device."""
 
     name = "staged"
 
@@ -87,18 +87,18 @@ class StagedLink(Link):
         self._expected: list[tuple[Any, int]] = []
 
     def send(self, values: Any, peer: int) -> None:
-        """Copy it down, and post it."""
+        """Copy it to the host, and post it."""
         room = self._room(values)
         if room.size:
             values.copy_to_host(room)
         self.ranks.post(peer, [room], _TAG)
 
     def receive(self, values: Any, peer: int) -> None:
-        """Expect it; it is waited for when all has been sent."""
+        """Record it; finish waits for it."""
         self._expected.append((values, peer))
 
     def finish(self) -> None:
-        """Take what is expected, and copy it up."""
+        """Collect what is expected, and copy it to the device."""
         for values, peer in self._expected:
             room, came = self._room(values), self.ranks.collect(peer, _TAG)
             if len(came) != room.nbytes:
@@ -111,7 +111,7 @@ class StagedLink(Link):
         self._free, self._used, self._expected = self._free + self._used, [], []
 
     def _room(self, values: Any) -> Array:
-        """Pinned memory like this array: what was pinned before and is large enough, or new."""
+        """Pinned memory of this array's size: a free buffer that is large enough, or a new one."""
         size = int(np.prod(values.shape, dtype=np.int64)) * values.dtype.itemsize
         place = next((k for k, room in enumerate(self._free) if room.nbytes >= size), None)
         whole = api.pinned(max(size, 1), np.uint8) if place is None else self._free.pop(place)
@@ -121,7 +121,7 @@ class StagedLink(Link):
 
 
 class MpiLink(Link):
-    """MPI reads and writes device memory itself; arrays tell it where they are (``__cuda_array_interface__``)."""
+    """MPI reads and writes device memory itself; arrays tell it their address (``__cuda_array_interface__``)."""
 
     name = "mpi"
 
@@ -130,16 +130,16 @@ class MpiLink(Link):
         self._requests: list[Any] = []
 
     def send(self, values: Any, peer: int) -> None:
-        """Send it from where it is, when the kernels that write it are done."""
+        """Send it from the device, after the kernels that write it."""
         api.synchronize()
         self._requests.append(self.comm.Isend([values, self.mpi.BYTE], peer, _TAG))
 
     def receive(self, values: Any, peer: int) -> None:
-        """Receive it to where it belongs."""
+        """Receive it in place."""
         self._requests.append(self.comm.Irecv([values, self.mpi.BYTE], peer, _TAG))
 
     def finish(self) -> None:
-        """Wait for all, and see meanwhile whether another rank has failed."""
+        """Wait for all, and check meanwhile whether another rank has failed."""
         while not self.mpi.Request.Testall(self._requests):
             self.ranks.check()
             os.sched_yield()
@@ -147,12 +147,12 @@ class MpiLink(Link):
 
 
 class NcclLink(Link):
-    """NCCL sends on the GPU's default stream, all that a superstep sends and receives as one group."""
+    """NCCL sends on the GPU's default stream; all sends and receives of a superstep are one group."""
 
     name = "nccl"
 
     def __init__(self, ranks: Ranks, nccl: Any) -> None:
-        """Make the communicator; collective. The first rank's id goes to all as bytes."""
+        """Create the communicator; collective. The first rank's id is broadcast as bytes."""
         self.nccl = nccl
         key = np.zeros(_NCCL_ID_BYTES, np.uint8)
         if ranks.rank == 0:
@@ -170,7 +170,7 @@ class NcclLink(Link):
         self._calls.append((self.comm.recv, values, peer))
 
     def finish(self) -> None:
-        """Do all of it, and wait."""
+        """Execute the group, and wait."""
         with self.nccl.group():
             for call, values, peer in self._calls:
                 call(values, peer)
@@ -179,14 +179,14 @@ class NcclLink(Link):
 
 
 def possible() -> dict[str, str]:
-    """For every link, why this process cannot take it; empty text when it can."""
+    """For every link, why this process cannot use it; "" if it can."""
     device = "" if not api.simulated() else "the simulator has no device memory"
     nccl = "" if find_spec("nccl") else "nccl4py is not installed (pip install 'arcflux[nccl]')"
     return {"mpi": device or _lacks_cuda(sys.modules.get("mpi4py.MPI")), "nccl": device or nccl, "staged": ""}
 
 
 def _lacks_cuda(mpi: Any) -> str:
-    """Why MPI cannot take device memory; empty text when it says that it can. Without mpiexec there is no MPI."""
+    """Why MPI cannot use device memory; "" if it reports that it can. Without mpiexec there is no MPI."""
     if mpi is None:
         return "this process is no rank of MPI"
     library = ctypes.CDLL(mpi.__file__)
@@ -206,7 +206,7 @@ def _asked() -> str | None:
 
 
 def examine() -> dict[str, Any]:
-    """What this process would choose, were it the only one to be asked, and why not what comes before it."""
+    """What this process would choose on its own, and why not the links before it."""
     lacks = possible()
     best = _asked() or next(name for name in LINKS if not lacks[name])
     before = [f"not {name}, since {lacks[name]}" for name in LINKS[: LINKS.index(best)] if lacks[name]]
@@ -216,16 +216,17 @@ def examine() -> dict[str, Any]:
 def chosen(ranks: Ranks, mpi: Any = None, comm: Any = None) -> Link:
     """The link of these ranks: the first that all of them have. Collective. `mpi` and `comm` are mpi4py's."""
     lacks = possible() | ({} if comm is not None else {"mpi": "these ranks have no MPI"})
-    asked = _asked()
-    wanted = [name for name in LINKS if asked in (None, name)]
-    mine = np.array([not lacks[name] for name in wanted], np.int64)
+    requested = _asked()
+    candidates = [name for name in LINKS if requested in (None, name)]
+    mine = np.array([not lacks[name] for name in candidates], np.int64)
     there = ranks.reduce(mine, "min")
     if not there.any():
         raise UsageError(
-            f"ARCFLUX_GPU_LINK is {asked!r}, and not all ranks have it", expected="a link that all ranks have",
-            remedy="; ".join(f"{name}: {lacks[name]}" for name in wanted if lacks[name]) or "look at the other ranks",
+            f"ARCFLUX_GPU_LINK is {requested!r}, and not all ranks have it", expected="a link that all ranks have",
+            remedy="; ".join(f"{name}: {lacks[name]}" for name in candidates if lacks[name])
+            or "look at the other ranks",
         )  # fmt: skip
-    name = wanted[int(np.argmax(there > 0))]
+    name = candidates[int(np.argmax(there > 0))]
     if name == "mpi":
         return MpiLink(ranks, mpi, comm)
     if name == "nccl":

@@ -1,10 +1,10 @@
-"""How messages that a part reads come from its node's memory to the device: fetched by a kernel, or sent by cores.
+"""Loading the messages that a part reads from its node's memory to the device: fetched by a kernel, or sent by cores.
 
-The two ways of the Lux paper (figure 13). *kernel*: threads of the GPU read the listed places of the node's memory,
-which is locked and mapped, and no core has anything to do. *cores*: cores gather the values into locked memory side by
-side, the link carries them to the device in bulk, and kernels work on what has come: three things at once, each on a
-piece of its own, in two buffers that take turns. As in the paper, a pull, which has to have everything before it
-begins, takes the first, and a push, which can begin with what is there, the second; the device may say otherwise.
+The two ways of the Lux paper (figure 13). *kernel*: threads of the GPU read the listed positions of the node's memory,
+which is locked and mapped, and cores do nothing. *cores*: cores gather the values into contiguous locked memory, the
+link carries them to the device in bulk, and kernels process what has arrived: three things at once, each on its own
+piece, in two alternating buffers. As in the paper, a pull, which needs everything before it begins, uses the first way,
+and a push, which can begin with a part, the second; the device may choose otherwise.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["Loader"]
 
 Array = NDArray[Any]
 
-# Bytes of a piece: a copy that long takes many times what starting it does, and is short against a superstep.
+# Bytes of a piece: copying it takes many times what starting the copy does, and is short against a superstep.
 _PIECE = 1 << 20
 # Rows of a piece in the simulator, where there are few of them.
 _FEW = 8
@@ -36,9 +36,9 @@ _ROWS = 4096
 
 
 class Loader:
-    """Brings messages of the node (`there`) to `here`, arrays of the device with the same rows.
+    """Loads messages of the node (`there`) to `here`, arrays of the device with the same rows.
 
-    `queue` is the stream of the kernels that will read them, `sharers` how many workers the node's cores have to serve.
+    `queue`: the stream of the kernels that will read them; `sharers`: how many workers share the node's cores.
     """
 
     def __init__(self, there: list[Array], here: list[Any], mapped: list[Any], queue: Any, asked: str, sharers: int):
@@ -50,14 +50,14 @@ class Loader:
         self.piece = _FEW if api.simulated() else max(1024, _PIECE // max(1, row))
 
     def nbytes(self, vertices: int) -> int:
-        """The most bytes of the device that it takes for so many vertices: a frontier, two ways, and two pieces."""
+        """The most bytes of the device that it uses for so many vertices: a list, a frontier, and two pieces."""
         row = sum(array.nbytes // max(1, len(array)) for array in self.there)
         return 4 * vertices + 8 * (-(-vertices // 64)) + (0 if self.asked == "kernel" else 2 * self.piece * row)
 
     def brought(self, places: Array, listed: Any, push: bool, shapes: Shapes) -> Iterator[tuple[int, int]]:
-        """Bring the rows of these places; `listed` are the same on the device. Which of them may now be worked on.
+        """Load the rows at these positions (`listed`: the same on the device); yields the ranges that are ready.
 
-        Kernels that are launched on the queue after an item find its rows; the next are brought meanwhile.
+        Kernels launched on the queue after a range is yielded find its rows; the next are loaded meanwhile.
         """
         if not len(places):
             return
@@ -69,19 +69,19 @@ class Loader:
             yield 0, len(places)
 
     def whole(self, places: Array, listed: Any, push: bool, shapes: Shapes) -> None:
-        """Bring all of it."""
+        """Load all of it."""
         for _ in self.brought(places, listed, push, shapes):
             pass
 
     def copied(self, name: str, array: Array) -> Any:
-        """A copy of an array of the node on the device, in room that is kept under this name."""
+        """A copy of a node's array on the device, in a buffer that is kept under this name."""
         room = self.near.get(name)
         if room is None or room.size < array.size or room.dtype != array.dtype:
             room = self.near[name] = api.empty(max(1, len(array)), array.dtype)
-        found = room[: len(array)]
+        view = room[: len(array)]
         if len(array):
-            found.copy_to_device(array, stream=self.queue)
-        return found
+            view.copy_to_device(array, stream=self.queue)
+        return view
 
     def _by_kernel(self, listed: Any, size: int, shapes: Shapes) -> None:
         for there, here in zip(self.mapped, self.here, strict=True):
@@ -94,7 +94,7 @@ class Loader:
     def _by_cores(self, places: Array, listed: Any, shapes: Shapes) -> Iterator[tuple[int, int]]:
         if self._buffers is None:
             self._buffers = [_Buffer(self.piece, self.there) for _ in range(2)]
-        api.synchronize()  # what earlier kernels have written to the node's memory is there
+        api.synchronize()  # earlier kernels have finished writing to the node's memory
         for number, first in enumerate(range(0, len(places), self.piece)):
             last = min(first + self.piece, len(places))
             buffer = self._buffers[number % 2]
@@ -104,14 +104,14 @@ class Loader:
             buffer.used.record(self.queue)
 
     def _gather(self, places: Array, buffer: _Buffer) -> None:
-        """Cores put the values of a piece side by side, once the copy that was made of the buffer before has gone."""
+        """Cores gather the values of a piece, once the buffer's previous copy is complete."""
         buffer.came.synchronize()
         for there, locked in zip(self.there, buffer.locked, strict=True):
             rows, out = there.reshape(len(there), -1), locked.reshape(len(locked), -1)
             run(gathered, -(-len(places) // _ROWS), frozen(places), frozen(rows), out, threads=self.threads)
 
     def _send(self, buffer: _Buffer, listed: Any, size: int, shapes: Shapes) -> None:
-        """The link takes a piece over, once kernels are done with the one before; then its rows take their places."""
+        """The link copies a piece once kernels are done with the buffer; then its rows are scattered."""
         buffer.used.wait(buffer.link)
         for device, locked in zip(buffer.device, buffer.locked, strict=True):
             device[:size].copy_to_device(locked[:size], stream=buffer.link)
@@ -126,7 +126,7 @@ class Loader:
 
 
 class _Buffer:
-    """Room for a piece on the device and, locked, on the host; when it came, and when kernels were done with it."""
+    """A buffer for a piece on the device and, locked, on the host; with events for its arrival and last use."""
 
     def __init__(self, rows: int, like: list[Array]) -> None:
         shapes = [((rows, *array.shape[1:]), array.dtype) for array in like]

@@ -1,8 +1,8 @@
-"""Arrays on one GPU: what does not fit is told in bytes, and nothing stays when a kernel fails.
+"""Arrays on one GPU: errors say what does not fit, in bytes, and nothing stays allocated when a kernel fails.
 
-Numba frees an array with the last reference to it; the traceback of an error refers to all that its functions had.
-So work on a GPU is done within a :class:`Memory`, which knows the arrays that were made meanwhile, without
-keeping them, and gives back what is left of them at its end, whatever happened.
+Numba frees an array with the last reference to it; the traceback of an error refers to all locals of its functions. So
+work on a GPU runs within a :class:`Memory`, which tracks the arrays that are created meanwhile, by weak references, and
+frees the remaining ones at its end, whatever happened.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from arcflux.trace import readable
 __all__ = ["Memory", "no_room", "told_well"]
 
 _OUT_OF_MEMORY, _BUSY, _SAME_PROCESS = 2, 46, 216
-# After one of these, a context is of no use any more: illegal address, launch failures, traps, ECC errors.
+# After one of these errors a context is unusable: illegal address, launch failures, traps, ECC errors.
 _BROKEN = frozenset({214, 700, 702, 714, 715, 716, 717, 718, 719})
 _LOOK = "look at what nvidia-smi says, and at the kernel's log"
 _REMEDY = (
@@ -34,14 +34,14 @@ _REMEDY = (
 
 
 class Memory:
-    """The arrays that one piece of work has on a GPU.
+    """The arrays of one piece of work on a GPU.
 
     Parameters
     ----------
     name
-        How messages call the GPU.
+        The GPU's name in messages.
     budget
-        The most bytes that arrays may take together; as many as there are without it.
+        The most bytes that arrays may take together; by default, all that there are.
 
     Examples
     --------
@@ -59,23 +59,23 @@ class Memory:
         self._opened: list[Any] = []
 
     def empty(self, shape: int | tuple[int, ...], dtype: DTypeLike, what: str = "an array") -> Any:
-        """A new array for `what`, with any values."""
+        """A new array for `what`, contents undefined."""
         whole = tuple(shape) if isinstance(shape, tuple) else (operator.index(shape),)
         nbytes = int(np.prod(whole, dtype=np.int64)) * np.dtype(dtype).itemsize
         return self._made(nbytes, what, lambda: api.cuda().device_array(whole, dtype))
 
     def copy(self, array: NDArray[Any], what: str = "an array", on: Any = 0) -> Any:
-        """A copy of an array of the node's memory; with a stream, it may still be on its way."""
+        """A copy of an array of the node's memory; with a stream, the copy may still be in progress."""
         return self._made(array.nbytes, what, lambda: api.cuda().to_device(array, stream=on))
 
     def opened(self, mapping: Any) -> None:
-        """Pages of the node's memory are mapped: close that at the end, unless it is closed."""
+        """Register a mapping of the node's memory, to be closed at the end."""
         self._opened.append(mapping)
 
     def close(self) -> None:
-        """Give all arrays back; also those of a GPU that answers no more, of which nothing is left to give."""
-        for found in list(self._arrays.values()):
-            if (array := found()) is not None:
+        """Free all arrays; also those of a GPU that no longer responds, where nothing is left to free."""
+        for reference in list(self._arrays.values()):
+            if (array := reference()) is not None:
                 with suppress(Exception):
                     _free(array)
         for mapping in self._opened:
@@ -109,7 +109,7 @@ class Memory:
 
 
 def no_room(name: str, what: str, nbytes: int, left: int, budget: int) -> SpaceError:
-    """What is said when a GPU has no room: bytes, and what helps."""
+    """The error if a GPU has no room: bytes, and what helps."""
     return SpaceError(
         f"{name} has no room for {what}: {nbytes:,} bytes are needed ({readable(nbytes)}), and {left:,} of the"
         f" {budget:,} that it may use are left ({readable(left)})",
@@ -119,9 +119,9 @@ def no_room(name: str, what: str, nbytes: int, left: int, budget: int) -> SpaceE
 
 @contextmanager
 def told_well(name: str, what: str, nbytes: int | None = None) -> Iterator[None]:
-    """Errors of the driver inside become Arcflux's: which GPU, for what, how many bytes, what to do.
+    """Convert the driver's errors in the block to Arcflux's: which GPU, for what, how many bytes, what to do.
 
-    `what`: what was wanted; `nbytes`: how many bytes of the GPU that takes, where that is known.
+    `what`: the purpose; `nbytes`: how many bytes of the GPU it needs, if known.
     """
     try:
         yield
@@ -135,7 +135,7 @@ def told_well(name: str, what: str, nbytes: int | None = None) -> Iterator[None]
 
 
 def _code(error: Exception) -> int | None:
-    """The number that the driver gave, if this is an error of it."""
+    """The driver's error code, if this is an error of the driver."""
     found = getattr(error, "code", None)
     if type(error).__name__ != "CudaAPIError" or found is None:
         return None
@@ -165,7 +165,7 @@ def _explained(name: str, what: str, nbytes: int | None, code: int, error: Excep
 
 
 def _left() -> int | None:
-    """Bytes that the current GPU has free; None when it does not say."""
+    """Free bytes of the current GPU; None if unknown."""
     try:
         return int(api.cuda().current_context().get_memory_info().free)
     except Exception:
@@ -173,7 +173,7 @@ def _left() -> int | None:
 
 
 def _free(array: Any) -> None:
-    """Give the memory of an array back now, even if it is still referred to; the simulator has none to give."""
+    """Free the memory of an array now, even if it is still referenced; the simulator has none to free."""
     pointer = getattr(array, "gpu_data", None)
     if pointer is not None:
         pointer.free()

@@ -1,4 +1,4 @@
-"""Memory of the node that a device is to see where it is: what the driver can lock."""
+"""Node memory that a device accesses directly: pages that the driver can lock."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Array = NDArray[Any]
 
 
 def lockable(array: Array) -> Array:
-    """The same memory as an array that may be written to, as the driver wants it; of a file's pages, a copy.
+    """The same memory as a writable array, as the driver requires; for pages of a file, a copy.
 
-    Arrays of a graph are read-only, and kernels only read them. The driver locks pages of memory, and none of a file.
+    Arrays of a graph are read-only, and kernels only read them. The driver locks pages of memory, but not of a file.
 
     Examples
     --------
@@ -31,13 +31,13 @@ def lockable(array: Array) -> Array:
     if _of_file(array):
         return array.copy()
     memory: Any = (ctypes.c_byte * array.nbytes).from_address(array.ctypes.data)
-    memory.owner = array  # which lives as long as the result does
+    memory.owner = array  # keeps it alive as long as the result
     found: Array = np.frombuffer(memory, array.dtype).reshape(array.shape)
     return found
 
 
 def _of_file(array: Any) -> bool:
-    """Whether the memory is a file's, as that of a graph from a store is."""
+    """Whether the memory is a file's, like that of a graph from a store."""
     while isinstance(array, np.ndarray):
         if isinstance(array, np.memmap):
             return True

@@ -1,8 +1,8 @@
-"""numba.cuda's compiler for our kernels: without what they have no use for, and with roundings that they ask for.
+"""numba.cuda's compiler for our kernels: without passes that they do not need, and with the rounding that they ask for.
 
-What spmd/pipeline.py is for cores. Kernels have no closures, `with` blocks, inlined overloads or expressions over whole
-arrays, so the passes that look for them are left out; the same operation on the same types, of which a kernel has
-hundreds, is resolved once. Other people's kernels in the same process are compiled as ever.
+The counterpart of spmd/pipeline.py. Kernels have no closures, `with` blocks, inlined overloads or whole-array
+expressions, so the passes that search for them are left out; repeated operations on the same types, of which a kernel
+has hundreds, are resolved once. Other kernels in the same process are compiled as usual.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ _UNUSED = (
 )
 
 
-# What operations are on which types: templates are registered when modules are loaded, and never again.
+# The resolved types of operations: templates are registered when modules are loaded, and never again.
 _known: dict[Any, Any] = {}
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _Inference(NopythonTypeInference):  # type: ignore[misc]
-    """Type inference that remembers what operations are on which types."""
+    """Type inference that caches the result of operations on types."""
 
     _name = "arcflux_type_inference"
 
@@ -54,7 +54,7 @@ class _Inference(NopythonTypeInference):  # type: ignore[misc]
 
 
 class _Flags(CUDAFlags):  # type: ignore[misc]
-    """Options of a compilation, which are compared thousands of times: those that were set, not all that there are."""
+    """Options of a compilation, which are compared thousands of times: by the set options instead of all."""
 
     __slots__ = ()
 
@@ -69,16 +69,16 @@ class Lean(CUDACompiler):  # type: ignore[misc]
     """The passes of numba.cuda's own compiler, for our functions without those that would find nothing there."""
 
     def define_pipelines(self) -> list[PassManager]:
-        """One way only: what does not compile is an error."""
+        """A single pipeline: a function that does not compile is an error."""
         [usual] = super().define_pipelines()
         if not _ours(self.state.func_id.func):
             return [usual]
-        made = PassManager("arcflux")
+        passes = PassManager("arcflux")
         for step, why in usual.passes:
             if step not in _UNUSED:
-                made.add_pass(_Inference if step is NopythonTypeInference else step, why)
-        made.finalize()
-        return [made]
+                passes.add_pass(_Inference if step is NopythonTypeInference else step, why)
+        passes.finalize()
+        return [passes]
 
 
 def _ours(function: Any) -> bool:
@@ -87,7 +87,7 @@ def _ours(function: Any) -> bool:
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Without the collector of garbage, which takes a tenth of the time: what compiling makes is mostly kept."""
+    """Without garbage collection, which takes a tenth of the time: compiling keeps most of its objects."""
     if not gc.isenabled():
         yield
         return
@@ -99,10 +99,10 @@ def _uncollected() -> Iterator[None]:
 
 
 def install() -> None:
-    """Have our functions, and no others, compiled this way.
+    """Use this pipeline for our functions, and no others.
 
-    Kernels of a module that says DETERMINISTIC multiply and add in two roundings, as a CPU does: the compiler would
-    make one operation of both (fma), with one rounding; numba.cuda has no option against that.
+    Kernels of a module with DETERMINISTIC multiply and add in two roundings, as a CPU does: the compiler would fuse the
+    two (fma) with one rounding; numba.cuda has no option against that.
     """
     plain = compiler.compile_cuda
 

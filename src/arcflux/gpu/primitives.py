@@ -1,9 +1,9 @@
-"""Kernels that serve every program: fill, gather, scatter, bits to a list and back, OR, popcount, scan, reduction.
+"""Kernels for every program: fill, gather, scatter, bits to a list and back, OR, popcount, scan, reduction.
 
-Arrays are on the GPU, or mapped there; whatever is counted or scanned is written there, too, so that nothing waits for
-the host. Threads of a block agree by warp shuffles and one word of shared memory for each warp, blocks by one atomic
-each, and no kernel needs the whole grid to wait. A library of such kernels (cuda-cccl) is not used: it cannot
-run in the simulator, so that nothing on top of it could be checked without a GPU.
+Arrays are on the GPU, or mapped there; counts and scans are written there, too, so that nothing waits for the host.
+Threads of a block communicate by warp shuffles and one word of shared memory for each warp, blocks by one atomic each,
+and no kernel needs a grid-wide barrier. A library of such kernels (cuda-cccl) is not used: it cannot run in the
+simulator, so that nothing on top of it could be checked without a GPU.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ __all__ = [
 ]  # fmt: skip
 
 THREADS = 128
-# Values that a block scans one after another: 8 of each thread.
+# Values that a block scans at a time: 8 for each thread.
 TILE = 8 * THREADS
 _WARPS = THREADS // 32
 _SCRATCH = _WARPS + 2
-# Threads that take one row of an array of vectors together: a sector of memory, when elements have 4 bytes.
+# Threads that process one row of an array of vectors together: a sector of memory, if elements have 4 bytes.
 _LANES = 8
-# Blocks of a launch at most: enough to fill the largest GPU, few in the simulator, where kernels then loop, too.
+# The most blocks of a launch: enough to fill the largest GPU, few in the simulator, so that kernels loop there, too.
 _MOST_BLOCKS = 2048
 _FEW_BLOCKS = 3
 
 
-# --- what the threads of a block do together
+# --- collective operations of a block
 
 
 @inner
 def before(value, scratch):  # type: ignore[no-untyped-def]
-    """The sum of the values of all threads before this one; the sum of all is in scratch[_WARPS]. All call it."""
+    """The sum of the values of all threads before this one; the total is in scratch[_WARPS]. All threads call it."""
     lane, warp = cuda.laneid, cuda.threadIdx.x >> 5
     total = value
     for k in range(5):
@@ -62,7 +62,7 @@ def before(value, scratch):  # type: ignore[no-untyped-def]
 
 @inner
 def block_sum(value, scratch):  # type: ignore[no-untyped-def]
-    """The sum of the values of all threads, for the first of them. All call it."""
+    """The sum of the values of all threads, for the first of them. All threads call it."""
     for k in range(5):
         value += cuda.shfl_down_sync(FULL, value, 16 >> k)
     if cuda.laneid == 0:
@@ -76,13 +76,13 @@ def block_sum(value, scratch):  # type: ignore[no-untyped-def]
 
 @inner
 def first_item():  # type: ignore[no-untyped-def]
-    """Where this thread begins, when all threads of the grid take items in turn."""
+    """The first item of this thread in a grid-stride loop."""
     return np.uint64(cuda.blockIdx.x) * np.uint64(THREADS) + np.uint64(cuda.threadIdx.x)
 
 
 @inner
 def stride():  # type: ignore[no-untyped-def]
-    """How far the next item is."""
+    """The distance to its next item."""
     return np.uint64(cuda.gridDim.x) * np.uint64(THREADS)
 
 
@@ -217,7 +217,7 @@ def _tile_sums(values, sums):  # type: ignore[no-untyped-def]
 
 @kernel
 def _scan_sums(sums, count):  # type: ignore[no-untyped-def]
-    """One block alone; the sum of all goes behind the last."""
+    """A single block; the total goes behind the last element."""
     scratch = cuda.shared.array(_SCRATCH, np.int64)
     begin, carry = np.uint64(0), np.int64(0)
     while begin < count:
@@ -307,7 +307,7 @@ KERNELS: dict[str, Any] = {
 
 
 def _blocks(threads: int) -> int:
-    """Blocks for so many threads; kernels loop over what is more."""
+    """Blocks for so many threads; kernels loop over the rest."""
     return min(-(-threads // THREADS), _FEW_BLOCKS if api.simulated() else _MOST_BLOCKS)
 
 
@@ -322,7 +322,7 @@ def fill(array: Any, value: Any, *, on: Any = 0) -> None:
 
 
 def gather(values: Any, index: Any, out: Any, *, on: Any = 0) -> None:
-    """``out[i] = values[index[i]]``, of values or of rows: what a part reads of others, close together."""
+    """``out[i] = values[index[i]]``, of values or of rows: contiguous copies of what a part reads of others."""
     rows = len(values.shape) == 2
     _run(_gather_rows if rows else _gather, len(index) * (_LANES if rows else 1), values, index, out, on=on)
 
@@ -339,9 +339,9 @@ def bits_of(items: Any, size: int, words: Any, *, on: Any = 0) -> None:
 
 
 def list_of(words: Any, items: Any, count: Any, *, on: Any = 0) -> None:
-    """Append the numbers of all bits that are set to a list that has count[0] items, and count them there.
+    """Append the numbers of all set bits to a list that has count[0] items, and update that count.
 
-    They ascend within the words of a block; which block comes first is not certain.
+    They ascend within the words of a block; the order of blocks is not certain.
     """
     _run(_list_of, len(words), words, items, count, on=on)
 
@@ -357,14 +357,14 @@ def ones(words: Any, count: Any, *, on: Any = 0) -> None:
 
 
 def tiles(size: int) -> int:
-    """How many int64 a scan of so many values needs as `sums`."""
+    """How many int64 a scan of so many values needs for `sums`."""
     return -(-size // TILE) + 1
 
 
 def scan(values: Any, sums: Any, out: Any, *, on: Any = 0) -> None:
     """``out[i]`` is the sum of all values before i, int64; the sum of all is the last of ``tiles(len(values))`` `sums`.
 
-    Sums of tiles first, then those are scanned by one block, then each tile: values are read twice, written once.
+    First the sums of tiles, which one block then scans, then each tile: values are read twice, written once.
     """
     count = tiles(len(values)) - 1
     _run(_tile_sums, count * THREADS, values, sums, on=on)
@@ -373,15 +373,15 @@ def scan(values: Any, sums: Any, out: Any, *, on: Any = 0) -> None:
 
 
 def partials(size: int) -> int:
-    """How many values a reduction of so many needs as `partial`: one for each block."""
+    """How many values a reduction of so many needs for `partial`: one for each block."""
     return max(1, _blocks(size))
 
 
 def reduced(operation: str, values: Any, neutral: Any, partial: Any, *, on: Any = 0) -> None:
-    """Reduce values by "sum", "min" or "max"; what comes of it is ``partial[0]``.
+    """Reduce values by "sum", "min" or "max"; the result is ``partial[0]``.
 
-    `neutral`: what the operation leaves as it is, of the type of the values; `partial`: ``partials(len(values))`` of
-    them. On the same GPU, floats have the same bits every time. Of NaN nothing is promised.
+    `neutral`: the identity of the operation, of the values' type; `partial`: ``partials(len(values))`` of them. On the
+    same GPU, floats have the same bits every time. NaN gives no defined result.
     """
     made: Callable[..., Any] | None = _REDUCTIONS.get(operation)
     if made is None:

@@ -1,8 +1,8 @@
-"""Reductions that many threads of a GPU make into one array at once. Each says whether the array changed.
+"""Concurrent reductions by many threads of a GPU into one array. Each returns whether the array changed.
 
-They are those of the CPU (spmd/reductions.py): a compare-and-swap is repeated, on the 32-bit word around it where a
-value is narrower than that. Where CUDA has an atomic for the operation and the type, the name ends in ``_native``.
-`place` is an index, or a pair of them for an element of a vector.
+They are those of the CPU (spmd/reductions.py): a compare-and-swap in a loop, on the enclosing 32-bit word for narrower
+values. Where CUDA has an atomic for the operation and the type, the name ends in ``_native``. `place` is an index, or a
+pair of them for an element of a vector.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if api.simulated():
     from arcflux.gpu.simulator import switch
 
     def swap(array: Any, place: Any, expected: Any, new: Any) -> bool:
-        """Compare and swap: True when `expected` was there and `new` is there now."""
+        """Compare and swap: True if `expected` was replaced by `new`."""
         switch()
         there = array[place]
         if there == expected or (there != there and expected != expected):
             if isinstance(new, (int, np.integer)) and array.dtype.kind in "iu":
-                # A register has 64 bits, Python's integers have any.
+                # A register has 64 bits, Python's integers are unbounded.
                 new = np.uint64(int(new) % (1 << 64)).astype(array.dtype)
             array[place] = new
             return True

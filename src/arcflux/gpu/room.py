@@ -1,7 +1,7 @@
-"""Where an algorithm works on a GPU: arrays within the device's budget, edges there or mapped, launches.
+"""The GPU memory of a native algorithm: arrays within the device's budget, edges there or mapped, launches.
 
-What vertices and scratch take is known before anything is copied, and refused in bytes if it does not fit. Edges that
-do not fit besides stay in the node's memory, locked and mapped, and kernels read them over the link.
+The size of vertices and scratch is known before anything is copied, and refused in bytes if it does not fit. Edges that
+do not fit as well stay in the node's memory, locked and mapped, and kernels read them over the link.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ __all__ = ["Room", "bytes_of_rows", "working"]
 
 Array = NDArray[Any]
 
-# Of a budget, bytes for counters and other things of a few numbers.
+# Bytes of a budget for counters and other small arrays.
 _SLACK = 1024
 
 
 class Room:
     """The memory of one device for one piece of work.
 
-    `left` are the bytes that its budget leaves for edges, None without a budget; `compiled` the seconds of first
-    launches, in which kernels are compiled. `check` is called before each launch, and throws when the work is to end.
+    `left`: the bytes that its budget leaves for edges, None without a budget; `compiled`: the seconds of first
+    launches, in which kernels are compiled. `check` is called before each launch, and raises when the work has to end.
     """
 
     kind = "cuda"
@@ -45,7 +45,7 @@ class Room:
         self.seen: set[int] = set()
 
     def reserve(self, nbytes: int, what: str) -> None:
-        """Keep so many bytes of the budget for vertices and scratch, or refuse."""
+        """Reserve so many bytes of the budget for vertices and scratch, or refuse."""
         if self.left is None or self.memory.budget is None:
             return
         if nbytes > self.left:
@@ -53,7 +53,7 @@ class Room:
         self.left -= nbytes
 
     def host(self, size: int, dtype: Any) -> Array:
-        """Scratch memory of the host, its contents undefined."""
+        """Scratch memory of the host, contents undefined."""
         return np.empty(size, dtype)
 
     def copied(self, array: Array) -> Any:
@@ -61,7 +61,7 @@ class Room:
         return api.to_device(array) if array.size else self.empty(1, array.dtype)
 
     def empty(self, size: int, dtype: Any) -> Any:
-        """Memory of the device, of at least one element, with whatever is in it."""
+        """Memory of the device, at least one element, contents undefined."""
         return api.empty(max(1, size), dtype)
 
     def filled(self, size: int, dtype: Any, value: Any = 0) -> Any:
@@ -81,7 +81,7 @@ class Room:
         return api.to_device(offsets.astype(np.uint64))
 
     def edges(self, array: Array) -> Any:
-        """Something of every edge: on the device if the budget allows it, else mapped."""
+        """An array with a value for every edge: on the device if the budget allows it, else mapped."""
         if not len(array):
             return self.empty(1, array.dtype)
         if self.takes(array.nbytes):
@@ -89,18 +89,18 @@ class Room:
         return api.mapped(np.ascontiguousarray(array))[0]
 
     def takes(self, nbytes: int) -> bool:
-        """Whether the budget allows so many bytes more; if so, they are taken."""
+        """Whether the budget allows so many more bytes; if so, they are reserved."""
         if self.left is not None and nbytes > self.left:
             return False
         self.left = None if self.left is None else self.left - nbytes
         return True
 
     def mapped(self, size: int, dtype: Any) -> Any:
-        """Memory of the node that the device reads and writes, of at least one element."""
+        """Memory of the node that the device reads and writes, at least one element."""
         return api.mapped(np.zeros(max(1, size), dtype))[0]
 
     def launch(self, kernel: Any, threads: int, *arguments: Any) -> None:
-        """Run a kernel whose threads share so much work in rounds."""
+        """Run a kernel whose threads process so much work in a grid-stride loop."""
         self.launch_blocks(kernel, *self.shapes.walking(threads), *arguments)
 
     def launch_blocks(self, kernel: Any, blocks: Any, threads: int, *arguments: Any) -> None:
@@ -114,13 +114,13 @@ class Room:
 
 
 def bytes_of_rows(offsets: Array) -> int:
-    """What :meth:`Room.rows` takes."""
+    """The bytes of :meth:`Room.rows`."""
     return len(offsets) * (4 if int(offsets[-1]) < 1 << 32 else 8)
 
 
 @contextmanager
 def working(device: Any, check: Callable[[], None] | None = None) -> Iterator[Room]:
-    """Work on a device: within its budget, with errors told well, and nothing left on it in the end."""
+    """Work on a device: within its budget, with errors converted, and nothing left on it at the end."""
     memory = Memory(device.name, device.memory)
     with device.active(), api.within(memory):
         yield Room(device, memory, check)

@@ -1,10 +1,10 @@
-"""How the simulator runs a block: one lane at a time, each until it waits or ends, in an order that a seed decides.
+"""How the simulator runs a block: one lane at a time, each until it waits or ends, in an order chosen by a seed.
 
-Numba's simulator has a thread for each lane, all at once, and polls them. Here a lane is a greenlet, which runs alone
-until a barrier, a warp operation, or (when shuffled) an atomic; then another is chosen. So a schedule can be repeated,
-and any schedule can be tried: with `shuffled(seed)`, blocks and lanes come in another order, and lanes change before
-each atomic. The warp operations are for whole, converged warps alone, and a block that can go no further says which
-lane waits for what.
+Numba's simulator has a thread for each lane, all running at once, and polls them. Here a lane is a greenlet, which runs
+alone until a barrier, a warp operation, or (when shuffled) an atomic; then another is chosen. So a schedule can be
+repeated, and any schedule can be tried: with `shuffled(seed)`, blocks and lanes come in another order, and lanes change
+before each atomic. The warp operations work only for whole, converged warps, and a deadlocked block reports which lane
+waits for what.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = ["DivergenceError", "install", "shuffled", "switch", "typed"]
 
 WARP = 32
 _FULL = 0xFFFFFFFF
-# The seed of the schedule; None for lanes in the order of their numbers.
+# The seed of the schedule; None for lanes in order.
 _seed: int | None = None
 
 
@@ -43,7 +43,7 @@ class DivergenceError(Exception):
 
 @contextmanager
 def shuffled(seed: int) -> Iterator[None]:
-    """Run kernels in an order of blocks and lanes that `seed` decides, and change lanes before every atomic."""
+    """Run kernels in an order of blocks and lanes chosen by `seed`, and switch lanes before every atomic."""
     global _seed
     before, _seed = _seed, seed
     try:
@@ -53,7 +53,7 @@ def shuffled(seed: int) -> Iterator[None]:
 
 
 class _Lane:
-    """One thread of the block; what it waits for, and what it gives to those who wait with it."""
+    """One thread of the block: what it waits for, and the value that it passes to the lanes that wait with it."""
 
     def __init__(self, block: _Block, number: int, block_index: Any, thread_index: Any) -> None:
         self.block, self.thread_id = block, number
@@ -63,17 +63,17 @@ class _Lane:
         self.greenlet = greenlet(block.work)
 
     def pause(self, waits: Any, given: Any = None) -> None:
-        """Let others run, until what this lane waits for has come."""
+        """Let other lanes run, until what this lane waits for is complete."""
         self.waits, self.given = waits, given
         self.block.home.switch()
 
     def in_warp(self, operation: str, value: Any) -> list[Any]:
-        """Wait for the warp; what each of its lanes has given."""
+        """Wait for the warp; returns the values that its lanes passed."""
         self.pause((operation, self.thread_id // WARP), value)
         return self.block.in_warps[self.thread_id // WARP]
 
     def in_block(self, operation: str, value: Any = None) -> list[Any]:
-        """Wait for the block; what each of its lanes has given."""
+        """Wait for the block; returns the values that its lanes passed."""
         self.pause(operation, value)
         return self.block.gathered
 
@@ -82,7 +82,7 @@ _running: _Lane
 
 
 class _Block:
-    """Runs a block; takes the place of the simulator's BlockManager."""
+    """Runs a block, in place of the simulator's BlockManager."""
 
     def __init__(self, f: Callable[..., None], grid_dim: Any, block_dim: Any, debug: bool) -> None:
         self.f, self.grid, self.dim = f, tuple(grid_dim), tuple(block_dim)
@@ -92,7 +92,7 @@ class _Block:
         self.work: Callable[[], None] = lambda: None
 
     def run(self, grid_point: tuple[int, ...], *args: Any) -> None:
-        """Run one block of the grid; which, the schedule decides."""
+        """Run one block of the grid, chosen by the schedule."""
         from numba.cuda.simulator.kernelapi import Dim3
 
         rank = _rank(grid_point, self.grid)
@@ -100,7 +100,7 @@ class _Block:
         where = Dim3(*_point(_permuted(rank, self.grid), self.grid))
 
         def work() -> None:
-            with np.errstate(all="ignore"):  # as hardware does; what is set around belongs to another greenlet
+            with np.errstate(all="ignore"):  # as hardware does; the surrounding setting belongs to another greenlet
                 self.f(*args)
 
         self.work = work
@@ -129,16 +129,16 @@ class _Block:
             ready = [lane for lane in alive if lane.waits == "turn"] or self._released(lanes, alive)
 
     def _released(self, lanes: list[_Lane], alive: list[_Lane]) -> list[_Lane]:
-        """The lanes that may go on, now that all wait: whole warps at a warp operation, else the whole block."""
-        found = []
+        """The lanes that may continue, now that all wait: whole warps at a warp operation, else the whole block."""
+        released = []
         for first in range(0, len(lanes), WARP):
             warp = lanes[first : first + WARP]
             asked = {lane.waits for lane in warp}
             if len(asked) == 1 and isinstance(warp[0].waits, tuple) and not any(lane.greenlet.dead for lane in warp):
                 self.in_warps[first // WARP] = [lane.given for lane in warp]
-                found += warp
-        if found:
-            return found
+                released += warp
+        if released:
+            return released
         asked = {lane.waits for lane in alive}
         if len(asked) == 1 and isinstance(alive[0].waits, str):
             self.gathered = [lane.given for lane in alive]
@@ -164,7 +164,7 @@ def _permuted(rank: int, shape: tuple[int, ...]) -> int:
     return blocks[rank]
 
 
-# --- what Numba's simulator lacks
+# --- operations that Numba's simulator lacks
 
 
 def _whole(mask: int) -> None:
@@ -202,7 +202,7 @@ def _shuffle(operation: str, source: Callable[[int, int], int]) -> Callable[...,
 
 
 def _shared_array(self: Any, shape: Any, dtype: Any, alignment: Any = None) -> Any:
-    """As Numba's, told apart by the line that asks for it, but without reading the whole stack."""
+    """Like Numba's, identified by the calling line, but without reading the whole stack."""
     from numba.cuda.np import numpy_support
 
     caller = sys._getframe(1)
@@ -224,7 +224,7 @@ def _yielding(atomic: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def switch() -> None:
-    """Let another lane run here, when schedules are shuffled."""
+    """Let another lane run here, if schedules are shuffled."""
     if _seed is not None:
         _running.pause("turn")
 
@@ -233,10 +233,9 @@ def switch() -> None:
 
 
 def typed(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function in which literals are int64 and float64, as compiled code has them.
+    """A function in which literals are int64 and float64, as in compiled code.
 
-    A Python number takes the type of the float32 that it meets, and rounds as that does; a literal in a kernel does
-    not.
+    A Python number takes the type of the float32 that it meets, and is rounded to it; a literal in a kernel is not.
     """
     tree = _Typed().visit(parse(textwrap.dedent(inspect.getsource(function))))
     tree.body[0].decorator_list = []
@@ -247,7 +246,7 @@ def typed(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _Typed(ast.NodeTransformer):
-    """Wraps literals, but for lengths and indices."""
+    """Wraps literals, except for lengths and indices."""
 
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
         kind = {int: "int64", float: "float64"}.get(type(node.value))
@@ -265,7 +264,7 @@ class _Typed(ast.NodeTransformer):
 
 
 def _widened(read: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Read signed numbers as compiled code computes with them, in 64 bits: where it adds, NumPy would wrap around."""
+    """Read signed numbers with 64 bits, as compiled code computes with them: NumPy's narrow sums wrap around."""
 
     def wide(self: Any, place: Any) -> Any:
         found = read(self, place)
@@ -275,7 +274,7 @@ def _widened(read: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
 
 def install() -> None:
-    """Put all of it in the place of what Numba's simulator has."""
+    """Replace the operations of Numba's simulator by these."""
     from numba.cuda.simulator import kernel, kernelapi
     from numba.cuda.simulator.cudadrv.devicearray import FakeWithinKernelCUDAArray
 

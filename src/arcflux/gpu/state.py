@@ -1,8 +1,8 @@
-"""Arrays of the host and what a device has of them: the same pages, mapped, or copies that are kept alike.
+"""Arrays of the host and their device side: the same pages, mapped, or copies that are kept in sync.
 
-A mirrored array has a copy in the device's memory. Whichever side wrote last is ahead, and the other catches up when it
-is asked for: before a kernel that takes the array, or when the host says that it will read (`fetch`). A mapped array
-is one and the same for both. A slice of either is the same slice of what the device has.
+A mirrored array has a copy in the device's memory. The side that wrote last is ahead, and the other is updated on
+demand: before a kernel that uses the array, or when the host declares that it will read (`fetch`). A mapped array is
+the same memory for both. A slice of either corresponds to the same slice on the device.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Array = NDArray[Any]
 
 @dataclass
 class _Twin:
-    """An array of the host, what the device has for it, who is ahead, and whether rows belong to others."""
+    """An array of the host, its device side, which one is ahead, and whether rows belong to other ranks."""
 
     host: Array
     device: Any
@@ -37,13 +37,13 @@ class _Twin:
         return int(self.host.__array_interface__["data"][0])
 
     def has(self, array: Array) -> bool:
-        """Whether an array lies inside."""
+        """Whether an array is a part of this one."""
         place = int(array.__array_interface__["data"][0])
         return self.begin <= place and place + array.nbytes <= self.begin + self.host.nbytes
 
 
 class State:
-    """The arrays of a run that a device works on. `own` are the rows of shared arrays that this rank alone writes."""
+    """The arrays of a run on a device. `own`: the rows of shared arrays that only this rank writes."""
 
     def __init__(self) -> None:
         self.twins: list[_Twin] = []
@@ -57,9 +57,9 @@ class State:
         self.twins.append(_Twin(host, api.empty(host.shape, host.dtype), False, shared=shared))
 
     def adopt(self, host: Array, known: dict[int, Any], shared: bool = False) -> None:
-        """Mirror an array as another phase of the run does: both have the first one's copy on the device.
+        """Mirror an array of which another phase of the run has a mirror: both use the first one's copy on the device.
 
-        `known` are the copies so far, by the array that they are of.
+        `known`: the copies so far, by array.
         """
         if id(host) in known:
             self.twins.append(known[id(host)])
@@ -68,7 +68,7 @@ class State:
             known[id(host)] = self.twins[-1]
 
     def adopt_mapped(self, host: Array, known: dict[int, Any]) -> None:
-        """Map an array as another phase of the run does: its pages are opened once."""
+        """Map an array that another phase of the run may have mapped: its pages are mapped once."""
         if id(host) in known:
             self.twins.append(known[id(host)])
         else:
@@ -76,7 +76,7 @@ class State:
             known[id(host)] = self.twins[-1]
 
     def map(self, host: Array) -> None:
-        """Let the device work on the host's own pages."""
+        """Let the device access the host's own pages."""
         self.forget(host)
         device, opened = api.mapped(host)
         self.twins.append(_Twin(host, device, True, opened=opened))
@@ -88,7 +88,7 @@ class State:
             self.copied += host.nbytes
 
     def forget(self, host: Array) -> None:
-        """Nobody needs this array on the device any more."""
+        """Drop the device side of an array."""
         for twin in self.twins:
             if twin.host is host and twin.opened is not None:
                 twin.opened.__exit__(None, None, None)
@@ -97,7 +97,7 @@ class State:
         self.constant.pop(id(host), None)
 
     def device(self, array: Array, dtype: Any = None, writes: bool = True) -> Any:
-        """What a kernel is given for an array: its twin, the slice of one, or a copy made for this once."""
+        """The kernel argument for an array: its device side, a slice of that, or a copy made for this launch."""
         if id(array) in self.constant:
             return self.constant[id(array)][1]
         twin = self._twin(array)
@@ -130,7 +130,7 @@ class State:
         return None
 
     def fetch(self, *arrays: Array) -> None:
-        """The host will read these; all without any."""
+        """The host will read these arrays (all of them, if none is named)."""
         for twin in self._named(arrays):
             if twin.mapped or twin.ahead != "device" or not twin.host.size:
                 continue
@@ -143,12 +143,12 @@ class State:
             twin.ahead = "both"
 
     def changed(self, *arrays: Array) -> None:
-        """The host has written these; all without any."""
+        """The host has written these arrays (all of them, if none is named)."""
         for twin in self._named(arrays):
             twin.ahead = "host"
 
     def zero(self, array: Array) -> None:
-        """Set an array to zero, where it is."""
+        """Set an array to zero, in place."""
         twin = self._twin(array)
         if twin is None or twin.mapped or twin.ahead == "host" or not array.size:
             array[:] = 0
@@ -160,11 +160,11 @@ class State:
     def _named(self, arrays: tuple[Array, ...]) -> list[_Twin]:
         if not arrays:
             return self.twins
-        found = [self._twin(array) for array in arrays]
-        return [twin for twin in found if twin is not None]
+        twins = [self._twin(array) for array in arrays]
+        return [twin for twin in twins if twin is not None]
 
     def close(self) -> None:
-        """Let go of all memory of the device."""
+        """Release all memory of the device."""
         for twin in list(self.twins):
             self.forget(twin.host)
         self.constant.clear()

@@ -1,4 +1,4 @@
-"""Compare and swap on the bits of any number, as a device function; numba.cuda has it for words alone."""
+"""Compare and swap on the bits of any number, as a device function; numba.cuda has it only for words."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _as_bits(builder: Any, value: Any, bits: Any) -> Any:
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def swap(typingctx: Any, array: Any, place: Any, expected: Any, new: Any) -> Any:
-    """True when `expected` was there and `new` is there now; it may fail when a neighbour in the word changed."""
+    """True if `expected` was replaced by `new`; it may fail if a neighbour in the word changed."""
     kind = array.dtype
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:

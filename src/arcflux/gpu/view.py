@@ -1,7 +1,7 @@
-"""What GPU code sees of a run on parts: the arrays of a node, the part of a rank, the ranks, and the device.
+"""What GPU code uses of a run on parts: the arrays of a node, the part of a rank, the ranks, and the device.
 
-The engine stands above this room and has the classes; these say by name and type what of them is used here.
-`engine/node_state.py` and `engine/own_part.py` say what the arrays hold.
+The engine, a layer above, has the classes; these protocols name the parts of them that are used here.
+`engine/node_state.py` and `engine/own_part.py` describe the arrays.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ Array = NDArray[Any]
 
 
 class Ranks(Protocol):
-    """The ranks of a run, of which this is one."""
+    """The ranks of a run, including this one."""
 
     @property
     def size(self) -> int:
-        """How many there are."""
+        """The number of ranks."""
 
     @property
     def mates(self) -> list[int]:
-        """Those of this rank's node."""
+        """The ranks of this rank's node."""
 
     def barrier(self) -> None:
         """Wait for all of them."""
 
 
 class NodeView(Protocol):
-    """The arrays of a node, by the numbers of vertices."""
+    """The arrays of a node, indexed by vertex."""
 
     lowered: Lowered
     graph: Graph
@@ -67,25 +67,25 @@ class NodeView(Protocol):
 
     @property
     def transport(self) -> Any:
-        """The ranks, as :class:`Ranks` and as a link between GPUs sees them."""
+        """The ranks, as :class:`Ranks` and as a link between GPUs uses them."""
 
 
 class TotalsView(Protocol):
-    """The arrays of totals, by name: their values, and what threads have reduced."""
+    """The arrays of totals, by name: their values, and the partial reductions of threads."""
 
     values: dict[str, Array]
     sums: dict[str, Array]
 
 
 class EdgesView(Protocol):
-    """The fields of edges, by name; and what kernels are given of edges, these first."""
+    """The fields of edges by name, and the kernel arguments for edges, which begin with them."""
 
     arrays: dict[str, Array]
     constants: list[Array]
 
 
 class ListsView(Protocol):
-    """Which own vertices each rank is told about, and about which of theirs this one hears."""
+    """The own vertices to send to each rank, and the vertices to receive from each."""
 
     tell: dict[int, Array]
     hear: dict[int, Array]
@@ -112,11 +112,11 @@ class PartView(Protocol):
 
 
 class PlacedView(Protocol):
-    """Which rows of in-edges the device holds, and in which blocks the others come."""
+    """Which rows of in-edges the device holds, and the blocks in which the others are streamed."""
 
     @property
     def resident(self) -> int:
-        """The row before which edges are with the device."""
+        """The row before which edges are on the device."""
 
     @property
     def blocks(self) -> Array:
@@ -124,11 +124,11 @@ class PlacedView(Protocol):
 
     @property
     def streams(self) -> bool:
-        """Whether there are any."""
+        """Whether there are streamed blocks."""
 
 
 class Target(Protocol):
-    """A GPU as a device: its memory, as far as a run may take it, and what was asked of launches."""
+    """A GPU as a device: its memory, as far as a run may use it, and the requested launch shapes."""
 
     gpu: Gpu
     memory: int | None
@@ -137,16 +137,16 @@ class Target(Protocol):
     load: str
 
     def hold(self, nbytes: int, what: str) -> None:
-        """Take some of its memory."""
+        """Reserve some of its memory."""
 
     def release(self, nbytes: int) -> None:
-        """Give it back."""
+        """Release it."""
 
 
 class Cores(Protocol):
-    """What runs kernels on cores, for those that have no counterpart on a GPU."""
+    """Runs kernels on cores, for those without a GPU version."""
 
     compiled: float
 
     def alone(self, name: str, *arguments: Any) -> None:
-        """Run a kernel that only knows what it is given."""
+        """Run a kernel that gets only these arguments."""

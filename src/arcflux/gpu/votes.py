@@ -1,7 +1,7 @@
-"""What a thread counts and selects with in the neighbourhood of its vertex: a sorted copy of what it collected.
+"""Counting and selecting by one thread in the neighbourhood of its vertex: it sorts a copy of the collected values.
 
-A GPU has too many threads for a table each. But each row has a place in an array as long as all edges, so a thread
-collects there, sorts (by heaps: in place, and never slow), and looks for the longest run of equals.
+A GPU has too many threads for a table each. But each row has its positions in an array as long as all edges, so a
+thread collects there, sorts (heapsort: in place, and never slow), and searches the longest run of equal values.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ common, middle, shares = _made.common, _made.middle, _made.shares
 
 @inner
 def table_shift(voters: Any) -> Any:
-    """There is no table."""
+    """Nothing: there is no table."""
     return np.uint64(0)
 
 
 @inner
 def vote(values: Any, places: Any, shift: Any, found: Any, name: Any) -> Any:
-    """Collect a name, and in which place it came; returns how many there are."""
+    """Collect a name and its position; returns how many there are."""
     values[found] = name
     places[found] = found
     return found + np.uint64(1)
@@ -42,7 +42,7 @@ def weigh(values: Any, places: Any, weights: Any, shift: Any, found: Any, name: 
 
 @inner
 def sift(values: Any, places: Any, root: Any, size: Any) -> None:
-    """Let the value at `root` sink to its place in the heap of the first `size`; of equals, the later is larger."""
+    """Sift the value at `root` down in the heap of the first `size`; of equal ones, the later is larger."""
     value, place = values[root], places[root]
     while np.int64(2) * root + np.int64(1) < size:
         child = np.int64(2) * root + np.int64(1)
@@ -59,7 +59,7 @@ def sift(values: Any, places: Any, root: Any, size: Any) -> None:
 
 @inner
 def ascend(values: Any, places: Any, count: Any) -> None:
-    """Sort the first `count` values, and with equal ones their places."""
+    """Sort the first `count` values, equal ones by position."""
     for k in range(count >> np.int64(1)):
         sift(values, places, (count >> np.int64(1)) - np.int64(1) - np.int64(k), count)
     for k in range(count - np.int64(1)):
@@ -72,7 +72,7 @@ def ascend(values: Any, places: Any, count: Any) -> None:
 
 @inner
 def leading(values: Any, places: Any, found: Any) -> Any:
-    """The name that came most often, of several the smallest."""
+    """The most frequent name, of several the smallest."""
     count = np.int64(found)
     ascend(values, places, count)
     best, most, same = values[0], np.int64(0), np.int64(0)
@@ -85,7 +85,7 @@ def leading(values: Any, places: Any, found: Any) -> Any:
 
 @inner
 def heaviest(values: Any, places: Any, weights: Any, found: Any) -> Any:
-    """The name with the largest sum of weights, added in the order in which they came; of several the smallest."""
+    """The name with the largest sum of weights, added in order of collection; of several the smallest."""
     count = np.int64(found)
     ascend(values, places, count)
     best, most = values[0], weights[places[0]]

@@ -1,4 +1,4 @@
-"""Kernels that know no program: degrees of a frontier scanned, messages loaded, residuals added up in one order."""
+"""Kernels independent of programs: scan the degrees of a frontier, load messages, add up residuals in order."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from arcflux.gpu.kit import FULL, cuda, kernel
 __all__ = ["WIDTH", "added", "chunk_sums", "degrees", "differing_values", "differing_vectors", "load_values",
            "load_vectors", "put_values", "put_vectors", "scan_sums"]  # fmt: skip
 
-# Senders of one block in `degrees`, at most: the threads of a block.
+# The most senders of a block in `degrees`: its threads.
 WIDTH = 1024
 
 
 @kernel
 def degrees(queue: Any, size: Any, rows: Any, scan: Any, sums: Any) -> None:
-    """Where in its block's edges each sender's begin, and how many edges each block has.
+    """The offset of each sender's edges within its block, and the number of edges of each block.
 
     A block has as many senders as threads; block b writes ``sums[b]``.
     """
@@ -31,10 +31,10 @@ def degrees(queue: Any, size: Any, rows: Any, scan: Any, sums: Any) -> None:
         degree = np.int64(rows[u + one]) - np.int64(rows[u])
     up_to = degree
     for level in range(5):
-        apart = 1 << level
-        left = cuda.shfl_up_sync(FULL, up_to, apart)
-        if lane >= apart:
-            up_to += left
+        distance = 1 << level
+        lower = cuda.shfl_up_sync(FULL, up_to, distance)
+        if lane >= distance:
+            up_to += lower
     if lane == 31:
         before[warp] = np.uint64(up_to)
     cuda.syncthreads()
@@ -52,7 +52,7 @@ def degrees(queue: Any, size: Any, rows: Any, scan: Any, sums: Any) -> None:
 
 @kernel
 def scan_sums(sums: Any, blocks: Any, scan: Any, size: Any) -> None:
-    """One block: what all blocks before each have; and after the last sender, how many edges there are."""
+    """A single block: the prefix sums of all blocks; and after the last sender, the number of edges."""
     part = cuda.shared.array(32, np.int64)
     lane, warp = cuda.laneid, cuda.threadIdx.x >> 5
     carried = np.int64(0)
@@ -61,10 +61,10 @@ def scan_sums(sums: Any, blocks: Any, scan: Any, size: Any) -> None:
         count = np.int64(sums[k]) if k < blocks else np.int64(0)
         up_to = count
         for level in range(5):
-            apart = 1 << level
-            left = cuda.shfl_up_sync(FULL, up_to, apart)
-            if lane >= apart:
-                up_to += left
+            distance = 1 << level
+            lower = cuda.shfl_up_sync(FULL, up_to, distance)
+            if lane >= distance:
+                up_to += lower
         if lane == 31:
             part[warp] = up_to
         cuda.syncthreads()
@@ -83,7 +83,7 @@ def scan_sums(sums: Any, blocks: Any, scan: Any, size: Any) -> None:
 
 @kernel
 def added(scan: Any, size: Any, sums: Any) -> None:
-    """Every sender's edges begin after those of all blocks before its own; launched as `degrees` was."""
+    """Add the prefix sum of its block to every sender's offset; launched like `degrees`."""
     k = cuda.grid(1)
     if k < size:
         scan[k] = scan[k] + sums[cuda.blockIdx.x]
@@ -91,7 +91,7 @@ def added(scan: Any, size: Any, sums: Any) -> None:
 
 @kernel
 def load_values(places: Any, size: Any, there: Any, here: Any) -> None:
-    """``here[p] = there[p]`` for the listed places: what a part reads comes into the device's memory."""
+    """``here[p] = there[p]`` for the listed positions: load what a part reads into the device's memory."""
     k = cuda.grid(1)
     while k < size:
         p = np.uint64(places[k])
@@ -101,7 +101,7 @@ def load_values(places: Any, size: Any, there: Any, here: Any) -> None:
 
 @kernel
 def load_vectors(places: Any, size: Any, there: Any, here: Any, length: Any) -> None:
-    """The same for rows of `length` elements; threads side by side read elements side by side."""
+    """The same for rows of `length` elements; neighbouring threads read neighbouring elements."""
     for k in range(cuda.grid(1), size * length, cuda.gridsize(1)):
         p = np.uint64(places[k // length])
         here[p, k % length] = there[p, k % length]
@@ -109,7 +109,7 @@ def load_vectors(places: Any, size: Any, there: Any, here: Any, length: Any) -> 
 
 @kernel
 def put_values(places: Any, size: Any, came: Any, here: Any) -> None:
-    """``here[places[k]] = came[k]``: what came side by side takes its places."""
+    """``here[places[k]] = came[k]``: scatter received values to their positions."""
     k = cuda.grid(1)
     while k < size:
         here[np.uint64(places[k])] = came[k]
@@ -125,7 +125,7 @@ def put_vectors(places: Any, size: Any, came: Any, here: Any, length: Any) -> No
 
 @kernel
 def differing_values(places: Any, size: Any, message: Any, n: Any, flags: Any) -> None:
-    """Mark those of the listed places that send something else in the second half of a message than in the first."""
+    """Flag the listed positions whose next message (second half) differs from the current one (first half)."""
     for k in range(cuda.grid(1), size, cuda.gridsize(1)):
         p = np.uint64(places[k])
         if message[p] != message[p + np.uint64(n)]:
@@ -134,7 +134,7 @@ def differing_values(places: Any, size: Any, message: Any, n: Any, flags: Any) -
 
 @kernel
 def differing_vectors(places: Any, size: Any, message: Any, n: Any, flags: Any) -> None:
-    """The same for rows: one element that differs is enough."""
+    """The same for rows: one differing element is enough."""
     for k in range(cuda.grid(1), size, cuda.gridsize(1)):
         p = np.uint64(places[k])
         for j in range(message.shape[1]):

@@ -1,8 +1,7 @@
-"""What a warp counts and selects with in the neighbourhood of its vertex: votes.py, with a sort that all lanes share.
+"""Counting and selecting by a warp in the neighbourhood of its vertex: like votes.py, with a sort by all lanes.
 
-The sort is a bitonic one whose exchanges all go the same way, so that a row of any length is sorted as if it were
-followed by what is larger than all. Every function is called by all lanes with the same arguments, and gives all of
-them the same.
+It is a bitonic sort whose exchanges all have the same direction, so that a row of any length is sorted as if it were
+padded with larger values. All lanes call every function with the same arguments, and get the same result.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ __all__ = ["common_warp", "heaviest_warp", "leading_warp", "middle_warp", "vote_
 
 @inner
 def vote_warp(values: Any, places: Any, shift: Any, found: Any, name: Any) -> Any:
-    """Collect a name, and in which place it came; returns how many there are."""
+    """Collect a name and its position; returns how many there are."""
     if cuda.laneid == 0:
         values[found] = name
         places[found] = found
@@ -44,7 +43,7 @@ def exchange(values: Any, places: Any, i: Any, j: Any, count: Any) -> None:
 
 @inner
 def ascend_warp(values: Any, places: Any, count: Any) -> None:
-    """Sort the first `count` values, and with equal ones their places."""
+    """Sort the first `count` values, equal ones by position."""
     lane, one = np.int64(cuda.laneid), np.int64(1)
     cuda.syncwarp()
     size = np.int64(2)
@@ -57,21 +56,21 @@ def ascend_warp(values: Any, places: Any, count: Any) -> None:
             exchange(values, places, block + place, block + size - one - place, count)
             t += np.int64(32)
         cuda.syncwarp()
-        apart = half >> one
-        while apart > 0:
+        distance = half >> one
+        while distance > 0:
             t = lane
             while t < pairs:
-                first = t // apart * (apart + apart) + t % apart
-                exchange(values, places, first, first + apart, count)
+                first = t // distance * (distance + distance) + t % distance
+                exchange(values, places, first, first + distance, count)
                 t += np.int64(32)
             cuda.syncwarp()
-            apart = apart >> one
+            distance = distance >> one
         size = size + size
 
 
 @inner
 def leading_warp(values: Any, places: Any, found: Any) -> Any:
-    """The name that came most often, of several the smallest."""
+    """The most frequent name, of several the smallest."""
     count = np.int64(found)
     ascend_warp(values, places, count)
     best, most, same = values[0], np.int64(0), np.int64(0)
@@ -85,7 +84,7 @@ def leading_warp(values: Any, places: Any, found: Any) -> Any:
 
 @inner
 def heaviest_warp(values: Any, places: Any, weights: Any, found: Any) -> Any:
-    """The name with the largest sum of weights, added in the order in which they came; of several the smallest."""
+    """The name with the largest sum of weights, added in order of collection; of several the smallest."""
     count = np.int64(found)
     ascend_warp(values, places, count)
     best, most = values[0], weights[places[0]]
@@ -114,7 +113,7 @@ def settle(values: Any, i: Any, j: Any, count: Any) -> None:
 
 @inner
 def middle_warp(values: Any, found: Any) -> Any:
-    """The median of the first values, which are moved; NaN if one of them is."""
+    """The median of the first values, which it reorders; NaN if one of them is."""
     lane, one, count = np.int64(cuda.laneid), np.int64(1), np.int64(found)
     cuda.syncwarp()
     for k in range(count):
@@ -131,15 +130,15 @@ def middle_warp(values: Any, found: Any) -> Any:
             settle(values, block + place, block + size - one - place, count)
             t += np.int64(32)
         cuda.syncwarp()
-        apart = half >> one
-        while apart > 0:
+        distance = half >> one
+        while distance > 0:
             t = lane
             while t < pairs:
-                first = t // apart * (apart + apart) + t % apart
-                settle(values, first, first + apart, count)
+                first = t // distance * (distance + distance) + t % distance
+                settle(values, first, first + distance, count)
                 t += np.int64(32)
             cuda.syncwarp()
-            apart = apart >> one
+            distance = distance >> one
         size = size + size
     high = values[count >> one] + np.float32(0)
     low = values[(count - one) >> one] + np.float32(0)
@@ -149,7 +148,7 @@ def middle_warp(values: Any, found: Any) -> Any:
 
 @inner
 def common_warp(offsets: Any, neighbours: Any, a: Any, b: Any) -> Any:
-    """How many vertices are in the rows of both a and b, which are sorted; one that is there twice counts once."""
+    """How many vertices are in the sorted rows of both a and b; duplicates count once."""
     one, wide = np.uint64(1), np.uint64(32)
     i, i_end, j, j_end = offsets[a], offsets[a + one], offsets[b], offsets[b + one]
     if i_end - i > j_end - j:

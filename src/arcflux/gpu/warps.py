@@ -1,4 +1,4 @@
-"""What the kernels of algorithms have in common: warps that take rows in turn, ballots, searches in sorted rows."""
+"""What the kernels of algorithms share: warps that process rows in turn, ballots, searches in sorted rows."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ __all__ = ["first_row", "lane_of", "place_in", "row_stride", "said_before", "tol
 
 @inner
 def first_row() -> Any:
-    """The first row of this warp, when all warps of the grid take rows in turn."""
+    """The first row of this warp, if all warps of the grid process rows in turn."""
     return np.uint64(cuda.grid(1)) >> np.uint64(5)
 
 
 @inner
 def row_stride() -> Any:
-    """How far the next row of this warp is."""
+    """The distance to the next row of this warp."""
     return np.uint64(cuda.gridsize(1)) >> np.uint64(5)
 
 
 @inner
 def lane_of() -> Any:
-    """The place of this thread in its warp."""
+    """The index of this thread in its warp."""
     return np.uint64(cuda.laneid)
 
 
@@ -43,9 +43,9 @@ def said_before(said: Any) -> Any:
 
 @inner
 def place_in(values: Any, base: Any, low: Any, high: Any, wanted: Any) -> Any:
-    """Where from ``values[base + low]`` to before ``values[base + high]``, which ascend, a vertex is; else `high`.
+    """The position of a vertex in ``values[base + low]`` to before ``values[base + high]``, which ascend; else `high`.
 
-    Places are counted from the base in 32 bits: three of them take as many registers as one and a half in 64.
+    Positions are relative to the base, in 32 bits: three of them take as many registers as one and a half in 64.
     """
     end, one = high, np.uint32(1)
     while low < high:
