@@ -1,9 +1,9 @@
-"""What kernels want of a machine, memory or arithmetic, and what two of them gain side by side.
+"""The resources that kernels need, memory or arithmetic, and what two of them gain by running side by side.
 
 By the account alone: a kernel keeps memory busy for a share `memory` of its time on all workers, and arithmetic for a
 share `arithmetic`. On half of the workers it has half of the arithmetic, and more than half of the memory's bandwidth;
-beside another one it is slowed down once both want more than all of that bandwidth. What was measured corrects the
-account: the speed of a kernel on its half beside another kind, over its speed alone on all workers.
+beside another one it slows down once both need more than the whole bandwidth. Measurements correct the account: the
+speed of a kernel on its half beside another kind, over its speed alone on all workers.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ from dataclasses import dataclass
 
 __all__ = ["Account", "Pairs"]
 
-# Bytes a second over operations a second of a usual core: what makes a kernel wait for memory, or for arithmetic.
+# Bytes and operations a second of a typical core: their ratio decides whether a kernel waits for memory or for
+# arithmetic.
 _BYTES, _OPERATIONS = 8e9, 4e9
-# The share of the bandwidth that half of the workers draw: they have fewer misses in flight, and less company.
+# The share of the bandwidth that half of the workers reach: they have fewer misses in flight, but less contention.
 _HALF_BANDWIDTH = 0.65
-# So many measurements weigh as much as the account, and so many slices of a pair are tried, whatever the account says.
+# The account weighs as much as so many measurements; and every pair is tried for so many slices, whatever the account
+# says.
 _PRIOR, _TRIALS = 1.0, 3
 _FRESH, _FULL = 0.2, 16.0
 
@@ -37,14 +39,14 @@ class Account:
 
     @classmethod
     def of_work(cls, kind: str, edge_bytes: float, edge_operations: float) -> Account:
-        """The account of a kernel that moves so many bytes and does so many operations for each edge."""
+        """The account of a kernel that moves so many bytes and executes so many operations per edge."""
         moving, counting = edge_bytes / _BYTES, edge_operations / _OPERATIONS
         longest = max(moving, counting, 1e-30)
         return cls(kind, moving / longest, counting / longest)
 
 
 class Pairs:
-    """What kinds of kernels gain side by side, each on half of the workers: 1 where it is all the same.
+    """The gain of two kinds of kernels side by side, each on half of the workers: 1 if there is none.
 
     Examples
     --------
@@ -65,9 +67,9 @@ class Pairs:
         return self._speed(one, other, mine / crowding) + self._speed(other, one, others / crowding)
 
     def is_worth_a_try(self, one: Account, other: Account) -> bool:
-        """Whether two kinds are to be measured side by side: they differ, and each is known alone, not with the other.
+        """Whether two kinds should be measured side by side: they differ, and were measured alone, but not together.
 
-        On halves there are fewer workers to wait for, so that a pair that gains nothing loses next to nothing.
+        Half of the workers have less synchronisation to wait for, so a pair without gain loses next to nothing.
         """
         if one.kind not in self._alone or other.kind not in self._alone:
             return False
@@ -80,7 +82,7 @@ class Pairs:
         return (expected * _PRIOR + seen * count) / (_PRIOR + count)
 
     def measured(self, one: Account, beside: Account | None, speed: float) -> None:
-        """A slice of a kernel has run at so many chunks a second: alone on all workers, or on half beside another."""
+        """A slice of a kernel ran at so many chunks a second: alone on all workers, or on half beside another."""
         if beside is None:
             before = self._alone.get(one.kind, speed)
             self._alone[one.kind] = before + _FRESH * (speed - before)

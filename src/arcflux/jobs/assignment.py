@@ -1,9 +1,9 @@
-"""Which worker holds which parts, on unequal hardware (G2, section IV-B, algorithm 1). Pure: numbers in, numbers out.
+"""The assignment of parts to workers on unequal hardware (G2, section IV-B, algorithm 1). Pure: no side effects.
 
-A worker node is a CPU worker and a GPU worker, each a process of its own, with a memory and a capability: 1 / t, t the
-seconds of a set of tasks on that kind of worker. Parts are dealt out in proportion to capability; what does not fit is
-taken back and dealt out again among those with room. Workers take whole subtrees of the hierarchy of parts where they
-can, so that the edges within an ancestor stay on one worker.
+A worker node is a CPU worker and a GPU worker, each a process of its own, with a memory and a capability: 1 / t, where
+t is the seconds of a set of tasks on that kind of worker. Parts are distributed in proportion to capability; parts that
+do not fit are taken back and distributed again among workers with room. Workers take whole subtrees of the hierarchy of
+parts where they can, so that the edges within an ancestor stay on one worker.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def count_parts(size: int, workers: Sequence[WorkerNode]) -> int:
 
 
 def share_out(parts: int, part_bytes: int, workers: Sequence[WorkerNode]) -> list[int]:
-    """Line 5: how many parts each worker gets: in proportion to capability, overflow dealt out again until all fit.
+    """Line 5: the number of parts of each worker: in proportion to capability, overflow redistributed until all fit.
 
     Examples
     --------
@@ -73,14 +73,16 @@ def share_out(parts: int, part_bytes: int, workers: Sequence[WorkerNode]) -> lis
             remedy="more, smaller parts; or workers with more memory",
         )
     counts = [0] * len(workers)
-    left = parts
-    while left:
+    remaining = parts
+    while remaining:
         candidates = [k for k in range(len(workers)) if counts[k] < room[k]]
-        for k, more in zip(candidates, _proportional(left, [workers[k].capability for k in candidates]), strict=True):
+        for k, more in zip(
+            candidates, _proportional(remaining, [workers[k].capability for k in candidates]), strict=True
+        ):
             counts[k] += more
-        left = 0
-        for k in candidates:  # what overflows is taken back
-            left += max(0, counts[k] - room[k])
+        remaining = 0
+        for k in candidates:  # take back what overflows
+            remaining += max(0, counts[k] - room[k])
             counts[k] = min(counts[k], room[k])
     return counts
 
@@ -88,15 +90,15 @@ def share_out(parts: int, part_bytes: int, workers: Sequence[WorkerNode]) -> lis
 def _proportional(count: int, weights: Sequence[float]) -> list[int]:
     """Whole shares of a count: the largest remainders get what rounding down leaves."""
     exact = [count * weight / sum(weights) for weight in weights]
-    found = [int(one) for one in exact]
-    order = sorted(range(len(weights)), key=lambda k: (found[k] - exact[k], k))
-    for k in order[: count - sum(found)]:
-        found[k] += 1
-    return found
+    shares = [int(one) for one in exact]
+    order = sorted(range(len(weights)), key=lambda k: (shares[k] - exact[k], k))
+    for k in order[: count - sum(shares)]:
+        shares[k] += 1
+    return shares
 
 
 def assign(counts: Sequence[int], fan: int, levels: int) -> list[int]:
-    """Line 6: the worker of each part. Each takes whole subtrees, next to those that it has.
+    """Line 6: the worker of each part. Each takes whole subtrees, next to its other parts.
 
     Examples
     --------
@@ -117,7 +119,7 @@ def assign(counts: Sequence[int], fan: int, levels: int) -> list[int]:
 
 
 def _subtree(free: set[tuple[int, int]], most: int, mine: Sequence[int], fan: int, levels: int) -> tuple[int, int]:
-    """Take the largest free subtree of at most so many parts, nearest to those the worker has; split one if needed."""
+    """Take the largest free subtree of at most so many parts, nearest to the worker's parts; split if needed."""
 
     def distance(tree: tuple[int, int]) -> int:
         return min((common_level(tree[0], part, fan, levels) for part in mine), default=0)
@@ -136,7 +138,7 @@ def _subtree(free: set[tuple[int, int]], most: int, mine: Sequence[int], fan: in
 
 @dataclass(frozen=True)
 class Assignment:
-    """All of algorithm 1: the workers, how many parts and bytes each has, and the worker of each part."""
+    """The result of algorithm 1: the workers, the parts and bytes of each, and the worker of each part."""
 
     workers: tuple[WorkerNode, ...]
     counts: tuple[int, ...]
@@ -177,18 +179,18 @@ class Assignment:
 
 
 def _ranges(parts: Sequence[int]) -> str:
-    """Numbers in words: 0-3, 7."""
-    found: list[list[int]] = []
+    """Numbers as text: 0-3, 7."""
+    ranges: list[list[int]] = []
     for part in parts:
-        if found and part == found[-1][1] + 1:
-            found[-1][1] = part
+        if ranges and part == ranges[-1][1] + 1:
+            ranges[-1][1] = part
         else:
-            found.append([part, part])
-    return ", ".join(f"{first}-{last}" if last > first else str(first) for first, last in found)
+            ranges.append([part, part])
+    return ", ".join(f"{first}-{last}" if last > first else str(first) for first, last in ranges)
 
 
 def assign_parts(size: int, workers: Sequence[WorkerNode], fan: int = 2, sizes: Sequence[int] = ()) -> Assignment:
-    """Algorithm 1 for a graph of so many bytes; `sizes`: those of the parts, once it was divided.
+    """Algorithm 1 for a graph of so many bytes; `sizes`: those of the parts, after it was divided.
 
     Examples
     --------
@@ -206,7 +208,7 @@ def assign_parts(size: int, workers: Sequence[WorkerNode], fan: int = 2, sizes: 
         try:
             counts = share_out(count, largest, workers)
             break
-        except SpaceError:  # whole parts may not fit where their bytes would: smaller ones do
+        except SpaceError:  # whole parts may not fit where their bytes would; smaller ones do
             if sizes or count > 1 << 16:
                 raise
             levels += 1

@@ -1,7 +1,7 @@
-"""How capable a kind of worker is: 1 / t, with t the seconds of a set of tasks on it (G2, section IV-B, line 4).
+"""The capability of a kind of worker: 1 / t, where t is the seconds of a set of tasks on it (G2, section IV-B, line 4).
 
-The tasks are those of G2's evaluation that every kind of worker runs: PageRank, a search, shortest paths. What was
-measured is kept beside the calibration of this machine, by the kind of worker.
+The tasks are those of G2's evaluation that every kind of worker runs: PageRank, BFS, shortest paths. Measurements are
+stored beside the calibration of this machine, by kind of worker.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _file() -> Path:
 
 
 def kept_capabilities() -> dict[str, float]:
-    """What was measured on this machine before, by kind of worker."""
+    """The earlier measurements on this machine, by kind of worker."""
     try:
         found = json.loads(read_private(_file()) or b"{}")
         known = {str(kind): float(value) for kind, value in found.get("capabilities", {}).items()}
@@ -44,9 +44,9 @@ def capability(
     kind: str, devices: Sequence[Device] | None = None, *, graph: Graph | None = None, threads: int | None = None,
     again: bool = False,
 ) -> float:  # fmt: skip
-    """The capability of a kind of worker, tasks a second: kept from before, or measured now.
+    """The capability of a kind of worker in tasks a second: an earlier measurement, or a new one.
 
-    `devices`: what runs the tasks; cores without it. `graph`: on what, which is then not kept.
+    `devices`: what runs the tasks; cores by default. `graph`: the graph to run them on; then the result is not stored.
     """
     if graph is None and not again and (kept := kept_capabilities().get(kind)) is not None:
         return kept
@@ -58,7 +58,7 @@ def capability(
 
 
 def _seconds(graph: Graph, devices: Sequence[Device] | None, threads: int | None) -> float:
-    """The seconds of all tasks, the best of several runs of each, after one that compiles."""
+    """The seconds of all tasks, the best of several runs of each, after one run that compiles."""
     options: dict[str, Any] = {"threads": threads} if devices is None else {"devices": list(devices)}
     total = 0.0
     with config.measuring():

@@ -1,7 +1,7 @@
-"""What a service may run on what: graphs by name under its roots, algorithms, and programs that were registered.
+"""What a service may run: graphs by name under its roots, algorithms, and registered programs.
 
-Nothing that comes over the wire is a path or code. Names are looked up in lists that were made from the folders, links
-resolved: what leads out of a root is not there.
+Nothing in a request is a path or code. Names are looked up in lists of the folders' contents, with links resolved: a
+link that leads out of a root is not listed.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from arcflux.program import Program, vertex
 
 __all__ = ["Catalogue"]
 
-# Options of runs that may come over the wire.
+# Options of runs that requests may contain.
 _OPTIONS = {"deterministic": bool, "direction": str}
 _HIDDEN = (".", "_")
 _LONGEST = 10_000
-# What tells one state of a file from the next: its number, its time in nanoseconds, and its size.
+# What identifies the state of a file: its inode number, its modification time in nanoseconds, and its size.
 _Stamp = tuple[int, int, int]
 
 
@@ -45,7 +45,7 @@ class Catalogue:
     # --- graphs
 
     def graphs(self) -> dict[str, Path]:
-        """The graphs there are now: files and stores in the roots, by name; not those that cannot be printed."""
+        """The current graphs: files and stores in the roots, by name; unprintable names are left out."""
         found: dict[str, Path] = {}
         for root in self.roots:
             for name in sorted(_names(root)):
@@ -54,7 +54,7 @@ class Catalogue:
         return found
 
     def path(self, name: str) -> Path:
-        """Where the graph of a name is."""
+        """The path of a graph."""
         for root in self.roots:
             if name in _names(root) and (inside := _inside(root, name)) is not None:
                 return inside
@@ -65,7 +65,7 @@ class Catalogue:
         )  # fmt: skip
 
     def graph(self, name: str) -> Graph:
-        """The graph of a name, opened once, and again when its file has changed; of many, those used last stay open."""
+        """A graph by name, opened once, and again when its file has changed; the most recently used ones stay open."""
         path = self.path(name)
         stamp = _stamp(path)
         if (graph := self._opened(name, stamp)) is not None:
@@ -82,11 +82,11 @@ class Catalogue:
         return graph
 
     def is_open(self, name: str) -> bool:
-        """Whether :meth:`graph` has a graph at once."""
+        """Whether :meth:`graph` returns a graph at once."""
         return self._opened(name, _stamp(self.path(name))) is not None
 
     def opened(self) -> dict[str, Graph]:
-        """Graphs that are open now."""
+        """The open graphs."""
         with self._lock:
             return {name: graph for name, (_, graph) in self._open.items()}
 
@@ -94,7 +94,7 @@ class Catalogue:
         with self._lock:
             if (found := self._open.pop(name, None)) is None or found[0] != stamp:
                 return None
-            self._open[name] = found  # used last
+            self._open[name] = found  # most recently used
             return found[1]
 
     # --- tasks
@@ -106,11 +106,11 @@ class Catalogue:
         return {**{name: entry.arguments for name, entry in ALGORITHMS.items()}, **own}
 
     def task(self, name: str) -> Any:
-        """What :meth:`arcflux.Jobs.submit` takes for a task of a name."""
+        """The argument of :meth:`arcflux.Jobs.submit` for a task of a name."""
         return self.programs.get(name, name)
 
     def check(self, name: str, parameters: Mapping[str, Any]) -> None:
-        """Refuse a task that is not there, or parameters that it does not have or that are of another type."""
+        """Refuse an unknown task, or parameters that it does not have or that are of another type."""
         tasks = self.tasks
         if name not in tasks:
             raise UsageError(
@@ -131,7 +131,7 @@ _NO_GRAPH: Any = None
 
 
 def _loaded(path: Path, name: str) -> Graph:
-    """A graph of a root; what is wrong with it is said of its name, not of where it is on this machine."""
+    """A graph of a root; errors name it by its name, not by its path on this machine."""
     try:
         return load(path)
     except ArcfluxError as error:
@@ -141,7 +141,7 @@ def _loaded(path: Path, name: str) -> Graph:
 
 
 def _fits(value: Any, kind: Any, argument: Argument | None) -> bool:
-    """Whether a value of JSON can be a parameter."""
+    """Whether a JSON value can be a parameter."""
     if value is None:
         return argument is not None and argument.optional
     if argument is not None and argument.shares and isinstance(value, dict):
@@ -178,7 +178,7 @@ def _folder(root: Path) -> Path:
 
 
 def _names(root: Path) -> list[str]:
-    """What is in a root now; nothing, when it was moved away."""
+    """The names in a root; none if it was moved away."""
     try:
         return os.listdir(root)
     except OSError:
@@ -186,14 +186,14 @@ def _names(root: Path) -> list[str]:
 
 
 def _inside(root: Path, name: str) -> Path | None:
-    """What a name in a root is, links resolved; None if it is hidden, is not there, or leads out of the root."""
+    """The file of a name in a root, with links resolved; None if it is hidden, missing, or leads out of the root."""
     if name.startswith(_HIDDEN) or not name.isprintable():
         return None
     try:
-        found = (root / name).resolve(strict=True)
+        resolved = (root / name).resolve(strict=True)
     except (OSError, RuntimeError):  # a link to nothing, or to itself
         return None
-    return found if found.is_relative_to(root) else None
+    return resolved if resolved.is_relative_to(root) else None
 
 
 def _stamp(path: Path) -> _Stamp:
@@ -202,19 +202,19 @@ def _stamp(path: Path) -> _Stamp:
 
 
 def _programs(root: Path) -> dict[str, Program]:
-    """The programs in the files of a folder: each is registered under the name of its class."""
-    found: dict[str, Program] = {}
+    """The programs in the files of a folder, by the names of their classes."""
+    programs: dict[str, Program] = {}
     for path in sorted(root.glob("*.py")):
         if path.name.startswith(_HIDDEN) or not path.resolve().is_relative_to(root):
             continue
         for name, program in programs_in(path)[2].items():
-            if name in found or name in ALGORITHMS:
+            if name in programs or name in ALGORITHMS:
                 raise UsageError(f"{path}: there are two programs {name!r}", expected="a name of its own for each")
-            found[name] = program
-    return found
+            programs[name] = program
+    return programs
 
 
 def describe(error: BaseException) -> str:
-    """What ended a job, in words for its owner: of other errors than ours, the class and the message."""
+    """The error of a job as text for its owner: of errors that are not Arcflux's, the class and the message."""
     said = str(error) if isinstance(error, ArcfluxError) else f"{type(error).__name__}: {error}"
     return said.encode(errors="backslashreplace").decode()

@@ -1,4 +1,4 @@
-"""A client of the service, with nothing but Python's own library (and pyarrow, to read results)."""
+"""A client of the service, with only Python's standard library (and pyarrow, to read results)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FINAL = ("done", "failed", "cancelled")
 
 
 class Client:
-    """Talks to a server that ``arcflux serve`` started.
+    """Connects to a server that ``arcflux serve`` started.
 
     Examples
     --------
@@ -37,7 +37,7 @@ class Client:
 
     @contextmanager
     def _understood(self) -> Iterator[None]:
-        """What goes wrong on the wire is an error that names the server."""
+        """Convert connection errors to an error that names the server."""
         try:
             yield
         except ArcfluxError:
@@ -67,7 +67,7 @@ class Client:
             return found
 
     def _asked(self, path: str, wanted: str, body: Any = None, **how: Any) -> dict[str, Any]:
-        """What the server says, an object that has `wanted`."""
+        """The server's answer, an object that has the key `wanted`."""
         with self._understood(), self._open(path, body, **how) as answer:
             found = json.load(answer)
         if not isinstance(found, dict) or wanted not in found:
@@ -110,7 +110,7 @@ class Client:
         return str(self._asked(f"{_job(ident)}/cancel", "state", method="POST")["state"])
 
     def events(self, ident: str) -> Iterator[dict[str, Any]]:
-        """The status of a job whenever it changes, until it is over."""
+        """The status of a job whenever it changes, until the job is over."""
         with self._understood(), self._open(f"{_job(ident)}/events") as answer:
             kind = ""
             for raw in answer:
@@ -145,7 +145,7 @@ class Client:
             return pa.ipc.open_stream(answer).read_all()
 
     def pieces(self, ident: str, form: str, offset: int = 0, limit: int | None = None) -> Iterator[bytes]:
-        """The bytes of a result, all of them or an error."""
+        """The bytes of a result: all of them, or an error."""
         with self._understood(), self.stream(ident, form, offset, limit) as answer:
             while piece := answer.read(1 << 16):
                 yield piece
@@ -159,11 +159,11 @@ class Client:
 
 
 def _is_address(url: str) -> bool:
-    """Whether this is where a server can be: a scheme, a host, and a port if there is one."""
+    """Whether a server can be at this address: a scheme, a host, and a port if there is one."""
     try:
         split = urllib.parse.urlsplit(url)
         return split.scheme in ("http", "https") and bool(split.hostname) and split.port != 0
-    except ValueError:  # a port that is none
+    except ValueError:  # an invalid port
         return False
 
 
@@ -175,7 +175,7 @@ def _encoded(body: Any) -> bytes:
 
 
 def _plain(value: Any) -> Any:
-    """Numbers and arrays of NumPy as Python's."""
+    """NumPy's numbers and arrays as Python's."""
     if hasattr(value, "tolist"):
         return value.tolist()
     raise TypeError(f"{type(value).__name__} is none of them")

@@ -1,9 +1,9 @@
-"""The cores of this process, shared by jobs: the kernel scheduler with threads around it.
+"""The cores of this process, shared by jobs: the kernel scheduler, driven by threads.
 
-A job asks for a turn before each launch and waits here until the scheduler gives it one. A launch of many supersteps
-is told to end after its slice when others wait, and goes on, with as many workers as it is given then, at its next
-turn. A launch that cannot be told holds others up for the scheduler's patience at most. Without others a job never
-waits, and is never cut.
+A job asks for a turn before each launch and waits here until the scheduler grants it. A launch of many supersteps is
+asked to end after its slice if others wait, and continues at its next turn, with as many workers as it gets then. A
+launch that cannot be asked to end delays others by the scheduler's patience at most. A job alone never waits, and is
+never cut.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ from arcflux.spmd.turns import Turns
 
 __all__ = ["Cores", "Seat"]
 
-# Seconds of a slice, and how long a slice that cannot be cut holds others up.
+# Seconds of a slice, and how long a slice that cannot be cut may delay others.
 QUANTUM, PATIENCE = 0.05, 0.01
 _GLANCE, _RESOLUTION = 0.05, 0.002
-# The share of a slice that has to be beside another for its speed to say something of the pair; and its seconds.
+# The share of a slice that has to run beside another one for its speed to count as a measurement of the pair; and the
+# least seconds.
 _MOSTLY, _TELLING = 0.7, 2e-4
 
 
@@ -36,7 +37,7 @@ class _Slice:
     control: NDArray[Any]
     begun: float
     workers: int
-    cut: float = 0.0  # when it is to be told to end; 0: not at all
+    cut: float = 0.0  # when it is asked to end; 0: never
     shared: float = 0.0  # seconds beside another one
     beside: Account | None = None
 
@@ -51,42 +52,42 @@ class _Turn:
 
 
 class Cores:
-    """So many threads of this process, for jobs to take turns on."""
+    """Threads of this process on which jobs take turns."""
 
     def __init__(self, threads: int, quantum: float = QUANTUM, pairing: bool = True) -> None:
         self.threads = threads
         self.scheduler = KernelScheduler(threads, quantum, patience=PATIENCE, pairing=pairing)
         self._lock = threading.Lock()
-        self.condition = threading.Condition(self._lock)  # the clock waits here
+        self.condition = threading.Condition(self._lock)  # the clock thread waits here
         self.slices: dict[int, _Slice] = {}
-        self.deciding = 0.0  # seconds of a core that scheduling has taken
+        self.deciding = 0.0  # CPU seconds that scheduling has taken
         self._controls: dict[int, NDArray[Any]] = {}
-        self._waiting: dict[int, threading.Condition] = {}  # jobs that wait for a turn, each woken for its own alone
+        self._waiting: dict[int, threading.Condition] = {}  # jobs that wait for a turn, each with its own condition
         self._clock: threading.Thread | None = None
         self._alarm = 0.0  # when the clock looks next
         self._closed = False
 
     def seat(self, number: int, account: Account, weight: float, **watching: Any) -> Seat:
-        """A place for a job, which then asks for turns."""
+        """Register a job, which then asks for turns."""
         with self.condition:
             self.scheduler.add(number, account, weight=weight, now=time.perf_counter(), away=True)
             crowd = len(self.scheduler.kernels)
             if crowd > 1 and self._clock is None:
                 self._clock = threading.Thread(target=self._tick, name="arcflux-turns", daemon=True)
                 self._clock.start()
-        # What cannot change its workers on the way has them all when it is alone, else a share.
+        # A job that cannot change its number of workers gets all of them if it is alone, else a share.
         threads = self.threads if crowd == 1 else max(1, self.threads // 2)
         return Seat(self, number, account, threads, **watching)
 
     def close(self) -> None:
-        """No turns any more."""
+        """Grant no more turns."""
         with self.condition:
             self._closed = True
             for waiting in (self.condition, *self._waiting.values()):
                 waiting.notify()
 
     def take(self, number: int, workers: int, control: NDArray[Any], shrinks: bool, over: Callable[[], bool]) -> int:
-        """Wait for a turn; a job that is over need not: it has one superstep at most to go."""
+        """Wait for a turn; a job that is over need not wait: it has one superstep left at most."""
         with self.condition:
             begun = time.thread_time()
             self._controls[number] = control
@@ -101,7 +102,7 @@ class Cores:
             return min(workers, granted) if shrinks else workers
 
     def _wait(self, number: int, over: Callable[[], bool]) -> bool:
-        """Wait until a job has a slice; whether it has: not where it, or everything, is to end."""
+        """Wait until a job has a slice; returns False if the job, or everything, has to end."""
         turn = self._waiting[number] = threading.Condition(self._lock)
         try:
             self._set_alarm(time.perf_counter())
@@ -114,7 +115,7 @@ class Cores:
             del self._waiting[number]
 
     def leave(self, number: int) -> _Turn:
-        """A turn is over; what it was like."""
+        """End a turn; returns its measurements."""
         with self.condition:
             self._controls.pop(number, None)
             one = self.slices.pop(number, None)
@@ -129,7 +130,7 @@ class Cores:
             return self._judge(one, now - one.begun, min(limit or self.threads, self.threads))
 
     def _share(self, one: _Slice, account: Account, now: float) -> None:
-        """A slice ends: it and those that still run were beside each other since the later one began."""
+        """A slice ends: it ran beside those that still run since the later one of each pair began."""
         for number, other in self.slices.items():
             shared = now - max(one.begun, other.begun)
             for mine, theirs in ((one, self.scheduler.kernels[number].account), (other, account)):
@@ -142,7 +143,7 @@ class Cores:
         return _Turn(seconds, alone or paired, one.beside if paired else None)
 
     def stand_up(self, number: int) -> None:
-        """A job is done with the cores."""
+        """A job no longer uses the cores."""
         with self.condition:
             self.slices.pop(number, None)
             if number in self.scheduler.kernels:
@@ -168,7 +169,7 @@ class Cores:
 
     @staticmethod
     def _cut(one: _Slice, now: float) -> None:
-        """Tell a slice to end when it is time."""
+        """Ask a slice to end if it is time."""
         if one.cut and now >= one.cut:
             one.control[BRIEF], one.cut = 1, 0.0
 
@@ -180,7 +181,7 @@ class Cores:
             self.condition.notify()
 
     def _tick(self) -> None:
-        """Cut slices whose time is over while others wait, and lose patience with those that cannot be cut."""
+        """Cut slices whose time is over while others wait, and run others beside those that cannot be cut."""
         with self.condition:
             while not self._closed:
                 now, begun = time.perf_counter(), time.thread_time()
@@ -200,9 +201,9 @@ class Cores:
 
 
 class Seat(Turns):
-    """The place of a job on the cores: turns for its launches, and an account of what it does with them.
+    """A job's access to the cores: turns for its launches, and an account of their use.
 
-    `limit`: bytes that its arrays may take; `over`: whether it is to end; `seen` hears of its supersteps.
+    `limit`: the most bytes of its arrays; `over`: whether it has to end; `seen` is called with its supersteps.
     """
 
     def __init__(
@@ -213,19 +214,19 @@ class Seat(Turns):
         self.limit, self.over, self.seen = limit, over, seen
         self.nbytes = self.peak = 0
         self.waited = 0.0
-        self._spent, self._begun = 0.0, 0.0  # seconds of turns that are over; when the one in hand began
+        self._spent, self._begun = 0.0, 0.0  # seconds of earlier turns; when the current one began
         self.turns = 0
         self._last = _Turn()
         self._thread = threading.get_ident()
 
     @property
     def seconds(self) -> float:
-        """Seconds on the cores so far, with those of the turn in hand."""
+        """Seconds on the cores so far, including the current turn."""
         begun = self._begun
         return self._spent + (time.perf_counter() - begun if begun else 0.0)
 
     def sit_down(self) -> None:
-        """The job runs in this thread; launches of others that it starts take no turns."""
+        """Bind the job to this thread; launches of other threads take no turns."""
         self._thread = threading.get_ident()
 
     def take(self, workers: int, control: NDArray[Any], shrinks: bool) -> int:
@@ -240,7 +241,7 @@ class Seat(Turns):
         return granted
 
     def leave(self) -> None:
-        """The launch is over."""
+        """End the turn: the launch is over."""
         if threading.get_ident() == self._thread:
             self._last = self.cores.leave(self.number)
             self._begun, self._spent = 0.0, self._spent + self._last.seconds
@@ -266,5 +267,5 @@ class Seat(Turns):
             )  # fmt: skip
 
     def stand_up(self) -> None:
-        """The job is done with the cores."""
+        """The job no longer uses the cores."""
         self.cores.stand_up(self.number)

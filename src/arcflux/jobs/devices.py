@@ -1,8 +1,8 @@
-"""Devices that jobs share: each job has its share of their memory, and takes turns on what computes and on the link.
+"""Devices that jobs share: each job has its share of their memory, and takes turns on their engine and their link.
 
-A job sees devices of its own, as large as the memory that was given to it. What computes on a virtual device does one
-kernel at a time, and so does the link, but both work at once: while one job's bytes cross, another's kernel runs. On a
-GPU every run has a stream of its own, and the GPU decides which kernels and copies of them run at once.
+A job has devices of its own, with the memory that it was assigned. The engine of a virtual device runs one kernel at a
+time, and so does its link, but both work at once: while one job's bytes are transferred, another's kernel runs. On a
+GPU every run has its own stream, and the GPU decides which kernels and copies run at once.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from arcflux.plan.work import Work
 __all__ = ["SharedDevice", "SharedGpu", "shared_devices", "state_of"]
 
 _ROOM = 1 << 16
-# Bytes of vertices that a run keeps twice: before and after a superstep.
+# Copies of vertex values that a run has: from before and after a superstep.
 _TWICE = 2
 
 
 class _Turn:
-    """A lock that is given in the order in which it is asked for, and counts the seconds it was held."""
+    """A fair lock: granted in the order of requests; it also counts the seconds it was held."""
 
     def __init__(self) -> None:
         self._condition = threading.Condition()
@@ -52,30 +52,30 @@ class _Turn:
 
 
 class SharedDevice:
-    """A virtual device that jobs share: what computes, and its link."""
+    """A virtual device that jobs share: its engine and its link."""
 
     def __init__(self, device: Virtual) -> None:
         self.device, self.engine, self.link = device, _Turn(), _Turn()
 
     def share(self, memory: int | None) -> Device:
-        """A device of one job's own, with so many bytes of this one."""
+        """A device for one job, with so many bytes of this one."""
         return _Share(self, memory)
 
 
 class SharedGpu:
-    """A GPU that jobs share: its memory is dealt out, and streams are its own affair."""
+    """A GPU that jobs share: its memory is divided; the GPU schedules their streams itself."""
 
     def __init__(self, device: Any) -> None:
         self.device = device
 
     def share(self, memory: int | None) -> Device:
-        """The same GPU for one job, which takes so many bytes of it."""
+        """The same GPU for one job, with so many bytes of it."""
         found: Device = type(self.device)(self.device.index, memory, self.device.shapes, self.device.load)
         return found
 
 
 class _Share(Virtual):
-    """What a job sees of a shared device."""
+    """A shared device as one job sees it."""
 
     def __init__(self, shared: SharedDevice, memory: int | None) -> None:
         whole = shared.device
@@ -97,23 +97,23 @@ class _Share(Virtual):
 
 def shared_devices(devices: Sequence[Device]) -> list[SharedDevice | SharedGpu]:
     """The devices of :class:`arcflux.Jobs`, if jobs can share them."""
-    found: list[SharedDevice | SharedGpu] = []
+    shared: list[SharedDevice | SharedGpu] = []
     for device in devices:
         if isinstance(device, Virtual):
-            found.append(SharedDevice(device))
+            shared.append(SharedDevice(device))
         elif getattr(device, "kind", "") == "cuda":
-            found.append(SharedGpu(device))
+            shared.append(SharedGpu(device))
         else:
             raise UsageError(
                 f"jobs on {getattr(device, 'name', device)}",
                 expected="GPUs, or virtual devices: af.devices.Cuda(0), af.devices.Virtual(...)",
                 remedy="leave devices= out for cores",
             )
-    return found
+    return shared
 
 
 def state_of(graph: Graph, work: Work, device: Device, count: int) -> Buffer:
-    """The memory a job wants of one of `count` devices: a part's edges, and all vertices twice; or all there is."""
+    """The memory that a job needs on one of `count` devices: a part's edges and all vertices twice; or all."""
     edges = int(graph.arcs * (work.arc_bytes + 4) / count * 1.25)
-    wanted = edges + int(_TWICE * (work.state + work.value + 8) * graph.vertices) + _ROOM
-    return Buffer("job", wanted if device.memory is None else min(wanted, device.memory), load=False)
+    needed = edges + int(_TWICE * (work.state + work.value + 8) * graph.vertices) + _ROOM
+    return Buffer("job", needed if device.memory is None else min(needed, device.memory), load=False)

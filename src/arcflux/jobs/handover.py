@@ -1,8 +1,8 @@
-"""Jobs that want more than one process: handed to MPI here, to Slurm where there is one, or to Spark.
+"""Jobs on more than one process: handed to MPI here, to Slurm where it is installed, or to Spark.
 
 MPI and Slurm run the same command line, which writes its result as Parquet and its facts as JSON. With Slurm
-(``sbatch`` on the path) the command is a batch job of so many tasks; else it is ``arcflux run --workers``. Spark runs
-the plug's barrier stage, in a session of its own.
+(``sbatch`` on the path) the command is a batch job with so many tasks; otherwise it is ``arcflux run --workers``. Spark
+runs the plug's barrier stage, in a session of its own.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from arcflux.errors import ArcfluxError, CancelledError, RankError, UsageError
 
 __all__ = ["WORKERS", "Handover", "MpiRun", "SlurmRun", "SparkRun", "command_of", "hand_over", "most_workers"]
 
-# Processes that one job may ever ask for.
+# The most processes that a job may ask for.
 WORKERS = 1024
 
 _GLANCE = 0.1
-# Supersteps of a job that is over that are shown, and what of each.
+# How many supersteps of a finished job are shown, and which columns.
 _SHOWN, _STEP = 128, ("direction", "frontier", "seconds", "edges")
 _SLURM_GLANCE = float(os.environ.get("ARCFLUX_SLURM_SECONDS", "1"))
 _FAILED = ("BOOT_FAIL", "CANCELLED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "TIMEOUT")
 
 
 def command_of(row: Mapping[str, Any], graph: Path, out: Path) -> list[str]:
-    """The arguments of ``arcflux`` that run a job and write its result; nothing in it is read by a shell."""
+    """The arguments of ``arcflux`` that run a job and write its result; no shell interprets them."""
     _refuse_program(row)
     command = ["run", row["task"], str(graph), "--json", "--out", str(out)]
     for name, value in row["parameters"].items():
@@ -60,7 +60,7 @@ def _refuse_program(row: Mapping[str, Any]) -> None:
 
 
 class Handover:
-    """A job that other processes run; and :meth:`watch` waits for its end."""
+    """A job that other processes run; :meth:`watch` waits for its end."""
 
     def __init__(self, folder: Path, ident: str, ended: Callable[[Any], None]) -> None:
         self.out, self.log = folder / f"{ident}.parquet", folder / f"{ident}.json"
@@ -74,15 +74,15 @@ class Handover:
         self._cancelled.set()
 
     def start(self) -> None:
-        """Run and watch it in a thread of its own."""
+        """Run and watch it in its own thread."""
         threading.Thread(target=self.watch, name="arcflux-handover", daemon=True).start()
 
     def wait(self, timeout: float) -> bool:
-        """Wait until its processes have ended, or for so many seconds; whether they have."""
+        """Wait until its processes have ended, or for so many seconds; returns whether they have."""
         return self._over.wait(timeout)
 
     def watch(self) -> None:
-        """Wait for the end, or bring it about."""
+        """Wait for the end, or enforce it."""
         try:
             self._wait()
             if self._cancelled.is_set():
@@ -107,12 +107,12 @@ class Handover:
         return parquet.read_table(self.out)
 
     def facts(self) -> dict[str, Any]:
-        """What the command said about its run."""
+        """What the command reported about its run."""
         said = self._said()
         return {"supersteps": said.get("supersteps"), "converged": said.get("converged")}
 
     def shown(self) -> dict[str, Any]:
-        """The same as the dashboard shows it: supersteps, and of parts the traffic and the balance."""
+        """The same for the dashboard: supersteps, and for parts the traffic and the balance."""
         said = self._said()
         steps, spread = said.get("history", []), said.get("spread", {})
         found = {name: spread.get(name) for name in ("parts", "partition", "exchange", "where")}
@@ -135,12 +135,12 @@ class Handover:
 
 
 class MpiRun(Handover):
-    """``arcflux run --workers``: MPI on this machine, or wherever its launcher goes."""
+    """``arcflux run --workers``: MPI on this machine, or wherever its launcher runs it."""
 
     def __init__(self, command: Sequence[str], workers: int, *given: Any) -> None:
         super().__init__(*given)
         self.command = [sys.executable, "-m", "arcflux", *command, "--workers", str(workers)]
-        self.seconds_at_most: float | None = None  # the command ends by itself
+        self.seconds_at_most: float | None = None  # the command's own limit ends it
 
     def _is_late(self) -> bool:
         return self.seconds_at_most is not None and time.monotonic() - self._begun > self.seconds_at_most
@@ -165,7 +165,7 @@ class MpiRun(Handover):
 
 
 class SparkRun(MpiRun):
-    """Tasks of one barrier stage of Spark, of a session with this master; the process here is its driver."""
+    """Tasks of one barrier stage of Spark, in a session with this master; this process starts its driver."""
 
     def __init__(self, row: Mapping[str, Any], graph: Path, master: str, *given: Any) -> None:
         super().__init__([], row["options"]["workers"], *given)
@@ -214,7 +214,7 @@ def _told(command: Sequence[str], quiet: bool = False) -> str:
 def hand_over(
     row: Mapping[str, Any], graph: Path, folder: Path, ended: Callable[[Handover], None], *, spark: str | None = None
 ) -> Handover:  # fmt: skip
-    """How other processes run a job, once it is started: Spark's, if its master is named; Slurm's, if there is
+    """Prepare a job's run on other processes: Spark's, if its master is given; Slurm's, if there is
 
     ``sbatch``; else MPI's.
     """
@@ -228,5 +228,5 @@ def hand_over(
 
 
 def most_workers(spark: str | None = None) -> int:
-    """How many processes a job may ask for: many of Spark or Slurm, which deal them out; here, two for each core."""
+    """How many processes a job may ask for: many with Spark or Slurm, which place them; here, two for each core."""
     return WORKERS if spark is not None or shutil.which("sbatch") else 2 * config.threads()

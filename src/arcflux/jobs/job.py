@@ -1,4 +1,4 @@
-"""One job: what was asked for, how far it is, and what came of it."""
+"""One job: its request, its progress, and its outcome."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from arcflux.spmd.interrupt import CancelToken
 __all__ = ["FINAL", "Job", "Limits", "Progress"]
 
 FINAL = ("done", "failed", "cancelled")
-# Supersteps of a job under way that are kept to be looked at.
+# How many supersteps of a running job are kept for display.
 _SHOWN = 512
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a job may take: seconds on the cores, bytes of its arrays, supersteps; and until when it has to be over."""
+    """The limits of a job: seconds on the cores, bytes of its arrays, supersteps; and its deadline."""
 
     seconds: float | None = None
     memory: int | None = None
@@ -32,7 +32,7 @@ class Limits:
     deadline: float | None = None
 
     def checked(self) -> Limits:
-        """The same, if they make sense."""
+        """The same limits, checked."""
         found: dict[str, Any] = {}
         for name, value in vars(self).items():
             said = name if name == "deadline" else f"max_{name}"
@@ -44,7 +44,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a job is: supersteps done, the last frontier, seconds on the cores and of waiting for them, bytes."""
+    """The progress of a job: supersteps, the last frontier, seconds on the cores and of waiting, bytes."""
 
     supersteps: int = 0
     frontier: int = 0
@@ -57,7 +57,7 @@ class Progress:
 
 
 class _Token(CancelToken):
-    """Cancelled by a person, by the deadline, or by the limit of seconds."""
+    """Cancelled by the user, by the deadline, or by the limit of seconds."""
 
     def __init__(self, limits: Limits) -> None:
         super().__init__()
@@ -71,7 +71,7 @@ class _Token(CancelToken):
 
     @property
     def late(self) -> bool:
-        """Whether the deadline is over."""
+        """Whether the deadline has passed."""
         return self._end is not None and time.monotonic() > self._end
 
     @property
@@ -89,7 +89,7 @@ class _Token(CancelToken):
 
 
 def _nothing() -> None:
-    """Cancelling a job that is over does nothing."""
+    """What cancelling a finished job does: nothing."""
 
 
 @dataclass
@@ -114,7 +114,7 @@ class Job:
     def __post_init__(self) -> None:
         self.token = _Token(self.limits)
         self.history: deque[Superstep] = deque(maxlen=_SHOWN)
-        self.work: Any = None  # what the runtime knows of it
+        self.work: Any = None  # set by the runtime
         self._progress: Callable[[], Progress] = Progress
         self._result: Result | None = None
         self.ended: Callable[[Job], None] | None = None
@@ -123,7 +123,7 @@ class Job:
 
     @property
     def progress(self) -> Progress:
-        """How far it is."""
+        """The current progress."""
         return self._progress()
 
     @property
@@ -132,15 +132,15 @@ class Job:
         return self.state in FINAL
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until it is over, or for so many seconds; whether it is over."""
+        """Wait until it is over, or for so many seconds; returns whether it is over."""
         return self._over.wait(seconds("timeout", timeout))
 
     def cancel(self) -> None:
-        """End it: at once if it has not begun, else with its superstep. One that is over stays as it is."""
+        """End it: at once if it has not begun, else with its superstep. A finished job stays as it is."""
         self._cancel()
 
     def result(self, timeout: float | None = None) -> Result:
-        """Wait for its result, the same as that of a call without jobs; or raise what ended it."""
+        """Wait for its result, the same as that of a call without jobs; or raise the error that ended it."""
         if not self.wait(timeout):
             raise TimeoutError(f"{self!r} is not over after {timeout:g} s")
         if self.error is not None:
@@ -151,19 +151,19 @@ class Job:
     def __repr__(self) -> str:
         return f"<Job {self.number}: {self.name}, {self.state}>"
 
-    # --- what the runtime tells it
+    # --- calls of the runtime
 
     def begin(self, progress: Callable[[], Progress], spent: Callable[[], float]) -> None:
-        """It runs."""
+        """The job has begun to run."""
         self.state, self.started = "running", time.time()
         self._progress, self.token.spent = progress, spent
 
     def saw(self, supersteps: Sequence[Superstep]) -> None:
-        """Supersteps of it are done."""
+        """Record completed supersteps."""
         self.history.extend(supersteps)
 
     def end(self, result: Result | None, error: BaseException | None) -> None:
-        """It is over; a run that its limits ended says which, and has the result of the last whole superstep."""
+        """The job is over; the error names a limit that ended it, and has the last whole superstep's result."""
         if isinstance(error, CancelledError):
             told = CancelledError(self.token.reason if self.token.cancelled else error.what)
             told.result = error.result
@@ -172,11 +172,11 @@ class Job:
         final = self._progress()
         self._progress = lambda: final
         self.token.spent = float
-        self._cancel = _nothing  # and nothing holds the job, with its result, but who asks for it
+        self._cancel = _nothing  # so that nothing but its users keeps the job and its result alive
         self.state = "done" if error is None else "cancelled" if isinstance(error, CancelledError) else "failed"
 
     def tell(self) -> None:
-        """Call those that asked to be called at its end, then wake those that wait for it."""
+        """Call the callback for its end, then wake the waiting threads."""
         try:
             if self.ended is not None:
                 self.ended(self)

@@ -1,13 +1,13 @@
 """The memory command scheduler: which kernels have their data on a device (G2, section IV-C).
 
-A pure state machine: events are calls, commands are what they return; no threads, no clock. Calls that would allocate
-or copy only queue a command with their kernel and return. When a kernel has named all its buffers it is *sealed*, and
-its commands run as one batch, which begins when every allocation of it fits at once: a kernel never holds memory
-while it waits for more, so there is no allocation deadlock. Batches begin first come, first served, so none starves.
+A pure state machine: events are calls, commands are their return values; no threads, no clock. Calls that would
+allocate or copy only queue a command with their kernel and return. When a kernel has named all its buffers it is
+*sealed*, and its commands run as one batch, which begins when all its allocations fit at once: a kernel never holds
+memory while it waits for more, so there is no allocation deadlock. Batches begin in order of arrival, so none starves.
 
-Copies go through page-locked memory while there is some, else through pageable memory. A *shared* buffer, such as a
-part of the graph, is loaded once for all kernels that read it; it stays when the last of them is done, until its room
-is needed.
+Copies go through page-locked memory as long as some is free, else through pageable memory. A *shared* buffer, such as a
+part of the graph, is loaded once for all kernels that read it; it stays after the last of them, until its room is
+needed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["Allocate", "Buffer", "Command", "Copy", "Free", "Leave", "MemorySche
 
 @dataclass(frozen=True)
 class Buffer:
-    """Device memory of a kernel: whether it is copied in before, and out after, and whether others read it, too."""
+    """Device memory of a kernel: whether it is copied in before and out after, and shared with others."""
 
     name: str
     nbytes: int
@@ -54,7 +54,7 @@ class Copy:
 
 @dataclass(frozen=True)
 class Free:
-    """Give device memory back."""
+    """Free device memory."""
 
     buffer: str
     nbytes: int
@@ -62,14 +62,14 @@ class Free:
 
 @dataclass(frozen=True)
 class Ready:
-    """All inputs of a kernel are on the device: it goes from the waiting queue to the ready queue."""
+    """All inputs of a kernel are on the device: it moves from the waiting queue to the ready queue."""
 
     kernel: int
 
 
 @dataclass(frozen=True)
 class Leave:
-    """All outputs of a kernel are off the device, and it holds nothing any more."""
+    """All outputs of a kernel are off the device, and it holds no memory any more."""
 
     kernel: int
 
@@ -126,7 +126,7 @@ Copy(kernel=1, buffer='graph', nbytes=60, pinned=True, out=False)]
     # --- events
 
     def submit(self, kernel: int, buffers: Iterable[Buffer]) -> None:
-        """Queue memory commands with their kernel, and return: nothing runs before it is sealed."""
+        """Queue memory commands with their kernel: nothing runs before it is sealed."""
         one = self._kernels.setdefault(kernel, _Kernel(kernel))
         if one.state != "collecting":
             raise UsageError(f"kernel {kernel} is {one.state}", expected="memory commands before it is sealed")
@@ -136,7 +136,7 @@ Copy(kernel=1, buffer='graph', nbytes=60, pinned=True, out=False)]
             one.buffers[buffer.name if buffer.shared else f"{kernel}/{buffer.name}"] = buffer
 
     def seal(self, kernel: int) -> list[Command]:
-        """All memory commands of a kernel are in its queue. More than the device ever has is refused."""
+        """All memory commands of a kernel are queued. A kernel that needs more than the whole device is refused."""
         one = self._kernels.setdefault(kernel, _Kernel(kernel))
         need = sum(buffer.nbytes for buffer in one.buffers.values())
         if need > self.budget:
@@ -161,7 +161,7 @@ Copy(kernel=1, buffer='graph', nbytes=60, pinned=True, out=False)]
         return [*left, *self._ready()]
 
     def executed(self, kernel: int) -> list[Command]:
-        """A kernel has run: its outputs are copied back, then its memory is free."""
+        """A kernel has run: its outputs are copied back, then its memory is freed."""
         one = self._kernels[kernel]
         if one.state != "ready":
             raise UsageError(f"kernel {kernel} is {one.state}", expected="a kernel that was ready")
@@ -170,7 +170,7 @@ Copy(kernel=1, buffer='graph', nbytes=60, pinned=True, out=False)]
         return [*copies] if copies else self._left(one)
 
     def cancel(self, kernel: int) -> list[Command]:
-        """A kernel is not wanted any more; copies under way end first."""
+        """Cancel a kernel; copies in progress end first."""
         one = self._kernels.get(kernel)
         if one is None or one.state == "storing":
             return []
@@ -182,7 +182,7 @@ Copy(kernel=1, buffer='graph', nbytes=60, pinned=True, out=False)]
             return [Leave(kernel), *self._admit()]
         return [] if one.copying else self._left(one)
 
-    # --- what follows of them
+    # --- consequences of events
 
     def waiting(self) -> list[int]:
         """Kernels whose batch has not begun, in the order in which it will."""
@@ -190,7 +190,7 @@ Copy(kernel=1, buffer='graph', nbytes=60, pinned=True, out=False)]
 
     def _admit(self) -> list[Command]:
         """Begin the batches at the head of the line, as long as each fits as a whole."""
-        found: list[Command] = []
+        commands: list[Command] = []
         while self._line:
             one = self._kernels[self._line[0]]
             need = sum(buffer.nbytes for name, buffer in one.buffers.items() if name not in self.held)
@@ -198,10 +198,10 @@ Copy(kernel=1, buffer='graph', nbytes=60, pinned=True, out=False)]
             if self.used + need - sum(self.held[name].nbytes for name in idle) > self.budget:
                 break
             while self.used + need > self.budget:
-                found.append(self._free(idle.pop(0)))
+                commands.append(self._free(idle.pop(0)))
             self._line.popleft()
-            found += self._begin(one)
-        return found
+            commands += self._begin(one)
+        return commands
 
     def _begin(self, one: _Kernel) -> list[Command]:
         one.state = "loading"
@@ -227,24 +227,24 @@ Copy(kernel=1, buffer='graph', nbytes=60, pinned=True, out=False)]
         return Copy(one.number, name, buffer.nbytes, pinned, out)
 
     def _ready(self) -> list[Command]:
-        """Kernels all of whose buffers are there now."""
-        found: list[Command] = []
+        """Kernels all of whose buffers are loaded now."""
+        commands: list[Command] = []
         for one in self._kernels.values():
             if one.state == "loading" and not one.cancelled and all(self.held[name].loaded for name in one.buffers):
                 one.state = "ready"
-                found.append(Ready(one.number))
-        return found
+                commands.append(Ready(one.number))
+        return commands
 
     def _left(self, one: _Kernel) -> list[Command]:
-        """A kernel lets go of what it holds; shared buffers stay, unless their contents never came."""
-        found: list[Command] = []
+        """A kernel releases its buffers; shared buffers stay, unless they were never loaded."""
+        commands: list[Command] = []
         for name in one.buffers:
             held = self.held[name]
             held.users.discard(one.number)
             if not held.users and not (held.shared and held.loaded):
-                found.append(self._free(name))
+                commands.append(self._free(name))
         del self._kernels[one.number]
-        return [*found, Leave(one.number), *self._admit()]
+        return [*commands, Leave(one.number), *self._admit()]
 
     def _free(self, name: str) -> Free:
         held = self.held.pop(name)

@@ -1,7 +1,7 @@
-"""``arcflux plan --jobs``: algorithm 1 for a graph on the nodes of a machine, which need not be here.
+"""``arcflux plan --jobs``: algorithm 1 for a graph on the nodes of a machine, which may be a remote one.
 
-Of a machine that is absent, how capable its kinds of workers are is not measured: a GPU worker counts for 1.4 CPU
-workers, as G2's figure 3 has it. Half of a memory is for the graph, the other half for what is computed (section V-A).
+On another machine the capability of workers is not measured: a GPU worker counts as 1.4 CPU workers, as in G2's figure
+3. Half of a memory is for the graph, the other half for results (section V-A).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _OFFSET = 8
 
 @dataclass(frozen=True)
 class Placing:
-    """An assignment, of what on what, and what it rests on."""
+    """An assignment, its title, and its assumptions."""
 
     assignment: Assignment
     title: str
@@ -45,9 +45,9 @@ def assign_on(algorithm: Any, graph: Any, machine: str, nodes: Any = None) -> Pl
     work, shape = work_of(algorithm), shape_of(graph)
     size = int(_OFFSET * (shape.vertices + 1) + shape.arcs * work.arc_bytes)
     workers, notes = _here() if machine == "here" else _absent(machine, nodes)
-    found = assign_parts(size, workers)
+    assignment = assign_parts(size, workers)
     title = f"{work.name}: {shape.vertices:,} vertices, {shape.arcs:,} arcs, {size:,} bytes on {len(workers)} workers"
-    return Placing(found, title, (*notes, "half of each memory is for the graph"))
+    return Placing(assignment, title, (*notes, "half of each memory is for the graph"))
 
 
 def _here() -> tuple[list[WorkerNode], tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""Many jobs on one loaded graph, in this process: admitted by priority and memory, then turn by turn on the cores."""
+"""Many jobs on one loaded graph, in this process: admitted by priority and memory, then taking turns on the cores."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from arcflux.spmd.turns import taking_turns
 
 __all__ = ["Jobs"]
 
-# Jobs that have memory and turns at the same time; more wait, so that their states do not fill the cache in vain.
+# The most jobs that have memory and turns at the same time; with more, their states would not fit the cache.
 _AT_ONCE = 8
 _PRIORITIES = range(-10, 11)
 _current = threading.local()
@@ -40,18 +40,18 @@ class Jobs:
     Parameters
     ----------
     graph
-        A graph, or what :func:`arcflux.load` makes one of. Without it, each submission names its own.
+        A graph, or what :func:`arcflux.load` accepts. Without it, each submission names its own.
     threads
-        Workers that all jobs share; every core without it.
+        Workers that all jobs share; by default every core.
     memory
-        Bytes that jobs may take together beside the graph, by what is predicted of each; without it, half of what is
+        Bytes that jobs may take together beside the graph, by prediction; by default, half of what is
         free. A job that needs more than all of it is refused, others wait until there is room.
     devices
         GPUs or virtual devices to run programs on instead of cores: each job gets its share of their memory.
     at_once
-        Jobs that run at the same time, at most.
+        The most jobs that run at the same time.
     pairing
-        Whether two jobs that want different resources run side by side; without it, all take turns.
+        Whether two jobs that need different resources run side by side; if not, all take turns.
 
     Examples
     --------
@@ -96,7 +96,7 @@ class Jobs:
         self._listening = trace.listen(_hear)
         self._listening.__enter__()
 
-    # --- what users call
+    # --- calls of users
 
     def submit(
         self,
@@ -111,7 +111,7 @@ class Jobs:
         ended: Callable[[Job], None] | None = None,
         **parameters: Any,
     ) -> Job:
-        """Have a job done; returns at once.
+        """Submit a job; returns at once.
 
         Parameters
         ----------
@@ -161,11 +161,11 @@ class Jobs:
         return len(self._jobs)
 
     def task(self, job: Job) -> Task | None:
-        """What a job runs, while it is not over."""
+        """The task of a job, as long as it is not over."""
         return self._tasks.get(self._own(job).number)
 
     def forget(self, job: Job) -> None:
-        """Let go of a job that is over, with its result."""
+        """Remove a job that is over, with its result."""
         with self._lock:
             if self._own(job).is_over:
                 self._jobs.pop(job.number, None)
@@ -176,13 +176,13 @@ class Jobs:
         raise UsageError(f"job is {shown(job)}", expected="a job that these jobs were given, by submit")
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until all jobs are over, or for so many seconds; whether they are."""
+        """Wait until all jobs are over, or for so many seconds; returns whether they are."""
         most = seconds("timeout", timeout)
         end = None if most is None else time.monotonic() + most
         return all(job.wait(None if end is None else max(0.0, end - time.monotonic())) for job in self)
 
     def close(self, *, cancel: bool = False) -> None:
-        """Take no more jobs, and wait for those there are, or `cancel` them."""
+        """Accept no more jobs, and wait for the existing ones, or `cancel` them."""
         with self._lock:
             closed, self._closed = self._closed, True
         if cancel:
@@ -201,13 +201,13 @@ class Jobs:
 
     @property
     def memory_used(self) -> int:
-        """Bytes that admitted jobs were given."""
+        """Bytes assigned to admitted jobs."""
         return sum(memory.used for memory in self._memories)
 
-    # --- the way of a job
+    # --- the stages of a job
 
     def _buffers(self, task: Task) -> list[Buffer]:
-        """The memory that a task wants: of the process, or of each device."""
+        """The memory that a task needs: of the process, or of each device."""
         if not self.devices:
             if task.memory > self.budget:
                 raise SpaceError(
@@ -224,7 +224,7 @@ class Jobs:
         return [state_of(task.graph, task.work, one.device, len(self.devices)) for one in self.devices]
 
     def _admit(self) -> None:
-        """Let the first in the queue ask for memory, as long as not too many jobs have it."""
+        """Let the first jobs in the queue request memory, as long as not too many jobs have it."""
         while self._queue and len(self._admitted) < self.at_once and not self._closed_for_good():
             _, number = heapq.heappop(self._queue)
             job = self._jobs.get(number)
@@ -241,7 +241,7 @@ class Jobs:
         return self.cores._closed
 
     def _obey(self, commands: Sequence[Command]) -> None:
-        """What memory says: a job that is ready on all devices begins."""
+        """Execute the memory scheduler's commands: a job that is ready on all devices begins."""
         for command in commands:
             if isinstance(command, Ready):
                 self._ready[command.kernel] -= 1
@@ -265,7 +265,7 @@ class Jobs:
             seat.sit_down()
             with taking_turns(seat):
                 result = self._call(job, task, seat)
-        except BaseException as raised:  # handed to the caller that asks for the result
+        except BaseException as raised:  # raised in the caller that asks for the result
             error = raised
         finally:
             _current.job = None
@@ -274,7 +274,7 @@ class Jobs:
             self._end(job, result, error)
 
     def _call(self, job: Job, task: Task, seat: Seat) -> Result:
-        # A program that may have every core is not told so: the planner knows which are faster with fewer.
+        # A program that may use every core gets no explicit number: the planner knows which run faster on fewer.
         given = seat.threads if task.native else None if self.threads == config.threads() else self.threads
         options: dict[str, Any] = {} if given is None else {"threads": given}
         if job.limits.supersteps is not None:
@@ -327,7 +327,7 @@ def _progress(job: Job, seat: Seat) -> Progress:
 
 
 def _hear(event: trace.Event) -> None:
-    """Progress that a job's thread tells is the job's."""
+    """Progress reported by a job's thread belongs to the job."""
     job = getattr(_current, "job", None)
     if job is not None and isinstance(event, trace.Task):
         job.heard = event

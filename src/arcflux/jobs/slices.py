@@ -1,20 +1,20 @@
 """The kernel scheduler: which ready kernels run side by side, slice by slice (G2, section IV-C; Kernelet).
 
-A pure state machine: events are calls, commands are what they return; no threads, and time is told to it. A ready
-kernel is cut into slices, ranges of its chunks that take about one quantum. Slices of two kernels that want different
-resources, by their accounts and by what was measured of them together, run side by side until either kernel ends;
-others take turns.
+A pure state machine: events are calls with the current time, commands are their return values; no threads. A ready
+kernel is cut into slices, ranges of its chunks that take about one quantum. Slices of two kernels that need different
+resources, by their accounts and by measurements of the pair, run side by side until either kernel ends; others take
+turns.
 
-Who is next is fair: every kernel has a virtual time, the seconds it was served over its weight, and the least is first
-(stride scheduling), so none starves, whatever its priority. A kernel may be *away* between two slices: it comes back
-by itself, as a run does that looks at its supersteps between two launches.
+Scheduling is fair: every kernel has a virtual time, the seconds it was served over its weight, and the smallest is next
+(stride scheduling), so none starves, whatever its priority. A kernel may be *away* between two slices: it comes back by
+itself, as a run does that inspects its supersteps between two launches.
 
 Where slices end late, as on cores (`patience`), no job waits long for one: a kernel that has had less than a quantum
-runs at once beside one that has had more, and so does one that waits for a slice that cannot be cut; others after the
-quantum and `patience` seconds. Two short ones take turns: workers that are too many for the cores slow both down. What
-is beside another for no gain ends with its quantum. Where jobs come one after the other, a share of the workers is left
-free when one has gone that was worth running beside: for some times as long as the next of its kind usually takes to
-come, half a quantum at most.
+runs at once beside one that has had more, and so does one that waits for a slice that cannot be cut; others do after
+the quantum and `patience` seconds. Two short ones take turns: more workers than cores slow both down. A kernel that
+runs beside another without a gain ends with its quantum. Where jobs come one after the other, a share of the workers
+stays free after a job that was worth running beside: for a multiple of the usual time until the next of its kind comes,
+half a quantum at most.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from arcflux.jobs.accounts import Account, Pairs
 
 __all__ = ["Command", "Done", "KernelScheduler", "Preempt", "Run"]
 
-# What two kernels have to gain together, for them to be worth running side by side.
+# The least gain for which two kernels run side by side.
 _LEAST_GAIN = 1.05
-# A share is left free for so many times as long as the next kernel of a kind has taken to come; shorter times are
-# believed by and by.
+# A share stays free for so many times the usual time until the next kernel of a kind comes; shorter times change that
+# estimate only gradually.
 _GAPS_WAITED, _GAP_WEIGHT = 4.0, 0.2
 
 
@@ -47,7 +47,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Preempt:
-    """Let the slice of a kernel end when its quantum is over, or `at_once`: others wait, or there are more workers."""
+    """Ask the slice of a kernel to end after its quantum, or `at_once`: others wait, or there are more workers."""
 
     kernel: int
     at_once: bool = False
@@ -69,13 +69,13 @@ class _Kernel:
     account: Account
     weight: float
     chunks: int | None
-    state: str = "ready"  # running, away
+    state: str = "ready"  # or running, away
     next: int = 0
     virtual: float = 0.0
-    since: float = 0.0  # ready or running since then
+    since: float = 0.0  # when it became ready or running
     chunk_seconds: float = 0.0
     workers: int = 0
-    limit: int = 0  # workers that its slices take at most; 0: as many as there are
+    limit: int = 0  # the most workers of its slices; 0: all
     served: float = 0.0  # seconds
     leaving: bool = False
     told: Preempt | None = None
@@ -107,8 +107,8 @@ class KernelScheduler:
         self.kernels: dict[int, _Kernel] = {}
         self.clock = 0.0  # the virtual time of the kernel that was chosen last
         self._gone: tuple[_Kernel | None, float] = None, 0.0  # who has left, and until when its share is left free
-        self._left: dict[str, float] = {}  # when the last of a kind has left
-        self._gaps: dict[str, float] = {}  # and how long it takes until the next one comes
+        self._left: dict[str, float] = {}  # by kind: when its last kernel left
+        self._gaps: dict[str, float] = {}  # and the usual time until the next one comes
 
     # --- events
 
@@ -116,7 +116,7 @@ class KernelScheduler:
         self, kernel: int, account: Account, chunks: int | None = None, weight: float = 1.0, now: float = 0.0,
         away: bool = False,
     ) -> list[Command]:  # fmt: skip
-        """A kernel is ready: its inputs are on the device. `chunks`: None, when it says by itself that it is done."""
+        """A kernel is ready: its inputs are on the device. `chunks`: None if it reports its end itself."""
         if kernel in self.kernels or not weight > 0 or (chunks is not None and chunks < 1):
             raise UsageError(
                 f"kernel {kernel} with {chunks} chunks and weight {weight}", expected="a new one, with some"
@@ -128,7 +128,7 @@ class KernelScheduler:
         return [] if away else self._waits(one, now)
 
     def back(self, kernel: int, now: float, limit: int = 0) -> list[Command]:
-        """A kernel that was away asks for its next slice, which takes at most `limit` workers."""
+        """A kernel that was away asks for its next slice, with at most `limit` workers."""
         one = self.kernels[kernel]
         one.state, one.since, one.limit = "ready", now, limit
         return self._waits(one, now)
@@ -148,7 +148,7 @@ class KernelScheduler:
         return self._choose(now)
 
     def remove(self, kernel: int, now: float) -> list[Command]:
-        """A kernel is not wanted any more, or has said that it is done; a slice of it ends first."""
+        """A kernel is cancelled, or has reported its end; a running slice of it ends first."""
         one = self.kernels.get(kernel)
         if one is None:
             return []
@@ -170,27 +170,27 @@ class KernelScheduler:
         return [self._run(late[0], max(1, self.workers // 2), now)]
 
     def next_tick(self) -> float | None:
-        """When the next tick would change something, None if only events do."""
+        """When the next tick would change something; None if only events do."""
         if self.patience is None:
             return None
         running = self._running()
-        found = [self._patient_until(one, running) for one in self._ready()]
+        times = [self._patient_until(one, running) for one in self._ready()]
         if len(running) == 1 and 0 < running[0].workers < self.workers:
-            found.append(self._company_until(running[0]))
-        return min(found, default=None)
+            times.append(self._company_until(running[0]))
+        return min(times, default=None)
 
-    # --- what follows of them
+    # --- consequences of events
 
     def _ready(self) -> list[_Kernel]:
-        """Those that wait for a slice, the next first."""
-        found = [one for one in self.kernels.values() if one.state == "ready"]
-        return sorted(found, key=lambda one: (one.virtual, one.number))
+        """The kernels that wait for a slice, the next one first."""
+        ready = [one for one in self.kernels.values() if one.state == "ready"]
+        return sorted(ready, key=lambda one: (one.virtual, one.number))
 
     def _running(self) -> list[_Kernel]:
         return [one for one in self.kernels.values() if one.state == "running"]
 
     def beside(self, kernel: int) -> Account | None:
-        """The kernels that a kernel runs beside."""
+        """The account of the kernel that runs beside this one."""
         return next((one.account for one in self._running() if one.number != kernel), None)
 
     def _patient_until(self, one: _Kernel, running: list[_Kernel]) -> float:
@@ -205,26 +205,26 @@ class KernelScheduler:
         return one.served < self.quantum <= other.served + now - other.since
 
     def _waits(self, one: _Kernel, now: float) -> list[Command]:
-        """A kernel has become ready: it runs, or those that run and have had their time are told to end."""
-        found = self._choose(now)
+        """A kernel has become ready: it runs, or running kernels that have had their time are asked to end."""
+        commands = self._choose(now)
         if one.state == "ready":
             running = self._running()
             alone = self.patience is not None and len(running) == 1
             if alone and (running[0].limit or self._is_short_beside(one, running[0], now)):
-                found.append(self._run(one, max(1, self.workers // 2, self.workers - running[0].workers), now))
+                commands.append(self._run(one, max(1, self.workers // 2, self.workers - running[0].workers), now))
             for other in running:
-                found += self._preempt(other, len(running) == 1 and self._partner(other, [one]) is not None)
-        return found
+                commands += self._preempt(other, len(running) == 1 and self._partner(other, [one]) is not None)
+        return commands
 
     def _preempt(self, one: _Kernel, at_once: bool = False) -> list[Command]:
-        wanted = Preempt(one.number, at_once)
-        if one.told == wanted or (one.told is not None and one.told.at_once):
+        command = Preempt(one.number, at_once)
+        if one.told == command or (one.told is not None and one.told.at_once):
             return []
-        one.told = wanted
-        return [wanted]
+        one.told = command
+        return [command]
 
     def _choose(self, now: float) -> list[Command]:
-        """Fill what is free: with a pair, with a partner of the one that runs, or with one kernel alone."""
+        """Fill free workers: with a pair, with a partner of the running kernel, or with one kernel alone."""
         running, ready = self._running(), self._ready()
         if not ready:
             return self._grow(now)
@@ -242,7 +242,7 @@ class KernelScheduler:
         return [begun, *(self._fill(first, ready[1:], now) if first.limit else [])]
 
     def _fill(self, one: _Kernel, ready: list[_Kernel], now: float) -> list[Command]:
-        """Give what a running kernel leaves free to its partner; if slices end late, to the next kernel."""
+        """Give the workers that a running kernel leaves free to its partner; if slices end late, to the next kernel."""
         room = self.workers - one.workers
         if room < 1 or not ready:
             return []
@@ -252,7 +252,7 @@ class KernelScheduler:
         return [self._run(partner, room, now)] if partner is not None else []
 
     def _grow(self, now: float) -> list[Command]:
-        """One runs on a share, and no other kernel wants the rest: it goes on with all workers after its slice."""
+        """One kernel runs on a share, and no other needs the rest: it continues with all workers after its slice."""
         running = self._running()
         if len(running) != 1 or not 0 < running[0].workers < self.workers or running[0].limit:
             return []
@@ -260,7 +260,7 @@ class KernelScheduler:
         return [] if away or self._expects_company(running[0], now) else self._preempt(running[0])
 
     def _leave(self, one: _Kernel, now: float) -> list[Command]:
-        """A kernel is done; where its kind comes again, those it is worth running beside leave its share free."""
+        """A kernel is done; if its kind comes again, the kernels worth running beside it leave its share free."""
         del self.kernels[one.number]
         if self.patience is not None:
             kind = one.account.kind
@@ -269,7 +269,7 @@ class KernelScheduler:
         return [Done(one.number), *self._choose(now)]
 
     def _learn_gap(self, kind: str, now: float) -> None:
-        """One of a kind has come: how long after the last one left, where such come one after the other."""
+        """A kernel of a kind has come: learn how long after the last one left, if such kernels come in succession."""
         gap = now - self._left.pop(kind, -math.inf)
         if gap <= self.quantum / 2:
             before = self._gaps.get(kind, gap)
@@ -279,7 +279,7 @@ class KernelScheduler:
         return self.pairing and now < self._company_until(one)
 
     def _company_until(self, one: _Kernel) -> float:
-        """Until when a share is left free: for kernels that are away, or that come after one that has gone."""
+        """Until when a share stays free: for kernels that are away, or that follow one that has left."""
         gone, until = self._gone
         known = gone is not None and (0 < gone.limit < self.workers or self._is_worth(one.account, gone.account))
         away = [other.since + self.quantum / 2 for other in self.kernels.values()
@@ -290,7 +290,7 @@ class KernelScheduler:
         return self.pairs.gain(one, other) >= _LEAST_GAIN or self.pairs.is_worth_a_try(one, other)
 
     def _partner(self, one: _Kernel, others: list[_Kernel]) -> _Kernel | None:
-        """Who gains most beside a kernel, of those that are due; the first of equals is the one that waits longest."""
+        """The kernel that gains most beside this one, of those that are due; of equals, the one that waits longest."""
         if self.workers < 2 or not self.pairing:
             return None
         due = [other for other in others if other.virtual <= others[0].virtual + 2 * self.quantum / other.weight]

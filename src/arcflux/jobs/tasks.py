@@ -1,4 +1,4 @@
-"""What jobs run: an algorithm by its name, or a vertex program; what it may be told, and what it will need."""
+"""What jobs run: an algorithm by its name, or a vertex program; its parameters, and its needs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from arcflux.result import Result
 
 __all__ = ["Task", "task_of"]
 
-# Options of a run that jobs decide themselves.
+# Options of a run that jobs set themselves.
 _OURS = (
     "cancel",
     "debug",
@@ -46,17 +46,17 @@ class Task:
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Its name."""
         return self.target.name
 
     @property
     def native(self) -> bool:
-        """Whether it has kernels of its own, which keep the workers they begin with."""
+        """Whether it has kernels of its own, which keep their initial number of workers."""
         return "max_supersteps" not in self.target.options
 
     @cached_property
     def work(self) -> Work:
-        """What the planner knows of it."""
+        """The planner's description of it."""
         columns = {name: column.dtype for name, column in self.graph.columns.items()}
         # Python 3.11 cannot parse in two threads at once.
         with _parsing:
@@ -64,24 +64,24 @@ class Task:
 
     @cached_property
     def account(self) -> Account:
-        """What its kernels want, memory or arithmetic: a value that is read at random costs more than its bytes."""
+        """The resources of its kernels, memory or arithmetic: a random read costs more than its bytes."""
         work = self.work
         kind = f"{self.name} on {self.graph.vertices} vertices, {self.graph.arcs} arcs"  # speeds are measured by kind
         return Account.of_work(kind, work.arc_bytes + 2.0 * work.value, max(2.0, work.operations))
 
     @cached_property
     def memory(self) -> int:
-        """Bytes that it takes beside the graph, about."""
+        """The bytes that it takes beside the graph, about."""
         return int((self.work.peak or self.work.state) * self.graph.vertices) + _ROOM
 
     def call(self, **options: Any) -> Result:
-        """Run it, with those of the options that it takes."""
+        """Run it, with those of the options that it accepts."""
         known = {name: value for name, value in options.items() if name in self.target.options or name == "cancel"}
         return self.target.call(self.graph, **self.parameters, **known)
 
 
 def task_of(what: Any, graph: Graph, parameters: Mapping[str, Any]) -> Task:
-    """A task by what a user names it: an algorithm, its function, or a program; parameters are checked by name."""
+    """A task from what a user names: an algorithm, its function, or a program; parameters are checked by name."""
     if isinstance(what, Program):
         return _checked(Task(program_target(what), parameters, graph, what))
     name: Any = what if isinstance(what, str) else _name_of(what)

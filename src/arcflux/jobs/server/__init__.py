@@ -1,4 +1,4 @@
-"""The service on its wire: HTTP by Starlette and uvicorn, the extra `serve`."""
+"""The HTTP server of the service, by Starlette and uvicorn: the extra `serve`."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def serve(
 
 
 def _listen(host: str, port: int, backlog: int) -> socket.socket:
-    """A listening socket, before a token is shown that would be of no use without it."""
+    """A listening socket, opened before a token is shown that would be useless without it."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=backlog)

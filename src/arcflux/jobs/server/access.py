@@ -1,4 +1,4 @@
-"""Who may talk to the service: tokens, on every route; the Host and Origin of requests; and how large they may be."""
+"""Access control: tokens on every route, the Host and Origin of requests, and the size of requests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from arcflux.spmd.private import read_private, write_private
 
 __all__ = ["BODY", "Guard", "Tokens"]
 
-# Bytes of a body, and seconds for it to come in.
+# The most bytes of a body, and seconds until it must have arrived.
 BODY, SECONDS = 1 << 20, 30.0
 COOKIE = "arcflux-token"
 _LOCAL = ("127.0.0.1", "localhost", "[::1]")
@@ -33,9 +33,9 @@ class _Token:
 
 
 class Tokens:
-    """The tokens of a service: a file, its owner's alone, with a user, a token and perhaps an end for each.
+    """The tokens of a service: a file that only its owner can access, with users, tokens and optional expiries.
 
-    A user cancels and reads the results of their own jobs; an `admin`, such as who starts the server, of all.
+    Users may cancel and read the results of their own jobs; an `admin`, such as the owner of the server, of all.
     """
 
     def __init__(self, tokens: Sequence[_Token]) -> None:
@@ -43,7 +43,7 @@ class Tokens:
 
     @classmethod
     def kept(cls, path: Path) -> tuple[Tokens, str | None]:
-        """The tokens of a file; without one, a random token is made, kept, and returned to be shown once."""
+        """The tokens of a file; if there is none, a random token is created, stored, and returned to be shown once."""
         if not path.exists():
             value = secrets.token_urlsafe(32)
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -66,7 +66,7 @@ class Tokens:
         return cls(found), None
 
     def find(self, given: str | None) -> _Token | None:
-        """The token that was given, if it is one and not expired; all are compared, each in the same time."""
+        """The matching token, if it has not expired; all are compared, each in constant time."""
         found = None
         for one in self._tokens:
             same = hmac.compare_digest((given or "").encode(), one.value.encode())
@@ -84,7 +84,7 @@ class Guard:
         self.port = port
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Let a request in, or answer why not."""
+        """Pass a request on, or answer why not."""
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return
@@ -130,7 +130,7 @@ class Guard:
 
 
 def _given(scope: Any, headers: Mapping[str, str]) -> str | None:
-    """The token of a request: a header; a cookie, which the page has; or, of the page alone, its address."""
+    """The token of a request: a header; a cookie, which the page has; or, for the page alone, in its address."""
     kind, _, value = headers.get("authorization", "").partition(" ")
     if kind.lower() == "bearer":
         return value.strip()
@@ -145,7 +145,7 @@ def _given(scope: Any, headers: Mapping[str, str]) -> str | None:
 
 
 async def _body(receive: Any) -> bytes | None:
-    """The whole body, None when it is too large."""
+    """The whole body, None if it is too large."""
     pieces, size = [], 0
     while True:
         message = await receive()
@@ -160,7 +160,7 @@ async def _body(receive: Any) -> bytes | None:
 
 
 def _again(body: bytes, receive: Any) -> Any:
-    """A receive that gives the body that was read, then what comes."""
+    """A receive function that returns the body that was read, then what follows."""
     told = False
 
     async def given() -> Any:

@@ -1,4 +1,4 @@
-"""What the service says about itself: its routes, parameters and answers, as OpenAPI 3.1."""
+"""The service's description of itself: its routes, parameters and answers, as OpenAPI 3.1."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _JOB = _schema(
 
 
 def _submission(graphs: Sequence[str], tasks: Sequence[str], workers: int) -> dict[str, Any]:
-    """What is submitted: names are those that there are now."""
+    """The schema of a submission: names are the current ones."""
     graph, task = ({"enum": list(names)} if names else {} for names in (graphs, tasks))
     return _schema(
         "object", required=["graph", "task"], additionalProperties=False,
@@ -90,7 +90,7 @@ def _get(text: str, answer: Any, *codes: int, parameters: Any = ()) -> dict[str,
 
 
 def describe_api(graphs: Sequence[str] = (), tasks: Sequence[str] = (), workers: int = WORKERS) -> dict[str, Any]:
-    """The whole description, of a service with such graphs and tasks, and so many workers for a job."""
+    """The whole description of a service with such graphs and tasks, and so many workers per job."""
     pages = [_query("limit", _schema("integer", minimum=1, maximum=500)),
              _query("state", _schema("string", enum=list(STATES))),
              _query("before", _schema("integer", minimum=1, maximum=1 << 62))]  # fmt: skip

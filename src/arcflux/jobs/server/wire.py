@@ -1,7 +1,7 @@
-"""Uvicorn's server, which closes connections without a request: any process can open those, without a token.
+"""A uvicorn server that closes connections without a request: any process can open those, without a token.
 
-Uvicorn itself waits for ever for the head of a request, and answers 503 to all while it has as many connections
-as it may have. So what is idle, or sends its head byte by byte, is closed after a while: sooner the more there are.
+Uvicorn itself waits forever for the head of a request, and answers 503 to all while it has its maximum of connections.
+So connections that are idle, or send their head byte by byte, are closed after a while: sooner the more there are.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ __all__ = ["CONNECTIONS", "Server"]
 
 # Connections above which requests are answered by 503.
 CONNECTIONS = 256
-# Seconds to bring a request in: usually, with more than half of the connections, and with all of them.
+# Seconds for a request to arrive: normally, with more than half of the connections, and with all of them.
 _PATIENCE, _CROWDED, _FULL = 20.0, 2.0, 0.2
 
 
 class Server(uvicorn.Server):  # type: ignore[misc]
-    """A server for strangers."""
+    """A server for untrusted clients."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
-        self._idle: dict[Any, tuple[Any, float]] = {}  # by connection: its last request, and since when that is over
+        self._idle: dict[Any, tuple[Any, float]] = {}  # by connection: its last request, and when that ended
 
     async def on_tick(self, counter: int) -> bool:
-        """Ten times a second."""
+        """Called ten times a second."""
         self.close_idle(time.monotonic())
         return bool(await super().on_tick(counter))
 
     def close_idle(self, now: float) -> None:
-        """Close connections on which no request has been under way for too long."""
+        """Close connections that have had no request for too long."""
         connections = self.server_state.connections
         limit = self.config.limit_concurrency or CONNECTIONS
         patience = _FULL if len(connections) >= limit else _CROWDED if 2 * len(connections) > limit else _PATIENCE
