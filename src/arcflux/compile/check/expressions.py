@@ -126,6 +126,7 @@ class Expressions:
         self.out = Checked(function.name, [])
         self.spans: dict[str, Span] = {}  # of locals that count
         self.endless: set[str] = set()  # those whose span grows in a loop
+        self.unassigned: set[str] = set()  # those that may be read before they are assigned
         self.kept_names: dict[tuple[int, int], int] = {}  # of values before they are assigned
 
     def refuse(self, node: ast.AST, what: str, remedy: str) -> ProgramError:
@@ -343,7 +344,7 @@ class Expressions:
         if of_index.kind != "int" or of_index.length is not None:
             raise self.refuse(node, "an index that is no whole number", "index with an integer")
         assert isinstance(kind.length, int)
-        low, high = span(done, self.spans, self.program)
+        low, high = self.span(done)
         if low < 0 or high >= kind.length:
             raise self.refuse(
                 node,
@@ -351,6 +352,11 @@ class Expressions:
                 f"index with a number, with k of for k in range({kind.length}), or with ... % {kind.length}",
             )
         return done
+
+    def span(self, done: ast.expr) -> Span:
+        """The smallest and the largest value of an expression that has been read."""
+        types = {**self.out.types, **{f"l_{name}": kind for name, kind in self.out.locals.items()}}
+        return span(done, self.spans, self.program, types)
 
     def _binop(self, node: ast.BinOp) -> Typed:
         (left, a), (right, b) = self.expression(node.left), self.expression(node.right)

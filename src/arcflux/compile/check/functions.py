@@ -18,11 +18,11 @@ from arcflux.compile.check.checked import Checked, Reduction
 from arcflux.compile.check.contributions import Contributions
 from arcflux.compile.check.edge_names import EdgeNames
 from arcflux.compile.check.expressions import READS, at, sign
-from arcflux.compile.check.indices import span
 from arcflux.compile.check.loops import always_returns
 from arcflux.compile.check.sends import Sends
 from arcflux.compile.check.tuples import TupleReductions
 from arcflux.compile.check.types import Value
+from arcflux.compile.check.unassigned import beginnings, unassigned
 from arcflux.errors import ProgramError
 from arcflux.program import Function, Program
 
@@ -73,10 +73,16 @@ class Statements(EdgeNames, Sends, Contributions, TupleReductions):
     def checked(self, debug: bool) -> Checked:
         """What is found out about the function."""
         self.debug = debug
-        self.out.body = self.statements(self.function.body)
+        self.out.body = self.whole_body()
         self.forget_generators()
         self.check_returns()
         return self.out
+
+    def whole_body(self) -> list[ast.stmt]:
+        """The function's statements over plain names; locals that may be read too soon begin with 0."""
+        self.unassigned = unassigned(self.function.body, self.out.locals)
+        body = self.statements(self.function.body)
+        return [*(at(self.function.body[0], node) for node in beginnings(self.unassigned, self.out.locals)), *body]
 
     def statements(self, body: list[ast.stmt]) -> list[ast.stmt]:
         """Statements over plain names."""
@@ -132,7 +138,7 @@ class Statements(EdgeNames, Sends, Contributions, TupleReductions):
             done, kind = self.expression(value)
             self.declare(target, kind)
             if target.id.isdigit() or self.assigned(target.id) == 1:
-                self.note_span(f"l_{target.id}", span(done, self.spans, self.program))
+                self.note_span(f"l_{target.id}", self.span(done))
             return at(node, ast.Assign([ast.Name(f"l_{target.id}", ast.Store())], done))
         if total := self.total_target(target):
             return self.contributing_assign(node, target, total, value)

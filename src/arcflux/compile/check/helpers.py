@@ -18,7 +18,7 @@ from arcflux.class_source import FunctionSource, find_function, names_around
 from arcflux.compile.check.checked import Checked
 from arcflux.compile.check.expressions import at
 from arcflux.compile.check.functions import Statements
-from arcflux.compile.check.indices import ANY, Span, span
+from arcflux.compile.check.indices import ANY, Span
 from arcflux.compile.check.loops import always_returns
 from arcflux.compile.check.types import Value, joined
 from arcflux.compile.pieces.polling import is_polled
@@ -182,7 +182,7 @@ def _bound(caller: Statements, node: ast.Call, function: FunctionType, source: F
             given.owners[name] = caller.owners[one.id]
             continue
         done, kind = caller.expression(one) if one is not None else caller.outside(node, name, defaults[name])
-        where = span(done, caller.spans, caller.program) if kind.kind == "int" and kind.length is None else ANY
+        where = caller.span(done) if kind.kind == "int" and kind.length is None else ANY
         given.values[name] = (done, kind, where)
     return given
 
@@ -207,7 +207,7 @@ class HelperReader(Statements):
         for name, (_, kind, where) in given.values.items():
             self.out.locals[name] = kind
             self.spans[f"l_{name}"] = where if self.assigned(name) == 0 else ANY
-        self.out.body = self.statements(self.function.body)
+        self.out.body = self.whole_body()
         if not always_returns(self.function.body):
             raise self.refuse(
                 self.function.body[-1], f"{self.function.name} can end without a return", "return a value on every path"

@@ -2,7 +2,8 @@
 
 A kernel does not check indices, and an index outside would be read from, or written to, something else. So check.py
 takes only those that are inside whatever the vertex and the superstep: numbers, parameters, loop variables,
-remainders, and arithmetic on them.
+remainders, and arithmetic on them. Arithmetic has 64 bits: what can leave them wraps around, and may be anything; so
+may what becomes a number with a sign, or without one, where a u64 meets others (types.py).
 """
 
 from __future__ import annotations
@@ -13,21 +14,42 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from arcflux.compile.check.types import INT, Value, typed
 from arcflux.program import FieldType, Program
 
 __all__ = ["ANY", "Span", "hull", "range_span", "span"]
 
 Span = tuple[float, float]
 ANY: Span = (-math.inf, math.inf)
+# Counts, such as of vertices, edges and supersteps, stay far below this: no memory, and no time, is enough for more.
+_COUNTS: Span = (0, 1 << 48)
+_COUNTED = ("g_vertices", "g_edges", "g_arcs", "step")
 
 
-def span(node: ast.expr, names: Mapping[str, Span], program: Program) -> Span:
-    """The smallest and the largest value of an expression over plain names; `names` has those of locals."""
+def span(node: ast.expr, names: Mapping[str, Span], program: Program, types: Mapping[str, Value]) -> Span:
+    """The smallest and the largest value of an expression over plain names.
+
+    `names` has the spans of locals, `types` has the types of all names.
+    """
+    kind = typed(node, types)
+    if kind.kind != "int":
+        return ANY
+    return _within(_found(node, names, program, types, kind), kind)
+
+
+def _found(
+    node: ast.expr, names: Mapping[str, Span], program: Program, types: Mapping[str, Value], kind: Value
+) -> Span:
+    """The span of an expression of type `kind`, as if numbers had any number of bits."""
     if isinstance(node, ast.Constant) and isinstance(node.value, int):
         return int(node.value), int(node.value)
     if isinstance(node, ast.Name):
         return names.get(node.id) or _of_name(node.id, program)
-    parts = [span(part, names, program) for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
+    parts = [
+        _within(span(part, names, program, types), kind)
+        for part in ast.iter_child_nodes(node)
+        if isinstance(part, ast.expr)
+    ]
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         return -parts[0][1], -parts[0][0]
     if isinstance(node, ast.BinOp):
@@ -40,8 +62,15 @@ def span(node: ast.expr, names: Mapping[str, Span], program: Program) -> Span:
     return ANY
 
 
+def _within(found: Span, kind: Value) -> Span:
+    """A span if all of it fits in 64 bits, with a sign or, as a u64, without one; otherwise all of these."""
+    low, high = (0, (1 << 64) - 1) if kind.dtype == np.uint64 else (-(1 << 63), (1 << 63) - 1)
+    return found if low <= found[0] and found[1] <= high else (low, high)
+
+
 def range_span(bounds: list[Span]) -> Span:
-    """What ``range`` of such bounds counts through."""
+    """What ``range`` of such bounds counts through, with a sign."""
+    bounds = [_within(bound, INT) for bound in bounds]
     begin = (0, 0) if len(bounds) == 1 else bounds[0]
     end = bounds[min(1, len(bounds) - 1)]
     if len(bounds) == 3 and bounds[2][0] <= 0:
@@ -57,8 +86,8 @@ def _of_name(name: str, program: Program) -> Span:
         if isinstance(kind, FieldType) and kind.dtype.kind in "iu":
             return int(np.iinfo(kind.dtype).min), int(np.iinfo(kind.dtype).max)
         return (value, value) if program.parameters[rest].kind is int else ANY
-    if owner in ("g", "step") or rest in ("number", "in_degree", "out_degree"):
-        return 0, math.inf
+    if name in _COUNTED or rest in ("number", "in_degree", "out_degree"):
+        return _COUNTS
     kind = program.fields.get(rest) if owner in "vou" else None
     if kind is not None and kind.dtype.kind in "iu":
         return int(np.iinfo(kind.dtype).min), int(np.iinfo(kind.dtype).max)

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable
 
 from arcflux.compile.check.expressions import Expressions, at
-from arcflux.compile.check.indices import ANY, hull, range_span, span
+from arcflux.compile.check.indices import ANY, hull, range_span
 from arcflux.compile.check.literals import literal
 from arcflux.compile.check.types import INT, Value, joined
 
@@ -54,7 +54,7 @@ class Loops(Expressions):
             )
         self.declare(node.target, INT)
         plain = f"l_{node.target.id}"
-        before, through = self.spans.get(plain), range_span([span(b, self.spans, self.program) for b, _ in bounds])
+        before, through = self.spans.get(plain), range_span([self.span(b) for b, _ in bounds])
         if self.assigned(node.target.id, loops=False) == 0:
             self.note_span(plain, through)
         ends = [bound for bound, _ in bounds[:2]]
@@ -101,7 +101,8 @@ class Loops(Expressions):
         return done
 
     def note_span(self, plain: str, found: tuple[float, float]) -> None:
-        """What a local can be, unless it was given up."""
+        """What a local can be, unless it was given up; one that may be read too soon begins with 0."""
+        found = hull(found, (0, 0)) if plain[2:] in self.unassigned else found
         self.spans[plain] = ANY if plain in self.endless else found
 
     def other_loop(self, through: ast.expr) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from ctypes import c_float
 from functools import lru_cache
 from types import SimpleNamespace
@@ -342,6 +342,11 @@ def min_max(choose: Callable[..., Any], *given: Any) -> Any:
     return choose(*(_fitting(kind, int(x), f"{int(x)} in {choose.__name__}") for x in given))
 
 
+def _counting(*bounds: int) -> Iterable[Weak]:
+    """`range`, which counts with a sign whatever its bounds are."""
+    return map(Weak, range(*(_fitting(Weak, int(x), f"{int(x)} in range") for x in bounds)))
+
+
 _equip()
 _FUNCTIONS = {name: _ieee(name) for name, found in vars(math).items() if callable(found)}
 _CONSTANTS = {name: found for name, found in vars(math).items() if isinstance(found, float)}
@@ -354,5 +359,5 @@ _MATH = SimpleNamespace(**{**vars(IEEE), **{name: Float(x) for name, x in _CONST
 KNOWN: dict[str, Any] = {
     "int": _whole("int", int), "float": lambda x=0.0: Float(float(x)), "round": _whole("round", round), "math": _MATH,
     "divmod": lambda a, b: (as_operand(a) // b, as_operand(a) % b), "abs": lambda x: abs(as_operand(x)),
-    "range": lambda *given: map(Weak, range(*given)), "sum": lambda values: sum(values, Weak(0)),
+    "range": _counting, "sum": lambda values: sum(values, Weak(0)),
 }  # fmt: skip

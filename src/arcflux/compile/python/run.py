@@ -236,7 +236,7 @@ class PlainRun:
         remedy = "compiled code goes on with another number: see Numbers in the docs"
         remedy = getattr(error, "remedy", remedy)
         if isinstance(error, UnboundLocalError):
-            remedy = "assign it on every path before it is read; in compiled code it is any number"
+            remedy = "assign it on every path before it is read; in compiled code it is 0"
         elif not isinstance(error, (ArithmeticError, ValueError)):  # of a call such as print, which kernels do not have
             what = f"{type(error).__name__}: {what}"
             remedy = (
