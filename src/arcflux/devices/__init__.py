@@ -1,8 +1,8 @@
-"""What runs a part: a device with its memory, its speed and its link; and which edges lie in whose memory.
+"""What runs a part: a device with its memory, its speed and its link; and the placement of edges in memories.
 
-`CPU` runs at full speed in the memory of its node. `Cuda` is a GPU. `Virtual` is a CPU that pretends to be another
-device: slower, with a memory of its own, behind a link; what works on unequal virtual devices can be tried without the
-hardware. `named` finds the devices of a name such as "cuda:0-3".
+`CPU` runs at full speed in the memory of its node. `Cuda` is a GPU. `Virtual` is a CPU that simulates another device:
+slower, with a memory of its own, behind a link; runs on unequal devices can be tested with it without the hardware.
+`named` resolves names of devices such as "cuda:0-3".
 """
 
 from __future__ import annotations

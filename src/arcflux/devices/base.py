@@ -1,4 +1,4 @@
-"""A device as the engine sees it: it times kernels, takes transfers, and counts what is held in its memory."""
+"""The interface of a device to the engine: it times kernels, makes transfers, and accounts for its memory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Device", "Timing"]
 
 @dataclass
 class Timing:
-    """How long a device took for what it was asked to do, in seconds; 0 until it is done."""
+    """How long an operation of a device took, in seconds; 0 until it is done."""
 
     seconds: float = 0.0
 
@@ -25,10 +25,9 @@ class Timing:
 class Device:
     """What runs a part.
 
-    name: how messages call it; kind: "cpu", "cuda" or "virtual"; threads: workers of its kernels; memory: bytes of its
-    own, None when it works in the memory of its node, so that nothing is copied to it; slowdown: how many times longer
-    than this machine's CPU it takes; bandwidth: bytes a second between its memory and its node's, None when there is no
-    link to cross.
+    name: for messages; kind: "cpu", "cuda" or "virtual"; threads: workers of its kernels; memory: its own bytes, None
+    if it works in the memory of its node, so that nothing is copied to it; slowdown: how many times longer than this
+    machine's CPU it takes; bandwidth: bytes a second between its memory and its node's, None if there is no link.
     """
 
     name: str
@@ -48,15 +47,15 @@ class Device:
                 _positive(name, getattr(self, name))
 
     def calls(self, state: Any, cores: Any, linked: bool) -> Any:
-        """What runs the kernels of a part here, for the engine; `cores` does so on the node's cores.
+        """The object that runs the kernels of a part here, for the engine; `cores` does so on the node's cores.
 
-        `state` has the arrays of the node; `linked` says whether messages go from device to device.
+        `state` has the arrays of the node; `linked`: whether messages go from device to device.
         """
         return cores
 
     @contextmanager
     def active(self) -> Iterator[None]:
-        """A run works here inside; when it fails, its memory is given back, too."""
+        """A context in which a run uses the device; its memory is released at the end, also after a failure."""
         before = self.held
         try:
             yield
@@ -65,19 +64,19 @@ class Device:
 
     @contextmanager
     def timed(self) -> Iterator[Timing]:
-        """Measure what is done inside: ``with device.timed() as took: kernel(...)``, then ``took.seconds``."""
+        """Time the block: ``with device.timed() as took: kernel(...)``, then ``took.seconds``."""
         took = Timing()
         begun = time.perf_counter()
         yield took
         took.seconds = time.perf_counter() - begun
 
     def transfer(self, nbytes: int) -> float:
-        """Account for bytes that cross the link; the seconds that took."""
+        """Account for bytes that cross the link; returns the seconds of the transfer."""
         self.transferred += nbytes
         return 0.0
 
     def hold(self, nbytes: int, what: str) -> None:
-        """Take memory of the device for `what`, or refuse when it has not so much left."""
+        """Reserve memory of the device for `what`, or refuse if it has not enough left."""
         if self.memory is not None and self.held + nbytes > self.memory:
             left = self.memory - self.held
             raise SpaceError(
@@ -88,7 +87,7 @@ class Device:
         self.held += nbytes
 
     def release(self, nbytes: int) -> None:
-        """Give memory back."""
+        """Release memory."""
         if nbytes > self.held:
             raise UsageError(
                 f"{nbytes:,} bytes of {self.name} are released", expected=f"at most {self.held:,}, as held"

@@ -1,8 +1,8 @@
 """Devices by their names: "cuda", "cuda:0", "cuda:0-3", "cuda:0,2", "cpu+cuda", "cpu", "auto", "virtual:1,2".
 
-Without ranks, every GPU that is named gets a part, and with "cpu+" the cores get one, too. Of several ranks, each takes
-the GPU that has its place on its node, and with "cpu+" those that find none left compute on cores. What is neither
-cores nor GPUs says itself which devices a name means (registry.py), in the order of the parts, and of the ranks.
+Without ranks, every named GPU gets a part, and with "cpu+" the cores get one, too. Of several ranks, each takes the GPU
+of its own index on its node, and with "cpu+" ranks without a GPU compute on cores. Devices that are neither cores nor
+GPUs resolve their own names (registry.py), in the order of the parts, and of the ranks.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ __all__ = ["Wanted", "named", "read"]
 
 _EXPECTED = "'auto', 'cpu', 'cuda', 'cuda:0', 'cuda:0-3', 'cuda:0,2', 'cpu+cuda', or 'virtual:1,2'"
 _SPAN = re.compile(r"(\d{1,3})(?:-(\d{1,3}))?\Z")
-# What rules GPUs out, rather than being the caller's mistake.
+# Errors that mean there is no usable GPU, as opposed to mistakes of the caller.
 _NO_GPU = (DeviceError, MissingExtraError, SpaceError)
 _warnings: set[str] = set()
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a name says: whether cores take part, whether GPUs do, which (None: all), and whether they have to."""
+    """The meaning of a name: whether cores take part, whether GPUs do, which (None: all); `auto`: only if any."""
 
     cpu: bool
     cuda: bool
@@ -47,7 +47,7 @@ class Wanted:
 
 
 def read(name: str) -> Wanted:
-    """What a name of devices says.
+    """Parse a name of devices.
 
     Examples
     --------
@@ -70,39 +70,39 @@ def read(name: str) -> Wanted:
 
 
 def _numbers(text: str, name: str) -> tuple[int, ...]:
-    """The numbers that "0-3,5" stands for."""
-    found: list[int] = []
+    """The numbers of a list such as "0-3,5"."""
+    numbers: list[int] = []
     for piece in text.split(","):
         span = _SPAN.match(piece)
         if span is None or int(span[2] or span[1]) < int(span[1]):
             raise UsageError(f"devices is {name!r}, and {piece!r} is no number of a GPU", expected=_EXPECTED)
-        found += range(int(span[1]), int(span[2] or span[1]) + 1)
-    if len(set(found)) < len(found):
+        numbers += range(int(span[1]), int(span[2] or span[1]) + 1)
+    if len(set(numbers)) < len(numbers):
         raise UsageError(f"devices is {name!r}, which names a GPU twice", expected="each once: it runs one part")
-    return tuple(found)
+    return tuple(numbers)
 
 
 @checked(name=text, threads=maybe(whole))
 def named(name: str, ranks: Transport | None = None, threads: int | None = None) -> Sequence[Device] | None:
-    """The device of every part; None when cores do it all, in the way they do without devices.
+    """The device of every part; None if cores run everything, in the usual way.
 
-    With `ranks` it is collective; a rank opens the GPU that is its own, and of the others' it knows the names.
+    With `ranks` it is collective; a rank opens only its own GPU, and knows the names of the others'.
     """
     openers = [opener(word.partition(":")[0]) for word in name.split("+")]
     if any(found is not None for found in openers):
         return _open_words(name, openers, ranks, threads)
-    wanted = read(name)
-    if not wanted.cuda:
+    request = read(name)
+    if not request.cuda:
         return None
     if ranks is None:
-        return _devices_of_process(wanted, threads)
-    return _devices_of_ranks(wanted, ranks, threads)
+        return _devices_of_process(request, threads)
+    return _devices_of_ranks(request, ranks, threads)
 
 
 def _open_words(
     name: str, openers: Sequence[Opener | None], ranks: Transport | None, threads: int | None
 ) -> list[Device]:
-    """The devices of a name of which some are neither cores nor GPUs."""
+    """The devices of a name that includes others than cores and GPUs."""
     devices: list[Device] = []
     for word, opens in zip(name.split("+"), openers, strict=True):
         if opens is not None:
@@ -130,19 +130,19 @@ def _devices_of_process(wanted: Wanted, threads: int | None) -> list[Device] | N
         return None
     if not wanted.cpu or wanted.auto:
         return list(gpus)
-    # A thread waits for each GPU; the cores that leaves compute.
+    # A thread waits for each GPU; the remaining cores compute.
     cores = threads if threads is not None else max(1, config.threads() - len(gpus))
     return [*gpus, CPU(cores)]
 
 
 def _devices_of_ranks(wanted: Wanted, ranks: Transport, threads: int | None) -> list[Device] | None:
-    """Each rank takes the GPU of its place; then all know what the others have, and whether they agree."""
+    """Each rank takes the GPU of its index; then all compare their devices, and whether they agree."""
     own: Device = CPU(threads or 1)
     problem: ArcfluxError | None = None
     there: tuple[int, ...] | None = None
     try:
         there = _gpu_numbers(wanted)
-        if ranks.place < len(there) or (api.simulated() and not wanted.cpu):  # of simulators each process has its own
+        if ranks.place < len(there) or (api.simulated() and not wanted.cpu):  # each process has its own simulators
             own = Cuda(there[ranks.place % len(there)])
         elif not wanted.cpu:
             raise DeviceError(
@@ -151,7 +151,7 @@ def _devices_of_ranks(wanted: Wanted, ranks: Transport, threads: int | None) -> 
                 remedy=f"--workers {len(there)}, or 'cpu+cuda', which gives cores to the others",
             )
     except _NO_GPU as error:
-        if not wanted.auto and (there is not None or not wanted.cpu):  # a node without GPUs has cores
+        if not wanted.auto and (there is not None or not wanted.cpu):  # a node without GPUs uses its cores
             raise
         problem = error
     mine = own.index if isinstance(own, Cuda) else -1
@@ -177,10 +177,10 @@ def _of_other(rank: int, index: int) -> Device:
 
 
 def _gpu_numbers(wanted: Wanted) -> tuple[int, ...]:
-    """The numbers of the GPUs that are meant; raises when there is no GPU at all."""
-    api.cuda()  # without the extra nothing else matters
-    found = driver.found()
-    return tuple(range(len(found))) if wanted.gpus is None else wanted.gpus
+    """The numbers of the requested GPUs; raises if there is no GPU at all."""
+    api.cuda()  # first check that the extra is installed
+    gpus = driver.found()
+    return tuple(range(len(gpus))) if wanted.gpus is None else wanted.gpus
 
 
 def _refuse_mixture(gpus: Sequence[driver.Gpu]) -> None:
@@ -197,7 +197,7 @@ def _mixture(kinds: list[str]) -> DeviceError:
 
 
 def _warn_once(error: ArcfluxError) -> None:
-    """Say, the first time in a process, why a run that might have taken a GPU takes cores."""
+    """Warn, once per process, why a run that might have used a GPU uses cores."""
     text = f"devices='auto' runs on cores: {error.what}"
     if text not in _warnings and config.is_first_rank():
         _warnings.add(text)

@@ -9,7 +9,7 @@ __all__ = ["CPU"]
 
 
 class CPU(Device):
-    """So many cores, at the speed they have; without `threads`, all of them.
+    """So many cores, at their own speed; by default all of them.
 
     Examples
     --------

@@ -15,9 +15,9 @@ from arcflux.gpu.memory import Memory, told_well
 
 __all__ = ["Cuda"]
 
-# Of what is free, this share is taken: launches, the compiled code and the driver want some, too.
+# The share of free memory to use: launches, compiled code and the driver need some, too.
 _SHARE = 0.9
-# PCIe 4 with 16 lanes, as measured by many; what the placement assumes of a link until it is measured.
+# PCIe 4 with 16 lanes, by published measurements; the placement assumes it until the link is measured.
 _BANDWIDTH = 24e9
 
 
@@ -29,19 +29,19 @@ class Cuda(Device):
     index
         Its number, from 0 on.
     memory
-        The most bytes of its memory that a run may take; without it, ``ARCFLUX_GPU_MEMORY``, else nine tenths of what
+        The most bytes of its memory that a run may take; by default ``ARCFLUX_GPU_MEMORY``, else nine tenths of what
         is free. Edges that do not fit stream through it.
     shapes
-        How many threads and blocks kernels get, and which vertices a thread, a warp or a block takes; without it, by
-        the degrees of the part and the size of the GPU.
+        How many threads and blocks kernels get, and which vertices a thread, a warp or a block processes; by default
+        chosen by the degrees of the part and the size of the GPU.
     load
-        Where other workers take part, how their messages come to the GPU: "kernel", fetched by a kernel; "cores",
-        gathered by cores and sent in pieces; "auto", the first to pull and the second to push. Without it,
+        If other workers take part, how their messages are loaded to the GPU: "kernel", fetched by a kernel; "cores",
+        gathered by cores and sent in pieces; "auto", the first to pull and the second to push. By default
         ``ARCFLUX_GPU_LOAD``, else "auto".
 
-    Whatever stands in the way (no driver, no such GPU, a driver that is too old, the extra not installed, a GPU that
-    another process has for itself) is an error with what to do about it. Making a `Cuda` opens the GPU: it
-    takes some of its memory, and half a second when it is the first of the process.
+    Any obstacle (no driver, no such GPU, a driver that is too old, the extra not installed, a GPU that another process
+    uses exclusively) is an error that says what to do. Creating a `Cuda` opens the GPU: it takes some of its memory,
+    and half a second if it is the first of the process.
 
     Examples
     --------
@@ -59,7 +59,7 @@ class Cuda(Device):
         if shapes is not None and not isinstance(shapes, Shapes):
             raise UsageError(f"shapes of a GPU is {shapes!r}", expected="af.devices.Shapes(threads=256, ...)")
         self.shapes, self.load = shapes, way(load)
-        api.cuda()  # without the extra nothing else matters
+        api.cuda()  # first check that the extra is installed
         there = driver.found()
         if index >= len(there):
             raise DeviceError(
@@ -81,7 +81,7 @@ class Cuda(Device):
         self.kind = "cuda"
 
     def _budget(self, asked: int | None) -> int:
-        """The bytes that a run may take."""
+        """The most bytes that a run may take."""
         limit = config.gpu_memory() if asked is None else asked
         with told_well(self.name, "its work"), self._selected():
             free = self.free()
@@ -97,7 +97,7 @@ class Cuda(Device):
 
     @contextmanager
     def active(self) -> Iterator[None]:
-        """Whatever this thread does inside, it does on this GPU; errors are told well, and no array stays."""
+        """Everything this thread does inside runs on this GPU; errors are converted, and no array stays."""
         with super().active(), told_well(self.name, "its work"), self._selected(), api.within(Memory(self.name)):
             yield
 
@@ -110,13 +110,13 @@ class Cuda(Device):
                 yield
 
     def free(self) -> int:
-        """Free bytes of its memory; it has to be active."""
+        """Free bytes of its memory; the device must be active."""
         if api.simulated():
             return self.total
         return int(api.cuda().current_context().get_memory_info().free)
 
     def calls(self, state: Any, cores: Any, linked: bool) -> Any:
-        """What runs the kernels of a part, on this GPU; a few that have no counterpart there run on `cores`."""
+        """Runs the kernels of a part on this GPU; a few without a GPU version run on `cores`."""
         from arcflux.gpu.executor import OnGpu
 
         return OnGpu(state, self, cores, linked)

@@ -1,12 +1,12 @@
-"""Which in-edges of a part lie in its device's memory, which in its node's, and which stay in a mapped file.
+"""Which in-edges of a part are in its device's memory, which in its node's, and which stay in a mapped file.
 
-Lux, section 4.2: device memory first; when a part is too big, as many edges as fit, and the rest in its node's memory,
-from where they stream through the device block by block. Parts of a node share that memory evenly. What does not fit
-there either is read from the store's mapped file, if the graph has one. All of it is decided before the first
-superstep, and what fits nowhere is refused then.
+Lux, section 4.2: device memory first; if a part is too large, as many edges as fit, and the rest in its node's memory,
+from where they stream through the device block by block. Parts of a node share that memory evenly. Edges that do not
+fit there either are read from the store's mapped file, if the graph has one. All of it is decided before the first
+superstep, which refuses what fits nowhere.
 
-`place` does it for all parts at once. Ranks, of which each knows its own part, do the same in two steps: each finds
-what its device holds (`resident_rows`), tells the others what that leaves (`Need`), and all find the same shares
+`place` does it for all parts at once. Ranks, each of which knows its own part, do the same in two steps: each computes
+what its device holds (`resident_rows`), announces the rest (`Need`), and all compute the same shares
 (`shares_of_nodes`).
 """
 
@@ -28,17 +28,17 @@ __all__ = ["Demand", "Need", "Placed", "Placement", "place", "placed_rows", "res
 
 Array = NDArray[Any]
 
-# Bytes of a block that streams through a device: large enough that a transfer's start costs nothing. Two are held, one
-# that is worked on while the other comes in. A block has whole rows, so it is larger where one row is.
+# Bytes of a block that streams through a device: large enough that the start of a transfer costs nothing. Two are held,
+# one in use while the other arrives. A block has whole rows, so it is larger if a single row is.
 _BLOCK = 4 << 20
 
 
 @dataclass(frozen=True)
 class Demand:
-    """What one part needs.
+    """The demand of one part.
 
-    offsets: where the in-edges of each of its rows begin, any number first; arc_bytes: bytes of an in-edge with its
-    columns; fixed: bytes that have to be with the device all the time: vertex arrays and messages.
+    offsets: where the in-edges of each of its rows begin, starting at any number; arc_bytes: bytes of an in-edge with
+    its columns; fixed: bytes that must be on the device all the time: vertex arrays and messages.
     """
 
     offsets: Array
@@ -69,10 +69,10 @@ class Demand:
 
 @dataclass(frozen=True)
 class Placed:
-    """Where the rows of a part are: before `resident` with the device, before `hosted` in its node, then mapped.
+    """Where the rows of a part are: before `resident` on the device, before `hosted` in its node, then mapped.
 
-    blocks: rows at which the blocks that stream through the device begin, and the end of the last; empty when nothing
-    streams. buffer: bytes that the largest block takes, of which the device holds two.
+    blocks: rows at which the streamed blocks begin, and the end of the last; empty if nothing streams. buffer: bytes of
+    the largest block, of which the device holds two.
     """
 
     rows: int
@@ -85,16 +85,16 @@ class Placed:
 
     @property
     def streams(self) -> bool:
-        """Whether some rows come through the link in every superstep."""
+        """Whether some rows are streamed in every superstep."""
         return len(self.blocks) > 1
 
 
 @dataclass(frozen=True)
 class Need:
-    """What a part wants of memory, in numbers that ranks can tell each other.
+    """What a part needs of memory, in numbers that ranks can exchange.
 
-    node: where it is; rest: bytes of in-edges that its device does not hold; fixed: bytes of vertices that it keeps in
-    its node's memory; whole: bytes of all its vertices and edges; memory: bytes of its device's own.
+    node: its node; rest: bytes of in-edges that its device does not hold; fixed: bytes of vertices in its node's
+    memory; whole: bytes of all its vertices and edges; memory: its device's own bytes.
     """
 
     node: int
@@ -105,7 +105,7 @@ class Need:
 
     @classmethod
     def of(cls, node: int, demand: Demand, device: Device, resident: int) -> Need:
-        """What is left of a demand when the device holds the rows before `resident`."""
+        """The rest of a demand if the device holds the rows before `resident`."""
         rest = demand.between(resident, demand.rows)
         fixed = demand.fixed if device.memory is None else 0
         return cls(node, rest, fixed, demand.nbytes + demand.fixed, device.memory or 0)
@@ -113,7 +113,7 @@ class Need:
 
 @dataclass(frozen=True)
 class Placement:
-    """All parts, and the bytes that each node's memory gives to them."""
+    """All parts, and the bytes of each node's memory that they use."""
 
     parts: tuple[Placed, ...]
     host_bytes: dict[int, int]
@@ -129,24 +129,24 @@ def place(
     mapped: bool = False,
     block: int = _BLOCK,
 ) -> Placement:
-    """Place every part on its device, or say that it cannot be done, and what to do instead.
+    """Place every part on its device, or refuse with what to do instead.
 
     Parameters
     ----------
     demands
-        What each part needs.
+        The demand of each part.
     devices
-        The device of each part. One without a memory of its own works in its node's, and nothing streams.
+        The device of each part. A device without its own memory works in its node's, and nothing streams.
     node_of_part
-        The node of each part; all the same without it.
+        The node of each part; by default all the same.
     host
-        Bytes of each node's memory; a node that is not named has as many as are needed.
+        Bytes of each node's memory; a node that is not listed has no limit.
     shared
-        Bytes that each node holds once for all its parts.
+        Bytes that each node has once for all its parts.
     mapped
         Whether edges can stay in a mapped file when a node's memory is full.
     block
-        Bytes that blocks have, unless a row has more.
+        Bytes of blocks, unless a row has more.
 
     Examples
     --------
@@ -190,7 +190,7 @@ def _check_total(needs: Sequence[Need], host: Mapping[int, int], shared: int) ->
 
 
 def shares_of_nodes(needs: Sequence[Need], host: Mapping[int, int], shared: int, mapped: bool) -> list[int]:
-    """The bytes of its node's memory that each part gets for in-edges that its device does not hold: even shares.
+    """The bytes of its node's memory that each part gets for in-edges that its device does not hold: equal shares.
 
     Parts that need less leave the rest to the others. What does not fit is refused, unless edges can stay in a mapped
     file. The parameters are those of :func:`place`.
@@ -219,10 +219,10 @@ def shares_of_nodes(needs: Sequence[Need], host: Mapping[int, int], shared: int,
 
 
 def resident_rows(part: int, demand: Demand, device: Device, block: int) -> tuple[int, int]:
-    """The row up to which a device holds in-edges itself, and the bytes of the blocks in which the others come.
+    """The row up to which a device holds in-edges, and the bytes of the blocks in which the others are streamed.
 
-    Two blocks have to fit besides, each at least as large as the largest row that streams; they take at most half of
-    what vertices leave, unless such a row is larger.
+    Two blocks have to fit as well, each at least as large as the largest streamed row; they take at most half of the
+    memory besides vertices, unless such a row is larger.
     """
     if device.memory is None:
         return 0, 0
@@ -242,7 +242,7 @@ def resident_rows(part: int, demand: Demand, device: Device, block: int) -> tupl
 
 
 def placed_rows(demand: Demand, device: Device, held: tuple[int, int], share: int) -> Placed:
-    """Where the rows of a part are that its device holds as `resident_rows` says, with such a share of its node."""
+    """Where the rows of a part are, given those that its device holds (`resident_rows`) and its share of its node."""
     resident, buffer = held
     hosted = demand.fitting(resident, share)
     host = demand.between(resident, hosted)

@@ -1,4 +1,4 @@
-"""Devices beside cores and GPUs, by name: one line each, and nothing else to touch when one is added."""
+"""Devices besides cores and GPUs, by name: adding one takes one line here."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ __all__ = ["DEVICES", "Opener", "opener"]
 
 Opener: TypeAlias = Callable[[str, "int | None"], list[Device]]
 
-# name -> module:function, which gives the devices of a name: function(text, threads), where text is what follows the
+# name -> module:function, which returns the devices of a name: function(text, threads), where text is what follows the
 # colon. Other packages add theirs by an entry point (extensions.py): the name, and such a function.
 DEVICES = {"virtual": "arcflux.devices.virtual:open_devices"}
 
 
 def opener(name: str) -> Opener | None:
-    """What opens the devices of a name; None for cores, for GPUs, and for unknown names.
+    """The function that opens the devices of a name; None for cores, for GPUs, and for unknown names.
 
     Examples
     --------

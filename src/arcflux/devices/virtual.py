@@ -1,7 +1,7 @@
-"""A core that pretends to be another device: it is slower, has its own memory, and is reached over a link.
+"""A core that simulates another device: slower, with its own memory, reached over a link.
 
-It really takes the time: what is left of `slowdown` times a kernel's seconds, and of bytes over bandwidth, it sleeps.
-A run on unequal virtual devices is therefore a run on unequal devices for all that measures it.
+It really takes the time: it sleeps for the rest of `slowdown` times a kernel's seconds, and of bytes over bandwidth. So
+a run on unequal virtual devices behaves like a run on unequal devices for all measurements.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from arcflux.errors import UsageError
 
 __all__ = ["Virtual", "open_devices"]
 
-# The most seconds of a sleep too long that the next ones make up for. A host that stood still for longer has not made
-# the device any faster.
+# The most seconds of an overlong sleep that the next sleeps compensate. A host that paused for longer has not made the
+# device faster.
 _LATE = 1e-3
 
 
 def open_devices(text: str, threads: int | None = None) -> list[Device]:
-    """A device for each slowdown that is listed: ``virtual:1,2`` is one as fast as a core, and one half as fast."""
+    """A device for each slowdown in the list: ``virtual:1,2`` is one as fast as a core, and one half as fast."""
     try:
         return [Virtual(float(slowdown), name=f"virtual:{slowdown}") for slowdown in text.split(",")]
     except ValueError as error:
@@ -36,13 +36,13 @@ class Virtual(Device):
     slowdown
         How many times longer than the kernel it takes; at least 1.
     memory
-        Bytes of its own; without it, it works in its node's memory.
+        Its own bytes; without it, it works in its node's memory.
     bandwidth
         Bytes a second over its link; without it, transfers take no time.
     name
-        How messages call it.
+        Its name in messages.
     clock
-        What a kernel's own seconds are read from. When there are more devices than cores, give
+        The clock for a kernel's own seconds. If there are more devices than cores, use
         ``clock=time.thread_time`` and a slowdown of at least devices / cores: devices then do not slow each other down,
         as long as kernels run in the thread that calls them.
 
@@ -73,9 +73,9 @@ class Virtual(Device):
 
     @contextmanager
     def timed(self) -> Iterator[Timing]:
-        """Measure what is done inside by the clock, and sleep until `slowdown` times as long has passed.
+        """Time the block by the clock, and sleep until `slowdown` times as long has passed.
 
-        The device takes exactly so long, even if the host wakes up later.
+        The reported time is exactly that, even if the host wakes up later.
         """
         took = Timing()
         begun, worked = time.perf_counter(), self.clock()
@@ -84,18 +84,18 @@ class Virtual(Device):
         self._sleep(took.seconds - (time.perf_counter() - begun))
 
     def transfer(self, nbytes: int) -> float:
-        """Take the time that these bytes take over the link; the seconds it was."""
+        """Take the time of these bytes over the link; returns the seconds."""
         super().transfer(nbytes)
         seconds = 0.0 if self.bandwidth is None else nbytes / self.bandwidth
         self._sleep(seconds)
         return seconds
 
     def _sleep(self, seconds: float) -> None:
-        """Sleep, less what was slept too long before, so that many short sleeps add up to what they should."""
-        wanted = seconds - self._ahead
+        """Sleep, minus the excess of earlier sleeps, so that many short sleeps add up correctly."""
+        target = seconds - self._ahead
         begun = time.perf_counter()
-        if wanted > 0:
-            time.sleep(wanted)
-            self._ahead = min(time.perf_counter() - begun - wanted, _LATE)
+        if target > 0:
+            time.sleep(target)
+            self._ahead = min(time.perf_counter() - begun - target, _LATE)
         elif seconds > 0:
             self._ahead -= seconds

@@ -1,7 +1,7 @@
-"""How ranks reach each other: threads of one process (local.py), or processes of a cluster (mpi.py).
+"""How ranks communicate: threads of one process (local.py), or processes of a cluster (mpi.py).
 
-base.py says what a rank needs of the others, collectives.py makes the collective calls, board.py is what the ranks of a
-node know about each other. Nothing here knows of graphs.
+base.py is the interface of a rank to the others, collectives.py implements the collective calls, board.py has what the
+ranks of a node know about each other. Nothing here depends on graphs.
 """
 
 from __future__ import annotations

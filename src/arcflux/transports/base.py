@@ -1,9 +1,9 @@
-"""What a rank needs of the others, whatever carries it: shared memory on its node, messages between nodes, collectives.
+"""The interface of a rank to the others: shared memory on its node, messages between nodes, collectives.
 
 A *rank* is a worker that owns one part of the graph. Ranks that share memory form a *node*. Every rank runs the same
-function, and makes the same collective calls in the same order. A transport gives three things of its own (memory
-shared by a node, a message out, a message in); all else here is made of these, so that it is the same on threads and on
-MPI, and so that every byte between nodes is counted where it is sent.
+function, and makes the same collective calls in the same order. A transport implements three things (memory shared by a
+node, sending a message, receiving one); everything else here is built from these, so that it is the same on threads and
+on MPI, and so that every byte between nodes is counted where it is sent.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from arcflux.transports.board import THREW, Board
 
 __all__ = ["NEVER", "Counts", "Transport", "crowded", "naps", "nodes_by_size"]
 
-# How often a waiting rank looks, and gives its core away, before the board shows that it waits; and for how many
-# nanoseconds it goes on giving it away before it sleeps between looks. On busy cores each time may take long.
+# How often a waiting rank polls, and yields its core, before the board shows that it waits; and for how many
+# nanoseconds it continues to yield before it sleeps between polls. On busy cores each yield may take long.
 _SPINS = 2000
 YIELDS = 50
 YIELDING = 4_000_000
 _NAP = 50e-6
 _LONGEST_NAP = 1e-3
-# When something is due that has no end.
+# The deadline of work without a limit.
 NEVER = 1 << 62
 
 
 def naps() -> Iterator[float]:
-    """How long to sleep between looks: longer and longer, up to a millisecond."""
+    """How long to sleep between polls: longer and longer, up to a millisecond."""
     nap = _NAP
     while True:
         yield nap
@@ -66,7 +66,7 @@ class Counts:
     near_bytes: int = 0
 
     def add(self, size: int, near: bool) -> None:
-        """One more message of `size` bytes."""
+        """Count a message of `size` bytes."""
         if near:
             self.near_messages += 1
             self.near_bytes += size
@@ -75,12 +75,12 @@ class Counts:
             self.bytes += size
 
     def reset(self) -> None:
-        """Start to count again."""
+        """Restart the counts."""
         self.messages = self.bytes = self.near_messages = self.near_bytes = 0
 
 
 def nodes_by_size(size: int, ranks_per_node: int | None) -> list[int]:
-    """The node of every rank when each node has so many ranks, the last maybe fewer; one node when None.
+    """The node of every rank if each node has so many ranks, the last one perhaps fewer; one node for None.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def nodes_by_size(size: int, ranks_per_node: int | None) -> list[int]:
 
 
 class Transport(ABC):
-    """One rank's way to the others.
+    """One rank's connection to the others.
 
     `kind` is the transport's name in the registry.
 
@@ -110,11 +110,11 @@ class Transport(ABC):
     node, nodes, node_of
         The number of this rank's node, how many there are, and the node of every rank.
     mates, place
-        The ranks of this node, ascending, and where in that list this rank is. The one at place 0 leads.
+        The ranks of this node, ascending, and the index of this rank in that list. The one at index 0 leads.
     sent
-        What this rank has sent so far. A group that :meth:`split` made counts into the same.
+        What this rank has sent so far. Groups made by :meth:`split` count into the same object.
     due
-        When what it does should be over, in nanoseconds of the monotonic clock; see :meth:`limited`.
+        The deadline of the current work, in nanoseconds of the monotonic clock; see :meth:`limited`.
     """
 
     kind = "local"
@@ -122,7 +122,7 @@ class Transport(ABC):
     def __init__(
         self, rank: int, node_of: Sequence[int], board: Board, names: Sequence[int] | None = None, crowded: bool = False
     ) -> None:
-        """`names` are the numbers of the ranks in the whole run, where this is a group of it."""
+        """`names`: the numbers of the ranks in the whole run, if this is a group of it."""
         self.rank = rank
         self.size = len(node_of)
         self.node_of: Array = np.asarray(node_of, np.int64)
@@ -143,7 +143,7 @@ class Transport(ABC):
         self._pending: collectives.Pending | None = None
 
     def _furnish(self) -> None:
-        """Make the memory that collectives use; collective over the node, at the end of a transport's own set-up."""
+        """Allocate the memory of collectives; collective over the node, at the end of a transport's own set-up."""
         from arcflux.transports.kernels import meet
 
         self._meet = meet
@@ -153,17 +153,17 @@ class Transport(ABC):
         self._rooms = collectives.Rooms(memory[2 * WORDS * 8 :])
 
     def apart(self) -> tuple[Any, Any] | None:
-        """mpi4py's module, and a communicator of these ranks that nothing here listens to; None where it is not MPI.
+        """mpi4py's module, and a communicator of these ranks that nothing here receives from; None if it is not MPI.
 
-        It is for memory that is not the host's, of which MPI itself has to do all. Collective.
+        It is for memory outside of the host's, which MPI itself must handle. Collective.
         """
         return None
 
-    # What each transport brings.
+    # What each transport implements.
 
     @abstractmethod
     def shared(self, shape: int | tuple[int, ...], dtype: DTypeLike) -> Array:
-        """One array of zeros for all ranks of the node; every rank of the node has to ask for it. Lives until close."""
+        """One array of zeros for all ranks of the node, each of which has to ask for it. It lives until close."""
 
     @abstractmethod
     def post(self, peer: int, parts: Sequence[Array], tag: int = 0) -> None:
@@ -179,20 +179,20 @@ class Transport(ABC):
 
     @abstractmethod
     def split(self, colour: int, key: int, alone: bool = False) -> Transport:
-        """The group of the ranks that gave the same colour, in the order of their keys; collective. Make it once.
+        """The group of the ranks with the same colour, ordered by their keys; collective. Call it once per group.
 
-        A rank that is to be `alone` is a node of its own there, and shares no memory with others.
+        A rank that is `alone` is a node of its own there, and shares no memory with others.
         """
 
     @abstractmethod
     def close(self) -> None:
-        """This rank needs the others no more."""
+        """End this rank's participation."""
 
     def abandon(self) -> None:  # noqa: B027
-        """This rank has failed, and has told the others: give back what the transport holds."""
+        """After this rank has failed and told the others: release what the transport holds."""
 
     def _checked(self, peer: int, parts: Sequence[Array], tag: int) -> list[Array]:
-        """The arrays of a message as bytes, if it can be sent."""
+        """The arrays of a message as bytes, after checking it."""
         if not 0 <= peer < self.size:
             raise UsageError(f"peer is {peer}", expected=f"a rank from 0 to {self.size - 1}")
         if not 0 <= tag <= collectives.LAST_TAG:
@@ -203,11 +203,11 @@ class Transport(ABC):
 
     @abstractmethod
     def _advance(self) -> None:
-        """Let messages under way go on, while this rank waits for something else."""
+        """Let messages in transit progress, while this rank waits for something else."""
 
     def _group(self, colour: int, key: int, alone: bool, number: int = 0) -> tuple[list[int], list[int], int]:
-        """The ranks that gave the same colour, in the order of their keys; their nodes, numbered anew; and the highest
-        number that any rank gave.
+        """The ranks with the same colour, ordered by their keys; their nodes, renumbered; and the highest number that
+        any rank passed.
         """
         asked = [each.tolist() for each in self.gather(np.array([colour, key, alone, number], np.int64))]
         ranks = [rank for _, rank in sorted((k, rank) for rank, (c, k, _, _) in enumerate(asked) if c == colour)]
@@ -231,7 +231,7 @@ class Transport(ABC):
 
     @contextmanager
     def limited(self, seconds: float | None) -> Iterator[None]:
-        """What the block does should be over in so many seconds: then others wait less for a rank that is stopped."""
+        """The block should end within so many seconds: after that, others wait less for a rank that is stopped."""
         before = self.due
         if seconds is not None:
             self.due = min(before, time.monotonic_ns() + int(min(seconds, 1e9) * 1e9))
@@ -241,9 +241,9 @@ class Transport(ABC):
             self.due = before
 
     def fail(self, error: BaseException) -> bool:
-        """This rank cannot go on: end every other one's waiting, with an error that has this one's traceback.
+        """This rank has failed: end the waiting of all others, with an error that has this one's traceback.
 
-        False when another has failed before, so that the run ends with that one's error.
+        False if another rank failed before, so that the run ends with that one's error.
         """
         trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
         code = error.exit_code if isinstance(error, ArcfluxError) else 1
@@ -258,7 +258,7 @@ class Transport(ABC):
         raise error
 
     def _abandoned(self, peer: int) -> RankError:
-        """What this rank raises when it waits for one that has ended."""
+        """The error of waiting for a rank that has ended."""
         return RankError(
             f"waits for rank {self.names[peer]}, which has ended its work,",
             rank=self.names[self.rank],
@@ -267,12 +267,12 @@ class Transport(ABC):
         )
 
     def _ended(self, peers: Sequence[int]) -> int | None:
-        """One of these ranks that has ended its work."""
+        """One of these ranks that has ended its work, if any."""
         return next((peer for peer in peers if self.board.ended(self.names[peer])), None)
 
     @contextmanager
     def _waiting(self, patience: float = 0.0) -> Iterator[None]:
-        """The board shows that this rank waits, maybe for something that may take so many seconds more than others."""
+        """Show on the board that this rank waits, perhaps so many seconds longer than is usual."""
         name = self.names[self.rank]
         self.board.wait_since(name, time.monotonic_ns(), int(patience * 1e9))
         try:
@@ -281,16 +281,16 @@ class Transport(ABC):
             self.board.wait_since(name, 0)
 
     def node_barrier(self) -> None:
-        """Return when all ranks of the node are here. Costs microseconds."""
+        """Return when all ranks of the node have arrived. Costs microseconds."""
         if len(self.mates) > 1:
             self._pass(self._barriers[0], self._arrive(self._barriers[0]))
 
     def _arrive(self, barrier: Array) -> int:
-        """Arrive at a barrier, without waiting; gives the token to pass with."""
+        """Arrive at a barrier, without waiting; returns the token to pass with."""
         return int(self._meet(barrier, len(self.mates), self.board.alarm, -1, 0, 0))
 
     def _pass(self, barrier: Array, token: int) -> None:
-        """Wait until a barrier lets those through who arrived with this token: first awake, then with naps."""
+        """Wait until a barrier releases those that arrived with this token: first spinning, then with naps."""
         members, alarm = len(self.mates), self.board.alarm
         if token >= 0:
             token = int(self._meet(barrier, members, alarm, token, self._spins, YIELDS))
@@ -313,27 +313,27 @@ class Transport(ABC):
     # Collectives.
 
     def barrier(self) -> None:
-        """Return when all ranks are here."""
+        """Return when all ranks have arrived."""
         collectives.gather_bytes(self, np.empty(0, np.uint8), [0] * self.size)
 
     def reduce(self, values: Array, operation: str) -> Array:
-        """Combine the values of all ranks, element by element: sum, product, min, max, or, and; everyone gets it.
+        """Combine the values of all ranks, element by element: sum, product, min, max, or, and; for all.
 
-        All ranks give the same shape and dtype. Small arrays (64 KiB over all ranks) are combined in the order of the
-        ranks, so that floats have the same bits however ranks are grouped into nodes; large ones first within nodes.
+        All ranks pass the same shape and dtype. Small arrays (64 KiB over all ranks) are combined in rank order, so
+        that floats have the same bits however ranks are grouped into nodes; large ones first within nodes.
         """
         return collectives.reduce(self, values, operation)
 
     def start_reduce(self, values: Array, operation: str) -> collectives.Pending:
-        """Like reduce, without waiting: ``.wait()`` gives the result. One at a time, other calls may come between."""
+        """Like reduce, without waiting: ``.wait()`` returns the result. One at a time; other calls may come between."""
         return collectives.Pending(self, values, operation)
 
     def broadcast(self, values: Array, root: int) -> Array:
-        """What `root` gives, for all; the others give any array of the same shape and dtype, which stays as it is."""
+        """The values of `root`, for all; the others pass any array of the same shape and dtype, left unchanged."""
         return collectives.broadcast(self, values, root)
 
     def gather(self, values: Array) -> list[Array]:
-        """The arrays of all ranks, for all, in their order; each of any length, of one dtype and one shape of rows."""
+        """The arrays of all ranks, for all, in rank order; each of any length, of one dtype and one shape of rows."""
         return collectives.gather(self, values)
 
 

@@ -1,9 +1,9 @@
 """What the ranks of a node know about each other: a page of shared memory that each can read and write at any time.
 
 For every rank of the run the board has its superstep, its state and since when it waits; for the whole run it has the
-alarm: which rank failed first, how, in which superstep, and the traceback it saw. Waiting ranks watch the alarm, so
-that a failure ends every wait of the node at once. The board begins as a watched barrier (spmd/layout.py): ranks that
-wait within a kernel read the same alarm, and say so in their line.
+alarm: which rank failed first, how, in which superstep, and its traceback. Waiting ranks poll the alarm, so that a
+failure ends every wait of the node at once. The board begins with a watched barrier (spmd/layout.py): ranks that wait
+within a kernel read the same alarm, and mark it in their line.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["DIED", "ENDED", "HUNG", "LEAVES", "ORPHANED", "RUNNING", "STUCK", "T
 
 # States of a rank.
 RUNNING, ENDED, LEAVES = 0, 1, 2
-# Kinds of alarm; 0 is none, _SOMEBODY is held while the rest is filled in.
+# Kinds of alarm; 0 is none, _SOMEBODY is set while the rest is filled in.
 THREW, DIED, HUNG, STUCK, TOLD, ORPHANED = 1, 2, 3, 4, 5, 6
 _SOMEBODY = -1
 _SAID = {
@@ -32,10 +32,10 @@ _SAID = {
     TOLD: "was ended from outside, mpiexec says why,",
 }
 
-# Each rank has a cache line of its own, whose last word is the barrier's: what it writes often disturbs no other.
+# Each rank has its own cache line, whose last word belongs to the barrier: frequent writes disturb no other rank.
 _SUPERSTEP, _STATE, _PID, _WAITING, _PATIENCE, _BEAT, _BUSY = range(ARRIVED)
 _TRACE_BYTES = 16 << 10
-# Where a kernel of many supersteps counts them in its control.
+# The control word in which a kernel of many supersteps counts them.
 _COUNT = 2
 
 
@@ -48,7 +48,7 @@ class Board:
         self.alarm = self.barrier[ALARM:ROWS]
         self.rows = self.barrier[ROWS:].reshape(size, LINE)
         self.trace = memory[head : head + _TRACE_BYTES]
-        # The control of the kernel that all ranks of the node are in, for as long as they are.
+        # The control array of the kernel that all ranks of the node are in, for as long as they are.
         self.control: Array | None = None
 
     @staticmethod
@@ -57,30 +57,30 @@ class Board:
         return 8 * watched_words(size) + _TRACE_BYTES
 
     def superstep(self, rank: int) -> int:
-        """The superstep a rank is in, as it said, or as the kernel counts that all are in; -1 before the first."""
-        said = int(self.rows[rank, _SUPERSTEP]) - 1
+        """The superstep of a rank, as it reported or as the common kernel counts; -1 before the first."""
+        reported = int(self.rows[rank, _SUPERSTEP]) - 1
         counted = 0 if self.control is None else int(self.control[_COUNT])
-        return max(said, counted) if counted else said
+        return max(reported, counted) if counted else reported
 
     def at_superstep(self, rank: int, superstep: int) -> None:
-        """The rank is in this superstep now."""
+        """Set the superstep of the rank."""
         self.rows[rank, _SUPERSTEP] = superstep + 1
 
     def begin(self, rank: int, pid: int) -> None:
-        """The rank lives, in this process."""
+        """The rank has started, in this process."""
         self.rows[rank, _PID] = pid
 
     def alarm_words(self) -> tuple[int, int, int, int, str]:
-        """The alarm that was raised: kind (0: none yet), rank, superstep, exit code, traceback."""
+        """The alarm: kind (0: none yet), rank, superstep, exit code, traceback."""
         kind, rank, superstep, length, code = (int(word) for word in self.alarm[:5])
         return max(kind, 0), rank, superstep, code, bytes(self.trace[:length]).decode("utf-8", "replace")
 
     def pid(self, rank: int) -> int:
-        """The process of a rank; 0 when the board does not know, since it lives on another node."""
+        """The process of a rank; 0 if it is on another node."""
         return int(self.rows[rank, _PID])
 
     def end(self, rank: int) -> None:
-        """The rank has done its work and will answer no more."""
+        """The rank has done its work and will not respond any more."""
         self.rows[rank, _STATE] = ENDED
 
     def ended(self, rank: int) -> bool:
@@ -88,34 +88,34 @@ class Board:
         return bool(self.rows[rank, _STATE] == ENDED)
 
     def leave(self, rank: int) -> None:
-        """The rank was told to end by a signal, and will: it was not killed."""
+        """The rank was asked to end by a signal, and will: it was not killed."""
         self.rows[rank, _STATE] = LEAVES
 
     def runs(self, rank: int) -> bool:
-        """Whether a rank has neither ended its work nor been told to end."""
+        """Whether a rank has neither ended its work nor been asked to end."""
         return bool(self.rows[rank, _STATE] == RUNNING)
 
     def wait_since(self, rank: int, nanoseconds: int, patience: int = 0) -> None:
-        """The rank waits since this time of the machine's monotonic clock, 0: no more.
+        """The rank waits since this time of the machine's monotonic clock; 0: it waits no more.
 
-        `patience`: for something that may take so many nanoseconds more, such as many bytes on their way.
+        `patience`: for something that may take so many nanoseconds more, such as many bytes in transit.
         """
         self.rows[rank, _PATIENCE] = patience
         self.rows[rank, _WAITING] = nanoseconds
 
     def waits_since(self, rank: int) -> int:
-        """Since when a rank waits; 0 when it does not, or within a kernel."""
+        """Since when a rank waits; 0 if it does not, or waits within a kernel."""
         return int(self.rows[rank, _WAITING])
 
     def waits_at(self, rank: int) -> int:
-        """The barrier at which a rank waits within a kernel, another number for each; 0 when it does not."""
+        """The barrier at which a rank waits within a kernel, a different number for each; 0 if it does not."""
         arrived = int(self.rows[rank, ARRIVED])
         return arrived if arrived == self.barrier[GENERATION] + 1 else 0
 
     def raise_alarm(
         self, kind: int, rank: int, superstep: int, trace: str = "", code: int = RankError.exit_code
     ) -> bool:
-        """Tell every rank of the node that the run is over; False when another rank was first, whose alarm counts."""
+        """Tell every rank of the node that the run is over; False if another rank's alarm was first."""
         from arcflux.transports.kernels import first_to_claim
 
         if not first_to_claim(self.alarm):
@@ -127,13 +127,13 @@ class Board:
         return True
 
     def beat(self, rank: int, now: int, busy: bool) -> None:
-        """The rank's process lives now, and (`busy`) has computed lately."""
+        """The rank's process is alive, and (`busy`) has computed lately."""
         self.rows[rank, _BEAT] = now
         if busy:
             self.rows[rank, _BUSY] = now
 
     def silent(self, rank: int, now: int) -> int:
-        """For how long nothing was heard of a rank's process."""
+        """How long ago a rank's process last reported."""
         return now - int(self.rows[rank, _BEAT])
 
     def idle(self, rank: int, now: int) -> int:
@@ -141,14 +141,14 @@ class Board:
         return 0 if self.rows[rank, _WAITING] or self.waits_at(rank) else now - int(self.rows[rank, _BUSY])
 
     def stuck(self, rank: int, now: int) -> int:
-        """For how long a rank waits for others, longer than what it waits for may take."""
+        """How long a rank has waited for others, beyond what the awaited operation may take."""
         since = int(self.rows[rank, _WAITING])
         return max(0, now - since - int(self.rows[rank, _PATIENCE])) if since else 0
 
     def ages(self, ranks: Sequence[int], now: int) -> Array:
-        """The rows of some ranks for another machine, which has another clock: times become ages.
+        """The rows of some ranks for another machine, whose clock differs: times become ages.
 
-        A mate may have written a time after `now` was looked at: its age is 0, and not below, which means never.
+        A mate may have written a time after `now` was read: its age is then 0, not negative, which would mean never.
         """
         rows: Array = self.rows[list(ranks)].copy()
         for word in (_WAITING, _BEAT, _BUSY):
@@ -156,7 +156,7 @@ class Board:
         return rows
 
     def take_ages(self, ranks: Sequence[int], rows: Array, now: int) -> None:
-        """Put down what another machine said of its ranks."""
+        """Store the rows that another machine sent of its ranks."""
         for word in (_WAITING, _BEAT, _BUSY):
             rows[:, word] = np.where(rows[:, word] >= 0, now - rows[:, word], 0)
         rows[:, _PID] = 0
@@ -168,11 +168,11 @@ class Board:
         return bool(self.alarm[0] != 0)
 
     def error(self) -> RankError | None:
-        """The alarm as an error that every rank can raise; None when there is none."""
+        """The alarm as an error that every rank can raise; None if there is none."""
         kind, rank, superstep, _, trace = self.alarm_words()
         return error_of(kind, rank, superstep, trace) if kind else None
 
 
 def error_of(kind: int, rank: int, superstep: int, trace: str = "") -> RankError:
-    """What happened to a rank, as an error that every rank can raise."""
+    """A failure of a rank as an error that every rank can raise."""
     return RankError(_SAID[kind], rank=rank, superstep=superstep, trace=trace)

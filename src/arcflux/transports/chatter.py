@@ -1,8 +1,8 @@
-"""What ranks and their launcher say on stderr, without the launcher's account of what a rank has said already.
+"""What ranks and their launcher print on stderr, without the launcher's repetition of what a rank has reported already.
 
-Open MPI and MPICH frame what they say by rules of dashes or equals signs. Of these messages, those about the end of a
-process are held back: a rank has named the one that was lost, and in which superstep. When none could, they are shown
-after all; whatever else the launcher or a rank says passes.
+Open MPI and MPICH frame their messages by rules of dashes or equals signs. Framed messages about the end of a process
+are withheld: a rank has named the lost one, and in which superstep. If none could, they are shown after all; all other
+output passes.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import re
 
 __all__ = ["Chatter"]
 
-# A rule, maybe behind a bar of progress that has no end of line yet; and what may become one.
+# A rule, perhaps after a progress bar without an end of line; and what may become one.
 _RULE = re.compile(rb"([-=])\1{39,}\s*\Z")
 _MAYBE_RULE = re.compile(rb"(-+|=+)\Z")
 _LONGEST_LINE = 4096
-# A longer message is not the launcher's: it is let through, line by line.
+# A longer message is not the launcher's: it is passed on, line by line.
 _MOST_LINES = 60
 _ABOUT_THE_END = re.compile(
     rb"noticed that process rank \d+ .*exited on|has exited due to process rank|"
@@ -27,7 +27,7 @@ _REASON = re.compile(rb"arcflux: error:(?!.*mpiexec says why) *(.*)|Traceback \(
 
 
 class Chatter:
-    """The stream of what is said: bytes in, bytes to show out.
+    """A filter of the output stream: bytes in, bytes to show out.
 
     Examples
     --------
@@ -42,7 +42,7 @@ class Chatter:
     """
 
     def __init__(self, everything: bool = False) -> None:
-        """`everything`: hold nothing back."""
+        """`everything`: withhold nothing."""
         self.reasoned, self.reason = False, ""
         self.withheld = b""
         self._everything = everything
@@ -51,7 +51,7 @@ class Chatter:
         self._framed: list[bytes] = []
 
     def hear(self, chunk: bytes) -> bytes:
-        """What to show now that this was said, too. Half a line is shown at once, unless it may begin a message."""
+        """Process a chunk of output; returns what to show. Half a line is shown at once, unless it may be framed."""
         *lines, rest = (self._begun + chunk).split(b"\n")
         shown = b"".join(self._line(line + b"\n") for line in lines)
         self._begun = rest
@@ -63,21 +63,21 @@ class Chatter:
         return shown + rest[:end]
 
     def end(self) -> bytes:
-        """What is still to be shown, when nothing more will be said."""
+        """The rest to show at the end of the output."""
         shown, self._framed = b"".join(self._framed) + self._begun, []
         self._begun = b""
         return shown
 
     def killed(self) -> tuple[int, int] | None:
-        """Which rank the launcher says was killed, and by which signal."""
-        found = _KILLED.search(b" ".join(self.withheld.split()))
-        return (int(found[1]), int(found[2])) if found else None
+        """The rank that was killed and its signal, as reported by the launcher."""
+        match = _KILLED.search(b" ".join(self.withheld.split()))
+        return (int(match[1]), int(match[2])) if match else None
 
     def _line(self, line: bytes) -> bytes:
-        found = _REASON.search(self._shown + line)
+        match = _REASON.search(self._shown + line)
         self._shown = b""
-        if found is not None and not self.reasoned:
-            self.reasoned, self.reason = True, (found[1] or b"").decode("utf-8", "replace").strip()
+        if match is not None and not self.reasoned:
+            self.reasoned, self.reason = True, (match[1] or b"").decode("utf-8", "replace").strip()
         rule = _RULE.search(line)
         if self._everything or (rule is None and not self._framed):
             return line

@@ -1,8 +1,8 @@
-"""Collective calls, made of a transport's three own things: shared memory on a node, messages out, messages in.
+"""Collective calls, built from a transport's three operations: shared memory on a node, sending, receiving.
 
-Within a node, ranks write into memory that all of them see, and meet; between nodes, the leader of each sends one
-message to the leader of each other node. Two rooms are used in turn: a rank that writes into one has passed the
-barrier that every rank reaches after reading what was there before.
+Within a node, ranks write into memory that all of them share, and meet at a barrier; between nodes, the leader of each
+sends one message to the leader of each other node. Two buffers alternate: a rank that writes into one has passed the
+barrier that every rank reaches after reading its earlier contents.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ SMALL = 64 << 10
 LAST_TAG = 255
 _TAG = LAST_TAG - 1
 _PENDING_TAG = LAST_TAG
-# Blocks start where any dtype may.
+# Blocks are aligned for any dtype.
 _ALIGN = 16
 
 
 class Member(Protocol):
-    """What collective calls need of a transport (:class:`~arcflux.transports.base.Transport` says what each is)."""
+    """What collective calls need of a transport (described in :class:`~arcflux.transports.base.Transport`)."""
 
     rank: int
     size: int
@@ -62,7 +62,7 @@ class Member(Protocol):
 
 
 class Rooms:
-    """Where the ranks of a node put what they combine: two rooms for calls that wait, two for those that do not."""
+    """The buffers of a node's ranks for collectives: two for calls that wait, two for those that do not."""
 
     def __init__(self, memory: Array) -> None:
         small = memory.reshape(4, SMALL)
@@ -72,11 +72,11 @@ class Rooms:
 
     @staticmethod
     def bytes() -> int:
-        """How much memory the small rooms need."""
+        """The bytes of the small buffers."""
         return 4 * SMALL
 
     def next(self, transport: Member, size: int) -> Array:
-        """The room to use now, of `size` bytes at least; all ranks of the node ask for the same size."""
+        """The next buffer, of at least `size` bytes; all ranks of the node ask for the same size."""
         turn = self._turn[0] = 1 - self._turn[0]
         if size <= SMALL:
             return self._small[0][turn][:size]
@@ -86,7 +86,7 @@ class Rooms:
         return self._large[turn][:size]
 
     def next_pending(self) -> Array:
-        """The room for the next reduction that does not wait."""
+        """The buffer for the next reduction that does not wait."""
         turn = self._turn[1] = 1 - self._turn[1]
         return self._small[1][turn]
 
@@ -107,14 +107,14 @@ def _blocks(transport: Member, room: Array, starts: Sequence[int], sizes: Sequen
 
 
 def _tell_nodes(transport: Member, room: Array, starts: Sequence[int], sizes: Sequence[int], tag: int) -> None:
-    """The leader sends what its node has to every other node."""
+    """The leader sends its node's blocks to every other node."""
     mine = _blocks(transport, room, starts, sizes, transport.node)
     for step in range(1, transport.nodes):
         transport.post(transport.leaders[(transport.node + step) % transport.nodes], mine, tag)
 
 
 def _hear_nodes(transport: Member, room: Array, starts: Sequence[int], sizes: Sequence[int], tag: int) -> None:
-    """The leader puts what every other node has where it belongs."""
+    """The leader stores the blocks of every other node."""
     for step in range(1, transport.nodes):
         node = (transport.node - step) % transport.nodes
         message, at = transport.collect(transport.leaders[node], tag), 0
@@ -125,7 +125,7 @@ def _hear_nodes(transport: Member, room: Array, starts: Sequence[int], sizes: Se
 
 
 def gather_bytes(transport: Member, mine: Array, sizes: Sequence[int]) -> tuple[Array, list[int]]:
-    """Every rank's bytes, whose sizes all know: a room with them, to be read before the next collective, and where."""
+    """Every rank's bytes, whose sizes all know: a buffer to be read before the next collective, and the offsets."""
     starts = _starts(sizes)
     room = transport._rooms.next(transport, starts[-1])
     room[starts[transport.rank] : starts[transport.rank] + len(mine)] = mine
@@ -186,7 +186,7 @@ def _operation(operation: str) -> np.ufunc:
 
 
 def _fold(combine: np.ufunc, room: Array, starts: Sequence[int], values: Array) -> Array:
-    """Combine the blocks of a room, in their order."""
+    """Combine the blocks of a buffer, in order."""
     total = _like(room[: values.nbytes], values).copy()
     for start in starts[1:-1]:
         combine(total, _like(room[start : start + values.nbytes], values), out=total)
@@ -204,7 +204,7 @@ def reduce(transport: Member, values: Array, operation: str) -> Array:
 
 
 def _reduce_large(transport: Member, values: Array, combine: np.ufunc) -> Array:
-    """Each rank combines a slice of what its node has; then each leader one of what the nodes have."""
+    """Each rank combines a slice of its node's values; then each leader a slice of the nodes' totals."""
     flat = np.ascontiguousarray(values).reshape(-1)
     mates, place, count = len(transport.mates), transport.place, len(flat)
     width = -(-flat.nbytes // _ALIGN) * _ALIGN
@@ -226,7 +226,7 @@ def _reduce_large(transport: Member, values: Array, combine: np.ufunc) -> Array:
 
 
 def _reduce_nodes(transport: Member, total: Array, combine: np.ufunc) -> None:
-    """Each leader combines one slice of all nodes' totals, in the order of the nodes, and gives it to the others."""
+    """Each leader combines one slice of all nodes' totals, in node order, and sends it to the others."""
     nodes, here = transport.nodes, transport.node
     cuts = [len(total) * node // nodes for node in range(nodes + 1)]
     for step in range(1, nodes):
@@ -252,7 +252,7 @@ def _reduce_nodes(transport: Member, total: Array, combine: np.ufunc) -> None:
 
 
 class Pending:
-    """A reduction under way. Arrays too large for a room are only reduced when a rank waits for them."""
+    """A reduction in progress. Arrays too large for a buffer are only reduced when a rank waits for them."""
 
     def __init__(self, transport: Member, values: Array, operation: str) -> None:
         if transport._pending is not None:

@@ -1,6 +1,6 @@
-"""A rank's line to the rendezvous: what it says of itself, and what it is told of the others; one thread in each rank.
+"""A rank's connection to the rendezvous: it reports its own state and receives that of the others; one thread per rank.
 
-An alarm that arrives here is put on the node's board, where every wait, also one within a kernel, looks.
+A received alarm is put on the node's board, which every wait polls, also within a kernel.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _BEAT = 0.5
 
 
 class Control:
-    """The line of one rank, whose connection has been admitted."""
+    """The connection of one rank, after it has been admitted."""
 
     def __init__(self, connection: socket.socket, rank: int) -> None:
         connection.settimeout(None)
@@ -34,13 +34,13 @@ class Control:
         self._thread: threading.Thread | None = None
 
     def watch(self, board: Board) -> None:
-        """Listen from now on, and put what is heard on this board."""
+        """Start to listen, and put what is received on this board."""
         self._board = board
         self._thread = threading.Thread(target=self._watch, name="arcflux-control", daemon=True)
         self._thread.start()
 
     def move(self, board: Board) -> None:
-        """Put it on this board from now on, and what was heard before as well."""
+        """Switch to this board, and copy an alarm that was received before."""
         with self._moving:
             before, self._board = self._board, board
             if before is not None and before.alarmed:
@@ -48,17 +48,17 @@ class Control:
                 board.raise_alarm(kind, rank, superstep, trace, code)
 
     def say(self, said: dict[str, Any]) -> None:
-        """Tell the rendezvous, if it is there."""
+        """Send a message to the rendezvous, if it is there."""
         with self._lock, suppress(OSError):
             handshake.send(self._connection, said)
 
     def close(self) -> None:
-        """This rank needs the others no more."""
+        """End this rank's participation."""
         self.say({"ended": True})
         self.abandon()
 
     def abandon(self) -> None:
-        """Close the line, without a word."""
+        """Close the connection without a message."""
         self._stopped = True
         with suppress(OSError):
             self._connection.shutdown(socket.SHUT_RDWR)
@@ -82,7 +82,7 @@ class Control:
                 self.say({"waits": (time.monotonic_ns() - since) / 1e9 if since else 0.0})
 
     def _heard(self, board: Board) -> bool:
-        """Put down what has come; whether the rendezvous is still there."""
+        """Process what was received; returns whether the rendezvous is still there."""
         try:
             self._hear(board, handshake.receive(self._connection))
             return True

@@ -1,6 +1,6 @@
-"""Ranks seen from outside, by the process that has started them: one that is stopped while no other can notice.
+"""Monitors ranks from the process that started them, for a stopped rank that no other rank can notice.
 
-Once ranks have met they watch each other (watch.py), and name one that hangs with its superstep. While MPI starts or
+Once ranks have met they monitor each other (watch.py), and name one that hangs with its superstep. While MPI starts or
 ends, a rank waits for the others within MPI, and notices nothing; then the system tells which process is stopped.
 """
 
@@ -17,21 +17,22 @@ from arcflux.errors import RankError
 
 __all__ = ["INTERRUPT", "WATCH", "Guard", "is_runnable"]
 
-# What the thread of a rank that watches the others is called by the system.
+# The system's name of the thread of a rank that monitors the others.
 WATCH = "arcflux-watch"
-# What Open MPI passes on to ranks, which take it for Ctrl-C; on Ctrl-C itself it kills them. MPICH passes that on, too.
+# The signal that Open MPI forwards to ranks, which treat it like Ctrl-C; on Ctrl-C itself it kills them. MPICH forwards
+# it, too.
 INTERRUPT = signal.SIGUSR1
-# Seconds that ranks which watch each other have to name a stopped one before it is done here.
+# Seconds that ranks which monitor each other have to name a stopped one before this process does.
 _THEIR_TURN = 10.0
-# After Ctrl-C a stopped rank is waited for no longer than this.
+# After Ctrl-C the guard waits no longer than this for a stopped rank.
 _HURRY = 5.0
-# A guard that has not looked for so long was stopped, maybe with all ranks: what it has seen is old.
+# A guard that has not looked for so long was stopped itself, perhaps with all ranks: its observations are stale.
 _GAP = 2.0
 _PROC = Path("/proc")
 
 
 class Guard:
-    """Looks after the ranks below a process; of those on other machines, it sees none."""
+    """Monitors the ranks below a process; it cannot see those on other machines."""
 
     def __init__(self, launcher: int, workers: int, patience: float) -> None:
         self._launcher, self._workers, self._patience = launcher, workers, patience
@@ -45,13 +46,13 @@ class Guard:
         self._hurried, self._patience = True, min(self._patience, _HURRY)
 
     def look(self) -> int | None:
-        """The process of a rank that has been stopped for too long while others were not; None mostly."""
+        """The process of a rank that has been stopped for too long while others were not; usually None."""
         now = time.monotonic()
         gap, self._looked = now - self._looked, now
         states = self._states()
         stopped = [pid for pid, state in states.items() if state in "Tt"]
         self._stopped = {pid: self._stopped.get(pid, now) if gap < _GAP else now for pid in stopped}
-        if not stopped or (len(stopped) == len(states) and not self._hurried):  # all: the run was suspended
+        if not stopped or (len(stopped) == len(states) and not self._hurried):  # all stopped: the run was suspended
             if not self._ran:
                 self._ran = any(map(_watches, states))
             return None
@@ -61,7 +62,7 @@ class Guard:
         return pid if now - since > self._patience + _THEIR_TURN * watched else None
 
     def _states(self) -> dict[int, str]:
-        """The processes that are ranks, and how the system has them."""
+        """The processes that are ranks, and their states."""
         if len(self._ranks) < self._workers:
             for pid in _descendants(self._launcher):
                 if pid not in self._ranks and (rank := _rank(pid)) is not None:
@@ -75,18 +76,18 @@ class Guard:
                 os.kill(pid, signal.SIGKILL)
 
     def lost(self, rank: int, how: str) -> RankError:
-        """What to say of a rank that no other has named."""
+        """The error for a rank that no other has named."""
         if self._ran:
             return RankError(f"rank {rank} {how} no rank could say in which superstep")
         return RankError(how, rank=rank)
 
     def rank(self, pid: int) -> int:
-        """The rank that a process is."""
+        """The rank of a process."""
         return self._ranks[pid]
 
 
 def _descendants(pid: int) -> list[int]:
-    """The processes that a process has started, and those that they have."""
+    """The processes that a process has started, directly or indirectly."""
     children: dict[int, list[int]] = {}
     for folder in _PROC.iterdir():
         if folder.name.isdecimal() and (found := _stat(int(folder.name))) is not None:
@@ -99,7 +100,7 @@ def _descendants(pid: int) -> list[int]:
 
 
 def _rank(pid: int) -> int | None:
-    """Which rank a process is, as its environment says."""
+    """The rank of a process, from its environment."""
     with suppress(OSError):
         environment = dict(
             each.partition(b"=")[::2] for each in (_PROC / str(pid) / "environ").read_bytes().split(b"\0")
@@ -111,7 +112,7 @@ def _rank(pid: int) -> int | None:
 
 
 def _stat(pid: int) -> tuple[int, str] | None:
-    """The process that has started a process, and how the system has it: R, S, D, T (stopped), Z; None: it is gone."""
+    """The parent of a process and its state: R, S, D, T (stopped), Z; None if it is gone."""
     with suppress(OSError):
         state, parent, *_ = (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
         return int(parent), state
@@ -119,7 +120,7 @@ def _stat(pid: int) -> tuple[int, str] | None:
 
 
 def _watches(pid: int) -> bool:
-    """Whether a process has the thread that watches the other ranks."""
+    """Whether a process has the thread that monitors the other ranks."""
     with suppress(OSError):
         for task in (_PROC / str(pid) / "task").iterdir():
             with suppress(OSError):
@@ -129,9 +130,9 @@ def _watches(pid: int) -> bool:
 
 
 def is_runnable(pid: int) -> bool:
-    """Whether a thread of a process runs, waits for a core or waits for the disk; the one that watches does not count.
+    """Whether a thread of a process runs or waits for a core or the disk, except for the monitoring one.
 
-    Busy cores may give a process next to nothing for minutes: it is slow then, and does not hang.
+    On busy cores a process may get next to no time for minutes: then it is slow, and does not hang.
     """
     try:
         tasks = list((_PROC / str(pid) / "task").iterdir())

@@ -1,6 +1,6 @@
-"""How two processes that know one token tell each other so, without sending it: each answers the other's random number.
+"""Mutual authentication of two processes by a token that is not sent: each answers the other's random number.
 
-What follows on such a connection are frames: four bytes of length, then JSON. Nothing is pickled.
+Frames follow on such a connection: four bytes of length, then JSON. Nothing is pickled.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MAGIC = b"arcflux1"
 _NONCE = 16
 _PROOF = 32
 _LENGTH = struct.Struct("<I")
-# A frame has no more bytes than this: a roster of some thousand ranks.
+# The most bytes of a frame: a roster of some thousand ranks.
 _MOST = 4 << 20
 
 
@@ -30,7 +30,7 @@ def _proof(token: bytes, side: bytes, first: bytes, second: bytes) -> bytes:
 
 
 def introduce(connection: socket.socket, token: bytes) -> None:
-    """On the side that has connected: show that this process knows the token, and see that the other does."""
+    """As the connecting side: prove knowledge of the token, and check the other side's proof."""
     mine = secrets.token_bytes(_NONCE)
     connection.sendall(_MAGIC + mine)
     answer = exactly(connection, _NONCE + _PROOF)
@@ -41,7 +41,7 @@ def introduce(connection: socket.socket, token: bytes) -> None:
 
 
 def admit(connection: socket.socket, token: bytes) -> bool:
-    """On the side that has accepted: whether the other knows the token."""
+    """As the accepting side: whether the other side knows the token."""
     hello = exactly(connection, len(_MAGIC) + _NONCE)
     theirs, mine = hello[len(_MAGIC) :], secrets.token_bytes(_NONCE)
     if not hello.startswith(_MAGIC):
@@ -51,7 +51,7 @@ def admit(connection: socket.socket, token: bytes) -> bool:
 
 
 def listen_here(backlog: int) -> socket.socket:
-    """A socket for processes of this host, without a file: the kernel gives it a name, which ends with it."""
+    """A socket for processes of this host, without a file: the kernel assigns its name, which ends with it."""
     made = socket.socket(socket.AF_UNIX)
     made.bind("")
     made.listen(backlog)
@@ -59,7 +59,7 @@ def listen_here(backlog: int) -> socket.socket:
 
 
 def place_of(listening: socket.socket) -> str:
-    """Where processes of this host reach such a socket, as :func:`dial` takes it."""
+    """The address of such a socket for processes of this host, for :func:`dial`."""
     return bytes(listening.getsockname()).hex()
 
 
@@ -79,7 +79,7 @@ def _connected(place: tuple[str, int] | str, seconds: float) -> socket.socket:
 
 
 def dial(places: Sequence[tuple[str, int] | str], token: bytes, seconds: float, whom: str) -> socket.socket:
-    """A connection to the first of these places that answers and knows the token: host and port, or `place_of`."""
+    """A connection to the first of these addresses that answers and knows the token: host and port, or `place_of`."""
     why = "there is no address"
     for place in places:
         try:
@@ -105,7 +105,7 @@ def send(connection: socket.socket, said: Any) -> None:
 
 
 def receive(connection: socket.socket) -> Any:
-    """The next frame; EOFError when the other side has gone."""
+    """The next frame; EOFError if the other side has closed the connection."""
     (length,) = _LENGTH.unpack(exactly(connection, _LENGTH.size))
     if length > _MOST:
         raise ConnectionAbortedError(f"a frame of {length:,} bytes")
@@ -116,11 +116,11 @@ def receive(connection: socket.socket) -> Any:
 
 
 def exactly(connection: socket.socket, size: int) -> bytes:
-    """So many bytes; EOFError when the other side has gone."""
-    found = bytearray()
-    while len(found) < size:
-        chunk = connection.recv(size - len(found))
+    """So many bytes; EOFError if the other side has closed the connection."""
+    received = bytearray()
+    while len(received) < size:
+        chunk = connection.recv(size - len(received))
         if not chunk:
             raise EOFError("the other side has closed the connection")
-        found += chunk
-    return bytes(found)
+        received += chunk
+    return bytes(received)

@@ -1,8 +1,8 @@
 """Ranks over sockets as processes of named hosts: ``arcflux run pagerank graph.arcflux --hosts a,b --workers 8``.
 
-The process that starts them has the rendezvous (rendezvous.py), and is the one to say which rank was lost. A rank of
-this machine is a child; one of another host is started by ssh (``ARCFLUX_SSH`` names another command, which is given
-the host and the command line). The token goes to each by its standard input: a command line is seen by all there.
+The starting process has the rendezvous (rendezvous.py), and reports which rank was lost. A rank of this machine is a
+child; one of another host is started by ssh (``ARCFLUX_SSH`` names another command, which gets the host and the command
+line). Each rank gets the token on its standard input: every process of a host can see its command lines.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ __all__ = ["existing", "joined_world", "launch_on", "named_hosts"]
 
 _HERE = ("localhost", "127.0.0.1", "::1")
 _PASSED_ON = ("ARCFLUX_", "NUMBA_", "PYTHONPATH")
-# Seconds that ranks have to end by themselves once one has failed.
+# Seconds for ranks to end by themselves after one has failed.
 _GRACE = 5.0
-# Seconds between looks at their processes, and that the rendezvous has to name one that is lost, with its superstep.
+# Seconds between checks of their processes, and for the rendezvous to name a lost rank with its superstep.
 _GLANCE, _LATER = 0.5, 1.0
 _INTERRUPTED = 130
 _made: list[Any] = []
 
 
 def named_hosts(text: str, workers: int | None) -> list[str]:
-    """The host of every rank: each host as often as its share of `workers`, which is one each without it.
+    """The host of every rank: each host as often as its share of `workers`, by default once.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def named_hosts(text: str, workers: int | None) -> list[str]:
 
 
 def launch_on(hosts: Sequence[str], arguments: Sequence[str], *, ranks_per_node: int | None = None) -> int:
-    """Run this Python with these arguments as a rank on each of these hosts; the exit code of what failed first."""
+    """Run this Python with these arguments as a rank on each of these hosts; the exit code of the first failure."""
     far = any(host not in _HERE for host in hosts)
     size = len(hosts)
     with Rendezvous(size, host=_own_address() if far else "127.0.0.1", ranks_per_node=ranks_per_node) as meeting:
@@ -75,7 +75,7 @@ def launch_on(hosts: Sequence[str], arguments: Sequence[str], *, ranks_per_node:
 
 
 def _own_address() -> str:
-    """Where other hosts reach this one."""
+    """The address at which other hosts reach this one."""
     try:
         return socket.gethostbyname(socket.gethostname())
     except OSError as error:
@@ -85,7 +85,7 @@ def _own_address() -> str:
 def _started(
     host: str, rank: int, told: dict[str, str], arguments: Sequence[str], token: bytes
 ) -> subprocess.Popen[bytes]:  # fmt: skip
-    """The process of a rank, which has been given its token."""
+    """Start the process of a rank, and pass it the token."""
     more = {**told, "ARCFLUX_RANK": str(rank)}
     line = [sys.executable, *arguments]
     if host in _HERE:
@@ -107,7 +107,7 @@ def _started(
 
 
 def _attend(ranks: list[subprocess.Popen[bytes]], meeting: Rendezvous) -> int:
-    """Wait for all ranks; when one fails, end the others."""
+    """Wait for all ranks; if one fails, end the others."""
     watch = _Watch(ranks, meeting)
     while any([rank.poll() is None for rank in ranks]):  # noqa: C419 (all are asked: who does not ask sees no end)
         try:
@@ -120,7 +120,7 @@ def _attend(ranks: list[subprocess.Popen[bytes]], meeting: Rendezvous) -> int:
         failure = watch.failure if watch.killed else meeting.failure
         if failure is not None:
             code = int(failure[3])
-            if failure[0] != 1:  # a rank that threw has said so itself
+            if failure[0] != 1:  # a rank that threw has reported it itself
                 print(f"arcflux: error: {error_of(*failure[:3])}", file=sys.stderr, flush=True)
         elif watch.interrupted:
             code = _INTERRUPTED
@@ -131,7 +131,7 @@ def _attend(ranks: list[subprocess.Popen[bytes]], meeting: Rendezvous) -> int:
 
 
 class _Watch:
-    """What the process that has started the ranks sees of them: those that never come to meet the others, too."""
+    """The starting process's view of the ranks, including those that never meet the others."""
 
     def __init__(self, ranks: list[subprocess.Popen[bytes]], meeting: Rendezvous) -> None:
         self.ranks, self.meeting = ranks, meeting
@@ -147,11 +147,11 @@ class _Watch:
         self._guard.hurry()
 
     def lost(self, rank: int) -> RankError:
-        """What to say of a rank that was killed when the others had no need of it any more."""
+        """The error for a rank that was killed when the others did not need it any more."""
         return self._guard.lost(rank, "was killed,")
 
     def look(self) -> None:
-        """Name a rank that is lost, and end all when they do not do so by themselves."""
+        """Name a lost rank, and end all ranks if they do not end by themselves."""
         now = time.monotonic()
         if now - self._looked > _GLANCE:
             self._looked = now
@@ -186,12 +186,12 @@ def _end(ranks: list[subprocess.Popen[bytes]], number: int) -> None:
 
 
 def existing() -> Any:
-    """The transport that :func:`joined_world` made; None before."""
+    """The transport that :func:`joined_world` created; None before."""
     return _made[0] if _made else None
 
 
 def joined_world() -> Any:
-    """The transport of this process, which :func:`launch_on` has started: made at the first call."""
+    """The transport of this process, which :func:`launch_on` has started; created at the first call."""
     from arcflux.transports.tcp import join
 
     if not _made:
@@ -215,7 +215,7 @@ def joined_world() -> Any:
 
 
 def _insist(transport: Any) -> None:
-    """End this process when the run has been over for a while, whatever it does."""
+    """End this process some time after the end of the run, whatever it does."""
     while not transport.board.alarmed:
         time.sleep(_GRACE / 20)
     time.sleep(_GRACE)
@@ -223,7 +223,7 @@ def _insist(transport: Any) -> None:
 
 
 def _leave(transport: Any) -> None:
-    """At the end of the process: say that it has ended by itself."""
+    """At the end of the process: report that it has ended by itself."""
     with suppress(Exception):
         if transport.board.alarmed:
             transport.abandon()

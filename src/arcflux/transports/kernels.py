@@ -10,7 +10,7 @@ from arcflux.spmd.machine import compare_and_swap
 
 __all__ = ["ALARM", "ARRIVE", "PASSED", "first_to_claim", "meet"]
 
-# What meet returns besides the generation that it still waits for, and what it takes to arrive at first.
+# The results of meet besides the generation that it still waits for, and the argument with which a rank arrives.
 PASSED = -1
 ALARM = -2
 ARRIVE = -1
@@ -18,10 +18,10 @@ ARRIVE = -1
 
 @kernel
 def meet(barrier: Any, members: Any, alarm: Any, generation: Any, spins: Any, yields: Any) -> Any:
-    """Arrive (`generation` is ARRIVE), or go on waiting until all `members` are here or `alarm[0]` is set.
+    """Arrive (`generation` is ARRIVE), or continue waiting until all `members` have arrived or `alarm[0]` is set.
 
-    Waiting first spins, `spins` times, then gives the core away, `yields` times, then returns the generation to go on
-    with, so that the caller can look at the world and come back. With neither, it only arrives, or only looks.
+    Waiting first spins, `spins` times, then yields the core, `yields` times, then returns the generation to continue
+    with, so that the caller can do other checks in between. With neither, it only arrives, or only polls.
     """
     if generation < 0:
         generation = load_acquire(barrier, GENERATION)

@@ -1,6 +1,6 @@
-"""Processes of MPI: whether this is one, and how to start them.
+"""MPI processes: whether this is one, and how to start them.
 
-MPI itself is imported only in a process that mpiexec has started, which the environment tells.
+MPI itself is imported only in a process that mpiexec has started, which the environment shows.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ _PR_SET_PDEATHSIG = 1
 # The transports that blocks of this process have joined (:func:`joined`), the innermost last.
 _joined: list[Transport] = []
 _RESET = b"\x1b[0m"
-# Seconds between looks at the ranks, and that they have to end when they are told to.
+# Seconds between checks of the ranks, and for them to end when they are asked to.
 _GLANCE, _GRACE = 0.5, 5.0
 
 
 def current(*, ranks_per_node: int | None = None) -> Transport | None:
-    """The transport of this process over all that mpiexec has started with it; None when it has not been.
+    """The transport of this process over all ranks that mpiexec started with it; None if it was not started so.
 
-    The first call is collective. `ranks_per_node` pretends that a machine is several nodes, of so many ranks each.
+    The first call is collective. `ranks_per_node` simulates several nodes on a machine, of so many ranks each.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def current(*, ranks_per_node: int | None = None) -> Transport | None:
 
 @contextmanager
 def joined(transport: Transport) -> Iterator[None]:
-    """Be a rank of this transport while the block lasts: every run in it is one of all its ranks together.
+    """Make this process a rank of this transport within the block: every run in it is one of all its ranks together.
 
     Its threads are the cores of the host over the ranks there.
     """
@@ -104,7 +104,7 @@ def _mpiexec() -> list[str]:
 
 
 def _version(mpiexec: list[str]) -> str:
-    """What the command says of itself."""
+    """The version output of the command."""
     try:
         said = subprocess.run([*mpiexec, "--version"], capture_output=True, text=True, timeout=60, check=False).stdout
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -117,10 +117,10 @@ def _version(mpiexec: list[str]) -> str:
 def command(
     workers: int, arguments: Sequence[str], more: Mapping[str, str] | None = None
 ) -> tuple[list[str], dict[str, str]]:
-    """What starts `workers` processes of this Python with these arguments: the command, and its environment.
+    """The command that starts `workers` processes of this Python with these arguments, and its environment.
 
-    Ranks may be more than cores, are not bound to cores (each takes its share of them), and root may start them, since
-    in a container there is no other user. `more` is set in the environment of the ranks.
+    There may be more ranks than cores, ranks are not bound to cores (each takes its share of them), and root may start
+    them, since in a container there is no other user. `more` is set in the environment of the ranks.
     """
     mpiexec, environment = _mpiexec(), {**os.environ, **(more or {})}
     options = ["-n", str(workers)]
@@ -132,21 +132,21 @@ def command(
             environment |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
         for name in sorted(environment):
             if name.startswith(_PASSED_ON):
-                options += ["-x", name]  # MPICH passes everything on
+                options += ["-x", name]  # MPICH forwards everything
         if more and (version := re.search(r"Open MPI\) (\d+)", said)) and int(version[1]) >= 5:
-            options += ["--output", ":raw"]  # else a bar, which has no end of line, is shown when all is over
+            options += ["--output", ":raw"]  # otherwise a progress bar is shown only at the end
     elif "HYDRA" in said:
-        options.insert(0, "-disable-auto-cleanup")  # it would kill ranks at once, before they can say who has died
+        options.insert(0, "-disable-auto-cleanup")  # it would kill ranks at once, before they can report which one died
     return [*mpiexec, *options, sys.executable, *arguments], environment
 
 
 def _end_with_parent() -> None:
-    """In the new process: whatever ends the one that started it, ends it too."""
+    """In the new process: end when the parent ends, for whatever reason."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def _pass_on(stream: Any, printed: threading.Event) -> None:
-    """Print what ranks print, at once, without the colour that Open MPI resets at the end of each."""
+    """Print the output of ranks at once, without the colour reset that Open MPI appends to each piece."""
     held = b""
     while True:
         chunk = stream.read1(1 << 16)
@@ -162,7 +162,7 @@ def _pass_on(stream: Any, printed: threading.Event) -> None:
 
 
 def _tell(stream: Any, chatter: Chatter, muted: threading.Event) -> None:
-    """Show what ranks and the launcher say on stderr, at once; nothing more when it is muted."""
+    """Show the stderr of ranks and of the launcher at once; nothing more when it is muted."""
     while chunk := stream.read1(1 << 16):
         _show(chatter.hear(chunk), muted)
     _show(chatter.end(), muted)
@@ -176,7 +176,7 @@ def _show(text: bytes, muted: threading.Event) -> None:
 
 
 def _terminal() -> dict[str, str]:
-    """What the first rank has to know to draw on the terminal of this process; nothing when there is none."""
+    """What the first rank needs to draw on the terminal of this process; nothing if there is none."""
     return {"ARCFLUX_COLUMNS": str(shutil.get_terminal_size().columns)} if sys.stderr.isatty() else {}
 
 
@@ -184,19 +184,19 @@ def launch(
     workers: int, arguments: Sequence[str], *, timeout: float | None = None,
     if_mute: Callable[[int, str], None] | None = None,
 ) -> int:  # fmt: skip
-    """Run this Python with these arguments as `workers` ranks, and wait; the exit code of the rank that failed first.
+    """Run this Python with these arguments as `workers` ranks, and wait; the exit code of the first that failed.
 
-    What the ranks print appears here, a failing rank's own traceback too, and progress where this is a terminal. Ctrl-C
-    goes to all of them, and they end their superstep; a second one ends them at once. A rank that is stopped while none
-    of the others can notice is named and ended from here: sooner, if it is to take no longer than `timeout` seconds.
-    When ranks fail and have printed nothing, `if_mute` is called with the exit code and what was said on stderr.
+    The output of ranks appears here, including a failing rank's traceback, and progress if this is a terminal. Ctrl-C
+    is forwarded to all of them, and they end their superstep; a second one ends them at once. A rank that is stopped
+    while none of the others can notice is named and ended from here: sooner, if the run should take no longer than
+    `timeout` seconds. If ranks fail without output, `if_mute` is called with the exit code and the text on stderr.
     """
     patience = config.hang_seconds() if timeout is None else min(config.hang_seconds(), max(timeout, _GRACE))
     line, environment = command(workers, arguments, _terminal())
     chatter, muted, printed = Chatter(config.verbose()), threading.Event(), threading.Event()
     with subprocess.Popen(
         line, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        preexec_fn=_end_with_parent, start_new_session=True,  # mpiexec is not to hear Ctrl-C itself
+        preexec_fn=_end_with_parent, start_new_session=True,  # mpiexec must not get Ctrl-C itself
     ) as process:  # fmt: skip
         tellers = [
             threading.Thread(target=_pass_on, args=(process.stdout, printed), daemon=True),
@@ -221,16 +221,16 @@ def launch(
 
 
 def _exit_code(code: int, presses: int, named: bool) -> int:
-    """What to leave with, after mpiexec has ended with `code`; `named`: a stopped rank was, from here."""
+    """The exit code after mpiexec has ended with `code`; `named`: a stopped rank was named from here."""
     if named:
         return RankError.exit_code
-    if code in _OURS and presses < 2:  # a second press ends mpiexec itself, whose code says nothing
+    if code in _OURS and presses < 2:  # a second press ends mpiexec itself, whose code means nothing
         return code
     return _INTERRUPTED if presses else RankError.exit_code
 
 
 def _attend(process: Any, guard: Guard, chatter: Chatter, muted: threading.Event, open_mpi: bool) -> tuple[int, int]:
-    """Wait for mpiexec to end, and see to it that it does; its exit code, and how often Ctrl-C was pressed."""
+    """Wait for mpiexec to end, and make sure that it does; returns its exit code, and how often Ctrl-C was pressed."""
     presses, named = 0, 0.0
     while True:
         try:
@@ -240,8 +240,8 @@ def _attend(process: Any, guard: Guard, chatter: Chatter, muted: threading.Event
                 _insist(process, guard, time.monotonic() - named)
             elif (stopped := guard.look()) is not None:
                 named = time.monotonic()
-                muted.set()  # what the others say now is only that this one was killed
-                if not chatter.reasoned:  # else a rank has named it, with its superstep, just before
+                muted.set()  # the others would only report that this one was killed
+                if not chatter.reasoned:  # otherwise a rank has named it, with its superstep, just before
                     _say(guard.lost(guard.rank(stopped), "hangs, its process is stopped,"), chatter)
                 with suppress(OSError):
                     os.kill(stopped, signal.SIGKILL)
@@ -253,7 +253,7 @@ def _attend(process: Any, guard: Guard, chatter: Chatter, muted: threading.Event
 
 
 def _ended(process: Any) -> int | None:
-    """The exit code of a process that ends within a glance; None of one that goes on."""
+    """The exit code of a process that ends within a moment; None if it continues."""
     with suppress(subprocess.TimeoutExpired):
         return int(process.wait(timeout=_GLANCE))
     return None
@@ -265,7 +265,7 @@ def _say(error: RankError, chatter: Chatter) -> None:
 
 
 def _insist(process: Any, guard: Guard, seconds: float) -> None:
-    """The run should have ended so many seconds ago."""
+    """End a run that should have ended so many seconds ago."""
     if seconds > 2 * _GRACE:
         guard.kill()
         process.kill()
@@ -274,7 +274,7 @@ def _insist(process: Any, guard: Guard, seconds: float) -> None:
 
 
 def _say_what_is_known(chatter: Chatter, guard: Guard) -> None:
-    """No rank has said why the run has ended: say what mpiexec does."""
+    """No rank has reported why the run has ended: show mpiexec's report."""
     found = chatter.killed()
     if found is not None:
         _say(guard.lost(found[0], f"was killed (signal {found[1]}),"), chatter)

@@ -1,7 +1,7 @@
-"""Ranks as threads of one process: the transport for one machine, and the one in which a whole cluster can be tested.
+"""Ranks as threads of one process: the transport for one machine, and for testing a whole cluster.
 
-Shared memory is plain arrays, a message is a copy in a queue. Threads of Python run one at a time, but what a rank
-computes is compiled code, which does not hold the others up.
+Shared memory is plain arrays, a message is a copy in a queue. Python threads run one at a time, but ranks compute in
+compiled code, which does not block the others.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["LocalTransport", "run_local"]
 
 Answer = TypeVar("Answer")
 _GLANCE = 0.02
-# Bytes that a new thread takes of the address space, about.
+# Bytes of address space of a new thread, about.
 _THREAD = 10 << 20
 
 
@@ -43,7 +43,7 @@ class _World:
         self.made: dict[tuple[Any, ...], tuple[Any, list[int]]] = {}
 
     def once(self, key: tuple[Any, ...], takers: int, make: Callable[[], Any]) -> Any:
-        """What the first of `takers` to come makes; forgotten when all have it."""
+        """The value that the first of `takers` creates for all of them; dropped when all have it."""
         with self.lock:
             if key not in self.made:
                 self.made[key] = make(), [takers]
@@ -119,7 +119,7 @@ class LocalTransport(Transport):
         return made
 
     def close(self) -> None:
-        """This rank needs the others no more."""
+        """End this rank's participation."""
         self.board.end(self.names[self.rank])
 
 
@@ -131,12 +131,12 @@ def run_local(
     ends: bool = False,
     transport: type[LocalTransport] = LocalTransport,
 ) -> list[Answer]:
-    """Run ``work(transport)`` on `size` ranks, threads of this process; what each returned, in their order.
+    """Run ``work(transport)`` on `size` ranks, threads of this process; returns their values in rank order.
 
-    `ranks_per_node` groups them into pretended nodes. When a rank throws, every other one ends at its next call of the
-    transport, and the error is raised here as the rank raised it, with a note of the rank and its superstep. A token
-    that is cancelled ends them in the same way, unless the work `ends` by itself when it is. `transport`: what a rank
-    is, for those that make something else of threads.
+    `ranks_per_node` groups them into simulated nodes. If a rank throws, every other one ends at its next call of the
+    transport, and the error is raised here as the rank raised it, with a note of the rank and its superstep. A
+    cancelled token ends them in the same way, unless the work `ends` by itself then. `transport`: the class of ranks,
+    for variants of threads.
 
     Examples
     --------
@@ -156,9 +156,9 @@ def run_local(
 def run_threads(
     size: int, join: Callable[[int], Transport], work: Callable[[Any], Answer], ends: bool, board: Board | None = None
 ) -> list[Answer]:
-    """What ``work(join(rank))`` gives on `size` threads of this process, each of which is a rank.
+    """The values of ``work(join(rank))`` on `size` threads of this process, each of which is a rank.
 
-    `board`: the one on which all of them look; without it each transport tells the others what has failed.
+    `board`: the common board of all ranks; without it each transport tells the others about failures.
     """
     answers: list[Any] = [None] * size
     errors: list[tuple[int, BaseException]] = []
@@ -190,7 +190,7 @@ def run_threads(
     except BaseException as error:  # Ctrl-C, or a token
         for rank in range(size):
             _alarm(board, entered[rank], rank, error)
-        # A second Ctrl-C does not wait. Where the work ends by itself the first was held back, and this is the second.
+        # A second Ctrl-C does not wait. If the work ends by itself, the first one was deferred, and this is the second.
         until = time.monotonic() + (PATIENCE if ends else math.inf)
         with suppress(KeyboardInterrupt):
             while any(thread.is_alive() for thread in threads) and time.monotonic() < until:
@@ -214,9 +214,9 @@ def _alarm(board: Board | None, own: Transport | None, rank: int, error: BaseExc
 
 
 def _start(live: Callable[[int], None], size: int) -> list[threading.Thread]:
-    """Threads of the ranks, all of them or none, each with the settings of this one: they see its token.
+    """Start the threads of the ranks, all of them or none, each with the settings of this thread, such as its token.
 
-    None begins before all are there; and none outlives the process.
+    None begins before all have started; and none outlives the process.
     """
     everyone, begins = threading.Event(), [True]
 
@@ -241,7 +241,7 @@ def _start(live: Callable[[int], None], size: int) -> list[threading.Thread]:
 
 
 def note_rank(error: BaseException, rank: int, superstep: int) -> BaseException:
-    """The error with a note of where it happened."""
+    """The error with a note of the rank and the superstep."""
     if isinstance(error, RankError):
         return error
     when = f"in superstep {superstep}" if superstep >= 0 else "before the first superstep"

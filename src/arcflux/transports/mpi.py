@@ -1,8 +1,8 @@
-"""Ranks as processes of MPI: buffers only, nothing is pickled, and no call of MPI blocks.
+"""Ranks as MPI processes: buffers only, nothing is pickled, and no MPI call blocks.
 
-How a rank waits, and takes in what has come meanwhile, is said in processes.py. All groups talk over one communicator,
-and MPI makes none of them: it would send messages of its own over the same communicator, which a waiting rank would
-take in as well.
+processes.py describes how a rank waits, and receives messages meanwhile. All groups use one communicator, and MPI
+creates none of them: it would send messages of its own over the same communicator, which a waiting rank would receive
+as well.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ __all__ = ["MpiTransport"]
 
 # Bytes a second of a message that is still arriving, and not stuck.
 _SLOWEST_LINK = 4e6
-# So many times as long as a rank may hang, MPI may take for a call in which it waits by itself.
+# A call in which MPI itself waits may take so many times as long as a rank may hang.
 _CALLS = 3
 
 
 class _Office(Office):
-    """What the transports of a process of MPI have in common, besides: the communicator."""
+    """The communicator, and what the transports of an MPI process share."""
 
     def __init__(self, mpi: Any, comm: Any) -> None:
         super().__init__(int(mpi.COMM_WORLD.Get_attr(mpi.TAG_UB)) >> TAG_BITS)
@@ -37,13 +37,13 @@ class _Office(Office):
 
 
 class MpiTransport(ProcessTransport):
-    """A rank that is a process of MPI."""
+    """A rank that is an MPI process."""
 
     kind = "mpi"
     office: _Office
 
     def __init__(self, mpi: Any, comm: Any, node_of: Sequence[int], crowded: bool = False) -> None:
-        """The transport over all ranks; :meth:`split` makes those of groups."""
+        """The transport over all ranks; :meth:`split` creates those of groups."""
         size = len(node_of)
         alone = Board(np.zeros(Board.bytes(size), np.uint8), size)
         super().__init__(comm.Get_rank(), node_of, alone, crowded=crowded)
@@ -82,7 +82,7 @@ class MpiTransport(ProcessTransport):
         return inbox[key].popleft() if found is None else self._received(found)
 
     def _received(self, found: Any) -> Array:
-        """The message that was found last. Its sender may have to do something for it, and may have been stopped."""
+        """Receive the probed message. Its sender may have to contribute, and may have been stopped."""
         message = np.empty(self.office.status.Get_elements(self._mpi.BYTE), np.uint8)
         arriving = found.Irecv([message, self._mpi.BYTE])
         self._until(arriving.Test, None, transfer=len(message) / _SLOWEST_LINK)
@@ -96,10 +96,10 @@ class MpiTransport(ProcessTransport):
             self._kept.clear()
 
     def _advance(self) -> None:
-        """Let messages under way go on, of all groups, while this rank waits for something else.
+        """Let messages of all groups progress, while this rank waits for something else.
 
-        Large messages are only taken over when the other side receives them. So a waiting rank takes what has come into
-        the inbox: two ranks that both finish what they posted, and collect then, do not wait for each other.
+        Large messages are only transferred when the other side receives them. So a waiting rank receives what has
+        arrived into the inbox: two ranks that both finish their sends, and then collect, do not wait for each other.
         """
         for each in self.office.members:
             if each._sends and self._mpi.Request.Testall(each._sends):
@@ -111,11 +111,11 @@ class MpiTransport(ProcessTransport):
             self.office.inbox.setdefault(key, deque()).append(self._received(found))
 
     def apart(self) -> tuple[Any, Any]:
-        """MPI, and a communicator of these ranks of which no message is awaited here, made once."""
+        """MPI, and a communicator of these ranks that nothing else receives from, created once."""
         if self._apart is None:
             world = self._mpi.COMM_WORLD
             members = world.group.Incl(self.names)
-            # MPI waits by itself there, with next to none of a busy core: a rank in it has not stopped.
+            # MPI itself waits there, using next to nothing of a core: a rank in it has not stopped.
             with self._waiting(_CALLS * config.hang_seconds()):
                 self._apart = world.Create_group(members, tag=self._first_tag)
             members.Free()

@@ -1,8 +1,8 @@
-"""Memory that the processes of a machine share, and that needs no tidying up.
+"""Memory that the processes of a machine share, and that needs no cleanup.
 
-The pages have no name in any file system: one process makes them, the others open them through that process. They go
-back to the system with the last process that maps them, also when all are killed; a shared window of MPI has a name in
-/dev/shm, which stays there when no process is left to remove it.
+The pages have no name in any file system: one process creates them, the others open them through that process. They
+return to the system with the last process that maps them, even if all are killed; a shared window of MPI has a name in
+/dev/shm, which stays if no process is left to remove it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def offer(size: int) -> int:
 
 
 def adopt(process: int, descriptor: int) -> int:
-    """The pages that another process of this user has offered; a file descriptor of this process."""
+    """The pages that another process of this user has created; a file descriptor of this process."""
     path = f"/proc/{process}/fd/{descriptor}"
     try:
         return os.open(path, os.O_RDWR | os.O_CLOEXEC)
@@ -44,7 +44,7 @@ def adopt(process: int, descriptor: int) -> int:
 
 
 def mapped(descriptor: int, shape: tuple[int, ...], dtype: DTypeLike) -> Array:
-    """An array on such pages, which keeps them while it lives; closes the descriptor."""
+    """An array on such pages, which keeps them alive; closes the descriptor."""
     kind = np.dtype(dtype)
     size = math.prod(shape) * kind.itemsize
     try:

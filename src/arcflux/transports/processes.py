@@ -1,10 +1,10 @@
-"""Ranks that are processes, whatever carries their messages: pages that a node shares, groups, and how to wait.
+"""Ranks that are processes, with any kind of messages: pages that a node shares, groups, and how to wait.
 
-Waiting is a loop that looks, gives the core away, and later naps: a rank that waits can always be told that another has
-failed, which a blocking call could not, and ranks may be more than cores.
+Waiting is a loop that polls, yields the core, and later naps: so a waiting rank always learns that another has failed,
+which a blocking call would not, and there may be more ranks than cores.
 
-A waiting rank takes in every message that has come, whichever group it is for, so that large messages never wait for
-each other. Therefore all groups talk over the same connections, told apart by their tags.
+A waiting rank receives every message that has arrived, whichever group it is for, so that large messages never block
+each other. Therefore all groups use the same connections, distinguished by tags.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from arcflux.transports.collectives import LAST_TAG
 __all__ = ["TAG_BITS", "Office", "ProcessTransport"]
 
 _PAGES_TAG = LAST_TAG - 2
-# A tag on the way is the number of the group, and below it, in so many bits, the tag within the group.
+# A tag in transit is the number of the group, and in these lower bits the tag within the group.
 TAG_BITS = LAST_TAG.bit_length()
-# How often a waiting rank looks before it gives its core away each time: the rank that it waits for may be on the same
-# core, whatever others are free. A look takes a microsecond or two.
+# How often a waiting rank polls before it yields its core each time: the rank that it waits for may be on the same
+# core, even if others are free. A poll takes a microsecond or two.
 _LOOKS = 4
-# What a rank that has ended sent may still be under way for so many seconds.
+# Messages of a rank that has ended may still be in transit for so many seconds.
 UNDER_WAY = 2.0
 
 Member = TypeVar("Member", bound="ProcessTransport")
 
 
 class Office:
-    """What the transports of a process have in common: what has arrived, and the groups, of which there are so many."""
+    """What the transports of a process share: received messages, and its groups, whose number is limited."""
 
     def __init__(self, last_group: int) -> None:
         self.inbox: dict[tuple[int, int], deque[Array]] = {}
@@ -58,7 +58,7 @@ class ProcessTransport(Transport):
     office: Office
 
     def _settle(self, office: Office) -> None:
-        """Set up the transport over all ranks: its office, the node's board, the rooms of collectives."""
+        """Set up the transport over all ranks: its shared state, the node's board, the buffers of collectives."""
         self._join(office, 0)
         self.board = Board(self.shared(Board.bytes(self.size), np.uint8), self.size)
         self.board.begin(self.rank, os.getpid())
@@ -69,7 +69,7 @@ class ProcessTransport(Transport):
         self._first_tag = group << TAG_BITS
         office.members.append(self)
 
-    # What each kind of process brings.
+    # What each kind of process implements.
 
     @abstractmethod
     def _give(self, peer: int, raw: list[Array], tag: int) -> None:
@@ -80,13 +80,13 @@ class ProcessTransport(Transport):
         """The next message of a rank with this tag; waits for it."""
 
     def _rest(self, seconds: float) -> None:
-        """Do nothing for so long at most, between looks."""
+        """Pause for so long at most, between polls."""
         time.sleep(seconds)
 
-    # What they have in common.
+    # What they share.
 
     def shared(self, shape: int | tuple[int, ...], dtype: DTypeLike) -> Array:
-        """One array of zeros for all ranks of the node: the leader offers pages, the others adopt them."""
+        """One array of zeros for all ranks of the node: the leader creates pages, the others open them."""
         whole = (shape,) if isinstance(shape, int) else tuple(shape)
         size = math.prod(whole) * np.dtype(dtype).itemsize
         others, leader = self.mates[1:], self.mates[0]
@@ -117,9 +117,9 @@ class ProcessTransport(Transport):
         return self._take(peer, tag)
 
     def _until(self, done: Callable[[], bool], peer: int | None, transfer: float | None = None) -> None:
-        """Look until it is done: first awake, then giving the core away, then with naps.
+        """Poll until `done`: first spinning, then yielding the core, then with naps.
 
-        `transfer`: it is a message on its way, which may take so many seconds.
+        `transfer`: it is a message in transit, which may take so many seconds.
         """
         looks = _LOOKS if self._spins else 0
         for look in range(looks + YIELDS):
@@ -128,7 +128,7 @@ class ProcessTransport(Transport):
             if look >= looks:
                 os.sched_yield()
         with self._waiting(transfer or 0.0):
-            end, gone = time.monotonic_ns() + YIELDING, 0.0
+            end, since_gone = time.monotonic_ns() + YIELDING, 0.0
             while time.monotonic_ns() < end:
                 if done():
                     return
@@ -138,15 +138,15 @@ class ProcessTransport(Transport):
                 if transfer is None:
                     self._advance()
                 if peer is not None and self._left(peer):
-                    gone = gone or time.monotonic()
-                    if time.monotonic() - gone > UNDER_WAY:
+                    since_gone = since_gone or time.monotonic()
+                    if time.monotonic() - since_gone > UNDER_WAY:
                         raise self._abandoned(peer)
                 if done():
                     return
                 self._rest(nap)
 
     def _left(self, peer: int) -> bool:
-        """Whether nothing more will come of a rank, but what is under way."""
+        """Whether a rank will send nothing more, apart from messages in transit."""
         return self._ended([peer]) is not None
 
     def split(self, colour: int, key: int, alone: bool = False) -> Transport:
@@ -161,7 +161,7 @@ class ProcessTransport(Transport):
         return found
 
     def _new_group(self: Member, rank: int, node_of: list[int], names: list[int], number: int) -> Member:
-        """A transport over some ranks. No two groups that have two ranks in common have the same number."""
+        """A transport over some ranks. No two groups with two common ranks have the same number."""
         if number > self.office.last_group:
             raise UsageError(f"there are tags for {self.office.last_group} groups of ranks, and all are in use")
         self.office.next_group = number + 1
@@ -173,7 +173,7 @@ class ProcessTransport(Transport):
         return made
 
     def close(self) -> None:
-        """This rank needs the others no more."""
+        """End this rank's participation."""
         for each in self.office.members:
             each.finish()
         self.board.end(self.names[self.rank])

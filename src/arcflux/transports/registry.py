@@ -1,4 +1,4 @@
-"""The transports by name: one line each, and nothing else to touch when one is added."""
+"""The transports by name: adding one takes one line here."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ from arcflux.extensions import extension, extension_names
 
 __all__ = ["JOINED", "TRANSPORTS", "check_transport", "starter"]
 
-# name -> module:function, which starts ranks: function(size, work, *, ranks_per_node, ends) gives what work(transport)
-# returned on each of them. Other packages add theirs by an entry point (extensions.py): the name, and such a function.
+# name -> module:function, which starts ranks: function(size, work, *, ranks_per_node, ends) returns the values of
+# work(transport) on each of them. Other packages add theirs by an entry point (extensions.py): the name, and such a
+# function.
 TRANSPORTS = {
     "local": "arcflux.transports.local:run_local",
     "tcp": "arcflux.transports.tcp:run_tcp",
 }
-# Ranks of these are started by a launcher, and a process joins them (launch.py).
+# A launcher starts ranks of these, and a process joins them (launch.py).
 JOINED = ("mpi",)
 
 
 def check_transport(name: Any) -> None:
-    """Refuse what is no name of a transport."""
+    """Refuse an unknown name of a transport."""
     if name not in JOINED:
         starter(name)
 

@@ -1,7 +1,7 @@
-"""Messages through one place: ranks that reach each other only by way of the driver, as tasks of an upper system do.
+"""Messages through a relay: for ranks that reach each other only through the driver, such as tasks of an upper system.
 
-Every rank has one connection, to the relay, which passes each message on to the rank that it is for. So what ranks tell
-each other in all can be seen, and counted, in one process. For ranks that may talk to each other, tcp.py is faster.
+Every rank has one connection, to the relay, which forwards each message to its receiver. So all traffic between ranks
+can be seen, and counted, in one process. For ranks that may connect to each other, tcp.py is faster.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _CHUNK = 1 << 20
 
 
 class Relay:
-    """A listener that passes messages on, for generations of ranks.
+    """A listener that forwards messages, for generations of ranks.
 
-    messages, bytes: what has been passed on so far.
+    messages, bytes: what has been forwarded so far.
     """
 
     def __init__(self, token: bytes, host: str = "127.0.0.1") -> None:
@@ -34,7 +34,7 @@ class Relay:
         threading.Thread(target=self._accept, name="arcflux-relay", daemon=True).start()
 
     def close(self) -> None:
-        """Stop passing on."""
+        """Stop forwarding."""
         self._closed = True
         with suppress(OSError):
             self._listening.shutdown(socket.SHUT_RDWR)
@@ -69,7 +69,7 @@ class Relay:
                 self._pass_on(connection, *mine)
 
     def _pass_on(self, connection: socket.socket, generation: int, sender: int) -> None:
-        """One message: its head names the receiver when it comes, and the sender when it leaves."""
+        """Forward one message: its head names the receiver on arrival, and the sender when it leaves."""
         tag, size, receiver = HEAD.unpack(handshake.exactly(connection, HEAD.size))
         with self._arrived:
             while (line := self._lines.get((generation, receiver))) is None:

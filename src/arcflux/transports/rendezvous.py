@@ -1,11 +1,11 @@
-"""Where ranks of TCP meet, and what looks after them: a listener in the process that has started them.
+"""The meeting point and monitor of TCP ranks: a listener in the process that started them.
 
-Every rank connects to the rendezvous, says which rank it is, where it listens and on which host, and gets the roster
-when all are there. The connection stays open: a rank that dies is seen at once, and all others are told; when this
-process goes, every rank knows. Ranks say their supersteps and, twice a second, that they live.
+Every rank connects to the rendezvous, sends its number and where it listens and on which host, and gets the roster when
+all have arrived. The connection stays open: the death of a rank is seen at once, and all others are told; if this
+process ends, every rank knows. Ranks report their supersteps and, twice a second, that they are alive.
 
-Ranks may come again: when an upper system repeats all of them, each with a higher attempt number than before, a new
-generation begins, the one before is over, and stragglers of it are refused.
+Ranks may come again: if an upper system repeats all of them, each with a higher attempt number than before, a new
+generation begins, the earlier one is over, and stragglers of it are refused.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from arcflux.transports.board import DIED, HUNG, STUCK
 
 __all__ = ["Rendezvous"]
 
-# Seconds for a process that has connected to show that it knows the token.
+# Seconds for a connected process to prove that it knows the token.
 _HELLO = 5.0
 _GLANCE, _NAP = 0.25, 0.005
 
@@ -48,8 +48,8 @@ class _Rank:
 class Rendezvous:
     """A listener for `size` ranks.
 
-    address, token: what ranks have to know (:func:`arcflux.transports.tcp.join`); failure: the alarm that ended the
-    present generation: kind, rank, superstep, exit code, traceback; None while all is well.
+    address, token: what ranks need (:func:`arcflux.transports.tcp.join`); failure: the alarm that ended the current
+    generation: kind, rank, superstep, exit code, traceback; None without a failure.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class Rendezvous:
         self.failure: tuple[Any, ...] | None = None
         self._on_failure = on_failure
         self._ranks: dict[int, _Rank] = {}
-        self._oldest = -1  # attempts up to this one are of generations that are over
+        self._oldest = -1  # attempts up to this one belong to ended generations
         self._complete = self._closed = False
         self._lock = threading.RLock()
         self._limit = config.hang_seconds()
@@ -88,16 +88,16 @@ class Rendezvous:
         self.close()
 
     def close(self) -> None:
-        """Stop listening, and leave all ranks: those that have not ended know that they are alone."""
+        """Stop listening, and disconnect all ranks: those that have not ended notice it."""
         with self._lock:
             self._closed = True
-            with suppress(OSError):  # which also wakes accept
+            with suppress(OSError):  # this also wakes accept
                 self._listening.shutdown(socket.SHUT_RDWR)
             self._listening.close()
             self._dismiss()
 
     def fail(self, kind: int, rank: int, superstep: int, code: int = RankError.exit_code, trace: str = "") -> None:
-        """End the present generation, from here."""
+        """End the current generation, from here."""
         with self._lock:
             if self.failure is None:
                 self.failure = kind, rank, superstep, code, trace
@@ -106,12 +106,12 @@ class Rendezvous:
                     self._on_failure(self.failure)
 
     def wait_for_end(self) -> None:
-        """Return when all ranks of the present generation have ended, or it has failed."""
+        """Return when all ranks of the current generation have ended, or it has failed."""
         while self.failure is None and not (self._complete and all(each.ended for each in self._ranks.values())):
             time.sleep(_NAP)
 
     def lose(self, kind: int, rank: int) -> None:
-        """End the present generation for a rank that died or hangs, as the process sees that has started it."""
+        """End the current generation because a rank died or hangs, as seen by the process that started it."""
         with self._lock:
             known = self._ranks.get(rank)
             self.fail(kind, rank, -1 if known is None else known.superstep)
@@ -134,7 +134,7 @@ class Rendezvous:
                 connection.close()
 
     def _attend(self, connection: socket.socket) -> None:
-        """All that one process says, from its first word to its last."""
+        """Handle the connection of one process, from its first message to its last."""
         rank: int | None = None
         mine: _Rank | None = None
         try:
@@ -159,7 +159,7 @@ class Rendezvous:
                 self._leave(rank, mine)
 
     def _seat(self, connection: socket.socket, hello: dict[str, Any]) -> _Rank | None:
-        """Take in a rank, unless it is none of the present generation; when all are there, tell all who is."""
+        """Register a rank, if it belongs to the current generation; when all have arrived, send the roster to all."""
         rank, attempt = int(hello["rank"]), int(hello["attempt"])
         with self._lock:
             if not 0 <= rank < self.size or attempt <= self._oldest or self._closed:
@@ -193,7 +193,7 @@ class Rendezvous:
         }  # fmt: skip
 
     def _tell(self, said: dict[str, Any]) -> None:
-        """Tell all ranks. One that takes nothing in is not waited for: what is said is short."""
+        """Send a message to all ranks, without waiting for one that does not receive: messages are short."""
         for each in self._ranks.values():
             with suppress(OSError):
                 handshake.send(each.connection, said)
@@ -224,7 +224,7 @@ class Rendezvous:
                 del self._ranks[rank]
 
     def _judge(self) -> None:
-        """See whether a rank is stopped, or all wait for each other."""
+        """Check whether a rank is stopped, or all wait for each other."""
         while not self._closed:
             time.sleep(_GLANCE)
             with self._lock:
@@ -240,7 +240,7 @@ class Rendezvous:
 
 
 def _nodes(hosts: list[str], ranks_per_node: int | None) -> list[int]:
-    """The node of every rank: hosts, or pretended nodes within hosts, numbered in the order of their first ranks."""
+    """The node of every rank: hosts, or simulated nodes within hosts, numbered in the order of their first ranks."""
     mates: dict[str, list[int]] = {}
     for rank, host in enumerate(hosts):
         mates.setdefault(host, []).append(rank)

@@ -1,8 +1,8 @@
-"""How nodes see each other die: a ring of connections, by which the leader of each tells the next its supersteps.
+"""Failure detection between nodes: a ring of connections, by which leaders report their supersteps.
 
-The system closes the connections of a process that is killed, and so the process at the other end knows at once, and in
-which superstep that was. A rank that ends by itself says so before it goes, and is not blamed. Only leaders take part:
-the others of a node watch each other there (watch.py).
+The system closes the connections of a killed process, so the process at the other end knows at once, and in which
+superstep that was. A rank that ends by itself sends a message before, and is not blamed. Only leaders take part: the
+ranks of a node monitor each other there (watch.py).
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ __all__ = ["Ring", "addresses", "host_id"]
 _LOOPBACK = "127.0.0.1"
 _SIOCGIFADDR = 0x8915
 _TOKEN, _WORD = 16, struct.Struct("<q")
-# What a leader says when it ends by itself; supersteps are never so small.
+# The message of a leader that ends by itself; supersteps are never so small.
 _GOODBYE = -2
 # Seconds for all connections to be made, and for each attempt.
 _PATIENCE, _ATTEMPT = 10.0, 2.0
 
 
 class Ring:
-    """The two connections of a leader: from the leader before it, which it watches, and to the one after it.
+    """The two connections of a leader: from the leader before it, which it monitors, and to the one after it.
 
-    Others than leaders have none, but all ranks have to make it, together. Where hosts do not let each other connect,
-    there is none either, and mpiexec alone says who was killed.
+    Other ranks have none, but creating it is collective. If hosts cannot connect to each other, there is none either,
+    and only mpiexec reports who was killed.
     """
 
     def __init__(self, transport: Transport) -> None:
@@ -82,44 +82,44 @@ class Ring:
                 found.close()
 
     def at(self, superstep: int) -> None:
-        """Tell the next leader. What it does not take at once it need not know: it hears of a later one."""
+        """Report to the next leader. A report that it does not receive at once may be dropped: a later one follows."""
         self._say(_WORD.pack(superstep))
 
     def goodbye(self) -> None:
-        """This rank ends by itself."""
+        """Report that this rank ends by itself."""
         word, end = _WORD.pack(_GOODBYE), time.monotonic() + _ATTEMPT
         while self._next is not None and not self._say(word) and time.monotonic() < end:
             time.sleep(_ATTEMPT / 1000)
 
     def _say(self, word: bytes) -> bool:
-        """Send what is left of the last word, and this one if there is room for some of it; whether all is sent."""
+        """Send the rest of the last word, and this one if some of it fits; returns whether all is sent."""
         if self._next is None:
             return False
         try:
             count = self._next.send(self._rest + word, socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
-        except OSError:  # there is no room, or the listener is gone
+        except OSError:  # the buffer is full, or the listener is gone
             return False
         begun = count > len(self._rest)
         self._rest = (self._rest + word)[count:] if begun else self._rest[count:]
         return begun and not self._rest
 
     def listen(self) -> tuple[bool, int]:
-        """Whether the leader before was killed, and the last superstep that it told."""
+        """Whether the leader before was killed, and the last superstep that it reported."""
         if self.previous is None:
             return False, self._told
-        gone = False
+        closed = False
         try:
             while chunk := self.previous.recv(1 << 16):
                 self._take(chunk)
-            gone = True
+            closed = True
         except BlockingIOError:
             pass
         except OSError:  # the connection was reset
-            gone = True
-        if gone:
+            closed = True
+        if closed:
             self.previous.close()
             self.previous = None
-        return gone and self._told != _GOODBYE, self._told
+        return closed and self._told != _GOODBYE, self._told
 
     def _take(self, chunk: bytes) -> None:
         whole = self._heard + chunk
@@ -130,14 +130,14 @@ class Ring:
 
 
 def host_id() -> str:
-    """What processes have in common that reach each other within the machine: its start, and its namespaces."""
+    """An id shared by processes that can reach each other within the machine: its boot, and its namespaces."""
     with open("/proc/sys/kernel/random/boot_id") as file:
         spaces = (os.stat(f"/proc/self/ns/{kind}").st_ino for kind in ("net", "pid"))
         return " ".join([file.read().strip(), *map(str, spaces), str(os.getuid())])
 
 
 def _listening(alone: bool) -> socket.socket:
-    """A socket that others can connect to: at any address of this host, or from nowhere else if it is alone."""
+    """A socket that others can connect to: at any address of this host, or only locally if it is alone."""
     if alone:
         return socket.create_server((_LOOPBACK, 0))
     if socket.has_dualstack_ipv6():
@@ -148,19 +148,19 @@ def _listening(alone: bool) -> socket.socket:
 
 def addresses() -> list[str]:
     """The IPv4 addresses by which others reach this host."""
-    found = []
+    found_addresses = []
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         for _, name in socket.if_nameindex():
             with suppress(OSError):
                 asked = struct.pack("256s", name.encode()[:15])
-                found.append(socket.inet_ntoa(fcntl.ioctl(any_socket, _SIOCGIFADDR, asked)[20:24]))
-    return [address for address in found if not address.startswith("127.")]
+                found_addresses.append(socket.inet_ntoa(fcntl.ioctl(any_socket, _SIOCGIFADDR, asked)[20:24]))
+    return [address for address in found_addresses if not address.startswith("127.")]
 
 
 def _connected(card: bytes, near: bool) -> socket.socket | None:
-    """A connection to the process that has given this card: its token, its port, and where it may be.
+    """A connection to the process of this card: its token, its port, and its addresses.
 
-    One that is near, on this very host, is reached within it.
+    A process on this host is reached locally.
     """
     token, (port,) = card[:_TOKEN], struct.unpack_from("<H", card, _TOKEN)
     for place in [_LOOPBACK] if near else card[_TOKEN + 2 :].decode().split("\n"):

