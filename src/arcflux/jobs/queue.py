@@ -16,7 +16,7 @@ import stat
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -36,12 +36,18 @@ CREATE UNIQUE INDEX IF NOT EXISTS by_number ON jobs (number);
 CREATE TABLE IF NOT EXISTS served (user TEXT PRIMARY KEY, seconds REAL NOT NULL);
 """
 _NEXT = """
-SELECT j.id FROM jobs j LEFT JOIN served s ON s.user = j.user
+SELECT j.rowid FROM jobs j LEFT JOIN served s ON s.user = j.user
 LEFT JOIN (SELECT user, COUNT(*) AS running FROM jobs WHERE state = 'running' GROUP BY user) r ON r.user = j.user
 WHERE j.state = 'queued'
 ORDER BY COALESCE(r.running, 0), COALESCE(s.seconds, 0), j.priority DESC, j.number LIMIT 1
 """
 _FORMAT = 1
+_ALL_OF_IT = "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name"
+# What a row holds, besides numbers; SQLite keeps whatever it is given, in columns of any type.
+_TEXT = ("id", "user", "graph", "task", "parameters", "options", "state")
+_TEXT_OR_NONE = ("key", "epoch", "error")
+_WHOLE = ("number", "priority", "cancel", "attempts", "kept")
+_NUMBER_OR_NONE = ("submitted", "started", "finished", "seconds", "supersteps", "converged", "rows")
 # Seconds after which what a user was served counts half: who was away is not ahead for ever.
 _HALF_LIFE = 600.0
 
@@ -79,7 +85,10 @@ class Queue:
             version = self._connection.execute("PRAGMA user_version").fetchone()[0]
             if version not in (0, _FORMAT):
                 raise UsageError(f"{path} is a queue of format {version}", expected=f"format {_FORMAT}")
+            self._connection.execute("PRAGMA trusted_schema = OFF")
             self._connection.executescript(_SCHEMA)
+            if self._connection.execute(_ALL_OF_IT).fetchall() != _schema():
+                raise sqlite3.DatabaseError("it has other tables than a queue, or triggers")
             self._connection.execute(f"PRAGMA user_version = {_FORMAT}")
 
     @contextmanager
@@ -88,7 +97,9 @@ class Queue:
         with self._lock:
             try:
                 yield
-            except (sqlite3.Error, json.JSONDecodeError, RecursionError) as error:
+            except ArcfluxError:
+                raise
+            except (sqlite3.Error, ValueError, RecursionError) as error:
                 raise StoreError(
                     f"the queue cannot be read or written: {error}", path=self.path,
                     remedy="free the disk if it is full; a damaged file can be moved away, and its jobs are lost then",
@@ -207,16 +218,25 @@ class Queue:
         return found
 
     def claim(self) -> dict[str, Any] | None:
-        """Take the job that is next, to run it; None when nothing is queued."""
-        with self._changing() as db:
-            row = db.execute(_NEXT).fetchone()
-            if row is None:
-                return None
-            db.execute(
-                "UPDATE jobs SET state = 'running', epoch = ?, attempts = attempts + 1, started = ? WHERE id = ?",
-                (self.epoch, time.time(), row["id"]),
-            )
-            return _job(db.execute("SELECT * FROM jobs WHERE id = ?", (row["id"],)).fetchone())
+        """Take the job that is next, to run it; None when nothing is queued. A row that cannot be read has failed."""
+        while True:
+            with self._changing() as db:
+                row = db.execute(_NEXT).fetchone()
+                if row is None:
+                    return None
+                number, find = row["rowid"], "SELECT * FROM jobs WHERE rowid = ?"
+                with suppress(ValueError, RecursionError):
+                    _job(db.execute(find, (number,)).fetchone())
+                    db.execute(
+                        "UPDATE jobs SET state = 'running', epoch = ?, attempts = attempts + 1, started = ?"
+                        " WHERE rowid = ?",
+                        (self.epoch, time.time(), number),
+                    )
+                    return _job(db.execute(find, (number,)).fetchone())
+                db.execute(
+                    "UPDATE jobs SET state = 'failed', finished = ?, error = ? WHERE rowid = ?",
+                    (time.time(), "what the queue has of the job cannot be read", number),
+                )
 
     def finish(self, ident: str, state: str, **said: Any) -> bool:
         """A job of this epoch has ended; whether that counts: it does once, and for the server that runs it."""
@@ -257,9 +277,25 @@ class Queue:
         return found
 
 
+def _schema() -> list[Any]:
+    """All that a queue consists of."""
+    with closing(sqlite3.connect(":memory:")) as db:
+        db.row_factory = sqlite3.Row
+        db.executescript(_SCHEMA)
+        return db.execute(_ALL_OF_IT).fetchall()
+
+
 def _job(row: sqlite3.Row) -> dict[str, Any]:
+    """A row as a job; a ValueError where it has other things than were written."""
     found = dict(row)
+    right = {str: _TEXT, (str, type(None)): _TEXT_OR_NONE, int: _WHOLE, (int, float, type(None)): _NUMBER_OR_NONE}
+    for kind, names in right.items():
+        for name in names:
+            if not isinstance(found[name], kind):  # type: ignore[arg-type]
+                raise ValueError(f"{name} of a job is {found[name]!r:.50}")
     found["parameters"], found["options"] = json.loads(found["parameters"]), json.loads(found["options"])
+    if not isinstance(found["parameters"], dict) or not isinstance(found["options"], dict):
+        raise ValueError("parameters or options of a job are no object")
     found["converged"] = None if found["converged"] is None else bool(found["converged"])
     found["kept"], found["cancel"] = bool(found["kept"]), bool(found["cancel"])
     return found

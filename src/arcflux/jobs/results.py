@@ -1,7 +1,12 @@
-"""Results of jobs in files, one Arrow file each, handed out as JSON, CSV, Arrow or Parquet, in pages or as a stream."""
+"""Results of jobs in files, one Arrow file each, handed out as JSON, CSV, Arrow or Parquet, in pages or as a stream.
+
+Behind the Arrow file is a digest of it, which is looked at before the first page of it is read: Arrow itself checks
+neither values nor that offsets of text stay inside of the file.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import math
@@ -10,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from arcflux.errors import UsageError
+from arcflux.errors import StoreError, UsageError
 from arcflux.result import Result
 
 __all__ = ["FORMATS", "MEDIA", "Results"]
@@ -24,6 +29,10 @@ MEDIA = {
 }
 # Rows of a batch: large enough that a batch costs nothing, small enough that a page reads little more than itself.
 _BATCH = 1 << 16
+# Bytes of the digest behind a file, and that are read of it at once.
+_DIGEST, _PIECE = 32, 1 << 24
+# So many files are known to be whole as long as nobody touches them.
+_MOST_KNOWN = 1000
 
 
 class Results:
@@ -31,6 +40,7 @@ class Results:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._whole: dict[tuple[int, ...], None] = {}
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def path(self, ident: str) -> Path:
@@ -49,10 +59,11 @@ class Results:
 
         target = self.path(ident)
         work = target.with_suffix(".writing")
-        with open(os.open(work, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600), "wb") as file:
+        with open(os.open(work, os.O_CREAT | os.O_TRUNC | os.O_RDWR, 0o600), "w+b") as file:
             with pa.ipc.new_file(file, table.schema) as writer:
                 for batch in table.to_batches(max_chunksize=_BATCH):
                     writer.write_batch(batch)
+            file.write(_digest(file, file.tell()))
             file.flush()
             os.fsync(file.fileno())
         os.replace(work, target)
@@ -69,15 +80,33 @@ class Results:
                 file.unlink(missing_ok=True)
 
     def stream(self, ident: str, form: str, first: int = 0, limit: int | None = None) -> Iterator[bytes]:
-        """Rows from `first` on, in a format, piece by piece."""
-        return _WRITERS[form](self._batches(ident, first, limit))
+        """Rows from `first` on, in a format, piece by piece; an error at once where the file is not what was kept."""
+        return _WRITERS[form](self._batches(self.path(ident), self._checked(ident), first, limit))
 
-    def _batches(self, ident: str, first: int, limit: int | None) -> Iterator[Any]:
+    def _checked(self, ident: str) -> int:
+        """How long the Arrow file of a result is, which is what was written: looked at once, unless it changes."""
+        path = self.path(ident)
+        try:
+            with open(path, "rb") as file:
+                about = os.fstat(file.fileno())
+                length, stamp = about.st_size - _DIGEST, (about.st_ino, about.st_size, about.st_mtime_ns)
+                if stamp not in self._whole:
+                    if length <= 0 or _digest(file, length) != file.read():
+                        raise StoreError("the result is not what was written", path=path, remedy="submit the job again")
+                    self._whole[stamp] = None
+        except OSError as error:
+            raise StoreError(f"the result cannot be read: {error.strerror}", path=path) from error
+        while len(self._whole) > _MOST_KNOWN:
+            self._whole.pop(next(iter(self._whole)), None)
+        return length
+
+    @staticmethod
+    def _batches(path: Path, length: int, first: int, limit: int | None) -> Iterator[Any]:
         """The schema, then batches of the rows that are wanted; the file is mapped, and only those are read."""
         import pyarrow as pa
 
-        with pa.memory_map(str(self.path(ident))) as source:
-            file = pa.ipc.open_file(source)
+        with pa.memory_map(str(path)) as source:
+            file = pa.ipc.open_file(source, footer_offset=length)
             yield file.schema
             left = file.num_record_batches * _BATCH if limit is None else limit
             for number in range(first // _BATCH, file.num_record_batches):
@@ -89,6 +118,15 @@ class Results:
                 left -= some.num_rows
                 if some.num_rows:
                     yield some
+
+
+def _digest(file: Any, length: int) -> bytes:
+    """The digest of the first bytes of a file; what comes behind them is read next."""
+    found = hashlib.blake2b(digest_size=_DIGEST)
+    file.seek(0)
+    for at in range(0, length, _PIECE):
+        found.update(file.read(min(_PIECE, length - at)))
+    return found.digest()
 
 
 def _arrow(batches: Iterator[Any]) -> Iterator[bytes]:

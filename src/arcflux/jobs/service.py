@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from arcflux import config, trace
-from arcflux.errors import ArcfluxError, CancelledError, UsageError
+from arcflux.errors import ArcfluxError, CancelledError, StoreError, UsageError
 from arcflux.jobs.catalogue import Catalogue, describe
 from arcflux.jobs.handover import Handover, hand_over, most_workers
 from arcflux.jobs.job import Job
@@ -64,6 +64,7 @@ class Service:
         self._wake, self._closed = threading.Event(), False
         self._claiming = threading.Lock()  # a job that is claimed is among those that run
         self._tidied = 0.0
+        self._unsaid: dict[str, tuple[str, dict[str, Any]]] = {}  # ends of jobs that the queue could not take
         self.recovered = self.queue.recover()
         self.results.tidy({job["id"] for job in self.queue.newest(limit=1 << 30) if job["kept"]})
         self._thread = threading.Thread(target=self._dispatch, name="arcflux-dispatch", daemon=True)
@@ -137,6 +138,8 @@ class Service:
         while not self._closed:
             try:
                 self._tidy()
+                for ident, (state, said) in list(self._unsaid.items()):
+                    self._finish(ident, state, **said)
                 while len(self.running) < self.at_once and not self._closed:
                     with self._claiming:
                         if (row := self.queue.claim()) is None:
@@ -191,7 +194,7 @@ class Service:
         except Exception as error:
             self.running.pop(ident, None)
             if not self._closed:
-                self._count(self.queue.finish(ident, "failed", error=describe(error)), "failed", 0.0)
+                self._finish(ident, "failed", error=describe(error))
                 self._wake.set()
 
     def _ended(self, ident: str, job: Job) -> None:
@@ -210,7 +213,7 @@ class Service:
                     state, error = "failed", failure
             if error is not None:
                 said["error"] = describe(error)
-            self._count(self.queue.finish(ident, state, **said), state, job.progress.seconds)
+            self._finish(ident, state, **said)
         finally:
             self._remember(ident, job)
             self.running.pop(ident, None)
@@ -240,14 +243,23 @@ class Service:
                 state = "cancelled" if isinstance(ended.error, CancelledError) else "failed"
                 said["error"] = describe(ended.error)
             if not self._closed:
-                self._count(self.queue.finish(ident, state, **said), state, ended.seconds)
+                self._finish(ident, state, **said)
             self.running.pop(ident, None)
             self._wake.set()
 
-    def _count(self, counts: bool, state: str, seconds: float) -> None:
+    def _finish(self, ident: str, state: str, **said: Any) -> None:
+        """Write down how a job has ended; tried again by the dispatcher while the disk is full."""
+        try:
+            counts = self.queue.finish(ident, state, **said)
+        except StoreError as error:
+            if ident not in self._unsaid:
+                trace.note(f"the end of job {ident} is written down later: {error}")
+            self._unsaid[ident] = state, said
+            return
+        self._unsaid.pop(ident, None)
         if counts:
             self.totals[state] += 1
-            self.totals["seconds"] += seconds
+            self.totals["seconds"] += said.get("seconds", 0.0)
 
     def _tidy(self) -> None:
         now = time.monotonic()

@@ -166,3 +166,51 @@ def test_flipped_bits_of_a_queue_are_an_error_of_ours_or_nothing(seed: int, tmp_
         if job := queue.claim():
             queue.finish(job["id"], "done")
         queue.expire(0, 0)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "CREATE TRIGGER t AFTER UPDATE ON jobs BEGIN UPDATE jobs SET state = 'queued'; END",
+        "DROP TABLE served; CREATE VIEW served AS SELECT user, 1 AS seconds FROM jobs",
+        "ALTER TABLE jobs DROP COLUMN error",
+        "ALTER TABLE jobs RENAME COLUMN kept TO taken",
+        "CREATE TABLE others (x)",
+    ],
+)
+def test_a_file_that_is_more_or_less_than_a_queue_is_refused(tmp_path, said):
+    queue = Queue(tmp_path / "queue")
+    _submit(queue)
+    queue.close()
+    with contextlib.closing(sqlite3.connect(tmp_path / "queue")) as db:
+        db.executescript(said)
+    with pytest.raises(StoreError, match="other tables than a queue"):
+        Queue(tmp_path / "queue")
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("parameters", b"\xff\xfe"),
+        ("parameters", "{"),
+        ("parameters", "[1]"),
+        ("parameters", '{"source": ' + "9" * 5000 + "}"),
+        ("options", "3"),
+        ("options", "[" * 100_000),
+        ("id", None),
+        ("id", b"1-ab"),
+        ("priority", "first"),
+        ("submitted", "yesterday"),
+    ],
+    ids=str,
+)
+def test_a_row_that_cannot_be_read_holds_up_no_other(tmp_path, column, value):
+    """It was the next one for ever."""
+    queue = Queue(tmp_path / "queue")
+    _submit(queue, user="ada")
+    good = _submit(queue, user="bob")
+    queue._connection.execute(f"UPDATE jobs SET {column} = ? WHERE user = 'ada'", (value,))
+    assert queue.claim()["id"] == good
+    assert queue.claim() is None
+    assert queue.counts() == {"failed": 1, "running": 1}
+    assert queue.finish(good, "done", rows=1)

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import csv, parquet
 
-from arcflux.errors import UsageError
+from arcflux.errors import StoreError, UsageError
 from arcflux.jobs.results import _BATCH, FORMATS, Results
 
 
@@ -69,3 +69,28 @@ def test_files_are_the_owners_alone_and_strangers_are_tidied_away(results):
     assert sorted(file.name for file in results.folder.iterdir()) == ["1-a.arrow", "2-b.arrow"]
     with pytest.raises(UsageError):
         results.path("../etc/passwd")
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_result_that_is_not_what_was_written_is_told_before_its_first_byte(tmp_path, form):
+    """Arrow would show other numbers, or read beyond the file where the offsets of text are others."""
+    kept, names = Results(tmp_path / "kept"), pa.array([f"v{k}" for k in range(50)], pa.large_string())
+    kept.keep_table("1-a", pa.table({"vertex": names, "rank": np.arange(50) / 7}))
+    path = kept.path("1-a")
+    right = path.read_bytes()
+    assert b"".join(kept.stream("1-a", form))
+    for at in range(3, len(right), 101):
+        wrong = bytearray(right)
+        wrong[at] ^= 1 << at % 8
+        path.write_bytes(wrong)
+        with pytest.raises(StoreError, match="not what was written"):
+            kept.stream("1-a", form)
+    path.write_bytes(right[:-40])
+    with pytest.raises(StoreError):
+        kept.stream("1-a", form)
+    path.write_bytes(b"")
+    with pytest.raises(StoreError):
+        kept.stream("1-a", form)
+    path.unlink()
+    with pytest.raises(StoreError, match="cannot be read"):
+        kept.stream("1-a", form)

@@ -15,7 +15,7 @@ import pytest
 from serving import folders
 
 import arcflux as af
-from arcflux.errors import ArcfluxError, UsageError
+from arcflux.errors import ArcfluxError, StoreError, UsageError
 from arcflux.jobs import catalogue
 from arcflux.jobs.catalogue import Catalogue
 from arcflux.jobs.service import Service
@@ -327,6 +327,30 @@ def _finished(service, ident):
         assert time.monotonic() < end, found
         time.sleep(0.01)
     return found
+
+
+@pytest.mark.parametrize("graph", ["kron.arcflux", "nothing.arcflux"])
+def test_the_end_of_a_job_is_written_down_when_the_disk_takes_it(tmp_path, monkeypatch, graph):
+    """A job whose end could not be written was one that runs, for ever."""
+    root = folders(tmp_path)
+    made = Service(Catalogue([root / "graphs"]), root / "state", threads=1)
+    real, refused = made.queue.finish, []
+
+    def full(ident, state, **said):
+        if len(refused) < 3:
+            refused.append(state)
+            raise StoreError("the queue cannot be read or written: database or disk is full", path=made.queue.path)
+        return real(ident, state, **said)
+
+    monkeypatch.setattr(made.queue, "finish", full)
+    ident = made.queue.submit("ada", graph, "bfs", {"source": 0})[0]["id"]
+    try:
+        assert _finished(made, ident)["state"] == ("done" if graph == "kron.arcflux" else "failed")
+        assert len(refused) == 3
+        assert made.totals["done"] + made.totals["failed"] == 1
+        assert not made._unsaid
+    finally:
+        made.close()
 
 
 def test_others_run_while_a_graph_is_opened(slow):

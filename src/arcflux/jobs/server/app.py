@@ -249,7 +249,7 @@ class _Routes:
         if form == "json":
             limit = min(_WIDEST_JSON, row["rows"] if limit is None else limit)
         headers = {"x-rows": str(row["rows"]), "content-disposition": f'attachment; filename="{row["id"]}.{form}"'}
-        pieces = self.service.results.stream(row["id"], form, first, limit)
+        pieces = await run_in_threadpool(self.service.results.stream, row["id"], form, first, limit)
         return StreamingResponse(_counted(pieces, self.service), media_type=MEDIA[form], headers=headers)
 
 
