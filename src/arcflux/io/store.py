@@ -46,6 +46,7 @@ __all__ = [
     "check_bytes",
     "graph_in",
     "open_graph",
+    "open_marked",
     "refuse_strangers",
     "verify",
     "verify_in",
@@ -92,6 +93,16 @@ def open_graph(path: Path, *, trust: bool = False) -> Graph:
     With `trust` they are not looked at: damage then shows as a crash or a wrong result.
     """
     return read_folder(path, "store", HOW_TO_WRITE, lambda directory: graph_in(directory, trust=trust))
+
+
+def open_marked(path: Path, *, trust: bool = False) -> tuple[Graph, str]:
+    """The same, and a mark that another store does not have: for processes that have to open the same one."""
+
+    def read(directory: Directory) -> tuple[Graph, str]:
+        graph, manifest, _ = _open(directory, trust)
+        return graph, manifest_sum(manifest)
+
+    return read_folder(path, "store", HOW_TO_WRITE, read)
 
 
 def graph_in(directory: Directory, *, trust: bool = False) -> Graph:

@@ -1,7 +1,8 @@
 """Arcflux's stores as a data source of Spark: ``session.read.format("arcflux").load("graph.arcflux")``.
 
-A row is an edge: source, target, and the columns of edges. Each task maps the store, and reads a slice of its arcs.
-Options: ``slices``, how many tasks there are; ``trust``, "true" to read without looking at the bytes first.
+A row is an edge: source, target, and the columns of edges. Each task maps the store, and reads a slice of its arcs; one
+that finds another store than the slices are of, because somebody replaced it, raises an error: rows of two stores are
+no graph. Options: ``slices``, how many tasks there are; ``trust``, "true" to read without looking at the bytes first.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from arcflux.errors import UsageError
+from arcflux.errors import GraphError, StoreError, UsageError
 from arcflux.graph import Graph
 from arcflux.spark.frames import quoted
 from arcflux.spark.results import TYPES, arrow_array
@@ -43,12 +44,12 @@ class ArcfluxSource(DataSource):  # type: ignore[misc]
 
     def schema(self) -> str:
         """The columns of a store: its ends, and its columns of edges."""
-        return ", ".join(f"{quoted(name)} {kind}" for name, kind in _columns(_opened(self.options)).items())
+        return ", ".join(f"{quoted(name)} {kind}" for name, kind in _columns(_opened(self.options)[0]).items())
 
     def reader(self, schema: Any) -> DataSourceReader:
         """What reads it."""
         wanted = dict.fromkeys(schema.names)
-        known = _columns(_opened(self.options))
+        known = _columns(_opened(self.options)[0])
         for name in wanted:
             if name not in known:
                 raise UsageError(f"the store has no column {name!r}", expected=f"one of: {', '.join(known)}")
@@ -56,10 +57,10 @@ class ArcfluxSource(DataSource):  # type: ignore[misc]
 
 
 class _Slice(InputPartition):  # type: ignore[misc]
-    """From which arc to before which."""
+    """From which arc to before which, of the store that has this mark."""
 
-    def __init__(self, first: int, last: int) -> None:
-        self.first, self.last = first, last
+    def __init__(self, first: int, last: int, mark: str) -> None:
+        self.first, self.last, self.mark = first, last, mark
 
 
 class _Reader(DataSourceReader):  # type: ignore[misc]
@@ -70,23 +71,30 @@ class _Reader(DataSourceReader):  # type: ignore[misc]
 
     def partitions(self) -> list[_Slice]:
         """Slices of equal size."""
-        arcs = _opened(self.options).arcs
+        graph, mark = _opened(self.options)
+        arcs = graph.arcs
         given = self.options.get("slices", "")
-        if given and not (given.isdecimal() and int(given) > 0):
+        if given and not (given.isdecimal() and len(given) < 19 and int(given) > 0):
             raise UsageError(f"the option slices is {given!r}", expected="a whole number from 1 on")
-        count = int(given) if given else max(1, min(64, arcs // _ARCS))
+        count = min(int(given), max(1, arcs)) if given else max(1, min(64, arcs // _ARCS))
         cuts = [arcs * k // count for k in range(count + 1)]
-        return [_Slice(first, last) for first, last in itertools.pairwise(cuts)]
+        return [_Slice(first, last, mark) for first, last in itertools.pairwise(cuts)]
 
     def read(self, partition: _Slice) -> Iterator[Any]:
         """The edges of a slice, as Arrow batches."""
-        graph = _opened(self.options)
+        graph, mark = _opened(self.options)
+        if mark != partition.mark:
+            raise StoreError(
+                "the store was replaced since Spark began to read it", path=self.options["path"],
+                expected="the store of which the other tasks have rows", remedy="read it again: a new data frame",
+            )  # fmt: skip
         for first in range(partition.first, partition.last, _ARCS):
             yield _batch(graph, self.columns, first, min(first + _ARCS, partition.last))
 
 
-def _opened(options: Any) -> Graph:
-    from arcflux.io.store import open_graph
+def _opened(options: Any) -> tuple[Graph, str]:
+    """The store that is named, and its mark."""
+    from arcflux.io.store import open_marked
 
     path = options.get("path")
     if not path:
@@ -98,11 +106,13 @@ def _opened(options: Any) -> Graph:
             remedy="str(Path(...).resolve())",
         )  # fmt: skip
     trust = str(options.get("trust", "false")).lower() == "true"
-    return open_graph(place, trust=trust)
+    return open_marked(place, trust=trust)
 
 
 def _columns(graph: Graph) -> dict[str, str]:
     """The columns by name, and their types as Spark calls them."""
+    if {"source", "target"} & set(graph.columns):
+        raise GraphError("an edge column is named source or target, as the ends are", remedy="give it another name")
     ids = "string" if graph.ids.kind == "text" else "bigint"
     return {"source": ids, "target": ids, **{n: TYPES[column.dtype.str[1:]] for n, column in graph.columns.items()}}
 
