@@ -34,6 +34,8 @@ REFUSED = {
     "random numbers of NumPy": (
         "    x: af.f64\n    def compute(v, u): v.x += np.random.rand()  # no", r"af\.random\(v, step\)"
     ),
+    "the id of a vertex": ("    x: af.i64\n    def compute(v, u): v.x += u.id  # no", r"v\.number.*source: af\.vertex"),
+    "a field with a slip": ("    total: af.f64\n    def compute(v, u): v.total += u.totl  # no", "did you mean total"),
     "an edge field in compute": (
         "    x: af.f64\n    w: af.edge(af.f64)\n    def compute(v, u, edge):\n"
         "        edge.w = u.x  # no\n        v.x += edge.w",

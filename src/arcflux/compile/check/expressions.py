@@ -31,7 +31,7 @@ from arcflux.compile.check.types import (
     of_power,
     of_sign,
 )
-from arcflux.errors import ProgramError, UsageError
+from arcflux.errors import ProgramError, UsageError, did_you_mean
 from arcflux.program import ABOUT_GRAPH, FieldType, Function, Program, dot, first, last, random, vertex, vertices
 from arcflux.program import any as arcflux_any
 
@@ -90,6 +90,8 @@ _CALLED_ELSEWHERE = {
     "print": "write it on a line of its own, and run with debug=True",
 } | dict.fromkeys(("set", "Counter"), "write af.mode(u.label for u in edges) in around for the most frequent one, or "
                   "af.intersect(v, u) for common neighbours")  # fmt: skip
+# What other systems call the number of a vertex.
+_NUMBER_ELSEWHERE = ("id", "index", "vid", "vertex", "node")
 MISSING = object()
 # Workers have a few dozen vectors on their stacks at once (spmd/long_lanes.py).
 _LONGEST = 4096
@@ -446,7 +448,12 @@ class Expressions:
         kind = self.program.fields.get(name)
         if kind is None:
             known = ", ".join(self.program.fields)
-            raise self.refuse(node, f"there is no vertex field {name!r}", f"declare it, or use one of: {known}")
+            remedy = did_you_mean(name, self.program.fields, f"declare it, or use one of: {known}")
+            if name in _NUMBER_ELSEWHERE:
+                remedy = (
+                    "v.number is the number of a vertex; a parameter `source: af.vertex` is the one with a given id"
+                )
+            raise self.refuse(node, f"there is no vertex field {name!r}", remedy)
         return of_dtype(kind.dtype, length_of(self.program, kind))
 
     def known_total(self, node: ast.AST, name: str) -> Value:
