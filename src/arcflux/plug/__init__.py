@@ -1,3 +1,3 @@
-"""The plug: accelerators inside other graph systems, by a daemon for each device and agents that reach it (GX-Plug)."""
+"""The plug: accelerators inside other graph systems, by daemons for devices and agents that use them (GX-Plug)."""
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""The agent of a node: it turns tables into blocks for its daemons, and what comes back into tables (GX-Plug, II, IV).
+"""The agent of a node: sends blocks of its tables to daemons, and merges the results (GX-Plug, II, IV).
 
 The upper system calls ``connect() transfer() update() requestGen() requestMerge() requestApply() disconnect()`` in the
-order of its computation model, and keeps everything else to itself: what it has of vertices, how nodes tell each other,
-when it ends. An agent has one or more daemons, maybe of different devices, and gives each its share (balance.py).
+order of its computation model, and does everything else itself: its own copy of the vertices, communication between
+nodes, termination. An agent has one or more daemons, possibly of different devices, and gives each its share
+(balance.py).
 """
 
 from __future__ import annotations
@@ -33,10 +34,9 @@ from arcflux.plug.template import Template
 __all__ = ["Agent", "Blocks", "Records"]
 
 Array = NDArray[Any]
-# Blocks before anything was measured: about a mebibyte of triplets.
+# The size of blocks before any measurement: about a mebibyte of triplets.
 _FIRST = 1 << 16
-# The share of a first iteration that daemons of unknown cost have equal parts of, so that they have their shares of the
-# rest.
+# The share of a first iteration that is divided equally among daemons of unknown cost; the rest is divided by cost.
 _PROBE = 16
 
 
@@ -44,8 +44,9 @@ _PROBE = 16
 class Blocks:
     """How triplets go to daemons.
 
-    capacity: the most triplets of a block; size: how many it has, a number, "best" (measured, by equation 1 with
-    what every cycle costs) or "lemma" (measured, by Lemma 1); pipelined: three chunks at once, or one after another.
+    capacity: the most triplets of a block; size: the triplets of a block, a number, "best" (by measurements, with
+    equation 1 and the cost of every cycle) or "lemma" (by measurements, with Lemma 1); pipelined: three chunks at once,
+    or one after another.
     """
 
     capacity: int = 1 << 17
@@ -61,7 +62,7 @@ class Blocks:
 
 @dataclass
 class _Daemon:
-    """A daemon of this node: a connection, its pipeline, and the seconds that a triplet takes it (c_j)."""
+    """A daemon of this node: a connection, its pipeline, and its measured seconds per triplet (c_j)."""
 
     name: str
     connection: Connection
@@ -71,7 +72,7 @@ class _Daemon:
 
     @property
     def cost(self) -> float:
-        """c_j, seconds a triplet, measured; 1 before anything was."""
+        """c_j, measured seconds per triplet; 1 before any measurement."""
         return self.seconds / self.triplets if self.triplets else 1.0
 
 
@@ -112,13 +113,13 @@ class Agent:
     # --- life -----------------------------------------------------------------------------------------------------
 
     def connect(self) -> Agent:
-        """Reach the daemons, which are started where there are none."""
+        """Connect to the daemons; those that do not run are started."""
         self.control.call("connect")
         self.daemons = [_Daemon(name, Connection.open(name, self.folder, lease=self.lease)) for name in self.names]
         return self
 
     def transfer(self, template: Template, tables: Tables) -> None:
-        """Hand over what is to be run, and on what: daemons compile the program, and make memory for blocks."""
+        """Send the program and the graph's properties: daemons compile the program, and allocate memory for blocks."""
         self.control.call("transfer")
         self.template, self.tables = template, tables
         capacity = self._capacity()
@@ -149,7 +150,7 @@ class Agent:
             self.reduce(none, {name: self.accumulators[name][:0] for name in self.template.reduced}, self.hit[:0])
 
     def _capacity(self) -> int:
-        """Triplets of a block; where vertices see lists, a block has to hold the longest."""
+        """Triplets of a block; if vertices see lists, a block has to hold the longest."""
         longest = int(self.tables.in_degrees.max(initial=1)) if self.template.lists else 1
         return max(self.blocks.capacity, longest)
 
@@ -164,12 +165,12 @@ class Agent:
 
     @property
     def cost(self) -> float:
-        """c_j of this node: seconds a triplet with all of its daemons at once, as measured; NaN before anything was."""
+        """c_j of this node: measured seconds per triplet with all of its daemons; NaN before any measurement."""
         known = [1.0 / one.cost for one in self.daemons if one.triplets]
         return 1.0 / sum(known) if known else math.nan
 
     def disconnect(self) -> None:
-        """Leave the daemons, which go on."""
+        """Disconnect from the daemons, which keep running."""
         self.control.call("disconnect")
         for daemon in self.daemons:
             if daemon.pipeline is not None:
@@ -187,13 +188,13 @@ class Agent:
     # --- the operations -------------------------------------------------------------------------------------------
 
     def begin(self, which: Array) -> Array:
-        """`start` on these vertices; those that send at first. What they bring to totals is in `brought`."""
+        """Run `start` on these vertices; returns those that send at first. Contributions to totals are in `brought`."""
         return self._apply("start", which)
 
     def requestGen(self, senders: Array) -> int:
-        """MSGGen on the out-edges of these vertices, whose messages wait for their receivers; how many triplets.
+        """MSGGen on the out-edges of these vertices, whose messages wait for receivers; the number of triplets.
 
-        Those for vertices of other nodes leave by :meth:`outgoing`.
+        :meth:`outgoing` returns those for vertices of other nodes.
         """
         self.control.call("gen")
         begun = time.perf_counter()
@@ -206,7 +207,7 @@ class Agent:
         return total
 
     def requestMerge(self, records: Records) -> None:
-        """MSGMerge: reduce what other nodes have for vertices of this one into what it has itself."""
+        """MSGMerge: reduce messages that other nodes sent for vertices of this one."""
         self.control.call("merge")
         begun = time.perf_counter()
         if self.template.lists:
@@ -219,7 +220,7 @@ class Agent:
         self.seconds["merge"] += time.perf_counter() - begun
 
     def requestApply(self, which: Array) -> Array:
-        """MSGApply on these vertices, those of a sparse program that something came for; those that send next."""
+        """MSGApply on these vertices, in a sparse program those with messages; returns those that send next."""
         self.control.call("apply")
         return self._apply("apply", which)
 
@@ -243,13 +244,13 @@ class Agent:
     # --- blocks ---------------------------------------------------------------------------------------------------
 
     def _on_all(self, operation: str, total: int, work: Callable[[int, int, int], Batch]) -> list[Any]:
-        """Give each daemon its share of what there is to do, and wait for all; what each brought."""
+        """Divide the work among the daemons, and wait for all; returns what each contributed."""
         unknown = operation == "gen" and len(self.daemons) > 1 and not all(one.triplets for one in self.daemons)
         probed = total // _PROBE if unknown and total >= _FIRST else 0
         return self._shared(operation, 0, probed, work) + self._shared(operation, probed, total, work)
 
     def _shared(self, operation: str, start: int, stop: int, work: Callable[[int, int, int], Batch]) -> list[Any]:
-        """The same with a range of what there is to do."""
+        """The same for a range of the work."""
         bounds = start + shares([daemon.cost for daemon in self.daemons], stop - start)
         ranges = [(k, int(bounds[k]), int(bounds[k + 1])) for k in range(len(self.daemons))]
         ranges = [one for one in ranges if one[2] > one[1]]
@@ -288,7 +289,7 @@ class Agent:
         return brought
 
     def _block_size(self, operation: str, pipeline: Pipeline, total: int) -> int:
-        """How many triplets a block has: as asked for, or by what was measured so far."""
+        """The triplets of a block: as asked for, or by the measurements so far."""
         if isinstance(self.blocks.size, int):
             return min(self.blocks.size, pipeline.capacity)
         seen = pipeline.estimate(operation)
@@ -312,7 +313,7 @@ class Agent:
         self.template.run("merge", len(targets), self.step, given)
 
     def outgoing(self) -> Records:
-        """What waits for vertices of other owners, which leaves this node here; what waits for its own stays."""
+        """Remove and return the messages for vertices of other owners; those for own vertices stay."""
         if self.template.lists:
             return self._listed()
         away = np.flatnonzero((self.hit != 0) & ~self.tables.owned)
@@ -323,7 +324,7 @@ class Agent:
         return made
 
     def _listed(self) -> Records:
-        """Messages for vertices of other owners; those for own ones stay."""
+        """Remove and return listed messages for vertices of other owners; those for own ones stay."""
         made = joined(self.messages)
         if made is None:
             return Records(np.zeros(0, np.int64), {})
@@ -332,18 +333,18 @@ class Agent:
         return taken(made, np.flatnonzero(~own))
 
     def _sort_messages(self, which: Array) -> None:
-        """Messages in the order of their receivers, and where those of each begin."""
-        found = joined(self.messages)
-        targets = np.zeros(0, np.int64) if found is None else found.targets
+        """Sort messages by receiver, and store where those of each begin."""
+        messages = joined(self.messages)
+        targets = np.zeros(0, np.int64) if messages is None else messages.targets
         order = np.argsort(targets, kind="stable")
-        self.sorted = taken(found, order) if found is not None else Records(targets, {})
+        self.sorted = taken(messages, order) if messages is not None else Records(targets, {})
         self.row_starts = np.searchsorted(targets[order], which, side="left")
         self.row_ends = np.searchsorted(targets[order], which, side="right")
         self.hit[targets] = 1
 
     def reached(self) -> Array:
-        """Own vertices that something came for since the last requestApply."""
-        found = self.hit != 0
+        """Own vertices with messages since the last requestApply."""
+        received = self.hit != 0
         for records in self.messages:
-            found[records.targets] = True
-        return np.flatnonzero(found & self.tables.owned)
+            received[records.targets] = True
+        return np.flatnonzero(received & self.tables.owned)

@@ -1,8 +1,8 @@
-"""Who does how much: shares by what a triplet costs each daemon (Lemma 2), idle daemons to nodes (Lemma 3).
+"""Load balance: shares by the cost per triplet of each daemon (Lemma 2), idle daemons for nodes (Lemma 3).
 
 T_j = c_j d_j: a node, or a daemon, takes c_j seconds for each of its d_j triplets; 1 / c_j is its capacity. The paper's
-T_j also has s T_call for its s blocks, which is left out, as it does not depend on d_j: with blocks of the best size
-it is small, and c_j as measured here has it within.
+T_j also has s T_call for its s blocks, which is omitted, as it does not depend on d_j: with blocks of the best size it
+is small, and the measured c_j includes it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def shares(costs: Sequence[float], total: int) -> Array:
 
 
 def slowest(costs: Sequence[float], loads: Sequence[float]) -> float:
-    """Equation 5: the seconds of the node that is done last.
+    """Equation 5: the seconds of the slowest node.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def slowest(costs: Sequence[float], loads: Sequence[float]) -> float:
 
 
 def choose_split(costs: Sequence[float], splits: Sequence[Sequence[float]]) -> int:
-    """Case 1: which of several partitionings, each the loads of all nodes, is done first.
+    """Case 1: which of several partitionings, each the loads of all nodes, finishes first.
 
     Examples
     --------
@@ -57,37 +57,39 @@ def choose_split(costs: Sequence[float], splits: Sequence[Sequence[float]]) -> i
 
 
 def capacities(loads: Sequence[float], most: float) -> Array:
-    """Lemma 3: the capacity 1 / c_j that each node needs, when the most loaded one has `most` (f).
+    """Lemma 3: the capacity 1 / c_j that each node needs, if the most loaded one has `most` (f).
 
     Examples
     --------
     >>> capacities([100, 50, 25], most=8.0).tolist()
     [8.0, 4.0, 2.0]
     """
-    found = np.asarray(loads, np.float64)
-    if not len(found) or (found < 0).any() or found.max() <= 0:
+    triplets = np.asarray(loads, np.float64)
+    if not len(triplets) or (triplets < 0).any() or triplets.max() <= 0:
         raise UsageError(f"loads are {list(loads)!r}", expected="triplets of each node, of one at least above 0")
-    needed: Array = most * found / found.max()
+    needed: Array = most * triplets / triplets.max()
     return needed
 
 
 def allocate(loads: Sequence[float], idle: Sequence[float]) -> list[list[int]]:
-    """Case 2: which of the idle daemons, by their capacities 1 / c, each node gets, so that all are done together.
+    """Case 2: which of the idle daemons, by their capacities 1 / c, each node gets, so that all finish together.
 
-    The largest goes to whichever node would be done last, then the next; each node gets one at least, if there are
-    enough. That is Lemma 3 with capacities that come in pieces.
+    The largest goes to the node that would finish last, then the next; each node gets at least one, if there are
+    enough. That is Lemma 3 with discrete capacities.
 
     Examples
     --------
     >>> allocate([300, 100], [1.0, 1.0, 1.0, 1.0])
     [[0, 2, 3], [1]]
     """
-    given: list[list[int]] = [[] for _ in loads]
-    held = [0.0] * len(given)
+    assigned: list[list[int]] = [[] for _ in loads]
+    capacity = [0.0] * len(assigned)
     for daemon in sorted(range(len(idle)), key=lambda k: -idle[k]):
-        late = [load / have if have else (np.inf if load else -1.0) for load, have in zip(loads, held, strict=True)]
-        empty = [k for k, have in enumerate(held) if not have and loads[k]]
-        node = max(empty, key=lambda k: loads[k]) if empty else int(np.argmax(late))
-        given[node].append(daemon)
-        held[node] += idle[daemon]
-    return [sorted(one) for one in given]
+        finish_times = [
+            load / have if have else (np.inf if load else -1.0) for load, have in zip(loads, capacity, strict=True)
+        ]
+        empty = [k for k, have in enumerate(capacity) if not have and loads[k]]
+        node = max(empty, key=lambda k: loads[k]) if empty else int(np.argmax(finish_times))
+        assigned[node].append(daemon)
+        capacity[node] += idle[daemon]
+    return [sorted(one) for one in assigned]

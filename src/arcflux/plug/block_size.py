@@ -1,9 +1,9 @@
-"""How many blocks a pipeline should have: equations 1 and 2 and Lemma 1 of GX-Plug, and what a cycle costs.
+"""How many blocks a pipeline should have: equations 1 and 2 and Lemma 1 of GX-Plug, and the cost of a cycle.
 
-d triplets go in s blocks of b = d / s; a triplet takes k1 seconds to download, k2 to compute and k3 to upload, and
-a hand-over takes `a`. The paper counts `a` with the computing alone. It is paid in every cycle, also in those that a
-download or an upload lasts longer than, so that Lemma 1 makes too many blocks where k1 or k3 is the largest; and where
-there are fewer than three cores, download and upload share one. :func:`best_blocks` counts both.
+d triplets go in s blocks of b = d / s; a triplet takes k1 seconds to download, k2 to compute and k3 to upload, and a
+hand-over takes `a`. The paper counts `a` only with computing. But every cycle has a hand-over, also a cycle in which
+download or upload takes longest, so Lemma 1 makes too many blocks if k1 or k3 is the largest; and with fewer than three
+cores, download and upload share one. :func:`best_blocks` accounts for both.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ __all__ = ["Rates", "best_blocks", "lemma_1", "pipeline_seconds"]
 
 @dataclass(frozen=True)
 class Rates:
-    """Seconds a triplet for download (k1), compute (k2) and upload (k3), and seconds a hand-over (a).
+    """Seconds per triplet for download (k1), compute (k2) and upload (k3), and seconds per hand-over (a).
 
-    alone: whether download and upload have a core each; else they share one.
+    alone: whether download and upload have a core each; otherwise they share one.
     """
 
     k1: float
@@ -37,12 +37,12 @@ class Rates:
                 raise UsageError(f"{name} is {value!r}", expected="seconds, from 0 on")
 
     def in_company(self) -> Rates:
-        """The rates of download and upload as they are while both run."""
+        """The rates of download and upload while both run."""
         return self if self.alone else Rates(self.k1 + self.k3, self.k2, self.k1 + self.k3, self.a)
 
 
 def pipeline_seconds(d: float, s: float, rates: Rates, *, every_cycle: bool = False) -> float:
-    """Equation 2: how long d triplets take in s blocks; with `every_cycle`, a hand-over is paid in each cycle.
+    """Equation 2: the time of d triplets in s blocks; with `every_cycle`, each cycle has a hand-over.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def pipeline_seconds(d: float, s: float, rates: Rates, *, every_cycle: bool = Fa
 
 
 def lemma_1(d: float, rates: Rates) -> tuple[float, float]:
-    """Lemma 1: the best size of a block, and the seconds that it gives (with k1 + k3 under the root: an erratum).
+    """Lemma 1: the best size of a block, and its seconds (with k1 + k3 under the root: an erratum).
 
     Examples
     --------
@@ -72,7 +72,7 @@ def lemma_1(d: float, rates: Rates) -> tuple[float, float]:
     (10.0, 240.0)
     """
     k1, k2, k3, a = rates.k1, rates.k2, rates.k3, rates.a
-    if a == 0 or k1 + k3 == 0:  # hand-overs cost nothing, or nothing but hand-overs does
+    if a == 0 or k1 + k3 == 0:  # hand-overs cost nothing, or nothing else does
         b = 1.0 if a == 0 else d
         return b, pipeline_seconds(d, d / b, rates)
     q = math.sqrt(a * d / (k1 + k3))
@@ -84,10 +84,9 @@ def lemma_1(d: float, rates: Rates) -> tuple[float, float]:
 
 
 def best_blocks(d: int, rates: Rates, *, lemma: bool = False) -> int:
-    """How many blocks to make of d triplets: by equation 2 with a hand-over in every cycle; by Lemma 1 if asked.
+    """The best number of blocks for d triplets: by equation 2 with a hand-over in every cycle; by Lemma 1 if asked.
 
-    Of Lemma 1's size, which is seldom whole, floor and ceiling of the size and of the count are tried, as the paper
-    says.
+    Lemma 1's size is rarely whole: floor and ceiling of the size and of the count are tried, as in the paper.
 
     Examples
     --------
@@ -110,7 +109,7 @@ def best_blocks(d: int, rates: Rates, *, lemma: bool = False) -> int:
 
 
 def _lowest(seconds: Callable[[int], float], d: int) -> int:
-    """The count of blocks with the least time, whose curve falls and then rises (from 2 on; 1 is another formula)."""
+    """The count of blocks with the least time, whose curve falls and then rises (from 2 on; 1 has another formula)."""
     low, high = min(2, d), d
     while low < high:
         middle = (low + high) // 2

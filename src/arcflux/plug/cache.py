@@ -1,8 +1,8 @@
-"""The vertex cache of an agent: which vertices of its table are worth keeping (GX-Plug, III-B2).
+"""The vertex cache of an agent: which vertices of its table to keep between iterations (GX-Plug, III-B2).
 
-A vertex has a weight, which ages with every iteration and rises whenever the vertex is used. Where there is no room,
-the lightest are evicted (the paper once says those with the highest weight, an erratum); one that has changed since
-the upper system last saw it is *dirty*, and is uploaded as it goes.
+The weight of a vertex decays with every iteration and rises with every use. If the cache is full, the lightest vertices
+are evicted (the paper once says those with the highest weight, an erratum); a vertex that has changed since the upper
+system last saw it is *dirty*, and is uploaded when evicted.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _AGEING = 0.5
 
 @dataclass
 class Counts:
-    """What moved between an agent and its upper system, and between nodes, in vertices, bytes and rounds."""
+    """Traffic between an agent and its upper system, and between nodes: vertices, bytes and rounds."""
 
     hits: int = 0
     misses: int = 0
@@ -36,7 +36,7 @@ class Counts:
     skipped: int = 0
 
     def as_array(self) -> Array:
-        """All of them in order, to be added up over nodes."""
+        """All counts in order, to be added up over nodes."""
         return np.array([getattr(self, one.name) for one in fields(self)], np.int64)
 
     @classmethod
@@ -69,7 +69,7 @@ class VertexCache:
         self.counts = Counts()
 
     def miss(self, which: Array) -> Array:
-        """Those of these vertices that have to be downloaded; the others are used, and grow heavier."""
+        """Those of these vertices that have to be downloaded; the others are hits, and gain weight."""
         here = self.present[which]
         self.counts.hits += int(here.sum())
         self.counts.misses += int(len(which) - here.sum())
@@ -77,27 +77,27 @@ class VertexCache:
         return which[~here]
 
     def admit(self, which: Array) -> Array:
-        """Let vertices in; returns the dirty ones that had to go for them. What is in use now stays, room or not."""
+        """Add vertices; returns the dirty ones that were evicted for them. Vertices in use stay, even without room."""
         self.present[which] = True
         self.weight[which] += 1
         return self._evict(int(self.present.sum()) - self.capacity, which) if len(which) else which
 
     def change(self, which: Array) -> Array:
-        """Vertices have new values, which the upper system does not know yet; returns the dirty ones that had to go."""
+        """These vertices have values that the upper system does not have; returns the dirty ones evicted."""
         self.dirty[which] = True
         return self.admit(which)
 
     def clean(self, which: Array) -> None:
-        """The upper system knows the values of these vertices."""
+        """The upper system has the values of these vertices."""
         self.dirty[which] = False
 
     def forget(self, which: Array) -> None:
-        """Others have new values of these vertices."""
+        """Other nodes have newer values of these vertices."""
         self.present[which] = False
         self.weight[which] = 0
 
     def age(self) -> Array:
-        """An iteration has passed: weights shrink, and what there is no room for goes; returns the dirty ones of it."""
+        """End an iteration: weights decay, and vertices beyond the capacity are evicted; returns the dirty ones."""
         self.weight *= np.float32(_AGEING)
         return self._evict(int(self.present.sum()) - self.capacity, np.zeros(0, np.int64))
 

@@ -1,7 +1,7 @@
-"""A connection to a daemon, which is started if there is none: what an agent, or a task of another system, holds.
+"""A connection to a daemon, which is started if it does not run: for an agent, or a task of another system.
 
-Several may connect at once: the one with the lock starts the daemon. When the daemon is killed, the kernel
-closes the socket, so that whoever waits for an answer is told at once (:class:`~arcflux.plug.wire.LostPeerError`).
+Several may connect at once: the one with the lock starts the daemon. If the daemon is killed, the kernel closes the
+socket, so that a waiting agent is notified at once (:class:`~arcflux.plug.wire.LostPeerError`).
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from arcflux.program import Program
 
 __all__ = ["Connection", "DaemonError", "raise_if_refused"]
 
-# Seconds for a daemon to be there; it imports Python packages on a machine that may be busy.
+# Seconds for a daemon to start; it imports Python packages on a machine that may be busy.
 _START = 60.0
-# Not for a daemon that outlives the task that has started it.
+# Environment variables to remove for a daemon, which outlives the task that started it.
 _LEFT_OUT = (
     "ARCFLUX_RANK", "ARCFLUX_RENDEZVOUS", "SPARK_", "PYSPARK_", "OMPI_", "PMI_", "PMIX_", "PRTE_", "SLURM_",
 )  # fmt: skip
 
 
 class DaemonError(ArcfluxError):
-    """A daemon has failed in a way that is no mistake of its user; the message has its traceback."""
+    """A daemon has failed by an error of its own, not of the user; the message has its traceback."""
 
 
 class Connection:
-    """A way to one daemon; requests are answered in their order.
+    """A connection to one daemon; requests are answered in order.
 
     Examples
     --------
@@ -64,9 +64,9 @@ class Connection:
         start: bool = True,
         lease: float | None = None,
     ) -> Connection:
-        """Reach the daemon of a device; unless `start` is False, one is started when there is none.
+        """Connect to the daemon of a device; unless `start` is False, one is started if none runs.
 
-        `lease` is after how many seconds without agents a daemon that is started here ends; 30 without it.
+        `lease`: a daemon that is started here ends after so many seconds without agents; by default 30.
         """
         place = Place.of(name, folder)
         token = place.token()
@@ -103,7 +103,7 @@ class Connection:
     def request(
         self, operation: str, descriptors: list[int] | None = None, **message: Any
     ) -> tuple[dict[str, Any], list[int]]:
-        """Send a request and wait for what it gives: a reply, and descriptors that are the caller's."""
+        """Send a request and wait for the reply and its descriptors, which the caller then owns."""
         send(self.channel, {"op": operation, **message}, descriptors)
         reply, back = receive(self.channel)
         try:
@@ -116,7 +116,7 @@ class Connection:
     # --- whole graphs ---------------------------------------------------------------------------------------------
 
     def put(self, graph: str, columns: Mapping[str, Any], *, number: int = 0) -> int:
-        """Hand over a slice of a graph's edges, by its number: columns of numbers or text; how many rows it has."""
+        """Send a slice of a graph's edges, by its number: columns of numbers or text; returns the number of rows."""
         said, descriptor = pack(columns)
         try:
             reply, _ = self.request("put", [descriptor], graph=graph, slice=number, columns=said)
@@ -125,27 +125,27 @@ class Connection:
         return int(reply["rows"])
 
     def put_files(self, graph: str, columns: list[dict[str, Any]], files: list[str], *, number: int = 0) -> int:
-        """The same with columns that are in files of the daemon's folder (`place.folder`), which unlinks them."""
+        """The same with columns in files of the daemon's folder (`place.folder`), which unlinks them."""
         reply, _ = self.request("put", graph=graph, slice=number, columns=columns, files=files)
         return int(reply["rows"])
 
     def build(self, graph: str, *, slices: int | None = None, columns: list[str] | None = None, **options: Any) -> Any:
-        """Build a graph of its slices, and keep it by its name.
+        """Build a graph of its slices, and keep it under its name.
 
-        `slices`: how many there have to be; `columns`: which are columns of edges; `source` and `target` are the names
-        of the columns of ends, `vertices` how many or the column of all ids; `directed`, `symmetrise`, `deduplicate`
-        and `drop_self_loops` are those of :meth:`arcflux.Graph.from_edges`.
+        `slices`: how many there must be; `columns`: the columns of edges; `source` and `target`: the names of the
+        columns of ends; `vertices`: their number, or the column of all ids; `directed`, `symmetrise`, `deduplicate` and
+        `drop_self_loops` are those of :meth:`arcflux.Graph.from_edges`.
         """
         return self.request("build", graph=graph, slices=slices, columns=columns or [], **options)[0]
 
     def load(self, graph: str, source: str | os.PathLike[str], **options: Any) -> Any:
-        """Have the daemon load what :func:`arcflux.load` can: a path on its machine, or a spec such as "kron:12"."""
+        """Let the daemon load what :func:`arcflux.load` can: a path on its machine, or a spec such as "kron:12"."""
         return self.request("load", graph=graph, source=os.fspath(source), options=options)[0]
 
     def run(self, graph: str, what: str | Program, *, result: str = "result", **arguments: Any) -> Any:
-        """Run an algorithm by its name, or a program, and keep what it gives by the name `result`.
+        """Run an algorithm by its name, or a program, and keep its result under the name `result`.
 
-        A program goes as text (:func:`~arcflux.plug.program_text.text_of`).
+        A program is sent as text (:func:`~arcflux.plug.program_text.text_of`).
         """
         named: dict[str, Any] = {"algorithm": what}
         if isinstance(what, Program):
@@ -165,7 +165,7 @@ class Connection:
             close_all(back)
 
     def locate(self, result: str = "result") -> dict[str, Any]:
-        """Where the columns of a result are for a process of this user that cannot be handed memory: see `_locate`."""
+        """The location of a result's columns for a process that cannot receive descriptors: see `_locate`."""
         return self.request("locate", result=result)[0]
 
     def drop(self, *, graph: str | None = None, result: str | None = None) -> None:
@@ -174,19 +174,19 @@ class Connection:
         self.request("drop", **{name: value for name, value in given.items() if value is not None})
 
     def stats(self) -> Any:
-        """What the daemon has, and has done."""
+        """The contents and the counters of the daemon."""
         return self.request("stats")[0]
 
     # --- its end --------------------------------------------------------------------------------------------------
 
     @property
     def alive(self) -> bool:
-        """Whether the daemon is there; it is asked nothing."""
+        """Whether the daemon is running, without a request."""
         ready, _, _ = select.select([self.channel], [], [], 0)
         return not ready or bool(self.channel.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
 
     def close(self) -> None:
-        """Leave the daemon, which goes on."""
+        """Disconnect from the daemon, which keeps running."""
         self.channel.close()
 
     def __enter__(self) -> Connection:
@@ -197,7 +197,7 @@ class Connection:
 
 
 def _plain(value: Any) -> Any:
-    """Arguments as JSON has them."""
+    """Arguments as JSON values."""
     if isinstance(value, Mapping):
         return {str(name): _plain(one) for name, one in value.items()}
     if isinstance(value, (list, tuple)):
@@ -206,21 +206,21 @@ def _plain(value: Any) -> Any:
 
 
 def raise_if_refused(reply: Mapping[str, Any]) -> None:
-    """Raise the error that a daemon has answered with, if it has."""
+    """Raise the error in a daemon's reply, if there is one."""
     if reply.get("ok"):
         return
     about = reply.get("error", {})
     kind = getattr(errors, str(about.get("kind")), DaemonError)
     if not (isinstance(kind, type) and issubclass(kind, ArcfluxError)):
         kind = DaemonError
-    error = kind.__new__(kind)  # some have other arguments: all have these three things to say
+    error = kind.__new__(kind)  # some have other arguments, but all have these three attributes
     ArcfluxError.__init__(error, about.get("what", ""), expected=about.get("expected", ""),
                           remedy=about.get("remedy", ""))  # fmt: skip
     raise error
 
 
 def _start(place: Place, lease: float | None) -> None:
-    """Start a daemon in a session of its own, and wait until it listens."""
+    """Start a daemon in its own session, and wait until it listens."""
     read_end, write_end = os.pipe()
     command = [sys.executable, "-m", "arcflux.plug.daemon", place.name, "--folder", str(place.folder)]
     command += ["--ready", str(write_end), *([] if lease is None else ["--lease", str(lease)])]
@@ -249,7 +249,7 @@ def _someone_listens(place: Place) -> bool:
 
 
 def _environment() -> dict[str, str]:
-    """The environment of a daemon: that of its starter, without what belongs to the starter's job."""
+    """The environment of a daemon: that of its starter, without the variables of the starter's job."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(_LEFT_OUT)}
     home = str(Path(arcflux.__file__).parent.parent)
     paths = [path for path in kept.get("PYTHONPATH", "").split(os.pathsep) if path and path != home]

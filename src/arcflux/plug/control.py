@@ -1,11 +1,12 @@
 """Runtime control and iteration control as pure state machines: events in, instructions out, no threads, no sockets.
 
-Iteration control is algorithms 1 and 2 of GX-Plug with their four messages, mended. As printed, the daemon computes
-only on a message that is not ExchangeFinished, and the agent sends no other; and the agent asks once whether its
-threads have ended, and then waits for ever for a daemon that waits for it. Here the daemon computes after each
-rotation, and the agent says ExchangeFinished as soon as upload, download *and* compute have ended, whichever is last.
+Iteration control is algorithms 1 and 2 of GX-Plug with their four messages, with two corrections. As printed, the
+daemon computes only on a message that is not ExchangeFinished, and the agent sends no other; and the agent checks once
+whether its threads have ended, and then waits forever for a daemon that waits for it. Here the daemon computes after
+each rotation, and the agent sends ExchangeFinished as soon as upload, download *and* compute have ended, whichever is
+last.
 
-Three chunks rotate: what is new (n) is computed next (c), then uploaded (u), and its chunk is filled anew.
+Three chunks rotate: the new one (n) is computed next (c), then uploaded (u), and then filled anew.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ __all__ = ["ORDERS", "AgentControl", "Compute", "DaemonControl", "Download", "En
 
 
 class Message(Enum):
-    """The four messages of the pipeline; the values are what is added to an event counter (wake.py)."""
+    """The four messages of the pipeline; the values are added to an event counter (wake.py)."""
 
     EXCHANGE_FINISHED = 1
     ROTATE_FINISHED = 1 << 16
@@ -30,7 +31,7 @@ class Message(Enum):
 
 @dataclass(frozen=True)
 class Instruction:
-    """What the driver of a state machine is to do next."""
+    """The next action for the driver of a state machine."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class Compute(Instruction):
 
 @dataclass(frozen=True)
 class Upload(Instruction):
-    """Take what was computed out of a chunk."""
+    """Upload the results of a chunk."""
 
     chunk: int
 
@@ -68,7 +69,7 @@ class End(Instruction):
 
 @dataclass
 class _Rotating:
-    """Three chunks, by what they are for."""
+    """Three chunks, by their roles."""
 
     new: int = 0
     computed: int = 1
@@ -82,7 +83,7 @@ class _Rotating:
 
 @dataclass
 class DaemonControl:
-    """Algorithm 1: rotate when agent and daemon are done with their chunks, compute what has become c, and say so.
+    """Algorithm 1: rotate when agent and daemon are done with their chunks, compute the new c, and report it.
 
     Examples
     --------
@@ -98,7 +99,7 @@ class DaemonControl:
     ended: bool = False
 
     def exchange_finished(self, filled: bool) -> list[Instruction]:
-        """The agent has filled n (or had nothing left to fill it with) and emptied u."""
+        """The agent has filled n (or had nothing left for it) and emptied u."""
         if self.computing or self.ended:
             raise UsageError("ExchangeFinished came while a block was computed", expected="ComputeFinished before it")
         self.chunks.filled[self.chunks.new] = filled
@@ -149,7 +150,7 @@ class AgentControl:
         return self._next()
 
     def upload_finished(self) -> list[Instruction]:
-        """What was in u has been taken over."""
+        """The results in u have been taken over."""
         self.uploading = False
         self.chunks.filled[self.chunks.uploaded] = False
         return self._next()
@@ -172,13 +173,13 @@ class AgentControl:
         return self._next()
 
     def _next(self) -> list[Instruction]:
-        """What follows once upload, download and compute have all ended, whichever was last."""
+        """The next instructions, once upload, download and compute have all ended, whichever was last."""
         if self.downloading or self.uploading or self.computing or self.ended:
             return []
         if self.last:
             self.ended = True
             return [End()]
-        self.computing = True  # until the daemon says otherwise
+        self.computing = True  # until the daemon reports otherwise
         return [Send(Message.EXCHANGE_FINISHED)]
 
 
@@ -192,7 +193,7 @@ ORDERS: dict[str, tuple[str, ...] | None] = {
 
 @dataclass
 class RuntimeControl:
-    """Which operation may be called now: the upper system decides the order, and keeps to it (GX-Plug, IV-A and IV-B).
+    """Which operation may be called next: the upper system chooses the order, and keeps to it (GX-Plug, IV-A and IV-B).
 
     Examples
     --------
@@ -214,7 +215,7 @@ class RuntimeControl:
             raise UsageError(f"order is {self.order!r}", expected=" or ".join(map(repr, ORDERS)))
 
     def call(self, operation: str) -> None:
-        """Note that an operation is called, or refuse it out of turn."""
+        """Record the call of an operation, or refuse it if it is out of order."""
         if operation == "connect":
             self._require(not self.connected, "connect() is called twice", "disconnect() in between")
             self.connected, self.transferred, self.place = True, False, 0

@@ -1,9 +1,9 @@
-"""The daemon of a device: a process that outlives agents, so that a device is made ready once (GX-Plug, IV-C).
+"""The daemon of a device: a process that outlives agents, so that a device is initialised once (GX-Plug, IV-C).
 
-``python -m arcflux.plug.daemon cpu`` is what connection.py starts when it finds none. It has a lock, listens on a Unix
-socket in an owner-only folder, lets in who has its user (SO_PEERCRED) and its token, and ends when nobody has been
-connected for the time of its lease. What it shares with agents has no name (memory.py), so nothing stays behind when
-either side is killed.
+connection.py starts ``python -m arcflux.plug.daemon cpu`` if no daemon runs. A daemon has a lock, listens on a Unix
+socket in an owner-only folder, accepts processes with its user (SO_PEERCRED) and its token, and ends when no agent has
+been connected for the time of its lease. Memory shared with agents has no name (memory.py), so nothing stays behind
+when either side is killed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _MOST_AGENTS = 256
 
 
 class _Daemon:
-    """A listening socket, and a thread for each agent that has come in."""
+    """A listening socket, and a thread for each connected agent."""
 
     def __init__(self, place: Place, lease: float) -> None:
         self.place, self.lease, self.token = place, lease, place.token()
@@ -50,7 +50,7 @@ class _Daemon:
         self._service: Service | None = None
 
     def listen(self) -> None:
-        """Take over this socket: the lock is ours, so its former owner is dead."""
+        """Take over this socket: this process has the lock, so the former owner is dead."""
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self.place.socket)
         before = os.umask(0o177)
@@ -63,7 +63,7 @@ class _Daemon:
         self.listener.settimeout(_GLANCE)
 
     def serve(self) -> None:
-        """Let agents in until the lease is over."""
+        """Accept agents until the lease is over."""
         while not self.ending:
             with contextlib.suppress(TimeoutError):
                 connection, _ = self.listener.accept()
@@ -84,7 +84,7 @@ class _Daemon:
         threading.Thread(target=self._attend, args=(connection,), name="arcflux-agent", daemon=True).start()
 
     def _attend(self, connection: socket.socket) -> None:
-        """One agent, from its first message, which has to show the token, to its end."""
+        """Serve one agent, from its first message, which has to contain the token, to its end."""
         try:
             with connection:
                 connection.settimeout(_PATIENCE)
@@ -92,13 +92,13 @@ class _Daemon:
                     connection.settimeout(None)
                     self._answer_all(connection)
         except (LostPeerError, WireError, OSError):
-            pass  # it is gone, or no agent
+            pass  # it has disconnected, or is no agent
         finally:
             with self.guard:
                 self.agents, self.last = self.agents - 1, time.monotonic()
 
     def _knows(self, connection: socket.socket) -> bool:
-        """Whether the other end is a process of this user that has the token; it is told nothing else."""
+        """Whether the other end is a process of this user that has the token; it gets no other answer."""
         _, user = peer_of(connection)
         if user != os.getuid():
             return False
@@ -132,7 +132,7 @@ class _Daemon:
     def _answer(
         self, message: dict[str, Any], descriptors: list[int], session: Any
     ) -> tuple[dict[str, Any], list[int]]:
-        """What one request gives; what goes wrong is the agent's to raise."""
+        """The reply to one request; errors are raised in the agent."""
         try:
             operation = message.get("op")
             known = {**(session.requests if session is not None else {}), **self.service().requests}
@@ -149,7 +149,7 @@ class _Daemon:
             close_all(descriptors)
 
     def service(self) -> Service:
-        """What this daemon does, imported at the first request, so that a daemon is there at once."""
+        """The requests of this daemon, imported at the first one, so that a daemon starts at once."""
         with self.loading:
             if self._service is None:
                 from arcflux.plug.service import Service
@@ -159,7 +159,7 @@ class _Daemon:
 
 
 def _refused(error: BaseException) -> dict[str, Any]:
-    """An error as an agent can raise it again."""
+    """An error in a form that an agent can raise again."""
     if isinstance(error, ArcfluxError):
         about = {"kind": type(error).__name__, "what": error.what, "expected": error.expected, "remedy": error.remedy}
     else:
@@ -169,18 +169,18 @@ def _refused(error: BaseException) -> dict[str, Any]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Be a daemon until the lease is over."""
+    """Run a daemon until the lease is over."""
     parser = argparse.ArgumentParser(prog="python -m arcflux.plug.daemon", description="The daemon of a device.")
     parser.add_argument("name", help="its device: cpu, virtual:2, cuda:0; #1 and so on behind it for another one")
     parser.add_argument("--folder", help="where it is found; ARCFLUX_PLUG or the cache folder without it")
     parser.add_argument("--lease", type=float, default=LEASE, help="seconds without agents after which it ends")
     parser.add_argument("--ready", type=int, default=-1, help="a descriptor that is told when it listens")
     given = parser.parse_args(arguments)
-    if given.ready >= 0 and os.fork():  # who starts it does not have to wait for its end
+    if given.ready >= 0 and os.fork():  # the starter does not have to wait for its end
         os._exit(0)
     for name in (signal.SIGHUP, signal.SIGINT):  # those are for agents
         signal.signal(name, signal.SIG_IGN)
-    faulthandler.register(signal.SIGUSR1)  # what all threads do, into the log
+    faulthandler.register(signal.SIGUSR1)  # writes the stacks of all threads to the log
     place = Place.of(given.name, given.folder)
     lock = _claimed(place)
     if lock is None:
@@ -197,7 +197,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _claimed(place: Place) -> int | None:
-    """The lock of a daemon's place; one that is just ending is waited for."""
+    """The lock of a daemon's place, after waiting for a daemon that is just ending."""
     until = time.monotonic() + 2.0
     while (lock := place.claim()) is None and time.monotonic() < until and not is_listening(place):
         time.sleep(0.02)

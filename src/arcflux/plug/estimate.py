@@ -1,4 +1,4 @@
-"""What a pipeline measures of itself while it runs: seconds a triplet of each stage, and of a hand-over."""
+"""Measurements of a running pipeline: seconds per triplet of each stage, and per hand-over."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from arcflux.plug.block_size import Rates
 
 __all__ = ["Estimate", "Stage"]
 
-# So many of the last blocks count: rates change with company and with what is in the cache.
+# The number of recent blocks that count: rates change with concurrent stages and with the contents of the cache.
 _REMEMBERED = 64
 
 
 @dataclass
 class Stage:
-    """Sizes and seconds of the last blocks of a stage; the rate is that of the triplet in the middle.
+    """Sizes and seconds of the last blocks of a stage; the rate is that of the median triplet.
 
-    Blocks count by their triplets: what each block costs besides would make many small ones seem slow.
+    Blocks are weighted by their triplets: fixed costs per block would make many small ones seem slow.
 
     Examples
     --------
@@ -35,13 +35,13 @@ class Stage:
     seen: deque[tuple[int, float]] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
 
     def note(self, size: int, seconds: float) -> None:
-        """A block of so many triplets took so long."""
+        """Record that a block of so many triplets took so long."""
         if size > 0:
             self.seen.append((size, seconds))
 
     @property
     def rate(self) -> float:
-        """Seconds a triplet; 0 before the first block."""
+        """Seconds per triplet; 0 before the first block."""
         rates = sorted((seconds / size, size) for size, seconds in self.seen)
         sizes = list(accumulate(size for _, size in rates))
         return rates[bisect_left(sizes, sizes[-1] / 2)][0] if rates else 0.0
@@ -49,7 +49,7 @@ class Stage:
 
 @dataclass
 class Estimate:
-    """The rates of one agent and one daemon, measured in company: while the other stages run, too.
+    """The rates of one agent and one daemon, measured while the other stages run, too.
 
     hand_overs: seconds of cycles beyond their slowest stage.
     """
@@ -60,15 +60,15 @@ class Estimate:
     hand_overs: deque[float] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
 
     def note_cycle(self, seconds: float, slowest: float) -> None:
-        """A cycle took so long, and its slowest stage so long of it."""
+        """Record that a cycle took so long, and its slowest stage so long of it."""
         self.hand_overs.append(max(0.0, seconds - slowest))
 
     @property
     def known(self) -> bool:
-        """Whether every stage has been seen."""
+        """Whether every stage has been measured."""
         return bool(self.download.seen and self.compute.seen and self.upload.seen)
 
     def rates(self) -> Rates:
-        """k1, k2, k3 and a as they are now."""
+        """The current k1, k2, k3 and a."""
         a = statistics.median(self.hand_overs) if self.hand_overs else 1e-4
         return Rates(self.download.rate, self.compute.rate, self.upload.rate, a, alone=config.cores() > 2)

@@ -1,7 +1,7 @@
-"""What goes into the blocks of an operation, and what is taken out of them: triplets, records, vertices.
+"""The contents of the blocks of an operation, and their results: triplets, records, vertices.
 
 Each is a pair of functions that the threads of a pipeline call: `fill` downloads a block into a chunk, `take` uploads
-what the daemon made of it. Blocks of one daemon go from `first` to before `last`, `size` at a time.
+the daemon's results. Blocks of one daemon go from `first` to before `last`, `size` at a time.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Array = NDArray[Any]
 
 @dataclass
 class Records:
-    """What was reduced, or listed, for vertices: their local numbers, and by field (or message) the values."""
+    """What was reduced, or listed, for vertices: their local numbers, and the values by field (or message)."""
 
     targets: Array
     values: dict[str, Array]
@@ -35,7 +35,7 @@ class Records:
 
 
 def joined(records: Sequence[Records]) -> Records | None:
-    """All of these as one; None when there are none."""
+    """All of these as one; None if there are none."""
     given = [one for one in records if len(one)]
     if not given:
         return None
@@ -52,7 +52,7 @@ def taken(records: Records, which: Array) -> Records:
 
 
 class Holder(Protocol):
-    """What a batch asks of its agent: the tables, what was reduced, and the rows of listed messages."""
+    """What a batch uses of its agent: the tables, the accumulators, and the rows of listed messages."""
 
     tables: Tables
     template: Template
@@ -83,16 +83,16 @@ class Batch:
         return begin, min(begin + self.size, self.last)
 
     def fill(self, number: int, views: Views) -> bool:
-        """Fill the block of a number into a chunk; False when there is none left."""
+        """Fill a block into a chunk; False if none is left."""
         raise NotImplementedError
 
     def take(self, views: Views) -> None:
-        """Take what was computed out of a chunk."""
+        """Upload the results of a chunk."""
         raise NotImplementedError
 
 
 def _vertices_into(agent: Holder, views: Views, which: Array, rows: int) -> None:
-    """The vertices of a block: what the program asks of them, of what the table has."""
+    """The vertices of a block: the fields that the program reads, from the table."""
     tables = agent.tables
     known = {"numbers": tables.numbers, "in_degrees": tables.in_degrees, "out_degrees": tables.out_degrees}
     for name, array in views.items():
@@ -111,7 +111,7 @@ class GenBatch(Batch):
         self.guard = threading.Lock()
 
     def fill(self, number: int, views: Views) -> bool:
-        """Fill the block of a number into a chunk; False when there is none left."""
+        """Fill a block into a chunk; False if none is left."""
         begin, end = self.span(number)
         if begin >= end:
             return False
@@ -131,7 +131,7 @@ class GenBatch(Batch):
         return True
 
     def take(self, views: Views) -> None:
-        """Take what was computed out of a chunk."""
+        """Upload the results of a chunk."""
         agent, header = self.agent, views["header"]
         block = self.block_of.pop(int(header[BLOCK]))
         if agent.template.lists:
@@ -146,7 +146,7 @@ class GenBatch(Batch):
 
 
 class MergeBatch(Batch):
-    """Records for vertices, in the order of these, so that those for one vertex are mostly in one block."""
+    """Records for vertices, sorted by vertex, so that those for one vertex are mostly in one block."""
 
     def __init__(self, agent: Holder, first: int, last: int, records: Records) -> None:
         super().__init__(agent, first, last)
@@ -154,7 +154,7 @@ class MergeBatch(Batch):
         self.block_of: dict[int, Array] = {}
 
     def fill(self, number: int, views: Views) -> bool:
-        """Fill the block of a number into a chunk; False when there is none left."""
+        """Fill a block into a chunk; False if none is left."""
         begin, end = self.span(number)
         if begin >= end:
             return False
@@ -169,14 +169,14 @@ class MergeBatch(Batch):
         return True
 
     def take(self, views: Views) -> None:
-        """Take what was computed out of a chunk."""
+        """Upload the results of a chunk."""
         block = self.block_of.pop(int(views["header"][BLOCK]))
         values = {name: views[f"a_{name}"][: len(block)] for name in self.agent.template.reduced}
         self.agent.reduce(block, values, views["hit"][: len(block)])
 
 
 class ApplyBatch(Batch):
-    """Vertices with what was reduced for them; where they see lists, as many as have room for theirs."""
+    """Vertices with what was reduced for them; if they see lists, as many as have room for theirs."""
 
     def __init__(self, agent: Holder, operation: str, first: int, last: int, which: Array, moved: Array) -> None:
         super().__init__(agent, first, last)
@@ -185,7 +185,7 @@ class ApplyBatch(Batch):
         self.next = first
 
     def fill(self, number: int, views: Views) -> bool:
-        """Fill the block of a number into a chunk; False when there is none left."""
+        """Fill a block into a chunk; False if none is left."""
         begin = self.next
         end = min(begin + self.size, self.last)
         agent = self.agent
@@ -214,12 +214,12 @@ class ApplyBatch(Batch):
         views["rows"][: len(rows)] = rows
         for name, column in agent.sorted.values.items():
             into = f"s_{name[2:]}" if name[:2] == "x_" else name
-            if into in views:  # receivers stand in order, so their lists stand together but for those left out
+            if into in views:  # receivers are sorted, so lists are contiguous except for skipped ones
                 places = np.repeat(agent.row_starts[begin:end] - rows[:-1], lengths) + np.arange(rows[-1])
                 views[into][: rows[-1]] = column[places]
 
     def take(self, views: Views) -> None:
-        """Take what was computed out of a chunk."""
+        """Upload the results of a chunk."""
         agent = self.agent
         begin, end = self.spans.pop(int(views["header"][BLOCK]))
         which, count = self.which[begin:end], end - begin

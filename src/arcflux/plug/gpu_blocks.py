@@ -1,4 +1,4 @@
-"""Blocks of triplets on a GPU: a block goes there as it lies in its chunk, what a kernel may have changed comes back.
+"""Blocks of triplets on a GPU: a chunk is copied there, and arrays that a kernel may have changed are copied back.
 
 Chunks are shared with the agent, and vertices differ from block to block, so nothing stays on the device in between.
 """
@@ -21,9 +21,9 @@ from arcflux.plug.template import COUNT, VERTICES, WORDS, Template
 
 __all__ = ["GpuBlocks"]
 
-# Arrays with an entry for each triplet or record; others have one for each vertex of the block.
+# Arrays with an entry per triplet or record; others have one per vertex of the block.
 _EDGES = ("sources", "targets", "came", "c_", "x_")
-# What no kernel writes.
+# Arrays that no kernel writes.
 _ONLY_READ = (*_EDGES, "numbers", "in_degrees", "out_degrees", "p_", "g_", "totals_")
 _SIMULATED_THREADS = 32
 
@@ -42,7 +42,7 @@ class GpuBlocks:
         self.names = {name: given.split(", ")[2:] for name, given in WORDS.findall(source)}
 
     def run(self, kernel: str, size: int, step: int, given: Mapping[str, Any]) -> float:
-        """Run a kernel on a block; the seconds it took, with the way there and back."""
+        """Run a kernel on a block; returns the seconds, including the copies."""
         begun, header = time.perf_counter(), given["header"]
         known = {**self.template.constants, **given}
         rows = {True: int(header[COUNT]), False: int(header[VERTICES])}
@@ -64,6 +64,6 @@ class GpuBlocks:
 
     def _shape(self, size: int) -> tuple[int, int]:
         """Blocks and threads of a launch."""
-        if api.simulated():  # which runs one lane at a time, and has none to spare
+        if api.simulated():  # it runs one lane at a time
             return (1 if size <= _SIMULATED_THREADS else 2), _SIMULATED_THREADS
         return (self.device.shapes or Shapes()).walking(size)

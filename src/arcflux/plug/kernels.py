@@ -1,4 +1,4 @@
-"""The loops of an agent: which triplets a block has, and their vertices, each once."""
+"""The loops of an agent: the triplets of a block, and their vertices, each once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["count_edges", "join_block"]
 
 @kernel
 def count_edges(worker: Any, workers: Any, control: Any, senders: Any, offsets: Any, starts: Any) -> None:
-    """Where the out-edges of each sender begin when they stand one after another; starts has one more at its end."""
+    """The prefix sums of the senders' out-degrees; starts has the total at its end."""
     total = 0
     for k in range(senders.size):
         starts[k] = total
@@ -28,16 +28,16 @@ def join_block(
     starts: Any, offsets: Any, edge_targets: Any, slots: Any, sources: Any, targets: Any,
     places: Any, block: Any,
 ) -> None:  # fmt: skip
-    """The triplets from `first` to before `last` of the senders' out-edges, with vertices of the block.
+    """The triplets from `first` to before `last` of the senders' out-edges, and their vertices as those of the block.
 
     slots: int64[local vertices]
-        -1 everywhere, before and after: where a vertex stands in the block.
+        The position of a vertex in the block; -1 everywhere, before and after.
     sources, targets: uint32
-        The ends of triplets, as places in the block.
+        The ends of triplets, as positions in the block.
     places: int64
-        Where the edges stand in the edge table.
+        The positions of the edges in the edge table.
     block: int64
-        The local vertices of the block; control[8] is how many.
+        The local vertices of the block; control[8] gets their number.
     """
     low, high = 0, senders.size
     while low + 1 < high:  # the last sender that begins at or before `first`

@@ -1,13 +1,13 @@
-"""Columns in memory that agent and daemon both see: a memfd has no name, so nothing has to be tidied after a kill.
+"""Columns in memory that agent and daemon share: a memfd has no name, so nothing has to be cleaned up after a kill.
 
-A memfd is *sealed* before it is handed over: it cannot shrink under a reader, and with columns in it, no process can
-write to it any more. The JVM cannot make one, so it writes files into the daemon's own folder instead, which the daemon
+A memfd is *sealed* before it is sent: it cannot shrink under a reader, and once it has columns, no process can write to
+it any more. The JVM cannot create one, so it writes files into the daemon's own folder instead, which the daemon
 unlinks as it opens them.
 
-How columns lie in memory is said beside it, as JSON: ``{"name": "source", "dtype": "<i8", "count": 3, "fd": 0,
+The layout of columns is sent with the memory, as JSON: ``{"name": "source", "dtype": "<i8", "count": 3, "fd": 0,
 "offset": 64}``. Text is two runs of bytes as Arrow has them, offsets (``<i4`` or ``<i8``, one more than there are
 values) and UTF-8: ``{"name": ..., "dtype": "text", "count": 3, "fd": 0, "offset": 64, "offsets": "<i8", "data": 96}``,
-where `data` is at which byte of the same memory the text begins.
+where `data` is the byte of the same memory at which the text begins.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def shared_pages(size: int, *, name: str = "arcflux") -> int:
 
 
 def map_shared(descriptor: int, *, write: bool = False) -> Array:
-    """The bytes of a descriptor as an array, which keeps them as long as it lives; the descriptor stays open.
+    """The bytes of a descriptor as an array, which keeps the mapping alive; the descriptor stays open.
 
     Only memory that cannot shrink is mapped: a read beyond its end would kill this process.
     """
@@ -64,7 +64,7 @@ def map_shared(descriptor: int, *, write: bool = False) -> Array:
 
 
 def open_file(folder: Path, name: str) -> Array:
-    """The bytes of a file in a folder that is its owner's alone; its name is gone when this returns."""
+    """The bytes of a file in a folder that only its owner can access; the file is unlinked."""
     if os.sep in name or name.startswith("."):
         raise UsageError(f"the file of a column is {name!r}", expected="a name in the daemon's folder, without a path")
     path = folder / name
@@ -81,9 +81,9 @@ def open_file(folder: Path, name: str) -> Array:
 
 
 def pack(columns: Mapping[str, Any], mark: str = "arcflux") -> tuple[list[dict[str, Any]], int]:
-    """Columns in a new sealed memfd: what each is and where, and the descriptor. Text is copied as Arrow has it.
+    """Columns in a new sealed memfd: their layout, and the descriptor. Text is copied in Arrow's format.
 
-    `mark` is what /proc calls the memory.
+    `mark`: the name of the memory in /proc.
 
     Examples
     --------
@@ -138,7 +138,7 @@ def _filled(runs: list[Array], starts: list[int], mark: str) -> int:
 
 
 def columns_of(said: Sequence[Mapping[str, Any]], memories: Sequence[Array]) -> dict[str, Any]:
-    """Columns by what was said of them, in memory that is mapped: arrays, or Arrow's text; nothing is copied."""
+    """Columns by their layout, in mapped memory: arrays, or Arrow text; nothing is copied."""
     return {str(one["name"]): _column(one, memories) for one in said}
 
 
@@ -167,7 +167,7 @@ def _run(memory: Array, offset: Any, kind: np.dtype[Any], count: int, name: str)
 
 
 def _text(one: Mapping[str, Any], memory: Array, count: int) -> Any:
-    """Text as an array of Arrow's, whose offsets are sure to stay within the memory."""
+    """Text as an Arrow array whose offsets are checked to stay within the memory."""
     import pyarrow as pa
 
     name, kind = str(one["name"]), np.dtype(str(one.get("offsets", "<i8")))
@@ -179,7 +179,7 @@ def _text(one: Mapping[str, Any], memory: Array, count: int) -> Any:
         raise UsageError(f"offsets of column {name!r} fall", expected="offsets that rise")
     whole = pa.large_string() if kind.itemsize == 8 else pa.string()
     found = pa.Array.from_buffers(whole, count, [None, pa.py_buffer(offsets), pa.py_buffer(data)])
-    found.validate(full=True)  # that it is UTF-8
+    found.validate(full=True)  # checks that it is UTF-8
     return found
 
 
@@ -188,7 +188,7 @@ def _is_arrow(values: Any) -> bool:
 
 
 def _text_runs(values: Any) -> tuple[Array, Array]:
-    """The offsets and the bytes of text; None has no id, so nothing stands for it."""
+    """The offsets and the bytes of text; None is refused, since it is no id."""
     import pyarrow as pa
 
     try:

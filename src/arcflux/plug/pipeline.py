@@ -1,7 +1,7 @@
-"""The pipeline shuffle, agent's side: blocks are downloaded, computed and uploaded at once, on three rotating chunks.
+"""The agent's side of the pipeline shuffle: download, compute and upload overlap, on three rotating chunks.
 
-Download and upload are threads of the agent, compute is the daemon's; who does what next is iteration control's to say
-(control.py). Without a pipeline the same blocks go one after another, each by a request and its answer.
+Download and upload are threads of the agent, compute is the daemon's; iteration control (control.py) decides what is
+next. Without a pipeline the same blocks go one after another, each by a request and its reply.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from arcflux.program import vertex, vertices
 
 __all__ = ["Fill", "Pipeline", "Take"]
 
-# Fills the block of a number into a chunk's arrays; False when there is none left. It sets the header's counts.
+# Fills a block into a chunk's arrays, and sets the header's counts; False if none is left.
 Fill = Callable[[int, Views], bool]
-# Takes what was computed out of a chunk's arrays.
+# Uploads the results of a chunk's arrays.
 Take = Callable[[Views], None]
 
 
 class Pipeline:
-    """A daemon's chunks as an agent uses them, and what it has measured of itself."""
+    """A daemon's chunks as an agent uses them, and the measurements of the pipeline."""
 
     def __init__(self, connection: Connection, template: Template, capacity: int, threads: int | None = None) -> None:
         self.connection, self.template, self.capacity = connection, template, capacity
@@ -68,21 +68,21 @@ class Pipeline:
             self._threads.append(thread)
 
     def estimate(self, operation: str) -> Estimate:
-        """What was measured of an operation's blocks so far."""
+        """The measurements of an operation's blocks so far."""
         return self.estimates.setdefault(operation, Estimate())
 
     def run(
         self, operation: str, fill: Fill, take: Take, *, step: int, totals: Any, pipelined: bool = True,
         single: bool = False,
     ) -> Any:  # fmt: skip
-        """Take all blocks of an operation through the daemon; what they bring to totals, and how many changed.
+        """Run all blocks of an operation on the daemon; returns contributions to totals, and how many vertices changed.
 
-        A `single` block has nothing to go on beside, so that a request does for it.
+        A `single` block has nothing to overlap with, so one request suffices.
         """
         message = {"what": operation, "step": step, "totals": totals}
         if pipelined and not single:
             return self._pipelined(operation, fill, take, message)
-        # What a block takes that is alone says nothing of those that go on beside each other.
+        # The time of a single block does not predict that of overlapping ones.
         return self._one_by_one(operation, fill, take, message, Estimate() if pipelined else self.estimate(operation))
 
     # --- without a pipeline -----------------------------------------------------------------------------------------
@@ -141,13 +141,13 @@ class Pipeline:
             ready = [after for event in self._events() for after in self._after(control, event)]
 
     def _events(self) -> list[Any]:
-        """What has happened: messages of the daemon, and threads that have ended; at least one."""
+        """The events that have occurred, at least one: messages of the daemon, and threads that have ended."""
         events: list[Any] = []
         while not events:
             events += self.heard.wait()
             _drained(self.done)
             if self.heard.answered and self._early is None:
-                self._early = self._answer()  # raises if the daemon could not go on
+                self._early = self._answer()  # raises if the daemon could not continue
             while not self._finished.empty():
                 events.append(self._finished.get())
         return events
@@ -157,7 +157,7 @@ class Pipeline:
             return control.receive(event)
         name, outcome = event
         if isinstance(outcome, BaseException):
-            self.connection.close()  # the daemon is in the middle of an iteration that will not end
+            self.connection.close()  # the daemon is within an iteration that will not end
             raise outcome
         return control.upload_finished() if name == "upload" else control.download_finished(outcome)
 
@@ -173,7 +173,7 @@ class Pipeline:
         return reply["totals"]
 
     def _serve(self, name: str, inbox: SimpleQueue[Any]) -> None:
-        """A thread that downloads, or uploads, as it is told to."""
+        """A thread that downloads, or uploads, on request."""
         while (job := inbox.get()) is not None:
             work, views, cycle = job
             begun = time.perf_counter()
@@ -195,7 +195,7 @@ class Pipeline:
             os.eventfd_write(self.done, 1)
 
     def close(self) -> None:
-        """Let go of the daemon's memory, once threads have ended the block that they have in hand."""
+        """Release the daemon's memory, after the threads' current blocks."""
         for inbox in self._work.values():
             inbox.put(None)
         for thread in self._threads:
@@ -206,7 +206,7 @@ class Pipeline:
 
 
 def _drained(descriptor: int) -> None:
-    """Take what a counter has, if it has anything."""
+    """Reset an event counter, if it is set."""
     try:
         os.eventfd_read(descriptor)
     except BlockingIOError:
@@ -214,14 +214,14 @@ def _drained(descriptor: int) -> None:
 
 
 class _Cycle:
-    """The cycle that is under way: how long its stages took, for the estimate."""
+    """The current cycle: the times of its stages, for the estimate."""
 
     def __init__(self, estimate: Estimate, views: list[Views]) -> None:
         self.estimate, self.views = estimate, views
         self.begun, self.slowest, self.turns = time.perf_counter(), 0.0, 0
 
     def note(self, name: str, size: int, seconds: float) -> None:
-        """A thread has ended its block."""
+        """A thread has completed its block."""
         stage = self.estimate.download if name == "download" else self.estimate.upload
         stage.note(size, seconds)
         self.slowest = max(self.slowest, seconds)

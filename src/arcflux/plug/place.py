@@ -1,7 +1,8 @@
-"""Where daemons are found: an owner-only folder with a socket, a token and a lock for each device.
+"""The files of daemons: an owner-only folder with a socket, a token and a lock for each device.
 
-A daemon is named by its device, such as ``cpu``, ``virtual:2`` or ``cuda:0``, and by a number where one device is to
-have several: ``cpu#1``. Its lock is held as long as it lives, so that there is one daemon however many ask at once.
+A daemon is named by its device, such as ``cpu``, ``virtual:2`` or ``cuda:0``, and by a number if one device has
+several: ``cpu#1``. It holds its lock as long as it lives, so that there is only one, however many processes ask at
+once.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class Place:
 
     @classmethod
     def of(cls, name: str = "cpu", folder: str | os.PathLike[str] | None = None) -> Place:
-        """The place of a daemon by its name; `folder` or ``ARCFLUX_PLUG`` is where daemons are looked for."""
+        """The place of a daemon by its name, in `folder` or ``ARCFLUX_PLUG``."""
         if not isinstance(name, str) or not _NAME.match(name):
             raise UsageError(f"a daemon is called {name!r}", expected="a device, such as 'cpu', 'virtual:2' or 'cuda:0'"
                              ", and '#1' and so on behind it where it has several")  # fmt: skip
@@ -53,21 +54,21 @@ class Place:
 
     @property
     def socket(self) -> Path:
-        """Where it listens."""
+        """The socket on which it listens."""
         return self.folder / f"{self.name}.socket"
 
     @property
     def lock(self) -> Path:
-        """What it holds while it lives."""
+        """The lock that it holds while it lives."""
         return self.folder / f"{self.name}.lock"
 
     @property
     def log(self) -> Path:
-        """What it says on stderr, of its last start."""
+        """Its stderr since its last start."""
         return self.folder / f"{self.name}.log"
 
     def token(self) -> str:
-        """What an agent shows to be let in: made once for a folder, readable by its owner alone."""
+        """The token of agents: created once for a folder, readable by its owner only."""
         path = self.folder / "token"
         with self.held(self.folder / "token.lock"):
             found = read_private(path)
@@ -87,7 +88,7 @@ class Place:
             os.close(descriptor)
 
     def claim(self) -> int | None:
-        """The daemon's own lock, for as long as the descriptor is open; None when another daemon has it."""
+        """The daemon's own lock, for as long as the descriptor is open; None if another daemon has it."""
         descriptor = os.open(self.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

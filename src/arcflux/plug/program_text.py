@@ -1,9 +1,9 @@
-"""A program as text that another process can read: the source of its class, and of what stands around it.
+"""A program as text for another process: the source of its class, and of the names that it uses.
 
-A daemon has not imported the user's module, nor should it: a script would run. What a class needs of its module is what
-its text names: modules become imports, numbers and text become literals, helper functions and programs that it inherits
-from come along as text. Anything else is refused here, by name, before anything is sent.
-The daemon runs this text, so it takes it only from its own user who shows the token (daemon.py).
+A daemon has not imported the user's module, and must not: a script would run. The text includes what the class names in
+its module: modules become imports, numbers and text become literals, helper functions and inherited programs are
+included as text. Anything else is refused here, by name, before anything is sent. The daemon executes this text, so it
+accepts it only from its own user with the token (daemon.py).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["program_of", "text_of"]
 
 
 def text_of(program: Program) -> str:
-    """The text from which :func:`program_of` makes the same program.
+    """The text from which :func:`program_of` creates the same program.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def program_of(text: str, name: str) -> Program:
         if module is None:
             module = ModuleType(path)
             lines = text.splitlines(keepends=True)
-            linecache.cache[path] = (len(text), None, lines, path)  # where the source of a class is looked for
+            linecache.cache[path] = (len(text), None, lines, path)  # where the source of a class is looked up
             exec(compile(text, path, "exec"), vars(module))
             sys.modules[path] = module
     found = vars(module).get(name)
@@ -70,7 +70,7 @@ def _add_class(program: Program, pieces: dict[str, str]) -> None:
 
 
 def _class(program: Program) -> ast.ClassDef:
-    """The class in its file: the one that has the lines of its own functions and fields."""
+    """The class in its file: the one that contains the lines of its own functions and fields."""
     lines = [int(one.line) for one in program.functions.values() if getattr(one.line, "path", "") == program.path]
     lines += [int(line) for line in program.lines.values() if getattr(line, "path", "") == program.path]
     for node in ast.walk(parse("".join(program.text))):
@@ -87,7 +87,7 @@ def _first(node: ast.ClassDef | ast.FunctionDef) -> int:
 
 
 def _add_names(tree: ast.AST, names: Mapping[str, Any], program: Program, pieces: dict[str, str]) -> None:
-    """What a text names of what stands around it."""
+    """Add what a text names of its module."""
     bound = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     for name in sorted({node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} - bound):
         if name in pieces or hasattr(builtins, name) or name not in names:
@@ -113,7 +113,7 @@ def _add(name: str, value: Any, program: Program, pieces: dict[str, str]) -> Non
 
 
 def _add_found(name: str, value: Any, program: Program, pieces: dict[str, str]) -> None:
-    """Something of an installed module that is neither a number nor a function written in Python, such as math.exp."""
+    """An object of an installed module that is neither a number nor a Python function, such as math.exp."""
     home = sys.modules.get(getattr(value, "__module__", None) or "")
     known = getattr(value, "__name__", "")
     if home is None or home.__name__ == "__main__" or getattr(home, known, None) is not value:
@@ -133,7 +133,7 @@ def _add_function(name: str, value: FunctionType, program: Program, pieces: dict
     if found is None:
         raise ProgramError(f"the source of {name} cannot be found", program=program.name,
                            remedy="write it in a file, a notebook or IPython")  # fmt: skip
-    pieces[name] = ""  # it may call itself
+    pieces[name] = ""  # it may be recursive
     _add_names(found.tree, names_around(value), program, pieces)
     del pieces[name]
     text = "".join(found.lines[_first(found.tree) - 1 : found.tree.end_lineno])
@@ -141,7 +141,7 @@ def _add_function(name: str, value: FunctionType, program: Program, pieces: dict
 
 
 def _literal(value: Any) -> str | None:
-    """A number, text, or a tuple or list of them, as Python writes it; None for anything else."""
+    """A number, text, or a tuple or list of them, as a Python literal; None for anything else."""
     if isinstance(value, float) and not math.isfinite(value):
         return f"float({str(value)!r})"
     if value is None or isinstance(value, (bool, int, float, str)):

@@ -1,7 +1,7 @@
-"""What a daemon does for agents with whole graphs: columns come in, a graph is built and kept, runs, results go out.
+"""A daemon's requests for whole graphs: columns come in, a graph is built and kept, algorithms run, results go out.
 
-A graph is put together from *slices*: each is a set of columns that one task has handed over, by its number. A slice
-that comes again (a task was tried again) takes the place of the one before.
+A graph is assembled from *slices*: each is a set of columns that one task has sent, by its number. A repeated slice (of
+a repeated task) replaces the earlier one.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Reply = tuple[Message, list[int]]
 
 @dataclass
 class _Kept:
-    """A result, and its columns once they were asked for."""
+    """A result, and its columns after the first request for them."""
 
     result: Result
     columns: list[Message] = field(default_factory=list)
@@ -43,14 +43,14 @@ class _Kept:
 
 
 class Service:
-    """The graphs and results of one daemon, and the requests that are about them, by their name."""
+    """The graphs and results of one daemon, and the requests on them, by name."""
 
     def __init__(self, folder: Path, device: str) -> None:
         self.folder, self.device = folder, device
         self.slices: dict[str, dict[int, dict[str, Any]]] = {}
         self.graphs: dict[str, Graph] = {}
         self.results: dict[str, _Kept] = {}
-        self.computing = threading.Lock()  # one device does one thing at a time
+        self.computing = threading.Lock()  # one device runs one thing at a time
         self.guard = threading.Lock()
         self.began, self.runs, self.builds, self.seconds = time.time(), 0, 0, 0.0
         self.requests: dict[str, Callable[[Message, list[int]], Reply]] = {
@@ -71,7 +71,7 @@ class Service:
         return {"rows": sizes.pop() if sizes else 0}, []
 
     def _build(self, message: Message, descriptors: list[int]) -> Reply:
-        """Build a graph of the slices that have come, all of them if it is said how many there are."""
+        """Build a graph of its slices; all must be there, if their number is given."""
         name = _text(message, "graph")
         with self.guard:
             slices = dict(self.slices.get(name, {}))
@@ -107,7 +107,7 @@ class Service:
             self.graphs[name] = graph
 
     def graph(self, name: str) -> Graph:
-        """A graph that is kept."""
+        """A stored graph."""
         with self.guard:
             found = self.graphs.get(name)
         if found is None:
@@ -140,13 +140,13 @@ class Service:
         }, []  # fmt: skip
 
     def _fetch(self, message: Message, descriptors: list[int]) -> Reply:
-        """The ids and fields of a result, in memory that every agent who asks is handed: it is packed once."""
+        """The ids and fields of a result, in memory that is packed once and sent to every agent that asks."""
         with self.guard:
             kept = self._packed(_text(message, "result"))
             return {"columns": kept.columns}, [os.dup(kept.descriptor)]
 
     def _locate(self, message: Message, descriptors: list[int]) -> Reply:
-        """The same for those that cannot be handed a descriptor, such as a JVM: where /proc shows the memory."""
+        """The same for processes that cannot receive a descriptor, such as a JVM: the path of the memory in /proc."""
         with self.guard:
             kept = self._packed(_text(message, "result"))
             place = f"/proc/{os.getpid()}/fd/{kept.descriptor}"
@@ -163,7 +163,7 @@ class Service:
         return kept
 
     def _drop(self, message: Message, descriptors: list[int]) -> Reply:
-        """Forget a graph, its slices, or a result; it is no error if there is none."""
+        """Drop a graph, its slices, or a result; missing ones are no error."""
         with self.guard:
             if "graph" in message:
                 self.graphs.pop(message["graph"], None)
@@ -211,7 +211,7 @@ def assembled(
     vertices = message.get("vertices")
     if isinstance(vertices, str):
         vertices = _joined([one[vertices] for one in slices])
-    names = message.get("names", {})  # of columns whose name in the graph is another one than in the slices
+    names = message.get("names", {})  # of columns with another name in the graph than in the slices
     ends = _joined([one[source] for one in slices]), _joined([one[target] for one in slices])
     if others is not None:
         vertices = np.unique(_joined([*others, *ends]))
@@ -238,7 +238,7 @@ def _joined(parts: list[Any]) -> Any:
 
 
 def _without_none(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """References among text have None where there is none; text has "" there."""
+    """Replace None, a missing reference among text ids, by ""."""
     return {
         name: np.array(["" if one is None else one for one in values], object) if values.dtype == object else values
         for name, values in fields.items()

@@ -1,7 +1,7 @@
 """An agent's blocks at a daemon: three chunks of shared memory, the kernels of a program, and the pipeline over them.
 
-The daemon makes the memory, hands it over once, and from then on is woken by event counters alone. It computes one
-block at a time, on its cores, on a virtual device that takes its time, or on a GPU (gpu_blocks.py).
+The daemon allocates the memory, sends it once, and from then on is woken by event counters only. It computes one block
+at a time, on its cores, on a virtual device that takes its time, or on a GPU (gpu_blocks.py).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ CHUNKS = 3
 
 
 class BlockSession:
-    """What one agent has at a daemon; `requests` are what it may ask besides those about whole graphs."""
+    """The state of one agent at a daemon; `requests`: those besides requests on whole graphs."""
 
     def __init__(self, device: str, channel: socket.socket) -> None:
         self.channel = channel
@@ -57,7 +57,7 @@ class BlockSession:
             self.device.clock = time.thread_time
 
     def _open(self, message: dict[str, Any], _: list[int]) -> Reply:
-        """Make a program ready, and memory for its blocks."""
+        """Prepare a program, and allocate memory for its blocks."""
         program = program_of(message["program"]["text"], message["program"]["name"])
         given = {name: value for name, value in message["parameters"].items()
                  if program.parameters[name].kind not in (vertex, vertices)}  # fmt: skip
@@ -80,7 +80,7 @@ class BlockSession:
         return {"size": size, "threads": self.threads}, [memory, *(os.dup(one) for one in self.descriptors)]
 
     def _prepare(self) -> None:
-        """Compile what there is to run, once, before anything is measured."""
+        """Compile all kernels, once, before anything is measured."""
         assert self.template is not None
         for operation in OPERATIONS:
             if not (self.template.lists and operation == "merge"):
@@ -89,7 +89,7 @@ class BlockSession:
                 self._work(operation, views, measured=False)
 
     def _set(self, message: dict[str, Any]) -> str:
-        """What an iteration begins with: its number, and the totals of the one before."""
+        """The beginning of an iteration: its number, and the totals of the one before."""
         operation = message["what"]
         if self.template is None or operation not in OPERATIONS:
             raise UsageError(f"blocks of {operation!r} are asked for", expected="open, then one of: "
@@ -100,7 +100,7 @@ class BlockSession:
         return str(operation)
 
     def _iterate(self, message: dict[str, Any], _: list[int]) -> Reply:
-        """Compute blocks of one operation until the agent has no more: the pipeline, daemon's side."""
+        """Compute blocks of one operation until the agent has no more: the daemon's side of the pipeline."""
         operation = self._set(message)
         assert self.template is not None
         views = [self.template.views(operation, self.capacity, chunk) for chunk in self.chunks]
@@ -120,14 +120,14 @@ class BlockSession:
         return {"totals": self._listed(brought), "blocks": len(brought)}, []
 
     def _compute(self, message: dict[str, Any], _: list[int]) -> Reply:
-        """Compute the block that is in the first chunk: no pipeline, a request for each."""
+        """Compute the block in the first chunk: no pipeline, one request per block."""
         operation = self._set(message)
         assert self.template is not None
         brought = self._work(operation, self.template.views(operation, self.capacity, self.chunks[0]))
         return {"totals": self._listed([brought])}, []
 
     def _work(self, operation: str, views: dict[str, Any], measured: bool = True) -> dict[str, Any]:
-        """Compute one block; what it contributes to totals. Unless `measured`, a device does not take its time."""
+        """Compute one block; returns its contributions to totals. Unless `measured`, a device takes no extra time."""
         template = self.template
         assert template is not None
         header, tally = views["header"], np.zeros((self.threads, 2))
@@ -162,7 +162,7 @@ class BlockSession:
                                       "block": int(header[BLOCK])}  # fmt: skip
 
     def _listed(self, brought: list[dict[str, Any]]) -> dict[str, Any]:
-        """What blocks brought, in their order, as JSON has it."""
+        """The contributions of blocks, in order, as JSON values."""
         assert self.template is not None
         totals = self.template.combined(brought)
         return {
@@ -176,6 +176,6 @@ class BlockSession:
         self.descriptors = []
 
     def close(self) -> None:
-        """The agent is gone: its memory goes with the last mapping of it."""
+        """The agent has disconnected: its memory is freed with the last mapping of it."""
         self._free()
         self.chunks, self.template, self.gpu = [], None, None

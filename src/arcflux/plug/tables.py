@@ -1,7 +1,7 @@
-"""What a node has of a graph: vertex table, edge table, and the mapping of vertices to out-edges (GX-Plug, II-B).
+"""A node's share of a graph: vertex table, edge table, and the mapping of vertices to out-edges (GX-Plug, II-B).
 
-Vertices of a node are its own and the ends of its edges; they stand in the order of their numbers, and everything here
-names them by their place, *local* numbers. Out-edges of a vertex stand together, so the mapping is an array of offsets.
+The vertices of a node are its own and the ends of its edges, sorted by number; everything here uses their positions,
+*local* numbers. Out-edges of a vertex are contiguous, so the mapping is an array of offsets.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ class Tables:
     Attributes
     ----------
     numbers: int64[L]
-        The number of each vertex in the graph, rising.
+        The number of each vertex in the graph, ascending.
     owned: bool[L]
-        Which of them this node is the owner of: it applies messages to these.
+        Which of them this node owns: it applies messages to these.
     offsets: int64[L + 1], targets: int64[E], columns: name -> [E]
         Out-edges of vertex i are those from offsets[i] to offsets[i + 1]; targets are local numbers.
     in_degrees, out_degrees: int64[L]
@@ -53,7 +53,7 @@ class Tables:
     def of_edges(
         cls, sources: Array, targets: Array, columns: Mapping[str, Array], *, own: Array, degrees: tuple[Array, Array]
     ) -> Tables:
-        """The tables of edges ``sources[i] -> targets[i]``, ends by their numbers in the graph.
+        """The tables of edges ``sources[i] -> targets[i]``, with ends by their numbers in the graph.
 
         own: the numbers of vertices that this node owns; degrees: in- and out-degrees of all vertices of the graph.
         """
@@ -94,11 +94,11 @@ class Tables:
         return len(self.targets)
 
     def local(self, numbers: Array) -> Array:
-        """Local numbers of vertices that are here, by their numbers in the graph."""
+        """Local numbers of vertices of this node, by their numbers in the graph."""
         return np.searchsorted(self.numbers, numbers)
 
     def here(self, numbers: Array) -> Array:
-        """Which of these vertices, by their numbers in the graph, are here."""
+        """Which of these vertices, by their numbers in the graph, this node has."""
         places = np.minimum(np.searchsorted(self.numbers, numbers), max(len(self) - 1, 0))
         found: Array = self.numbers[places] == numbers if len(self) else np.zeros(len(numbers), np.bool_)
         return found

@@ -1,8 +1,7 @@
-"""A program as agent and daemon both have it: its kernels for triplets, and how blocks of them lie in a chunk.
+"""The form of a program that agent and daemon share: its kernels for triplets, and the layout of blocks in a chunk.
 
-Both sides make the same layout from the same program, so that nothing about it is sent. A chunk begins with a few
-whole numbers (how many triplets, vertices and bytes it has, which block it is, how long it took), then come arrays one
-after another.
+Both sides compute the same layout from the same program, so that it is never sent. A chunk begins with a few integers
+(how many triplets, vertices and bytes it has, which block it is, how long it took), followed by the arrays.
 """
 
 from __future__ import annotations
@@ -32,8 +31,8 @@ Array = NDArray[Any]
 Views: TypeAlias = dict[str, Array]
 
 OPERATIONS = ("start", "gen", "merge", "apply")
-# Words at the beginning of a chunk: triplets or vertices to work on, vertices of the block, which block it is, and what
-# a device leaves there: nanoseconds, and how many vertices changed.
+# Words at the beginning of a chunk: triplets or vertices to process, vertices of the block, the number of the block,
+# and results of the device: nanoseconds, and how many vertices changed.
 HEADER = 8
 COUNT, VERTICES, BLOCK, NANOSECONDS, CHANGED = range(5)
 _ALIGNED = 64
@@ -41,7 +40,7 @@ WORDS = re.compile(r"def triplet_(\w+)\((.*)\):")
 
 
 class Column(NamedTuple):
-    """An array of a block: its name, its type, how many it has room for, and the length of its vectors."""
+    """An array of a block: its name, its type, its rows, and the length of its vectors."""
 
     name: str
     dtype: np.dtype[Any]
@@ -55,14 +54,14 @@ class Column(NamedTuple):
 
 
 class Template:
-    """The kernels of a program for blocks, what they need, and the arrays of each operation's block.
+    """The kernels of a program for blocks, their arguments, and the arrays of each operation's block.
 
     Parameters
     ----------
     program
-        With values of all its parameters but vertices, whose numbers are in `numbers`.
+        With values of all its parameters except vertices, whose numbers are in `numbers`.
     columns
-        The columns of edges, by name their type.
+        The types of the columns of edges, by name.
     counts
         Vertices, edges and arcs of the whole graph.
     """
@@ -82,7 +81,8 @@ class Template:
             self.module = cache.module(source)
         self.names = {name: given.split(", ")[5:] for name, given in WORDS.findall(source)}
 
-    # --- what blocks have -----------------------------------------------------------------------------------------
+    # --- the contents of blocks
+    # -----------------------------------------------------------------------------------------
 
     @property
     def lists(self) -> bool:
@@ -96,12 +96,12 @@ class Template:
 
     @property
     def looks_at_targets(self) -> bool:
-        """Whether messages are made of what their receivers were, too."""
+        """Whether messages also depend on the old state of their receivers."""
         return not self.lists and any(name.startswith("o_") for name in edge_reads(self.lowered))
 
     @property
     def any_order(self) -> bool:
-        """Whether messages may come at any time, and again: the result is the same (minima, maxima and the like)."""
+        """Whether messages may be reduced at any time, and repeatedly, with the same result (minima, maxima, ...)."""
         low = self.lowered
         if self.dense or self.looks_at_targets or low.totals or {"stop", "residual", "init"} & set(low.functions):
             return False
@@ -120,7 +120,7 @@ class Template:
 
     @cached_property
     def applied(self) -> list[str]:
-        """The fields that vertices are updated by."""
+        """The fields that applying reads or writes."""
         return applied_fields(self.lowered)
 
     @lru_cache(maxsize=64)  # noqa: B019 - a template lives as long as its session
@@ -163,7 +163,7 @@ class Template:
         return dtype, rows, length
 
     def size(self, capacity: int) -> int:
-        """Bytes of a chunk that any operation's block fits into."""
+        """Bytes of a chunk that fits any operation's block."""
         operations = [one for one in OPERATIONS if not (self.lists and one == "merge")]
         most = max(sum(column.nbytes for column in self.layout(one, capacity)) for one in operations)
         return -(-(HEADER * 8 + most) // 4096) * 4096
@@ -180,7 +180,7 @@ class Template:
         return found
 
     def empty(self, letter: str, views: Views, rows: int) -> None:
-        """Let accumulators hold the identity of their reduction."""
+        """Set accumulators to the identity of their reduction."""
         for name in self.reduced:
             array = views[f"{letter}_{name}"]
             array[:rows] = identity(self.lowered.reductions[name].operation, array.dtype)
@@ -189,7 +189,7 @@ class Template:
 
     @cached_property
     def constants(self) -> dict[str, Any]:
-        """What every kernel is given by name: counts, parameters, and something of the right type for what it lacks."""
+        """The arguments of every kernel by name: counts, parameters, and placeholders for missing arrays."""
         known: dict[str, Any] = dict(zip(("g_vertices", "g_edges", "g_arcs"), self.counts, strict=True))
         for name, one in self.program.constants.items():
             if isinstance(one.kind, FieldType):
@@ -207,7 +207,7 @@ class Template:
         return {**known, **places, **self.totals(1)}
 
     def totals(self, workers: int) -> dict[str, Array]:
-        """Arrays of totals and of what each worker has reduced, which holds nothing yet."""
+        """Arrays of totals and of each worker's partial reductions, which are empty."""
         made = {}
         for name, one in self.lowered.totals.items():
             shape = () if one.length is None else (one.length,)
@@ -216,7 +216,7 @@ class Template:
         return made
 
     def run(self, kernel: str, size: int, step: int, given: Mapping[str, Any], threads: int = 1) -> float:
-        """Run a kernel on a block; the seconds it took."""
+        """Run a kernel on a block; returns the seconds it took."""
         function = getattr(self.module, f"triplet_{kernel}")
         known = self.constants
         arguments = [given[name] if name in given else known[name] for name in self.names[kernel]]

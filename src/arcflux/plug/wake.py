@@ -1,7 +1,7 @@
-"""How agent and daemon wake each other: event counters (eventfd), not polling, and a socket that shows a peer's end.
+"""Wake-ups between agent and daemon: event counters (eventfd) instead of polling, and a socket for a peer's end.
 
-Messages are fields of one 64-bit counter, so that several may wait at once and none is lost; the order in which those
-of one side are looked at is the order in which a side can have sent them.
+Messages are fields of one 64-bit counter, so that several may be pending and none is lost; the order in which those of
+one side are read is the order in which that side can have sent them.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _FIELD = 0xFFFF
 
 
 class Bell:
-    """One direction of the pipeline's messages, and the connection by which the other side's end is noticed."""
+    """One direction of the pipeline's messages, and the connection that shows the other side's end."""
 
     def __init__(self, descriptor: int, channel: socket.socket, *, expects: bool = False) -> None:
-        """`expects`: the other side may also answer on the connection, before the pipeline has come to its end."""
+        """`expects`: the other side may also reply on the connection, before the pipeline has ended."""
         self.descriptor, self.channel = descriptor, channel
         self.answered, self._lost = False, select.POLLRDHUP | select.POLLHUP
         self._poll = select.poll()
@@ -33,7 +33,7 @@ class Bell:
         self.begin()
 
     def begin(self) -> None:
-        """Nothing has been answered yet."""
+        """Reset for an iteration: no reply has come yet."""
         self.answered = False
         self._poll.register(self.channel, self._lost | (select.POLLIN if self._expects else 0))
 
@@ -42,11 +42,11 @@ class Bell:
         os.eventfd_write(self.descriptor, message.value)
 
     def also(self, descriptor: int) -> None:
-        """Wait for this descriptor, too: other threads of this process ring it."""
+        """Also wait for this descriptor, which other threads of this process write."""
         self._poll.register(descriptor, select.POLLIN)
 
     def _ready(self) -> list[tuple[int, int]]:
-        """What has happened: looked for awake for as long as waking up would take, then waited for."""
+        """The ready descriptors: polled for as long as waking up would take, then waited for."""
         if CORES > 1 and not self._expects:
             until = time.perf_counter_ns() + AWAKE
             while time.perf_counter_ns() < until:
@@ -55,7 +55,7 @@ class Bell:
         return self._poll.poll()
 
     def wait(self) -> Iterator[Message]:
-        """The messages that have come, at least one; none when another descriptor woke us."""
+        """The pending messages, at least one; none if another descriptor was ready."""
         ready = dict(self._ready())
         if self.descriptor in ready:
             value = os.eventfd_read(self.descriptor)

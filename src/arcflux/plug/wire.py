@@ -1,7 +1,7 @@
-"""Messages between agent and daemon: a length, JSON, and file descriptors that travel beside it (SCM_RIGHTS).
+"""Messages between agent and daemon: a length, JSON, and file descriptors sent with it (SCM_RIGHTS).
 
-Nothing that comes in can be code: JSON says what is wanted, descriptors are memory (memory.py). A message is 4 bytes of
-length, most significant first, then so many bytes of UTF-8; its descriptors come with the first of these.
+No received data can be code: JSON is the request, descriptors are memory (memory.py). A message is 4 bytes of length,
+most significant first, then so many bytes of UTF-8; its descriptors come with the first of these.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ __all__ = [
 ]
 
 _LENGTH = struct.Struct("!I")
-# The kernel takes 253 descriptors with a message.
+# The kernel's limit is 253 descriptors per message.
 MOST_DESCRIPTORS = 250
 _MOST_BYTES = 64 << 20
 _ROOM = socket.CMSG_SPACE(MOST_DESCRIPTORS * array.array("i").itemsize)
-# Bytes that most messages do not have, and nanoseconds that a side looks for the next one before it sleeps.
+# The size of most messages, and the nanoseconds that a side polls for the next one before it sleeps.
 _USUAL, AWAKE = 16 << 10, 50_000
 CORES = len(os.sched_getaffinity(0))
 _CREDENTIALS = struct.Struct("3i")
 
 
 class WireError(ArcfluxError):
-    """What came over the socket is no message."""
+    """The received bytes are no message."""
 
 
 class LostPeerError(ArcfluxError, ConnectionError):
@@ -68,7 +68,7 @@ def send(connection: socket.socket, message: dict[str, Any], descriptors: list[i
 def receive(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
     """The next message, and its descriptors, which are the caller's to close.
 
-    A side waits for the answer to what it has said before it says more, so that what has come is one message.
+    A side waits for the reply before it sends more, so that received bytes are one message.
     """
     descriptors: list[int] = []
     try:
@@ -97,7 +97,7 @@ def receive(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
 
 
 def _first(connection: socket.socket, descriptors: list[int]) -> bytes:
-    """What comes next: looked for awake for as long as waking up would take, then waited for."""
+    """The next bytes: polled for as long as waking up would take, then waited for."""
     until = time.perf_counter_ns() + AWAKE
     while CORES > 1 and time.perf_counter_ns() < until:
         with suppress(BlockingIOError):
@@ -106,7 +106,7 @@ def _first(connection: socket.socket, descriptors: list[int]) -> bytes:
 
 
 def _more(connection: socket.socket, size: int, descriptors: list[int], how: int = 0) -> bytes:
-    """Some bytes, at least one and at most `size`, and the descriptors beside them."""
+    """Some bytes, at least one and at most `size`, and the descriptors sent with them."""
     try:
         data, beside, flags, _ = connection.recvmsg(min(size, 1 << 20), _ROOM, socket.MSG_CMSG_CLOEXEC | how)
     except ConnectionResetError as error:
@@ -130,13 +130,13 @@ def _lost() -> LostPeerError:
 
 
 def peer_of(connection: socket.socket) -> tuple[int, int]:
-    """The process and the user at the other end, as the kernel says (SO_PEERCRED)."""
+    """The process and the user at the other end, as reported by the kernel (SO_PEERCRED)."""
     raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     process, user, _ = _CREDENTIALS.unpack(raw)
     return process, user
 
 
 def close_all(descriptors: list[int]) -> None:
-    """Close descriptors, and forget them."""
+    """Close descriptors, and clear the list."""
     while descriptors:
         os.close(descriptors.pop())

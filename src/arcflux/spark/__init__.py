@@ -4,8 +4,8 @@
 >>> ranks = spark.pagerank(edges, source="src", target="dst")  # doctest: +SKIP
 
 Every algorithm and application is a function here: it takes the edges, then the algorithm's own arguments, and by name
-`source`, `target`, `weight`, `vertices` and `directed`, which say how the frame is read (:meth:`Plug.graph`). To keep a
-graph loaded for several runs, :func:`plug`. How: docs/how-to/spark.md.
+`source`, `target`, `weight`, `vertices` and `directed`, which say how the frame is read (:meth:`Plug.graph`).
+:func:`plug` keeps a graph loaded for several runs. How: docs/how-to/spark.md.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ _plugs: dict[tuple[Any, ...], Any] = {}
 
 
 def plug(session: Any, *, way: str = "attached", **options: Any) -> Any:
-    """A session of Spark with Arcflux beside it, for as long as a ``with`` block lasts.
+    """A Spark session with Arcflux, for the duration of a ``with`` block.
 
     Parameters
     ----------
     session
         A running SparkSession, classic or Connect.
     way
-        "attached": a daemon beside Spark builds and keeps graphs, and runs. "barrier": the engine runs in the tasks of
-        one barrier stage, over sockets, on one host or several. "faithful": tasks are agents of GX-Plug, which give
-        blocks of triplets to daemons, and tell each other everything through the driver; for programs.
+        "attached": a daemon beside Spark builds and keeps graphs, and runs algorithms. "barrier": the engine runs in the
+        tasks of one barrier stage, over sockets, on one host or several. "faithful": tasks are agents of GX-Plug, which
+        send blocks of triplets to daemons, and communicate through the driver; for programs.
     device, packing, slices
-        Options of "attached". What the daemon computes with: "cpu", "cuda:0", "virtual:2". How edges leave Spark: "jvm"
-        (columns that Spark's JVM writes), "arrow" (Python tasks), or "auto". In how many partitions results come back;
-        as many as Spark has cores without it.
+        Options of "attached". The daemon's device: "cpu", "cuda:0", "virtual:2". How edges leave Spark: "jvm"
+        (columns that Spark's JVM writes), "arrow" (Python tasks), or "auto". The number of partitions of results;
+        by default as many as Spark has cores.
     workers, ranks_per_node, build
-        Options of "barrier": how many tasks, as many as Spark has cores without it; how many of them are to act as a
-        node of their own, for trying out several nodes on one host; and how several nodes build the graph: in "parts",
-        of which each task has one, the "whole" on each, or ("auto") in parts where these will do.
+        Options of "barrier": the number of tasks, by default as many as Spark has cores; how many of them act as a
+        node, to try several nodes on one host; and how several nodes build the graph: in "parts", one for each task,
+        the "whole" graph on each node, or ("auto") in parts where these suffice.
     workers, daemons, cache, lazy, skip, blocks, partition
-        Options of "faithful": the daemons of each task, and what the paper adds, one by one, as of
+        Options of "faithful": the daemons of each task, and the paper's optimisations, one by one, as for
         :func:`arcflux.plug.upper.gas.run`.
 
     Examples
@@ -62,9 +62,9 @@ def plug(session: Any, *, way: str = "attached", **options: Any) -> Any:
 
 
 def run(edges: Any, what: str | Program, *given: Any, way: str = "attached", **arguments: Any) -> Any:
-    """Run an algorithm by its name, or a program, on the edges of a frame; its values as a frame.
+    """Run an algorithm by its name, or a program, on the edges of a frame; returns its values as a frame.
 
-    The graph is dropped when the run is over. The result is kept until the session, or this process, ends.
+    The graph is dropped after the run. The result is kept until the session, or this process, ends.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def run(edges: Any, what: str | Program, *given: Any, way: str = "attached", **a
 
     reading = {name: arguments.pop(name) for name in _READING if name in arguments}
     if reading.get("weight") is not None and isinstance(what, str) and "weight" in parameters(what):
-        arguments["weight"] = "weight"  # which is what the column is called in the graph
+        arguments["weight"] = "weight"  # the name of the column in the graph
     how = {name: arguments.pop(name) for name in _HOW if name in arguments}
     key = id(session := session_of(edges)), way, *sorted(how.items())
     held = _plugs.get(key)

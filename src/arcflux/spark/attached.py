@@ -1,7 +1,7 @@
-"""Spark attached to a daemon: the frame is handed over once, the daemon builds and keeps the graph, runs, hands back.
+"""Spark attached to a daemon: the frame is sent once, the daemon builds and keeps the graph, runs, and returns results.
 
-There is no barrier stage, so that Spark may try tasks again, anywhere in a job. A daemon that is killed is noticed at
-the next request, and its graph is built again in a new one, from the same frame.
+There is no barrier stage, so that Spark may repeat tasks anywhere in a job. A killed daemon is noticed at the next
+request, and its graph is built again in a new one, from the same frame.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _numbers = itertools.count()
 
 
 class Plug:
-    """A Spark session with a daemon of a device beside it; see :func:`arcflux.spark.plug`."""
+    """A Spark session with the daemon of a device; see :func:`arcflux.spark.plug`."""
 
     def __init__(self, session: Any, *, device: str = "cpu", packing: str = "auto", slices: int | None = None) -> None:
         self.session = checked_session(session)
@@ -61,16 +61,16 @@ class Plug:
     ) -> PlugGraph:  # fmt: skip
         """A graph of the edges in a DataFrame, or in Parquet files at a path, which the daemon keeps until dropped.
 
-        source, target: the columns of the ends, whole numbers or text; without them they are found by their names.
-        weight: the column that algorithms take as weight; columns: further columns of edges, for programs. vertices: a
-        frame whose first column has further ids, which may have no edge. Other options are those of
+        source, target: the columns of the ends, whole numbers or text; by default found by their names. weight: the
+        column that algorithms use as weight; columns: further columns of edges, for programs. vertices: a frame whose
+        first column has further ids, which may have no edge. Other options are those of
         :meth:`arcflux.Graph.from_edges`: symmetrise, deduplicate, drop_self_loops.
         """
         wanted = {"directed": directed, **options}
         return PlugGraph(self, edges, (source, target, weight, columns), vertices, wanted)
 
     def close(self) -> None:
-        """Let the daemon forget the graphs and results of this plug, and leave it: frames of results end with it."""
+        """Drop the graphs and results of this plug, and disconnect: frames of results end with it."""
         with self._lock:
             daemon, self._daemon = self._daemon, None
             if daemon is None:
@@ -83,14 +83,14 @@ class Plug:
             daemon.close()
 
     def ask(self, what: Callable[[Connection], Answer]) -> Answer:
-        """What a request to the daemon gives; one request at a time."""
+        """The reply to a request to the daemon; one request at a time."""
         with self._lock:
             if self._daemon is None:
                 raise UsageError("the plug was closed", remedy="arcflux.spark.plug(session)")
             return what(self._daemon)
 
     def renew(self) -> None:
-        """Reach another daemon: the one there was is gone."""
+        """Connect to a new daemon: the old one is gone."""
         with self._lock:
             if self._daemon is not None:
                 self._daemon.close()
@@ -99,13 +99,13 @@ class Plug:
                 self._graphs.clear()
 
     def new_name(self, kept: str) -> str:
-        """A name that no other driver, and no other call, has."""
+        """A name that no other driver, and no other call, uses."""
         name = f"spark-{os.getpid()}-{uuid.uuid4().hex[:8]}-{next(_numbers)}"
         (self._graphs if kept == "graph" else self._results).add(name)
         return name
 
     def forget(self, graph: str) -> None:
-        """Let the daemon forget a graph."""
+        """Drop a graph in the daemon."""
         self._graphs.discard(graph)
         with suppress(LostPeerError, OSError, UsageError):
             self.ask(lambda daemon: daemon.drop(graph=graph))
@@ -140,7 +140,7 @@ class PlugGraph:
         return edge_columns(self._isolated, first, first, None, ())
 
     def _load(self) -> None:
-        """Hand the edges over, and have the graph built; again in another daemon if this one is lost."""
+        """Send the edges, and let the daemon build the graph; again in another daemon if this one is lost."""
         try:
             self._build()
         except LostPeerError:
@@ -224,7 +224,7 @@ class PlugGraph:
         return str(self.told)
 
     def drop(self) -> None:
-        """Let the daemon forget the graph; frames of its results stay."""
+        """Drop the graph in the daemon; frames of its results stay."""
         self._plug.forget(self.name)
 
     def __repr__(self) -> str:
@@ -232,13 +232,13 @@ class PlugGraph:
 
 
 def _of_schema(schema: Any, given: tuple[Any, ...]) -> Columns:
-    """The columns of Parquet files, checked as those of a frame are."""
+    """The columns of Parquet files, checked like those of a frame."""
 
     types = [(field.name, _SPARK.get(str(field.type), str(field.type))) for field in schema]
     return edge_columns(SimpleNamespace(dtypes=types), *given)
 
 
-# Arrow's types as Spark calls them.
+# Spark's names of Arrow's types.
 _SPARK = {
     "int64": "bigint", "int32": "int", "int16": "smallint", "int8": "tinyint", "float": "float", "double": "double",
     "bool": "boolean", "string": "string", "large_string": "string",

@@ -1,11 +1,11 @@
-"""The engine inside one barrier stage: each task is a rank, tasks of a host share memory, hosts talk over sockets.
+"""The engine inside one barrier stage: each task is a rank, tasks of a host share memory, hosts use sockets.
 
-Tasks meet at a rendezvous at the driver (transports/rendezvous.py): Spark's own allGather sleeps a second. Under Spark
-Connect the client may be anywhere, so that the rendezvous is in the first task, and allGather tells the others where.
+Tasks meet at a rendezvous in the driver (transports/rendezvous.py): Spark's own allGather sleeps a second. Under Spark
+Connect the client may be anywhere, so the rendezvous is in the first task, and allGather tells the others its address.
 
-The stage ends with a shuffle: a barrier stage that is the last of its job is never tried again by Spark, one in front
-of a shuffle is, all of its tasks together. The frame is kept in Spark's cache, so that reading it again runs nothing
-again. What is told of a run comes in a row of its own, in a column that the frame of values does not show.
+The stage ends with a shuffle: Spark never repeats a barrier stage that is the last of its job, but does repeat one
+before a shuffle, all of its tasks together. The frame is kept in Spark's cache, so that reading it again runs nothing
+again. The report of a run is in a row of its own, in a column that the frame of values does not show.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class BarrierPlug:
     ) -> BarrierGraph:  # fmt: skip
         """A graph of the edges in a DataFrame; arguments as in :meth:`arcflux.spark.Plug.graph`.
 
-        Spark keeps the edges in its cache until the plug is closed; each run builds the graph of them.
+        Spark keeps the edges in its cache until the plug is closed; each run builds the graph from them.
         """
         if vertices is not None:
             raise UsageError(f"vertices are given, and the way is {self.way!r}", remedy="way='attached'")
@@ -92,24 +92,24 @@ class BarrierPlug:
         if maybe:
             counted = kept.selectExpr(*(f"count_if({quoted(name)} is null)" for name in maybe)).first()
             refuse_nulls(dict(zip(maybe, counted, strict=True)), chosen)
-        if any("`" in name for name in chosen.names):  # mapInArrow looks columns up by name, and quotes none
+        if any("`" in name for name in chosen.names):  # mapInArrow looks columns up by name, without quoting
             plain = {name: f"column{place}" for place, name in enumerate(chosen.names)}
             kept, chosen = kept.toDF(*plain.values()), chosen.renamed(plain)
         return BarrierGraph(self, kept, chosen, options)
 
     def relay(self, meeting: Rendezvous) -> Any:
-        """What passes messages on, where tasks do not talk to each other: nothing here."""
+        """The relay of messages, for tasks that do not connect to each other: none here."""
         return None
 
     def checked(self, what: str | Program, arguments: Mapping[str, Any]) -> None:
-        """Refuse what this way cannot run, and arguments that a program does not have, before any stage."""
+        """Refuse what this way cannot run, and unknown arguments of a program, before any stage."""
         if isinstance(what, Program):
             refuse_parameters(what, arguments, run)
 
     def meeting(self) -> Rendezvous | None:
-        """A new rendezvous, open as long as this plug: the stage may be run again when its frame is read.
+        """A new rendezvous, open as long as this plug: the stage may run again when its frame is read.
 
-        None under Spark Connect: tasks make one.
+        None under Spark Connect: there the tasks create one.
         """
         if is_connect(self.session):
             return None
@@ -125,7 +125,7 @@ class BarrierPlug:
         return self._frames[-1]
 
     def close(self) -> None:
-        """Let go of the frames of results, and of the meetings of their tasks."""
+        """Drop the frames of results, and close the rendezvous of their tasks."""
         while self._frames:
             self._frames.pop().unpersist()
         while self._meetings:
@@ -133,7 +133,7 @@ class BarrierPlug:
 
 
 class BarrierGraph:
-    """The edges of a frame, and how they make a graph. Every algorithm is a method of it."""
+    """The edges of a frame, and how to build a graph from them. Every algorithm is a method of it."""
 
     def __init__(self, plug: BarrierPlug, edges: Any, columns: Columns, options: dict[str, Any]) -> None:
         self._plug, self._edges, self._columns, self._options = plug, edges, columns, options
@@ -150,7 +150,7 @@ class BarrierGraph:
         fields = _fields(what, arguments, columns, self._options)
         build = "whole" if plug.agents is not None or name in self._whole else plug.build
         frame, said = self._stage(named, arguments, fields, build)
-        if "whole" in said:  # what was run sees more edges than those of its part
+        if "whole" in said:  # the algorithm reads edges of other parts
             self._whole.add(name)
             warnings.warn(
                 f"{name}: {said['whole']}, so that every host has the whole graph; build='whole' builds it at once",
@@ -164,7 +164,7 @@ class BarrierGraph:
     def _stage(
         self, named: dict[str, Any], arguments: dict[str, Any], fields: Fields, build: str
     ) -> tuple[Any, dict[str, Any]]:
-        """Run in a barrier stage: the frame of the values, and what is told of the run."""
+        """Run in a barrier stage: the frame of the values, and the report of the run."""
         plug, meeting = self._plug, self._plug.meeting()
         relay = None if meeting is None else plug.relay(meeting)
         task = RunRank(
@@ -203,11 +203,11 @@ class BarrierGraph:
         return str(self.told)
 
     def drop(self) -> None:
-        """Nothing: the graph lives in the stage alone."""
+        """Nothing to do: the graph exists only within the stage."""
 
 
 def _fields(what: str | Program, arguments: dict[str, Any], columns: Columns, options: dict[str, Any]) -> Fields:
-    """The columns of the result, which Spark wants to know before the stage: a program says, others run on one edge."""
+    """The columns of the result, needed before the stage: declared by a program, else from a run on one edge."""
     if isinstance(what, Program):
         shown = {name: kind for name, kind in what.fields.items() if name not in what.hidden}
         said = {name: [kind.dtype.str, *([kind.length] if kind.length else [])] for name, kind in shown.items()}
@@ -221,13 +221,13 @@ def _fields(what: str | Program, arguments: dict[str, Any], columns: Columns, op
 
 
 def refuse_parameters(program: Program, arguments: Mapping[str, Any], call: Callable[..., Any]) -> None:
-    """Refuse what a program has no parameter for, nor the call that runs it an option; and values that do not fit."""
+    """Refuse arguments that are neither the program's nor options of the run; and values that do not fit."""
     options = inspect.signature(call).parameters
     refuse_missing(program(**{name: value for name, value in arguments.items() if name not in options}))
 
 
 def _on_edge(name: str, value: Any, ids: Any) -> Any:
-    """An argument as a graph of one edge can have it: vertices are the first."""
+    """An argument for a graph of one edge: vertices become the first one."""
     if name in ("source", "target"):
         return ids[0]
     return list(ids[:1]) if name == "sources" else value

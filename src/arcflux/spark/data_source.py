@@ -1,8 +1,8 @@
 """Arcflux's stores as a data source of Spark: ``session.read.format("arcflux").load("graph.arcflux")``.
 
 A row is an edge: source, target, and the columns of edges. Each task maps the store, and reads a slice of its arcs; one
-that finds another store than the slices are of, because somebody replaced it, raises an error: rows of two stores are
-no graph. Options: ``slices``, how many tasks there are; ``trust``, "true" to read without looking at the bytes first.
+that finds another store than the slices belong to, because it was replaced, raises an error: rows of two stores are no
+graph. Options: ``slices``, the number of tasks; ``trust``, "true" to read without checking the bytes first.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from arcflux.spark.results import TYPES, arrow_array
 
 try:
     from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
-except ImportError as error:  # PySpark 3.5 has none, and who has no PySpark at all is told by frames.py
+except ImportError as error:  # PySpark 3.5 has none; frames.py reports a missing PySpark
     raise UsageError(
         "this PySpark has no data sources in Python",
         expected="PySpark 4.0 or newer",
@@ -30,7 +30,7 @@ except ImportError as error:  # PySpark 3.5 has none, and who has no PySpark at 
 
 __all__ = ["ArcfluxSource"]
 
-# Arcs of one batch, and of a task at least.
+# Arcs of one batch, and the least of a task.
 _ARCS = 1 << 20
 
 
@@ -39,7 +39,7 @@ class ArcfluxSource(DataSource):  # type: ignore[misc]
 
     @classmethod
     def name(cls) -> str:
-        """As Spark finds it."""
+        """Its name in Spark."""
         return "arcflux"
 
     def schema(self) -> str:
@@ -47,7 +47,7 @@ class ArcfluxSource(DataSource):  # type: ignore[misc]
         return ", ".join(f"{quoted(name)} {kind}" for name, kind in _columns(_opened(self.options)[0]).items())
 
     def reader(self, schema: Any) -> DataSourceReader:
-        """What reads it."""
+        """The reader of these columns."""
         wanted = dict.fromkeys(schema.names)
         known = _columns(_opened(self.options)[0])
         for name in wanted:
@@ -57,7 +57,7 @@ class ArcfluxSource(DataSource):  # type: ignore[misc]
 
 
 class _Slice(InputPartition):  # type: ignore[misc]
-    """From which arc to before which, of the store that has this mark."""
+    """A range of arcs: from, to before; and the mark of their store."""
 
     def __init__(self, first: int, last: int, mark: str) -> None:
         self.first, self.last, self.mark = first, last, mark
@@ -93,7 +93,7 @@ class _Reader(DataSourceReader):  # type: ignore[misc]
 
 
 def _opened(options: Any) -> tuple[Graph, str]:
-    """The store that is named, and its mark."""
+    """The store of these options, and its mark."""
     from arcflux.io.store import open_marked
 
     path = options.get("path")
@@ -110,7 +110,7 @@ def _opened(options: Any) -> tuple[Graph, str]:
 
 
 def _columns(graph: Graph) -> dict[str, str]:
-    """The columns by name, and their types as Spark calls them."""
+    """The columns by name, with Spark's types."""
     if {"source", "target"} & set(graph.columns):
         raise GraphError("an edge column is named source or target, as the ends are", remedy="give it another name")
     ids = "string" if graph.ids.kind == "text" else "bigint"

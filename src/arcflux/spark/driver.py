@@ -1,8 +1,8 @@
-"""One run in a Spark session of its own: ``python -m arcflux.spark.driver JOB``, to which jobs are handed.
+"""One run in its own Spark session: ``python -m arcflux.spark.driver JOB``, for jobs that are handed over.
 
 JOB is an object of JSON: the `master` of Spark, the `graph` (a store that all tasks can read), `task` and `parameters`,
-`workers`, and the Parquet file `out`. The engine runs in the tasks of one barrier stage. What is printed is what
-``arcflux run --json`` would say of it, or its error.
+`workers`, and the Parquet file `out`. The engine runs in the tasks of one barrier stage. It prints what ``arcflux run
+--json`` would print, or its error.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["run_job"]
 
 
 def run_job(job: dict[str, Any]) -> dict[str, Any]:
-    """Run a job, and write its result in the order of the graph's vertices; what is known of the run."""
+    """Run a job, and write its result in the graph's vertex order; returns the facts of the run."""
     from pyarrow import parquet
 
     from arcflux import spark

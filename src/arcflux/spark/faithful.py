@@ -1,8 +1,8 @@
-"""GX-Plug as its paper has it, with Spark above it: tasks are agents, daemons compute, the driver is between.
+"""GX-Plug as in its paper, under Spark: tasks are agents, daemons compute, the driver relays messages.
 
-Each task of a barrier stage owns the vertices of one part. It hands blocks of triplets to its daemons (plug/agent.py),
-and what tasks tell each other in a global synchronisation, who has changed, what is wanted, what was asked for, goes
-through the driver (transports/relay.py). Cache, lazy uploading and skipping can be switched, so that their worth shows.
+Each task of a barrier stage owns the vertices of one part. It sends blocks of triplets to its daemons (plug/agent.py),
+and the messages of a global synchronisation (which vertices changed, queries, values) go through the driver
+(transports/relay.py). Cache, lazy uploading and skipping can be switched off, to measure their effect.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["FaithfulPlug"]
 class FaithfulPlug(BarrierPlug):
     """A Spark session whose tasks are agents; see :func:`arcflux.spark.plug`.
 
-    daemons, cache, lazy, skip, blocks, partition: as of :func:`arcflux.plug.upper.gas.run`.
+    daemons, cache, lazy, skip, blocks, partition: as for :func:`arcflux.plug.upper.gas.run`.
     """
 
     way = "faithful"
@@ -44,7 +44,7 @@ class FaithfulPlug(BarrierPlug):
         gas.refuse_options(daemons, blocks, cache, lazy, skip)
         check_split(1, partition)
         self._relays: list[Relay] = []
-        # Held from here on, so that daemons do not end between two stages; tasks of other hosts start their own.
+        # Open from here on, so that daemons do not end between two stages; tasks of other hosts start their own.
         self._daemons = [Connection.open(name) for name in daemons]
         self.agents = {
             "daemons": list(daemons), "cache": cache, "lazy": lazy, "skip": skip, "blocks": blocks,
@@ -62,17 +62,17 @@ class FaithfulPlug(BarrierPlug):
         refuse_parameters(what, arguments, gas.run)
 
     def relay(self, meeting: Rendezvous) -> Relay:
-        """A new relay beside a meeting."""
+        """A new relay beside a rendezvous."""
         self._relays.append(Relay(meeting.token, meeting.address[0]))
         return self._relays[-1]
 
     @property
     def passed_on(self) -> tuple[int, int]:
-        """Messages, and bytes, that went through the driver so far."""
+        """Messages and bytes that went through the driver so far."""
         return sum(one.messages for one in self._relays), sum(one.bytes for one in self._relays)
 
     def close(self) -> None:
-        """Leave the daemons, and let go of frames, meetings and relays."""
+        """Disconnect from the daemons, and close frames, rendezvous and relays."""
         super().close()
         while self._relays:
             self._relays.pop().close()

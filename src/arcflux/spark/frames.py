@@ -1,4 +1,4 @@
-"""What a DataFrame of edges has to be: its columns are there, of types that fit. It is checked before any job."""
+"""Checks of a DataFrame of edges before any job: its columns exist, with types that fit."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ __all__ = [
 ]
 
 _START = "SparkSession.builder.getOrCreate()"
-# Spark's type -> how the packager writes it, and NumPy reads it.
+# Spark's type -> the type in which the packager writes it, and NumPy reads it.
 _NUMBERS = {"bigint": "<i8", "int": "<i4", "smallint": "<i2", "tinyint": "|i1"}
 _KINDS = {**_NUMBERS, "float": "<f4", "double": "<f8", "boolean": "|b1"}
 
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns of a frame that a graph is made of: names, and for each how its values are kept.
+    """The columns of a frame that a graph is built from: names, and the stored type of each.
 
     source, target: names of the ends; values: the columns of edges, the name in the graph by that in the frame;
-    id_type: the type of the ends as Spark calls it, "bigint" where they differ.
+    id_type: Spark's type of the ends, "bigint" if they differ.
     """
 
     source: str
@@ -48,11 +48,11 @@ class Columns:
 
     @property
     def names(self) -> list[str]:
-        """All of them, the ends first."""
+        """All columns, the ends first."""
         return [self.source, self.target, *(name for name in self.values if name not in (self.source, self.target))]
 
     def renamed(self, names: Mapping[str, str]) -> Columns:
-        """The same columns of a frame that has them by other names."""
+        """The same columns of a frame with other names."""
         return Columns(
             names[self.source], names[self.target],
             {names[name]: value for name, value in self.values.items()},
@@ -61,7 +61,7 @@ class Columns:
 
 
 def require_spark() -> None:
-    """Refuse to go on without PySpark."""
+    """Raise if PySpark is missing."""
     try:
         import pyspark  # noqa: F401
     except ImportError as error:
@@ -76,12 +76,12 @@ def is_frame(given: Any) -> bool:
 
 
 def is_connect(given: Any) -> bool:
-    """Whether a session or frame is one of Spark Connect, which has no JVM at hand."""
+    """Whether a session or frame is one of Spark Connect, which has no JVM in this process."""
     return type(given).__module__.startswith("pyspark.sql.connect")
 
 
 def checked_session(session: Any) -> Any:
-    """A session that is running."""
+    """A running session, checked."""
     require_spark()
     if not hasattr(session, "createDataFrame") or not hasattr(session, "sql"):
         raise UsageError(f"session is {session!r}", expected="a SparkSession", remedy=_START)
@@ -91,7 +91,7 @@ def checked_session(session: Any) -> Any:
 
 
 def slots_of(session: Any) -> int:
-    """How many tasks a session runs at once, as far as it knows."""
+    """How many tasks a session runs at once, as far as known."""
     if not is_connect(session):
         return int(session.sparkContext.defaultParallelism)
     # A client knows nothing of the cluster, but a range has as many partitions.
@@ -111,7 +111,7 @@ def session_of(frame: Any) -> Any:
 def edge_columns(
     frame: Any, source: str | None, target: str | None, weight: str | None, columns: Sequence[str]
 ) -> Columns:  # fmt: skip
-    """The columns of a frame that are asked for, if they are there and of types that fit."""
+    """The requested columns of a frame, checked for existence and type."""
     types = dict(frame.dtypes)
     if len(types) < len(frame.dtypes):
         names = [name for name, _ in frame.dtypes]
@@ -151,11 +151,11 @@ def edge_columns(
 
 
 def quoted(name: str) -> str:
-    """The name of a column as Spark's expressions have it, whatever is in it."""
+    """The name of a column quoted for Spark's expressions."""
     return "`" + name.replace("`", "``") + "`"
 
 
-# What of `Graph.from_edges` can be asked for beside the columns of a frame.
+# Options of `Graph.from_edges` for the columns of a frame.
 _OPTIONS = [
     name for name in inspect.signature(Graph.from_edges).parameters
     if name in ("directed", "symmetrise", "deduplicate", "drop_self_loops")
@@ -163,7 +163,7 @@ _OPTIONS = [
 
 
 def one_edge(columns: Columns, options: Mapping[str, Any]) -> Graph:
-    """A graph of one edge that is read as a frame is to be: options that make no sense are refused by it, at once."""
+    """A graph of one edge with the options for a frame: it refuses invalid options at once."""
     for name in options:
         if name not in _OPTIONS:
             raise UsageError(

@@ -1,4 +1,4 @@
-"""What can be run by its name, algorithms and applications; and their arguments by name, as a daemon takes them."""
+"""Algorithms and applications by name, and their arguments by name, as a daemon takes them."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ def _takes_graph(call: Any) -> bool:
 
 
 def is_named(name: str) -> bool:
-    """Whether something runs by this name."""
+    """Whether there is an algorithm or application of this name."""
     return name in names()
 
 
 def parameters(what: str) -> list[str]:
-    """The names of what an algorithm takes; nothing of one that is not there."""
+    """The names of an algorithm's arguments; none for an unknown one."""
     return list(inspect.signature(names()[what]).parameters)[1:] if is_named(what) else []
 
 
 def bound(what: str | Program, given: tuple[Any, ...], arguments: dict[str, Any]) -> dict[str, Any]:
-    """Arguments by name: those without are the first ones that the algorithm takes after its graph."""
+    """Arguments by name: unnamed ones are the first arguments after the graph."""
     if isinstance(what, Program):
         free = list(what.parameters)
     elif isinstance(what, str) and is_named(what):

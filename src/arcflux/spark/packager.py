@@ -1,6 +1,6 @@
-"""What runs in Spark's JVM, a packager of frames and a reader of results: built by PySpark's own Scala compiler, once.
+"""Code for Spark's JVM, a packager of frames and a reader of results: built by PySpark's own Scala compiler, once.
 
-The jar is kept in the owner-only cache by a hash of its source and Spark's version. ``make packager`` builds it, too.
+The jar is stored in the owner-only cache by a hash of its source and Spark's version. ``make packager`` builds it, too.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _instances: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
 
 
 class PackagerError(ArcfluxError):
-    """The packager cannot be built or loaded here; frames go through Arrow then."""
+    """The packager cannot be built or loaded here; frames are sent as Arrow then."""
 
 
 def build(source: str | None = None, name: str = "packager") -> Path:
-    """The jar of both, or of other Scala source, compiled unless it is there already."""
+    """The jar of both, or of other Scala source, compiled unless it exists."""
     import pyspark
 
     own = sorted((files("arcflux.spark") / "jvm").iterdir(), key=lambda file: file.name)
@@ -64,12 +64,12 @@ def build(source: str | None = None, name: str = "packager") -> Path:
 
 
 def loaded(session: Any, name: str = "Packager") -> Any:
-    """The packager, or the reader of results, in the JVM of a session, and its jar on every executor."""
+    """The packager, or the reader of results, in the JVM of a session, with its jar on every executor."""
     made = _instances.setdefault(session.sparkContext, {})
     if name not in made:
         try:
             made[name] = instance(session, build(), f"arcflux.spark.{name}")
-        except PackagerError as error:  # the compiler takes seconds to say the same again
+        except PackagerError as error:  # the compiler would take seconds to fail again
             made[name] = error
     if isinstance(made[name], PackagerError):
         raise made[name]
@@ -77,7 +77,7 @@ def loaded(session: Any, name: str = "Packager") -> Any:
 
 
 def instance(session: Any, jar: Path, name: str) -> Any:
-    """An object of a class in a jar, which every executor is given."""
+    """An object of a class in a jar, which is sent to every executor."""
     context = session.sparkContext
     jvm = context._jvm
     try:
@@ -85,9 +85,9 @@ def instance(session: Any, jar: Path, name: str) -> Any:
         urls = context._gateway.new_array(jvm.java.net.URL, 1)
         urls[0] = jvm.java.io.File(str(jar)).toURI().toURL()
         above = jvm.java.lang.Thread.currentThread().getContextClassLoader()
-        # py4j finds no method of varying arguments, such as getDeclaredConstructor.
+        # py4j finds no variadic methods, such as getDeclaredConstructor.
         return jvm.java.net.URLClassLoader(urls, above).loadClass(name).newInstance()
-    except Exception as error:  # Py4JJavaError, of which the message says what is wrong
+    except Exception as error:  # Py4JJavaError, whose message has the cause
         raise PackagerError(f"{name} cannot be loaded: {error}") from error
 
 

@@ -1,10 +1,9 @@
-"""The edges of a frame on their way to the daemon: three ways, of which the fastest that is possible is taken.
+"""Sending the edges of a frame to the daemon: three ways, of which the fastest possible one is used.
 
-jvm: a job of Spark's own JVM writes columns into files of the daemon's folder (packager.py). arrow: Python tasks take
-Arrow batches and hand them over as sealed memory; also under Spark Connect. parquet: the driver reads the files itself,
-and Spark has no part in it.
+jvm: a job of Spark's own JVM writes columns into files of the daemon's folder (packager.py). arrow: Python tasks send
+Arrow batches as sealed memory; also under Spark Connect. parquet: the driver reads the files itself, without Spark.
 
-A task may be tried again. Each attempt writes files of its own, or hands its slice over again, and the last one counts.
+A task may be repeated. Each attempt writes its own files, or sends its slice again, and the last one counts.
 """
 
 from __future__ import annotations
@@ -27,14 +26,14 @@ from arcflux.transports.ring import host_id
 __all__ = ["PACKINGS", "arrow_columns", "pack_frame", "pack_parquet", "refuse_nulls", "sweep"]
 
 PACKINGS = ("auto", "jvm", "arrow")
-# Seconds after which a file that was not taken belongs to a driver that was killed.
+# Seconds after which an untaken file belongs to a driver that was killed.
 _STALE = 3600.0
 
 
 def pack_frame(
     frame: Any, columns: Columns, daemon: Connection, graph: str, packing: str
 ) -> tuple[int | None, str, str]:
-    """Hand the columns of a frame over to the daemon; how many slices there are, if that is known, how, and why so."""
+    """Send the columns of a frame to the daemon; the number of slices, if known, the way, and its reason."""
     chosen = frame if frame.columns == columns.names else frame.select(*map(quoted, columns.names))
     why = ""
     if packing == "auto" and is_connect(frame):
@@ -77,7 +76,7 @@ def _number(words: list[str]) -> int:
 
 
 def _said(columns: Columns, rows: int, places: str) -> list[dict[str, Any]]:
-    """Where each column is in the file of a partition (plug/memory.py)."""
+    """The position of each column in the file of a partition (plug/memory.py)."""
     starts = iter(map(int, places.split(",")))
     said: list[dict[str, Any]] = []
     for name in columns.names:
@@ -87,7 +86,7 @@ def _said(columns: Columns, rows: int, places: str) -> list[dict[str, Any]]:
 
 
 def refuse_nulls(nulls: dict[str, int], columns: Columns) -> None:
-    """Refuse columns that have nulls, of which there are so many by the name of the column."""
+    """Refuse columns with nulls, given their counts by column."""
     for name, count in nulls.items():
         if count:
             what = "an id" if name in (columns.source, columns.target) else "a number"
@@ -105,13 +104,13 @@ def _elsewhere() -> UsageError:
 
 
 class PutSlices:
-    """What a Python task does: it takes its Arrow batches, and hands them over as one slice."""
+    """The function of a Python task: it sends its Arrow batches as one slice."""
 
     def __init__(self, graph: str, columns: Columns, name: str, folder: str) -> None:
         self.graph, self.columns, self.name, self.folder = graph, columns, name, folder
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """Hand the batches of a partition over; one row that says so."""
+        """Send the batches of a partition; yields one row as a report."""
         import pyarrow as pa
         from pyspark import TaskContext
 
@@ -130,7 +129,7 @@ class PutSlices:
 
 
 def arrow_columns(batches: list[Any], columns: Columns) -> dict[str, Any]:
-    """The columns of Arrow batches: arrays of numbers, or Arrow's own text; an error where one has a null."""
+    """The columns of Arrow batches: arrays of numbers, or Arrow text; an error if one has a null."""
     import pyarrow as pa
 
     if not batches:
@@ -156,7 +155,7 @@ def _by_arrow(frame: Any, columns: Columns, daemon: Connection, graph: str) -> N
 
 
 def pack_parquet(path: str | os.PathLike[str], choose: Callable[[Any], Columns], daemon: Connection, graph: str) -> Any:
-    """Read Parquet files, or a folder of them, and hand the columns over that `choose` takes of their schema."""
+    """Read Parquet files, or a folder of them, and send the columns that `choose` selects from their schema."""
     import pyarrow.dataset as ds
 
     place = Path(str(path).removeprefix("file://"))
@@ -178,7 +177,7 @@ def pack_parquet(path: str | os.PathLike[str], choose: Callable[[Any], Columns],
 
 
 def sweep(folder: Path) -> None:
-    """Remove files of columns that a driver which was killed has left."""
+    """Remove column files of a driver that was killed."""
     for left in folder.glob("spark-*.columns"):
         with suppress(FileNotFoundError):
             if time.time() - left.stat().st_mtime > _STALE:

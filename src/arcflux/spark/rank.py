@@ -1,4 +1,4 @@
-"""A task of the barrier way: it meets the others, brings its edges, runs as one of the ranks, hands its rows back."""
+"""A task of the barrier way: it meets the others, loads its edges, runs as one of the ranks, and returns its rows."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ from arcflux.transports.rendezvous import Rendezvous
 __all__ = ["TOLD", "RunRank", "called", "reply_of"]
 
 _SLICE_TAG = 11
-# What the traceback has of a rank that asked for edges of others.
+# The traceback of a rank that asked for edges of others contains this.
 _ASKED = f"{WholeGraphError.__name__}: "
-# The column of the row that tells of the run. No field of a program can be called so.
+# The column of the row with the report of the run. No field of a program can have this name.
 TOLD = "told of the run"
 
 
 def called(what: str | Program, graph: Graph, arguments: dict[str, Any]) -> Any:
-    """What a run gives."""
+    """The result of a run."""
     import arcflux as af
 
     return names()[what](graph, **arguments) if isinstance(what, str) else af.run(what, graph, **arguments)
 
 
 def reply_of(result: Any) -> dict[str, Any]:
-    """What is told of a run, as a daemon tells it."""
+    """The report of a run, in the form of a daemon's reply."""
     return {
         "fields": {name: [str(values.dtype), *values.shape[1:]] for name, values in result.values.items()},
         "references": sorted(result.references), "seconds": result.seconds, "compile_seconds": result.compile_seconds,
@@ -55,13 +55,13 @@ def reply_of(result: Any) -> dict[str, Any]:
 
 @dataclass
 class RunRank:
-    """What a task does: it meets the others, brings its edges, runs as one of the ranks, and hands its rows back.
+    """The function of a task: it meets the others, loads its edges, runs as one of the ranks, and returns its rows.
 
     named: an algorithm, or a program's text and name; columns, options: how the frame is read; fields: the columns of
-    the result; agents: what tasks that are agents are to do (:func:`arcflux.plug.upper.gas.run`); build: "whole" for
-    the whole graph on every host, else parts of it where there are several, and with "auto" another try where they
-    will not do; meeting: address and token of the rendezvous, if there is one at the driver; relay: where messages go
-    through.
+    the result; agents: the options of tasks that are agents (:func:`arcflux.plug.upper.gas.run`); build: "whole" for
+    the whole graph on every host, else parts of it if there are several hosts, with "auto" followed by "whole" if parts
+    do not suffice; meeting: address and token of the rendezvous, if it is in the driver; relay: the address of the
+    relay of messages.
     """
 
     workers: int
@@ -109,7 +109,7 @@ class RunRank:
             yield _row_that_tells(told, self.fields)
 
     def _needs_whole(self, error: BaseException) -> str:
-        """What asked for edges of others, on this rank or on one that it was told of; "" if nothing is tried again."""
+        """What asked for edges of others, on this rank or another; "" if the run is not repeated."""
         if self.build != "auto":
             return ""
         if isinstance(error, WholeGraphError):
@@ -118,7 +118,7 @@ class RunRank:
 
     @contextmanager
     def _rendezvous(self, context: Any) -> Iterator[tuple[tuple[str, int], bytes]]:
-        """Where ranks meet: at the driver, or else with the first task, which stays until all have ended."""
+        """The rendezvous: in the driver, or else in the first task, which stays until all have ended."""
         if self.meeting is not None:
             yield self.meeting
             return
@@ -134,7 +134,7 @@ class RunRank:
             one.wait_for_end()
 
     def _run(self, held: list[Any], transport: Transport) -> tuple[dict[str, Any], str]:
-        """The columns of the result, and what is told of the run."""
+        """The columns of the result, and the report of the run."""
         begun = time.perf_counter()
         own = arrow_columns(held, self.columns)
         del held[:]
@@ -190,7 +190,7 @@ class RunRank:
         for rank in range(transport.size) if transport.place == 0 else ():
             came = transport.collect(rank, _SLICE_TAG)
             length = int(came[:8].view(np.int64)[0])
-            memory = came[8 + length :].copy()  # where any dtype may begin
+            memory = came[8 + length :].copy()  # aligned for any dtype
             slices.append(columns_of(json.loads(came[8 : 8 + length].tobytes()), [memory]))
         transport.finish()
         return slices
@@ -203,7 +203,7 @@ def _built(slices: list[dict[str, Any]], message: dict[str, Any]) -> Graph:
 
 
 def _row_that_tells(told: str, fields: Fields) -> Any:
-    """A batch of one row, which has no values."""
+    """A batch of one row without values, for the report."""
     import pyarrow as pa
 
     nulls = [pa.nulls(1, arrow_type(kind)) for kind in fields.values()]

@@ -1,6 +1,6 @@
-"""The values of vertices on their way back: a DataFrame whose tasks read slices of what the daemon has.
+"""The values of vertices on their way back: a DataFrame whose tasks read slices of the daemon's result.
 
-Nothing is collected at the driver: the frame is lazy, and each task maps the daemon's memory and takes its rows.
+Nothing is collected at the driver: the frame is lazy, and each task maps the daemon's memory and reads its rows.
 Columns of numbers are read by the JVM itself (jvm/ResultReader.scala); text and lists by Python tasks, as Arrow.
 """
 
@@ -30,11 +30,11 @@ TYPES = {
 
 
 class Fields(dict[str, str]):
-    """The columns of a result by name, "vertex" first, and their types as Spark calls them."""
+    """The columns of a result by name, "vertex" first, with Spark's types."""
 
     @classmethod
     def of(cls, reply: Mapping[str, Any], id_type: str) -> Fields:
-        """Those of what a daemon said of a run."""
+        """The columns in a daemon's reply to a run."""
         made = cls(vertex=id_type)
         for name, (kind, *shape) in reply["fields"].items():
             one = id_type if name in reply["references"] else TYPES[np.dtype(kind).str[1:]]
@@ -43,12 +43,12 @@ class Fields(dict[str, str]):
 
     @property
     def schema(self) -> str:
-        """As Spark takes it."""
+        """The schema as text for Spark."""
         return ", ".join(f"{quoted(name)} {kind}" for name, kind in self.items())
 
 
 class ReadSlices:
-    """What a task does: for each number that it is given, it reads that slice of the result."""
+    """The function of a task: for each number in its input, it reads that slice of the result."""
 
     def __init__(self, result: str, fields: Fields, slices: int, name: str, folder: str, spent: Any = None) -> None:
         self.result, self.fields, self.slices = result, fields, slices
@@ -56,7 +56,7 @@ class ReadSlices:
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         """The rows of the slices whose numbers come in, in batches."""
-        # All of the input first: Spark discards a worker that has not read its input to the end.
+        # First read all input: Spark discards a worker that has not read its input to the end.
         numbers = [number for batch in batches for number in batch.column(0).to_pylist()]
         begun = time.perf_counter()
         columns = self._fetched() if numbers else {}
@@ -90,7 +90,7 @@ class ReadSlices:
 
 
 def arrow_type(kind: str) -> Any:
-    """A type of Spark as Arrow has it."""
+    """Arrow's type for a type of Spark."""
     import pyarrow as pa
 
     plain = {"boolean": pa.bool_(), "tinyint": pa.int8(), "smallint": pa.int16(), "int": pa.int32(),
@@ -99,7 +99,7 @@ def arrow_type(kind: str) -> Any:
 
 
 def arrow_array(values: Any, kind: str) -> Any:
-    """Values as Arrow has them, of the type that Spark expects."""
+    """Values as an Arrow array of the type that Spark expects."""
     import pyarrow as pa
 
     if kind.startswith("array<"):
@@ -113,9 +113,9 @@ def arrow_array(values: Any, kind: str) -> Any:
 
 
 def result_frame(session: Any, read: ReadSlices, located: Mapping[str, Any] | None) -> Any:
-    """The frame of a result; `located` is where its columns are, unless Python tasks are to read it."""
+    """The frame of a result; `located`: the location of its columns, unless Python tasks have to read it."""
     if not is_connect(session):
-        text = "string" in read.fields.values()  # of a graph without edges the ids are numbers, whatever Spark has
+        text = "string" in read.fields.values()  # ids of a graph without edges are numbers, whatever Spark has
         if located is not None and not text and all("length" not in one for one in located["columns"]):
             with suppress(packager.PackagerError):
                 return _by_jvm(session, read, located)
@@ -128,7 +128,7 @@ def _by_jvm(session: Any, read: ReadSlices, located: Mapping[str, Any]) -> Any:
 
     reader = packager.loaded(session, "ResultReader")
     columns = located["columns"]
-    made = reader.read(  # few calls of the JVM, and words instead of arrays: each element would be a call
+    made = reader.read(  # few calls of the JVM, and text instead of arrays: each element would be a call
         session._jsparkSession, located["place"], located["mark"], columns[0]["count"], read.slices,
         read.fields.schema, " ".join(one["dtype"] for one in columns), " ".join(str(one["offset"]) for one in columns),
     )  # fmt: skip
@@ -137,7 +137,7 @@ def _by_jvm(session: Any, read: ReadSlices, located: Mapping[str, Any]) -> Any:
 
 
 class _Spent:
-    """The seconds of a frame of the JVM, as PySpark's accumulators have them."""
+    """The seconds of a JVM frame, in the form of PySpark's accumulators."""
 
     def __init__(self, frame: Any) -> None:
         self._frame = frame

@@ -1,11 +1,11 @@
 """A graph built by many ranks from the edges of each: no rank ever has all edges.
 
-1. *Names*: each rank finds the different ids in its edges. They are dealt out by ranges, between splitters that a
-   sample gives, so that each is merged by one rank; what comes of all ranges, in order, are the ids of the graph.
+1. *Names*: each rank finds the different ids in its edges. They are distributed by ranges, between splitters from a
+   sample, so that one rank merges each range; the merged ranges, in order, are the ids of the graph.
 2. *Bounds*: the in-degrees of all ranks are added up, and cut the vertices into ranges of as many in-edges each.
-3. *Arcs*: each goes to the rank that owns its target, which sorts what has come as any graph is built.
+3. *Arcs*: each goes to the rank that owns its target, which sorts the received arcs as for any graph.
 
-What a rank has besides its own edges and its own part is a few numbers for each vertex.
+Besides its own edges and its own part, a rank has a few numbers for each vertex.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ Array = NDArray[Any]
 Names = IntegerIds | TextIds
 
 _NAMES, _ARCS = 12, 13
-# Ids of each rank by which those of all are cut into ranges.
+# Ids per rank in the sample that cuts all ids into ranges.
 _SAMPLE = 64
-# Values of a column of all ranks that each of them knows.
+# Values per column that every rank has of all ranks.
 _VALUES = 1 << 14
 
 
@@ -47,10 +47,10 @@ def split_graph(
     directed: bool = True, symmetrise: bool = False, deduplicate: str | None = None, drop_self_loops: bool = False,
     name: str = "",
 ) -> SplitGraph:  # fmt: skip
-    """The graph of the edges of all ranks, in the order of the ranks; collective. Each rank has its part of it.
+    """The graph of the edges of all ranks, in rank order; collective. Each rank has its part of it.
 
-    `text` says whether ids are text, which a rank without edges cannot tell. Other arguments are those of
-    :meth:`arcflux.Graph.from_edges`, and so is what comes of them.
+    `text`: whether ids are text, which a rank without edges cannot tell. Other arguments and the result are those of
+    :meth:`arcflux.Graph.from_edges`.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def split_graph(
     arcs = edges if options.directed else _both_ways(edges)
     cuts = bounds(_offsets(_degrees(transport, arcs.target, len(ids))), transport.size)
     arcs = _routed(transport, arcs, cuts)
-    # By target: the builder groups by what it calls the source.
+    # By target: the builder groups by its source column.
     turned = Edges(arcs.target, arcs.source, columns=arcs.columns, ours=True)
     built = build(turned, len(ids), Options(True, deduplicate))
     first, last = cuts[transport.rank : transport.rank + 2].tolist()
@@ -100,7 +100,7 @@ def split_graph(
 
 
 def _ends(source: Any, target: Any, text: bool) -> tuple[Array, Array]:
-    """Both ends as ids, of the type that those of all ranks have."""
+    """Both ends as ids, of the type that all ranks use."""
     if not text:
         return as_ids(source), as_ids(target)
     given = (end if isinstance(end, np.ndarray) else end.to_numpy(zero_copy_only=False) for end in (source, target))
@@ -109,7 +109,7 @@ def _ends(source: Any, target: Any, text: bool) -> tuple[Array, Array]:
 
 
 def _sample_of(transport: Transport, column: Array) -> Array:
-    """Some values of the columns of all ranks, as many of each."""
+    """Some values of the columns of all ranks, equally many of each."""
     own = column[:: max(1, len(column) // (_VALUES // transport.size + 1))]
     return frozen(np.concatenate(transport.gather(np.ascontiguousarray(own))))
 
@@ -118,7 +118,7 @@ def _sample_of(transport: Transport, column: Array) -> Array:
 
 
 def _number(transport: Transport, edges: Edges, text: bool) -> Ids:
-    """Put vertex numbers in the place of ids; the ids of all ranks."""
+    """Replace ids by vertex numbers; returns the ids of all ranks."""
     if len(edges):
         own, complete = number(edges, None, None)
     else:
@@ -169,7 +169,7 @@ def _joined(transport: Transport, own: Names) -> Ids:
 
 
 def _cuts(transport: Transport, own: Names) -> list[int]:
-    """Where the ids of this rank are cut into ranges, by splitters that all ranks find alike."""
+    """Where the ids of this rank are cut into ranges, by splitters that are the same on all ranks."""
     some = np.linspace(0, len(own) - 1, min(_SAMPLE, len(own))).astype(np.int64)
     shares = np.arange(1, transport.size)
     if isinstance(own, IntegerIds):
@@ -187,7 +187,7 @@ def _cuts(transport: Transport, own: Names) -> list[int]:
 
 
 class _Bytes:
-    """Names as a sequence of bytes, none of which is copied before it is looked at."""
+    """Names as a sequence of bytes, copied only when they are read."""
 
     def __init__(self, names: TextIds) -> None:
         self._names = names
@@ -201,7 +201,7 @@ class _Bytes:
 
 
 def _runs(own: Names, first: int, last: int) -> list[Array]:
-    """A range of ids as a message; of text how many, the lengths and the bytes."""
+    """A range of ids as a message; for text their number, lengths and bytes."""
     if isinstance(own, IntegerIds):
         return [np.ascontiguousarray(own.values[first:last], np.int64)]
     lengths = np.diff(own.offsets[first : last + 1])
@@ -239,7 +239,7 @@ def _taken(edges: Edges, places: Array) -> Edges:
 
 
 def _both_ways(edges: Edges) -> Edges:
-    """Each edge and behind it the same one turned round; a self-loop once."""
+    """Each edge followed by its reverse; a self-loop once."""
     ends = [np.stack(pair, axis=1).reshape(-1) for pair in
             ((edges.source, edges.target), (edges.target, edges.source))]  # fmt: skip
     stay = np.flatnonzero((ends[0] != ends[1]) | (np.arange(len(ends[0])) & 1 == 0))
@@ -248,7 +248,7 @@ def _both_ways(edges: Edges) -> Edges:
 
 
 def _routed(transport: Transport, arcs: Edges, cuts: Array) -> Edges:
-    """The arcs of all ranks whose target this rank owns, in the order of the ranks."""
+    """The arcs of all ranks whose target this rank owns, in rank order."""
     owner = np.searchsorted(cuts[1:-1], arcs.target, side="right").astype(smallest(transport.size))
     order = np.argsort(owner, kind="stable")
     places = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=transport.size))])

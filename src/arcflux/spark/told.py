@@ -1,4 +1,4 @@
-"""What a graph of the plug tells of itself: where the time went."""
+"""The report of a graph of the plug: where the time went."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _HOW = {
 
 @dataclass
 class Told:
-    """The account of one graph: lines about its load, and one for each run."""
+    """The report of one graph: lines about its load, and one for each run."""
 
     load: list[str] = field(default_factory=list)
     runs: list[tuple[str, Mapping[str, Any], float, ReadSlices | None]] = field(default_factory=list)
 
     def loaded(self, about: Mapping[str, Any], how: str, why: str, packed: float, built: float) -> None:
-        """The graph was loaded."""
+        """Record that the graph was loaded."""
         rate = about["edges"] / max(packed, 1e-9) / 1e6
         parts = f", in parts: one rank has {about['most']:,} of {about['arcs']:,} arcs" if "most" in about else ""
         self.load = [
@@ -38,7 +38,7 @@ class Told:
         ]
 
     def ran(self, name: str, reply: Mapping[str, Any], seconds: float, read: ReadSlices | None) -> None:
-        """Something was run on it."""
+        """Record a run on it."""
         self.runs.append((name, reply, seconds, read))
 
     def __str__(self) -> str:

@@ -11,7 +11,7 @@ from arcflux.errors import UsageError, did_you_mean
 
 __all__ = ["WAYS", "opened"]
 
-# Where what a way is opened by is, whose arguments by name are the options of the way.
+# The class that opens each way; its named arguments are the options of the way.
 WAYS = {
     "attached": "arcflux.spark.attached:Plug",
     "barrier": "arcflux.spark.barrier:BarrierPlug",
@@ -20,7 +20,7 @@ WAYS = {
 
 
 def opened(session: Any, way: str, options: Mapping[str, Any]) -> Any:
-    """A session with Arcflux by this way, if the way has these options."""
+    """A session with Arcflux by this way, after checking that the way has these options."""
     if not isinstance(way, str) or way not in WAYS:
         raise UsageError(f"way is {way!r}", expected=" or ".join(map(repr, WAYS)), remedy=did_you_mean(str(way), WAYS))
     known = {name: _options(name) for name in WAYS}

@@ -1,9 +1,9 @@
-"""A gather-apply-scatter engine in the manner of PowerGraph, whose workers compute by daemons (GX-Plug, IV-B).
+"""A gather-apply-scatter engine in the style of PowerGraph, whose workers compute by daemons (GX-Plug, IV-B).
 
-Edges are dealt out to workers by a vertex cut; every vertex has an owner, and mirrors wherever its edges are. Workers
-are ranks of a transport: threads of this process, or processes of MPI. The synchronous engine goes Merge, Apply, Gen,
-and all workers are in the same iteration. The asynchronous one is for programs whose messages may come in any order:
-each worker goes on by itself until it has nothing left to do, then tells the others.
+A vertex cut distributes edges to workers; every vertex has an owner, and mirrors wherever its edges are. Workers are
+ranks of a transport: threads of this process, or MPI processes. The synchronous engine runs Merge, Apply, Gen, and all
+workers are in the same iteration. The asynchronous one is for programs whose messages may come in any order: each
+worker continues by itself until it has no more work, then informs the others.
 """
 
 from __future__ import annotations
@@ -37,10 +37,11 @@ _MODES = ("sync", "async")
 
 @dataclass(frozen=True, eq=False)
 class Plugged(Result):
-    """The result of a run by agents; `counts` are what moved, over all workers, and `seconds_by` where time went.
+    """The result of a run by agents; `counts`: the traffic of all workers; `seconds_by`: where the time went.
 
-    `costs`: c_j of each worker, the seconds that a triplet takes its daemons, as measured; NaN of one that had none.
-    ``af.partition(graph, len(costs), shares=[1 / cost for cost in costs])`` gives each its share by them (Lemma 2).
+    `costs`: c_j of each worker, its daemons' measured seconds per triplet; NaN for a worker without triplets.
+    ``af.partition(graph, len(costs), shares=[1 / cost for cost in costs])`` gives each worker its share by them (Lemma
+    2).
     """
 
     counts: Counts = field(default_factory=Counts)
@@ -70,16 +71,16 @@ def run(
     threads: int | None = None,
     **parameters: Any,
 ) -> Plugged:
-    """Run a program, as a rule one of :func:`arcflux.msg`, on workers that compute by daemons.
+    """Run a program, usually one of :func:`arcflux.msg`, on workers that compute by daemons.
 
     Parameters
     ----------
     graph, program
-        What to run on, and what to run; keyword arguments that the program knows are its parameters.
+        The graph, and the program to run on it; keyword arguments that the program has are its parameters.
     workers
-        How many, or parts of the graph; with MPI as many as there are ranks.
+        Their number, or parts of the graph; with MPI as many as there are ranks.
     partition
-        How edges are dealt out: "degree" and "grid" cut vertices, "ranges", "random" and "mincut" keep in-edges at
+        How edges are distributed: "degree" and "grid" cut vertices, "ranges", "random" and "mincut" keep in-edges at
         the owner of their target.
     mode
         "sync", or "async" for programs that reduce by min, max, | or & and do not ask for the step.
@@ -92,9 +93,9 @@ def run(
     lazy
         Upload what changed only when another worker asks for it; else everything that changed, at once.
     skip
-        Go on without a global synchronisation where nothing that changed concerns another worker.
+        Skip the global synchronisation if no change concerns another worker.
     given
-        Values of fields before `start`, as of :func:`arcflux.run`.
+        Initial values of fields, as for :func:`arcflux.run`.
 
     Examples
     --------
@@ -134,7 +135,7 @@ def run(
 
 
 def refuse_options(daemons: Any, blocks: Any, cache: Any, lazy: Any, skip: Any) -> None:
-    """Refuse options of agents that make no sense, before any worker begins."""
+    """Refuse invalid options of agents, before any worker begins."""
     listed = isinstance(daemons, Sequence) and not isinstance(daemons, str) and len(daemons) > 0
     for one in daemons if listed else ():
         names = [one] if isinstance(one, str) else one

@@ -1,8 +1,8 @@
-"""Vertices of a worker that others have mirrors of, and its mirrors of theirs: what workers tell each other.
+"""Vertices of a worker that others mirror, and its mirrors of theirs: the communication between workers.
 
-The upper system's own copy of a worker's vertices is `store`; the agent's table is a cache of it and of mirrors. What
-workers tell each other goes through three queues, each a gathering of what all of them say: who has changed, the global
-query queue of what is wanted, and the global data queue of what was asked for (GX-Plug, algorithm 3).
+`store` is the upper system's own copy of a worker's vertices; the agent's table is a cache of it and of mirrors.
+Workers communicate through three queues, each a gather over all workers: which vertices changed, the global query queue
+of requested vertices, and the global data queue of their values (GX-Plug, algorithm 3).
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _NOBODY = np.zeros(0, np.int64)
 
 
 class Mirrors:
-    """What a worker has of others' vertices, and they of its own.
+    """The mirrors of other workers' vertices here, and of this worker's vertices elsewhere.
 
     Attributes
     ----------
     borrowed: int64
-        Local numbers of vertices of others that send along edges here.
+        Local numbers of other workers' vertices that send along edges here.
     lent, inner: bool[L]
-        Own vertices that others have borrowed; own vertices whose edges all are here, and lead to own vertices.
+        Own vertices that others have borrowed; own vertices whose edges are all here, and lead to own vertices.
     """
 
     def __init__(
@@ -49,11 +49,11 @@ class Mirrors:
         self._look_around()
 
     def take_over(self) -> None:
-        """The upper system's copy begins with what the table has."""
+        """Initialise the upper system's copy from the table."""
         self.store = {name: column.copy() for name, column in self.tables.values.items()}
 
     def _look_around(self) -> None:
-        """Which vertices of others this worker needs, which of its own others need, and which concern no other."""
+        """Determine the vertices of others that are needed here, own ones needed elsewhere, and those that are not."""
         tables = self.tables
         sends = np.diff(tables.offsets) > 0
         wide = self.template.looks_at_targets
@@ -70,19 +70,19 @@ class Mirrors:
         self.inner = tables.owned & ~self.lent & (outward == 0)
 
     def named(self, local: Array) -> list[Array]:
-        """Vertices that every worker names, by their numbers in the graph, as narrow as these are."""
+        """The vertices that each worker names, by their numbers in the graph, in the narrowest type."""
         kind = np.uint32 if self.template.counts[0] < 1 << 32 else np.int64
         return [one.astype(np.int64) for one in self.gather(self.tables.numbers[local].astype(kind))]
 
     def gather(self, values: Array) -> list[Array]:
-        """What every worker says; bytes are counted where they leave."""
+        """The values of every worker; bytes are counted where they are sent."""
         if self.ranks.size == 1:
             return [values]
         self.counts.bytes += values.nbytes
         return [one.reshape(-1, *values.shape[1:]) for one in self.ranks.gather(np.ascontiguousarray(values))]
 
     def exchange(self, records: Records) -> Records:
-        """Send what was generated for vertices of others to their owners; what has come for own ones."""
+        """Send messages for other workers' vertices to their owners; returns those received for own vertices."""
         begun = time.perf_counter()
         numbers = self.named(records.targets)
         values = self._gathered_columns(records)
@@ -101,7 +101,7 @@ class Mirrors:
         return Records(np.concatenate([one.targets for one in parts]), joined)
 
     def _gathered_columns(self, records: Records) -> dict[str, list[Array]]:
-        """The values of records of all workers; a worker without records has columns of no rows."""
+        """The values of records of all workers; a worker without records has empty columns."""
         template = self.template
         kinds = {name: template.lowered.fields[name] for name in template.reduced}
         if template.lists:
@@ -115,8 +115,8 @@ class Mirrors:
     def synchronise(self, moved: Array, touched: Array) -> Array:
         """Synchronise mirrors: which vertices changed, which are queried, and their values.
 
-        moved: own vertices that send next; touched: those that were applied to. Where messages are made of what
-        receivers were, too, all that were applied to are told of. Returns the mirrors here that send next.
+        moved: own vertices that send next; touched: those that were applied to. If messages also depend on their
+        receivers, all touched vertices are announced. Returns the mirrors here that send next.
         """
         begun, wide = time.perf_counter(), self.template.looks_at_targets
         changed = touched if wide else moved
@@ -144,23 +144,23 @@ class Mirrors:
         return senders
 
     def _upload_all(self, changed: Array) -> None:
-        """Without laziness, everything that changed goes to the upper system at once."""
+        """Without laziness, all changes go to the upper system at once."""
         if not self.lazy:
             self.upload(changed[self.cache.dirty[changed]])
         if self.keeps_none:  # nothing stays
             self.upload(np.flatnonzero(self.cache.dirty))
 
     def _queried(self, queue: Array) -> Array:
-        """Own vertices that were queried; those that changed are uploaded for it."""
+        """Own vertices that were queried, after uploading those that changed."""
         here = self.tables.local(queue[self.tables.here(queue)])
         own = here[self.tables.owned[here]]
         self.upload(own[self.cache.dirty[own]])
         return own
 
     def _fetch(self, missing: Array, answered: Array, numbers: list[Array]) -> None:
-        """The global data queue: owners put values in, workers that need them take them out.
+        """The global data queue: owners write values, workers that need them read them.
 
-        `numbers` are whose values each worker puts in: all know that from the queues before, so it is not said again.
+        `numbers`: whose values each worker writes: all know that from the earlier queues, so it is not sent again.
         """
         names = self.template.sent
         columns = {name: self.gather(self.store[name][answered]) for name in names}
@@ -176,7 +176,7 @@ class Mirrors:
         self.upload(self.cache.admit(missing))
 
     def _borrowed_of(self, notices: list[Array]) -> Array:
-        """The mirrors here of vertices that others say have changed."""
+        """The mirrors here of vertices that others announce as changed."""
         others = [one for rank, one in enumerate(notices) if rank != self.ranks.rank]
         numbers = np.concatenate(others) if others else _NOBODY
         local = self.tables.local(numbers[self.tables.here(numbers)])
@@ -187,7 +187,7 @@ class Mirrors:
     # --- between table and store ------------------------------------------------------------------------------------
 
     def need(self, own: Array) -> None:
-        """Own vertices that are about to be used are downloaded where they are not in the cache."""
+        """Before own vertices are used: download those that are not in the cache."""
         missing = self.cache.miss(own)
         for name, column in self.store.items():
             self.tables.values[name][missing] = column[missing]
@@ -195,7 +195,7 @@ class Mirrors:
         self.upload(self.cache.admit(missing))
 
     def upload(self, which: Array) -> None:
-        """Values of own vertices go to the upper system."""
+        """Upload values of own vertices to the upper system."""
         for name, column in self.store.items():
             column[which] = self.tables.values[name][which]
         self.counts.uploaded += len(which)

@@ -1,6 +1,6 @@
-"""One worker of the gas engine: the vertices it owns, mirrors of others, its agent, and what it tells others.
+"""One worker of the gas engine: its vertices, its agent, and the loop of iterations.
 
-What it tells others is mirrors.py's; here is the loop, and how workers agree on what comes next.
+mirrors.py has the communication; here are the loop, and how workers agree on what comes next.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _NOBODY = np.zeros(0, np.int64)
 
 @dataclass(frozen=True)
 class Knobs:
-    """What a run can be told; see gas.run."""
+    """The options of a run; see gas.run."""
 
     asynchronous: bool
     cache: int | None
@@ -49,7 +49,7 @@ class Knobs:
 
 @dataclass
 class Outcome:
-    """What a worker knows when all have ended: the values of all vertices, and how it went."""
+    """A worker's result when all have ended: the values of all vertices, and the history."""
 
     values: dict[str, Array]
     history: list[Superstep]
@@ -65,7 +65,7 @@ class Outcome:
 
 @dataclass
 class _Iteration:
-    """Where a worker is: which vertices send next, what has come for its own, whether all may go on by themselves."""
+    """The state of an iteration: which vertices send next, received messages, whether all may continue alone."""
 
     number: int = -1
     moved: Array = field(default_factory=lambda: _NOBODY)
@@ -142,7 +142,7 @@ class Worker:
         return self._outcome(history, converged, time.perf_counter() - begun)
 
     def _started(self) -> Array:
-        """The initial state of own vertices; which send at first. Gather and apply come first in turn: of nothing."""
+        """The initial state of own vertices; returns which send at first. Gather and apply come first, on nothing."""
         self.agent.requestMerge(Records(_NOBODY, {}))
         self.agent.requestApply(_NOBODY)
         moved = self.agent.begin(self.own)
@@ -152,7 +152,7 @@ class Worker:
         return self.own if self.template.dense else moved
 
     def _generate(self, at: _Iteration) -> int:
-        """Run gen on the senders; messages for other workers are sent, unless there are known to be none."""
+        """Run gen on the senders; messages for other workers are sent, unless there cannot be any."""
         senders = np.concatenate([at.moved, at.mirrors])
         if self.template.dense:
             senders = np.concatenate([self.own, self.mirrors.borrowed])
@@ -192,11 +192,12 @@ class Worker:
             changed += len(moved)
             self.counts.skipped += 1
         waiting[moved] = True
-        # Asynchronously, those that wait have sent along their edges here already; only mirrors elsewhere have not.
+        # Asynchronously, the waiting ones have sent along their edges here already, but their mirrors elsewhere have
+        # not.
         return np.flatnonzero(waiting), changed
 
     def _agree(self, at: _Iteration, moved: Array, extra: int) -> tuple[int, bool, float]:
-        """What all add up: how many changed, whether to stop, the residual; and whether any has to tell others."""
+        """Reduce over all workers: how many changed, whether to stop, the residual; and whether any must announce."""
         dense = self.template.dense
         waiting = bool((self.agent.hit != 0).any()) if self.knobs.asynchronous else False
         told_of = dense or self.template.looks_at_targets
@@ -214,7 +215,7 @@ class Worker:
         return int(changed), over, residual
 
     def _stops(self, step: int) -> bool:
-        """Ask the program itself, in plain Python, by the totals of this iteration."""
+        """Call the program's stop, in plain Python, with the totals of this iteration."""
         function, program = self.template.program.functions["stop"], self.template.program
         counts = dict(zip(("vertices", "edges", "arcs"), self.template.counts, strict=True))
         known = {
@@ -225,7 +226,7 @@ class Worker:
         return bool(function.call(*(known[name] for name in function.arguments)))
 
     def _totals(self) -> dict[str, Any]:
-        """Totals of all workers, in the order of these, so that all have the same bits."""
+        """Totals of all workers, reduced in worker order, so that all have the same bits."""
         names = list(self.template.lowered.totals)
         if not names:
             return {}
@@ -240,7 +241,7 @@ class Worker:
     # --- the end ----------------------------------------------------------------------------------------------------
 
     def _outcome(self, history: list[Superstep], converged: bool, seconds: float) -> Outcome:
-        """Every worker has all values: those of own vertices are uploaded, and gathered."""
+        """Every worker gets all values: those of own vertices are uploaded, and gathered."""
         self.mirrors.upload(self.own[self.cache.dirty[self.own]])
         counted = self.counts.as_array()
         numbers, store = self.ranks.gather(self.tables.numbers[self.own]), self.mirrors.store
