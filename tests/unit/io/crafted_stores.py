@@ -25,7 +25,7 @@ from arcflux.io.manifest import manifest_sum
 from arcflux.transports.guard import is_runnable
 
 RIGHT, REFUSED, WRONG, RAW, HUNG = 0, 3, 4, 5, 124
-# Seconds of a core that a use may take, and for which it may do nothing: how long both last is the affair of the machine.
+# Seconds of a core that a use may take, and for which it may do nothing: how long both last, the machine decides.
 SECONDS, IDLE = 240, 60
 # Algorithms that read a graph in different ways: whether they start somewhere, and a field that threads do not change.
 CALLS = [
