@@ -1,9 +1,9 @@
-"""The queue of the service, which outlives it: a SQLite file (WAL), in which every accepted job has one final state.
+"""The persistent queue of the service: a SQLite file (WAL), in which every accepted job gets one final state.
 
-A job is accepted when its row is committed. A server claims rows for its *epoch*; when it is killed, the next one finds
-rows of epochs before its own: they are queued again, or marked as failed when they were begun too often. A result
-counts when its row is committed in the epoch that ran it, so no job has two. Who is next: the user with the fewest
-running jobs, then the least served; of his jobs the one of the highest priority, then the oldest.
+A job is accepted when its row is committed. A server claims rows for its *epoch*; after it was killed, the next server
+finds rows of earlier epochs: they are queued again, or marked as failed if they were begun too often. A result counts
+when its row is committed in the epoch that ran it, so no job has two. The next job is that of the user with the fewest
+running jobs, then the least served; among that user's jobs the one with the highest priority, then the oldest.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ ORDER BY COALESCE(r.running, 0), COALESCE(s.seconds, 0), j.priority DESC, j.numb
 """
 _FORMAT = 1
 _ALL_OF_IT = "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name"
-# What a row holds, besides numbers; SQLite keeps whatever it is given, in columns of any type.
+# The types of a row's text and number columns; SQLite stores any value in any column.
 _TEXT = ("id", "user", "graph", "task", "parameters", "options", "state")
 _TEXT_OR_NONE = ("key", "epoch", "error")
 _WHOLE = ("number", "priority", "cancel", "attempts", "kept")
 _NUMBER_OR_NONE = ("submitted", "started", "finished", "seconds", "supersteps", "converged", "rows")
-# Seconds after which what a user was served counts half: who was away is not ahead for ever.
+# Seconds after which a user's past service counts half: a user who was away is not ahead forever.
 _HALF_LIFE = 600.0
 
 
 class FullError(ArcfluxError):
-    """The queue takes no more jobs for now."""
+    """The queue accepts no more jobs for now."""
 
 
 class ConflictError(ArcfluxError):
@@ -93,7 +93,7 @@ class Queue:
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        """Alone among the threads; an error of SQLite, or of what is in the file, names the file."""
+        """Lock out other threads; an error of SQLite, or of the file's contents, names the file."""
         with self._lock:
             try:
                 yield
@@ -114,22 +114,22 @@ class Queue:
                 yield self._connection
                 self._connection.execute("COMMIT")
             except BaseException:
-                with suppress(sqlite3.Error):  # a full disk has rolled back by itself
+                with suppress(sqlite3.Error):  # after a full disk, SQLite has rolled back already
                     self._connection.execute("ROLLBACK")
                 raise
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         with self._lock:
             self._connection.close()
 
-    # --- what users do
+    # --- calls of users
 
     def submit(
         self, user: str, graph: str, task: str, parameters: Mapping[str, Any], *, priority: int = 0,
         options: Mapping[str, Any] | None = None, key: str | None = None,
     ) -> tuple[dict[str, Any], bool]:  # fmt: skip
-        """Accept a job; it, and whether it is new: the same key of the same user gives the same job again."""
+        """Accept a job; returns it, and whether it is new: the same key of the same user returns the same job again."""
         said = json.dumps(dict(parameters), sort_keys=True), json.dumps(dict(options or {}), sort_keys=True)
         with self._changing() as db:
             if key is not None and (row := self._of_key(db, user, key)) is not None:
@@ -181,7 +181,7 @@ class Queue:
             return [_job(row) for row in rows]
 
     def cancel(self, ident: str) -> str | None:
-        """Cancel a job: at once while it is queued, else its server is told; its state, None if there is none."""
+        """Cancel a job: at once if it is queued, else by its server; its state, None if there is no such job."""
         with self._changing() as db:
             db.execute(
                 "UPDATE jobs SET state = 'cancelled', finished = ?, error = 'the job was cancelled'"
@@ -197,10 +197,10 @@ class Queue:
         with self._reading():
             return dict(self._connection.execute("SELECT state, COUNT(*) FROM jobs GROUP BY state").fetchall())
 
-    # --- what a server does
+    # --- calls of a server
 
     def recover(self) -> list[str]:
-        """Jobs that a server before this one was running: queued again, or failed if they were begun too often."""
+        """Jobs that an earlier server was running: queued again, or failed if they were begun too often."""
         with self._changing() as db:
             mine = "state = 'running' AND epoch <> ?"
             found = [row["id"] for row in db.execute(f"SELECT id FROM jobs WHERE {mine}", (self.epoch,))]
@@ -218,7 +218,7 @@ class Queue:
         return found
 
     def claim(self) -> dict[str, Any] | None:
-        """Take the job that is next, to run it; None when nothing is queued. A row that cannot be read has failed."""
+        """Take the next job to run; None if nothing is queued. A row that cannot be read becomes a failed job."""
         while True:
             with self._changing() as db:
                 row = db.execute(_NEXT).fetchone()
@@ -239,7 +239,7 @@ class Queue:
                 )
 
     def finish(self, ident: str, state: str, **said: Any) -> bool:
-        """A job of this epoch has ended; whether that counts: it does once, and for the server that runs it."""
+        """End a job of this epoch; returns whether that counts: once, and only by the server that runs it."""
         said = {"error": None, "seconds": 0.0, "supersteps": None, "converged": None, "rows": None, **said}
         kept = int(said["rows"] is not None)
         with self._changing() as db:
@@ -259,12 +259,12 @@ class Queue:
         return bool(changed)
 
     def forget_service(self, seconds: float) -> None:
-        """Some time has passed, after which what users were served counts less."""
+        """Some time has passed: past service of users counts less."""
         with self._changing() as db:
             db.execute("UPDATE served SET seconds = seconds * ?", (0.5 ** (seconds / _HALF_LIFE),))
 
     def expire(self, results: float, rows: float) -> list[str]:
-        """Jobs whose results are older than `results` seconds, and lose them; those older than `rows` are forgotten."""
+        """The jobs whose results, older than `results` seconds, are dropped; rows older than `rows` are deleted."""
         now = time.time()
         with self._changing() as db:
             old = "kept = 1 AND finished < ?"
@@ -278,7 +278,7 @@ class Queue:
 
 
 def _schema() -> list[Any]:
-    """All that a queue consists of."""
+    """The whole schema of a queue."""
     with closing(sqlite3.connect(":memory:")) as db:
         db.row_factory = sqlite3.Row
         db.executescript(_SCHEMA)
@@ -286,7 +286,7 @@ def _schema() -> list[Any]:
 
 
 def _job(row: sqlite3.Row) -> dict[str, Any]:
-    """A row as a job; a ValueError where it has other things than were written."""
+    """A row as a job; a ValueError if it has other contents than were written."""
     found = dict(row)
     right = {str: _TEXT, (str, type(None)): _TEXT_OR_NONE, int: _WHOLE, (int, float, type(None)): _NUMBER_OR_NONE}
     for kind, names in right.items():

@@ -1,7 +1,7 @@
-"""Results of jobs in files, one Arrow file each, handed out as JSON, CSV, Arrow or Parquet, in pages or as a stream.
+"""Results of jobs in files, one Arrow file each, served as JSON, CSV, Arrow or Parquet, in pages or as a stream.
 
-Behind the Arrow file is a digest of it, which is looked at before the first page of it is read: Arrow itself checks
-neither values nor that offsets of text stay inside of the file.
+A digest follows the Arrow data in the file, and is checked before the first page is read: Arrow itself checks neither
+values nor that offsets of text stay inside of the file.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ MEDIA = {
 }
 # Rows of a batch: large enough that a batch costs nothing, small enough that a page reads little more than itself.
 _BATCH = 1 << 16
-# Bytes of the digest behind a file, and that are read of it at once.
+# Bytes of the digest at the end of a file, and bytes that are hashed at once.
 _DIGEST, _PIECE = 32, 1 << 24
-# So many files are known to be whole as long as nobody touches them.
+# How many verified files are remembered, as long as they do not change.
 _MOST_KNOWN = 1000
 
 
 class Results:
-    """A folder of results, its owner's alone."""
+    """A folder of results that only its owner can access."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -50,7 +50,7 @@ class Results:
         return self.folder / f"{ident}.arrow"
 
     def keep(self, ident: str, result: Result) -> int:
-        """Write a result, whole or not at all; how many rows it has."""
+        """Write a result atomically; returns the number of its rows."""
         return self.keep_table(ident, result.to_arrow())
 
     def keep_table(self, ident: str, table: Any) -> int:
@@ -74,17 +74,17 @@ class Results:
         self.path(ident).unlink(missing_ok=True)
 
     def tidy(self, known: set[str]) -> None:
-        """Delete what no job has, such as the work of a server that was killed."""
+        """Delete files without a job, such as those of a server that was killed."""
         for file in self.folder.iterdir():
             if file.suffix == ".writing" or (file.suffix == ".arrow" and file.stem not in known):
                 file.unlink(missing_ok=True)
 
     def stream(self, ident: str, form: str, first: int = 0, limit: int | None = None) -> Iterator[bytes]:
-        """Rows from `first` on, in a format, piece by piece; an error at once where the file is not what was kept."""
+        """Rows from `first` on, in a format, piece by piece; raises at once if the file is not as it was written."""
         return _WRITERS[form](self._batches(self.path(ident), self._checked(ident), first, limit))
 
     def _checked(self, ident: str) -> int:
-        """How long the Arrow file of a result is, which is what was written: looked at once, unless it changes."""
+        """The length of a result's Arrow data, after checking its digest; once, unless the file changes."""
         path = self.path(ident)
         try:
             with open(path, "rb") as file:
@@ -102,7 +102,7 @@ class Results:
 
     @staticmethod
     def _batches(path: Path, length: int, first: int, limit: int | None) -> Iterator[Any]:
-        """The schema, then batches of the rows that are wanted; the file is mapped, and only those are read."""
+        """The schema, then batches of the requested rows; the file is mapped, and only those are read."""
         import pyarrow as pa
 
         with pa.memory_map(str(path)) as source:
@@ -121,12 +121,12 @@ class Results:
 
 
 def _digest(file: Any, length: int) -> bytes:
-    """The digest of the first bytes of a file; what comes behind them is read next."""
-    found = hashlib.blake2b(digest_size=_DIGEST)
+    """The digest of the first bytes of a file; afterwards the file is positioned behind them."""
+    digest = hashlib.blake2b(digest_size=_DIGEST)
     file.seek(0)
     for at in range(0, length, _PIECE):
-        found.update(file.read(min(_PIECE, length - at)))
-    return found.digest()
+        digest.update(file.read(min(_PIECE, length - at)))
+    return digest.digest()
 
 
 def _arrow(batches: Iterator[Any]) -> Iterator[bytes]:
@@ -172,7 +172,7 @@ def _csv(batches: Iterator[Any]) -> Iterator[bytes]:
 
 
 def _json(batches: Iterator[Any]) -> Iterator[bytes]:
-    """Columns by name; numbers that JSON has no word for are null."""
+    """Columns by name; numbers that JSON cannot express are null."""
     import pyarrow as pa
 
     schema = next(batches)
@@ -184,7 +184,7 @@ def _json(batches: Iterator[Any]) -> Iterator[bytes]:
 
 
 def _listed(column: Any) -> bytes:
-    """A column as a list of JSON; Arrow writes numbers faster than Python does."""
+    """A column as a JSON list; Arrow formats numbers faster than Python does."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -207,7 +207,7 @@ _WRITERS = {"json": _json, "csv": _csv, "arrow": _arrow, "parquet": _parquet}
 
 
 class _Sink(io.RawIOBase):
-    """A file to write to, from which what was written is taken piece by piece."""
+    """A file object for writing, from which the written bytes are taken piece by piece."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -215,7 +215,7 @@ class _Sink(io.RawIOBase):
         self._at = 0
 
     def writable(self) -> bool:
-        """It is."""
+        """Always."""
         return True
 
     def write(self, data: Any) -> int:
@@ -226,11 +226,11 @@ class _Sink(io.RawIOBase):
         return len(piece)
 
     def tell(self) -> int:
-        """How many bytes were written."""
+        """The number of bytes written."""
         return self._at
 
     def taken(self) -> bytes:
-        """What was written since."""
+        """The bytes written since the last call."""
         whole = b"".join(self._pieces)
         self._pieces.clear()
         return whole

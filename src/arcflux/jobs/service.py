@@ -1,4 +1,4 @@
-"""The service without its wire: takes jobs from the queue, runs them on graphs that are opened once, keeps results."""
+"""The service without HTTP: takes jobs from the queue, runs them on graphs that are opened once, stores results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Service"]
 
 _GLANCE = 0.2
 _TIDY = 60.0
-# Seconds for processes of jobs to end in, when the service does.
+# Seconds for the processes of jobs to end, when the service ends.
 _PARTING = 15.0
 LIMITS = ("deadline", "max_seconds", "max_memory", "max_supersteps")
 
@@ -32,8 +32,8 @@ LIMITS = ("deadline", "max_seconds", "max_memory", "max_supersteps")
 class Service:
     """Jobs of many users on the graphs of a catalogue, in a folder that outlives the process.
 
-    `keep`: seconds for which results are kept; `bound`: jobs that may be queued; `spark`: the master of the Spark that
-    jobs on several workers are handed to; `workers`: how many they may ask for.
+    `keep`: seconds for which results are stored; `bound`: the most queued jobs; `spark`: the Spark master that runs
+    jobs on several workers; `workers`: how many they may ask for.
     """
 
     def __init__(
@@ -58,23 +58,23 @@ class Service:
         self.results = Results(folder / "results")
         self.jobs = Jobs(threads=threads, memory=memory, at_once=at_once)
         self.running: dict[str, Job | Handover | _Opening] = {}
-        self.recent: dict[str, Job | dict[str, Any]] = {}  # jobs that are over; of those handed over, what is shown
+        self.recent: dict[str, Job | dict[str, Any]] = {}  # finished jobs; of those on other processes, what is shown
         self.begun = time.time()
         self.totals = {"done": 0, "failed": 0, "cancelled": 0, "seconds": 0.0, "result_bytes": 0}
         self._wake, self._closed = threading.Event(), False
-        self._claiming = threading.Lock()  # a job that is claimed is among those that run
+        self._claiming = threading.Lock()  # so that a claimed job is always among the running ones
         self._tidied = 0.0
-        self._unsaid: dict[str, tuple[str, dict[str, Any]]] = {}  # ends of jobs that the queue could not take
+        self._unsaid: dict[str, tuple[str, dict[str, Any]]] = {}  # ends of jobs that the queue could not store
         self.recovered = self.queue.recover()
         self.results.tidy({job["id"] for job in self.queue.newest(limit=1 << 30) if job["kept"]})
         self._thread = threading.Thread(target=self._dispatch, name="arcflux-dispatch", daemon=True)
         if not hold:
             self._thread.start()
 
-    # --- what users do
+    # --- calls of users
 
     def submit(self, user: str, body: Mapping[str, Any], key: str | None = None) -> tuple[dict[str, Any], bool]:
-        """Accept a job (`graph`, `task`, `parameters`, `priority`, and limits); it, and whether it is new."""
+        """Accept a job (`graph`, `task`, `parameters`, `priority`, and limits); returns it, and whether it is new."""
         graph, task, parameters = body["graph"], body["task"], body.get("parameters", {})
         self.catalogue.path(graph)
         self.catalogue.check(task, parameters)
@@ -91,7 +91,7 @@ class Service:
         return found
 
     def cancel(self, ident: str) -> str | None:
-        """Cancel a job; its state."""
+        """Cancel a job; returns its state."""
         with self._claiming:
             state, job = self.queue.cancel(ident), self.running.get(ident)
         if job is not None:
@@ -99,7 +99,7 @@ class Service:
         return state
 
     def status(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """A job as users see it: its row, and how far it is."""
+        """A job as users see it: its row, and its progress."""
         hidden = ("epoch", "cancel", "key", "number", "kept")
         found = {name: value for name, value in row.items() if name not in hidden}
         found["result"] = row["kept"]
@@ -117,7 +117,7 @@ class Service:
         return found
 
     def close(self) -> None:
-        """End: what runs is cancelled here and stays accepted, for the next server to run again."""
+        """Stop: running jobs are cancelled here and stay accepted, for the next server to run again."""
         self._closed = True
         self._wake.set()
         if self._thread.is_alive():
@@ -132,7 +132,7 @@ class Service:
         self.queue.close()
         self._lock_file.close()
 
-    # --- the way of a job
+    # --- the stages of a job
 
     def _dispatch(self) -> None:
         while not self._closed:
@@ -173,7 +173,7 @@ class Service:
         with self._failing(ident):
             graph = self.catalogue.graph(row["graph"])
             limits = {name: options[name] for name in LIMITS if name in options}
-            if "deadline" in limits:  # which counts from the submission, also after a restart
+            if "deadline" in limits:  # counted from the submission, also after a restart
                 limits["deadline"] = max(1e-3, limits["deadline"] - (time.time() - row["submitted"]))
             job = self.jobs.submit(
                 self.catalogue.task(row["task"]), graph=graph, priority=row["priority"],
@@ -188,7 +188,7 @@ class Service:
 
     @contextmanager
     def _failing(self, ident: str) -> Iterator[None]:
-        """What goes wrong before a job runs is its end, unless the service ends: then it runs with the next one."""
+        """An error before a job runs ends the job, unless the service is stopping: then the next server runs it."""
         try:
             yield
         except Exception as error:
@@ -198,10 +198,10 @@ class Service:
                 self._wake.set()
 
     def _ended(self, ident: str, job: Job) -> None:
-        """A job is over, in its own thread: its result is kept, then its state."""
+        """A job is over, in its own thread: store its result, then its state."""
         try:
             if self._closed and job.state == "cancelled":
-                return  # not by its owner: it is run again by the next server
+                return  # not by its owner: the next server runs it again
             said: dict[str, Any] = {"seconds": job.progress.seconds}
             state, error = job.state, job.error
             result = job._result if error is None else None
@@ -248,7 +248,7 @@ class Service:
             self._wake.set()
 
     def _finish(self, ident: str, state: str, **said: Any) -> None:
-        """Write down how a job has ended; tried again by the dispatcher while the disk is full."""
+        """Store how a job has ended; the dispatcher tries again while the disk is full."""
         try:
             counts = self.queue.finish(ident, state, **said)
         except StoreError as error:
@@ -273,7 +273,7 @@ class Service:
 
 
 class _Opening:
-    """Stands for a job whose graph is being opened: cancelled then, it is cancelled when it begins."""
+    """A placeholder for a job whose graph is being opened: if cancelled then, the job is cancelled when it begins."""
 
     def __init__(self) -> None:
         self._lock, self._cancelled = threading.Lock(), False
@@ -287,7 +287,7 @@ class _Opening:
             job.cancel()
 
     def begin(self, job: Job | Handover) -> None:
-        """The job is with those that run."""
+        """The job is among the running ones."""
         with self._lock:
             self._job, cancelled = job, self._cancelled
         if cancelled:
@@ -295,7 +295,7 @@ class _Opening:
 
 
 def _numbers(parameters: Mapping[str, Any], graph: Any) -> dict[str, Any]:
-    """Parameters with ids as the graph has them: keys of JSON objects are text, where ids may be integers."""
+    """Parameters with ids of the graph's type: keys of JSON objects are text, where ids may be integers."""
     whole = graph.ids.kind != "text"
     return {
         name: {int(key): share for key, share in value.items()} if isinstance(value, dict) and whole else value
@@ -304,7 +304,7 @@ def _numbers(parameters: Mapping[str, Any], graph: Any) -> dict[str, Any]:
 
 
 def _predicted(job: Job, jobs: Jobs) -> float | None:
-    """Seconds that the job was predicted to take, alone."""
+    """The predicted seconds of the job, alone."""
     from arcflux.plan.plans import Placement
     from arcflux.plan.this_machine import choose
 

@@ -36,9 +36,9 @@ def plug(session: Any, *, way: str = "attached", **options: Any) -> Any:
     session
         A running SparkSession, classic or Connect.
     way
-        "attached": a daemon beside Spark builds and keeps graphs, and runs algorithms. "barrier": the engine runs in the
-        tasks of one barrier stage, over sockets, on one host or several. "faithful": tasks are agents of GX-Plug, which
-        send blocks of triplets to daemons, and communicate through the driver; for programs.
+        "attached": a daemon beside Spark builds and keeps graphs, and runs algorithms. "barrier": the engine runs in
+        the tasks of one barrier stage, over sockets, on one host or several. "faithful": tasks are agents of GX-Plug,
+        which send blocks of triplets to daemons, and communicate through the driver; for programs.
     device, packing, slices
         Options of "attached". The daemon's device: "cpu", "cuda:0", "virtual:2". How edges leave Spark: "jvm"
         (columns that Spark's JVM writes), "arrow" (Python tasks), or "auto". The number of partitions of results;

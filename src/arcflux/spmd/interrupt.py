@@ -1,4 +1,4 @@
-"""What ends work before it is done: Ctrl-C, which waits for a good place, tokens of other threads, and time."""
+"""What ends work early: Ctrl-C, which is deferred to a safe point, cancel tokens of other threads, and timeouts."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _GLANCE = 0.05
 
 
 class CancelToken:
-    """Ends what it was given to, from any thread: ``af.run(..., cancel=token)``, then ``token.cancel()``.
+    """Ends the calls it is passed to, from any thread: ``af.run(..., cancel=token)``, then ``token.cancel()``.
 
     A run ends with its superstep and raises :class:`~arcflux.errors.CancelledError`, whose `result` is that of the last
-    whole superstep. One token may be given to many calls, and stays cancelled.
+    whole superstep. One token may be passed to many calls, and stays cancelled.
 
     Examples
     --------
@@ -49,7 +49,7 @@ class CancelToken:
         self._event = threading.Event()
 
     def cancel(self) -> None:
-        """End whatever has this token, now or later."""
+        """End all calls with this token, now or later."""
         self._event.set()
 
     @property
@@ -59,7 +59,7 @@ class CancelToken:
 
     @property
     def reason(self) -> str:
-        """Why what has this token ends."""
+        """Why calls with this token end, for the error."""
         return "the call was cancelled"
 
     def __repr__(self) -> str:
@@ -67,7 +67,7 @@ class CancelToken:
 
 
 class _Deadline(CancelToken):
-    """A token that is cancelled when time is over, or when the token around it is."""
+    """A token that is cancelled when its time is over, or when the enclosing token is."""
 
     def __init__(self, what: str, seconds: float, outer: CancelToken | None) -> None:
         super().__init__()
@@ -89,7 +89,7 @@ _token: ContextVar[CancelToken | None] = ContextVar("cancel", default=None)
 
 
 def within_time(what: str, seconds: float | None) -> AbstractContextManager[None]:
-    """Raise :class:`~arcflux.errors.CancelledError` in the block at its next good place after so many seconds."""
+    """Raise :class:`~arcflux.errors.CancelledError` in the block, at the next safe point after so many seconds."""
     return nullcontext() if seconds is None else _within_time(what, seconds)
 
 
@@ -106,7 +106,7 @@ def _within_time(what: str, seconds: float) -> Iterator[None]:
 
 
 def cancelling(token: CancelToken | None) -> AbstractContextManager[None]:
-    """Let a token cancel what this thread does in the block; without one, it is as it was."""
+    """Let a token cancel the work of this thread in the block; None changes nothing."""
     return nullcontext() if token is None else _cancelling(token)
 
 
@@ -123,10 +123,10 @@ def _cancelling(token: CancelToken) -> Iterator[None]:
 
 @contextmanager
 def ending_by_itself() -> Iterator[None]:
-    """Let no token cancel what this thread does in the block: a run looks at its token between supersteps.
+    """Let no token cancel the work of this thread in the block: a run checks its token between supersteps.
 
-    Else the work between two supersteps (moving bounds of parts, gathering results) would raise, and the last whole
-    superstep would be lost.
+    Otherwise the work between two supersteps (moving bounds of parts, collecting results) would raise, and the last
+    whole superstep would be lost.
     """
     before = _token.set(None)
     try:
@@ -136,7 +136,7 @@ def ending_by_itself() -> Iterator[None]:
 
 
 def current_token() -> CancelToken | None:
-    """The token that may cancel what this thread does."""
+    """The token that may cancel the work of this thread."""
     return _token.get()
 
 
@@ -160,10 +160,10 @@ class _Hold:
 
 @contextmanager
 def held() -> Iterator[Callable[[], bool]]:
-    """Hold Ctrl-C back while the block runs; what it yields says whether it was pressed. A second press is not held.
+    """Defer Ctrl-C while the block runs; the yielded function says whether it was pressed. A second press raises.
 
-    Only where Python would raise KeyboardInterrupt: another thread never gets one, and whoever has a handler of his own
-    (a debugger, a server) keeps it. A hold within a hold is the same one.
+    Only where Python would raise KeyboardInterrupt: other threads never get one, and a handler of the user's (a
+    debugger, a server) stays in place. A nested block shares the counter of the outer one.
     """
     before = signal.getsignal(signal.SIGINT)
     hold = before if isinstance(before, _Hold) else _Hold()
@@ -179,13 +179,13 @@ def held() -> Iterator[Callable[[], bool]]:
 
 
 class _Over(BaseException):
-    """Raised in the middle of plain Python, which nothing else can stop from outside."""
+    """Raised within plain Python, which nothing else can stop from outside."""
 
 
 def unless_over(call: Callable[[], Answer], over: Callable[[], bool] | None) -> Answer | None:
-    """What a function of plain Python returns; None when `over` came true in the middle of it, and it was broken off.
+    """The value of a plain Python function; None if `over` became true meanwhile and the function was interrupted.
 
-    Without `over` nothing ends it but Ctrl-C.
+    Without `over` only Ctrl-C ends it.
 
     Examples
     --------
@@ -211,7 +211,7 @@ def unless_over(call: Callable[[], Answer], over: Callable[[], bool] | None) -> 
     def settle() -> None:
         with lock:
             finished.set()
-        while sent:  # it arrives between two steps of the interpreter: here, if not before
+        while sent:  # it arrives between two bytecodes: here, if not before
             time.sleep(0.001)
 
     try:

@@ -1,7 +1,7 @@
 """Decorators: :func:`kernel` for what :func:`arcflux.spmd.pool.run` launches, :func:`inner` for what kernels call.
 
-Kernels are cached on disk in the owner-only cache folder. A cached kernel is fresh while its own file and the files of
-this folder have the same content; so a kernel calls inner functions of its own module or of this folder alone.
+Kernels are cached on disk in the owner-only cache folder. A cached kernel is valid while its own file and the files of
+this folder have the same content; so a kernel may only call inner functions of its own module or of this folder.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ __all__ = ["Careful", "Locator", "borrowed", "fragment", "inner", "kernel", "ker
 
 look_later()
 
-# Without Numba's reference counts, which are atomic operations in the middle of hot loops (parsing text took three
-# times as long with them). So a kernel cannot allocate: its scratch arrays are arguments.
-# And without what lets C call them, which takes time to compile.
+# Without Numba's reference counts, which are atomic operations within hot loops (parsing text took three times as long
+# with them). So a kernel cannot allocate: its scratch arrays are arguments. And without the wrapper for C callers,
+# which takes time to compile.
 _OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True, "pipeline_class": Lean}
 
 
@@ -42,7 +42,7 @@ _ROOT = Path(__file__).parent.parent
 
 
 def borrowed(path: Path) -> tuple[str, ...]:
-    """The rooms whose inner functions the kernels of a file of this package may call, besides those of this one.
+    """The other rooms whose inner functions the kernels of a file of this package may call.
 
     Examples
     --------
@@ -52,13 +52,13 @@ def borrowed(path: Path) -> tuple[str, ...]:
     return ("gpu",) if path.name == "cuda.py" or path.parent.name == "gpu" else ()
 
 
-# Bytes that have to be there before a kernel is compiled: LLVM ends the whole process when it gets none.
+# Bytes that must be available before a kernel is compiled: LLVM ends the whole process when it gets none.
 _COMPILING = 192 << 20
 
 
 @lru_cache
 def _shared_stamp(rooms: tuple[str, ...]) -> bytes:
-    """What kernels are compiled from, besides their own file: this room, and those that they borrow from."""
+    """The digest of a kernel's sources besides its own file: this room, and those that it borrows from."""
     digest = hashlib.sha256(numba.__version__.encode())
     for folder in (Path(__file__).parent, *(_ROOT / name for name in rooms)):
         for path in sorted(folder.glob("*.py")):
@@ -71,9 +71,9 @@ _InTreeCacheLocator: Any = getattr(caching, "InTreeCacheLocator", None) or cachi
 
 
 class Locator(_InTreeCacheLocator):
-    """Keeps a module's compiled kernels in a folder of the cache named by the module and its path.
+    """Stores a module's compiled kernels in a folder of the cache named by the module and its path.
 
-    `borrows` are the rooms whose inner functions they call, when the module is none of this package.
+    `borrows`: the rooms whose inner functions they call, for a module outside of this package.
     """
 
     borrows: tuple[str, ...] = ()
@@ -85,18 +85,18 @@ class Locator(_InTreeCacheLocator):
 
     @classmethod
     def from_function(cls, py_func: Any, py_file: str) -> Any:
-        """A locator, also where nothing can be written or the source has no file: what is kept may still be read."""
+        """A locator, even if nothing can be written or the source has no file: cached kernels may still be read."""
         return cls(py_func, py_file)
 
     def _folder(self) -> Path:
         return config.cache_folder("kernels", self.get_suitable_cache_subpath(self._py_file))
 
     def ensure_cache_path(self) -> None:
-        """Make the folder again if it was cleared meanwhile, with the mode of ours."""
+        """Create the folder again if it was removed meanwhile, with the mode of ours."""
         self._folder()
 
     def get_source_stamp(self) -> Any:
-        """What the kernels are compiled from."""
+        """The digest of the kernels' sources."""
         path = Path(self._py_file)
         rooms = borrowed(path) if path.is_relative_to(_ROOT) else self.borrows
         source = self._loader.source if isinstance(self._loader, Generated) else Path(self._py_file).read_bytes()
@@ -108,10 +108,10 @@ class _CacheImpl(CompileResultCacheImpl):
 
 
 class Careful:
-    """A cache of Numba's, for cores or GPUs, that says so when it has to compile.
+    """A cache of Numba's, for cores or GPUs, that reports when it has to compile.
 
-    What it holds is only trusted when it is sealed (sealed.py) and fits: two processes that fill the cache at once can
-    leave one's code under the other's signature.
+    An entry is only trusted if it is sealed (sealed.py) and its signature fits: two processes that fill the cache at
+    once can leave one's code under the other's signature.
     """
 
     def __init__(self, function: Callable[..., None]) -> None:
@@ -120,23 +120,23 @@ class Careful:
         self._cache_file: Any = SealedCacheFile.of(self._cache_file)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """What is kept for these types, if it is whole; None, and a note, when it has to be compiled."""
+        """The cached code for these types, if it is intact; None, and a note, if it has to be compiled."""
         try:
-            found = super().load_overload(sig, target_context)  # type: ignore[misc]
+            code = super().load_overload(sig, target_context)  # type: ignore[misc]
         except Exception:  # no seal, or whatever code of another machine raises
-            found = None
+            code = None
             with suppress(OSError):
                 self.flush()  # type: ignore[attr-defined]
-        if found is None or tuple(found.signature.args) != tuple(sig):
+        if code is None or tuple(code.signature.args) != tuple(sig):
             trace.compiling(self._function)
             return None
-        return found
+        return code
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep it, if that can be done."""
+        """Store the code, if that is possible."""
         try:
             super().save_overload(sig, data)  # type: ignore[misc]
-        except Exception as error:  # a full or read-only disk: the code is compiled all the same
+        except Exception as error:  # a full or read-only disk: the compiled code is used anyway
             trace.note(f"the compiled {self._function} could not be kept: {error}")
 
 
@@ -150,7 +150,7 @@ def kernel(function: Callable[..., None]) -> Any:
 
 
 def kernel_with_lock(function: Callable[..., None]) -> Any:
-    """The same for what reads Python's objects: it holds the GIL, so one thread alone may call it."""
+    """The same for functions that read Python objects: they hold the GIL, so only one thread may call them."""
     return _cached(function, {**_OPTIONS, "nogil": False})
 
 
@@ -172,7 +172,7 @@ def _cached(function: Callable[..., None], options: dict[str, Any]) -> Any:
 
 
 def _kind(arg: Any) -> Any:
-    """What two arguments of the same type have in common, found in less time than the type."""
+    """What arguments of the same type have in common, computed faster than the type."""
     return (arg.dtype, arg.ndim, arg.flags.num) if type(arg) is np.ndarray else type(arg)
 
 
@@ -182,5 +182,5 @@ def inner(function: Callable[..., Any]) -> Any:
 
 
 def fragment(function: Callable[..., Any]) -> Any:
-    """The same for what Python never calls, and must not: it is compiled sooner without what that needs."""
+    """The same for what Python never calls, and must not: without a wrapper for Python it compiles faster."""
     return numba.njit(forceinline=True, no_cpython_wrapper=True, **_OPTIONS)(function)

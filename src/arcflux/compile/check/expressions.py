@@ -1,7 +1,7 @@
-"""Type the expressions of a program, over plain names: the half of checking that knows no statements.
+"""Type the expressions of a program, over plain names: the half of checking without statements.
 
 Every kind of expression has a method named after its node (``_binop`` for ``ast.BinOp``) that returns the expression
-over plain names and its type; a kind without one is refused. Numbers that the module defines stand as literals.
+over plain names and its type; a kind without one is refused. Numbers that the module defines become literals.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ Typed = tuple[ast.expr, Value]
 
 READS = {"v": "a vertex", "old": "the vertex before the superstep", "u": "the neighbour"}
 _PREFIX = {"v": "v", "u": "u", "old": "o", "edge": "e", "g": "g", "p": "p"}
-_MEMBER = {"edge": "weight", "g": "vertices", "p": "damping"}  # what remedies name
-# What a vertex has besides its fields.
+_MEMBER = {"edge": "weight", "g": "vertices", "p": "damping"}  # examples in remedies
+# Members of a vertex besides its fields.
 UNCHANGING = ("number", "in_degree", "out_degree")
 _SIMPLE = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
 _SIGNS: dict[type[ast.operator], str] = {
@@ -66,7 +66,7 @@ _NO_EXPRESSIONS = {
     "Dict": "a dictionary", "Set": "a set", "JoinedStr": "text", "GeneratorExp": "a generator", "NamedExpr": ":=",
     "Await": "await", "Yield": "yield", "Slice": "a slice",
 }  # fmt: skip
-# What to write instead, of some.
+# What to write instead of some of them.
 _INSTEAD = {
     "Tuple": "give each value a name, or an element of a vector: v.x[0], v.x[1] = a, b",
     "Slice": "write a loop: for k in range(3), or the whole vector",
@@ -78,7 +78,7 @@ _INSTEAD = {
     "Set": "use flags, or a parameter of type af.vertices",
     "JoinedStr": "use numbers; print(...) on a line of its own works with debug=True",
 }
-# What to write instead of calls that people know of Python and NumPy.
+# What to write instead of calls known from Python and NumPy.
 _CALLED_ELSEWHERE = {
     "pow": "write a ** b",
     "sorted": "write af.median, af.topk(3, ...), min or max of a generator over edges, in around",
@@ -111,7 +111,7 @@ def written_fields(body: list[ast.stmt]) -> set[str]:
 
 
 class Expressions:
-    """The expressions of one function; what they read is noted in `out`."""
+    """The expressions of one function; what they read is recorded in `out`."""
 
     debug = False
 
@@ -126,24 +126,24 @@ class Expressions:
         self.owners = {name: name for name in function.arguments}  # what arguments stand for
         self.names = function.names
         self.out = Checked(function.name, [])
-        self.spans: dict[str, Span] = {}  # of locals that count
+        self.spans: dict[str, Span] = {}  # of integer locals
         self.endless: set[str] = set()  # those whose span grows in a loop
         self.unassigned: set[str] = set()  # those that may be read before they are assigned
         self.kept_names: dict[tuple[int, int], int] = {}  # of values before they are assigned
 
     def refuse(self, node: ast.AST, what: str, remedy: str) -> ProgramError:
-        """The error for something in this function."""
+        """The error for a node of this function."""
         line = getattr(node, "lineno", None)
         return self.program.refusal(self.function.line if line is None else self.function.at(line), what, remedy)
 
     def truth(self, node: ast.expr) -> ast.expr:
-        """An expression of which counts whether it is true: here `and` and `or` take numbers, too."""
+        """An expression used as a condition: here `and` and `or` also accept numbers."""
         if isinstance(node, ast.BoolOp):
             return at(node, ast.BoolOp(node.op, [self.truth(value) for value in node.values]))
         return self.single(node)
 
     def single(self, node: ast.expr) -> ast.expr:
-        """An expression that stands for a single value."""
+        """An expression with a single value."""
         done, kind = self.expression(node)
         if kind.length is not None:
             raise self.refuse(node, "a vector is neither true nor false", "compare one of its elements")
@@ -185,12 +185,12 @@ class Expressions:
         return self.outside(node, node.id, self.around(node.id))
 
     def around(self, name: str) -> Any:
-        """What a name means in the module around the program, or MISSING. Remembered: it may change between runs."""
+        """The value of a name in the module of the program, or MISSING. It is recorded: it may change between runs."""
         self.out.around[name] = resolved(self.names, name)
         return self.out.around[name]
 
     def outside(self, node: ast.AST, name: str, value: Any) -> Typed:
-        """A name of the module around the program: a number stands for its value."""
+        """A name of the module: a number is replaced by its value."""
         if value is MISSING:
             raise self.refuse(
                 node, f"nothing is known by the name {name}", "assign it first, or list it as an argument"
@@ -243,9 +243,9 @@ class Expressions:
         )
 
     def member(self, node: ast.AST, owner: str, name: str) -> Typed:
-        """What an argument says by the name of one of its members, such as ``u.rank``."""
-        # For compute, what v is does not change, nor do fields of v that only update writes: they are what they were
-        # before the superstep, as all are for along.
+        """The value of an argument's member, such as ``u.rank``."""
+        # In compute, v's fields that only update writes do not change: they have the values from before the superstep,
+        # like all fields in along.
         writer = self.writer_before_update(name) if self.context == "compute" and owner == "v" else ""
         same = owner == "v" and (self.context == "along" or (self.context == "compute" and not writer))
         plain = f"{_PREFIX['old' if same else owner]}_{name}"
@@ -263,7 +263,7 @@ class Expressions:
         return ast.Name(plain, ast.Load()), kind
 
     def writer_before_update(self, name: str) -> str:
-        """Which of compute and init writes a field of v, if one does."""
+        """Which of compute and init writes a field of v, if any."""
         for each in ("compute", "init"):
             function = self.program.functions.get(each)
             if function is not None and name in written_fields(function.body):
@@ -313,7 +313,7 @@ class Expressions:
         return ast.Subscript(done, self.index(node, kind), ast.Load()), kind.scalar()
 
     def constant_index(self, node: ast.Subscript, several: int) -> int:
-        """Which of several values an index means, that has to stand there."""
+        """A constant index into several values."""
         found = literal(node.slice)
         if type(found) is not int or not 0 <= found < several:
             raise self.refuse(
@@ -322,14 +322,14 @@ class Expressions:
         return found
 
     def columns_of(self, node: ast.expr) -> int | None:
-        """How many columns the matrix has that an expression names; None for what is no matrix."""
+        """The number of columns of the matrix that an expression names; None if it is no matrix."""
         if not (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)):
             return None
         kind = self.program.arrays.get(node.attr) if self.owners.get(node.value.id) == "p" else None
         return kind.columns if kind is not None else None
 
     def place_in_matrix(self, node: ast.Subscript, length: int, columns: int) -> ast.expr:
-        """The place of an element among all of a matrix, which stand row by row."""
+        """The position of an element in a matrix, which is stored row by row."""
         if not (isinstance(node.slice, ast.Tuple) and len(node.slice.elts) == 2):
             said = ast.unparse(node.value)
             raise self.refuse(node, f"{said} is a matrix", f"index with two numbers: {said}[i, j]")
@@ -341,7 +341,7 @@ class Expressions:
         return at(node, ast.BinOp(ast.BinOp(row, ast.Mult(), ast.Constant(columns)), ast.Add(), column))
 
     def index(self, node: ast.Subscript, kind: Value) -> ast.expr:
-        """An index into a vector, which has to be inside it whatever happens: kernels do not check."""
+        """An index into a vector, which must always be inside it: kernels do not check."""
         done, of_index = self.expression(node.slice)
         if of_index.kind != "int" or of_index.length is not None:
             raise self.refuse(node, "an index that is no whole number", "index with an integer")
@@ -356,7 +356,7 @@ class Expressions:
         return done
 
     def span(self, done: ast.expr) -> Span:
-        """The smallest and the largest value of an expression that has been read."""
+        """The smallest and the largest value of a typed expression."""
         types = {**self.out.types, **{f"l_{name}": kind for name, kind in self.out.locals.items()}}
         return span(done, self.spans, self.program, types)
 
@@ -379,7 +379,7 @@ class Expressions:
         return done, of_power(done, a, b) if isinstance(node.op, ast.Pow) else of_operation(node.op, a, b)
 
     def folded(self, node: ast.expr, done: ast.expr) -> Typed | None:
-        """An expression of numbers alone stands for its value, as Python has it; None for one of anything else."""
+        """An expression of numbers alone becomes its value, as Python computes it; None for other expressions."""
         try:
             value = literal(done)
         except (ArithmeticError, ValueError) as error:
@@ -418,7 +418,7 @@ class Expressions:
         return ast.Compare(parts[0], node.ops, parts[1:]), FLAG
 
     def membership(self, node: ast.Compare, left: ast.expr, right: ast.expr) -> Typed:
-        """``v in p.sources``: a flag that each vertex has."""
+        """``v in p.sources``: a flag of each vertex."""
         owner = self.owners.get(left.id, "") if isinstance(left, ast.Name) else ""
         home = self.owners.get(right.value.id, "") if isinstance(right, ast.Attribute) and isinstance(
             right.value, ast.Name) else ""  # fmt: skip
@@ -430,7 +430,7 @@ class Expressions:
             )  # fmt: skip
         if owner not in READS:
             raise self.refuse(node, f"{ast.unparse(left)} is no vertex", f"write v in p.{name}")
-        # As with what v is, the set does not change during a run.
+        # Like v's number, the set does not change during a run.
         plain = f"{_PREFIX['old' if self.context in ('along', 'compute') and owner == 'v' else owner]}_{name}"
         self.out.reads.add(plain)
         self.out.types[plain] = of_dtype(np.dtype(np.bool_))
@@ -469,7 +469,7 @@ class Expressions:
     # --- calls
 
     def called(self, node: ast.expr) -> str:
-        """The name of a function that kernels know; '' for anything else."""
+        """The name of a built-in function of kernels; '' for anything else."""
         if isinstance(node, ast.Name):
             found = self.around(node.id)
             if found is MISSING:
@@ -484,7 +484,7 @@ class Expressions:
         return ""
 
     def helper(self, node: ast.expr) -> FunctionType | None:
-        """The function of the module that a call means; None for any other."""
+        """The function of the module that is called; None for any other."""
         name = ast.unparse(node) if isinstance(node, (ast.Name, ast.Attribute)) else ""
         if not name.replace(".", "").replace("_", "").isalnum() or name.split(".")[0] in self.owners:
             return None
@@ -494,7 +494,7 @@ class Expressions:
         return found if isinstance(found, FunctionType) and (own or "." not in name) else None
 
     def values_of_call(self, node: ast.Call) -> list[ast.expr] | None:
-        """The values of a call that gives several: divmod, or a helper that returns a tuple; None for any other."""
+        """The values of a call with several: divmod, or a helper that returns a tuple; None for any other."""
         if self.called(node.func) == "divmod":
             if len(node.args) != 2 or node.keywords:
                 raise self.refuse(node, "divmod takes two numbers", "write q, r = divmod(a, b)")
@@ -531,7 +531,7 @@ class Expressions:
         return self.known_call(node, name, [a for a, _ in arguments], [k for _, k in arguments])
 
     def instead(self, said: str) -> str:
-        """What to write instead of a call that kernels do not know."""
+        """What to write instead of a call that kernels do not have."""
         module, _, name = said.rpartition(".")
         if module.split(".")[-1] in _OF_CHANCE or (module and "random" in module.split(".")):
             return "write af.random(v, step), a number in [0, 1) that is the same on any number of workers"
@@ -567,14 +567,14 @@ class Expressions:
         return ast.Call(ast.Name("random_of", ast.Load()), [seed, number, step, k], []), FLOAT
 
     def word(self, node: ast.expr) -> ast.expr:
-        """A whole number by which random numbers differ."""
+        """An integer argument of a random number."""
         done, kind = self.expression(node)
         if kind.kind != "int" or kind.length is not None:
             raise self.refuse(node, f"af.random of {ast.unparse(node)}, which is {kind}", "give it whole numbers")
         return done
 
     def known_call(self, node: ast.Call, name: str, done: list[ast.expr], kinds: list[Value]) -> Typed:
-        """A call of a function that kernels know, and the type of what it gives."""
+        """A call of a built-in function, and its type."""
         if name == "dot":
             if len(kinds) != 2 or kinds[0].length is None or kinds[0].length != kinds[1].length:
                 raise self.refuse(
@@ -596,7 +596,7 @@ class Expressions:
 
 
 class Element(ast.expr):
-    """One of the values that a call of a helper gives."""
+    """One of the values that a call of a helper returns."""
 
     def __init__(self, value: ast.Call, place: int) -> None:
         super().__init__()
@@ -604,7 +604,7 @@ class Element(ast.expr):
 
 
 def resolved(names: Mapping[str, Any], name: str) -> Any:
-    """What a name means, also one within a module such as ``tools.clip``; MISSING for nothing."""
+    """The value of a name, also of one within a module such as ``tools.clip``; MISSING if there is none."""
     first, *rest = name.split(".")
     found = names.get(first, MISSING)
     for word in rest:
@@ -613,7 +613,7 @@ def resolved(names: Mapping[str, Any], name: str) -> Any:
 
 
 def _imported(found: Any) -> str:
-    """The name by which kernels know a function that was imported by itself, as by ``from math import sqrt``."""
+    """The kernels' name of a function that was imported by itself, as by ``from math import sqrt``."""
     if found is not None and any(found is one for one in (arcflux_any, dot, first, last, random)):
         return str(found.__name__)
     known = getattr(found, "__module__", "") == "math" and getattr(found, "__name__", "") in _MATH
@@ -621,7 +621,7 @@ def _imported(found: Any) -> str:
 
 
 def _with_one_less(name: str) -> str:
-    """What to write instead of a call with a number of arguments that no kernel takes."""
+    """What to write instead of a call with a wrong number of arguments."""
     if name == "round":
         return "write round(100 * x) / 100 for two places"
     if name == "math.log":
@@ -630,7 +630,7 @@ def _with_one_less(name: str) -> str:
 
 
 def length_of(program: Program, kind: FieldType) -> int | None:
-    """The length of a field, with the parameters that the program has; None for a single value."""
+    """The length of a field, with the program's parameters; None for a single value."""
     length = int(program.parameters[kind.length].value) if isinstance(kind.length, str) else kind.length
     if length is not None and not 0 < length <= _LONGEST:
         declared = {**program.fields, **program.edge_fields, **program.totals, **program.arrays}
@@ -644,12 +644,12 @@ def length_of(program: Program, kind: FieldType) -> int | None:
 
 
 def at(node: ast.AST, made: Node) -> Node:
-    """`made`, on the line of `node`."""
+    """`made` with the line of `node`."""
     return ast.fix_missing_locations(ast.copy_location(made, node))
 
 
 def sign(op: ast.operator) -> str:
-    """An operator as it is written."""
+    """The source text of an operator."""
     return _SIGNS.get(type(op), type(op).__name__)
 
 

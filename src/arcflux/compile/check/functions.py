@@ -3,7 +3,7 @@
 The result is plain Python syntax over plain names, the same for every back end: ``v.rank`` has become ``v_rank``,
 ``u.rank`` ``u_rank``, ``old.rank`` ``o_rank``, ``edge.weight`` ``e_weight``, ``p.damping`` ``p_damping``,
 ``g.vertices`` ``g_vertices``, a local ``x`` ``l_x``. Reductions in compute have become calls: ``v.rank += e`` is
-``reduce_sum(v_rank, e)``. This file has the statements; expressions.py types what stands in them.
+``reduce_sum(v_rank, e)``. This file has the statements; expressions.py types their expressions.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _NO_STATEMENTS = {
     "import": "imports", "importfrom": "imports", "global": "global names", "raise": "exceptions",
     "assert": "assertions", "delete": "del", "classdef": "classes",
 }  # fmt: skip
-# What a function returns; the others return nothing.
+# The returned type of functions; the others return nothing.
 _RETURNS = {"start": "flag", "update": "flag", "wants": "flag", "priority": "number", "residual": "number",
             "stop": "flag"}  # fmt: skip
 _READ_ONLY = {
@@ -49,9 +49,9 @@ _READ_ONLY = {
 
 
 def check(program: Program, columns: dict[str, np.dtype[Any]], helpers: Any, debug: bool = False) -> dict[str, Checked]:
-    """Check every function against the edge columns that the graph has; `debug` lets calls such as print stand.
+    """Check every function against the graph's edge columns; `debug` allows calls such as print.
 
-    `helpers` reads the functions of the module that they call (helpers.py).
+    `helpers` checks the functions of the module that they call (helpers.py).
     """
     return {
         name: Statements(program, function, columns, helpers).checked(debug)
@@ -66,12 +66,12 @@ def returns_nothing(function: Function) -> bool:
 
 
 class Statements(EdgeNames, Sends, Contributions, TupleReductions):
-    """One function on its way from what the user wrote to plain names."""
+    """The statements of one function, translated to plain names."""
 
     debug = False
 
     def checked(self, debug: bool) -> Checked:
-        """What is found out about the function."""
+        """The checked function."""
         self.debug = debug
         self.out.body = self.whole_body()
         self.forget_generators()
@@ -89,7 +89,7 @@ class Statements(EdgeNames, Sends, Contributions, TupleReductions):
         return [done for node in body for done in self.statement(node)]
 
     def statement(self, node: ast.stmt) -> list[ast.stmt]:
-        """A statement over plain names; none for text, which only comments."""
+        """A statement over plain names; none for a string, which is only a comment."""
         if isinstance(node, ast.Assign):
             return [self.tuple_reduction(node)] if self.is_tuple_reduction(node) else self.assignments(node)
         if isinstance(node, ast.AnnAssign) and node.value is not None:
@@ -112,11 +112,11 @@ class Statements(EdgeNames, Sends, Contributions, TupleReductions):
         if (sent := self.sent(node)) is not None:
             return sent
         if self.debug and isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-            return [at(node, ast.Pass())]  # print, breakpoint and the like: what is called there is plain Python's
+            return [at(node, ast.Pass())]  # print, breakpoint and the like: their arguments are plain Python
         raise self.no_statement(node)
 
     def no_statement(self, node: ast.stmt) -> ProgramError:
-        """The error for a statement that has no place in a kernel."""
+        """The error for a statement that kernels do not have."""
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
             return self.refuse(
                 node,
@@ -133,7 +133,7 @@ class Statements(EdgeNames, Sends, Contributions, TupleReductions):
         )
 
     def assign(self, node: ast.stmt, target: ast.expr, value: ast.expr) -> ast.stmt:
-        """An assignment of one target: a local, a field, in compute a reduction."""
+        """An assignment to one target: a local, a field, or in compute a reduction."""
         if isinstance(target, ast.Name):
             done, kind = self.expression(value)
             self.declare(target, kind)
@@ -167,7 +167,7 @@ class Statements(EdgeNames, Sends, Contributions, TupleReductions):
         )
 
     def augmented(self, node: ast.AugAssign) -> ast.stmt:
-        """``x += e``: a reduction of a total, in compute of a field, elsewhere an assignment like any other."""
+        """``x += e``: a reduction of a total, in compute of a field, elsewhere an ordinary assignment."""
         if total := self.total_target(node.target):
             return self.contribution(node, *total, _REDUCING.get(type(node.op), ""), node.value)
         if isinstance(node.target, ast.Name) or self.function.name != "compute":
@@ -209,7 +209,7 @@ class Statements(EdgeNames, Sends, Contributions, TupleReductions):
         return at(node, ast.Expr(call))
 
     def returned(self, node: ast.Return) -> ast.stmt:
-        """A return of what the function has to return."""
+        """A return with a value of the function's type."""
         wanted = _RETURNS.get(self.function.name)
         if wanted is None and node.value is None:
             return at(node, ast.Return(None))
@@ -233,7 +233,7 @@ class Statements(EdgeNames, Sends, Contributions, TupleReductions):
         """Refuse a function that may end without the return that it needs."""
         if self.function.name not in _RETURNS or always_returns(self.function.body):
             return
-        if returns_nothing(self.function):  # a start of which a sparse program is told by refuse_silent_start
+        if returns_nothing(self.function):  # for a sparse program, refuse_silent_start reports such a start
             self.out.body.append(at(self.function.body[-1], ast.Return(ast.Constant(True))))
         else:
             raise self.refuse(
@@ -245,7 +245,7 @@ class Statements(EdgeNames, Sends, Contributions, TupleReductions):
     # --- fields
 
     def field_target(self, target: ast.expr) -> tuple[str, ast.expr | None]:
-        """The field of v that an assignment writes, and the index into it if there is one."""
+        """The field of v that an assignment writes, and the index into it if any."""
         indexed = target if isinstance(target, ast.Subscript) else None
         target = indexed.value if indexed else target
         if not (isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name)):
@@ -271,12 +271,12 @@ class Statements(EdgeNames, Sends, Contributions, TupleReductions):
         return name, self.index(indexed, kind) if indexed else None
 
     def stored(self, name: str, index: ast.expr | None) -> ast.expr:
-        """A field of v, or an element of it, to be assigned."""
+        """A field of v, or an element of it, as a target."""
         plain = ast.Name(f"v_{name}", ast.Store())
         return plain if index is None else ast.Subscript(ast.Name(f"v_{name}", ast.Load()), index, ast.Store())
 
     def loaded(self, name: str, index: ast.expr | None) -> ast.expr:
-        """A field of v, or an element of it, to be read."""
+        """A field of v, or an element of it, as a value."""
         plain = ast.Name(f"v_{name}", ast.Load())
         return plain if index is None else ast.Subscript(plain, index, ast.Load())
 

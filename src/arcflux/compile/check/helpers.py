@@ -1,9 +1,9 @@
-"""Helper functions: functions of the module that a program calls, read like its own, once for each kind of arguments.
+"""Helper functions: functions of the module that a program calls, checked once for each combination of argument types.
 
 ``clip(u.x, 0, 1)`` becomes ``call0_clip(u_x, 0, 1)``, a function of the generated module whose locals are typed by this
-call; LLVM inlines it. A helper may be given ``v``, ``u``, ``old``, ``edge``, ``g`` or ``p`` too, and read what they
-have: what it reads then stands among the arguments of the call, so that all who ask what an expression depends on see
-it. One that returns a tuple is read once for each element.
+call; LLVM inlines it. A helper may take ``v``, ``u``, ``old``, ``edge``, ``g`` or ``p``, too, and read their members:
+these become arguments of the call, so that every analysis of an expression's dependences sees them. A helper that
+returns a tuple is checked once for each element.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["Helper", "Helpers"]
 
 @dataclass
 class Helper(Checked):
-    """A helper as it is called: its parameters, by plain names with their types, and the type of what it returns."""
+    """A helper as it is called: its parameters, by plain names with their types, and its result type."""
 
     function: FunctionType = field(default=None, repr=False)  # type: ignore[assignment]
     code: Any = None
@@ -39,7 +39,7 @@ class Helper(Checked):
 
     @property
     def names(self) -> Mapping[str, Any]:
-        """What it sees around it."""
+        """The names around the function."""
         return names_around(self.function)
 
     @property
@@ -50,14 +50,14 @@ class Helper(Checked):
 
 @dataclass(frozen=True)
 class Argument:
-    """What a call gives: by parameter an argument of the program's function, or an expression with type and span."""
+    """The arguments of a call: by parameter an argument of the function, or an expression with type and span."""
 
     owners: dict[str, str]
     values: dict[str, tuple[ast.expr, Value, Span]]
 
 
 class Helpers:
-    """All helpers of a program that is being read, by what they are and what they are called with."""
+    """All helpers of a program that is being checked, by function and types of arguments."""
 
     def __init__(self) -> None:
         self.known: dict[Any, Helper] = {}
@@ -66,7 +66,7 @@ class Helpers:
     def call(
         self, caller: Statements, node: ast.Call, function: FunctionType, element: int | None
     ) -> tuple[ast.expr, Value]:
-        """A call of a helper over plain names, and the type of what it gives (an element of it, of a tuple)."""
+        """A call of a helper over plain names, and its type (of an element, if it returns a tuple)."""
         source = self.source(caller, node, function)
         given = _bound(caller, node, function, source)
         arity = self.values_of(caller, node, function)
@@ -123,7 +123,7 @@ class Helpers:
         self, caller: Statements, node: ast.Call, function: FunctionType, source: FunctionSource, given: Argument,
         element: int | None,
     ) -> Helper:  # fmt: skip
-        """Read a helper for what a call gives it."""
+        """Check a helper for the arguments of a call."""
         self.under_way.append(function.__code__)
         reader = HelperReader(caller.program, _as_function(function, source), caller.columns, self)
         try:
@@ -148,7 +148,7 @@ def _as_function(function: FunctionType, source: FunctionSource) -> Function:
 
 
 def returned_values(tree: ast.FunctionDef) -> int:
-    """How many values a function returns: 1, or as many as its tuples have; 0 when returns differ."""
+    """How many values a function returns: 1, or the length of its tuples; 0 if returns differ."""
     counts = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Return):
@@ -157,7 +157,7 @@ def returned_values(tree: ast.FunctionDef) -> int:
 
 
 def _bound(caller: Statements, node: ast.Call, function: FunctionType, source: FunctionSource) -> Argument:
-    """What a call gives to each parameter: by place, by name, or by default."""
+    """The argument of each parameter: by position, by name, or by default."""
     taken = source.tree.args
     places = [argument.arg for argument in [*taken.posonlyargs, *taken.args]]
     names = [*places, *(argument.arg for argument in taken.kwonlyargs)]
@@ -192,13 +192,13 @@ def _call_of(function: FunctionType, names: list[str]) -> str:
 
 
 class HelperReader(Statements):
-    """Reads a helper: like a function of the program, but that its parameters are locals, and that it only returns."""
+    """Checks a helper: like a function of the program, but its parameters are locals, and it only returns."""
 
     element: int | None = None
     made: Helper
 
     def read(self, caller: Statements, function: FunctionType, given: Argument, element: int | None) -> Helper:
-        """The helper over plain names, with its parameters as what a call gives."""
+        """The helper over plain names, with its parameters bound to the arguments of a call."""
         self.context, self.debug, self.element = caller.context, caller.debug, element
         self.owners = dict(given.owners)
         kinds = {f"l_{name}": kind for name, (_, kind, _) in given.values.items()}
@@ -215,7 +215,7 @@ class HelperReader(Statements):
         return self.made
 
     def assigned(self, name: str, *, loops: bool = True) -> int:
-        """How often a local is assigned, with the call itself for a parameter."""
+        """How often a local is assigned, counting the call itself for a parameter."""
         found = super().assigned(name, loops=loops)
         return found + int(found > 0 and f"l_{name}" in self.made.parameters)
 
@@ -238,7 +238,7 @@ class HelperReader(Statements):
         return at(node, ast.Return(done))
 
     def field_target(self, target: ast.expr) -> tuple[str, ast.expr | None]:
-        """A helper changes nothing."""
+        """Refused: a helper assigns no fields."""
         raise self.refuse(
             target, f"{self.function.name} is a helper, which only returns a value",
             f"return the value, and write v.field = {self.function.name}(...) in the program",

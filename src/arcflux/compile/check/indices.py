@@ -1,9 +1,9 @@
-"""Which values a whole-number expression can have, so that an index into a vector is known to be inside it.
+"""Interval analysis of integer expressions, so that an index into a vector is known to be inside it.
 
-A kernel does not check indices, and an index outside would be read from, or written to, something else. So check.py
-takes only those that are inside whatever the vertex and the superstep: numbers, parameters, loop variables,
-remainders, and arithmetic on them. Arithmetic has 64 bits: what can leave them wraps around, and may be anything; so
-may what becomes a number with a sign, or without one, where a u64 meets others (types.py).
+A kernel does not check indices, and an index outside would read or write other memory. So check/ accepts only those
+that are inside for every vertex and superstep: numbers, parameters, loop variables, remainders, and arithmetic on them.
+Arithmetic has 64 bits: results beyond them wrap around and may be anything, and so may numbers that change their sign
+when a u64 meets others (types.py).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["ANY", "Span", "hull", "range_span", "span"]
 
 Span = tuple[float, float]
 ANY: Span = (-math.inf, math.inf)
-# Counts, such as of vertices, edges and supersteps, stay far below this: no memory, and no time, is enough for more.
+# Counts, such as of vertices, edges and supersteps, stay far below this limit of memory and time.
 _COUNTS: Span = (0, 1 << 48)
 _COUNTED = ("g_vertices", "g_edges", "g_arcs", "step")
 
@@ -29,7 +29,7 @@ _COUNTED = ("g_vertices", "g_edges", "g_arcs", "step")
 def span(node: ast.expr, names: Mapping[str, Span], program: Program, types: Mapping[str, Value]) -> Span:
     """The smallest and the largest value of an expression over plain names.
 
-    `names` has the spans of locals, `types` has the types of all names.
+    `names`: the spans of locals; `types`: the types of all names.
     """
     kind = typed(node, types)
     if kind.kind != "int":
@@ -63,13 +63,13 @@ def _found(
 
 
 def _within(found: Span, kind: Value) -> Span:
-    """A span if all of it fits in 64 bits, with a sign or, as a u64, without one; otherwise all of these."""
+    """A span if all of it fits in 64 bits, signed or for a u64 unsigned; otherwise all 64-bit values."""
     low, high = (0, (1 << 64) - 1) if kind.dtype == np.uint64 else (-(1 << 63), (1 << 63) - 1)
     return found if low <= found[0] and found[1] <= high else (low, high)
 
 
 def range_span(bounds: list[Span]) -> Span:
-    """What ``range`` of such bounds counts through, with a sign."""
+    """The span of the signed values of a ``range`` with such bounds."""
     bounds = [_within(bound, INT) for bound in bounds]
     begin = (0, 0) if len(bounds) == 1 else bounds[0]
     end = bounds[min(1, len(bounds) - 1)]
@@ -113,5 +113,5 @@ def _of_operation(op: ast.operator, a: Span, b: Span) -> Span:
 
 
 def hull(*spans: Span) -> Span:
-    """The span that holds all of these."""
+    """The smallest span that contains all of these."""
     return min(low for low, _ in spans), max(high for _, high in spans)

@@ -1,7 +1,7 @@
 """Loops of a program: ``for k in range(n)`` and ``while``, with break and continue.
 
-A local may become a float, or an index reach further, in one round and be read in the next. So the body of a loop is
-read again until neither types nor spans change; a span that keeps growing is given up.
+In one iteration a local may become a float, or an index get a wider span, and the next iteration reads it. So the body
+of a loop is checked again until neither types nor spans change; a span that keeps growing is given up.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from arcflux.compile.check.types import INT, Value, joined
 
 __all__ = ["Loops", "always_returns"]
 
-# Readings of a body after which spans that still change are given up.
+# Passes over a body after which spans that still change are given up.
 _PATIENCE = 2
 
 
@@ -58,16 +58,16 @@ class Loops(Expressions):
         if self.assigned(node.target.id, loops=False) == 0:
             self.note_span(plain, through)
         ends = [bound for bound, _ in bounds[:2]]
-        if literal(steps) is None:  # Numba's range raises for 0, and kernels that wait for each other must not
+        if literal(steps) is None:  # Numba's range raises for 0, which kernels with barriers must not
             steps = ast.IfExp(ast.Compare(steps, [ast.NotEq()], [ast.Constant(0)]), steps, ast.Constant(1))
         done = ast.Call(ast.Name("range", ast.Load()), [*ends, *([steps] if len(bounds) == 3 else [])], [])
         body = self.rounds(node.body)
-        if before is not None and plain in self.spans:  # what stands after this loop, in another of the same name
+        if before is not None and plain in self.spans:  # of an enclosing loop with a variable of the same name
             self.note_span(plain, hull(before, self.spans[plain]))
         return at(node, ast.For(ast.Name(plain, ast.Store()), done, body, []))
 
     def while_loop(self, node: ast.While) -> ast.stmt:
-        """``while test``: the test is read again with the body, whose locals it may ask for."""
+        """``while test``: the test is checked again with the body, whose locals it may read."""
         self.refuse_else(node)
         tests: list[ast.expr] = []
 
@@ -79,7 +79,7 @@ class Loops(Expressions):
         return at(node, ast.While(tests[-1], body, []))
 
     def refuse_else(self, node: ast.For | ast.While) -> None:
-        """A loop with else is hard to read, and rare."""
+        """Refuse a loop with else: it is hard to read, and rare."""
         if node.orelse:
             raise self.refuse(
                 node.orelse[0], "a loop with else cannot be compiled", "set a flag before break, and ask for it after"
@@ -90,7 +90,7 @@ class Loops(Expressions):
         return self.until_settled(lambda: self.statements(body))
 
     def until_settled(self, read: Callable[[], list[ast.stmt]]) -> list[ast.stmt]:
-        """What is read again until the types and spans of locals are those of every round."""
+        """Repeat `read` until the types and spans of locals no longer change."""
         for turn in range(10):
             types, spans = dict(self.out.locals), dict(self.spans)
             done = read()
@@ -101,12 +101,12 @@ class Loops(Expressions):
         return done
 
     def note_span(self, plain: str, found: tuple[float, float]) -> None:
-        """What a local can be, unless it was given up; one that may be read too soon begins with 0."""
+        """Set the span of a local, unless it was given up; one that may be read before its assignment includes 0."""
         found = hull(found, (0, 0)) if plain[2:] in self.unassigned else found
         self.spans[plain] = ANY if plain in self.endless else found
 
     def other_loop(self, through: ast.expr) -> str:
-        """What to write instead of a loop through something that is no range."""
+        """What to write instead of a loop over something that is no range."""
         if "edges" in {name.id for name in ast.walk(through) if isinstance(name, ast.Name)} & {
             *self.function.arguments
         }:
@@ -116,7 +116,7 @@ class Loops(Expressions):
         return "write for k in range(n), or while"
 
     def assigned(self, name: str, *, loops: bool = True) -> int:
-        """How often a local is assigned in the function, by loops too or only otherwise."""
+        """How often a local is assigned in the function, including or excluding loops over it."""
         nodes = [n for statement in self.function.body for n in ast.walk(statement)]
         stores = sum(isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and n.id == name for n in nodes)
         counts = sum(isinstance(n, ast.For) and isinstance(n.target, ast.Name) and n.target.id == name for n in nodes)
@@ -137,7 +137,7 @@ class Loops(Expressions):
 
 
 def always_returns(body: list[ast.stmt]) -> bool:
-    """Whether statements end by a return on every path."""
+    """Whether statements end with a return on every path."""
     last = body[-1] if body else None
     if isinstance(last, ast.Return):
         return True
@@ -148,7 +148,7 @@ def always_returns(body: list[ast.stmt]) -> bool:
 
 
 def _breaks(body: list[ast.stmt]) -> bool:
-    """Whether statements leave the loop around them."""
+    """Whether statements break out of the enclosing loop."""
     for node in body:
         if isinstance(node, ast.Break):
             return True

@@ -1,9 +1,9 @@
-"""Numbers as the plain Python back end has them: the values of compiled code, and a `Fault` where that would go astray.
+"""Numbers of the plain Python back end: the values of compiled code, and a `Fault` where that has no meaningful value.
 
 Floats follow IEEE 754: 1.0 / 0 is infinite and sqrt(-1) is NaN, where Python would raise. An integer that is compared
-with a float becomes one, where Python would compare both exactly. Integers have 64 bits; what
-leaves them, and a division by 0, is a fault: compiled code goes on with a number that nobody meant. Numbers that stand
-in a program take the type of what they meet, as parameters do (source.py makes them so).
+with a float becomes one, where Python would compare both exactly. Integers have 64 bits; a result beyond them, and a
+division by 0, is a fault: compiled code continues with a meaningless number. Literals of a program take the type of the
+other operand, as parameters do (source.py makes them so).
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ __all__ = [
 
 
 class Fault(ArithmeticError):
-    """An operation on integers of which compiled code makes a number that nobody meant."""
+    """An operation on integers whose result in compiled code is meaningless."""
 
 
 class Unfit(Exception):
-    """A value that a field cannot keep: NaN, or an integer outside its type."""
+    """A value that a field cannot store: NaN, or an integer outside its type."""
 
     def __init__(self, value: Any, dtype: np.dtype[Any]) -> None:
         self.value = "NaN" if dtype.kind == "f" else value
@@ -37,9 +37,9 @@ class Unfit(Exception):
 
 
 class Int(int):
-    """An integer with a sign, of 64 bits."""
+    """A signed integer of 64 bits."""
 
-    # Without a dictionary numbers are made sooner, and nobody looks for garbage in them.
+    # Without a dictionary, numbers are created faster, and the garbage collector ignores them.
     __slots__ = ()
     low, high = -(1 << 63), (1 << 63) - 1
     named = "64 bits"
@@ -64,7 +64,7 @@ class Weak(Int):
 
 
 class Unsigned(Int):
-    """What a u64 has, and what comes of it and integers without a sign."""
+    """The value of a u64, and the result of it and unsigned integers."""
 
     __slots__ = ()
     low, high = 0, (1 << 64) - 1
@@ -84,13 +84,13 @@ class Float(float):
 
 
 class Wide(Float):
-    """What an f64 has."""
+    """The value of an f64."""
 
     __slots__ = ()
 
 
 class Narrow(Float):
-    """What an f32 has, and what comes of it and numbers that are not f64: all are rounded to 32 bits."""
+    """The value of an f32, and the result of it and numbers that are not f64: all are rounded to 32 bits."""
 
     __slots__ = ()
 
@@ -103,7 +103,7 @@ _EXACT = 1 << 53
 
 
 def _narrow(value: float) -> float:
-    """A number rounded to 32 bits, as C does it: what is too large is infinite."""
+    """A number rounded to 32 bits, as in C: beyond the range it is infinite."""
     if type(value) is Narrow:
         return float(value)
     if isinstance(value, int) and not -_EXACT < value < _EXACT:
@@ -112,7 +112,7 @@ def _narrow(value: float) -> float:
 
 
 def number(value: Any, dtype: np.dtype[Any] | None = None) -> Any:
-    """A number of a field of this type, or of what has none: a parameter, a degree, a column."""
+    """A number of a field of this type; or (None) of a parameter, a degree, a column."""
     if isinstance(value, bool):
         return value
     if isinstance(value, float):
@@ -124,7 +124,7 @@ def number(value: Any, dtype: np.dtype[Any] | None = None) -> Any:
 
 @lru_cache
 def keeper(dtype: np.dtype[Any]) -> Callable[[Any], Any]:
-    """What makes a value one that a field of this type keeps, or raises :class:`Unfit`."""
+    """A function that converts a value to what a field of this type stores, or raises :class:`Unfit`."""
     if dtype.kind == "b":
         return bool
     if dtype.kind == "f":
@@ -147,7 +147,7 @@ def keeper(dtype: np.dtype[Any]) -> Callable[[Any], Any]:
 
 
 def as_value(given: Any) -> Any:
-    """A number that stands in a program or its module, or is given to a helper, as one that takes any type."""
+    """A number of a program or its module, or an argument of a helper, as one that takes any type."""
     if isinstance(given, (np.integer, np.floating)):
         given = given.item()
     if type(given) is int:
@@ -156,17 +156,17 @@ def as_value(given: Any) -> Any:
 
 
 def as_operand(given: Any) -> Any:
-    """What is counted with: of a flag 0 or 1."""
+    """An operand: 0 or 1 for a flag."""
     return Weak(given) if isinstance(given, (bool, np.bool_)) else given
 
 
 def as_exponent(given: Any) -> Any:
-    """An exponent that stands in a program: one below 0 makes a power a float, of integers too."""
+    """A literal exponent: if it is negative, the power is a float, also of integers."""
     return Float(given) if given < 0 else as_value(given)
 
 
 def _class(a: Any, b: Any) -> type[Int]:
-    """What an operation on two integers gives (types.py): u64 stays what it is, unless it meets one with a sign."""
+    """The class of an operation on two integers (types.py): u64 stays u64, unless it meets a signed one."""
     kinds = [type(x) if isinstance(x, Int) else Unsigned if x > Int.high else Weak for x in (a, b)]
     if Unsigned in kinds:
         return Int if Int in kinds else Unsigned
@@ -187,7 +187,7 @@ def _fitting(kind: type[Int], value: int, said: str) -> Int:
 def _integers(name: str, a: Any, b: Any) -> Any:
     """An operation on two integers."""
     said, kind = f"{int(a)} {_SIGNS[name]} {int(b)}", _class(a, b)
-    if name in ("floordiv", "mod", "rshift"):  # the others give the same of numbers that have wrapped around
+    if name in ("floordiv", "mod", "rshift"):  # the others have the same result for numbers that have wrapped around
         for x in (a, b):
             _fitting(kind, int(x), f"{said}: an operand")
     if name in ("floordiv", "mod") and b == 0:
@@ -203,7 +203,7 @@ def _integers(name: str, a: Any, b: Any) -> Any:
 
 
 def _floats(name: str, a: float, b: float) -> Float:
-    """An operation of which one operand at least is a float."""
+    """An operation with at least one float operand."""
     kind = _widest(a, b)
     a, b = (_narrow(x) if kind is Narrow else float(x) for x in (a, b))
     if name == "pow":
@@ -216,12 +216,12 @@ def _floats(name: str, a: float, b: float) -> Float:
 
 
 def _widest(*given: Any) -> type[Float]:
-    """What an operation on floats gives: f32 when there is one, and no f64."""
+    """The class of an operation on floats: f32 if there is one, and no f64."""
     kinds = {type(x) for x in given}
     return Wide if Wide in kinds else Narrow if Narrow in kinds else Float
 
 
-# What comes of two numbers of most programs; the rest is worked out by `_class` and `_widest`.
+# The result classes of frequent pairs; the others are computed by `_class` and `_widest`.
 _COMMON: dict[tuple[type, type], type] = {
     (Wide, Wide): Wide, (Wide, Float): Wide, (Float, Wide): Wide, (Wide, Int): Wide, (Int, Wide): Wide,
     (Wide, Weak): Wide, (Weak, Wide): Wide, (Float, Float): Float, (Float, Int): Float, (Int, Float): Float,
@@ -233,7 +233,7 @@ _AS_FLOATS, _AS_EITHER = ("truediv",), ("add", "sub", "mul")
 
 def _operation(name: str) -> Callable[[Any, Any], Any]:
     plain, either, floats = _PLAIN[name], name in _AS_EITHER, name in _AS_FLOATS + _AS_EITHER
-    # As methods of float itself, which take an integer on the right: sooner than to make floats of both.
+    # Methods of float itself, which take an integer on the right: faster than converting both.
     of_float = getattr(float, f"__{name}__") if floats else None
 
     def apply(a: Any, b: Any) -> Any:
@@ -261,7 +261,7 @@ _NUMPY = {"truediv": np.true_divide, "floordiv": np.floor_divide, "mod": np.rema
 
 
 def _comparison(name: str) -> Callable[[Any, Any], Any]:
-    """A comparison with a float. Python asks it also where the integer is on the left: an int knows no floats."""
+    """A comparison with a float. Python also calls it with the integer on the left, which knows no floats."""
     of_floats = getattr(float, f"__{name}__")
 
     def apply(a: float, b: Any) -> Any:
@@ -271,7 +271,7 @@ def _comparison(name: str) -> Callable[[Any, Any], Any]:
 
 
 def _equip() -> None:
-    """Give the classes their operators."""
+    """Add the operators to the classes."""
     for name in ("lt", "le", "gt", "ge", "eq", "ne"):
         setattr(Float, f"__{name}__", _comparison(name))
     for name in _SIGNS:
@@ -288,7 +288,7 @@ _ARRAYS = {"asin": "arcsin", "acos": "arccos", "acosh": "arccosh", "atanh": "arc
 
 
 def _ieee(name: str) -> Callable[..., Any]:
-    """A function of math that gives what IEEE 754 says where Python's raises."""
+    """A function of math with the results of IEEE 754 where Python's raises."""
     plain = getattr(math, name)
 
     def apply(*given: Any) -> Any:
@@ -305,7 +305,7 @@ def _ieee(name: str) -> Callable[..., Any]:
 
 
 def _pole(name: str, x: float) -> float:
-    """What gamma and lgamma are where Python's raise."""
+    """The values of gamma and lgamma where Python's raise."""
     if name == "lgamma":
         return math.inf
     if x == 0 or x > 0:
@@ -314,7 +314,7 @@ def _pole(name: str, x: float) -> float:
 
 
 def _whole(name: str, plain: Callable[[Any], int]) -> Callable[..., Any]:
-    """A function that makes an integer of a number."""
+    """A function that converts a number to an integer."""
 
     def apply(x: Any = 0) -> Any:
         if not isinstance(x, float):
@@ -330,7 +330,7 @@ _ALIKE = {bool, Int, Weak, Wide, Float, Narrow}
 
 
 def min_max(choose: Callable[..., Any], *given: Any) -> Any:
-    """`min` or `max` of numbers, in the type that all of them have together, in which each has to fit."""
+    """`min` or `max` of numbers, in their common type, in which each has to fit."""
     kind = type(given[0])
     if kind in _ALIKE and all(type(x) is kind for x in given):
         return choose(*given)
@@ -350,12 +350,12 @@ def _counting(*bounds: int) -> Iterable[Weak]:
 _equip()
 _FUNCTIONS = {name: _ieee(name) for name, found in vars(math).items() if callable(found)}
 _CONSTANTS = {name: found for name, found in vars(math).items() if isinstance(found, float)}
-# `math` without faults, as a GPU's simulator needs it; and as programs see it, where faults are told.
+# `math` without faults, for a GPU's simulator; and for programs, with faults.
 IEEE = SimpleNamespace(**_FUNCTIONS, **_CONSTANTS)
 _MATH = SimpleNamespace(**{**vars(IEEE), **{name: Float(x) for name, x in _CONSTANTS.items()},
                            "floor": _whole("floor", math.floor), "ceil": _whole("ceil", math.ceil),
                            "trunc": _whole("trunc", math.trunc)})  # fmt: skip
-# What the names mean that programs may call.
+# The values of the names that programs may call.
 KNOWN: dict[str, Any] = {
     "int": _whole("int", int), "float": lambda x=0.0: Float(float(x)), "round": _whole("round", round), "math": _MATH,
     "divmod": lambda a, b: (as_operand(a) // b, as_operand(a) % b), "abs": lambda x: abs(as_operand(x)),

@@ -1,8 +1,7 @@
 """The plain Python back end: the user's own functions, called vertex by vertex and edge by edge.
 
-Slow, obvious and complete: the oracle that the other back ends are compared with, and the debugger's way in, since
-breakpoints and prints in a program work here. Values outside a field's range and NaN are reported with the vertex and
-the superstep.
+Slow, simple and complete: the reference for the other back ends, and the way to debug, since breakpoints and prints in
+a program work here. Values outside a field's range and NaN are reported with the vertex and the superstep.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ __all__ = ["PlainRun", "fields_of", "given_fields", "run_python", "without_garba
 
 @contextmanager
 def without_garbage_collection() -> Iterator[None]:
-    """Without a search for garbage, which takes a quarter of the time of a run in plain Python, and finds none."""
+    """Without garbage collection, which takes a quarter of the time of a run in plain Python, and finds nothing."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -54,11 +53,11 @@ def without_garbage_collection() -> Iterator[None]:
 def run_python(
     lowered: Lowered, graph: Graph, limit: int, given: Mapping[str, Any], over: Callable[[], bool] | None = None
 ) -> Result:
-    """Run a program as it is written, and check what it promises; the superstep in which it is `over` is undone."""
+    """Run a program in plain Python, and check its promises; a superstep that is `over` is undone."""
     begun = time.perf_counter()
     program = lowered.program
     run = unless_over(lambda: PlainRun(lowered, graph, given), over)
-    if run is None:  # start was broken off: fields are as they were before it
+    if run is None:  # start was interrupted: fields are as they were before it
         return Result(program.name, graph, given_fields(lowered, graph, given), [], False, time.perf_counter() - begun)
     first = run.states
 
@@ -71,7 +70,7 @@ def run_python(
 
     try:
         run.supersteps(limit, over)
-    except KeyboardInterrupt as error:  # not held back, so that a debugger sees it
+    except KeyboardInterrupt as error:  # not deferred, so that a debugger sees it
         error.__dict__["result"] = outcome(converged=False)
         raise
     converged = not run.active
@@ -98,7 +97,7 @@ def fields_of(lowered: Lowered, states: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def given_fields(lowered: Lowered, graph: Graph, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields before `start`: what is given, or 0."""
+    """The fields before `start`: as given, or 0."""
     shapes = {name: (graph.vertices,) if length is None else (graph.vertices, length)
               for name, (_, length) in lowered.fields.items()}  # fmt: skip
     return {name: given[name] if name in given else np.zeros(shapes[name], dtype)
@@ -106,11 +105,11 @@ def given_fields(lowered: Lowered, graph: Graph, given: Mapping[str, Any]) -> di
 
 
 class PlainRun:
-    """One run: the state of every vertex as a dictionary, and which are active.
+    """One run: the state of every vertex as a dictionary, and the active vertices.
 
-    A `fresh` one lets vertices see what others became in the same superstep, as a monotone program has to bear. One
-    `like` another is a phase of its program: it has the degrees of the whole graph, whatever its own edges, and no
-    state until somebody gives it one.
+    In a `fresh` run vertices see changes of the same superstep, which a monotone program must allow. A run `like`
+    another is a phase of its program: it has the degrees of the whole graph, whatever its own edges, and no state until
+    it is given one.
     """
 
     def __init__(
@@ -126,7 +125,7 @@ class PlainRun:
         self.sparse, self.rests = lowered.sparse, lowered.rests
         self.vectors = [name for name, (_, length) in lowered.fields.items() if length is not None]
         self.keepers = {name: keeper(dtype) for name, (dtype, _) in lowered.fields.items()}
-        # What only some programs have to look after: `any`, and `first` and `last`.
+        # For a few programs only: `any`, and `first` and `last`.
         self.one_of = [name for name, how in lowered.reductions.items() if how.operation == "any"]
         self.senders_of = {group: how for group, how in lowered.groups.items() if group[0].startswith("1")}
         self.seen: dict[int, Vertex] = {}
@@ -176,12 +175,12 @@ class PlainRun:
         self.begin()
 
     def begin(self) -> bool:
-        """Call `start` on every vertex: which are active, and what it writes."""
+        """Call `start` on every vertex: it returns which are active."""
         firsts = [Vertex(self, v, state) for v, state in enumerate(self.states)]
         self.active = {v.number for v in firsts if self.started(v)}
         self.g.finish(self.lowered.totals_of("start"))
         self.states = [v._fields for v in firsts]
-        # What neighbours see of a vertex: in a sparse program, what it was when it last sent.
+        # The values that neighbours see: in a sparse program, those of a vertex's last message.
         self.sent = self.states
         self.seen.clear()
         self.looked: set[int] = set()
@@ -191,23 +190,23 @@ class PlainRun:
         return True
 
     def begin_superstep(self, step: int) -> None:
-        """The superstep from now on, as programs are told it too."""
+        """Begin a superstep; programs see its number."""
         self.step, self._now = step, as_number(step)
 
     def awake(self, changed: set[int]) -> set[int]:
-        """Who takes part in the next superstep of a program that is not sparse, after these have changed."""
+        """Which vertices take part in the next superstep of a program that is not sparse, after these have changed."""
         if self.rests:
             return changed | self.mail.receivers
         return set(range(self.graph.vertices)) if changed or self.mail.receivers else set()
 
     def started(self, v: Vertex) -> Any:
-        """Start a vertex; whether it is active."""
+        """Start a vertex; returns whether it is active."""
         active = self.call("start", v=v)
         self.g.accept()
         return active
 
     def call(self, name: str, **given: Any) -> Any:
-        """What a function of the program returns for these arguments, of which it takes those that it names."""
+        """Call a function of the program with those of these arguments that it names."""
         given["g"], given["p"], given["step"] = self.g, self.p, self._now
         function, arguments = self.bound[name]
         try:
@@ -215,7 +214,7 @@ class PlainRun:
                 return function(*arguments(given)[2:])
             with posting(self.mail.take):
                 return function(*arguments(given)[2:])
-        except (ArcfluxError, MemoryError, BdbQuit):  # says it already, or is meant to end the run
+        except (ArcfluxError, MemoryError, BdbQuit):  # already has a message, or is meant to end the run
             raise
         except Exception as error:
             raise self.fault(name, given["v"].number if "v" in given else None, error) from error
@@ -226,7 +225,7 @@ class PlainRun:
         return "in start" if self.step < 0 else f"superstep {self.step}"
 
     def fault(self, name: str, v: int | None, error: Exception) -> ProgramError:
-        """The error for what has no result in plain Python, with its line, the vertex and the superstep."""
+        """The error for an operation without a result in plain Python, with its line, the vertex and the superstep."""
         code, line = self.functions[name].__code__, 0
         trace = error.__traceback__
         while trace is not None:
@@ -257,7 +256,7 @@ class PlainRun:
         return Vector(elements, lambda element: self.stored_number(name, element, number))
 
     def stored(self, name: str, value: Any, number: int) -> Any:
-        """A value as the field keeps it."""
+        """A value as the field stores it."""
         if name not in self.vectors:
             return self.stored_number(name, value, number)
         vector = self.own(name, value, number)
@@ -265,7 +264,7 @@ class PlainRun:
         return vector
 
     def stored_number(self, name: str, value: Any, number: int) -> Any:
-        """A number as the field keeps it; what the field cannot keep is an error here."""
+        """A number as the field stores it; a number that does not fit is an error here."""
         try:
             return self.keepers[name](value)
         except Unfit as unfit:
@@ -273,11 +272,11 @@ class PlainRun:
             raise ProgramError(what, program=self.lowered.program.name) from None
 
     def _place(self, number: int) -> str:
-        """Where and when something happens, for an error."""
+        """The vertex and the superstep, for an error."""
         return f"vertex {self.said(number)}, {self.when}"
 
     def said(self, v: int) -> Any:
-        """A vertex as the user knows it."""
+        """The user's id of a vertex."""
         return self.graph.ids.to_ids([v])[0]
 
     def broken(self, promise: str, what: str, remedy: str) -> ProgramError:
@@ -287,7 +286,7 @@ class PlainRun:
     def supersteps(
         self, limit: int, over: Callable[[], bool] | None = None, first: int = 0, at_least: int = 0
     ) -> list[Superstep]:
-        """Take supersteps, numbered from `first` on, until no vertex is active."""
+        """Execute supersteps, numbered from `first` on, until no vertex is active."""
         history = self.history = []
         tolerance = self.p.__dict__.get("tolerance", -1.0) if "residual" in self.lowered.functions else -1.0
         while self.active and len(history) < limit and not (len(history) >= at_least and over and over()):
@@ -312,12 +311,12 @@ class PlainRun:
                 self.active = set()
             took, totals = time.perf_counter() - begun, self.g.shown()
             history.append(Superstep(self.step, "python", senders, residual, took, len(changed), totals=totals))
-            if stops is None:  # broken off, after a superstep that is whole
+            if stops is None:  # interrupted, after a superstep that is complete
                 break
         return history
 
     def superstep(self) -> tuple[set[int], float]:
-        """Compute every vertex from the states before; then all change at once."""
+        """Compute every vertex from the old states; then all change at once."""
         functions, after, changed, residual = self.lowered.functions, {}, set(), 0.0
         self.seen.clear()
         largest = self.lowered.program.norm == "max"
@@ -361,7 +360,7 @@ class PlainRun:
         return changed, residual
 
     def computed(self, v: int, old: Vertex, senders: set[int] | None = None) -> tuple[Vertex, bool, bool, bool]:
-        """What becomes of a vertex by what the active ones send (or `senders`), and what update answers.
+        """The new state of a vertex from the messages of active vertices (or `senders`), and the value of update.
 
         Between them: whether any of them sent, and whether that changed a field.
         """
@@ -380,12 +379,12 @@ class PlainRun:
         return new, received, touched, self.call("update", v=new, old=old)
 
     def receive(self, v: int, new: Vertex, old: Vertex) -> None:
-        """Hand a vertex its mail, if it has any."""
+        """Pass a vertex its mail, if it has any."""
         if v in self.mail:
             self.call("receive", v=new, old=old, **self.mail.of(v))
 
     def edge_list(self, v: int) -> EdgeList:
-        """The in-edges of a vertex, with what its neighbours last sent."""
+        """The in-edges of a vertex, with the last messages of its neighbours."""
         states = self.states if self.fresh else self.sent
         pairs = zip(self.into[v], self.edges[v], strict=True)
         self.listed = EdgeList([Neighbour(self.view(u, states), edge) for u, edge in pairs])
@@ -405,7 +404,7 @@ class PlainRun:
         return found
 
     def measured(self, v: int, new: Vertex, old: Vertex) -> float:
-        """The residual of a vertex, which has to be a number from 0 on."""
+        """The residual of a vertex, which must not be negative."""
         found = self.call("residual", v=new, old=old)
         if not found >= 0:
             what = f"it is {found} at vertex {self.said(v)}, superstep {self.step}"

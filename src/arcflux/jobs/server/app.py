@@ -1,4 +1,4 @@
-"""The routes of the service: what HTTP says, and what the service does about it."""
+"""The routes of the service: from HTTP requests to calls of the service."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _PING_SECONDS = 15.0
 
 
 def make_app(service: Service, tokens: Tokens, hosts: Sequence[str] = (), port: int | None = None) -> Any:
-    """The service as an ASGI application, guarded."""
+    """The service as a guarded ASGI application."""
     routes = _Routes(service)
     inner = Starlette(
         routes=[
@@ -68,13 +68,13 @@ def make_app(service: Service, tokens: Tokens, hosts: Sequence[str] = (), port: 
 
 
 def _json(content: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """An answer in ASCII: a job of an older queue may hold text that UTF-8 has no bytes for."""
+    """An answer in ASCII: a job of an older queue may contain text that UTF-8 cannot encode."""
     body = json.dumps(content, separators=(",", ":"), allow_nan=False).encode()
     return Response(body, status, headers, media_type="application/json")
 
 
 class _Missing(Exception):
-    """There is no such thing, or not for this user; the status says whether there was one."""
+    """There is no such thing, or not for this user; the status tells which."""
 
     def __init__(self, what: str, status: int = 404) -> None:
         super().__init__(what)
@@ -156,7 +156,7 @@ class _Routes:
         ]})  # fmt: skip
 
     async def jobs(self, request: Request) -> Response:
-        """What there is at /jobs."""
+        """The methods of /jobs."""
         return await (self.submit if request.method == "POST" else self.newest)(request)
 
     async def newest(self, request: Request) -> Response:
@@ -208,7 +208,7 @@ class _Routes:
         return _json({"id": row["id"], "state": state}, 202 if state == "running" else 200)
 
     async def events(self, request: Request) -> Response:
-        """What happens to a job, as it happens: its status whenever that has changed, until it is over."""
+        """The events of a job: its status whenever that has changed, until it is over."""
         row = await run_in_threadpool(self._find, request)
 
         async def told() -> AsyncIterator[str]:
@@ -278,7 +278,7 @@ def _checked_body(raw: bytes) -> Mapping[str, Any]:
     """The body of a submission, every field of its type."""
     try:
         body = json.loads(raw, parse_constant=_no_constant)
-        json.dumps(body, ensure_ascii=False).encode()  # halves of characters ("\\ud800") are no text
+        json.dumps(body, ensure_ascii=False).encode()  # unpaired surrogates ("\\ud800") are not text
     except (ValueError, RecursionError) as error:
         raise UsageError("the body is no JSON", expected='{"graph": "...", "task": "...", "parameters": {}}') from error
     kinds: dict[str, Any] = {
