@@ -1,4 +1,4 @@
-"""PageRank with acceleration: each superstep goes further than the power iteration does, by a factor it learns.
+"""PageRank with acceleration: each superstep extrapolates the power iteration, by a factor that it estimates.
 
 With M(x) for a superstep of the power iteration, the next ranks are ``before + factor * (M(x) - before)``, where
 `before` are the ranks before x: the second-order Richardson iteration (Golub, Varga 1961). On an undirected graph all
@@ -6,11 +6,11 @@ eigenvalues of M are real, and none but the first is larger than the damping: th
 radius / (1 + sqrt(1 - radius ** 2)) a superstep (0.56 for 0.85) when the factor is 2 / (1 + sqrt(1 - radius ** 2)), and
 for any radius below 1 the iteration converges.
 
-Many graphs mix much faster than the damping promises, and a factor for a larger radius would hold these up. So the
-radius is learned (Hageman, Young 1981, chapter 5): the first supersteps are the power iteration's, and tell a first
-one by how much the residual declines. When it then declines less than the radius promises, there is a larger
-eigenvalue, and how much less says which. What is learned goes from superstep to superstep as totals, to which the
-first vertex alone contributes.
+Many graphs mix much faster than the damping guarantees, and a factor for a larger radius would slow these down. So the
+radius is estimated (Hageman, Young 1981, chapter 5): the first supersteps are those of the power iteration, and give a
+first estimate by the decline of the residual. If the residual then declines less than the radius predicts, there is a
+larger eigenvalue, whose size follows from the difference. The estimates are passed from superstep to superstep as
+totals, to which only the first vertex contributes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["AcceleratedPageRank", "AcceleratedPersonalPageRank", "AcceleratedWei
 
 
 def learned(radius: float, moved: float, last: float, most: float) -> float:
-    """The radius of eigenvalues that are still to be seen, when the residual went from `last` to `moved`."""
+    """The radius of the remaining eigenvalues, if the residual went from `last` to `moved`."""
     decline = moved / last if last > 0.0 else 0.0
     promised = radius / (1.0 + math.sqrt(1.0 - radius * radius))
     slower = max(1.0, decline / promised) if promised > 0.0 else 1.0
@@ -32,13 +32,13 @@ def learned(radius: float, moved: float, last: float, most: float) -> float:
 
 
 def factor_of(radius: float) -> float:
-    """How far to go where all eigenvalues are within a radius."""
+    """The extrapolation factor if all eigenvalues are within a radius."""
     return 2.0 / (1.0 + math.sqrt(1.0 - radius * radius))
 
 
 @af.program
 class AcceleratedPageRank:
-    """PageRank (pagerank.py) that goes further: `rank` are the next ranks, `before` those whose residual is known."""
+    """PageRank (pagerank.py) with extrapolation: `rank` are the next ranks, `before` those whose residual is known."""
 
     damping: float = 0.85
     tolerance: float = 1e-6
@@ -139,6 +139,6 @@ class AcceleratedWeightedPageRank(AcceleratedPersonalPageRank):
 
 
 def accelerated(program: Any) -> Any:
-    """The program that does with acceleration what one of pagerank.py does."""
+    """The accelerated form of a program of pagerank.py."""
     programs = (AcceleratedPageRank, AcceleratedPersonalPageRank, AcceleratedWeightedPageRank)
     return next(each for each in programs if each.name == f"Accelerated{program.name}")

@@ -76,7 +76,7 @@ def bfs(graph: Graph, source: Any, *, scan: str | None = None, **options: Any) -
 
 
 def _searched_on_grid(options: Mapping[str, Any]) -> bool:
-    """Whether the search is one on a grid, whose modules are loaded only if it might be."""
+    """Whether the options ask for the search on a grid, whose modules are only loaded then."""
     if options.keys().isdisjoint(("parts", "partition")):
         return False
     from arcflux.algorithms.bfs_grid import searched_on_grid

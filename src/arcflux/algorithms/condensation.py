@@ -1,4 +1,4 @@
-"""The graph of strongly connected components: it has no cycles."""
+"""The graph of strongly connected components, which has no cycles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All kernels of native algorithms for GPUs, with the types that a launch gives them: for tables, and for tests."""
+"""All kernels of native algorithms for GPUs, with the argument types of a launch: for tables, and for tests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _ALGORITHMS = ("triangles", "components", "label_propagation", "betweenness", "t
 
 
 def kernels() -> dict[str, tuple[Any, tuple[str, ...]]]:
-    """By name: the kernel and its types, as :func:`~arcflux.gpu.cubin.compiled_kernel` takes them."""
+    """By name: the kernel and its types, for :func:`~arcflux.gpu.cubin.compiled_kernel`."""
     found: dict[str, tuple[Any, tuple[str, ...]]] = {}
     for name in _ALGORITHMS:
         found |= import_module(f"arcflux.algorithms.{name}.cuda").KERNELS

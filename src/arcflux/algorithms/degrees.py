@@ -1,4 +1,4 @@
-"""What degrees say of a graph: centrality, assortativity, reciprocity, density."""
+"""Measures from degrees: centrality, assortativity, reciprocity, density."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def degree_assortativity_coefficient(graph: Graph, x: str = "out", y: str = "in"
 
 @graph_call()
 def density(graph: Graph) -> float:
-    """How many edges there are, as a share of those that there can be between different vertices; 0 of fewer than two.
+    """The number of edges as a share of all possible ones between different vertices; 0 for fewer than two vertices.
 
     Examples
     --------

@@ -21,7 +21,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, repr=False)
 class EdgeSubset(af.Result):
-    """A result with chosen edges: `places` are where they stand in ``graph.columns``, each edge once, in their order.
+    """A result with chosen edges: `places` are their positions in ``graph.columns``, each edge once, in order.
 
     ``result.edges["chosen"]`` has a flag for each arc.
 
@@ -48,7 +48,7 @@ class EdgeSubset(af.Result):
 
 
 def flags_of(graph: Graph, places: Array) -> Array:
-    """A flag for each arc, in the order of `graph.columns`: both arcs of an undirected edge at one of the places."""
+    """A flag for each arc, in the order of `graph.columns`: both arcs of an undirected edge at one of the positions."""
     flags = np.zeros(graph.arcs, np.bool_)
     flags[places] = True
     if not graph.directed and len(places):
@@ -57,5 +57,5 @@ def flags_of(graph: Graph, places: Array) -> Array:
 
 
 def edge_values(graph: Graph, **by_arc: Array | Callable[[], Array]) -> EdgeValues:
-    """Values of arcs in the order of `graph.columns` as the edges of a result; a function gives them when asked for."""
+    """Values of arcs in the order of `graph.columns` as the edges of a result; a function computes them on demand."""
     return EdgeValues(graph, {}, by_arc)

@@ -1,4 +1,4 @@
-"""How wide a graph is: diameter, radius, center, periphery, and the mean distance, exact or of a sample."""
+"""The extent of a graph: diameter, radius, center, periphery, and the mean distance, exact or of a sample."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""HyperBall: closeness of large graphs, by counters of how many vertices each one has within some steps.
+"""HyperBall: closeness of large graphs, by counters of how many vertices are within some steps of each one.
 
-Every vertex has 64 registers of a HyperLogLog counter (Flajolet and others 2007). In each superstep it takes the larger
-of its own and those of the vertices that lead to it: then it counts what is one step further away. How many come new in
-a step says how far all others are (Boldi, Vigna, "In-core computation of geometric centralities with HyperBall", 2013).
+Every vertex has 64 registers of a HyperLogLog counter (Flajolet and others 2007). In each superstep it takes the
+maximum of its own and of its in-neighbours' registers: then it counts vertices one step further away. The number of new
+vertices per step gives the distances (Boldi, Vigna, "In-core computation of geometric centralities with HyperBall",
+2013).
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ __all__ = ["HyperBall", "approximate_closeness"]
 
 @af.program
 class HyperBall:
-    """`reached` is about how many vertices lead here, itself among them; `total` how far away they are in all."""
+    """`reached` estimates how many vertices lead here, including itself; `total` the sum of their distances."""
 
     seed: int = 0
     registers: af.u8[64]
@@ -53,7 +54,7 @@ class HyperBall:
         if not changed:
             return False
         estimate = 0.709 * 64.0 * 64.0 / sum
-        if estimate < 160.0 and empty > 0:  # few: by the registers that nobody has drawn
+        if estimate < 160.0 and empty > 0:  # few vertices: estimated from the registers without a draw
             estimate = 64.0 * math.log(64.0 / empty)
         grown = max(0.0, estimate - old.reached)
         v.reached = old.reached + grown

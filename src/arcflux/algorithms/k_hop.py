@@ -1,4 +1,4 @@
-"""What is near some vertices: how many edges away, up to a limit, and the graph of it."""
+"""The neighbourhood of some vertices: distances in edges up to a limit, and the graph of it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FAR = 2**31 - 1
 
 @af.program
 class Hops:
-    """The distance spreads by one edge in each superstep; a vertex that is `most` away sends nothing."""
+    """The distance spreads by one edge in each superstep; a vertex at distance `most` sends nothing."""
 
     most: int = 1
     hops: af.i32

@@ -25,15 +25,15 @@ __all__ = ["Dependencies", "Progress", "ShortestPaths", "betweenness_centrality"
 
 Array = NDArray[Any]
 
-# From so many sources on, and up to so many vertices, cores take sources of their own. Neither asks how many cores
-# there are: the sums are the same for any number.
+# From so many sources on, and up to so many vertices, each core processes sources of its own. The rule does not depend
+# on the number of cores: the sums are the same for any number.
 _MANY_SOURCES = 16
 _FEW_VERTICES = 1 << 18
 _LANES = 64
-# Bytes of rows of sums that workers exchange at a time, and the most sources they are of.
+# Bytes of rows of sums that workers exchange at a time, and the most sources of these.
 _BATCH = 1 << 28
 _SOURCES = 64
-# A count of paths above this is near to overflow. The level after it is still summed plainly, and cannot overflow: a
+# A count of paths above this is close to overflow. The next level is still summed plainly, and cannot overflow: a
 # vertex has fewer than 2**60 neighbours.
 MANY_PATHS = 2.0**900
 
@@ -101,17 +101,17 @@ def betweenness_centrality(
 
 
 def _unscaled(centrality: Array, scale: Any) -> Array:
-    """Plain sums again; where the scale is unknown, and so NaN is right, the 0 that a lone source gives itself."""
+    """Undo the scaling; where the scale is unknown (NaN), the 0 that a single source has of itself."""
     plain: Array = np.where(np.isnan(scale) & np.isnan(centrality), 0.0, centrality / scale)
     return plain
 
 
 def work(worker: Worker, sources: Array, endpoints: bool) -> tuple[Array, Array]:
-    """What the shortest paths from all sources give to each vertex, and the sources: those of the first worker.
+    """The dependencies of all sources on each vertex, and the sources: those of the first worker.
 
-    Without a seed, each process has sampled others. Sums have the same bits on any workers: where sources are dealt to
-    lanes, workers share the lanes. Where there is but one lane, some sources at a time are shared, and what each gives
-    is added in their order.
+    Without a seed, each process has sampled different sources. Sums have the same bits on any workers: if sources are
+    assigned to lanes, workers divide the lanes. If there is only one lane, some sources at a time are divided, and
+    their contributions are added in order.
     """
     agreed, n = worker.broadcast(sources.astype(np.int64)), worker.graph.vertices
     lanes, apart = dealt(n, len(agreed))
@@ -134,7 +134,7 @@ def work(worker: Worker, sources: Array, endpoints: bool) -> tuple[Array, Array]
 
 
 def dealt(vertices: int, sources: int) -> tuple[int, bool]:
-    """To how many lanes so many sources are dealt, and whether each is a core's own.
+    """The number of lanes for so many sources, and whether each lane belongs to a single core.
 
     Examples
     --------
@@ -146,19 +146,19 @@ def dealt(vertices: int, sources: int) -> tuple[int, bool]:
 
 
 class Progress:
-    """Counts the sources that a worker has done, and tells how many of all that makes."""
+    """Counts the sources that a worker has processed, and estimates the overall progress from it."""
 
     def __init__(self, worker: Worker, total: int, task: Task) -> None:
         self.worker, self.total, self.task, self.own = worker, total, task, 0
 
     def advance(self, sources: int) -> None:
-        """So many sources more are done."""
+        """So many more sources are done."""
         self.worker.check()
         self.own += sources
         self.at(0)
 
     def at(self, sources: int) -> None:
-        """So many sources more will soon be."""
+        """So many more sources will be done soon."""
         self.task.at(min(self.total, round((self.own + sources) / self.worker.shares.part)))
 
 
@@ -183,14 +183,14 @@ def _sources(graph: Graph, k: Any, seed: int | None, sources: Any) -> tuple[Arra
 
 
 def _scale(graph: Graph, sources: Array, sampled: bool, normalized: bool, endpoints: bool) -> Any:
-    """What the plain sums are multiplied by, as NetworkX has it: a number, or one for each vertex."""
+    """The factor for the plain sums, as in NetworkX: a number, or one for each vertex."""
     ends = graph.vertices if endpoints else graph.vertices - 1
     if ends < 2:
         return 1.0
     whole = 1.0 / (ends - 1) if normalized else ends / (1 if graph.directed else 2)
     if not sampled or endpoints:
         return whole / (len(sources) if sampled else ends)
-    # A source is never inside its own paths, so it was sampled once less than the others.
+    # A source is never inside its own paths, so it has one sample less than the others.
     scale = np.full(graph.vertices, whole / len(sources))
     scale[sources] = whole / (len(sources) - 1) if len(sources) > 1 else math.nan
     return scale

@@ -1,12 +1,12 @@
 """Brandes' accumulation (2001), a level at a time, without atomics on floats: every vertex sums what it needs itself.
 
 The trick: `front[k & 1]` is zero except at the vertices of level k. So the paths to a vertex of level k + 1 are the sum
-of front over *all* its in-neighbours, without asking for anybody's level. Backward, front holds (1 + credit) / paths
-of the level behind; what is left of levels further behind belongs to nobody's neighbours. Each worker sums whole rows
-in their order, so values do not depend on the number of workers.
+of front over *all* its in-neighbours, without checking their levels. Backward, front holds (1 + credit) / paths of the
+level behind; values left from levels further behind are not at any neighbours. Each worker sums whole rows in order, so
+values do not depend on the number of workers.
 
-Sources are dealt to lanes. Together, all workers share one lane and meet at a barrier after every level; apart, each
-worker takes lanes of its own and works in arrays of its own.
+Sources are assigned to lanes. Together, all workers share one lane and meet at a barrier after every level; apart, each
+worker processes its own lanes in its own arrays.
 
 Grids have more shortest paths than a float can count. So levels are plain up to the first with a count above `many`;
 from the next one on, `wide`, a count is ``value * STEP ** power``, and every vertex has a power. Scaling by powers of
@@ -33,28 +33,28 @@ __all__ = ["Accumulation"]
 
 Array = NDArray[Any]
 
-# Counters of a phase, each on a cache line of its own; three blocks take turns, so that the reset meets no reader.
+# Counters of a phase, each on its own cache line; three blocks alternate, so that no reader sees the reset.
 _WORK, _CLEAR, _NEXT, _STOP, _WIDE = 0, 8, 16, 24, 25
 _BLOCK = 32
 _BOARD = 3 * _BLOCK
 _BUFFER = 1024
 _CHUNK = 64
-# A level of more vertices than this does not stay in the cache. Its vertices come in no order, so their rows are
-# fetched a few vertices ahead.
+# A level with more vertices than this does not stay in the cache. Its vertices come in no order, so their rows are
+# prefetched a few vertices ahead.
 _FEW = 4096
 _AHEAD = 8
 _LINES, _LINE = 3, 16
-# A level with about so many edges is the first worker's: sharing it costs more than it saves (frontier.py has the same
-# rule). A ring, of which each level has two vertices, takes two thirds of the time.
+# The first worker alone does a level with at most about so many edges: sharing it costs more than it saves (frontier.py
+# has the same rule). A ring, of which each level has two vertices, takes two thirds of the time.
 _SERIAL_EDGES = 256
 _STEP = 2.0**512
-# Below every power.
+# Smaller than every power.
 _LEAST = -(2**40)
 
 
 @inner
 def _scale(power: Any) -> Any:
-    """``STEP ** power`` of a power that is at most 0; what is two steps smaller than the rest adds nothing."""
+    """``STEP ** power`` of a power that is at most 0; values two steps smaller than the rest add nothing."""
     return 1.0 if power == 0 else 1.0 / _STEP if power == -1 else 0.0
 
 
@@ -94,20 +94,20 @@ def _wide_sum(offsets: Any, neighbours: Any, v: Any, values: Any, powers: Any, s
 
 @inner
 def _takes_part(rank: Any, count: Any, serial: Any) -> Any:
-    """Whether a worker has a share in a level of so many vertices; of at most `serial` the first has all."""
+    """Whether a worker takes part in a level of so many vertices; one of at most `serial` is for the first."""
     return rank == 0 or count > serial
 
 
 @inner
 def _share(board: Any, place: Any, begin: Any, end: Any) -> Any:
-    """The next vertices of a level that nobody has: from, to; equal when none are left."""
+    """Claim the next vertices of a level: from, to; equal if none are left."""
     low = min(begin + np.uint64(fetch_add(board, place, _CHUNK)), end)
     return low, min(low + np.uint64(_CHUNK), end)
 
 
 @inner
 def _foreseen(queue: Any, k: Any, end: Any, offsets: Any, neighbours: Any) -> None:
-    """Have the rows fetched of vertices further back in the queue: first where they are, then what stands there."""
+    """Prefetch the rows of later vertices in the queue: first their offsets, then their neighbours."""
     ahead = k + np.uint64(2 * _AHEAD)
     if ahead < end:
         prefetch_to_read(offsets, np.uint64(queue[ahead]))
@@ -120,7 +120,7 @@ def _foreseen(queue: Any, k: Any, end: Any, offsets: Any, neighbours: Any) -> No
 
 @inner
 def _clear(board: Any, place: Any, queue: Any, begin: Any, end: Any, values: Any) -> None:
-    """Make the values of a level 0."""
+    """Set the values of a level to 0."""
     while True:
         low, high = _share(board, place, np.uint64(begin), np.uint64(end))
         if low == high:
@@ -156,9 +156,9 @@ def accumulate(
     in_neighbours: Any, sources: Any, apart: Any, endpoints: Any, many: Any, queues: Any, starts: Any, paths: Any,
     fronts: Any, visits: Any, powers: Any, barrier: Any, boards: Any, buffers: Any, scores: Any,
 ) -> None:  # fmt: skip
-    """Add to ``scores[lane]`` what the shortest paths from the sources of each lane give to each vertex.
+    """Add to ``scores[lane]`` the dependencies of the sources of each lane on each vertex.
 
-    Of each team: queues: uint[teams, n], starts: int64[teams, n + 2] (where levels begin in the queue), paths:
+    For each team: queues: uint[teams, n], starts: int64[teams, n + 2] (where levels begin in the queue), paths:
     float64[teams, n] in the order of the queue, fronts: float64[teams, 2, n] and visits: uint64[teams, n / 64], both
     zero, powers: int32[teams, n].
     """
@@ -232,7 +232,8 @@ def accumulate(
                     wide = level
                 if rank == 0:
                     start[level + 1] = end
-            # Backward: the last level gets no credit; the others from their successors. The source counts for nothing.
+            # Backward: the last level gets no credit; the others get it from their successors. The source does not
+            # count.
             last = level - 1
             for level in range(last, -1, -1):
                 block = step % 3 * _BLOCK
@@ -275,9 +276,9 @@ def accumulate(
 
 
 class Accumulation:
-    """What shortest paths give to each vertex, on a team of cores; `apart`: each core works on sources of its own.
+    """The dependencies of sources on each vertex, on a team of cores; `apart`: each core processes its own sources.
 
-    `lanes`: the most that a run has. `many`: a count of paths above this makes the next level a wide one.
+    `lanes`: the most lanes of a run. `many`: a count of paths above this makes the next level a wide one.
     """
 
     def __init__(self, worker: Worker, lanes: int, apart: bool, many: float) -> None:
@@ -285,7 +286,7 @@ class Accumulation:
         self.size = n = worker.graph.vertices
         kind, cores, teams = worker.graph.out.neighbours.dtype, self.cores, self.cores.workers if apart else 1
         first, last = worker.share(lanes)
-        # Together, cores have one lane at a time.
+        # Together, cores process one lane at a time.
         self.scores = cores.host(((last - first) if apart else 1) * n, np.float64)
         sizes: list[tuple[int, Any]] = [
             (n, kind), (n + 2, np.int64), (n, np.float64), (2 * n, np.float64), (n // 64 + 1, np.uint64), (n, np.int32),
@@ -294,7 +295,7 @@ class Accumulation:
         self.boards, self.buffers = cores.small((teams, _BOARD)), np.empty((cores.workers, _BUFFER), kind)
 
     def run(self, sources: Array, lanes: int, mine: range, endpoints: float, progress: Progress) -> Array:
-        """The rows of the lanes in `mine`, until the next run; lane l has the sources l, l + lanes, and so on."""
+        """The rows of the lanes in `mine`, valid until the next run; lane l has the sources l, l + lanes, and so on."""
         if not len(mine):
             return np.empty((0, self.size))
         if self.apart:

@@ -1,11 +1,11 @@
 """Brandes' accumulation (2001) on a GPU, a level at a time, from many sources at once; without atomics on floats.
 
-Every source has a lane: a queue, levels, and counts of paths of its own, and blocks are dealt to lanes. Forward, a warp
-takes a vertex of the level: it sums the paths to the neighbours one level before, and claims neighbours that nobody has
-seen, by compare-and-swap on their level, for the next one. Backward, it sums what the neighbours one level behind give.
-Lanes of a warp load 32 neighbours side by side, and those that count are added up in the order of the row. So values
-have the bits that cores give (cpu.py, which also says what `wide` levels are for: counts of paths that
-a float cannot hold are ``value * STEP ** power``).
+Every source has a lane: its own queue, levels, and counts of paths; blocks are assigned to lanes. Forward, a warp
+processes a vertex of the level: it sums the paths to the neighbours one level before, and claims unvisited neighbours,
+by compare-and-swap on their level, for the next one. Backward, it sums the contributions of the neighbours one level
+behind. The threads of a warp load 32 neighbours in parallel, and add up those that count in the order of the row. So
+values have the bits that cores give (cpu.py, which also says what `wide` levels are for: counts of paths that a float
+cannot hold are ``value * STEP ** power``).
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ Array = NDArray[Any]
 DETERMINISTIC = True
 BOUNDS = (256, 8, 8)
 _STEP = 2.0**512
-# Bytes of a few numbers of each lane.
+# Bytes of the counters of each lane.
 _NUMBERS = 256
-# Below every power, also after one was taken off.
+# Smaller than every power, even after a subtraction.
 _LEAST = np.int32(-(2**30))
-# What the host tells of each lane, and what it is told.
+# The words of each lane for the device, and its answers to the host.
 _BEGIN, _END, _WIDE, _REACHED, _BOARD = 0, 1, 2, 3, 4
 _TAIL, _MANY, _ANSWER = 0, 1, 2
 
 
 @inner
 def _scale(power: Any) -> Any:
-    """``STEP ** power`` of a power that is at most 0; what is two steps smaller than the rest adds nothing."""
+    """``STEP ** power`` of a power that is at most 0; values two steps smaller than the rest add nothing."""
     if power == 0:
         return 1.0
     return 1.0 / _STEP if power == -1 else 0.0
@@ -52,9 +52,9 @@ def _sum(
     rows: Any, neighbours: Any, v: Any, base: Any, level: Any, wanted: Any, values: Any, powers: Any, sign: Any,
     wide: Any,
 ) -> Any:  # fmt: skip
-    """The sum, in the order of the row, of the values of different neighbours of one level, and its power.
+    """The sum, in row order, of the values of distinct neighbours of one level, and its power.
 
-    If `wide`, values have powers, which count as sign * powers. All lanes of a warp call it and have the sum.
+    If `wide`, values have powers, which count as sign * powers. All threads of a warp call it and get the sum.
     """
     one = np.uint64(1)
     i, fresh = np.uint64(rows[v]) + lane_of(), lane_of() == np.uint64(0)
@@ -93,26 +93,26 @@ def _sum(
 
 @inner
 def _told_of(board: Any, what: Any) -> Any:
-    """What the host tells of the lane of this block; read again wherever it is needed, which spares registers."""
+    """The host's word for the lane of this block; read again at each use, which saves registers."""
     return board[np.uint64(cuda.blockIdx.y) * np.uint64(_BOARD) + np.uint64(what)]
 
 
 @inner
 def _answered(what: Any) -> Any:
-    """Where the host is told something of the lane of this block."""
+    """The position of an answer for the lane of this block."""
     return np.uint64(cuda.blockIdx.y) * np.uint64(_ANSWER) + np.uint64(what)
 
 
 @inner
 def _first_of(board: Any) -> Any:
-    """The place of the first vertex of this warp in the queue of its lane."""
+    """The position of the first vertex of this warp in the queue of its lane."""
     k = np.uint64(_told_of(board, _BEGIN))
     return k + np.uint64(cuda.blockIdx.x) * np.uint64(cuda.blockDim.x >> 5) + np.uint64(cuda.threadIdx.x >> 5)
 
 
 @inner
 def _stride() -> Any:
-    """How far the next vertex of this warp is."""
+    """The distance to the next vertex of this warp."""
     return np.uint64(cuda.gridDim.x) * np.uint64(cuda.blockDim.x >> 5)
 
 
@@ -120,7 +120,7 @@ def _stride() -> Any:
 def _discover(
     rows: Any, neighbours: Any, size: Any, now: Any, board: Any, answer: Any, queue: Any, level: Any
 ) -> None:  # fmt: skip
-    """Find the level after a level; `board` says where in its queue each lane has it, `answer` where queues end."""
+    """Find the next level; `board` has the current one's position in each lane's queue, `answer` the new end."""
     zero, one = np.uint64(0), np.uint64(1)
     base = np.uint64(cuda.blockIdx.y) * size
     k = _first_of(board)
@@ -152,7 +152,7 @@ def _count(
     rows: Any, neighbours: Any, size: Any, now: Any, many: Any, board: Any, answer: Any, queue: Any, level: Any,
     paths: Any, powers: Any,
 ) -> None:  # fmt: skip
-    """Count the paths to the vertices of a level; `answer` says whether any count is above `many`."""
+    """Count the paths to the vertices of a level; `answer` gets whether any count is above `many`."""
     base = np.uint64(cuda.blockIdx.y) * size
     k = _first_of(board)
     while k < np.uint64(_told_of(board, _END)):
@@ -178,9 +178,9 @@ def _credit(
     rows: Any, neighbours: Any, size: Any, now: Any, endpoints: Any, board: Any, queue: Any, level: Any, paths: Any,
     powers: Any, given: Any, scores: Any,
 ) -> None:  # fmt: skip
-    """What the vertices of a level get from the one behind, added to their scores, and what they give on.
+    """Credit for the vertices of a level from the one behind, added to their scores, and what they pass on.
 
-    The source counts for nothing but, if they count, the ends of its paths.
+    The source does not count, except as the end of its paths, if ends count.
     """
     base = np.uint64(cuda.blockIdx.y) * size
     k = _first_of(board)
@@ -214,10 +214,10 @@ KERNELS: dict[str, tuple[Any, tuple[str, ...]]] = {
 
 
 class Accumulation:
-    """What shortest paths give to each vertex, on one GPU: ``scores[lane]`` of the sources of each lane.
+    """The dependencies of sources on each vertex, on one GPU: ``scores[lane]`` for the sources of each lane.
 
-    `lanes`: the most that a run has; as many of the worker's at once are searched as there is room for. `many`: a count
-    of paths above this makes the next level a wide one. `apart` makes a difference to cores alone.
+    `lanes`: the most lanes of a run; as many of the worker's run at once as fit. `many`: a count of paths above this
+    makes the next level a wide one. `apart` matters only on cores.
     """
 
     def __init__(self, worker: Worker, lanes: int, apart: bool, many: float) -> None:
@@ -230,7 +230,7 @@ class Accumulation:
         twice = 2 if directed else 1
         each = self.size * (self.kind.itemsize + 4 + 8 + 4 + 8 + 8) + _NUMBERS
         room.reserve(bytes_of_rows(offsets) * twice, "vertices")
-        room.reserve(each, "the search from one source")  # more at once if edges have room besides
+        room.reserve(each, "the search from one source")  # more at once if there is room besides edges
         arcs = twice * neighbours.nbytes
         spare = None if room.left is None else max(0, room.left - arcs) // each
         self.lanes = max(1, lanes if spare is None else min(lanes, 1 + spare))
@@ -260,7 +260,7 @@ class Accumulation:
         return found
 
     def _search(self, roots: list[int], endpoints: float) -> None:
-        """Add what the paths from some sources, each in its lane, give to the vertices."""
+        """Add the dependencies of some sources, each in its lane."""
         n, lanes, room = np.uint64(self.size), len(roots), self.room
         self._start(roots)
         starts = [np.zeros(lanes, np.int64), np.ones(lanes, np.int64)]
@@ -284,7 +284,7 @@ class Accumulation:
             room.launch_blocks(_credit, *shape, *self.out, n, np.int64(level), *given)
 
     def _start(self, roots: list[int]) -> None:
-        """Nobody has a level but the sources, and each is alone in its queue."""
+        """Initially only the sources have a level, and each is alone in its queue."""
         room, lanes = self.room, len(roots)
         heads = np.arange(lanes) * self.size
         places = room.copied(heads + np.array(roots))
@@ -295,14 +295,14 @@ class Accumulation:
         primitives.scatter(room.copied(np.array(roots, self.kind)), room.copied(heads), self.queue)
 
     def _told(self, begin: Array, end: Array, wide: Array, reached: Array) -> tuple[Any, int]:
-        """Tell the device of a level of all lanes; blocks (of each lane, and lanes) and threads for it."""
+        """Pass a level of all lanes to the device; returns blocks (per lane, and lanes) and threads for it."""
         _tell(self.board, [begin, end, wide, reached])
         blocks, threads = self.room.shapes.walking(32 * int((end - begin).max()))
         return (blocks, len(begin)), threads
 
 
 def _tell(there: Any, columns: list[Array]) -> None:
-    """Copy columns of numbers, a row for each lane, to the device, where there may be more lanes."""
+    """Copy columns of numbers, a row per lane, to the device, which may have more lanes."""
     rows = np.zeros((there.size // len(columns), len(columns)), np.int64)
     rows[: len(columns[0])] = np.stack(columns, 1)
     there.copy_to_device(rows.reshape(-1))

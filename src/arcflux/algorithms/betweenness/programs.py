@@ -1,4 +1,4 @@
-"""Brandes' accumulation from one source as two vertex programs: the plain way, to read and to compare with."""
+"""Brandes' accumulation from one source as two vertex programs: the simple way, for reading and for comparisons."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ class ShortestPaths:
 
 @af.program
 class Dependencies:
-    """Backward: a vertex gets its share of what its successors have, and 1 for each of them that is an end itself.
+    """Backward: the dependency of a vertex is its share of its successors' dependencies, plus 1 for each of these.
 
-    Runs on the edges of shortest paths alone, turned round, with ``share = paths[v] / paths[u]`` of each.
+    Runs on the edges of shortest paths only, reversed, with ``share = paths[v] / paths[u]`` of each.
     """
 
     dependency: af.f64
@@ -65,12 +65,12 @@ class Dependencies:
 
 
 def dependencies(graph: Graph, source: Any, **options: Any) -> af.Result:
-    """What the shortest paths from one source give to each vertex, by two vertex programs, one after the other.
+    """The dependencies of one source on each vertex, by two vertex programs, one after the other.
 
-    The plain way, to read and to compare with: :func:`betweenness_centrality` with ``sources=[source]`` gives the same
-    many times faster. The source itself has as many as it reaches, which centrality does not count. Unreached vertices
-    have 0. Parallel edges count as often as they appear (make the graph with ``deduplicate="first"``); self-loops make
-    no difference.
+    The simple way, for reading and for comparisons: :func:`betweenness_centrality` with ``sources=[source]`` gives the
+    same many times faster. The source's own value is the number of vertices that it reaches, which centrality does not
+    count. Unreached vertices have 0. Parallel edges count as often as they appear (build the graph with
+    ``deduplicate="first"``); self-loops make no difference.
 
     Examples
     --------

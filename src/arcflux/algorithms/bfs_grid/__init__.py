@@ -1,8 +1,8 @@
 """MapGraph's traversal: breadth-first search with bitmaps on a grid of p x q parts.
 
-Here is the call: which runs are searched this way, and the search as a result. search.py has the superstep (expand,
-contract, levels, predecessors), scan.py the OR-scan down a column in log p steps or in a wave, block.py what a worker
-has, groups.py its column and its row; cpu.py and cuda.py are the work on its arcs; check.py is the paper's own
+This file has the call: which runs are searched this way, and the search as a result. search.py has the superstep
+(expand, contract, levels, predecessors), scan.py the OR-scan down a column in log p steps or in a wave, block.py a
+worker's cell, groups.py its column and its row; cpu.py and cuda.py process its arcs; check.py is the paper's own
 validation.
 """
 
@@ -33,7 +33,7 @@ from arcflux.spmd.interrupt import held
 __all__ = ["grid_bfs", "searched_on_grid"]
 
 _SPREAD = ("parts", "partition", "transport", "ranks_per_node")
-# What the other options may be: as good as not given.
+# Values of other options that count as not given.
 _PLAIN = {
     "exchange": ("auto",),
     "threads": (1,),
@@ -45,7 +45,7 @@ _TAKEN = (*_SPREAD, "direction", "max_supersteps", "timeout", "progress", "devic
 
 
 def searched_on_grid(options: Mapping[str, Any]) -> bool:
-    """Whether a search with these options of :func:`arcflux.run` is one on a grid: nothing else is asked of it.
+    """Whether a search with these options of :func:`arcflux.run` is one on a grid: no other option is set.
 
     Examples
     --------
@@ -71,11 +71,11 @@ def searched_on_grid(options: Mapping[str, Any]) -> bool:
     if parts is None:
         ranks = spread.ranks()
         parts = ranks.size if ranks is not None else len(spread.devices or [0])
-    return not isinstance(parts, int) or parts < 1 or _whole(parts)  # what is no count is refused later
+    return not isinstance(parts, int) or parts < 1 or _whole(parts)  # an invalid count is refused later
 
 
 def _searching(devices: str | Sequence[Device] | None) -> bool:
-    """Whether these devices search by bitmaps: GPUs, with cores beside them or not; others are the engine's."""
+    """Whether these devices search by bitmaps: GPUs, with or without cores; others use the engine."""
     if devices is None:
         return True
     if isinstance(devices, str):

@@ -1,7 +1,7 @@
-"""One cell of the grid as a rank works on it: two ranges of vertices, their bitmaps, and the arcs between them.
+"""One cell of the grid, as a rank processes it: two ranges of vertices, their bitmaps, and the arcs between them.
 
 The cell in row r and column c has the arcs from the sources of row r to the targets of column c. A bitmap over a range
-begins at a whole word of the global numbering, so that pieces of bitmaps of different ranges fit by words.
+begins at a whole word of the global numbering, so that bitmaps of different ranges are aligned by words.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _known: WeakKeyDictionary[Part, Block] = WeakKeyDictionary()
 
 @dataclass(frozen=True)
 class Span:
-    """The vertices from `begin` on and before `end`, with their place in a bitmap.
+    """The vertices from `begin` to before `end`, with their positions in a bitmap.
 
     Examples
     --------
@@ -50,7 +50,7 @@ class Span:
 
     @property
     def size(self) -> int:
-        """How many places local numbers need: ``end - base``."""
+        """The number of local positions: ``end - base``."""
         return self.end - self.base
 
     @property
@@ -74,7 +74,7 @@ class Span:
         return made
 
     def words_of(self, begin: int, end: int) -> slice:
-        """Where the words are that have the bits of some vertices of the range."""
+        """The words that contain the bits of some vertices of the range."""
         return slice((begin - self.base) >> 6, -(-(end - self.base) // 64))
 
 
@@ -82,8 +82,8 @@ class Span:
 class Block:
     """The arcs of a cell by source (`out`: rows are local numbers of `sources`, targets global) and by target.
 
-    `into` has the sources of the targets `rows`, which are `rising` in each row if the graph is sorted. `pieces` say
-    from which columns the bits of these sources come: the column, where the words are there, where they go.
+    `into` has the sources of the targets `rows`, which are `rising` in each row if the graph is sorted. `pieces`: from
+    which columns the bits of these sources come: the column, the words there, and the words here.
     """
 
     row: int
@@ -103,7 +103,7 @@ class Block:
 
     @cached_property
     def by_target(self) -> list[Any]:
-        """What kernels take of the arcs by target."""
+        """The kernel arguments for the arcs by target."""
         return [self.rows, *self.into]
 
 
@@ -121,7 +121,7 @@ def whole_grid(parts: Parts) -> Parts:
 
 
 def block_of(parts: Parts, i: int) -> Block:
-    """The cell that part `i` of a grid is; kept as long as the part."""
+    """The cell of part `i` of a grid; cached as long as the part."""
     part = parts.part(i)
     with _lock:
         if part not in _known:
@@ -145,7 +145,7 @@ def _made(parts: Parts, part: Part, row: int, column: int) -> Block:
 
 
 def _pieces(sources: Span, across: Array) -> tuple[tuple[int, slice, slice], ...]:
-    """On a square grid that is one column, the one on the diagonal, and all its words."""
+    """The pieces; on a square grid a single one, the column on the diagonal, with all its words."""
     found = []
     for column in range(len(across) - 1):
         begin, end = max(sources.begin, int(across[column])), min(sources.end, int(across[column + 1]))

@@ -1,8 +1,8 @@
 """The paper's own validation of a search (section IV-C), on the ranks of the grid.
 
-Each rank codes the predecessors that are its own as 1 + the vertex, the largest of a column is taken and all columns
-are put together: a table that every rank has. Then no chain of predecessors may be a cycle, and no arc may lead out of
-the tree or more than one level down.
+Each rank encodes the predecessors of its own vertices as 1 + the vertex; the maximum over a column is taken and all
+columns are concatenated: a table that every rank has. Then no chain of predecessors may be a cycle, and no arc may lead
+out of the tree or more than one level down.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["Broken", "broken", "check_grid"]
 
 @dataclass(frozen=True)
 class Broken:
-    """What breaks the rules: how many and the first of them, as vertices for chains and as pairs of ends for arcs."""
+    """Violations: how many and the first of them, as vertices for chains and as pairs of ends for arcs."""
 
     chains: tuple[int, list[int]]
     span: tuple[int, list[tuple[int, int]]]
@@ -61,7 +61,7 @@ def broken(transport: Transport, parts: Parts, root: int, level: Array, parent: 
 
 
 def _astray(transport: Transport, table: Array, root: int, own: Array) -> Array:
-    """Which of the own visited vertices do not come to the root by their predecessors in fewer than |V| steps.
+    """Which of the own visited vertices do not reach the root by their predecessors in fewer than |V| steps.
 
     Pointer jumping: every vertex takes the predecessor of its predecessor, so that steps double: log2 |V| rounds.
     Vertices at the root stay there.
@@ -81,7 +81,7 @@ def _astray(transport: Transport, table: Array, root: int, own: Array) -> Array:
 
 
 def _together(transport: Transport, count: int, first: Array, width: int) -> tuple[int, list[list[int]]]:
-    """How many there are on all ranks, and the first of each rank; `width` numbers for one."""
+    """The count over all ranks, and the first violations of each rank; `width` numbers for each."""
     mine = first[: count * width].reshape(-1)
     total = int(transport.reduce(np.array([count]), "sum")[0])
     return total, np.concatenate(transport.gather(mine)).reshape(-1, width).tolist()

@@ -42,7 +42,7 @@ def count(bits: Any) -> Any:
 
 @kernel
 def listed(bits: Any, offsets: Any, queue: Any, found: Any) -> None:
-    """The set bits as a list; ``found``: how many they are, and how many arcs leave them."""
+    """The set bits as a list; ``found``: their number, and how many arcs leave them."""
     size, arcs = 0, np.uint64(0)
     for place in range(bits.size):
         word = bits[place]
@@ -57,7 +57,7 @@ def listed(bits: Any, offsets: Any, queue: Any, found: Any) -> None:
 
 @kernel
 def push(queue: Any, size: Any, offsets: Any, targets: Any, base: Any, visited: Any, out: Any) -> None:
-    """Set the bits of all targets of the listed vertices that were not visited before."""
+    """Set the bits of all unvisited targets of the listed vertices."""
     for place in range(size):
         u = np.uint64(queue[place])
         for i in range(offsets[u], offsets[u + np.uint64(1)]):
@@ -70,7 +70,7 @@ def push(queue: Any, size: Any, offsets: Any, targets: Any, base: Any, visited: 
 def pull(
     targets: Any, offsets: Any, sources: Any, base: Any, source_base: Any, frontier: Any, visited: Any, out: Any
 ) -> None:
-    """The same bits, found from the other side: targets not visited before look for a source in the frontier."""
+    """The same bits by pull: unvisited targets search for a source in the frontier."""
     for row in range(targets.size):
         v = np.uint64(targets[row]) - base
         if _has(visited, v):
@@ -83,7 +83,7 @@ def pull(
 
 @kernel
 def settle(bits: Any, level: Any, now: Any) -> None:
-    """Vertices whose bit is set are at this level."""
+    """Set the level of the vertices whose bit is set."""
     for place in range(bits.size):
         word = bits[place]
         while word != np.uint64(0):
@@ -96,9 +96,9 @@ def predecessors(
     targets: Any, offsets: Any, sources: Any, base: Any, source_base: Any, assigned: Any, level: Any,
     source_level: Any, rising: Any, coded: Any,
 ) -> None:  # fmt: skip
-    """``coded[v]``: 1 + the largest source one level before v, for vertices assigned here; 0 when there is none.
+    """``coded[v]``: 1 + the largest source one level before v, for vertices assigned here; 0 if there is none.
 
-    Rows are read from their end; where sources are `rising` in them, the first that fits is the largest.
+    Rows are read from their end; if sources are `rising` in them, the first match is the largest.
     """
     for row in range(targets.size):
         v = np.uint64(targets[row]) - base
@@ -139,7 +139,7 @@ def arcs_test(targets: Any, offsets: Any, sources: Any, level: Any, coded: Any, 
 
 
 class Cell:
-    """The arcs and levels of a cell on one core; `frontier` and `visited` are bitmaps that the search keeps."""
+    """The arcs and levels of a cell on one core; `frontier` and `visited` are bitmaps of the search."""
 
     def __init__(self, worker: Worker, block: Block, frontier: Array, visited: Array, kind: Any) -> None:
         self.block, self.frontier, self.visited = block, frontier, visited
@@ -151,21 +151,21 @@ class Cell:
         self.along, self.against = (*block.out, bases[0]), (*block.by_target, *bases)
 
     def listed(self) -> tuple[int, int]:
-        """The frontier as a list: how many vertices it has, and how many arcs leave them."""
+        """List the frontier; returns how many vertices it has, and how many arcs leave them."""
         listed(self.frontier, self.block.out.offsets, self.queue, self.counts)
         size, arcs = self.counts.tolist()
         return size, arcs
 
     def push(self, size: int, out: Array) -> None:
-        """Along the arcs of the listed vertices; the new bits go to `out`."""
+        """Push along the arcs of the listed vertices; the new bits go to `out`."""
         push(self.queue, size, *self.along, self.visited, out)
 
     def pull(self, out: Array) -> None:
-        """From the targets that nobody visited; the new bits go to `out`."""
+        """Pull from unvisited targets; the new bits go to `out`."""
         pull(*self.against, self.frontier, self.visited, out)
 
     def settle(self, found: Array, now: int) -> None:
-        """The frontier and what was found get their level."""
+        """Set the levels of the frontier and of the newly found vertices."""
         settle(self.frontier, self.source_level, now)
         settle(found, self.level, now)
 
@@ -179,7 +179,7 @@ class Cell:
         return self.source_level, self.level
 
     def compile(self) -> None:
-        """Have all kernels compiled."""
+        """Compile all kernels."""
         bits = self.visited
         listed.ready(self.frontier, self.block.out.offsets, self.queue, self.counts)
         settle.ready(self.frontier, self.level, 0)

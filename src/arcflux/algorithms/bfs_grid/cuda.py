@@ -1,9 +1,9 @@
 """The work of one cell of a grid on a GPU: MapGraph's expand (Fu et al., 2014, figure 4), levels and predecessors.
 
-The bitmap of the frontier becomes a list, the list the arcs that leave it, and their targets bits of Out again. A block
-takes as many listed vertices as it has threads: rows of hubs are walked by the whole block, one after another, long
-rows by the warp that has them, the rest by threads. Arcs, levels and bitmaps stay on the device; what goes to the host
-in a superstep are two counts and the bits that are new, and back come the next frontier and what the column found.
+The bitmap of the frontier becomes a list, whose arcs are expanded to the bits of Out. A block processes as many listed
+vertices as it has threads: the whole block walks rows of hubs, one after another, warps walk long rows, threads the
+rest. Arcs, levels and bitmaps stay on the device; in each superstep two counts and the new bits go to the host, and the
+next frontier and the column's found vertices come back.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _has(bits: Any, v: Any) -> Any:
 
 @inner
 def _walk(i: Any, end: Any, stride: Any, targets: Any, base: Any, visited: Any, out: Any) -> None:
-    """Set the bits of every so-many-th target of a row that was not visited."""
+    """Set the bits of every stride-th unvisited target of a row."""
     while i < end:
         v = np.uint64(targets[i]) - base
         if not _has(visited, v) and not _has(out, v):
@@ -61,7 +61,7 @@ def _arcs(queue: Any, offsets: Any, counts: Any) -> None:
 def _push(
     queue: Any, size: Any, offsets: Any, targets: Any, base: Any, long: Any, hub: Any, visited: Any, out: Any
 ) -> None:  # fmt: skip
-    """Set the bits of all targets of the listed vertices that were not visited before."""
+    """Set the bits of all unvisited targets of the listed vertices."""
     turn = cuda.shared.array(3, np.uint64)
     one, zero = np.uint64(1), np.uint64(0)
     first = np.uint64(cuda.blockIdx.x) * np.uint64(cuda.blockDim.x)
@@ -73,7 +73,7 @@ def _push(
             begin, end = np.uint64(offsets[u]), np.uint64(offsets[u + one])
         while cuda.syncthreads_or(np.int32(end - begin >= hub)) != 0:
             if end - begin >= hub:
-                turn[0] = np.uint64(cuda.threadIdx.x)  # whoever writes last
+                turn[0] = np.uint64(cuda.threadIdx.x)  # the last writer wins
             cuda.syncthreads()
             if turn[0] == np.uint64(cuda.threadIdx.x):
                 turn[1], turn[2] = begin, end
@@ -100,7 +100,7 @@ def _pull(
     targets: Any, offsets: Any, sources: Any, size: Any, base: Any, source_base: Any, frontier: Any, visited: Any,
     out: Any,
 ) -> None:  # fmt: skip
-    """The same bits from the other side: targets not visited look for a source in the frontier, a warp for each."""
+    """The same bits by pull: unvisited targets search for a source in the frontier, a warp for each."""
     one, zero = np.uint64(1), np.uint64(0)
     row = first_row()
     while row < size:
@@ -119,7 +119,7 @@ def _pull(
 
 @kernel
 def _settle(bits: Any, level: Any, size: Any, now: Any) -> None:
-    """Vertices whose bit is set are at this level."""
+    """Set the level of the vertices whose bit is set."""
     v = np.uint64(cuda.grid(1))
     while v < size:
         if _has(bits, v):
@@ -132,9 +132,9 @@ def _predecessors(
     targets: Any, offsets: Any, sources: Any, size: Any, base: Any, source_base: Any, assigned: Any, level: Any,
     source_level: Any, rising: Any, coded: Any,
 ) -> None:  # fmt: skip
-    """``coded[v]``: 1 + the largest source one level before v, for assigned vertices; 0 when there is none.
+    """``coded[v]``: 1 + the largest source one level before v, for assigned vertices; 0 if there is none.
 
-    Rows are read from their end; where sources are `rising` in them, the first that fits is the largest.
+    Rows are read from their end; if sources are `rising` in them, the first match is the largest.
     """
     one, zero, width = np.uint64(1), np.uint64(0), np.uint64(32)
     row = first_row()
@@ -170,7 +170,7 @@ KERNELS: dict[str, tuple[Any, tuple[str, ...]]] = {
 
 
 class Cell:
-    """The arcs and levels of a cell on a GPU; `frontier` and `visited` are bitmaps that the search keeps."""
+    """The arcs and levels of a cell on a GPU; `frontier` and `visited` are bitmaps of the search."""
 
     def __init__(self, worker: Worker, block: Block, frontier: Array, visited: Array, kind: Any) -> None:
         self.room, self.block, self.host_frontier = worker.room, block, frontier
@@ -192,7 +192,7 @@ class Cell:
         self.coded, self.counts = room.copied(self.host_coded), room.filled(2, np.int64)
 
     def listed(self) -> tuple[int, int]:
-        """The frontier as a list: how many vertices it has, and how many arcs leave them."""
+        """List the frontier; returns how many vertices it has, and how many arcs leave them."""
         self.counts.copy_to_device(np.zeros(2, np.int64))
         primitives.list_of(self.frontier, self.queue, self.counts)
         self.room.launch(_arcs, self.block.sources.size, self.queue, self.out[0], self.counts)
@@ -200,7 +200,7 @@ class Cell:
         return size, arcs
 
     def push(self, size: int, out: Array) -> None:
-        """Along the arcs of the listed vertices; the new bits go to `out`."""
+        """Push along the arcs of the listed vertices; the new bits go to `out`."""
         shapes, base = self.room.shapes, np.uint64(self.block.targets.base)
         primitives.fill(self.new, np.uint64(0))
         limits = np.uint64(shapes.warp_from), np.uint64(shapes.block_from)
@@ -210,7 +210,7 @@ class Cell:
         self._bring(self.new, out)
 
     def pull(self, out: Array) -> None:
-        """From the targets that nobody visited; the new bits go to `out`."""
+        """Pull from unvisited targets; the new bits go to `out`."""
         primitives.fill(self.new, np.uint64(0))
         rows = len(self.block.rows)
         if rows:
@@ -218,7 +218,7 @@ class Cell:
         self._bring(self.new, out)
 
     def settle(self, found: Array, now: int) -> None:
-        """The next frontier and what was found, from the host: they get their level, and the latter is visited."""
+        """Copy the next frontier and the found vertices from the host, and set their levels; the latter are visited."""
         both = (self.host_frontier, self.frontier, self.source_level), (found, self.found, self.level)
         for host, there, level in both:
             if len(host):
@@ -244,7 +244,7 @@ class Cell:
         return here
 
     def compile(self) -> None:
-        """Nothing: kernels are compiled at their first launch."""
+        """Nothing to do: kernels are compiled at their first launch."""
 
     def _bring(self, there: Any, here: Array) -> None:
         if len(here):

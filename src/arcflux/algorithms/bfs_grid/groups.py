@@ -1,4 +1,4 @@
-"""The ranks of a rank's column, and those of its row: made at the first search and kept, as groups of MPI never go."""
+"""The groups of a rank's column and of its row: created once and cached, since MPI never frees groups."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _known: WeakKeyDictionary[Transport, dict[tuple[int, int], tuple[Transport, Tran
 
 
 def groups(transport: Transport, parts: Parts) -> tuple[Transport, Transport]:
-    """The group of those with the same targets, by row, and of those with the same sources, by column. Collective."""
+    """The group of ranks with the same targets, by row, and of those with the same sources, by column. Collective."""
     assert parts.shape is not None
     with _lock:
         made = _known.setdefault(transport, {})

@@ -1,8 +1,8 @@
-"""Who of a column found a vertex first: the exclusive OR-scan of bitmaps over a group of ranks, in two ways.
+"""Which rank of a column found a vertex first: the exclusive OR-scan of bitmaps over a group of ranks, in two ways.
 
-Rank i gets the union of what the ranks before it have. `log` takes ceil(log2 p) pairwise steps (Hillis, Steele, 1986):
-in step k everybody sends to the rank 2^k further on all it knows so far. `wave` takes p - 1: each waits for the one
-before it (Checconi et al., 2012). Log sends more in all (p log p unions), and less one after another.
+Rank i gets the union of the bitmaps of the ranks before it. `log` takes ceil(log2 p) pairwise steps (Hillis, Steele,
+1986): in step k every rank sends to the rank 2^k further on the union it has so far. `wave` takes p - 1: each rank
+waits for the one before it (Checconi et al., 2012). Log sends more in total (p log p unions), and less in sequence.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ HEADER = 16
 
 @dataclass
 class Path:
-    """The critical path: the longest chain of messages that had to follow each other, and their bytes.
+    """The critical path: the longest chain of dependent messages, and their bytes.
 
     A message follows all that its sender had received or sent before: a rank sends one at a time. Bytes are those of
     the bitmaps, along the chain. Every message carries the numbers of its sender, so that they are counted, not
@@ -46,7 +46,7 @@ class Path:
 
 
 def log(group: Transport, bits: Array, path: Path) -> tuple[Array, Array]:
-    """The union of the bitmaps of all ranks before this one, and that with its own; in ceil(log2 p) steps."""
+    """The union of the bitmaps of all ranks before this one, and that including its own; in ceil(log2 p) steps."""
     before, whole, reach = np.zeros_like(bits), bits.copy(), 1
     while reach < group.size:
         if group.rank + reach < group.size:

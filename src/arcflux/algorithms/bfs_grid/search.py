@@ -1,13 +1,13 @@
 """Breadth-first search on a grid of parts, with bitmaps: MapGraph's traversal (Fu et al., 2014, figures 3 to 7).
 
-The rank in row i and column j has the arcs from the sources of range i to the targets of range j. So the ranks of a
-row share a frontier of sources (In), and the ranks of a column find the same targets (Out). A superstep expands In
-along the own arcs into Out; the column agrees which part was first, and on all that was found; that is the next In of
-the row in which these vertices are sources. No vertex is sent to anybody by its number: levels and predecessors are
-made where the arcs are.
+The rank in row i and column j has the arcs from the sources of range i to the targets of range j. So the ranks of a row
+share a frontier of sources (In), and the ranks of a column find the same targets (Out). A superstep expands In along
+the own arcs into Out; the column determines which part was first, and the union of what was found; that is the next In
+of the row in which these vertices are sources. No vertex numbers are sent: levels and predecessors are computed where
+the arcs are.
 
-The paper calls the ranks with the same targets a row, and those with the same sources a column. Here an adjacency
-matrix is read as it is written, sources down and targets across, and so the two names are exchanged.
+The paper calls the ranks with the same targets a row, and those with the same sources a column. Here the names are
+those of the adjacency matrix, sources down and targets across, so the two are exchanged.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from arcflux.transports.base import Transport
 
 __all__ = ["Found", "Iteration", "Search", "merged"]
 
-# Targets look for sources when more arcs leave the frontier than this share of those not yet followed (Beamer, 2012).
+# Targets pull if more arcs leave the frontier than this share of the unexplored ones (Beamer, 2012).
 _ALPHA = 14
 
 
@@ -41,9 +41,9 @@ _ALPHA = 14
 class Iteration(Superstep):
     """A superstep of the traversal.
 
-    `part_seconds` is how long each rank expanded and set levels; `exchange_seconds` how long a rank took to agree with
-    the others, waiting included, in the mean. `path_messages` and `path_bytes` are the critical path of the column's
-    scan (:class:`~arcflux.algorithms.bfs_grid.scan.Path`), of the slowest column. `bytes` are bitmaps between nodes,
+    `part_seconds`: how long each rank expanded and set levels; `exchange_seconds`: how long a rank took to agree with
+    the others, including waiting, in the mean. `path_messages` and `path_bytes`: the critical path of the column's scan
+    (:class:`~arcflux.algorithms.bfs_grid.scan.Path`), of the slowest column. `bytes` are bitmaps between nodes,
     `more_bytes` the counts of the termination test and of the path.
     """
 
@@ -55,7 +55,7 @@ class Iteration(Superstep):
 
 @dataclass(frozen=True)
 class Found:
-    """What a search gives, the same on every rank: levels and predecessors by vertex number, -1 where not reached."""
+    """The result of a search, the same on every rank: levels and predecessors by vertex number, -1 if unreached."""
 
     level: Array
     parent: Array
@@ -67,7 +67,7 @@ class Found:
 
 @dataclass
 class _Step:
-    """What a rank notes about a superstep."""
+    """A rank's measurements of a superstep."""
 
     compute: float = 0.0
     exchange: float = 0.0
@@ -83,7 +83,7 @@ class _Step:
 class Search:
     """One worker's share of a search from the vertex number `root`: its device expands a cell of the grid.
 
-    Workers agree by bitmaps in the node's memory, whatever expands them.
+    Workers exchange bitmaps in the node's memory, whatever device expands them.
     """
 
     def __init__(self, worker: Worker, parts: Parts, root: int, scan: str, options: Options) -> None:
@@ -106,7 +106,7 @@ class Search:
     # --- the loop
 
     def run(self, over: Callable[[], bool]) -> Found:
-        """Search until nobody finds a vertex, or until `over`."""
+        """Search until no rank finds a vertex, or until `over`."""
         self.transport.barrier()
         begun, seconds = time.perf_counter(), [0.0]
         self.cell.settle(self.visited, 0)
@@ -138,7 +138,7 @@ class Search:
         return Found(level, parent, self._history(np.diff(seconds)), self.finished, taken, self.compile_seconds)
 
     def expand(self, step: _Step) -> None:
-        """Set the bits in Out of all targets of In that were not visited; from whichever side is less to do."""
+        """Set the bits in Out of all unvisited targets of In, in the cheaper direction."""
         size, step.arcs = self.cell.listed()
         step.pulled = self.options.direction == "pull" or (
             self.options.direction == "auto" and step.arcs * _ALPHA > self.left
@@ -151,10 +151,10 @@ class Search:
             self.cell.pull(self.out)
 
     def contract(self, step: _Step, over: bool) -> tuple[Array, int, bool]:
-        """Agree on what was found: all of it by target, how much (twice what two found), and whether to stop.
+        """Agree on what was found: the union by target, how much (duplicates count twice), and whether to stop.
 
-        The size of the global frontier is added up meanwhile: a contraction too much, at the end, costs less than a
-        wait in every superstep.
+        The size of the global frontier is reduced meanwhile: one superfluous contraction, at the end, costs less than
+        waiting in every superstep.
         """
         sent, path = self.transport.sent, Path()
         before = sent.bytes
@@ -195,7 +195,7 @@ class Search:
     # --- the ends
 
     def _compile(self) -> float:
-        """Have all kernels compiled, by one rank for all; the seconds it took."""
+        """Compile all kernels, on one rank for all; returns the seconds it took."""
         begun = time.perf_counter()
         if self.transport.rank:
             self.transport.barrier()
@@ -206,7 +206,7 @@ class Search:
         return time.perf_counter() - begun
 
     def _history(self, seconds: Any) -> list[Iteration]:
-        """What all ranks noted, superstep by superstep."""
+        """The measurements of all ranks, superstep by superstep."""
         names = list(_Step.__annotations__)
         mine = np.array([[getattr(step, name) for name in names] for step in self.steps], np.float64)
         every = np.array(self.transport.gather(mine.reshape(-1))).reshape(
@@ -232,9 +232,9 @@ class Search:
 
 
 def merged(column: Transport, row: Transport, coded: Array, start: int) -> Array:
-    """One array of all vertices of what each rank has for its targets: the largest of a column, of all columns.
+    """One array over all vertices from each rank's targets: the maximum over a column, concatenated over columns.
 
-    Predecessors are coded as 1 + the vertex, so that 0 means that a rank knows none; `start` is the first target's
-    place.
+    Predecessors are coded as 1 + the vertex, so that 0 means that a rank has none; `start` is the first target's
+    position.
     """
     return np.concatenate(row.gather(column.reduce(coded, "max")[start:]))

@@ -1,7 +1,7 @@
-"""What falls apart without a vertex or an edge: articulation points, bridges, biconnected components.
+"""What disconnects without a vertex or an edge: articulation points, bridges, biconnected components.
 
 One depth-first search of all vertices (Hopcroft and Tarjan 1973): an edge belongs to the component of the tree edge
-into that end of it which the search meets later.
+into the end that was discovered later.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ Array = NDArray[Any]
 
 
 class Blocks(NamedTuple):
-    """met: when the search met each vertex; block: the component of the tree edge into it, -1 of a root.
+    """met: when the search discovered each vertex; block: the component of the tree edge into it, -1 of a root.
 
-    tops: of how many components each vertex is what the search met first, so that it is in one more if it has a block.
-    points: the articulation points, in the order in which the search knows them; total: how many components there are.
+    tops: of how many components each vertex is the first discovered one, so that it is in one more if it has a block.
+    points: the articulation points, in the order of the search; total: the number of components.
     """
 
     met: Array
@@ -127,7 +127,7 @@ def _arc_labels(graph: Graph, found: Blocks) -> Array:
 
 
 def blocks(worker: Worker) -> Blocks:
-    """The biconnected components of the worker's graph, by one search in the order of its rows."""
+    """The biconnected components of the worker's graph, by one search in row order."""
     from arcflux.algorithms.biconnected.cpu import find_blocks
 
     n = worker.graph.vertices
@@ -140,16 +140,16 @@ def blocks(worker: Worker) -> Blocks:
 
 
 def labels_of(found: Blocks, sources: Array, targets: Array) -> Array:
-    """The component of each of some edges: that of the tree edge into the end that was met later."""
+    """The component of each of some edges: that of the tree edge into the end that was discovered later."""
     later = np.where(found.met[sources] > found.met[targets], sources, targets)
     label: Array = found.block[later].astype(np.int64)
-    if (label < 0)[sources != targets].any():  # the search left a vertex by an edge that does not come back
+    if (label < 0)[sources != targets].any():  # the search left a vertex by an edge without a reverse
         raise not_both_ways()
     return label
 
 
 def find_bridges(graph: Graph, found: Blocks) -> Array:
-    """The places of the edges that are alone in their component."""
+    """The positions of the edges that are alone in their component."""
     sources, targets, places = graph.edge_numbers()
     apart = sources != targets
     sources, targets, places = sources[apart], targets[apart], places[apart]

@@ -1,4 +1,4 @@
-"""A depth-first search that knows how far up every subtree reaches; iterative, because recursion ends too soon."""
+"""A depth-first search with low-links of subtrees; iterative, because recursion depth is limited."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ def find_blocks(
     worker: Any, workers: Any, control: Any, offsets: Any, neighbours: Any, met: Any, block: Any, tops: Any,
     points: Any, size: Any, low: Any, place: Any, path: Any, waiting: Any,
 ) -> None:  # fmt: skip
-    """When each vertex is met, the component of the tree edge into it, and the articulation points.
+    """The discovery time of each vertex, the component of the tree edge into it, and the articulation points.
 
-    All arrays but size are integers with a sign, [n]: met and block -1 at first, tops 0. ``tops[v]``: of how many
-    components v is what the search met first. ``size``: how many components and how many points there are.
+    All arrays but size are signed integers, [n]: met and block -1 at first, tops 0. ``tops[v]``: of how many components
+    v is the first discovered vertex. ``size``: the number of components and of points.
     """
     one = np.uint64(1)
     clock, found, marked = 0, 0, 0
@@ -61,7 +61,7 @@ def find_blocks(
             if least < met[above]:
                 low[above] = min(low[above], least)
                 continue
-            while True:  # what the search met below v belongs together
+            while True:  # the vertices discovered below v belong together
                 waits -= 1
                 block[waiting[waits]] = found
                 if np.uint64(waiting[waits]) == v:

@@ -1,4 +1,4 @@
-"""Sides by breadth-first search, and matchings grown along all shortest augmenting paths in turns."""
+"""Sides by breadth-first search, and matchings grown along all shortest augmenting paths of a phase."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["augment", "find_sides"]
 def find_sides(
     worker: Any, workers: Any, control: Any, offsets: Any, neighbours: Any, side: Any, queue: Any
 ) -> None:  # fmt: skip
-    """``side[v]``, -1 at first: 0 or 1, other than that of the vertex from which a search came."""
+    """``side[v]``, -1 at first: 0 or 1, other than that of the search's parent."""
     one = np.uint64(1)
     for root in range(side.size):
         if side[root] >= 0:
@@ -39,7 +39,7 @@ def augment(
     worker: Any, workers: Any, control: Any, offsets: Any, neighbours: Any, side: Any, mate: Any, level: Any,
     place: Any, path: Any, queue: Any,
 ) -> None:  # fmt: skip
-    """``mate[v]``, -1 at first: a largest matching. Only vertices of side 0 have levels, places and are on paths."""
+    """``mate[v]``, -1 at first: a largest matching. Only vertices of side 0 have levels, positions and are on paths."""
     one = np.uint64(1)
     n = side.size
     v: Any
@@ -78,7 +78,7 @@ def augment(
                     v = np.uint64(neighbours[place[u]])
                     place[u] += 1
                     w = mate[v]
-                    if w < 0:  # turn the path round: its vertices take what they came by last
+                    if w < 0:  # flip the path: its vertices are matched by their last edges
                         for k in range(depth - 1, -1, -1):
                             u = np.uint64(path[k])
                             taken = np.int64(neighbours[place[u] - 1])

@@ -1,8 +1,8 @@
-"""How far all others are: closeness, harmonic centrality, eccentricity, by searches of many sources at once.
+"""Distances of all vertices: closeness, harmonic centrality, eccentricity, by searches of many sources at once.
 
-A search needs a bit for each vertex, so that as many searches as a word has bits go along the edges together (Then and
-others, "The more the merrier: efficient multi-source graph traversal", VLDB 2014). A vertex adds up how far away the
-sources are whose bits are new to it: distances *to* a vertex, which is what closeness asks for.
+A search needs a bit per vertex, so that as many searches as a word has bits go along the edges together (Then and
+others, "The more the merrier: efficient multi-source graph traversal", VLDB 2014). A vertex adds up the distances of
+the sources whose bits are new to it: distances *to* a vertex, which closeness needs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from arcflux.graph import Graph
 
 __all__ = ["AllDistances", "all_distances", "closeness_centrality", "eccentricity", "harmonic_centrality"]
 
-# Bits of a signed word that are never its sign.
+# Bits of a signed word without its sign.
 WIDTH = 62
 
 
@@ -35,16 +35,16 @@ def ones(word: Any) -> Any:
 
 @af.program
 class AllDistances:
-    """Searches from all vertices, `WIDTH` of them in each iteration; `unit` is what 1 is in `harmonic`."""
+    """Searches from all vertices, `WIDTH` of them in each iteration; `unit` is the value of 1 in `harmonic`."""
 
     unit: int = 1
     batch: af.i64
-    seen: af.i64  # whose searches were here
-    fresh: af.i64  # whose searches came last, and go on from here
-    arrived: af.i64  # whose searches came in this one
+    seen: af.i64  # searches that have visited this vertex
+    fresh: af.i64  # searches that arrived last, and continue from here
+    arrived: af.i64  # searches that arrive in this superstep
     hops: af.i64
     reached: af.i64  # how many vertices lead here
-    total: af.i64  # from how far away, in all
+    total: af.i64  # the sum of their distances
     harmonic: af.i64
     farthest: af.i64
 
@@ -85,7 +85,7 @@ class AllDistances:
 
 
 def all_distances(graph: Graph, **options: Any) -> af.Result:
-    """Of every vertex how many others lead to it (`reached`), from how far away in all (`total`) and at most.
+    """For every vertex how many others lead to it (`reached`), and the sum (`total`) and maximum of their distances.
 
     `harmonic` is the sum of one over each of these distances.
     """
@@ -103,7 +103,7 @@ def all_distances(graph: Graph, **options: Any) -> af.Result:
 
 
 def harmonic_unit(vertices: int) -> int:
-    """What 1 is in a sum of fractions over so many vertices: whole numbers, so that nobody's order of adding matters.
+    """The value of 1 in a sum of fractions over so many vertices: integers, whose order of adding is irrelevant.
 
     Examples
     --------
@@ -157,7 +157,7 @@ def harmonic_centrality(graph: Graph, **options: Any) -> af.Result:
 
 @graph_call()
 def eccentricity(graph: Graph, **options: Any) -> af.Result:
-    """How far the farthest vertex is that can be reached from each one, in edges; inf where some cannot be.
+    """The distance of the farthest vertex that can be reached from each one, in edges; inf if some cannot be.
 
     Its maximum is the diameter, its minimum the radius. Edges are followed in their direction; self-loops, parallel
     edges and weights make no difference.

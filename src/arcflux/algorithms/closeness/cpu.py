@@ -1,9 +1,9 @@
-"""Searches from all vertices, 256 at a time, each worker its own batches.
+"""Searches from all vertices, 256 at a time; each worker has its own batches.
 
-A vertex has four words of bits for the searches that were there, and four for those that came last. A batch is a ball
-of vertices that are near each other: their searches meet other vertices at about the same time, so that one pass over
-a row serves many of them (Liu, Huang, Hu, "iBFS: concurrent breadth-first search on GPUs", SIGMOD 2016). Few vertices
-with news push them along their edges; where they are many, those that miss some pull.
+A vertex has four words of bits for the searches that have visited it, and four for those that arrived last. A batch is
+a ball of vertices that are near each other: their searches reach other vertices at about the same time, so that one
+pass over a row serves many of them (Liu, Huang, Hu, "iBFS: concurrent breadth-first search on GPUs", SIGMOD 2016). If
+few vertices have new bits, they push them along their edges; if many do, vertices with missing searches pull.
 
 All sums are of integers, and do not depend on the order of additions: one over a distance is rounded to a fraction of
 2^-k, with k such that the sum over all vertices fits into a word.
@@ -28,15 +28,15 @@ __all__ = ["distances"]
 Array = NDArray[Any]
 _WORDS = 4
 BATCH = 64 * _WORDS
-# Vertices with news push while they have at most this share of all arcs.
+# Vertices with new bits push while they have at most this share of all arcs.
 _PUSH_SHARE = 8
 
 
 @kernel
 def balls(worker: Any, workers: Any, control: Any, offsets: Any, neighbours: Any, order: Any, used: Any) -> None:
-    """An order of all vertices in which each BATCH is what a search from one of them meets first.
+    """An order of all vertices in which each BATCH is what a search from one of them visits first.
 
-    used: bool[n], False at first. Where a search has nowhere to go, another one begins.
+    used: bool[n], False at first. If a search ends, another one begins.
     """
     one, n = np.uint64(1), order.size
     placed, begin, seed = 0, 0, 0
@@ -63,7 +63,7 @@ def balls(worker: Any, workers: Any, control: Any, offsets: Any, neighbours: Any
 def _note(
     new: Any, v: Any, depth: Any, share: Any, reached: Any, total: Any, harmonic: Any, farthest: Any, base: Any
 ) -> None:  # fmt: skip
-    """`new` searches came to v at this depth."""
+    """`new` searches arrived at v at this depth."""
     reached[base + v] += new
     total[base + v] += new * depth
     harmonic[base + v] += new * share
@@ -74,7 +74,7 @@ def _note(
 def _settle(
     v: Any, seen: Any, fresh: Any, arrived: Any, row: Any
 ) -> Any:  # fmt: skip
-    """What arrived at v becomes fresh and seen; how many searches that are."""
+    """The arrived bits of v become fresh and visited; returns how many searches that are."""
     count = np.int64(0)
     for w in range(_WORDS):
         k = row + v * _WORDS + w
@@ -91,7 +91,7 @@ def _push(
     offsets: Any, neighbours: Any, seen: Any, fresh: Any, arrived: Any, row: Any, queues: Any, here: Any, many: Any,
     there: Any,
 ) -> Any:  # fmt: skip
-    """Vertices of a queue send what is fresh along their edges; receivers are enqueued once, and counted."""
+    """Vertices of a queue push their fresh bits along their edges; receivers are enqueued once, and counted."""
     found = 0
     for k in range(many):
         v = np.int64(queues[here + k])
@@ -116,7 +116,7 @@ def _pull(
     in_offsets: Any, in_neighbours: Any, size: Any, seen: Any, fresh: Any, arrived: Any, row: Any, queues: Any,
     there: Any,
 ) -> Any:  # fmt: skip
-    """Vertices where some of the searches are missing collect what is fresh around them."""
+    """Vertices with missing searches pull the fresh bits of their neighbours."""
     found = 0
     for v in range(in_offsets.size - 1):
         known = np.int64(0)
@@ -146,9 +146,10 @@ def search(
     sources: Any, unit: Any, seen: Any, fresh: Any, arrived: Any, queues: Any, reached: Any, total: Any, harmonic: Any,
     farthest: Any,
 ) -> None:  # fmt: skip
-    """Adds to what every vertex knows of `sources`, BATCH by BATCH; int64[workers * n] each, and the last the largest.
+    """Add the distances of `sources` to every vertex's sums, BATCH by BATCH; int64[workers * n] each.
 
-    seen, fresh, arrived: uint64[workers * n * _WORDS]; queues: integer[workers * 2 * n]; unit: what 1 is in harmonic.
+    seen, fresh, arrived: uint64[workers * n * _WORDS]; queues: integer[workers * 2 * n]; unit: the value of 1 in
+    harmonic.
     """
     one, n = np.uint64(1), (offsets.size - 1)
     base, row = worker * n, worker * n * _WORDS
@@ -192,7 +193,7 @@ def search(
 
 
 def distances(worker: Worker) -> tuple[Array, Array, Array, Array]:
-    """Of every vertex: how many others lead to it, from how far away in all, the sum of one over that, and at most."""
+    """For every vertex: how many others lead to it, the sum of their distances, of one over these, and the maximum."""
     graph, cores = worker.graph, worker.cores
     n, kind = graph.vertices, graph.out.neighbours.dtype
     order = np.empty(n, kind)

@@ -99,7 +99,7 @@ def greedy_color(graph: Graph, strategy: str = "largest_first", seed: int = 0, *
 
 
 def _ranks(order: Array) -> Array:
-    """Where each vertex stands in an order."""
+    """The position of each vertex in an order."""
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
     return rank
@@ -107,7 +107,7 @@ def _ranks(order: Array) -> Array:
 
 def _degrees(graph: Graph) -> Array:
     """Ends of edges at each vertex: a self-loop has two."""
-    if not graph.directed and 2 * graph.edges == graph.arcs:  # no loops, which are one arc each
+    if not graph.directed and 2 * graph.edges == graph.arcs:  # without loops, which are one arc each
         return graph.out_degrees.astype(np.int64)
     sources, targets, _ = graph.edge_numbers()
     return np.bincount(sources, minlength=graph.vertices) + np.bincount(targets, minlength=graph.vertices)

@@ -1,7 +1,7 @@
-"""Greedy colours in one launch: a vertex is coloured when the last neighbour before it is (Jones, Plassmann 1993).
+"""Greedy colours in one launch: a vertex is coloured after the last neighbour before it (Jones, Plassmann 1993).
 
 Vertices count the neighbours that come before them. A coloured vertex decrements those that come after it; the last
-one releases the vertex. So every row is walked twice, whatever the order is.
+decrement releases the vertex. So every row is read twice, whatever the order is.
 """
 
 from __future__ import annotations
@@ -92,11 +92,11 @@ def paint(
 
 
 def colors(worker: Worker, key: Array) -> Array:
-    """The colour of every vertex of an undirected graph, of which those with small keys come first: int64[n]."""
+    """The colour of every vertex of an undirected graph, in the order of keys, small ones first: int64[n]."""
     graph, cores = worker.graph, worker.cores
     n, kind = graph.vertices, graph.out.neighbours.dtype
     most = int(graph.out_degrees.max(initial=0)) + 2
-    # Zeros: if an undirected graph has an edge in one direction only, a vertex may look at one that is not painted yet.
+    # Zeros: if an undirected graph has an edge in one direction only, a vertex may read one that is not coloured yet.
     color, waits, board = cores.kept(n, np.int64), cores.host(n, np.int32), cores.small(BOARD)
     taken = cores.small(cores.workers * most)
     scratch = waits, taken, board, cores.host(2 * n, kind), cores.host(cores.workers * STACK, kind)

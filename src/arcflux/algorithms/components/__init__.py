@@ -24,7 +24,7 @@ __all__ = ["ASKED", "Components", "connected_components", "largest_root", "weakl
 
 Array = NDArray[Any]
 _COMPONENT = frozenset({"component"})
-# Vertices that are asked where they point, to find the largest component.
+# Vertices in the sample that determines the largest component.
 ASKED = 1024
 
 
@@ -138,14 +138,14 @@ def work(worker: Worker) -> Array:
     else:
         forest.sample()
         forest.adopt(worker.merge(forest.roots, forest.absorb))
-        forest.rest(None if graph.directed else largest_root(forest))  # both ends have an edge, so that one may skip it
+        forest.rest(None if graph.directed else largest_root(forest))  # both ends have an edge, so one may skip it
         forest.adopt(worker.merge(forest.roots, forest.absorb))
     found: Array = forest.result()
     return found
 
 
 def _on_parts(graph: Graph, where: dict[str, Any]) -> Launched[Array]:
-    """Of a graph that was built in parts: each rank joins the edges of its own part, and then forests are merged."""
+    """For a graph that was built in parts: each rank joins the edges of its own part, and then forests are merged."""
 
     def joined(worker: Worker, parts: Parts) -> Array:
         alone = Worker(parts.part(worker.rank).to_graph(), worker.device)
@@ -163,7 +163,7 @@ def _on_parts(graph: Graph, where: dict[str, Any]) -> Launched[Array]:
 
 
 def largest_root(forest: Any) -> int:
-    """The root that most of some vertices point to; workers with the same forest find the same."""
+    """The root that most vertices of a sample point to; workers with the same forest find the same."""
     asked = np.random.default_rng(0).integers(forest.size, size=ASKED)
     roots, often = np.unique(forest.at(asked), return_counts=True)
     return int(roots[np.argmax(often)])

@@ -1,15 +1,15 @@
 """Connected components by union-find on a sample of the edges first: Afforest.
 
 Every vertex points to one of a smaller number or to itself, so the pointers are a forest and a root is the smallest
-vertex of its tree. An edge hangs the larger of two roots under the smaller one; in the end every vertex points to the
-smallest vertex of its component, whichever worker came first. The sample, two edges of each vertex, already joins most
-of a large component. What points into that component then skips the rest of its edges: the other end of such an edge
-points there too, or looks at the edge itself.
+vertex of its tree. An edge links the larger of two roots to the smaller one; in the end every vertex points to the
+smallest vertex of its component, whatever the order of the workers. The sample, two edges of each vertex, already joins
+most of a large component. Vertices that point into that component then skip the rest of their edges: the other end of
+such an edge points there too, or processes the edge itself.
 
 Sutton, Ben-Nun, Barak, "Optimizing parallel graph connectivity computation via subgraph sampling", IPDPS 2018.
 
-A worker that is alone runs all phases in one launch (:func:`afforest`); one of several joins its own rows phase by
-phase (:func:`join`), and in between others' forests.
+A single worker runs all phases in one launch (:func:`afforest`); one of several joins its own rows phase by phase
+(:func:`join`), and merges others' forests in between.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ __all__ = ["Forest"]
 
 Array = NDArray[Any]
 
-# Vertices that a worker takes at a time, counters that the phases take them from (a cache line each), and vertices that
-# are asked where they point.
+# Vertices that a worker claims at a time, counters for the claims of phases (a cache line each), and vertices in the
+# sample of roots.
 _CHUNK = 1 << 13
 _PHASES = 6
 _SAMPLES = 256
@@ -43,7 +43,7 @@ _SAMPLED = np.uint64(2)
 
 @inner
 def _chunk(control: Any, board: Any, phase: Any, size: Any) -> Any:
-    """The next vertices of a phase: begin and end, equal when none are left or the launch was stopped."""
+    """Claim the next vertices of a phase: begin and end, equal if none are left or the launch was stopped."""
     if control[STOP] != 0:
         return size, size
     begin = np.uint64(fetch_add(board, 8 * phase, _CHUNK))
@@ -73,8 +73,8 @@ def afforest(
 ) -> None:  # fmt: skip
     """``above[v]``: the smallest vertex of v's weakly connected component.
 
-    `mirrored` says that every edge is stored at both of its ends, so that one end may skip it. board:
-    int64[8 * _PHASES] is zero at first; above and sample are of the neighbours' type, sample of length _SAMPLES.
+    `mirrored`: every edge is stored at both of its ends, so that one end may skip it. board: int64[8 * _PHASES] is zero
+    at first; above and sample have the neighbours' type, sample has length _SAMPLES.
     """
     one, two = np.uint64(1), np.uint64(2)
     size = np.uint64(above.size)
@@ -117,7 +117,7 @@ def afforest(
     if not all_here(barrier, worker, workers):
         return
     giant = sample[0]
-    while True:  # the other edges, but those of the giant
+    while True:  # the other edges, except those of the giant component
         begin, end = _chunk(control, board, 4, size)
         if begin == end:
             break
@@ -142,7 +142,7 @@ def join(
 ) -> None:  # fmt: skip
     """Link the arcs from the `first` to before the `last` of the rows from `begin` to before `end`.
 
-    Where a giant is given, not those of the rows that point to it.
+    With a giant, except those of rows that point to it.
     """
     while True:
         low, high = take(control, end - begin, np.uint64(_CHUNK))
@@ -158,7 +158,7 @@ def join(
 
 @kernel
 def join_roots(worker: Any, workers: Any, control: Any, roots: Any, above: Any) -> None:
-    """Link each vertex with its root elsewhere."""
+    """Link each vertex with its root in another forest."""
     while True:
         begin, end = take(control, np.uint64(above.size), np.uint64(_CHUNK))
         if begin == end:
@@ -169,7 +169,7 @@ def join_roots(worker: Any, workers: Any, control: Any, roots: Any, above: Any) 
 
 @kernel
 def flatten(worker: Any, workers: Any, control: Any, above: Any) -> None:
-    """Point vertices straight to their roots."""
+    """Point vertices directly to their roots."""
     while True:
         begin, end = take(control, np.uint64(above.size), np.uint64(_CHUNK))
         if begin == end:
@@ -200,29 +200,29 @@ class Forest:
         self._join(np.uint64(0), _SAMPLED, None)
 
     def rest(self, giant: int | None) -> None:
-        """Join the other edges of own vertices, but of those that point to the giant, if there is one."""
+        """Join the other edges of own vertices, except of those that point to the giant, if there is one."""
         self._join(_SAMPLED, np.uint64(self.graph.arcs), giant)
 
     def absorb(self, roots: Array) -> None:
-        """Join every vertex with its root at another worker."""
+        """Join every vertex with its root in another worker's forest."""
         self.cores.launch(join_roots, self.chunks, frozen(roots), self.above)
         self._flatten()
 
     def adopt(self, roots: Array) -> None:
-        """Take the forest of another worker."""
+        """Take over the forest of another worker."""
         self.cores.publish(roots, self.above)
 
     def at(self, vertices: Array) -> Array:
-        """Where some vertices point."""
+        """The parents of some vertices."""
         found: Array = self.above[vertices]
         return found
 
     def roots(self) -> Array:
-        """Where each vertex points."""
+        """The parent of each vertex."""
         return self.above
 
     def result(self) -> Array:
-        """The roots, to keep."""
+        """The roots as a result."""
         return self.cores.result(self.above)
 
     def _join(self, first: np.uint64, last: np.uint64, giant: int | None) -> None:

@@ -1,11 +1,11 @@
 """Connected components by union-find on a sample of the edges first: Afforest on a GPU.
 
-As in cpu.py every vertex points to one of a smaller number or to itself. An edge hangs the larger of two
-roots under the smaller one by compare-and-swap, so that in the end every vertex points to the smallest of its
-component, whichever thread came first. The sample, two edges of each vertex, joins most of a large component; what
-points there then skips the rest of its edges, if the other end of each has it, too.
+As in cpu.py every vertex points to one of a smaller number or to itself. An edge links the larger of two roots to the
+smaller one by compare-and-swap, so that in the end every vertex points to the smallest of its component, whatever the
+order of the threads. The sample, two edges of each vertex, joins most of a large component; vertices that point there
+then skip the rest of their edges, if the other end of each has it, too.
 
-One of several workers joins its own rows, and where vertices point at others: pairs that are joined like edges.
+One of several workers joins its own rows, and the pairs of other workers' forests like edges.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ BOUNDS = (256, 8, 8)
 
 @inner
 def _link(above: Any, one: Any, other: Any) -> None:
-    """Join the trees of two vertices. What a compare-and-swap found goes on, for a plain load may be out of date."""
+    """Join the trees of two vertices. The compare-and-swap's value is used next: a plain load may be stale."""
     while one != other:
         high, low = max(one, other), min(one, other)
         found = np.uint64(above[high])
@@ -59,7 +59,7 @@ def _first(rows: Any, neighbours: Any, above: Any) -> None:
 
 @kernel
 def _flatten(above: Any) -> None:
-    """Point vertices straight to their roots."""
+    """Point vertices directly to their roots."""
     size = np.uint64(above.shape[0])
     v = np.uint64(cuda.grid(1))
     while v < size:
@@ -92,7 +92,7 @@ def _sample(rows: Any, neighbours: Any, first: Any, last: Any, above: Any) -> No
 
 @kernel
 def _rest(rows: Any, neighbours: Any, first: Any, last: Any, giant: Any, above: Any) -> None:
-    """Join the other neighbours, but not of vertices that point to the giant; a warp takes a row."""
+    """Join the other neighbours, except of vertices that point to the giant; a warp processes a row."""
     one, two = np.uint64(1), np.uint64(2)
     u = first + first_row()
     while u < last:
@@ -106,7 +106,7 @@ def _rest(rows: Any, neighbours: Any, first: Any, last: Any, giant: Any, above: 
 
 @kernel
 def _pairs(roots: Any, above: Any) -> None:
-    """Join every vertex with the one that it points to elsewhere."""
+    """Join every vertex with its parent in another forest."""
     size = np.uint64(above.shape[0])
     v = np.uint64(cuda.grid(1))
     while v < size:
@@ -152,29 +152,29 @@ class Forest:
         self.room.launch(_flatten, self.size, self.above)
 
     def rest(self, giant: int | None) -> None:
-        """Join the other edges of own vertices, but of those that point to the giant, if there is one."""
+        """Join the other edges of own vertices, except of those that point to the giant, if there is one."""
         threads = 32 * int(self.mine[1] - self.mine[0])
         skipped = np.uint64(self.size if giant is None else giant)
         self.room.launch(_rest, threads, *self.graph, *self.mine, skipped, self.above)
         self.room.launch(_flatten, self.size, self.above)
 
     def absorb(self, roots: Array) -> None:
-        """Join every vertex with its root at another worker."""
+        """Join every vertex with its root in another worker's forest."""
         self.room.launch(_pairs, self.size, self.room.copied(roots), self.above)
         self.room.launch(_flatten, self.size, self.above)
 
     def adopt(self, roots: Array) -> None:
-        """Take the forest of another worker."""
+        """Take over the forest of another worker."""
         self.above.copy_to_device(roots)
 
     def at(self, vertices: Array) -> Array:
-        """Where some vertices point."""
+        """The parents of some vertices."""
         found = self.room.empty(len(vertices), self.above.dtype)
         primitives.gather(self.above, self.room.copied(vertices), found)
         return np.asarray(found.copy_to_host())
 
     def roots(self) -> Array:
-        """Where each vertex points."""
+        """The parent of each vertex."""
         return np.asarray(self.above.copy_to_host())[: self.size]
 
     result = roots

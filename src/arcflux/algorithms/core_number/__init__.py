@@ -20,14 +20,14 @@ __all__ = ["CoreNumber", "core_number", "k_core"]
 
 @af.program
 class CoreNumber:
-    """Vertices with at most k neighbours left leave, and with them those that have no more then; then comes the next k.
+    """Vertices with at most k remaining neighbours are removed, and those that then have so few; then the next k.
 
-    That is the smallest number of neighbours that anybody has left, so that no k is tried in vain.
+    The next k is the smallest remaining degree, so that no k is tried in vain.
     """
 
     directed: bool = False
-    core: af.i32  # k, while the vertex is there
-    left: af.i32  # neighbours that are left
+    core: af.i32  # k, while the vertex remains
+    left: af.i32  # remaining neighbours
     gone: af.flag
     least: af.total(af.i64, "min")
 
@@ -37,7 +37,7 @@ class CoreNumber:
 
     @af.phase(edges="both")
     class peel:
-        """Who has no more than k neighbours left leaves, and tells them."""
+        """Vertices with no more than k remaining neighbours are removed, and notify their neighbours."""
 
         sparse = True
 
@@ -60,7 +60,7 @@ class CoreNumber:
 
     @af.phase(edges=None)
     class look:
-        """The smallest number of neighbours that are left; how many vertices are."""
+        """The smallest remaining degree, and the number of remaining vertices."""
 
         def update(v, g):
             if not v.gone:
@@ -95,7 +95,7 @@ def core_number(graph: Graph, **options: Any) -> af.Result:
     >>> af.core_number(g)["core"].tolist()
     [2, 2, 2, 1]
     """
-    if graph.directed or 2 * graph.edges != graph.arcs:  # without directions a self-loop is one arc, others are two
+    if graph.directed or 2 * graph.edges != graph.arcs:  # undirected, a self-loop is one arc, other edges are two
         _refuse_loops(graph)
     done = launch_shared("core_number", graph, options, lambda worker: worker.kernels(__name__).core_numbers(worker))
     if done is not None:

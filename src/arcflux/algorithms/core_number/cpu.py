@@ -1,11 +1,11 @@
 """Peeling in one launch: level by level, within a level without barriers as long as a cascade is small.
 
-``degree[v]`` is how many neighbours v has left, and never goes below the level at which v leaves: in the end it is its
-core number. A decrement below that level is taken back (Kabir, Madduri, "Parallel k-core decomposition on multicore
-platforms", IPDPSW 2017). A vertex leaves with whoever takes its degree from k + 1 to k, so it leaves once.
+``degree[v]`` is the number of v's remaining neighbours, and never goes below the level at which v is removed: in the
+end it is its core number. A decrement below that level is undone (Kabir, Madduri, "Parallel k-core decomposition on
+multicore platforms", IPDPSW 2017). The decrement of its degree from k + 1 to k removes a vertex, so it is removed once.
 
-Each worker keeps a list of vertices that are there. A level begins with a look at it, for vertices of degree k; if
-nobody finds one, the next level is the smallest degree that was seen.
+Each worker has a list of remaining vertices. A level begins with a scan of it for vertices of degree k; if no worker
+finds one, the next level is the smallest degree that was seen.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ __all__ = ["core_numbers"]
 Array = NDArray[Any]
 _NONE = np.iinfo(np.int64).max
 _LINE, _LOAD, _LAST = 8, 1, 2
-# A level with less work than that is peeled by one worker, and so are those after it while they are as small: a barrier
-# costs more, above all where a worker has lost its core to somebody else.
+# One worker peels a level with less work than that, and those after it while they are as small: a barrier costs more,
+# above all if a worker has lost its core to another process.
 _SMALL = SERIAL_VISITS >> 2
 
 
@@ -36,7 +36,7 @@ def _leave(
     begin: Any, end: Any, neighbours: Any, degree: Any, k: Any, board: Any, lists: Any, stacks: Any, worker: Any,
     alone: Any, turn: Any, top: Any,
 ) -> Any:  # fmt: skip
-    """Take one off the neighbours that are there; those that leave with it are pushed."""
+    """Decrement the remaining neighbours; those that are removed with it are pushed."""
     for i in range(begin, end):
         u = neighbours[i]
         if degree[u] > k:
@@ -57,7 +57,7 @@ def _look(
     live: Any, first: Any, last: Any, degree: Any, k: Any, board: Any, lists: Any, stacks: Any, worker: Any, turn: Any,
     top: Any,
 ) -> Any:  # fmt: skip
-    """Push what has degree k and keep what has more: where that ends, the least degree of it, the work, the height."""
+    """Push vertices of degree k and compact those with more: the list's end, least degree, work, stack height."""
     low, kept, load = np.int64(_NONE), first, np.int64(last - first)
     for i in range(first, last):
         v = live[i]
@@ -77,10 +77,10 @@ def peel(
     worker: Any, workers: Any, control: Any, barrier: Any, offsets: Any, neighbours: Any, in_offsets: Any,
     in_neighbours: Any, degree: Any, live: Any, lows: Any, board: Any, lists: Any, stacks: Any,
 ) -> None:  # fmt: skip
-    """degree: int32[n], to become the core numbers; live: integer[n]; lows: int64[(3 * workers + 1) * _LINE].
+    """degree: int32[n], becomes the core numbers; live: integer[n]; lows: int64[(3 * workers + 1) * _LINE].
 
-    A directed graph's in-edges count too; of others `in_offsets` is empty. The words of `lows`, for each worker in each
-    of three slots: the least degree, how much work it has found, and in the first slot where its list ends.
+    A directed graph's in-edges count too; otherwise `in_offsets` is empty. The words of `lows`, for each worker in each
+    of three slots: the least degree, how much work it has found, and in the first slot the end of its list.
     """
     one, n = np.uint64(1), degree.size
     both, shared = in_offsets.size > 0, 3 * workers * _LINE

@@ -22,7 +22,7 @@ def accumulate(
     worker: Any, workers: Any, control: Any, offsets: Any, neighbours: Any, sources: Any, levels: Any, paths: Any,
     shares: Any, orders: Any, sums: Any,
 ) -> None:  # fmt: skip
-    """``sums[worker, i]``: what arc i has of the paths from the worker's sources.
+    """``sums[worker, i]``: the dependency on arc i of the worker's sources.
 
     levels, orders: int64[workers, n]; paths, shares: float64[workers, n]; sums: float64[workers, arcs], 0 at first.
     """

@@ -1,7 +1,7 @@
-"""A maximal independent set: no two of its vertices are neighbours, and every other has one beside it (Luby 1986).
+"""A maximal independent set: no two vertices are neighbours, and every other one has a neighbour in it (Luby 1986).
 
-Every vertex draws once, and goes in when all neighbours that drew less are out. That is what taking vertices one after
-the other in the order of their draws gives, in some log n rounds (Blelloch, Fineman, Shun 2012).
+Every vertex draws once, and joins when all neighbours with smaller draws are excluded. That gives the same set as
+taking vertices one after the other in the order of their draws, in some log n rounds (Blelloch, Fineman, Shun 2012).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class IndependentSet:
 
     @af.phase
     class enter:
-        """Waiting vertices that drew less than all waiting neighbours go in; equal draws go by number."""
+        """Waiting vertices with a smaller draw than all waiting neighbours join; equal draws are ordered by number."""
 
         def init(v):
             v.low = 2.0
@@ -58,7 +58,7 @@ class IndependentSet:
 
     @af.phase
     class leave:
-        """Waiting vertices beside one inside are out."""
+        """Waiting vertices with a neighbour in the set are excluded."""
 
         def init(v):
             v.beside = False

@@ -1,8 +1,8 @@
-"""A maximal independent set in one launch: vertices wait for neighbours that drew less, and are looked at in rounds.
+"""A maximal independent set in one launch: vertices wait for neighbours with smaller draws, and are checked in rounds.
 
-A vertex remembers the arc of the neighbour that it waits for, and goes on from there when that is decided: a row is
-walked once, however many rounds there are. What is read of others may be of this round or of the one before: a vertex
-is decided by decided neighbours alone, so the set is always that of taking vertices in the order of their draws.
+A vertex remembers the arc of the neighbour that it waits for, and continues from there when that is decided: a row is
+read once, however many rounds there are. The state of another vertex may be from this round or from the one before: a
+vertex is decided only by decided neighbours, so the set is always that of taking vertices in the order of their draws.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def enter(
     one, zero, n = np.uint64(1), np.uint64(0), state.size
     first, last = n * worker // workers, n * (worker + 1) // workers
     for w in range(np.uint64(first), np.uint64(last)):
-        draw[w] = -1.0 if state[w] == INSIDE else random_of(seed, w, zero, zero)  # what has to be inside comes first
+        draw[w] = -1.0 if state[w] == INSIDE else random_of(seed, w, zero, zero)  # required vertices come first
         place[w] = offsets[w]
         waiting[w] = w
     turn = 0

@@ -1,8 +1,8 @@
 """Trusses: parts of a graph in which every edge is in many triangles (Cohen 2008), and how many each edge is in.
 
-The supports of all edges are counted. Then edges of too little support leave, round by round, and take one off the
-other edges of their triangles (Kabir and Madduri 2017); of a triangle that loses several edges in one round, the first
-of them does so. When so many have left that rows are mostly gaps, what is left becomes a graph of its own.
+First the supports of all edges are counted. Then edges with too little support are removed, round by round, and
+decrement the other edges of their triangles (Kabir and Madduri 2017); if a triangle loses several edges in one round,
+the first of them does so. When so many are removed that rows are mostly gaps, the remaining edges become a new graph.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def supports(worker: Worker) -> Array:
 
 
 def truss_numbers(worker: Worker) -> Array:
-    """The truss number of each edge of the simple view: level by level those leave that cannot be in the next truss."""
+    """The truss number of each edge of the simple view: level by level, edges outside the next truss leave."""
     trusses = worker.kernels(__name__).Trusses(worker, simple_view(worker.graph))
     numbers = np.full(trusses.size, 2, np.int64)
     trusses.supports()
@@ -138,8 +138,8 @@ def truss_numbers(worker: Worker) -> Array:
 def members(worker: Worker, k: int) -> Array:
     """Which edges of the simple view are in its k-truss.
 
-    Where many edges are in too few triangles, these are counted once more without them: that costs less than to look
-    for all triangles that they take along.
+    If many edges are in too few triangles, triangles are counted again without them: that costs less than finding all
+    triangles that they remove.
     """
     trusses = worker.kernels(__name__).Trusses(worker, simple_view(worker.graph))
     inside = np.zeros(trusses.size, np.bool_)
@@ -162,7 +162,7 @@ def _by_arc(graph: Graph, values: Array, otherwise: int) -> Array:
 
 
 def _simple_edges(graph: Graph) -> Array:
-    """The number of each arc's edge in the simple view, which loops do not have: one behind the last; made once."""
+    """The number of each arc's edge in the simple view; loops, which have none, get one past the last; cached."""
     rows = simple_view(graph)
     if rows is graph:
         return edge_of_arcs(graph)
@@ -180,7 +180,7 @@ def _simple_edges(graph: Graph) -> Array:
 
 
 def _most(graph: Graph, values: Array) -> Array:
-    """The largest value of an arc of each vertex, 0 of one without."""
+    """The largest value of an arc of each vertex, 0 without one."""
     found = np.zeros(graph.vertices, np.int64)
     there = np.flatnonzero(graph.out_degrees > 0)
     if len(there):

@@ -1,11 +1,11 @@
 """Supports of edges, and peeling by them, on a team of cores.
 
-Supports: every vertex marks the neighbours that it leads up to (rows.py) and walks the rows that these lead up to; who
-is marked there is the third corner of a triangle, which is found once ("compact-forward", Latapy 2008). A mark counts
-meanwhile for the edge to the vertex that bears it, so that one of the three edges alone is written out of turn.
+Supports: every vertex marks the neighbours that it leads up to (rows.py) and walks the rows that these lead up to; a
+marked vertex there is the third corner of a triangle, which is found once ("compact-forward", Latapy 2008). Meanwhile a
+mark counts for the edge to its vertex, so that only one of the three edges is written out of order.
 
-Peeling: ``state`` of an edge is GONE, STAYS, or LEAVES in this round. Edges that lose a triangle are listed, and of
-these come the next to leave.
+Peeling: ``state`` of an edge is GONE, STAYS, or LEAVES in this round. Edges that lose a triangle are listed; the next
+ones to leave are among these.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["Trusses"]
 Array = NDArray[Any]
 _CHUNK = 64
 GONE, STAYS, LEAVES = 0, 1, 2
-# A row that is so many times longer than another one is searched, not walked.
+# A row that is so many times longer than the other one is searched by bisection, not walked.
 _LONGER = np.uint64(4)
 
 
@@ -46,7 +46,7 @@ def count_support(
     worker: Any, workers: Any, control: Any, offsets: Any, neighbours: Any, edges: Any, first: Any, last: Any,
     marks: Any, support: Any,
 ) -> None:  # fmt: skip
-    """``support[e]``: int32, grows by the triangles of edge e whose lowest corner is a vertex of first:last.
+    """``support[e]``: int32, incremented by the triangles of edge e whose lowest corner is a vertex of first:last.
 
     The rows lead up; marks: int32[workers, n], zero before and after.
     """
@@ -78,7 +78,7 @@ def count_support(
 
 @inner
 def _lose(edge: Any, one: Any, other: Any, state: Any, lost: Any, touched: Any, count: Any) -> None:
-    """A triangle of an edge that leaves: it is lost to the others if this is the first of its edges that leaves."""
+    """A triangle of an edge that leaves: the others lose it if this is the first of its edges that leaves."""
     there, here = state[one], state[other]
     if there == GONE or here == GONE or (there == LEAVES and one < edge) or (here == LEAVES and other < edge):
         return
@@ -93,7 +93,7 @@ def lose_triangles(
     worker: Any, workers: Any, control: Any, offsets: Any, neighbours: Any, edges: Any, low: Any, high: Any,
     leaving: Any, state: Any, lost: Any, touched: Any, count: Any,
 ) -> None:  # fmt: skip
-    """``lost[e]``: how many triangles of e lose an edge in this round; ``touched[:count[0]]``: where that is not 0."""
+    """``lost[e]``: how many triangles of e lose an edge in this round; ``touched[:count[0]]``: the edges with any."""
     one = np.uint64(1)
     while True:
         first, last = take(control, np.uint64(leaving.size), np.uint64(_CHUNK))
@@ -119,7 +119,7 @@ def lose_triangles(
 
 
 class Trusses:
-    """The edges of a simple graph that are left, their supports, and what they are called in the whole graph."""
+    """The remaining edges of a simple graph, their supports, and their numbers in the whole graph."""
 
     def __init__(self, worker: Worker, graph: Graph) -> None:
         self.worker, self.cores = worker, worker.cores
@@ -130,7 +130,7 @@ class Trusses:
         self._begin()
 
     def _begin(self) -> None:
-        """All edges stay, and have lost nothing."""
+        """Initially all edges stay, and have lost nothing."""
         self.size = len(self.numbers)
         self.state, self.lost = self.cores.host(self.size, np.uint8), self.cores.host(self.size, np.int32)
         self.support = self.cores.host(self.size, np.int32)
@@ -140,7 +140,7 @@ class Trusses:
         self.cores.publish(0, self.lost)
 
     def supports(self) -> Array:
-        """In how many triangles of what is left each edge is. A worker has the lowest corners of a share of arcs."""
+        """In how many remaining triangles each edge is. A worker has the lowest corners of a share of arcs."""
         up = select(self.cores, self.rows)
         share = np.array(self.worker.share(len(up.neighbours)), np.uint64)
         first, last = np.searchsorted(up.offsets[1:], share, side="right")
@@ -154,7 +154,7 @@ class Trusses:
         return self.support
 
     def restrict(self, stays: Array) -> None:
-        """Forget the edges that do not stay; what is left has its supports."""
+        """Remove the edges that do not stay; the remaining ones have their supports."""
         there = np.flatnonzero(stays)
         names = np.empty(self.size, self.rows.edges.dtype)
         names[there] = np.arange(len(there))
@@ -166,13 +166,13 @@ class Trusses:
         self.cores.publish(support, self.support)
 
     def left(self) -> Array:
-        """Which edges are left."""
+        """Which edges remain."""
         found: Array = self.state == STAYS
         self.cores.together()
         return found
 
     def peel(self, least: int) -> None:
-        """Let edges leave whose support is below `least`, until there are none."""
+        """Remove edges whose support is below `least`, until there are none."""
         leaving: Array = np.flatnonzero((self.state == STAYS) & (self.support < least))
         while len(leaving):
             losers = leaving[self.support[leaving] > 0]  # the others are in no triangle any more

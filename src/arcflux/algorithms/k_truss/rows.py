@@ -1,7 +1,7 @@
 """Some of the arcs of a graph as rows of their own, on a team of cores: those of edges that stay, or that lead up.
 
-An arc leads up to a vertex of more neighbours, of as many to one of a larger number. Rows of these are short, even of
-hubs, and of the corners of a triangle one leads up to both others.
+An arc leads up to a vertex of higher degree, or of equal degree and larger number. Rows of such arcs are short, even of
+hubs, and one of a triangle's corners leads up to both others.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def copy_arcs(
     worker: Any, workers: Any, control: Any, offsets: Any, neighbours: Any, edges: Any, stays: Any, numbers: Any,
     starts: Any, targets: Any, names: Any,
 ) -> None:  # fmt: skip
-    """Those arcs, row after row from ``starts[v]`` on; numbers: what their edges are called now; None: as before."""
+    """Those arcs, row after row from ``starts[v]`` on; numbers: the new numbers of their edges; None: as before."""
     one = np.uint64(1)
     while True:
         begin, end = take(control, np.uint64(offsets.size - 1), np.uint64(_CHUNK))
