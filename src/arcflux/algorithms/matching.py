@@ -1,7 +1,8 @@
 """A maximal matching: edges without common ends, to which no edge can be added, by handshakes.
 
 Every edge draws once. A vertex points to the neighbour along its lowest edge, and two that point to each other are
-matched: what taking edges one after the other in the order of their draws gives (Blelloch, Fineman, Shun 2012).
+matched: the same matching as by taking edges one after the other in the order of their draws (Blelloch, Fineman, Shun
+2012).
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class Matching:
 
     @af.phase
     class shake:
-        """Two that point to each other are a pair."""
+        """Two vertices that point to each other are matched."""
 
         def init(v):
             v.paired = False
@@ -97,7 +98,8 @@ def maximal_matching(graph: Graph, seed: int = 0, **options: Any) -> af.Result:
     if graph.directed:
         raise GraphError("the graph is directed", expected="an undirected graph", remedy="graph.to_undirected()")
     made = af.run(Matching, graph, seed=seed, **options)
-    # The lowest edge of all is the lowest of both its ends: who still points to somebody has nobody who points back.
+    # The lowest edge of all is the lowest of both its ends: at the end no vertex that still points to another is
+    # pointed back at.
     if made.converged and (made.values["choice"] >= 0).any():
         raise not_both_ways()
     result = replace(made, name="maximal_matching", values={"mate": made.values["mate"]})

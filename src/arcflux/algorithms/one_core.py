@@ -1,6 +1,7 @@
-"""Walks that go one step after the other: searches of depth first, queues, stacks. Every worker makes them alike.
+"""Sequential traversals: depth-first searches, queues, stacks. Every worker does the same one.
 
-What one core does in linear time is not spread: each worker has the whole graph, walks it, and has the same answer.
+Linear-time work of one core is not distributed: each worker has the whole graph, traverses it, and gets the same
+answer.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""PageRank: the chance that a random surfer stands on a vertex (Page, Brin, Motwani, Winograd 1999).
+"""PageRank: the probability that a random surfer is at a vertex (Page, Brin, Motwani, Winograd 1999).
 
 On undirected graphs the power iteration is accelerated (accelerated_pagerank.py).
 """
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 __all__ = ["PageRank", "PersonalPageRank", "PushPageRank", "WeightedPageRank", "pagerank", "pagerank_delta"]
 
 _DAMPING = 0.85
-# Ranks that one more superstep moves by more than so much in all are not ranks yet.
+# Ranks that another superstep moves by more than this in total are not converged.
 _MOST_MOVED = 1e-4
-# Rounding alone moves ranks by about so many times the smallest difference from 1.
+# Rounding alone moves ranks by about so many times the machine epsilon.
 _ROUNDING = 100
-# Supersteps from which an accelerated iteration learns how fast it may be.
+# Supersteps from which an accelerated iteration estimates its factor.
 _LEARNING = 4
 
 
@@ -38,10 +38,10 @@ _LEARNING = 4
 class PageRank:
     """Lux, figure 4 and equation 1: pull, until the ranks move by less than the tolerance in all.
 
-    With `redistribute`, the surfer jumps from a dangling vertex as from anywhere: in every superstep the ranks of these
-    are added up (`lost`), and the next one gives them to all (LDBC Graphalytics, section 2.3.3, and NetworkX). Without,
-    they are lost, which comes to the same proportions in the end, but not after a fixed number of supersteps. Ranks
-    begin with `even`, shared by all vertices, and `by_degree` for each out-edge.
+    With `redistribute`, the surfer jumps from a dangling vertex to any vertex: every superstep adds up the ranks of
+    these (`lost`), and the next one distributes them to all (LDBC Graphalytics, section 2.3.3, and NetworkX). Without,
+    they are lost, which converges to the same proportions, but differs after a fixed number of supersteps. Ranks begin
+    with `even`, shared by all vertices, and `by_degree` for each out-edge.
     """
 
     damping: float = 0.85
@@ -129,9 +129,9 @@ class WeightedPageRank(PersonalPageRank):
 
 @af.program
 class PushPageRank:
-    """By delta push: a vertex passes on what its rank has gained, once that is more than the tolerance.
+    """By delta push: a vertex sends the gain of its rank, once that is more than the tolerance.
 
-    What is less is `held`, and goes along with a later gain; `sent` says that what is held has been passed on.
+    A smaller gain is `held` until more comes; `sent`: the held gain has been sent.
     """
 
     damping: float = 0.85
@@ -259,7 +259,7 @@ def pagerank(
     redistribute = dangling == "redistribute" and bool(some)
     moved, rounding = min(n * tol, _MOST_MOVED), _ROUNDING * float(np.finfo(dtype.replace("f", "float")).eps)
     start = None
-    # What is deterministic cannot be eager: it is the power iteration then, to the bit.
+    # A deterministic run cannot be eager: it is the power iteration, to the bit.
     power = method == "power" or (eager and bool(options.get("deterministic")))
     if program is PageRank and not power and moved > rounding and not graph.directed and graph.whole:
         start = best_start(graph, alpha, moved, redistribute)
@@ -272,10 +272,10 @@ def pagerank(
     result = af.run(
         chosen, choosing or graph, given=given, damping=alpha, tolerance=moved, redistribute=redistribute, **options
     )
-    # Of ranks that are extrapolated, those whose residual was measured are the ones before.
+    # Of extrapolated ranks, those with a measured residual are the ones before.
     rank = result.values["before" if sooner else "rank"]
     if eager and dangling == "redistribute" and not options.get("deterministic") and rank.any():
-        # Vertices did not all see the ranks of one superstep, so those of the last one sum to 1 by the tolerance alone.
+        # Vertices did not all see the ranks of one superstep, so the last ones sum to 1 only within the tolerance.
         rank = rank / rank.sum()
     checked_weight = None if choosing is None else weight
     reached = max(10 * moved, rounding)
@@ -299,7 +299,7 @@ def pagerank_delta(graph: Graph, alpha: float = _DAMPING, tol: float = 1e-9, **o
     [0.25, 0.25, 0.25, 0.25]
     """
     _damping(alpha, None)
-    if not tol >= sys.float_info.min:  # what is less than that does not decline when it is multiplied by alpha
+    if not tol >= sys.float_info.min:  # smaller gains do not decrease when they are multiplied by alpha
         raise UsageError(f"tol is {tol!r}", expected="a positive number, such as 1e-9")
     result = af.run(PushPageRank, graph, damping=alpha, tolerance=tol, **options)
     reached = min(10 * max(1, graph.vertices) * tol / (1.0 - alpha), 10 * _MOST_MOVED)
@@ -312,7 +312,7 @@ _variants: dict[tuple[int, str, bool], Any] = {}
 
 
 def _variant(program: Any, dtype: str, eager: bool) -> Any:
-    """One of the programs above with another type of ranks and promise; always the same object."""
+    """One of the programs above with another type of ranks and other promises; cached."""
     key = id(program), dtype, eager
     if key not in _variants:
         chosen = program.retyped(**dict.fromkeys(program.fields, af.f32)) if dtype == "f32" else program
@@ -321,7 +321,7 @@ def _variant(program: Any, dtype: str, eager: bool) -> Any:
 
 
 def _accelerates(graph: Graph, method: str, eager: bool) -> bool:
-    """Whether the iteration may be accelerated: it is not forbidden, and all eigenvalues are real."""
+    """Whether the iteration may be accelerated: it is not ruled out, and all eigenvalues are real."""
     if method not in ("auto", "power", "accelerated"):
         raise UsageError(f"method is {method!r}", expected="'auto', 'power' or 'accelerated'")
     if method == "accelerated" and (graph.directed or eager):
@@ -333,10 +333,10 @@ def _accelerates(graph: Graph, method: str, eager: bool) -> bool:
 
 
 def _takes_long(start: Start | None, alpha: float, moved: float) -> bool:
-    """Whether acceleration pays if the residual declines as slowly as it can, by the damping a superstep.
+    """Whether acceleration pays if the residual declines as slowly as possible, by the damping per superstep.
 
-    It takes a few supersteps to learn from, then each does as much as several of the power iteration, and costs up to
-    twice as much on a mesh. Ranks of which the `start` is known may be nearly right at once: on a mesh, or a ring.
+    It needs a few supersteps for its estimates; then each does as much as several of the power iteration, and costs up
+    to twice as much on a mesh. Ranks with a known `start` may be nearly right at once: on a mesh, or a ring.
     """
     if start is None or not alpha:
         return bool(alpha)

@@ -1,6 +1,6 @@
-"""The algorithms that the command line can name: one line each, and nothing else to touch there when one is added.
+"""The algorithms of the command line: adding one takes one line here.
 
-Those of Arcflux are called what `arcflux` calls them, and imported when they are used.
+They have the names that they have in `arcflux`, and are imported when they are used.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ class Algorithm:
     """An algorithm: its function or the name of it in `arcflux`, its result's fields, other names, how speed counts.
 
     `counts`: "supersteps" (every arc in each of them), "reached" (the edges of what was reached, as Graph500 does), or
-    "once" (every edge). `groups`: the first field is a label, so that the largest groups are its top. `unordered`:
-    fields that have no top. `checked`: there are rules to check results by. `cores`: it has no kernels for GPUs.
-    `cost`: the work that it does on V vertices and E edges.
+    "once" (every edge). `groups`: the first field is a label, whose largest groups are shown. `unordered`: fields
+    without largest values to show. `checked`: there is a validator. `cores`: it has no kernels for GPUs. `cost`: the
+    work that it does on V vertices and E edges.
     """
 
     function: Callable[..., Result] | str
@@ -66,7 +66,7 @@ class Algorithm:
 
     @cached_property
     def call(self) -> Callable[..., Result]:
-        """The function, imported by now."""
+        """The function, imported on first use."""
         found: Callable[..., Result] = (
             getattr(arcflux, self.function) if isinstance(self.function, str) else self.function
         )
@@ -100,7 +100,7 @@ class Algorithm:
 
     @cached_property
     def options(self) -> frozenset[str]:
-        """Which of the options of :func:`arcflux.run` it takes: all, or (`**where`) those that say where it runs."""
+        """The options of :func:`arcflux.run` that it takes: all, or (`**where`) those that say where it runs."""
         own = self._signature()
         for one in own:
             if one.kind is one.VAR_KEYWORD:
@@ -120,7 +120,7 @@ def run_options() -> frozenset[str]:
 
 
 def _argument(parameter: inspect.Parameter) -> Argument:
-    """A parameter by its annotation; what is neither a number nor text (Any, as a rule) is an id."""
+    """A parameter by its annotation; one that is neither a number nor text (usually Any) is an id."""
     kind, many, optional = parameter.annotation, False, False
     if get_origin(kind) in (Union, UnionType):
         optional = NoneType in get_args(kind)

@@ -22,7 +22,7 @@ Array = NDArray[Any]
 
 @af.program
 class Generations:
-    """A vertex is ready when all that lead to it are; its generation is one more than the latest of theirs."""
+    """A vertex is ready when all its in-neighbours are; its generation is one more than the latest of theirs."""
 
     sparse = True
     left: af.i64  # edges from vertices that are not ready
@@ -139,7 +139,7 @@ def dag_longest_path_length(graph: Graph, weight: str | None = "weight", **optio
 
 
 def _longest(graph: Graph, weight: str | None, options: dict[str, Any]) -> tuple[Graph, Array]:
-    """The graph with what edges count as the only column, and the length of the longest path to each vertex."""
+    """The graph with the lengths of edges as its only column, and the length of the longest path to each vertex."""
     _refuse_undirected(graph)
     plain = weight is None or (weight == "weight" and not graph.weighted)
     column = np.ones(graph.arcs) if plain else _finite(graph, weight)
@@ -152,7 +152,7 @@ def _longest(graph: Graph, weight: str | None, options: dict[str, Any]) -> tuple
 
 def _finite(graph: Graph, weight: str | None) -> Array:
     if weight not in graph.columns:
-        arguments.weights(graph, weight)  # says what is there
+        arguments.weights(graph, weight)  # reports what is wrong
     column = graph.columns[str(weight)].astype(np.float64)
     if not np.isfinite(float(np.abs(column).max(initial=0)) * max(1, graph.vertices - 1)):
         raise GraphError(

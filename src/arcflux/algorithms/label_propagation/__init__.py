@@ -69,7 +69,7 @@ def work(worker: Worker, rounds: int) -> tuple[Array, list[Superstep]]:
 
 
 def propagate(worker: Worker, labels: Any, rounds: int) -> list[Superstep]:
-    """Round by round: own vertices vote, workers tell each other what changes, and all adopt it."""
+    """Round by round: own vertices vote, workers exchange their changes, and all adopt them."""
     history: list[Superstep] = []
     everywhere = True
     with worker.task("label propagation", rounds, "rounds") as task:
@@ -83,7 +83,7 @@ def propagate(worker: Worker, labels: Any, rounds: int) -> list[Superstep]:
                 values = len(mine) * mine.itemsize * (worker.nodes - 1)
                 more = worker.sent - before - values
             changed, busy, counted, values, more = worker.sum(np.array([*tally, values, more])).tolist()
-            # When many change, hardly any vertex is left with no neighbour that did.
+            # If many change, nearly every vertex has a neighbour that did.
             everywhere = 4 * busy > labels.arcs
             labels.adopt(changes, mark=not everywhere)
             seconds = time.perf_counter() - begun

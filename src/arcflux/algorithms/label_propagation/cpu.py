@@ -3,8 +3,8 @@
 In the first round all labels differ, so there is nothing to count. Later, once few vertices change, they mark their
 neighbours, and only those that are marked count again.
 
-A worker that is alone runs all rounds in one launch (:func:`propagate`). One of several lets its own vertices vote
-(:func:`vote`); a row shows itself whether one of its neighbours has changed, so that no message is needed.
+A single worker runs all rounds in one launch (:func:`propagate`). One of several lets its own vertices vote
+(:func:`vote`); a row itself shows whether one of its neighbours has changed, so that no message is needed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["Labels"]
 
 Array = NDArray[Any]
 
-# Counters of a round, each on a cache line of its own; three blocks take turns, so that the reset meets no reader.
+# Counters of a round, each on its own cache line; three blocks alternate, so that no reader sees the reset.
 _WORK, _TAKE, _CHANGED, _ARCS, _SEEN, _STOP = (8 * k for k in range(6))
 _BLOCK = 48
 _BOARD = 3 * _BLOCK
@@ -67,7 +67,7 @@ def _first(neighbours: Any, begin: Any, end: Any, v: Any, none: Any) -> Any:
 def _distinct(
     out_neighbours: Any, i: Any, out_end: Any, in_neighbours: Any, j: Any, in_end: Any, v: Any, none: Any
 ) -> Any:  # fmt: skip
-    """The label that leads while all differ: the first neighbour that is one both ways, else the first of all.
+    """The leading label while all differ: the first neighbour in both directions, else the first of all.
 
     The rows of v are out_neighbours[i:out_end] and, unless it is None, in_neighbours[j:in_end].
     """
@@ -109,7 +109,7 @@ def propagate(
     in_neighbours: Any, rounds: Any, barrier: Any, board: Any, label: Any, after: Any, marked: Any, changed: Any,
     buffers: Any, tables: Any, places: Any, history: Any,
 ) -> None:  # fmt: skip
-    """Up to so many rounds on label: uint[n], which starts as the vertices' numbers; ends early when nothing changes.
+    """Up to so many rounds on label: uint[n], initially the vertices' numbers; ends early if nothing changes.
 
     in_offsets is None for an undirected graph. tables: uint[workers, slots, 2], zero, and places: uint[workers, slots]
     are the workers' own; after, changed: uint[n] and marked: bool[n], zero, are shared. history[round] = vertices
@@ -167,7 +167,7 @@ def propagate(
         if not all_here(barrier, worker, workers):
             return
         size = np.uint64(board[block + _CHANGED])
-        # Marking walks the rows of all that changed; when they are many, hardly any vertex is left unmarked.
+        # Marking visits the rows of all changed vertices; if they are many, nearly every vertex is marked.
         everywhere = 4 * board[block + _ARCS] > arcs
         while True:
             begin = min(np.uint64(fetch_add(board, block + _TAKE, 1)) * _CHUNK, size)
@@ -290,7 +290,7 @@ class Labels:
         ]
 
     def vote(self, everywhere: bool) -> Array:
-        """Let own vertices vote, all or those next to one that changed: how many change, arcs of these, and voters."""
+        """Let own vertices vote, all or neighbours of changed ones: how many change, arcs of these, and voters."""
         low, high = self.worker.share(self.size)
         self.cores.publish(0, self.tally)
         how = self.first, everywhere, self.label, self.flags, *self.tables, *self.lists, self.tally
@@ -305,7 +305,7 @@ class Labels:
         return np.stack([changed, after], 1)
 
     def adopt(self, changes: Array, mark: bool) -> None:
-        """These vertices take these labels; with `mark`, their neighbours vote in the next round."""
+        """Assign these labels to these vertices; with `mark`, their neighbours vote in the next round."""
         self.cores.together()
         if self.cores.leads:
             self.flags[self.moved] = False
@@ -315,5 +315,5 @@ class Labels:
         self.cores.together()
 
     def result(self) -> Array:
-        """The label of every vertex, to keep."""
+        """The label of every vertex, as a result."""
         return self.cores.result(self.label)

@@ -1,8 +1,8 @@
 """Synchronous label propagation: every vertex takes the label that is most frequent around it, of several the smallest.
 
-A vertex with at most 32 voters is the work of a warp: each lane has a label and compares it with those of the other
-lanes, so that nothing is counted in memory. Others are the work of a block, with a hash table of its own in the
-device's memory, at most half of it filled; rows are sorted into two classes, so that tables for hubs are few.
+A warp processes a vertex with at most 32 voters: each lane has a label and compares it with those of the other lanes,
+so that nothing is counted in memory. A block processes the others, with its own hash table in the device's memory, at
+most half of it filled; rows are sorted into two classes, so that there are few tables for hubs.
 
 As on cores (cpu.py), vertices that change mark their neighbours once few do, and only those
 that are marked count again.
@@ -29,11 +29,11 @@ Array = NDArray[Any]
 BOUNDS = (256, 8, 8)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _WARP = 32
-# A hub has this many times the voters from which a vertex is the work of a block; bytes of tables of either class.
+# A hub has this many times the voters from which a vertex gets a block; bytes of tables of either class.
 _HUB = 2
 _TABLES = 1 << 28
 _NOBODY = np.int64(-1)
-# Labels have at most so many bits where a warp compares them together with their votes.
+# The most bits of labels for which a warp compares them together with their votes.
 _BITS = 57
 _LAST = np.int64((1 << _BITS) - 1)
 _CHANGED, _ARCS, _SEEN = 0, 1, 2
@@ -60,7 +60,7 @@ def _leading(votes: Any, name: Any) -> Any:
 def _elected(name: Any, voters: Any) -> Any:
     """The label that most of the first lanes of a warp have, of several the smallest, for all; none if none has one.
 
-    Votes and label are compared as one number, of which the label is the lower part, upside down.
+    Votes and label are compared as one number, whose lower part is the inverted label.
     """
     votes, other = np.int64(0), np.int32(0)
     while other < voters:
@@ -79,13 +79,13 @@ def _elected(name: Any, voters: Any) -> Any:
 
 @inner
 def _different(neighbours: Any, i: Any, first: Any, v: Any) -> Any:
-    """Whether the neighbour at place i counts: it is not v, and the `first` of its row or not the one before again."""
+    """Whether neighbour i counts: it is not v, and is the `first` of its row or differs from the one before."""
     return np.uint64(neighbours[i]) != v and (first or neighbours[i - np.uint64(1)] != neighbours[i])
 
 
 @inner
 def _voters(directed: Any, rows: Any, in_rows: Any, v: Any) -> Any:
-    """How many arcs have a vertex at an end."""
+    """The number of arcs at a vertex."""
     one = np.uint64(1)
     count = np.uint64(rows[v + one]) - np.uint64(rows[v])
     if directed:
@@ -115,7 +115,7 @@ def _count(
 
 
 def _voting(directed: bool) -> tuple[Any, Any, Any]:
-    """The kernels: vertices of warps vote, vertices of blocks vote, and what changed is taken over."""
+    """The kernels: vertices of warps vote, vertices of blocks vote, and changes are applied."""
 
     @kernel
     def by_warp(
@@ -212,7 +212,7 @@ def _voting(directed: bool) -> tuple[Any, Any, Any]:
         rows: Any, neighbours: Any, in_rows: Any, in_neighbours: Any, size: Any, mark: Any, marked: Any, label: Any,
         after: Any,
     ) -> None:  # fmt: skip
-        """Labels become what was voted for; if so asked, neighbours of those that change are marked, by a warp."""
+        """Apply the votes to labels; if requested, a warp marks the neighbours of those that change."""
         one = np.uint64(1)
         v = first_row()
         while v < size:
@@ -287,7 +287,7 @@ class Labels:
         return propagate(self.worker, self, rounds)
 
     def _tables(self, voters: Array, item: int) -> tuple[int, int]:
-        """Blocks that count at once, and the slots of the table that each has."""
+        """The number of blocks that count at once, and the slots of each one's table."""
         if not len(voters):
             return 0, 0
         most = min(int(voters.max()), self.size)
@@ -297,7 +297,7 @@ class Labels:
         return min(fitting, self.room.shapes.blocks, len(voters)), slots
 
     def vote(self, everywhere: bool) -> Array:
-        """Let own vertices vote, all or those that are marked: how many change, arcs of these, and how many voted."""
+        """Let own vertices vote, all or the marked ones: how many change, arcs of these, and how many voted."""
         self.tally.copy_to_device(np.zeros(3, np.int64))
         state = everywhere, self.marked, self.label, self.after, self.tally
         if self.small is not None:
@@ -318,7 +318,7 @@ class Labels:
         return np.stack([(moved + self.own.start).astype(voted.dtype), voted[moved]], 1)
 
     def adopt(self, changes: Array | None, mark: bool) -> None:
-        """All take what they voted for, and these changes; with `mark`, neighbours of those that change vote next."""
+        """Apply the votes, and these changes of others; with `mark`, neighbours of changed vertices vote next."""
         if changes is not None:
             self.known[changes[:, 0]] = changes[:, 1]
             if self.size:

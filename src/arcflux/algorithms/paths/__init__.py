@@ -1,7 +1,7 @@
 """Paths between two vertices, and distances between many: searches from both ends, with estimates, and Yen's.
 
-A search for one path looks at part of the graph, and is the work of one core; distances from many sources are spread
-over cores and workers by source.
+A search for one path visits a part of the graph, on one core; distances from many sources are distributed over cores
+and workers by source.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Dijkstra's search with a binary heap: from one end with estimates, from both ends, from many sources on all cores.
 
-A vertex may be in the heap several times; all but the first time that it comes out are passed over. Equal keys come out
-in the order of the vertices' numbers, so that a path does not depend on how the heap is filled.
+A vertex may be in the heap several times; all but its first entry are skipped. Equal keys come out in the order of the
+vertices' numbers, so that a path does not depend on how the heap is filled.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Array = NDArray[Any]
 
 @inner
 def _push(keys: Any, items: Any, size: Any, key: Any, item: Any) -> Any:
-    """Put an item into the heap of `size`; returns its new size."""
+    """Push an item on the heap of `size`; returns the new size."""
     place = size
     while place > 0:
         above = (place - 1) >> 1
@@ -39,7 +39,7 @@ def _push(keys: Any, items: Any, size: Any, key: Any, item: Any) -> Any:
 
 @inner
 def _drop(keys: Any, items: Any, size: Any) -> Any:
-    """Take the first item off the heap; returns its new size."""
+    """Remove the first item of the heap; returns the new size."""
     size -= 1
     key, item = keys[size], items[size]
     place = 0
@@ -75,8 +75,8 @@ def settle(
 ) -> None:  # fmt: skip
     """Distances from the source, until the target is settled; a vertex that comes nearer is settled again.
 
-    keys: float64[arcs + 2]; items: int64[arcs + 2]. Estimates that do not fall by as much as the way to the target may
-    open settled vertices again; when that fills the heap, ``items[0]`` is -1 in the end.
+    keys: float64[arcs + 2]; items: int64[arcs + 2]. Inconsistent estimates may reopen settled vertices; if that fills
+    the heap, ``items[0]`` is -1 at the end.
     """
     one = np.uint64(1)
     distance[source] = 0.0
@@ -111,10 +111,10 @@ def meet_in_between(
     back_distance: Any, after: Any, back_settled: Any, keys: Any, items: Any, back_keys: Any, back_items: Any,
     best: Any, meeting: Any,
 ) -> None:  # fmt: skip
-    """Search along edges from the source and against them from the target, in turns, whichever is nearer.
+    """Search along edges from the source and against them from the target, always on the side that is nearer.
 
-    ``best[0]`` is the length of the shortest path that is known, by way of ``meeting[0]``; nothing shorter is left when
-    both searches together are as far.
+    ``best[0]`` is the length of the shortest known path, by way of ``meeting[0]``; it is final when the sum of both
+    searches' distances reaches it.
     """
     one = np.uint64(1)
     distance[source] = 0.0
@@ -163,7 +163,7 @@ def settle_many(
 ) -> None:  # fmt: skip
     """``rows[k]``: distances from the k-th source, inf at first; all_keys: float64[workers, room], all_items alike.
 
-    Where every edge counts 1, items are a queue.
+    If every edge counts 1, items are a queue.
     """
     one = np.uint64(1)
     keys, items = all_keys[worker], all_items[worker]

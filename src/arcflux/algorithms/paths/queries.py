@@ -1,4 +1,4 @@
-"""Questions for one path, asked on one core: from both ends, with estimates, and for several paths."""
+"""Queries for one path, on one core: from both ends, with estimates, and for several paths."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Query:
         self, source: int, target: int, estimate: Array | None = None, blocked: Array | None = None,
         avoided: Array | None = None,
     ) -> tuple[float, list[int]]:  # fmt: skip
-        """The same from the source alone, by estimates; never to `blocked` vertices, nor to `avoided` ones at first."""
+        """The same from the source only, with estimates; never to `blocked` vertices, nor first to `avoided` ones."""
         from arcflux.algorithms.paths.cpu import settle
 
         n, room = self.graph.vertices, self.graph.arcs + 2
@@ -69,7 +69,7 @@ class Query:
         return float(distance[target]), _chain(before, target)[::-1]
 
     def several(self, source: int, target: int, k: int) -> list[list[int]]:
-        """The k shortest paths: each new one leaves an earlier one at some vertex, and never goes back to it."""
+        """The k shortest paths: each new one branches off an earlier one at some vertex, and never returns to it."""
         first = self.along(source, target) if k > 0 else (np.inf, [])
         waiting, seen = [first] if first[1] else [], {tuple(first[1])}
         found: list[list[int]] = []
@@ -117,7 +117,7 @@ def _against(graph: Graph, values: Array) -> Array:
 
 
 def _chain(before: Array, vertex: int) -> list[int]:
-    """A vertex, the one before it, and so on."""
+    """A vertex, its predecessor, and so on."""
     chain = [vertex]
     while before[chain[-1]] >= 0:
         chain.append(int(before[chain[-1]]))

@@ -1,4 +1,4 @@
-"""How much two vertices have in common, by the neighbours that they share: for edges, pairs, and the most similar."""
+"""The similarity of two vertices by their common neighbours: for edges, pairs, and the most similar ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = [
 ]  # fmt: skip
 
 Array = NDArray[Any]
-# Those of which a common neighbour counts by its degree.
+# The measures in which a common neighbour counts by its degree.
 _SHARED = ("adamic_adar", "resource_allocation")
 MEASURES = ("jaccard", "overlap", "cosine", *_SHARED)
 
@@ -147,7 +147,7 @@ def _scored(common: Array, one: Array, other: Array, measure: str) -> Array:
 
 
 def _share_of(rows: Graph, measure: str) -> Array:
-    """What a common neighbour counts. One has two neighbours at least, or the pair is a vertex and itself."""
+    """The weight of a common neighbour. It has at least two neighbours, unless the pair is a vertex and itself."""
     degrees = rows.out_degrees.astype(np.float64)
     if measure == "adamic_adar":
         return np.divide(1.0, np.log(np.maximum(degrees, 1)), out=np.zeros(len(degrees)), where=degrees > 1)

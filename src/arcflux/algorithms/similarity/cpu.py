@@ -1,4 +1,4 @@
-"""Common neighbours on a team of cores: rows are merged or marked for pairs, spread out for the best of each vertex."""
+"""Common neighbours on a team of cores: rows are merged or marked for pairs, expanded for the best of each vertex."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["best", "common"]
 
 Array = NDArray[Any]
 _CHUNK = 64
-# To search a long row for a neighbour takes about as long as to walk so many.
+# Searching a long row for a neighbour takes about as long as walking so many entries.
 _SEARCH = np.uint64(16)
 
 
@@ -43,21 +43,21 @@ def group_pairs(
 
 @inner
 def _hub(offsets: Any, left: Any, right: Any) -> Any:
-    """That of two vertices which has more neighbours; the second of equals."""
+    """The vertex with more neighbours; of equals the second."""
     one, u, v = np.uint64(1), np.uint64(left), np.uint64(right)
     return u if offsets[u + one] - offsets[u] > offsets[v + one] - offsets[v] else v
 
 
 @inner
 def _other(offsets: Any, left: Any, right: Any, hub: Any) -> Any:
-    """The end of a pair that is not its hub, and how many neighbours that has."""
+    """The end of a pair that is not its hub, and its number of neighbours."""
     one, other = np.uint64(1), np.uint64(left) + np.uint64(right) - hub
     return other, offsets[other + one] - offsets[other]
 
 
 @inner
 def _marking_pays(offsets: Any, left: Any, right: Any, order: Any, begin: Any, end: Any, hub: Any) -> Any:
-    """Whether marking a hub's row, and taking that back, costs less than it saves the hub's pairs from `begin` on."""
+    """Whether marking a hub's row, and clearing it, costs less than it saves for the hub's pairs from `begin` on."""
     one = np.uint64(1)
     size = offsets[hub + one] - offsets[hub]
     saved = np.uint64(0)
@@ -72,7 +72,7 @@ def _marking_pays(offsets: Any, left: Any, right: Any, order: Any, begin: Any, e
 
 @inner
 def _meet(neighbours: Any, a: Any, a_end: Any, b: Any, b_end: Any, share: Any) -> Any:
-    """The sum of the shares of what two sorted rows have in common, the first of them the shorter one."""
+    """The sum of the shares of the common elements of two sorted rows, the shorter one first."""
     total = 0.0
     searches = (a_end - a) * _SEARCH < b_end - b
     while a < a_end and b < b_end:
@@ -90,7 +90,7 @@ def _meet(neighbours: Any, a: Any, a_end: Any, b: Any, b_end: Any, share: Any) -
 
 @inner
 def _meet_marked(neighbours: Any, a: Any, a_end: Any, mark: Any, share: Any) -> Any:
-    """The sum of the shares of those in a row that are marked."""
+    """The sum of the shares of the marked elements of a row."""
     if share is None:
         found = np.uint64(0)
         for i in range(a, a_end):
@@ -110,8 +110,8 @@ def meet_pairs(
 ) -> None:  # fmt: skip
     """``into[k]``: the sum of the shares of the neighbours that the k-th pair has in common; without `share` 1 each.
 
-    Pairs come by their hub. Where it pays, its neighbours are marked, and the other rows walked alone; the order of
-    sums is the same. marks: uint8[workers, n], zero before and after.
+    Pairs are ordered by hub. Where it pays, the hub's neighbours are marked, and only the other rows are walked; the
+    order of sums is the same. marks: uint8[workers, n], zero before and after.
     """
     one, mark = np.uint64(1), marks[worker]
     none = np.uint64(offsets.size)
@@ -160,7 +160,7 @@ def spread(
 ) -> None:  # fmt: skip
     """The k best of each vertex from `begin_row` on; who: int64[rows, k], -1 at first; score alike.
 
-    totals: float64[workers, n] are 0 and 0 again after; touched: int64[workers, n].
+    totals: float64[workers, n] are 0 before and after; touched: int64[workers, n].
     """
     one = np.uint64(1)
     total, seen = totals[worker], touched[worker]

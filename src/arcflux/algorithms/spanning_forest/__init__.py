@@ -1,8 +1,8 @@
 """Spanning trees and forests of the least or the most weight, by Boruvka's algorithm on all cores.
 
-Edges are ranked once by weight, ties by their place in the graph; so no two have the same rank, and there is one
-forest of the least ranks on any workers (Kruskal's algorithm finds the same). In a round every tree takes the edge
-of the lowest rank that leads out of it, and trees that are joined become one: at most log2 of the vertices rounds.
+Edges are ranked once by weight, ties by position in the graph; so no two have the same rank, and the forest of least
+ranks is unique on any workers (Kruskal's algorithm finds the same). In a round every tree takes the edge of lowest rank
+that leads out of it, and joined trees become one: at most log2 of the vertices rounds.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _forest(name: str, graph: Graph, weight: str | None, sign: int, where: dict[
 
 
 def _exact_sum(values: Array) -> float:
-    """The sum of numbers; of integers as a whole number of any size, from sums of their halves."""
+    """The exact sum of numbers; of integers as a Python integer, from sums of their halves."""
     if values.dtype.kind == "f":
         return float(values.sum())
     values = values.astype(np.int64 if values.dtype.kind == "i" else np.uint64)
@@ -111,9 +111,9 @@ def _weights(graph: Graph, weight: str | None) -> Array | None:
 
 
 def spanning_places(worker: Worker, column: Array | None, sign: int = 1) -> tuple[Array, Array]:
-    """The places of the forest's edges in the order of their weights, and each vertex's tree by its smallest vertex."""
+    """The positions of the forest's edges by weight, and each vertex's tree by its smallest vertex."""
     n = worker.graph.vertices
     places, root = worker.kernels(__name__).forest(worker, column, sign)
     smallest = np.empty(n, root.dtype)
-    smallest[root[::-1]] = np.arange(n, dtype=root.dtype)[::-1]  # of several the last one stays
+    smallest[root[::-1]] = np.arange(n, dtype=root.dtype)[::-1]  # the last of several assignments stays
     return places, smallest[root]

@@ -1,14 +1,14 @@
 """Boruvka's rounds on a team of cores, light edges first.
 
-Edges have an order: by weight, then by their place in the graph. The forest of the edges up to some edge in that order
-is part of the whole one, and an edge that comes later and has both of its ends in one tree of it is not (Osipov,
-Sanders, Singler, "The filter-Kruskal minimum spanning tree algorithm", ALENEX 2009). So a batch of light edges, about
-twice as many as vertices, is taken first, and few of the others are left to look at.
+Edges are ordered by weight, then by position in the graph. The forest of the edges up to some edge in that order is
+part of the whole one, and an edge that comes later and has both of its ends in one tree of it is not (Osipov, Sanders,
+Singler, "The filter-Kruskal minimum spanning tree algorithm", ALENEX 2009). So a batch of light edges, about twice as
+many as vertices, is processed first, and few of the others remain.
 
-A key is 32 bits of the weight, of which what is common to a batch is left away, and the place of the edge in the batch;
-where that is not enough, weights are ranked. In a round every tree takes the edge of the least key that leads out of
-it, and hangs itself under the tree there; of two that took the same edge, the larger one does. Each worker has the
-edges that it has selected itself, where they stand.
+A key is 32 bits of the weight, without the bits that a whole batch has in common, and the position of the edge in the
+batch; if that is not enough, weights are ranked. In a round every tree takes the edge of least key that leads out of
+it, and links itself to the tree there; of two that took the same edge, the larger one does. Each worker processes the
+edges that it has selected itself, in place.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ __all__ = ["forest"]
 Array = NDArray[Any]
 _NONE = np.uint64(0xFFFFFFFFFFFFFFFF)
 _LINE = 8
-# What weights are: no column, a sign bit, bits of floats, the heaviest first.
+# The types of weights: no column, a sign bit, bits of floats, descending.
 _ALIKE, _SIGNED, _FLOAT, _TURNED = 8, 1, 2, 4
-# Edges of the first batch, in multiples of the vertices, and the sample that says which these are.
+# Edges of the first batch, in multiples of the vertices, and the size of the sample that selects them.
 _LIGHT = 2
 _SAMPLE = 1 << 12
 
 
 @inner
 def _key(weight: Any, kind: Any) -> Any:
-    """A word in the order of the weights, as :func:`_keys` makes it of many."""
+    """A word in the order of the weights, as :func:`_keys` computes it for many."""
     key = np.uint64(np.int64(weight))
     if kind & _FLOAT:
         key ^= np.uint64((np.int64(weight) >> 63) & 0x7FFFFFFFFFFFFFFF)
@@ -57,8 +57,8 @@ def select(
 ) -> None:  # fmt: skip
     """The edges of the k-th rows, rows[k] .. rows[k + 1], from the first to before the last one, that join two trees.
 
-    They stand together, where these rows' arcs begin. ``tally[k]`` is how many they are, the least and the largest of
-    their keys, and the bits in which keys differ from `some_key`.
+    They are written where these rows' arcs begin. ``tally[k]``: their number, the least and the largest of their keys,
+    and the bits in which keys differ from `some_key`.
     """
     one = np.uint64(1)
     while True:
@@ -97,7 +97,7 @@ def _root(above: Any, v: Any) -> Any:
 
 @inner
 def _offer(best: Any, tree: Any, key: Any, alone: Any) -> None:
-    """Let a tree have the lesser of two keys."""
+    """Offer a tree a key; it keeps the smaller one."""
     known = best[tree]
     if alone:
         best[tree] = min(known, key)
@@ -114,11 +114,11 @@ def grow(
     worker: Any, workers: Any, control: Any, barrier: Any, begins: Any, sizes: Any, low: Any, shift: Any, sources: Any,
     targets: Any, keys: Any, above: Any, best: Any, chosen: Any, board: Any,
 ) -> None:  # fmt: skip
-    """``chosen[:board[0]]``: the keys of the forest's edges; above: every vertex straight under its root, again then.
+    """``chosen[:board[0]]``: the keys of the forest's edges; above: every vertex under its root, also afterwards.
 
-    begins, sizes: int64[pieces], where edges are, a piece or more for each worker; keys: of weights, which become those
-    of edges, ``(key - low) >> shift`` and the place. best: uint64[n], _NONE at first; board: int64[_LINE * (4 + 2 *
-    workers)], zero at first.
+    begins, sizes: int64[pieces], the pieces of edges, at least one for each worker; keys: of weights, which become
+    those of edges, ``(key - low) >> shift`` and the position. best: uint64[n], _NONE at first; board: int64[_LINE * (4
+    + 2 * workers)], zero at first.
     """
     n = above.size
     for piece in range(worker, begins.size, workers):
@@ -129,7 +129,7 @@ def grow(
         own = np.int64(0)
         for piece in range(worker, begins.size, workers):
             kept = begins[piece]
-            for k in range(kept, kept + sizes[piece]):  # edges between trees, under the names of these, stay
+            for k in range(kept, kept + sizes[piece]):  # edges between trees stay, renamed to these
                 one, other = above[sources[k]], above[targets[k]]
                 if one == other:
                     continue
@@ -184,8 +184,8 @@ class Growing:
         self.keys, self.places = self.cores.host(arcs, np.uint64), self.cores.host(arcs, np.uint64)
 
     def take(self, begin: tuple[int, int], end: tuple[int, int], rows: tuple[int, int]) -> Array:
-        """Take the edges of some rows whose (weight, place) is from `begin` to before `end`; the places of those that
-        are in the forest, in their order.
+        """Process the edges of some rows whose (weight, position) is from `begin` to before `end`; returns the
+        positions of those that are in the forest, in order.
         """
         cores, offsets = self.cores, self.graph.out.offsets
         arcs = np.linspace(int(offsets[rows[0]]), int(offsets[rows[1]]), cores.workers + 1).astype(np.uint64)
@@ -208,7 +208,7 @@ class Growing:
         return self.join(sources, targets, keys, places)
 
     def join(self, sources: Array, targets: Array, weights: Array, places: Array) -> Array:
-        """Grow by edges that stand in the order of their places; the places of those that are in the forest."""
+        """Grow by edges in the order of their positions; returns the positions of those that are in the forest."""
         size, cores = len(places), self.cores
         if not size:
             return places
@@ -222,7 +222,7 @@ class Growing:
     def grow(
         self, pieces: tuple[Array, Array], scale: tuple[Any, int], sources: Array, targets: Array, keys: Array
     ) -> Array:  # fmt: skip
-        """Where the edges are that the forest takes, in their order; `pieces`: their begins and sizes, which change."""
+        """The indices of the forest's edges, in order; `pieces`: their begins and sizes, which change."""
         cores = self.cores
         chosen, board = cores.host(len(self.above), np.uint64), cores.small(_LINE * (4 + 2 * cores.workers))
         given = *pieces, *map(np.uint64, scale), sources, targets, keys, self.above, self.best
@@ -238,7 +238,7 @@ def _trailing_zeros(bits: int) -> int:
 
 
 def _narrow(keys: Array) -> Array:
-    """Words of 32 bits in the order of these: what is common to all of them is left away, else they are ranked."""
+    """Words of 32 bits in the order of these: without common bits, or else ranked."""
     if len(keys) >> 32:
         raise SpaceError(f"a batch of {len(keys):,} edges", expected="fewer than 2^32")
     apart = keys - keys.min()
@@ -251,7 +251,7 @@ def _narrow(keys: Array) -> Array:
 
 
 def _bits(column: Array | None, sign: int) -> tuple[Array, int]:
-    """Weights as whole numbers, and of what kind these are."""
+    """Weights as integers, and their type."""
     turned = _TURNED if sign < 0 else 0
     if column is None:
         return np.empty(0, np.int64), _ALIKE
@@ -274,7 +274,7 @@ def _keys(weights: Array, kind: int) -> Array:
 
 
 def forest(worker: Worker, column: Array | None, sign: int) -> tuple[Array, Array]:
-    """The places of the forest's edges in their order, and a root for every vertex."""
+    """The positions of the forest's edges in order, and a root for every vertex."""
     graph = worker.graph
     weights, kind = _bits(column, sign)
     growing = Growing(worker, weights, kind)
@@ -285,7 +285,7 @@ def forest(worker: Worker, column: Array | None, sign: int) -> tuple[Array, Arra
         found.append(growing.take(begin, limit, rows))
         begin = limit
     places = np.concatenate(found)
-    if worker.size > 1:  # the forest of all is among the forests of the shares
+    if worker.size > 1:  # the forest of all is contained in the union of the shares' forests
         places = np.sort(worker.gather(places))
         growing = Growing(worker, weights, kind)
         sources = np.searchsorted(graph.out.offsets, places, side="right") - 1
@@ -295,7 +295,7 @@ def forest(worker: Worker, column: Array | None, sign: int) -> tuple[Array, Arra
 
 
 def _threshold(graph: Any, weights: Array, kind: int) -> tuple[int, int] | None:
-    """The weight and place before which about so many edges are as the first batch should have; None for all."""
+    """The weight and position that limit the first batch to its number of edges; None for all."""
     wanted, edges = _LIGHT * graph.vertices, graph.arcs // 2
     if edges <= 2 * wanted:
         return None

@@ -28,17 +28,17 @@ if TYPE_CHECKING:
 
 __all__ = ["SSSP", "multi_source_sssp", "sssp"]
 
-# Where a whole distance stands for infinity.
+# The integer distance that stands for infinity.
 _FAR = 2**31 - 1
-# Options of the search that hold for the predecessors of vertices at the same distance, too.
+# Options of the search that also apply to finding predecessors at the same distance.
 _PLAIN, _ON_DEVICES = ("threads", "debug", "progress"), ("devices", "transport", "ranks_per_node")
-# Options that take a search out of this process.
+# Options that move a search out of this process.
 _ELSEWHERE = ("parts", "transport", "devices", "debug")
 
 
 @af.program
 class SSSP:
-    """A vertex that came closer tells its out-neighbours, the nearest first (delta-stepping; Meyer, Sanders 2003)."""
+    """A vertex that came closer sends to its out-neighbours, nearest first (delta-stepping; Meyer, Sanders 2003)."""
 
     source: af.vertex
     delta: float = 0.0
@@ -60,7 +60,7 @@ class SSSP:
 
 @af.program
 class Paths:
-    """The same from every vertex that is given at distance 0."""
+    """The same from every vertex with an initial distance of 0."""
 
     delta: float = 0.0
     distance: af.f64
@@ -78,16 +78,16 @@ class Paths:
         return v.distance
 
 
-# When weights are whole and all sums fit: half the memory, which the caches thank with a fifth of the time.
+# For integer weights whose sums fit: half the memory, and a fifth faster thanks to the caches.
 WholePaths = cast("Program", Paths).retyped(distance=af.i32)
 
 
 @af.program
 class Within:
-    """The predecessors of vertices that are reached by an edge of length 0.
+    """The predecessors of vertices that are reached only by edges of length 0.
 
-    Along edges of weight 0, or too light for the sum to show: from vertices that have a predecessor to those that have
-    none, which cannot close a circle. Of several the largest number.
+    Along edges of weight 0, or too light to change the sum: from vertices with a predecessor to those without, which
+    cannot create a cycle. Of several the largest number.
     """
 
     sparse = True
@@ -201,7 +201,7 @@ def _paths(
 
 
 def _widened(distance: NDArray[Any]) -> NDArray[Any]:
-    """Whole distances as floats, with inf where no path leads."""
+    """Integer distances as floats, with inf for unreachable vertices."""
     wide = recycled(len(distance), np.float64, zero=False)
     wide[:] = distance
     if distance.max(initial=0) == _FAR:
@@ -221,7 +221,7 @@ def _tree(
 
 
 def _where(options: dict[str, Any]) -> dict[str, Any]:
-    """Where predecessors are found: on the GPUs of the search, or the ranks; else on this process' threads."""
+    """Where predecessors are computed: on the GPUs of the search, or the ranks; else on this process' threads."""
     devices = None if options.get("debug") else options.get("devices")
     if isinstance(devices, str) or any(device.kind == "cuda" for device in devices or ()):
         names = ("devices", "transport", "ranks_per_node", "threads")
@@ -234,7 +234,7 @@ def _where(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def work(worker: Worker, distance: NDArray[Any], far: float, roots: NDArray[Any]) -> tuple[NDArray[Any], int]:
-    """The vertex from which each one has its distance, and how many do not have it from one at a smaller distance."""
+    """The predecessor of each vertex, and how many vertices have none at a smaller distance."""
     kind = np.int32 if worker.graph.vertices < 1 << 31 else np.int64
     found, lacking = worker.kernels(__name__).predecessors(worker, distance, far, roots, kind)
     return worker.gather(found), int(worker.sum(np.array([lacking]))[0])
@@ -255,10 +255,10 @@ _known: WeakKeyDictionary[Graph, dict[tuple[str | None, bool], tuple[Graph | Non
 
 
 def _weighed(graph: Graph, weight: str | None, narrow: bool) -> tuple[Graph, float]:
-    """The graph with a column `weight` of good weights, and the largest of them; looked at once for each graph.
+    """The graph with a column `weight` of valid weights, and the largest of them; checked once for each graph.
 
-    Whole weights become as narrow as they can where that is asked for: a search waits for rows of neighbours and
-    weights, and with a byte for each weight a sixth less on uniform graphs.
+    If `narrow`, integer weights are stored in the narrowest type: a search waits for rows of neighbours and weights,
+    and takes a sixth less with a byte per weight on uniform graphs.
     """
     known = _known.setdefault(graph, {})
     if (weight, narrow) not in known:

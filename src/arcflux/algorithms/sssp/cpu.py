@@ -1,8 +1,8 @@
 """Predecessors of shortest paths: the last tight edge of each row, where reading the row ends.
 
-Few edges are tight, so the sum is compared first: a branch that is foreseen, and loads that need not wait for one
-another. To pass over edges that are heavier than the whole distance saved a fifth on a Kronecker graph, and cost as
-much on a random one.
+Few edges are tight, so the sum is compared first: a predictable branch, and loads that need not wait for one another.
+Skipping edges that are heavier than the whole distance saved a fifth on a Kronecker graph, and cost as much on a random
+one.
 """
 
 from __future__ import annotations

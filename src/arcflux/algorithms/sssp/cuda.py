@@ -1,7 +1,7 @@
 """Predecessors of shortest paths: the last tight edge of each row; a warp reads a row from its end.
 
-As cpu.py on cores, and with the same result: lanes look at 32 edges side by side, and the one of the
-last tight edge writes.
+Like cpu.py on cores, with the same result: lanes read 32 edges in parallel, and the one with the last tight edge
+writes.
 """
 
 from __future__ import annotations

@@ -21,11 +21,11 @@ class StrongComponents:
     of a colour; the vertices of this colour that reach the root are its component, and are removed, too.
     """
 
-    component: af.ref  # -1 while the vertex is left
+    component: af.ref  # -1 while the vertex remains
     colour: af.i64
-    sources: af.i64  # arcs from vertices that are left
+    sources: af.i64  # arcs from remaining vertices
     targets: af.i64
-    fresh: af.flag  # left with the last components, and has told nobody
+    fresh: af.flag  # removed with the last components, and not announced yet
 
     def start(v):
         v.component = -1
@@ -124,7 +124,7 @@ class StrongComponents:
 
     @af.phase(edges=None)
     class left:
-        """How many are left."""
+        """The number of remaining vertices."""
 
         def update(v):
             return v.component < 0

@@ -2,15 +2,15 @@
 
 1. A vertex without remaining in-neighbours, or without remaining out-neighbours, is a component of its own (McLendon
    and others 2005); when it is removed, the degrees of its neighbours decrease.
-2. What a vertex of many edges reaches and is reached from is its component (Fleischer, Hendrickson, Pinar 2000): in
-   most graphs the only large one. Once a part is reached, the others look for a neighbour that is, and stop at the
-   first (Beamer, Asanovic, Patterson, "Direction-optimizing breadth-first search", 2012); levels do not matter, so what
-   is found counts at once.
+2. The vertices that a vertex of many edges reaches, and that reach it, are its component (Fleischer, Hendrickson,
+   Pinar 2000): in most graphs the only large one. Once a part is reached, the others pull: they search a reached
+   neighbour, and stop at the first (Beamer, Asanovic, Patterson, "Direction-optimizing breadth-first search", 2012);
+   levels do not matter, so a found vertex counts at once.
 3. Any other component is in one of three sets: reached, leading there, neither. Workers search these depth first
    (Tarjan 1972; with one number for each vertex, Pearce 2016), each set by one worker.
 
-Where looking finds little, as on roads, reach is a search that visits every arc, forth and back again; depth-first
-search visits each once. So one or two workers leave step 2 out then.
+Where pulling finds little, as on roads, both searches visit every arc; depth-first search visits each arc once. So one
+or two workers skip step 2 then.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from arcflux.spmd.pool import SERIAL_VISITS
 __all__ = ["strong_components"]
 
 Array = NDArray[Any]
-# Marks of a vertex: reached, leads there, has left.
+# Marks of a vertex: reached, reaches the pivot, removed.
 FORTH, BACK, GONE = 1, 2, 4
-# The others look when one of so many vertices is reached, and again as long as one of so many of them was then.
+# The others pull once one of so many vertices is reached, and again as long as one of so many of them was found.
 _SEEN = 32
 _WORTHWHILE = 4
-# So many workers do not reach forth and back in less time than one of them searches depth first.
+# With at most so many workers, both searches take longer than a depth-first search by one of them.
 _FEW = 2
 _LINE = 8
 
@@ -45,7 +45,7 @@ def _trim(
     begin: Any, end: Any, neighbours: Any, count: Any, component: Any, none: Any, marks: Any, board: Any, lists: Any,
     stacks: Any, worker: Any, alone: Any, turn: Any, top: Any,
 ) -> Any:  # fmt: skip
-    """Take one off the counts of neighbours that are left; those that come to 0 leave, and are pushed."""
+    """Decrement the counts of remaining neighbours; those that reach 0 are removed, and pushed."""
     for i in range(begin, end):
         u = neighbours[i]
         if component[u] != none:
@@ -66,9 +66,9 @@ def trim(
     worker: Any, workers: Any, control: Any, barrier: Any, offsets: Any, neighbours: Any, in_offsets: Any,
     in_neighbours: Any, component: Any, marks: Any, sources: Any, targets: Any, board: Any, lists: Any, stacks: Any,
 ) -> None:  # fmt: skip
-    """component: v for each v that is alone, else as many as there are vertices; sources, targets: int32[n].
+    """component: v for each v that is alone, else the number of vertices; sources, targets: int32[n].
 
-    marks: uint8[n], zero before, GONE of those that are.
+    marks: uint8[n], zero before, GONE for removed ones.
     """
     one, n = np.uint64(1), np.uint64(component.size)
     none = component.dtype.type(n)
@@ -107,7 +107,7 @@ def trim(
 
 @inner
 def _begin(offsets: Any, neighbours: Any, marks: Any, pivot: Any, mark: Any, queue: Any) -> Any:
-    """Mark what `pivot` reaches, up to one of _SEEN vertices; how many of them have not been left again."""
+    """Mark what `pivot` reaches, up to one of _SEEN vertices; returns how many of them are still in the queue."""
     marks[pivot] |= mark
     queue[0] = pivot
     head, tail, enough = 0, 1, marks.size // _SEEN + 1
@@ -127,7 +127,7 @@ def _begin(offsets: Any, neighbours: Any, marks: Any, pivot: Any, mark: Any, que
 def _look(
     first: Any, last: Any, ahead: Any, in_offsets: Any, in_neighbours: Any, marks: Any, mark: Any, found: Any
 ) -> Any:  # fmt: skip
-    """Mark those of some vertices to which a marked one leads: how many had no mark, how many have one now."""
+    """Mark those of some vertices that have a marked neighbour: how many had no mark, how many have one now."""
     asked, count = 0, 0
     for k in range(last - first):
         v = first + k if ahead else last - np.uint64(1) - k
@@ -148,10 +148,10 @@ def reach(
     worker: Any, workers: Any, control: Any, barrier: Any, offsets: Any, neighbours: Any, in_offsets: Any,
     in_neighbours: Any, marks: Any, pivot: Any, mark: Any, doubts: Any, tally: Any, board: Any, lists: Any, stacks: Any,
 ) -> None:  # fmt: skip
-    """Put `mark` on whatever is left and can be reached from `pivot`.
+    """Put `mark` on all remaining vertices that can be reached from `pivot`.
 
-    tally: int64[_LINE * (4 * workers + 1)]. The search goes on from the vertices marked in the last pass over all.
-    With `doubts` there is no search where most vertices are not found by looking: then tally[0] is -1.
+    tally: int64[_LINE * (4 * workers + 1)]. The search continues from the vertices marked in the last pass over all.
+    With `doubts` it gives up if pulling finds few vertices: then tally[0] is -1.
     """
     one, n = np.uint64(1), np.uint64(marks.size)
     first, last = n * np.uint64(worker) // np.uint64(workers), n * np.uint64(worker + 1) // np.uint64(workers)
@@ -214,9 +214,9 @@ def search(
     worker: Any, workers: Any, control: Any, offsets: Any, neighbours: Any, component: Any, marks: Any, index: Any,
     path: Any, places: Any, numbers: Any, waiting: Any, begins: Any, several: Any,
 ) -> None:  # fmt: skip
-    """Depth-first search of the vertices that are left, those of each mark by themselves.
+    """Depth-first search of the remaining vertices, separately for each mark.
 
-    index: integer[n], zero where a vertex is left, else n + 1; ``begins[m]``: where mark m's parts of path (vertices),
+    index: integer[n], zero for a remaining vertex, else n + 1; ``begins[m]``: where mark m's parts of path (vertices),
     places (of their arcs, uint64), numbers and waiting begin; several: whether there are several marks.
     """
     while True:
@@ -232,10 +232,10 @@ def _search(
     offsets: Any, neighbours: Any, component: Any, marks: Any, mark: Any, index: Any, path: Any, places: Any,
     numbers: Any, waiting: Any, begin: Any, several: Any,
 ) -> None:  # fmt: skip
-    """index: 0 before a vertex is met, then the least number that it reaches, n + 1 once its component is known.
+    """index: 0 before a vertex is discovered, then the least number that it reaches, n + 1 once its component is known.
 
-    So an arc reads one word of the vertex that it leads to. A vertex that is not the first of its component waits from
-    when all its arcs are searched.
+    So an arc reads one word of its target. A vertex that is not the first of its component waits after all its arcs are
+    searched.
     """
     one = np.uint64(1)
     done = np.uint64(component.size) + one

@@ -26,8 +26,8 @@ def count_triads(
 ) -> None:  # fmt: skip
     """``counts[worker, code]``: triples whose first joined pair is u < v, with u among these rows.
 
-    A triple of which u, v and w are joined more than once counts at the pair u, v when v < w, or when u < w < v and u
-    and w are not joined. codes: uint8[arcs]; counts: int64[workers, 64 + 8], of which the last ones pad a line.
+    A triple in which u, v and w are joined more than once counts at the pair u, v if v < w, or if u < w < v and u and w
+    are not joined. codes: uint8[arcs]; counts: int64[workers, 64 + 8], whose last columns pad a cache line.
     """
     one = np.uint64(1)
     n = np.int64(offsets.size - 1)

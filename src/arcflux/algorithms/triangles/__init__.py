@@ -19,8 +19,8 @@ __all__ = ["corners", "count", "degrees_of", "order_by_degree", "triangle_count"
 
 Array = NDArray[Any]
 
-# Vertices are ranked by degree where the mean of the squared degrees is so many times the square of their mean. Else
-# their numbers are as good a rank, and need no work.
+# Vertices are ranked by degree if the mean of the squared degrees is so many times the square of their mean. Otherwise
+# their numbers are as good, without the work.
 _SKEWED = 2.0
 _MOST = 65535
 
@@ -64,7 +64,7 @@ def triangles(graph: Graph, **where: Any) -> af.Result:
 def triangle_count(graph: Graph, **where: Any) -> int:
     """How many triangles an undirected graph has; parallel edges count once, self-loops not at all.
 
-    It is what :func:`triangles` sums to, divided by 3, without finding out whose they are.
+    It is the sum of :func:`triangles`, divided by 3, without attributing them to vertices.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def count(worker: Worker) -> int:
 
 
 def corners(worker: Worker, degrees: bool = False) -> tuple[Array, Array]:
-    """Triangles through each vertex, or edges among its neighbours if directed; if asked, how many neighbours it has.
+    """Triangles through each vertex, or edges among its neighbours if directed; and its number of neighbours, if asked.
 
     A triangle belongs to one of its corners, and every worker finds those of some vertices: shares add up.
     """
@@ -92,15 +92,15 @@ def corners(worker: Worker, degrees: bool = False) -> tuple[Array, Array]:
 
 
 def degrees_of(graph: Graph) -> Array:
-    """How many arcs have each vertex at an end."""
+    """The number of arcs at each vertex."""
     found: Array = graph.out_degrees + graph.in_degrees if graph.directed else graph.out_degrees
     return found
 
 
 def order_by_degree(graph: Graph) -> tuple[Array | None, Array | None]:
-    """The vertices in the order of their ranks, highest degree first, and their ranks; None where numbers do as well.
+    """The vertices by rank, highest degree first, and their ranks; None if vertex numbers do as well.
 
-    Degrees of 16 bits are sorted by counting; above, a rank need not be exact.
+    Degrees of 16 bits are sorted by counting; for larger ones, ranks need not be exact.
     """
     degrees, dtype = degrees_of(graph), graph.out.neighbours.dtype
     sizes = degrees.astype(np.float64)

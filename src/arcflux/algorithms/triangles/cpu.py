@@ -1,4 +1,4 @@
-"""Triangles on a team of cores: rows packed as bits and intersected (packed.py), or merged as they are (merged.py)."""
+"""Triangles on a team of cores: rows packed as bits and intersected (packed.py), or merged directly (merged.py)."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ Array = NDArray[Any]
 
 
 class Triangles:
-    """What a worker counts; a triangle is found from the row of its corner of highest rank.
+    """A worker's counts; a triangle is found from the row of its corner of highest rank.
 
-    Beside GPUs a worker takes a range of vertices, beside other teams of cores every so-many-th chunk of rows.
+    Beside GPUs a worker takes a range of vertices, beside other teams of cores every k-th chunk of rows.
     """
 
     def __init__(self, worker: Worker) -> None:
         self.worker, self.mixed = worker, "cuda" in worker.peers
 
     def count(self) -> int:
-        """How many triangles the own rows have."""
+        """The number of triangles of own rows."""
         if self._merges():
             totals = self.worker.cores.small((self.worker.cores.workers, 8), np.uint64)
             self._merge(merge_count, totals)
@@ -38,9 +38,9 @@ class Triangles:
         return rows.count(self._share(rows))
 
     def corners(self, degrees: bool) -> tuple[Array, Array]:
-        """What own rows give to each vertex: triangles, or edges among its neighbours; and, if asked, neighbours.
+        """Contributions of own rows to vertices: triangles, or edges among neighbours; and, if asked, neighbours.
 
-        A GPU beside them knows how many neighbours each vertex has.
+        A GPU beside them counts the neighbours of each vertex.
         """
         if self._merges() and not degrees:
             found = self.worker.cores.kept(self.worker.graph.vertices, np.int64)
@@ -65,7 +65,7 @@ class Triangles:
 
 
 class Rows:
-    """The rows of a graph, packed as packed.py says; directions are kept in `both` alone.
+    """The rows of a graph, packed as in packed.py; only `both` keeps directions.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class Rows:
     def _pack(self, most: int) -> None:
         graph, n, cores = self.graph, self.graph.vertices, self.cores
         words = -(-n // 64)
-        # An edge fills at most a word; slabs leave up to an eighth unused. Pages that stay empty cost nothing.
+        # An edge needs at most a word; slabs leave up to an eighth unused. Untouched pages cost nothing.
         edges = graph.arcs if graph.directed else graph.arcs // 2
         room = edges + min((SPARSEST - 1) * edges, CORE**2 // 128 + CORE)
         room += room // 7 + 1 + (cores.workers + 1) * SLAB
@@ -103,7 +103,7 @@ class Rows:
         self.packed = frozen(self.span), frozen(self.place), frozen(self.word)
 
     def turn(self, worker: Worker) -> Array | None:
-        """The rows of a worker among teams of cores, as `taken`: some of every so many chunks, by its weight."""
+        """The rows of a worker among teams of cores, as `taken`: every k-th chunks, by its weight."""
         if worker.size == 1:
             return None
         first, last = worker.share(round(worker.shares.total))
@@ -119,7 +119,7 @@ class Rows:
     def count(self, taken: Array | None = None) -> int:
         """How many triangles there are; or those of a share of the rows, by flags of their ranks.
 
-        A triangle is one of the row of its corner of highest rank, so that shares add up to the whole.
+        A triangle belongs to the row of its corner of highest rank, so that shares add up to the whole.
         """
         totals = self.cores.small((self.cores.workers, 8), np.uint64)
         flags = None if taken is None else frozen(taken)
@@ -129,7 +129,7 @@ class Rows:
     def corners(self, taken: Array | None = None, *, degrees: bool = False) -> tuple[Array, Array | None]:
         """Triangles through each vertex, or edges among its neighbours if directed; and how many neighbours it has.
 
-        With `taken`, only what a share of the rows gives to them, as for :meth:`count`.
+        With `taken`, only the contributions of a share of the rows, as for :meth:`count`.
         """
         n = self.graph.vertices
         found = self.cores.kept(n, np.int64)
@@ -142,7 +142,7 @@ class Rows:
         return self._by_vertex(found), None if counted is None else self._by_vertex(counted)
 
     def _by_vertex(self, values: Array) -> Array:
-        """What was counted by rank, by vertex."""
+        """Counts by rank, reordered by vertex."""
         if self.rank is None:
             return self.cores.result(values)
         by_vertex: Array = values[self.rank]

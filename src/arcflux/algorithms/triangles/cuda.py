@@ -1,4 +1,4 @@
-"""Triangles and links among neighbours: every edge kept at its end of lower degree, and the rows of both ends compared.
+"""Triangles and links among neighbours: edges are kept at the end of lower degree, and both ends' rows intersected.
 
 Vertices are ordered by degree, then by number. A row keeps the neighbours that come after its vertex, so that no row is
 longer than the square root of twice the edges, and a triangle is found once, from the edge between its first two
@@ -29,9 +29,9 @@ __all__ = ["KERNELS", "Triangles"]
 
 Array = NDArray[Any]
 
-# Registers are left for so many threads of a block, and blocks of a multiprocessor.
+# Registers are limited for so many threads of a block, and blocks of a multiprocessor.
 BOUNDS = (256, 8, 8)
-# A shorter row from this length on is the work of a warp.
+# A warp processes a shorter row from this length on.
 _LONG = 8
 
 
@@ -47,9 +47,9 @@ def _keep(
     directed: Any, fill: Any, u: Any, neighbours: Any, first: Any, end: Any, others: Any, low: Any, high: Any,
     second: Any, degrees: Any, at: Any, targets: Any, owners: Any, twice: Any,
 ) -> Any:  # fmt: skip
-    """Keep some of a row, written from place `at` on: how many, and how many different neighbours there are.
+    """Keep some of a row, written from position `at` on: returns how many, and the number of distinct neighbours.
 
-    Of the second row, of in-neighbours, only those count that the other row, of out-neighbours, has not.
+    Of the second row, of in-neighbours, only those count that are not in the other row, of out-neighbours.
     """
     one = np.uint64(1)
     kept, different = np.uint64(0), np.uint64(0)
@@ -81,7 +81,7 @@ def _keep(
 
 
 def _keeping(directed: bool, fill: bool) -> Any:
-    """The kernel that counts what rows keep, or the one that writes it; a warp takes a row."""
+    """The kernel that counts what rows keep, or the one that writes it; a warp processes a row."""
 
     if fill:
 
@@ -90,7 +90,7 @@ def _keeping(directed: bool, fill: bool) -> Any:
             rows: Any, neighbours: Any, in_rows: Any, in_neighbours: Any, degrees: Any, size: Any, begins: Any,
             firsts: Any, targets: Any, owners: Any, twice: Any,
         ) -> None:  # fmt: skip
-            """Write what each row keeps from ``begins[u]`` on, and whose it is."""
+            """Write what each row keeps from ``begins[u]`` on, and its vertex."""
             one = np.uint64(1)
             u = first_row()
             while u < size:
@@ -143,7 +143,7 @@ def _keeping(directed: bool, fill: bool) -> Any:
 
 @inner
 def _row(begins: Any, u: Any) -> Any:
-    """Where the row of a vertex begins, and how long it is: no row has 2**32 neighbours that come after its vertex."""
+    """The begin and length of a vertex's row: no row has 2**32 neighbours that come after its vertex."""
     begin = np.uint64(begins[np.uint64(u)])
     return begin, np.uint32(np.uint64(begins[np.uint64(u) + np.uint64(1)]) - begin)
 
@@ -153,7 +153,7 @@ def _compare(
     directed: Any, corners: Any, k: Any, offset: Any, stride: Any, begins: Any, firsts: Any, targets: Any, owners: Any,
     twice: Any, found: Any,
 ) -> Any:  # fmt: skip
-    """The triangles on edge k, as far as every so-many-th of the shorter row goes; how many there are."""
+    """The triangles on edge k, for every k-th entry of the shorter row; returns their number."""
     zero = np.uint32(0)
     u, v = owners[k], targets[k]
     begin, size = _row(begins, u)
@@ -242,7 +242,7 @@ KERNELS: dict[str, tuple[Any, tuple[str, ...]]] = {
 class Triangles:
     """The rows of a graph by degree, on a GPU, which takes a share of their edges.
 
-    Beside cores, vertices are in the order of these, and the share is that of a range of vertices.
+    Beside cores, vertices have the cores' order, and the share is that of a range of vertices.
     """
 
     def __init__(self, worker: Worker) -> None:
@@ -253,7 +253,7 @@ class Triangles:
         most = arcs if self.directed else arcs // 2 + 1
         offset_bytes = bytes_of_rows(out.offsets) * (2 if self.directed else 1)
         room.reserve(offset_bytes + 36 * (n + 1) + 8 * primitives.tiles(n + 1), "vertices")
-        # Edges by degree are looked up everywhere, the others read twice in a row: they come first.
+        # Edges by degree are read randomly, the others twice sequentially: they come first.
         kept = room.empty if room.takes(most * (2 * kind.itemsize + self.directed)) else room.mapped
         rows = [room.rows(out.offsets), room.edges(out.neighbours)]
         rows += [room.rows(into.offsets), room.edges(into.neighbours)] if self.directed else rows
@@ -277,9 +277,9 @@ class Triangles:
         return int(self.begins[vertex : vertex + 1].copy_to_host()[0])
 
     def corners(self, degrees: bool) -> tuple[Array, Array]:
-        """What own edges give to each vertex: triangles, or edges among its neighbours; and, if asked, neighbours.
+        """Contributions of own edges to vertices: triangles, or edges among neighbours; and, if asked, neighbours.
 
-        Every GPU knows how many different neighbours each vertex has; the first of them says so.
+        Every GPU knows the number of distinct neighbours of each vertex; the first of them returns it.
         """
         found = self.room.filled(self.size, np.int64)
         self._compare(_CORNERS[self.directed], found)
@@ -300,7 +300,7 @@ class Triangles:
 
 
 def _order(graph: Graph, mixed: bool) -> Array:
-    """What vertices are ordered by, lowest first: degrees, or as cores do, for which the highest rank comes first."""
+    """The order of vertices, lowest first: by degree, or the cores' order, in which the highest rank comes first."""
     if not mixed:
         return degrees_of(graph).astype(np.int64)
     rank, n = order_by_degree(graph)[1], graph.vertices

@@ -1,8 +1,8 @@
-"""Triangles by merging rows as they are, in the order of vertex numbers: nothing is ranked, packed or copied.
+"""Triangles by merging the graph's own rows in the order of vertex numbers: nothing is ranked, packed or copied.
 
-A triangle u > v > w is found from u: for every v below u in its row, the w below v that both rows have. What that costs
-is known beforehand: a row with `low` neighbours below its vertex and `high` above is walked low**2 / 2 times as that of
-u and low * high times as that of v. Packing rows as bits (packed.py) pays when that is much more than there are edges.
+A triangle u > v > w is found from u: for every v below u in its row, the w below v that both rows have. The cost is
+known beforehand: a row with `low` neighbours below its vertex and `high` above is walked low**2 / 2 times as that of u
+and low * high times as that of v. Packing rows as bits (packed.py) pays if that is much more than the number of edges.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from arcflux.spmd.search import lower_bound
 __all__ = ["CHUNK", "merge_corners", "merge_count", "merging_pays"]
 
 CHUNK = 256
-# Packing an edge and looking its row up as bits takes about as long as merging so many entries (measured on uniform,
+# Packing an edge and reading its row as bits takes about as long as merging so many entries (measured on uniform,
 # power-law, web-like and mesh graphs: the two take the same time at 20 to 25 entries an edge).
 _ENTRIES = 20
 
@@ -39,7 +39,7 @@ def merging_pays(graph: Graph, cores: Cores) -> bool:
 
 @kernel
 def _walked(worker: Any, workers: Any, control: Any, offsets: Any, neighbours: Any, totals: Any) -> None:
-    """``totals[worker, 0]``: entries of rows that merging walks at most."""
+    """``totals[worker, 0]``: the most entries of rows that merging walks."""
     one = np.uint64(1)
     total = np.uint64(0)
     while True:
@@ -56,7 +56,7 @@ def _walked(worker: Any, workers: Any, control: Any, offsets: Any, neighbours: A
 
 @inner
 def _announce(offsets: Any, neighbours: Any, i: Any, last: Any) -> None:
-    """Have the rows fetched that will be merged soon: they lie anywhere in memory."""
+    """Prefetch the rows that will be merged soon: they are scattered in memory."""
     far = i + np.uint64(16)
     if far < last:
         prefetch_to_read(offsets, np.uint64(neighbours[far]))
@@ -74,7 +74,7 @@ def merge_count(worker: Any, workers: Any, control: Any, offsets: Any, neighbour
             break
         for u in range(begin, end):
             first, last = offsets[u], offsets[u + one]
-            for i in range(first + one, last):  # w stands before v in the row
+            for i in range(first + one, last):  # w comes before v in the row
                 v = neighbours[i]
                 if v >= u:
                     break
@@ -104,7 +104,7 @@ def merge_corners(worker: Any, workers: Any, control: Any, offsets: Any, neighbo
         for u in range(begin, end):
             first, last = offsets[u], offsets[u + one]
             through_u = 0
-            for i in range(first + one, last):  # w stands before v in the row
+            for i in range(first + one, last):  # w comes before v in the row
                 v = neighbours[i]
                 if v >= u:
                     break

@@ -1,13 +1,13 @@
 """Triangles by intersecting rows of bits: 64 possible neighbours in a word.
 
-Vertices have a rank, those of many edges first, and the row of a vertex holds its neighbours of lower rank: rows are
-short, and a triangle is found once, from its corner of highest rank. Rows are bitmaps over the ranks: *dense* ones hold
-every word up to their own rank, the others only the words that are not zero, each with its place. Neighbours are mostly
-of the lowest ranks, so a word holds many of them (docs/decisions/006-triangles.md). Rows are packed through a bitmap:
-parallel edges merge, and nothing needs to be sorted.
+Vertices have a rank, high degrees first, and the row of a vertex holds its neighbours of lower rank: rows are short,
+and a triangle is found once, from its corner of highest rank. Rows are bitmaps over the ranks: *dense* ones hold every
+word up to their own rank, the others only the non-zero words, each with its position. Neighbours mostly have the lowest
+ranks, so a word holds many of them (docs/decisions/006-triangles.md). Rows are packed through a bitmap: parallel edges
+merge, and nothing needs to be sorted.
 
-Arrays: ``span: uint64[2 * vertices]``, twice the place where the row of a rank begins, plus 1 if it is dense, and where
-it ends; ``place: uint32[words]``; ``word: uint64[words]``; and for directed graphs ``both: uint64[words]``, the
+Arrays: ``span: uint64[2 * vertices]``, twice the position where the row of a rank begins, plus 1 if it is dense, and
+where it ends; ``place: uint32[words]``; ``word: uint64[words]``; and for directed graphs ``both: uint64[words]``, the
 neighbours with an edge in each direction.
 """
 
@@ -22,10 +22,10 @@ from arcflux.spmd.machine import count_ones, fetch_add, prefetch_to_read, take, 
 
 __all__ = ["CHUNK", "CORE", "SLAB", "SPARSEST", "corners", "count", "pack"]
 
-# Rows that a worker takes at a time, and words of space that it takes for them.
+# Rows that a worker claims at a time, and words of space that it claims for them.
 CHUNK = 256
 SLAB = 1 << 14
-# Ranks whose rows may be dense, and how many words a dense row may have for each that is not zero.
+# Ranks whose rows may be dense, and how many words a dense row may have per non-zero one.
 CORE = 1 << 15
 SPARSEST = 8
 
@@ -34,7 +34,7 @@ SPARSEST = 8
 def _mark(
     rank: Any, neighbours: Any, begin: Any, end: Any, limit: Any, bits: Any, other: Any, touched: Any, size: Any
 ) -> Any:
-    """Set the bits of neighbours of a rank below `limit`, and note the words that were zero in both bitmaps."""
+    """Set the bits of neighbours of a rank below `limit`, and record the words that were zero in both bitmaps."""
     one = np.uint64(1)
     for i in range(begin, end):
         r = np.uint64(neighbours[i]) if rank is None else np.uint64(rank[neighbours[i]])
@@ -81,7 +81,7 @@ def pack(
                     last = free + slab
                 at = free
                 free += size
-            else:  # a long row gets a place of its own, and leaves the slab to others
+            else:  # a long row gets its own space, and leaves the slab to others
                 at = fetch_add(cursor, 0, size)
             span[two * r] = two * at + np.uint64(dense)
             span[two * r + one] = at + size
@@ -99,7 +99,7 @@ def pack(
 
 @inner
 def _spread(span: Any, place: Any, word: Any, u: Any, bits: Any, member: Any) -> Any:
-    """Copy a row into a bitmap and list the ranks in it; how many there are."""
+    """Copy a row into a bitmap and list its ranks; returns how many there are."""
     one = np.uint64(1)
     size = np.uint64(0)
     for k in range(span[u + u] >> one, span[u + u + one]):
@@ -121,7 +121,7 @@ def _clear(span: Any, place: Any, u: Any, bits: Any) -> None:
 
 @inner
 def _announce(span: Any, place: Any, word: Any, member: Any, i: Any, size: Any) -> None:
-    """Have the row of a member fetched that will be read soon: rows lie anywhere in memory."""
+    """Prefetch the row of a member that will be read soon: rows are scattered in memory."""
     near, far = i + np.uint64(6), i + np.uint64(12)
     if far < size:
         prefetch_to_read(span, np.uint64(2) * np.uint64(member[far]))
@@ -139,7 +139,7 @@ def count(
 ) -> None:  # fmt: skip
     """``totals[worker, 0]``: triangles that a worker found. members: uint32|uint64[workers, longest row].
 
-    Only the rows of ranks that are `taken` are looked at, all if it is None.
+    Only rows of `taken` ranks are processed; all if it is None.
     """
     one, two = np.uint64(1), np.uint64(2)
     bits, member = bitmaps[worker], members[worker]
@@ -175,9 +175,9 @@ def corners(
 ) -> None:  # fmt: skip
     """``found[r]``: triangles through each rank; where there is `both`, edges between its neighbours instead.
 
-    Then an edge in each direction counts twice, so that a triangle adds to a corner the directions of the side that it
-    does not touch. counters: uint32[workers, vertices], zero before and after. `degrees`, unless it is None, becomes
-    the distinct neighbours of each rank. `taken` as for :func:`count`.
+    Then an edge in each direction counts twice, so that a triangle adds to a corner the directions of the opposite
+    side. counters: uint32[workers, vertices], zero before and after. `degrees`, unless it is None, becomes the distinct
+    neighbours of each rank. `taken` as for :func:`count`.
     """
     one, two = np.uint64(1), np.uint64(2)
     bits, member, local = bitmaps[worker], members[worker], counters[worker]
@@ -203,7 +203,7 @@ def corners(
                     side += np.uint32((back[v >> np.uint64(6)] >> (v & np.uint64(63))) & one)
                 middle = np.uint64(0)
                 first, last = span[v + v] >> one, span[v + v + one]
-                # Words can be looked up in a dense row, so the shorter one is read.
+                # Words of a dense row can be indexed, so the shorter one is walked.
                 swap = span[v + v] & one != 0 and stop - own < last - first
                 for k in range(own if swap else first, stop if swap else last):
                     p = np.uint64(place[k])

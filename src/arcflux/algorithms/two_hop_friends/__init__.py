@@ -128,7 +128,7 @@ def _checked(result: af.Result) -> Any:
 
 
 def work(worker: Worker, chosen: Array, lists: bool) -> tuple[Array, Array | None, Array | None]:
-    """How many friends each chosen vertex has; where their lists begin and end, and the lists, if so asked."""
+    """The number of friends of each chosen vertex; the offsets of their lists, and the lists, if asked."""
     first, last = worker.share(len(chosen))
     own = worker.kernels(__name__).TwoHop(worker, chosen[first:last])
     counts = worker.gather(own.counts())

@@ -1,7 +1,7 @@
 """The vertices two edges away from each of some vertices, as sorted lists.
 
-Each worker has a bitmap of all vertices, and above it a second one that tells which words of the first are in use. So
-duplicates vanish, the list comes out in order, and emptying the bitmap costs what is in it.
+Each worker has a bitmap of all vertices, and a second one above it of the words in use. So duplicates vanish, the list
+comes out sorted, and clearing the bitmap costs only its contents.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def _unset(bits: Any, w: Any) -> None:
 
 @inner
 def _gather(offsets: Any, neighbours: Any, v: Any, bits: Any, words: Any) -> Any:
-    """Set the bits of what the neighbours of v lead to, less v and its neighbours; returns which words to look at."""
+    """Set the bits of the neighbours of v's neighbours, except v and its neighbours; returns the words to scan."""
     one, six, mask = np.uint64(1), np.uint64(6), np.uint64(63)
     low, high = np.uint64(words.size), np.uint64(0)
     previous = v
@@ -58,7 +58,7 @@ def two_hop(
 ) -> None:  # fmt: skip
     """Count the vertices two edges away from each chosen one; with starts, list them from ``friends[starts[k]]`` on.
 
-    bitmaps: uint64[workers, n / 64 + 1] and summaries: uint64[workers, n / 4096 + 1] are zero, and zero again after.
+    bitmaps: uint64[workers, n / 64 + 1] and summaries: uint64[workers, n / 4096 + 1] are zero before and after.
     """
     one, six = np.uint64(1), np.uint64(6)
     bits, words = bitmaps[worker], summaries[worker]
@@ -101,7 +101,7 @@ class TwoHop:
         self.shared = *worker.graph.out, frozen(chosen), *maps, self.found
 
     def counts(self) -> Array:
-        """How many friends each chosen vertex has."""
+        """The number of friends of each chosen vertex."""
         self._run("count two-hop friends", None, None)
         return self.found.copy()
 

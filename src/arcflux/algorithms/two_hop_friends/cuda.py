@@ -1,9 +1,9 @@
-"""The vertices two edges away from each of some vertices, as sorted lists; a block takes a vertex.
+"""The vertices two edges away from each of some vertices, as sorted lists; a block processes a vertex.
 
-Each block has a bitmap of all vertices. Its warps take the neighbours in turn, and lanes set the bits of what these
-lead to; the vertex itself and its neighbours are taken out again. Then the block walks the words between the first and
-the last that it has set, and empties them: it adds up how many bits there are, or scans the counts to know where each
-thread writes, which gives lists in order.
+Each block has a bitmap of all vertices. Its warps process the neighbours in turn, and lanes set the bits of their
+neighbours; the vertex itself and its neighbours are cleared again. Then the block walks the words between the first and
+the last that it has set, and clears them: it adds up the number of bits, or scans the counts for the position at which
+each thread writes, which gives sorted lists.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["KERNELS", "TwoHop"]
 Array = NDArray[Any]
 
 BOUNDS = (256, 8, 8)
-# Bytes of bitmaps at most, and of lists that are made in one launch.
+# The most bytes of bitmaps, and of the lists of one launch.
 _BITMAPS = 1 << 28
 _LISTS = 1 << 28
 
@@ -38,7 +38,7 @@ def _take_out(bits: Any, base: Any, w: Any) -> None:
 
 @inner
 def _gather(rows: Any, neighbours: Any, v: Any, bits: Any, base: Any, span: Any) -> None:
-    """Set the bits of what the neighbours of v lead to, less v and its neighbours; all threads of a block call it."""
+    """Set the bits of the neighbours of v's neighbours, except v and its neighbours; all threads of a block call it."""
     one, five = np.uint64(1), np.uint64(5)
     begin, end = np.uint64(rows[v]), np.uint64(rows[v + one])
     warps = np.uint64(cuda.blockDim.x >> 5)
@@ -147,7 +147,7 @@ class TwoHop:
         fixed = bytes_of_rows(offsets) + self.size * (16 + self.kind.itemsize)
         room.reserve(fixed + self.longest, "vertices, and a list of them")
         blocks, self.threads = room.shapes.walking(self.size * room.shapes.threads)
-        room.reserve(4 * self.words, "a bitmap of all vertices")  # as many blocks as there is room for, but one
+        room.reserve(4 * self.words, "a bitmap of all vertices")  # as many blocks as fit, but at least one
         more = (blocks - 1) * 4 * self.words
         more = min(more, _BITMAPS) if room.left is None else min(more, _BITMAPS, room.left // 4)
         self.blocks = 1 + more // (4 * self.words)
@@ -157,14 +157,14 @@ class TwoHop:
         self.bits = room.filled(self.blocks * self.words, np.uint32)
 
     def counts(self) -> Array:
-        """How many friends each chosen vertex has."""
+        """The number of friends of each chosen vertex."""
         counts = self.room.filled(self.size, np.int64)
         if self.size:
             self._launch(_count, 0, self.size, counts)
         return np.asarray(counts.copy_to_host())[: self.size]
 
     def lists(self, offsets: Array) -> Array:
-        """All of them, the k-th vertex's from ``offsets[k]`` on; as many at a time as the device has room for."""
+        """All of them, the k-th vertex's from ``offsets[k]`` on; as many at a time as fit on the device."""
         friends = empty(int(offsets[-1]), self.kind)
         room = self.longest + (_LISTS if self.room.left is None else min(_LISTS, self.room.left))
         cuts = [0]

@@ -1,4 +1,4 @@
-"""Elections with a heap: votes only ever fall, so a vertex whose votes are still those of the heap has most."""
+"""Elections with a heap: votes only decrease, so a vertex whose votes still equal its key in the heap has the most."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["elect"]
 
 @inner
 def _sink(keys: Any, items: Any, size: Any, place: Any) -> None:
-    """Move an item of the heap down to where those above it have more votes, or as many and a smaller number."""
+    """Sift an item of the heap down below those with more votes, or with as many and a smaller number."""
     key, item = keys[place], items[place]
     while True:
         child = 2 * place + 1
