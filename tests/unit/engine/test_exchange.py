@@ -1,17 +1,25 @@
 """Messages between nodes, and the lists of who tells whom, held against their definitions on small graphs."""
 
+import threading
 from functools import cache
 from itertools import product
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from program_fuzzer.interpret import interpreted
 
 import arcflux as af
+from arcflux import trace
 from arcflux.engine.exchange import Lists, Traffic, packed, unpacked
+from arcflux.engine.exchange.base import Meter
+from arcflux.engine.exchange.cut_edges import CutEdges
 from arcflux.engine.exchange.lists import known_lists, serves
 from arcflux.engine.exchange.messages import HEADER
+from arcflux.engine.exchange.own_nodes import with_own_nodes
 from arcflux.transports import run_local
+from arcflux.transports.base import Counts, Transport
 
 
 @pytest.mark.parametrize("size", [0, 1, 2, 3, 7, 8, 9])
@@ -251,6 +259,87 @@ def test_nodes_reduce_together_what_one_would(how: str, exchange: str, direction
 
 
 @af.program
+class Couples:
+    """The least and the most of pairs, many of whose first elements are equal, and a sum behind them by name."""
+
+    least: af.i64
+    at_least: af.i64
+    most: af.i64
+    at_most: af.i64
+    total: af.i64
+
+    def start(v):
+        v.least = v.number % 3
+        v.at_least = v.number * 5 % 7
+        v.most = v.number % 2
+        v.at_most = v.number * 5 % 11
+        v.total = v.number
+        return True
+
+    def init(v):
+        v.least = 9
+        v.at_least = 99
+        v.most = -1
+        v.at_most = -1
+        v.total = 0
+
+    def compute(v, u):
+        v.least, v.at_least = min((v.least, v.at_least), (u.least, u.at_least))
+        v.most, v.at_most = max((v.most, v.at_most), (u.most, u.at_most))
+        v.total += u.total
+
+    def update(v):
+        return True
+
+
+@pytest.mark.filterwarnings("ignore:.*before it converged")
+@pytest.mark.parametrize("exchange", ["readers", "owners", "allreduce", "mixed"])
+@pytest.mark.parametrize("how", ["ranges", "random", "duplicate"])
+def test_nodes_reduce_tuples_as_one_would(how: str, exchange: str) -> None:
+    for graph in ("small", "one way"):
+        plain = plainly("Couples", graph)
+        with interpreted():
+            run = af.run(
+                Couples, GRAPHS[graph], parts=3, partition=how, exchange=exchange, ranks_per_node=1, max_supersteps=4
+            )
+        for name, values in plain.values.items():
+            assert run.values[name].tolist() == values.tolist(), (graph, name)
+
+
+@af.program
+class Still:
+    """Dense, and of the two values that it sends the first never changes."""
+
+    one: af.i64
+    other: af.i64
+    x: af.i64
+
+    def start(v):
+        v.one = 1
+        v.other = v.number
+        return True
+
+    def init(v):
+        v.x = 0
+
+    def compute(v, u):
+        v.x += u.one
+        v.x += 3 * u.other
+
+    def update(v):
+        v.other = v.x % 101
+        return True
+
+
+@pytest.mark.filterwarnings("ignore:.*before it converged")
+@pytest.mark.parametrize("exchange", ["readers", "owners"])
+def test_a_vertex_is_told_when_any_of_its_messages_changes(exchange: str) -> None:
+    with interpreted():
+        run = af.run(Still, GRAPHS["small"], parts=2, exchange=exchange, ranks_per_node=1, max_supersteps=4)
+    assert run["x"].tolist() == plainly("Still", "small")["x"].tolist()
+
+
+@af.program
 class Search:
     """Levels from a source."""
 
@@ -266,6 +355,19 @@ class Search:
 
     def update(v, old):
         return v.level < old.level
+
+
+@pytest.mark.filterwarnings("ignore:.*before it converged")
+@pytest.mark.parametrize("ranks_per_node", [1, 2])
+def test_a_run_that_goes_on_elsewhere_has_the_frontier_of_the_nodes_before(tmp_path: Path, ranks_per_node: int) -> None:
+    whole = af.run(Search, GRAPHS["one way"], debug=True, source=0)
+    folder = tmp_path / "run"
+    with interpreted():
+        nodes = {"parts": 4, "ranks_per_node": ranks_per_node, "max_supersteps": 7}
+        af.run(Search, GRAPHS["one way"], source=0, checkpoint=folder, **nodes)
+        last = af.run(Search, GRAPHS["one way"], source=0, checkpoint=folder, threads=1)
+    assert last["level"].tolist() == whole["level"].tolist() == list(range(20))
+    assert [step.frontier for step in last.history] == [step.frontier for step in whole.history]
 
 
 # Vertices 0 to 18 and 20 to 38 are read by the other half; 19 and 39 by themselves.
@@ -297,3 +399,59 @@ def test_lists_are_kept_but_for_those_without_replicated_vertices() -> None:
             peer: told.tolist() for peer, told in expected.tell.items()
         }
         assert any(len(first.tell[peer]) > len(told) for peer, told in expected.tell.items())
+
+
+def test_a_meter_counts_what_is_sent_while_it_is_open() -> None:
+    sent = Counts()
+    for linked in (False, True):  # as GPUs are, past the transport that counts
+        meter = Meter(sent, linked)
+        assert meter.taken() == (0, 0)
+        sent.add(5, near=False)
+        for _ in range(2):
+            with meter:
+                sent.add(50, near=False)
+                meter.traffic.values += 30
+                meter.traffic.places += 3
+                meter.traffic.headers += HEADER
+            sent.add(7, near=False)
+        assert meter.taken() == (60, 2 * (3 + HEADER) if linked else 40)
+        assert meter.taken() == (0, 0)
+        assert meter.sent == sent.bytes
+        with meter:  # a superstep in which nothing but messages of no vertices went
+            meter.traffic.headers += HEADER
+        assert meter.taken() == (0, HEADER if linked else 0)
+        with meter:
+            sent.add(11, near=False)
+        assert meter.taken() == (0, 0 if linked else 11)
+
+
+@pytest.mark.parametrize(("arcs", "kind"), [((1 << 32) - 1, np.uint32), ((1 << 32) + 1, np.uint64)])
+def test_places_of_cut_edges_have_numbers_that_hold_them(arcs: int, kind: type) -> None:
+    cut = object.__new__(CutEdges)
+    cut.worker = SimpleNamespace(graph=SimpleNamespace(arcs=arcs))  # a graph that no test can build
+    places = cut._arcs(np.array([0, arcs - 1]), against=False)
+    assert places.dtype == kind
+    assert places.tolist() == [0, arcs - 1]
+
+
+def test_ranks_that_become_nodes_of_their_own_are_told_of_once() -> None:
+    said: list[tuple[str, int]] = []
+    first: list[int] = []
+
+    def work(ranks: Transport) -> list[int]:
+        if ranks.rank == 0:
+            first.append(threading.get_ident())
+        assert with_own_nodes(ranks, [False] * 3) is ranks
+        split = with_own_nodes(ranks, [False, True, False])
+        assert with_own_nodes(ranks, [False, True, False]) is split
+        return list(split.node_of)
+
+    def hear(event: trace.Event) -> None:
+        if isinstance(event, trace.Note):
+            said.append((event.text, threading.get_ident()))
+
+    with trace.listen(hear):
+        assert run_local(3, work) == [[0, 1, 0]] * 3
+    ((text, thread),) = said
+    assert "becomes a node of its own" in text
+    assert [thread] == first
